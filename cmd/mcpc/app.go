@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// app is what a command may touch of the world. Tests fill it with their own.
+type app struct {
+	in      *os.File
+	out     *os.File
+	err     *os.File
+	getenv  func(string) string
+	now     func() time.Time
+	version string
+
+	globals
+	// progress is the one writer to standard error while a command runs.
+	progress *render.Progress
+	outStyle render.Style
+	errStyle render.Style
+	// ending is how the command ended; the zero Outcome is the good ending.
+	ending wire.Outcome
+	// talking is set while there is a conversation that must be ended in order.
+	talking atomic.Bool
+	// exit replaces the ending's own code where it is not 0.
+	exit int
+}
+
+// errInterrupted is the cause of the context that a signal ends.
+type errInterrupted struct{ sig os.Signal }
+
+func (e errInterrupted) Error() string { return "interrupted by " + e.sig.String() }
+
+// run is the whole program: arguments in, exit code out, and the signal that
+// ended it, if one did. A signal is waited for only where there is a
+// conversation to end, and a second one does not wait at all.
+func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Signal) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	ended := make(chan int, 1)
+	go func() { ended <- a.execute(ctx, args) }()
+	for {
+		select {
+		case code := <-ended:
+			var interrupted errInterrupted
+			if errors.As(context.Cause(ctx), &interrupted) && a.ending.Kind == wire.Signal {
+				died = interrupted.sig
+			}
+			return code, died
+		case sig := <-signals:
+			if ctx.Err() != nil || !a.talking.Load() {
+				return 0, sig
+			}
+			cancel(errInterrupted{sig})
+		}
+	}
+}
+
+// execute parses the arguments and runs the command. Every error that cobra
+// gives back means "you asked wrongly", because commands keep what the world did
+// in an Outcome.
+func (a *app) execute(ctx context.Context, args []string) int {
+	a.settleStyles()
+	root := newRoot(a)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		a.end(usage(err))
+	}
+	if a.progress != nil {
+		a.progress.Done()
+	}
+	if a.exit != 0 {
+		return a.exit
+	}
+	return a.ending.Kind.ExitCode()
+}
+
+// settleStyles decides how each stream may be written to. It runs again once
+// the flags are known.
+func (a *app) settleStyles() {
+	color := or(a.color, "auto")
+	a.outStyle = render.StyleFor(a.out, color, a.getenv)
+	a.errStyle = render.StyleFor(a.err, color, a.getenv)
+	a.progress = render.NewProgress(a.err, a.errStyle, a.now)
+}
+
+// stderr and stdout are where commands write: the progress line is out of the
+// way before anything else appears on the same terminal.
+func (a *app) stderr() io.Writer { return a.progress }
+
+func (a *app) stdout() io.Writer { return &answerWriter{a, a.progress.Wrap(a.out)} }
+
+// answerWriter notes that the answer could not be written: a full disk must not
+// look like success, and a reader that went away ends the command quietly.
+type answerWriter struct {
+	a *app
+	w io.Writer
+}
+
+func (w *answerWriter) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	if err != nil {
+		w.a.lostAnswer(err)
+	}
+	return n, err
+}
+
+func (a *app) lostAnswer(err error) {
+	if errors.Is(err, syscall.EPIPE) {
+		a.ending = wire.Outcome{Kind: wire.Signal, Text: "the reader of standard output went away"}
+		a.exit = 128 + int(syscall.SIGPIPE)
+		return
+	}
+	a.end(localIO("writing the answer", err))
+}
+
+func localIO(doing string, err error) wire.Outcome {
+	return wire.Outcome{Kind: wire.LocalIO, Text: doing + ": " + err.Error(), Err: err, Phase: "output"}
+}
+
+func (a *app) note(text string) { render.Note(a.stderr(), a.errStyle, text) }
+
+func (a *app) warn(text string) { render.Warn(a.stderr(), a.errStyle, text) }
+
+// end says how a command ended, unless it was said already.
+func (a *app) end(o wire.Outcome) {
+	if a.ending.Kind != wire.OK {
+		return
+	}
+	a.ending = o
+	if o.Good() || a.interruptedQuietly(o) {
+		return
+	}
+	render.Failure(a.stderr(), a.errStyle, o)
+	if a.json || a.wire {
+		render.FailureJSON(a.stderr(), a.errStyle, o)
+	}
+}
+
+// interruptedQuietly: who pressed Ctrl-C knows what happened.
+func (a *app) interruptedQuietly(o wire.Outcome) bool { return o.Kind == wire.Signal }
+
+// usage is the ending of a command that was asked wrongly.
+func usage(err error) wire.Outcome {
+	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
+	var hinted hintedError
+	if errors.As(err, &hinted) {
+		o.Hint = hinted.hint
+	}
+	return o
+}
+
+// A hintedError is a usage error with a way out.
+type hintedError struct {
+	text, hint string
+}
+
+func (e hintedError) Error() string { return e.text }
+
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// callOptions are what `mcpc call` was asked.
+type callOptions struct {
+	name       string
+	arguments  json.RawMessage
+	argv       []string
+	noValidate bool
+	strict     bool
+	yes        bool
+}
+
+func newCall(a *app) *cobra.Command {
+	var o callOptions
+	cmd := &cobra.Command{
+		Use:   "call NAME [ARGUMENTS] [-- COMMAND...]",
+		Short: "call a tool",
+		Long: `Call a tool and print what it returns.
+
+ARGUMENTS is a JSON object, @FILE or - for standard input; without it {} is sent.
+They are checked against the tool's inputSchema before anything is sent, and a
+result's structuredContent against its outputSchema afterwards.`,
+		Example: `  mcpc -s demo call get-sum '{"a":1,"b":2}'
+  mcpc -s demo call get-structured-content '{"location":"New York"}' --json
+  echo '{"message":"hi"}' | mcpc -s demo call echo -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.argv = splitDash(cmd, args)
+			if len(args) == 0 || len(args) > 2 {
+				return hintedError{"call takes a tool's name and its arguments", "mcpc list shows the tools"}
+			}
+			o.name = args[0]
+			var err error
+			if o.arguments, err = a.arguments(args[1:]); err != nil {
+				return err
+			}
+			a.call(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
+	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
+	return cmd
+}
+
+// call is the walk of a tool call, from the server that is meant to the ending.
+func (a *app) call(ctx context.Context, o callOptions) {
+	c, out := a.open(ctx, opening{argv: o.argv})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	tool, out := c.checked(ctx, o)
+	if out.Good() {
+		out = c.confirmed(ctx, tool, o)
+	}
+	if out.Good() {
+		out = c.callTool(ctx, tool, o)
+	}
+	a.show(out, answerOf(out))
+	c.explained()
+}
+
+// checked gets the tool's definition and holds the arguments against it. What a
+// remembered definition forbids is held against a fresh one before it is
+// refused.
+func (c *conversation) checked(ctx context.Context, o callOptions) (*definition, wire.Outcome) {
+	tool := c.remembered(o.name)
+	if o.noValidate && (tool != nil || !c.needsDefinition()) {
+		return tool, wire.Outcome{}
+	}
+	if tool != nil && c.checkArguments(tool, o).Good() {
+		return tool, wire.Outcome{}
+	}
+	tool, out := c.define(ctx, o.name)
+	switch {
+	case o.noValidate && out.Kind == wire.InvalidArguments:
+		return nil, wire.Outcome{}
+	case out.Good() && !o.noValidate:
+		out = c.checkArguments(tool, o)
+	}
+	return tool, out
+}
+
+// needsDefinition: the header fields of a request are made from the tool's
+// definition where requests stand alone.
+func (c *conversation) needsDefinition() bool {
+	return c.Transport() == client.StreamableHTTP && client.Stateless(c.Revision())
+}
+
+// checkArguments holds the arguments against the inputSchema. A schema that
+// breaks its own rules is the server's fault and stops nobody who did not ask
+// for --strict; one that cannot be followed safely stops everybody.
+func (c *conversation) checkArguments(tool *definition, o callOptions) wire.Outcome {
+	bad := func(text, hint string) wire.Outcome { return c.refusedCall(o.name, text, hint) }
+	schema, warnings, err := validate.Compile(tool.InputSchema)
+	var findings []wire.Finding
+	if err == nil {
+		findings, err = schema.Check(o.arguments)
+	}
+	if failed, ok := errorAs[*validate.SchemaError](err); ok {
+		if failed.Reason == validate.NotASchema && !o.strict {
+			c.warnFresh(tool, "the inputSchema of "+o.name+" is not valid, so the arguments were not checked: "+failed.Text)
+			return wire.Outcome{}
+		}
+		return bad("the arguments could not be checked: "+failed.Text, "--no-validate sends them anyway")
+	}
+	for _, w := range warnings {
+		if o.strict {
+			return bad("the arguments could not be checked: "+w.Text, "without --strict they are sent")
+		}
+		c.warnFresh(tool, w.Text)
+	}
+	if len(findings) == 0 {
+		return wire.Outcome{}
+	}
+	out := bad("the arguments do not fit the tool's inputSchema", "")
+	out.Findings = findings
+	return out
+}
+
+// warnFresh says what is wrong with a definition when it is read, and not again
+// at every call.
+func (c *conversation) warnFresh(tool *definition, text string) {
+	if tool.fresh || c.a.verbose > 0 {
+		c.a.warn(text)
+	}
+}
+
+// callTool sends the call. Where the server finds the header fields out of date
+// the definition is fetched again and the call sent once more: it was refused
+// unread.
+func (c *conversation) callTool(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
+	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
+	call := client.Call{Method: "tools/call", Params: params, Progress: true}
+	if tool != nil {
+		call.Schema = tool.InputSchema
+	}
+	out := c.Do(ctx, call)
+	if client.HeaderMismatch(out) && tool != nil && !tool.fresh {
+		fresh, again := c.define(ctx, o.name)
+		if !again.Good() {
+			return again
+		}
+		tool, call.Schema = fresh, fresh.InputSchema
+		out = c.Do(ctx, call)
+	}
+	if client.DeniesTool(out) && tool != nil && !tool.fresh {
+		c.denied(ctx, &out, o.name)
+	}
+	if out.Good() && tool != nil && !o.noValidate {
+		return c.checkResult(tool, out)
+	}
+	return out
+}
+
+// denied forgets what was remembered of a tool that the server no longer knows,
+// and looks for a name that it does know.
+func (c *conversation) denied(ctx context.Context, out *wire.Outcome, name string) {
+	c.forgetTools()
+	if _, fresh := c.define(ctx, name); fresh.Kind == wire.InvalidArguments {
+		out.Hint = fresh.Hint
+	}
+}
+
+// checkResult holds structuredContent against the tool's outputSchema.
+func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outcome {
+	result, err := wire.Object(out.Result)
+	structured, there := result.Get("structuredContent")
+	if tool.OutputSchema == nil || err != nil {
+		return out
+	}
+	if !there {
+		return outputInvalid(out, "the tool has an outputSchema and the result no structuredContent", nil)
+	}
+	schema, warnings, failed := validate.Compile(tool.OutputSchema)
+	var findings []wire.Finding
+	if failed == nil {
+		findings, failed = schema.Check(structured)
+	}
+	if failed != nil {
+		c.a.warn("the result was not checked against the outputSchema: " + failed.Error())
+		return out
+	}
+	for _, w := range warnings {
+		c.warnFresh(tool, w.Text)
+	}
+	if len(findings) > 0 {
+		return outputInvalid(out, "the structuredContent does not fit the tool's outputSchema", findings)
+	}
+	return out
+}
+
+func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
+	out.Kind, out.Text, out.Findings = wire.OutputInvalid, text, findings
+	return out
+}
+
+// confirmed asks before a tool that declares itself destructive is called. The
+// declaration may add caution; that it is missing promises nothing.
+func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
+	if tool == nil || o.yes || tool.Hints.Destructive == nil || !*tool.Hints.Destructive {
+		return wire.Outcome{}
+	}
+	if tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly {
+		return wire.Outcome{} // the hint has a meaning only for a tool that writes
+	}
+	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.name, Where: c.where, Phase: "arguments",
+		Text: fmt.Sprintf("the tool %q declares itself destructive, and nobody confirmed the call", o.name),
+		Hint: "--yes calls it without asking"}
+	if !c.a.interactive() {
+		return refused
+	}
+	question := fmt.Sprintf("%s declares itself destructive. Call it with %s?", o.name, wire.Excerpt(wire.Compact(o.arguments), 400))
+	if c.a.ask(ctx, question) {
+		return wire.Outcome{}
+	}
+	refused.Text, refused.Hint = "the call was not confirmed", ""
+	return refused
+}
+
+// splitDash parts the arguments at "--": what follows is a server's command.
+func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
+	at := cmd.ArgsLenAtDash()
+	if at < 0 {
+		return args, nil
+	}
+	return args[:at], args[at:]
+}
+
+// noArguments refuses words that a command has no use for.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return hintedError{fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")),
+			"a server's command stands behind --, a URL behind -s"}
+	}
+	return nil
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/demo"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// A conversation is a session with the server that a command means, and what
+// mcpc remembers of it.
+type conversation struct {
+	*client.Session
+	a      *app
+	target target.Target
+	// where is the server as a person would name it.
+	where string
+	store *state.Store // nil where no state can be kept
+	// saved is the remembered session, or nil; oneOff then says where to go.
+	saved, oneOff *state.Session
+	ids           idBlock
+	// known is the key under which the server's revision is remembered.
+	known string
+	// changed is set when the session had to be opened anew.
+	changed bool
+	frames  []wire.Frame
+}
+
+// An opening says how a command wants its conversation.
+type opening struct {
+	// argv is a command to speak stdio with, nil to go by -s.
+	argv []string
+	// greet asks the server who it is even where nothing depends on it.
+	greet bool
+	// anew opens a new conversation where an old one could be gone on with.
+	anew bool
+}
+
+// open finds the server a command means and opens or resumes the conversation
+// with it. A caller must close it, also after an outcome that is not good.
+func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcome) {
+	c := &conversation{a: a}
+	o := c.find(how.argv)
+	if !o.Good() {
+		return c, o
+	}
+	opt, o := c.options(ctx, how.anew)
+	if !o.Good() {
+		return c, o
+	}
+	opt.Quick = !how.greet
+	a.talking.Store(true)
+	session, o := client.Open(ctx, opt)
+	if !o.Good() {
+		c.explained()
+		return c, o
+	}
+	c.Session = session
+	c.remember(ctx, opt)
+	if a.verbose > 0 {
+		a.note("protocol " + session.Revision() + ": " + session.Why())
+	}
+	return c, o
+}
+
+// find settles which server is meant.
+func (c *conversation) find(argv []string) wire.Outcome {
+	store, err := state.Open(c.a.state)
+	var remembered state.State
+	if err == nil {
+		c.store = store
+		remembered, err = store.Load()
+	}
+	t, failed := target.Parse(c.a.server, "", argv, remembered.Names(), remembered.Current())
+	if failed != nil {
+		return c.a.unknownTarget(failed, remembered.Names())
+	}
+	// Without state a URL or a command still works; a session does not.
+	if err != nil && (t.Kind == target.Session || t.Source == target.FromDefault) {
+		return stateFailed(err)
+	}
+	if t.Kind == target.Session {
+		saved, _ := remembered.Session(t.Name)
+		c.saved = &saved
+	}
+	c.aim(t)
+	return wire.Outcome{}
+}
+
+// aim notes how the target is called and under which key its revision is
+// remembered.
+func (c *conversation) aim(t target.Target) {
+	c.target = t
+	switch t.Kind {
+	case target.URL:
+		c.where, c.known = wire.RedactURL(t.URL), t.URL
+	case target.Command:
+		c.where, c.known = strings.Join(t.Command, " "), "stdio\x00"+strings.Join(t.Command, "\x00")
+	default:
+		c.where = t.Name
+	}
+	if c.saved == nil {
+		c.oneOff = &state.Session{Endpoint: t.URL, Command: t.Command}
+		if t.Kind == target.Demo {
+			c.oneOff.Endpoint = demoEndpoint
+		}
+	} else if c.saved.Endpoint != "" && c.saved.Endpoint != demoEndpoint {
+		c.where = t.Name + ", " + wire.RedactURL(c.saved.Endpoint)
+	}
+}
+
+// demoEndpoint stands for the server in the box where a URL would stand.
+const demoEndpoint = "demo"
+
+// options puts together what the client needs for this target.
+func (c *conversation) options(ctx context.Context, anew bool) (client.Options, wire.Outcome) {
+	fields, err := c.a.fields()
+	if err != nil {
+		return client.Options{}, usage(err)
+	}
+	opt := client.Options{
+		Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
+		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(),
+		Notified: c.notified, Found: c.found, Renewed: c.renewed,
+	}
+	c.serverOf(&opt)
+	switch {
+	case anew:
+		opt.Server.Transport = ""
+	case c.saved != nil:
+		return opt, c.resumeFrom(ctx, &opt)
+	default:
+		c.recall(&opt)
+	}
+	return opt, wire.Outcome{}
+}
+
+func (c *conversation) serverOf(opt *client.Options) {
+	place := or(c.saved, c.oneOff)
+	opt.Server = client.Server{Name: c.where, Command: place.Command, Transport: client.TransportName(place.Transport)}
+	switch {
+	case place.Endpoint == demoEndpoint:
+		opt.Server.Pipe = demoPipe
+	case place.Endpoint != "":
+		opt.Server.URL = place.Endpoint
+	}
+}
+
+// demoPipe runs the server in the box inside this process.
+func demoPipe() (io.Reader, io.WriteCloser) {
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	go func() {
+		err := demo.Serve(context.Background(), serverIn, serverOut)
+		serverOut.CloseWithError(err)
+	}()
+	return clientIn, clientOut
+}
+
+// resumeFrom goes on with a remembered session, unless another revision is
+// asked for, and takes request ids that no other process uses.
+func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome {
+	saved := c.saved
+	if c.a.protocol == "" || c.a.protocol == saved.Revision {
+		opt.Resume = &client.Memory{
+			Revision: saved.Revision, Transport: client.TransportName(saved.Transport), SessionID: string(saved.SessionID),
+			Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
+		}
+		opt.Known = saved.Revision
+	}
+	c.ids = idBlock{ctx: ctx, store: c.store, session: *saved, warn: c.a.warn}
+	if err := c.ids.refill(); err != nil {
+		return stateFailed(err)
+	}
+	opt.NextID = c.ids.next
+	return wire.Outcome{}
+}
+
+// recall takes what an earlier run found out about a target that has no
+// session. It is believed for a day.
+func (c *conversation) recall(opt *client.Options) {
+	if c.known == "" || c.store == nil || c.a.protocol != "" {
+		return
+	}
+	verdict, ok := c.store.Verdict(c.known)
+	if !ok || c.a.now().Sub(verdict.At) > rememberFor {
+		return
+	}
+	overStdio := len(opt.Server.Command) > 0
+	if overStdio && client.Stateless(verdict.Revision) {
+		return // a probe costs nothing there, and a wrong guess a process
+	}
+	opt.Known, opt.Server.Transport = verdict.Revision, client.TransportName(verdict.Transport)
+}
+
+// rememberFor is how long a revision or a tool's definition is believed without
+// asking.
+const rememberFor = 24 * time.Hour
+
+// remember keeps what opening the conversation found out. Failing to is no
+// reason to fail: the command's purpose was another.
+func (c *conversation) remember(ctx context.Context, opt client.Options) {
+	if c.saved != nil || c.known == "" || c.store == nil || opt.Known == c.Revision() || c.a.protocol != "" {
+		return
+	}
+	_ = c.store.SaveVerdict(ctx, c.known, state.Verdict{
+		Revision: c.Revision(), Transport: string(c.Transport()), At: c.a.now()})
+}
+
+// close ends the conversation. A session that is not remembered is ended at the
+// server too; one that had to be opened anew is remembered as it now is.
+func (c *conversation) close(ctx context.Context) {
+	if c.Session == nil {
+		return
+	}
+	if c.saved != nil && c.changed {
+		if err := c.updateSaved(ctx); err != nil {
+			c.a.warn("the new session could not be remembered: " + err.Error())
+		}
+	}
+	c.Session.Close(context.WithoutCancel(ctx), c.saved == nil)
+	c.a.talking.Store(false)
+}
+
+// updateSaved writes the renewed session over the remembered one, unless
+// another process closed or replaced it meanwhile.
+func (c *conversation) updateSaved(ctx context.Context) error {
+	memory := c.Memory()
+	return c.store.Update(ctx, func(st *state.State) error {
+		saved, ok := st.Session(c.saved.Name)
+		if !ok || saved.Key != c.saved.Key {
+			return nil
+		}
+		fillSession(&saved, memory)
+		st.Put(saved)
+		return nil
+	})
+}
+
+func fillSession(s *state.Session, m client.Memory) {
+	s.Transport, s.Revision, s.SessionID = string(m.Transport), m.Revision, state.Secret(m.SessionID)
+	s.Capabilities, s.ServerInfo, s.Instructions = m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
+}
+
+// tap is what listens to the frames: -v while they cross, --explain afterwards.
+func (c *conversation) tap() wire.Tap {
+	verbose := render.Verbose(c.a.stderr(), c.a.errStyle, c.a.verbose)
+	switch {
+	case c.a.explain:
+		return func(f wire.Frame) {
+			c.frames = append(c.frames, f)
+			if c.a.verbose > 0 {
+				verbose(f)
+			}
+		}
+	case c.a.verbose > 0:
+		return verbose
+	}
+	return nil
+}
+
+// explained prints the exchanges of a finished command.
+func (c *conversation) explained() {
+	if c.a.explain {
+		render.Explain(c.a.stderr(), c.a.errStyle, wire.Fold(c.frames))
+	}
+}
+
+// notified shows progress and the server's log messages while a request runs.
+func (c *conversation) notified(m *wire.Message) {
+	params, err := wire.Object(m.Params)
+	if err != nil {
+		params = nil
+	}
+	get := func(name string) json.RawMessage { raw, _ := params.Get(name); return raw }
+	switch m.Method {
+	case "notifications/progress":
+		c.a.progress.Update(get("progress"), get("total"), params.Text("message"))
+	case "notifications/message":
+		c.a.progress.Log(params.Text("level"), params.Text("logger"), get("data"))
+	case "notifications/tools/list_changed":
+		c.forgetTools()
+	}
+}
+
+func (c *conversation) found(f wire.Finding) {
+	if f.Level > wire.Info || c.a.verbose > 0 {
+		c.a.warn(f.Text)
+	}
+}
+
+func (c *conversation) renewed(why string) {
+	c.changed = true
+	c.forgetTools()
+	c.a.note(why)
+}
+
+// stateFailed is the ending of a command that cannot do without the state.
+func stateFailed(err error) wire.Outcome {
+	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
+	if hinted, ok := errorAs[*state.Error](err); ok {
+		o.Hint = hinted.Hint()
+	}
+	return o
+}
+
+// unknownTarget is the ending of a command whose target nobody knows.
+func (a *app) unknownTarget(err error, names []string) wire.Outcome {
+	return usage(err)
+}

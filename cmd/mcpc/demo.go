@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/demo"
+	"mcpc/internal/wire"
+)
+
+// demoOptions are what `mcpc demo` was asked.
+type demoOptions struct {
+	listen    string
+	stdio     bool
+	stateless bool
+	json      bool
+}
+
+func newDemo(a *app) *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "run the server in the box for other clients",
+		Long: `Run the server in the box, on the official Go SDK, until it is interrupted:
+Streamable HTTP at /mcp in every revision, the old HTTP+SSE transport at /sse,
+or stdio. Inside mcpc no server has to be started: -s demo.`,
+		Example: `  mcpc demo --listen 127.0.0.1:3001
+  mcpc demo --listen 127.0.0.1:3001 --stateless
+  mcpc demo --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArguments(cmd, args); err != nil {
+				return err
+			}
+			if o.stdio && cmd.Flags().Changed("listen") {
+				return hintedError{"--stdio and --listen exclude each other", ""}
+			}
+			a.demo(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "address for HTTP, loopback only; port 0 takes a free one")
+	f.BoolVar(&o.stdio, "stdio", false, "speak on standard input and output")
+	f.BoolVar(&o.stateless, "stateless", false, "no sessions in the older revisions either")
+	f.BoolVar(&o.json, "json-answers", false, "answer with JSON where the default is an event stream")
+	return cmd
+}
+
+func (a *app) demo(ctx context.Context, o demoOptions) {
+	a.talking.Store(true)
+	if o.stdio {
+		err := demo.Serve(ctx, a.in, a.out)
+		switch {
+		case ctx.Err() != nil:
+			a.end(wire.Outcome{Kind: wire.Signal})
+		case err != nil:
+			a.end(wire.Outcome{Kind: wire.BadResponse, Text: "the client: " + err.Error(), Err: err})
+		}
+		return
+	}
+	if err := loopbackOnly(o.listen); err != nil {
+		a.end(wire.Outcome{Kind: wire.Refused, Text: err.Error(), Hint: "--listen 127.0.0.1:3001"})
+		return
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		a.end(wire.Outcome{Kind: wire.LocalIO, Text: "listening on " + o.listen + ": " + err.Error(), Err: err,
+			Hint: "--listen 127.0.0.1:0 takes a free port"})
+		return
+	}
+	a.serveDemo(ctx, listener, o)
+}
+
+// serveDemo serves until ctx is done. Open streams do not hold it up.
+func (a *app) serveDemo(ctx context.Context, listener net.Listener, o demoOptions) {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", demo.Handler(demo.Options{Stateless: o.stateless, JSON: o.json}))
+	mux.Handle("/sse", demo.SSEHandler())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	a.note(fmt.Sprintf("listening on http://%s/mcp (and /sse for the old transport); Ctrl-C ends it", listener.Addr()))
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		a.end(localIO("serving", err))
+		return
+	}
+	a.end(wire.Outcome{Kind: wire.Signal})
+}
+
+// loopbackOnly: the demo asks nobody who they are, so nobody else may reach it.
+func loopbackOnly(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--listen wants HOST:PORT: %w", err)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("the demo server listens on loopback only, not on %q", host)
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/wire"
+)
+
+// globals are the flags that every command knows.
+type globals struct {
+	server   string
+	protocol string
+	headers  []string
+	state    string
+	json     bool
+	wire     bool
+	jq       string
+	output   string
+	explain  bool
+	verbose  int
+	color    string
+	logLevel string
+	connect  seconds
+	timeout  seconds
+	maxTime  seconds
+	probe    seconds
+	maxSize  size
+	maxPages int
+	maxItems int
+}
+
+// addGlobals declares them. Their defaults are those of internal/client, where
+// zero means "the default" and the flag's 0 means "no limit".
+func (g *globals) addGlobals(f *pflag.FlagSet) {
+	f.StringVarP(&g.server, "server", "s", "", "server: URL, session name or \"demo\"")
+	f.StringVar(&g.protocol, "protocol", "", "pin a revision: "+strings.Join(client.Revisions(), ", "))
+	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header field \"Name: value\"; \"Name:\" removes one")
+	f.StringVar(&g.state, "state", "", "directory of the state files")
+	f.BoolVar(&g.json, "json", false, "the server's own result, one JSON document")
+	f.BoolVar(&g.wire, "wire", false, "the whole JSON-RPC message as it crossed")
+	f.StringVar(&g.jq, "jq", "", "filter the JSON with a jq expression")
+	f.StringVarP(&g.output, "output", "o", "", "write the answer to a file")
+	f.BoolVar(&g.explain, "explain", false, "show the exchange with a note beside what matters")
+	f.CountVarP(&g.verbose, "verbose", "v", "what crosses: -v lines, -vv bodies, -vvv bytes")
+	f.StringVar(&g.color, "color", "auto", "auto, always or never")
+	f.StringVar(&g.logLevel, "log-level", "", "ask the server for log messages from this level on")
+	f.Var(&g.connect, "connect-timeout", "limit for DNS, TCP and TLS (default 10s)")
+	f.Var(&g.timeout, "timeout", "limit without answer or progress (default 60s)")
+	f.Var(&g.maxTime, "max-time", "limit for a whole request or list (default 10m)")
+	f.Var(&g.probe, "probe-timeout", "limit for finding out a stdio server's era (default 10s)")
+	f.Var(&g.maxSize, "max-message-size", "limit for one message (default 64MiB, 0 none)")
+	f.IntVar(&g.maxPages, "max-pages", 1000, "limit for the pages of a list")
+	f.IntVar(&g.maxItems, "max-items", 100000, "limit for the items of a list")
+}
+
+func (g *globals) limits() client.Limits {
+	return client.Limits{
+		Connect: g.connect.duration(), Idle: g.timeout.duration(), Hard: g.maxTime.duration(),
+		Probe: g.probe.duration(), Message: g.maxSize.bytes(),
+		Pages: noLimit(g.maxPages), Items: noLimit(g.maxItems),
+	}
+}
+
+func noLimit(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// fromEnvironment gives every flag that was not set the value of its variable:
+// --max-time is MCPC_MAX_TIME. It runs before any command does.
+func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
+	var failed error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		name := envName(f.Name)
+		value := getenv(name)
+		if f.Changed || value == "" || f.Name == "help" {
+			return
+		}
+		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
+			failed = fmt.Errorf("the variable %s: %w", name, err)
+		}
+	})
+	return failed
+}
+
+func envName(flag string) string {
+	return "MCPC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// check refuses values that no type could refuse.
+func (g *globals) check() error {
+	known := client.Revisions()
+	if g.protocol != "" && !contains(known, g.protocol) {
+		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc speaks " + strings.Join(known, ", ")}
+	}
+	if !contains([]string{"auto", "always", "never"}, g.color) {
+		return fmt.Errorf("--color is auto, always or never, not %q", g.color)
+	}
+	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
+		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), "levels are " + strings.Join(logLevels, ", ")}
+	}
+	_, err := g.fields()
+	return err
+}
+
+// logLevels are those of server/utilities/logging, lightest first.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+func contains(all []string, one string) bool {
+	for _, s := range all {
+		if s == one {
+			return true
+		}
+	}
+	return false
+}
+
+// fields reads the -H flags.
+func (g *globals) fields() ([]wire.Field, error) {
+	var fields []wire.Field
+	for _, h := range g.headers {
+		name, value, ok := strings.Cut(h, ":")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || strings.ContainsAny(name, " \t") {
+			return nil, hintedError{fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'"}
+		}
+		if strings.ContainsAny(h, "\r\n\x00") {
+			return nil, fmt.Errorf("a header field holds a line end: %q", h)
+		}
+		fields = append(fields, wire.Field{Name: name, Value: strings.TrimSpace(value)})
+	}
+	return fields, nil
+}
+
+// seconds is a duration flag: "5" and "5s" are the same, 0 is no limit.
+type seconds struct {
+	set   bool
+	value time.Duration
+}
+
+func (s *seconds) Type() string { return "time" }
+
+func (s *seconds) String() string {
+	if !s.set {
+		return ""
+	}
+	return s.value.String()
+}
+
+func (s *seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, bad := strconv.ParseFloat(text, 64); bad == nil {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no time: write 5, 500ms, 2m", text)
+	}
+	s.set, s.value = true, d
+	return nil
+}
+
+func (s *seconds) duration() time.Duration {
+	if s.set && s.value == 0 {
+		return -1
+	}
+	return s.value
+}
+
+// size is a number of bytes: "64MiB", "10mb", "4096"; 0 is no limit.
+type size struct {
+	set   bool
+	value int64
+}
+
+func (s *size) Type() string { return "size" }
+
+func (s *size) String() string {
+	if !s.set {
+		return ""
+	}
+	return strconv.FormatInt(s.value, 10)
+}
+
+var units = []struct {
+	suffix string
+	factor int64
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"b", 1}}
+
+func (s *size) Set(text string) error {
+	number, factor := strings.ToLower(strings.TrimSpace(text)), int64(1)
+	for _, u := range units {
+		if strings.HasSuffix(number, u.suffix) {
+			number, factor = strings.TrimSuffix(number, u.suffix), u.factor
+			break
+		}
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+	if err != nil || n < 0 || n > 1<<53/factor {
+		return fmt.Errorf("%q is no size: write 4096, 64MiB, 10mb", text)
+	}
+	s.set, s.value = true, n*factor
+	return nil
+}
+
+func (s *size) bytes() int64 {
+	if s.set && s.value == 0 {
+		return -1
+	}
+	return s.value
+}

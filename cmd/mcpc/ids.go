@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"mcpc/internal/state"
+)
+
+// idBlock hands out the request ids of a remembered session. They are reserved
+// in blocks, so that many processes share a session and reuse no id, and a
+// command that sends a few requests writes to the disk once.
+type idBlock struct {
+	ctx     context.Context
+	store   *state.Store
+	session state.Session
+	warn    func(string)
+
+	mu   sync.Mutex
+	free int64
+	end  int64
+}
+
+const blockSize = 8
+
+func (b *idBlock) refill() error {
+	first, err := b.store.Reserve(b.ctx, b.session, blockSize)
+	if err == nil {
+		b.free, b.end = first, first+blockSize
+	}
+	return err
+}
+
+// next gives an id. Where no block can be had in the middle of a command, it
+// counts on: that is one step behind the last block, and says so.
+func (b *idBlock) next() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.free == b.end {
+		if err := b.refill(); err != nil {
+			b.warn("request ids could not be reserved: " + err.Error())
+			b.end++
+		}
+	}
+	id := b.free
+	b.free++
+	return id
+}
+
+// errorAs is errors.As for one type.
+func errorAs[T error](err error) (T, bool) {
+	var out T
+	ok := errors.As(err, &out)
+	return out, ok
+}

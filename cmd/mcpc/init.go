@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+func newInit(a *app) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "init [TARGET] [-- COMMAND...]",
+		Short: "open a session with a server and remember it",
+		Long: `Do the handshake with a server (or server/discover, where there is none), print
+what was negotiated, and remember the session: later commands go on with it.
+TARGET is a URL or "demo"; a command to speak stdio with stands behind --.`,
+		Example: `  mcpc init demo
+  mcpc init demo --as box --protocol 2025-06-18
+  mcpc init demo --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			if len(own) > 1 {
+				return hintedError{"init takes one target", "a server's command stands behind --"}
+			}
+			if len(own) == 1 {
+				a.server = own[0]
+			}
+			if name != "" {
+				if err := target.ValidName(name); err != nil {
+					return err
+				}
+			}
+			a.init(cmd.Context(), argv, name)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&name, "as", "", "name of the session")
+	return cmd
+}
+
+func (a *app) init(ctx context.Context, argv []string, name string) {
+	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	if err := c.keep(ctx, name); err != nil {
+		a.end(stateFailed(err))
+		return
+	}
+	ans := answerOf(out)
+	ans.human = c.introduce
+	a.show(out, ans)
+	c.explained()
+}
+
+// keep remembers the conversation as a session and makes it the current one. A
+// session of that name is replaced; one that was opened anew under its own name
+// keeps its request ids counting.
+func (c *conversation) keep(ctx context.Context, name string) error {
+	if c.store == nil {
+		_, err := state.Open(c.a.state)
+		return err
+	}
+	place := *or(c.saved, c.oneOff)
+	return c.store.Update(ctx, func(st *state.State) error {
+		place.Name = or(name, or(place.Name, c.freeName(st)))
+		fillSession(&place, c.Memory())
+		place.OpenedAt, place.NextID = c.a.now(), c.LastID()+1
+		kept := st.Put(place)
+		st.SetCurrent(kept.Name)
+		c.saved = &kept
+		return nil
+	})
+}
+
+// freeName makes up a name from the target. One that already stands for the same
+// place is taken again: whoever initializes twice wants one session.
+func (c *conversation) freeName(st *state.State) string {
+	return target.NameFor(c.target, func(name string) bool {
+		old, ok := st.Session(name)
+		return ok && !samePlace(old, *c.oneOff)
+	})
+}
+
+func samePlace(a, b state.Session) bool {
+	return a.Endpoint == b.Endpoint && slices.Equal(a.Command, b.Command)
+}
+
+// introduce tells a person what was negotiated.
+func (c *conversation) introduce(w io.Writer, st render.Style) error {
+	info := c.Info()
+	rows := [][]string{
+		{"session", c.saved.Name},
+		{"server", serverName(info.ServerInfo)},
+		{"protocol", c.Revision() + sessionWord(c.Memory().SessionID, c.Revision())},
+		{"transport", transportWords[c.Transport()]},
+		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
+	}
+	if info.Instructions != "" {
+		rows = append(rows, []string{"instructions", info.Instructions})
+	}
+	return render.Facts(w, st, rows)
+}
+
+var transportWords = map[client.TransportName]string{
+	client.StreamableHTTP: "Streamable HTTP", client.HTTPSSE: "HTTP+SSE (2024-11-05)", client.Stdio: "stdio",
+}
+
+// sessionWord says whether the server keeps a session, and never which.
+func sessionWord(id, revision string) string {
+	switch {
+	case id != "":
+		return ", session " + wire.Redacted(id)
+	case client.Stateless(revision):
+		return ", stateless"
+	}
+	return ", no session id"
+}
+
+// serverName is the Implementation as a person would say it: title, name,
+// version.
+func serverName(raw json.RawMessage) string {
+	info, err := wire.Object(raw)
+	if err != nil {
+		return "(did not say)"
+	}
+	name, title, version := info.Text("name"), info.Text("title"), info.Text("version")
+	if title != "" && title != name {
+		name = fmt.Sprintf("%s (%s)", title, name)
+	}
+	return strings.TrimSpace(name + " " + version)
+}
+
+// capabilities names what a server declares, with the options that are set.
+func capabilities(raw json.RawMessage) []string {
+	members, err := wire.Object(raw)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, m := range members {
+		var set []string
+		options, _ := wire.Object(m.Value)
+		for _, o := range options {
+			if string(o.Value) != "false" {
+				set = append(set, o.Name)
+			}
+		}
+		name := m.Name
+		if len(set) > 0 {
+			name += " (" + strings.Join(set, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	return names
+}

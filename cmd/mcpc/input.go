@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// arguments reads the JSON object that stands on the command line, in a file or
+// on standard input. Its bytes are what will be sent.
+func (a *app) arguments(args []string) (json.RawMessage, error) {
+	if len(args) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	raw, from, err := a.input(args[0])
+	if err != nil {
+		return nil, err
+	}
+	if bad := wire.Valid(raw); bad != nil {
+		return nil, notJSON(raw, from, bad)
+	}
+	members, bad := wire.Object(raw)
+	if bad != nil {
+		return nil, fmt.Errorf("%s must be a JSON object, got %s", from, wire.Excerpt(bytes.TrimSpace(raw), 40))
+	}
+	if name := members.Duplicate(); name != "" {
+		return nil, fmt.Errorf("%s has the member %q twice", from, name)
+	}
+	return bytes.TrimSpace(raw), nil
+}
+
+// input gives the bytes that an argument stands for: @FILE, - or itself.
+func (a *app) input(arg string) (raw []byte, from string, err error) {
+	switch {
+	case arg == "-" || arg == "@-":
+		if render.StyleFor(a.in, "never", a.getenv).Terminal {
+			a.note("reading standard input, Ctrl-D ends it")
+		}
+		raw, err = io.ReadAll(a.in)
+		from = "standard input"
+	case strings.HasPrefix(arg, "@"):
+		raw, err = os.ReadFile(arg[1:])
+		from = arg[1:]
+	default:
+		return []byte(arg), "the argument", nil
+	}
+	if err != nil {
+		return nil, from, fmt.Errorf("reading %s: %w", from, err)
+	}
+	return bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), from, nil
+}
+
+// notJSON shows where typed JSON goes wrong, with a caret under the place.
+func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
+	text := from + " is not JSON: " + bad.Error()
+	at := int(min(bad.Offset, int64(len(raw))))
+	start := max(0, at-30)
+	window := string(raw[start:min(len(raw), at+30)])
+	if !strings.ContainsAny(window, "\r\n\t") && len(raw) > 0 {
+		before := render.Line(string(raw[start:at]))
+		text += "\n  " + render.Line(window) + "\n  " + strings.Repeat(" ", len([]rune(before))) + "^"
+	}
+	hint := `quote it for the shell: '{"a":1}'`
+	if bytes.ContainsRune(raw, '=') && !bytes.ContainsAny(raw, "{") {
+		hint = `arguments are one JSON object: '{"a":1}'`
+	}
+	return hintedError{text, hint}
+}
+
+// interactive reports whether a person can be asked.
+func (a *app) interactive() bool {
+	return a.errStyle.Terminal && render.StyleFor(a.in, "never", a.getenv).Terminal
+}
+
+// ask puts a question to which the answer is no unless it is yes.
+func (a *app) ask(ctx context.Context, question string) bool {
+	fmt.Fprintf(a.stderr(), "%s [y/N] ", render.Line(question))
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(a.in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-answer:
+		return line == "y" || line == "yes"
+	case <-ctx.Done():
+		return false
+	}
+}

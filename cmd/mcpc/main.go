@@ -1,0 +1,43 @@
+// Command mcpc is a command-line client for the Model Context Protocol and an
+// inspector of its traffic. Here argv comes in and an exit code goes out; each
+// command has one file, which says which rooms it brings together.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// version is set by the release script.
+var version = "0.1.0-dev"
+
+func main() {
+	a := &app{
+		in:      os.Stdin,
+		out:     os.Stdout,
+		err:     os.Stderr,
+		getenv:  os.Getenv,
+		now:     time.Now,
+		version: version,
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, interrupts...)
+	code, died := a.run(os.Args[1:], signals)
+	if died != nil {
+		dieOf(died)
+	}
+	os.Exit(code)
+}
+
+// dieOf ends the process by the signal itself, so that a shell loop around it
+// stops as well. The exit code is for where that is not possible.
+func dieOf(sig os.Signal) {
+	signal.Reset()
+	if s, ok := sig.(syscall.Signal); ok {
+		raise(s)
+		os.Exit(128 + int(s))
+	}
+	os.Exit(130)
+}

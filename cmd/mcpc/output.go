@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// An answer is what a command has to print, in the forms a user may ask for.
+type answer struct {
+	method string
+	// result is one JSON document; messages are the JSON-RPC messages it came in.
+	result   json.RawMessage
+	messages []*wire.Message
+	// human writes what a person reads.
+	human func(w io.Writer, st render.Style) error
+}
+
+// answerOf is the answer of a plain request.
+func answerOf(o wire.Outcome) answer {
+	ans := answer{method: o.Method, result: o.Result}
+	if o.Message != nil {
+		ans.messages = []*wire.Message{o.Message}
+	}
+	ans.human = func(w io.Writer, st render.Style) error { return render.Result(w, st, o.Method, o.Result) }
+	return ans
+}
+
+// show prints an answer where there is one, then says how the command ended.
+// The answer comes first: whoever reads it need not wait for a server's
+// shutdown.
+func (a *app) show(o wire.Outcome, ans answer) {
+	if a.hasAnswer(o) {
+		if err := a.print(ans); err != nil {
+			a.end(localIO("writing the answer", err))
+		}
+	}
+	a.end(o)
+}
+
+// hasAnswer follows the table of exit codes: these endings have a result, and
+// --wire shows any message that came.
+func (a *app) hasAnswer(o wire.Outcome) bool {
+	switch o.Kind {
+	case wire.OK, wire.ToolError, wire.OutputInvalid, wire.InputRequired, wire.CheckFailed:
+		return true
+	case wire.RPCFailed:
+		return a.wire
+	}
+	return false
+}
+
+func (a *app) print(ans answer) error {
+	if a.output == "" {
+		return a.printTo(a.stdout(), a.outStyle, ans)
+	}
+	var b bytes.Buffer
+	what, err := a.fileContent(&b, ans)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(a.output, b.Bytes()); err != nil {
+		return err
+	}
+	a.note(fmt.Sprintf("%s saved to %s", what, a.output))
+	return nil
+}
+
+// fileContent is what -o saves: JSON where JSON was asked for, else what the
+// answer is made of, an image as its bytes.
+func (a *app) fileContent(b *bytes.Buffer, ans answer) (what string, err error) {
+	if a.json || a.wire || a.jq != "" || ans.result == nil {
+		return "the answer was", a.printTo(b, render.Style{Width: 80}, ans)
+	}
+	data, what, err := render.Payload(ans.method, ans.result)
+	b.Write(data)
+	return what, err
+}
+
+func (a *app) printTo(w io.Writer, st render.Style, ans answer) error {
+	switch {
+	case a.jq != "":
+		return a.filter(w, ans)
+	case a.wire:
+		for _, m := range ans.messages {
+			if err := render.JSON(w, st, m.Raw); err != nil {
+				return err
+			}
+		}
+		return nil
+	case a.json:
+		return render.JSON(w, st, ans.result)
+	default:
+		return ans.human(w, st)
+	}
+}
+
+// filter runs the jq expression over the result, or with --wire over each
+// message.
+func (a *app) filter(w io.Writer, ans answer) error {
+	program, err := render.Query(a.jq)
+	if err != nil {
+		return err
+	}
+	emit := func(line []byte) error { return a.emitLine(w, line) }
+	if !a.wire {
+		return program.Run(ans.result, emit)
+	}
+	for _, m := range ans.messages {
+		if err := program.Run(m.Raw, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) emitLine(w io.Writer, line []byte) error {
+	if a.outStyle.Terminal && a.output == "" {
+		line = []byte(render.Block(string(line)))
+	}
+	_, err := w.Write(append(line, '\n'))
+	return err
+}
+
+// replaceFile writes a temporary file beside the name and renames it, so that
+// no reader ever sees half an answer.
+func replaceFile(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".mcpc-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

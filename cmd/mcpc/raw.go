@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// rawOptions are what `mcpc raw` was asked.
+type rawOptions struct {
+	method string
+	params json.RawMessage
+	bytes  []byte
+	id     string
+	notify bool
+	bare   bool
+	argv   []string
+}
+
+func newRaw(a *app) *cobra.Command {
+	var o rawOptions
+	var file string
+	cmd := &cobra.Command{
+		Use:   "raw METHOD [PARAMS] [-- COMMAND...]",
+		Short: "send any method, any params, or exactly these bytes",
+		Long: `Send any request or notification and print what came back, exactly. Nothing is
+validated. The session's stamps (revision, session id, _meta) are put on unless
+--no-stamp is given; -H adds, replaces or removes header fields.`,
+		Example: `  mcpc -s demo raw tools/list
+  mcpc -s demo raw completion/complete '{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":"b"}}'
+  mcpc -s demo raw --bytes @message.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			o.argv = argv
+			if err := a.rawInput(&o, own, file); err != nil {
+				return err
+			}
+			a.raw(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.notify, "notify", false, "send a notification: no id, no response")
+	f.StringVar(&o.id, "id", "", "the request's id: a number, or any JSON; other text is a string")
+	f.BoolVar(&o.bare, "no-stamp", false, "leave out the session's marks in _meta and header")
+	f.StringVar(&file, "bytes", "", "send exactly these bytes: @FILE, - or the text itself")
+	return cmd
+}
+
+// rawInput reads what is to be sent. The bytes of --bytes are not looked at.
+func (a *app) rawInput(o *rawOptions, args []string, file string) error {
+	if file != "" {
+		if len(args) > 0 {
+			return hintedError{"--bytes is the whole message, beside which no method can stand", ""}
+		}
+		var err error
+		o.bytes, err = a.rawBytes(file)
+		return err
+	}
+	if len(args) == 0 || len(args) > 2 {
+		return hintedError{"raw takes a method and its params", "mcpc raw tools/list"}
+	}
+	o.method = args[0]
+	if len(args) == 2 {
+		raw, from, err := a.input(args[1])
+		if err != nil {
+			return err
+		}
+		if bad := wire.Valid(raw); bad != nil {
+			return notJSON(raw, from, bad)
+		}
+		o.params = raw
+	}
+	return nil
+}
+
+// rawBytes reads --bytes without touching them, not even a byte order mark.
+func (a *app) rawBytes(arg string) ([]byte, error) {
+	if name, ok := strings.CutPrefix(arg, "@"); ok && name != "-" {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		return raw, nil
+	}
+	if arg == "-" || arg == "@-" {
+		return io.ReadAll(a.in)
+	}
+	return []byte(arg), nil
+}
+
+func (a *app) raw(ctx context.Context, o rawOptions) {
+	c, out := a.open(ctx, opening{argv: o.argv})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	call := client.Call{Method: o.method, Params: o.params, ID: rawID(o.id), Bare: o.bare, Once: true}
+	switch {
+	case o.bytes != nil:
+		out = c.Raw(ctx, o.bytes, o.bare)
+	case o.notify:
+		out = c.Notify(ctx, call)
+	default:
+		out = c.Do(ctx, call)
+	}
+	a.showRaw(out)
+	c.explained()
+}
+
+// rawID takes a flag's text for JSON where it is JSON, else for a string.
+func rawID(text string) json.RawMessage {
+	switch {
+	case text == "":
+		return nil
+	case wire.Valid([]byte(text)) == nil:
+		return json.RawMessage(text)
+	default:
+		return wire.Quote(text)
+	}
+}
+
+// showRaw prints whatever came back, message or not, good or not. With --json
+// it is the result alone, as everywhere.
+func (a *app) showRaw(out wire.Outcome) {
+	if raw := cameBack(out); raw != nil && !(a.json && out.Result != nil) {
+		ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
+		ans.human = func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }
+		if err := a.print(ans); err != nil {
+			a.end(localIO("writing the answer", err))
+		}
+		a.end(out)
+		return
+	}
+	a.show(out, answerOf(out))
+}
+
+func cameBack(out wire.Outcome) []byte {
+	switch {
+	case out.Message != nil:
+		return out.Message.Raw
+	case out.HTTP != nil && len(out.HTTP.Body) > 0:
+		return out.HTTP.Body
+	}
+	return nil
+}

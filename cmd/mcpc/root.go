@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/render"
+)
+
+// newRoot builds the command tree. Nothing of it is kept in package variables,
+// so that two apps, as in tests, share nothing.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpc",
+		Short: "a client for the Model Context Protocol, and an inspector of its traffic",
+		Long: `mcpc talks to MCP servers: over HTTP and stdio, in every revision of the
+protocol. It prints the answer, or says which channel failed.`,
+		Example: `  mcpc -s demo list
+  mcpc -s demo call get-sum '{"a":1,"b":2}'
+  mcpc -s demo describe get-sum`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              unknownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) },
+	}
+	root.SetOut(a.stdout())
+	root.SetErr(a.stderr())
+	a.addGlobals(root.PersistentFlags())
+	root.SetHelpFunc(a.help)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRaw(a),
+		newSessions(a), newClose(a), newDemo(a), newState(a), newVersion(a))
+	root.AddCommand(newTopics(a)...)
+	return root
+}
+
+// prepare settles what all commands share once the flags are known.
+func (a *app) prepare(cmd *cobra.Command) error {
+	if err := fromEnvironment(cmd, a.getenv); err != nil {
+		return err
+	}
+	a.settleStyles()
+	if err := a.check(); err != nil {
+		return err
+	}
+	if a.jq != "" {
+		if _, err := render.Query(a.jq); err != nil {
+			return fmt.Errorf("--jq: %w", err)
+		}
+	}
+	return nil
+}
+
+// unknownCommand is what stands where a command was expected.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	hint := "mcpc --help shows the commands"
+	if near := render.Nearest(args[0], names); near != "" {
+		hint = "did you mean mcpc " + near + "?"
+	}
+	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
+}
+
+// flagError suggests the flag that was perhaps meant.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := cmd.CommandPath() + " --help shows the flags"
+	if unknown, ok := errorAs[*pflag.NotExistError](err); ok {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := render.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+	}
+	return hintedError{err.Error(), hint}
+}
+
+// help writes a command's help. It is written here and not by cobra's templates,
+// which would cost every start of the program.
+func (a *app) help(cmd *cobra.Command, _ []string) {
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, useLine(cmd))
+	helpCommands(&b, cmd)
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	helpFlags(&b, "Flags", cmd.LocalNonPersistentFlags())
+	if cmd.HasParent() {
+		fmt.Fprintf(&b, "\nmcpc --help shows the flags of all commands, mcpc help exit-codes the endings.\n")
+	} else {
+		helpFlags(&b, "Flags of all commands", cmd.PersistentFlags())
+		fmt.Fprintf(&b, "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME. A server is a URL, the\n"+
+			"name of a session, \"demo\", or a command behind --; without one it is the session\n"+
+			"of the last init, or http://localhost:3001/mcp.\n")
+	}
+	_, _ = a.stdout().Write([]byte(b.String()))
+}
+
+func useLine(cmd *cobra.Command) string {
+	line := cmd.CommandPath()
+	if cmd.HasAvailableSubCommands() {
+		return line + " COMMAND"
+	}
+	if _, args, ok := strings.Cut(cmd.Use, " "); ok {
+		line += " " + args
+	}
+	return line
+}
+
+func helpCommands(b *strings.Builder, cmd *cobra.Command) {
+	var commands, topics [][2]string
+	for _, c := range cmd.Commands() {
+		switch row := [2]string{c.Name(), c.Short}; {
+		case c.Hidden || c.Name() == "help" || c.Name() == "completion":
+		case c.Runnable() || c.HasSubCommands():
+			commands = append(commands, row)
+		default:
+			topics = append(topics, [2]string{"help " + row[0], row[1]})
+		}
+	}
+	helpRows(b, "Commands", commands)
+	helpRows(b, "Topics", topics)
+}
+
+func helpRows(b *strings.Builder, head string, rows [][2]string) {
+	if len(rows) == 0 {
+		return
+	}
+	width := 0
+	for _, row := range rows {
+		width = max(width, len(row[0]))
+	}
+	fmt.Fprintf(b, "\n%s:\n", head)
+	for _, row := range rows {
+		fmt.Fprintf(b, "  %-*s  %s\n", width, row[0], row[1])
+	}
+}
+
+// helpFlags lists flags with what they do, in 80 columns.
+func helpFlags(b *strings.Builder, head string, flags *pflag.FlagSet) {
+	var rows [][2]string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		name := "    --" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", --" + f.Name
+		}
+		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
+			name += " " + placeholder(f)
+		}
+		rows = append(rows, [2]string{name, f.Usage})
+	})
+	helpRows(b, head, rows)
+}
+
+func placeholder(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "time", "size":
+		return strings.ToUpper(f.Value.Type())
+	case "int":
+		return "N"
+	case "stringArray":
+		return "FIELD"
+	}
+	return strings.ToUpper(strings.ReplaceAll(map[string]string{
+		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "output": "file",
+		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr"}[f.Name], "-", " "))
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+func newSessions(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "sessions",
+		Short: "show the remembered sessions",
+		Long: `Show the remembered sessions; a star marks the current one, which is meant
+where no server is named. Session ids are never shown.`,
+		Example: `  mcpc sessions
+  mcpc sessions --json
+  mcpc sessions --jq '.sessions[].name'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArguments(cmd, args); err != nil {
+				return err
+			}
+			a.sessions()
+			return nil
+		},
+	}
+}
+
+func (a *app) sessions() {
+	store, st, err := a.loadState()
+	if err != nil {
+		a.end(stateFailed(err))
+		return
+	}
+	var all []state.Session
+	for _, name := range st.Names() {
+		s, _ := st.Session(name)
+		all = append(all, s)
+	}
+	ans := answer{result: sessionsJSON(all, st.Current())}
+	ans.messages = []*wire.Message{{Raw: ans.result}}
+	ans.human = func(w io.Writer, style render.Style) error {
+		return render.Table(w, style, []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now()))
+	}
+	if len(all) == 0 {
+		a.note("no sessions are remembered: mcpc init TARGET opens one")
+	}
+	a.show(wire.Outcome{}, ans)
+}
+
+func (a *app) loadState() (*state.Store, state.State, error) {
+	store, err := state.Open(a.state)
+	if err != nil {
+		return nil, state.State{}, err
+	}
+	st, err := store.Load()
+	return store, st, err
+}
+
+func sessionRows(all []state.Session, current string, store *state.Store, now time.Time) [][]string {
+	var rows [][]string
+	for _, s := range all {
+		mark := ""
+		if s.Name == current {
+			mark = "*"
+		}
+		rows = append(rows, []string{mark, s.Name, placeOf(s), s.Revision, ago(now, or(store.LastUsed(s), s.OpenedAt))})
+	}
+	return rows
+}
+
+func placeOf(s state.Session) string {
+	if len(s.Command) > 0 {
+		return strings.Join(s.Command, " ")
+	}
+	return wire.RedactURL(s.Endpoint)
+}
+
+// ago is a time as a person remembers it.
+func ago(now, then time.Time) string {
+	switch d := now.Sub(then); {
+	case then.IsZero():
+		return "-"
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	default:
+		return then.Format("2006-01-02")
+	}
+}
+
+// sessionsJSON is what a script reads; no member of it is a secret.
+func sessionsJSON(all []state.Session, current string) json.RawMessage {
+	type row struct {
+		Name      string          `json:"name"`
+		Current   bool            `json:"current"`
+		Endpoint  string          `json:"endpoint,omitempty"`
+		Command   []string        `json:"command,omitempty"`
+		Transport string          `json:"transport"`
+		Protocol  string          `json:"protocol"`
+		Server    json.RawMessage `json:"serverInfo,omitempty"`
+		OpenedAt  time.Time       `json:"openedAt"`
+	}
+	rows := []row{}
+	for _, s := range all {
+		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), s.Command,
+			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt})
+	}
+	raw, _ := json.Marshal(map[string]any{"sessions": rows})
+	return raw
+}
+
+func newClose(a *app) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "close [NAME]",
+		Short: "end a remembered session",
+		Long: `End a session at its server, where it has one, and forget it. Without a name it
+is the current session.`,
+		Example: `  mcpc close
+  mcpc close box
+  mcpc close --all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || all && len(args) > 0 {
+				return hintedError{"close takes the name of one session", "mcpc sessions shows them"}
+			}
+			a.close(cmd.Context(), append(args, a.server)[0], all)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "end all sessions")
+	return cmd
+}
+
+func (a *app) close(ctx context.Context, name string, all bool) {
+	store, st, err := a.loadState()
+	if err != nil {
+		a.end(stateFailed(err))
+		return
+	}
+	names := []string{or(name, st.Current())}
+	if all {
+		names = st.Names()
+	}
+	for _, name := range names {
+		s, ok := st.Session(name)
+		if !ok {
+			a.end(a.noSession(name, st.Names()))
+			return
+		}
+		if err := a.closeOne(ctx, store, s); err != nil {
+			a.end(stateFailed(err))
+			return
+		}
+	}
+	if len(names) == 0 {
+		a.note("no sessions are remembered")
+	}
+}
+
+func (a *app) noSession(name string, known []string) wire.Outcome {
+	if name == "" {
+		return usage(hintedError{"no session is current", "mcpc sessions shows those that are remembered"})
+	}
+	hint := "mcpc sessions shows those that are remembered"
+	if near := render.Nearest(name, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return usage(hintedError{fmt.Sprintf("no session is called %q", name), hint})
+}
+
+// closeOne forgets a session first: the server may be gone, and then there is
+// nobody to tell.
+func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session) error {
+	err := store.Update(ctx, func(st *state.State) error {
+		st.Remove(s.Name)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.note("closed " + s.Name)
+	if s.SessionID == "" || client.TransportName(s.Transport) != client.StreamableHTTP {
+		return nil
+	}
+	c := &conversation{a: a, where: s.Name, saved: &s}
+	fields, err := a.fields()
+	if err != nil {
+		return err
+	}
+	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap()}
+	c.serverOf(&opt)
+	opt.Resume = &client.Memory{Revision: s.Revision, Transport: client.StreamableHTTP, SessionID: string(s.SessionID)}
+	session, out := client.Open(ctx, opt)
+	if out.Good() {
+		session.Close(ctx, true)
+	}
+	return nil
+}

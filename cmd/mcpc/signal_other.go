@@ -1,0 +1,13 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// interrupts are the signals that end a command in order.
+var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+func raise(syscall.Signal) {}

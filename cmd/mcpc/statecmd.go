@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/state"
+)
+
+func newState(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "state",
+		Short:   "look after what mcpc remembers",
+		Example: `  mcpc state repair`,
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:     "repair",
+		Short:   "start anew where the state file cannot be read, and keep the old one",
+		Example: `  mcpc state repair`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArguments(cmd, args); err != nil {
+				return err
+			}
+			a.repair(cmd.Context())
+			return nil
+		},
+	})
+	return cmd
+}
+
+func (a *app) repair(ctx context.Context) {
+	store, err := state.Open(a.state)
+	if err != nil {
+		a.end(stateFailed(err))
+		return
+	}
+	backup, err := store.Repair(ctx)
+	switch {
+	case err != nil:
+		a.end(stateFailed(err))
+	case backup == "":
+		a.note("the state in " + store.Dir() + " can be read: nothing was changed")
+	default:
+		a.note("a new state was started; the old one is kept as " + backup)
+	}
+}

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/wire"
+)
+
+// The revisions of the protocol. Between them runs the one border that the code
+// knows: up to 2025-11-25 a conversation is opened with initialize and lives in
+// a session (legacy.go); from 2026-07-28 on every request stands alone
+// (modern.go). No other file compares revisions.
+const (
+	rev2024 = "2024-11-05"
+	rev2503 = "2025-03-26"
+	rev2506 = "2025-06-18"
+	rev2511 = "2025-11-25"
+	rev2607 = "2026-07-28"
+)
+
+// revisions are all that mcpc speaks, newest first.
+var revisions = []string{rev2607, rev2511, rev2506, rev2503, rev2024}
+
+// Revisions lists the protocol revisions that mcpc speaks, newest first.
+func Revisions() []string { return slices.Clone(revisions) }
+
+// stateless reports whether a revision has no handshake and no session.
+func stateless(revision string) bool { return revision >= rev2607 }
+
+// Stateless reports whether every request of the revision stands alone.
+func Stateless(revision string) bool { return revision != "" && stateless(revision) }
+
+// newest gives the newest of ours among theirs that satisfies the condition.
+func newest(theirs []string, want func(string) bool) string {
+	for _, revision := range revisions {
+		if want(revision) && slices.Contains(theirs, revision) {
+			return revision
+		}
+	}
+	return ""
+}
+
+// handshake is the opposite of stateless, for newest.
+func handshake(revision string) bool { return !stateless(revision) }
+
+// An era is what the revisions on one side of the border have in common.
+type era interface {
+	// revision is the negotiated one.
+	revision() string
+	// open begins the conversation and learns who the server is.
+	open(ctx context.Context, s *Session) wire.Outcome
+	// stamp gives a request what every request of the era carries.
+	stamp(s *Session, call *Call, out *outgoing)
+	// settle says how a result ends its exchange: the kind, and a text where
+	// the kind is not OK.
+	settle(call *Call, result json.RawMessage) (wire.Kind, string)
+	// asked deals with a request that the server sent.
+	asked(s *Session, m *wire.Message)
+	// lost reports whether a reply says that the server no longer knows the
+	// conversation.
+	lost(r reply) bool
+	// cancel tells the server that nobody waits for a request any more.
+	cancel(s *Session, out *outgoing)
+	// end asks the server to end the conversation.
+	end(ctx context.Context, s *Session)
+}
+
+// Info is what a server said of itself when the conversation was opened.
+type Info struct {
+	// ServerInfo is the Implementation object, Capabilities the
+	// ServerCapabilities object, both as they crossed; nil where not said.
+	ServerInfo, Capabilities json.RawMessage
+	Instructions             string
+}
+
+// Memory is what lets a later run go on with a conversation without opening it
+// again. SessionID is as good as a credential.
+type Memory struct {
+	Revision  string
+	Transport TransportName
+	SessionID string
+	Info      Info
+}
+
+// implementation is mcpc's own clientInfo.
+func implementation(version string) json.RawMessage {
+	b := append([]byte(`{"name":"mcpc","version":`), wire.Quote(version)...)
+	return append(b, '}')
+}

@@ -1,0 +1,219 @@
+package client
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// The sentinel that marks an encoded header value (2026-07-28
+// basic/transports/streamable-http, "Value encoding").
+const (
+	sentinelStart = "=?base64?"
+	sentinelEnd   = "?="
+)
+
+// encodeHeader makes any text fit for a header field: as it is where it is
+// plain, else as base64 between markers. Plain text that looks encoded is
+// encoded too, so that decoding always gives back what went in.
+func encodeHeader(value string) string {
+	if plainHeader(value) {
+		return value
+	}
+	return sentinelStart + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelEnd
+}
+
+func plainHeader(value string) bool {
+	if value != strings.Trim(value, " \t") {
+		return false
+	}
+	for i := range len(value) {
+		if value[i] < 0x20 || value[i] > 0x7E {
+			return false
+		}
+	}
+	return !strings.HasPrefix(value, sentinelStart) || !strings.HasSuffix(value, sentinelEnd)
+}
+
+// DecodeHeader is the reverse of the encoding; false where a marked value is
+// not canonical base64 of UTF-8.
+func DecodeHeader(value string) (string, bool) {
+	if !strings.HasPrefix(value, sentinelStart) || !strings.HasSuffix(value, sentinelEnd) || len(value) < len(sentinelStart)+len(sentinelEnd) {
+		return value, true
+	}
+	inner := value[len(sentinelStart) : len(value)-len(sentinelEnd)]
+	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
+	return string(raw), err == nil && utf8.Valid(raw)
+}
+
+// A mirrored argument: the path of property names to it, and the header name
+// that its property asks for.
+type mirrored struct {
+	path []string
+	name string
+	kind string
+}
+
+// paramFields mirrors the arguments whose properties carry x-mcp-header. An
+// argument that is absent or null has no field; an empty string has an empty
+// one.
+func paramFields(schema, params json.RawMessage) []wire.Field {
+	annotated, problem := headerParams(schema)
+	if problem != "" {
+		return nil
+	}
+	members, _ := wire.Object(params)
+	arguments, _ := members.Get("arguments")
+	var fields []wire.Field
+	for _, a := range annotated {
+		if value, ok := argumentText(arguments, a); ok {
+			fields = append(fields, wire.Field{Name: "Mcp-Param-" + a.name, Value: encodeHeader(value)})
+		}
+	}
+	return fields
+}
+
+func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
+	value := arguments
+	for _, name := range a.path {
+		members, err := wire.Object(value)
+		if err != nil {
+			return "", false
+		}
+		value, _ = members.Get(name)
+	}
+	switch text, isText := wire.Text(value); {
+	case len(value) == 0 || string(value) == "null":
+		return "", false
+	case isText:
+		return text, true
+	case a.kind == "integer":
+		return integerText(string(value)), true
+	default:
+		return string(value), true
+	}
+}
+
+// integerText writes a JSON number that is an integer in decimal: 1e3 is 1000.
+func integerText(number string) string {
+	if len(number) > 64 {
+		return number
+	}
+	if r, ok := new(big.Rat).SetString(number); ok && r.IsInt() && r.Num().BitLen() < 256 {
+		return r.Num().String()
+	}
+	return number
+}
+
+// HeaderProblem says why a tool's x-mcp-header annotations make the tool
+// unusable by HTTP, or is "". One broken annotation spoils the whole tool
+// (2026-07-28 server/tools, "x-mcp-header").
+func HeaderProblem(schema json.RawMessage) string {
+	_, problem := headerParams(schema)
+	return problem
+}
+
+// headerParams finds the annotated properties of an inputSchema.
+func headerParams(schema json.RawMessage) ([]mirrored, string) {
+	if !strings.Contains(string(schema), headerKeyword) {
+		return nil, ""
+	}
+	w := &headerWalk{names: map[string]bool{}}
+	w.schema(schema, nil, true)
+	return w.found, w.problem
+}
+
+const headerKeyword = "x-mcp-header"
+
+// headerWalk visits schema positions only: the same key inside default, const,
+// enum or examples is data, and a property may be called x-mcp-header.
+type headerWalk struct {
+	found   []mirrored
+	names   map[string]bool
+	problem string
+}
+
+// The keywords below which schemas stand, by the shape of their value.
+var (
+	schemaMaps  = []string{"patternProperties", "$defs", "definitions", "dependentSchemas"}
+	schemaLists = []string{"oneOf", "anyOf", "allOf", "prefixItems", "items"}
+	schemaOnes  = []string{"items", "additionalItems", "contains", "additionalProperties", "propertyNames",
+		"unevaluatedProperties", "unevaluatedItems", "not", "if", "then", "else"}
+)
+
+// schema visits one schema. reachable is set while only "properties" were
+// passed on the way.
+func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) {
+	members, err := wire.Object(raw)
+	if err != nil || w.problem != "" {
+		return
+	}
+	if name, ok := members.Get(headerKeyword); ok {
+		w.annotation(name, members, path, reachable)
+	}
+	if properties, ok := members.Get("properties"); ok {
+		inner, _ := wire.Object(properties)
+		for _, p := range inner {
+			w.schema(p.Value, append(path[:len(path):len(path)], p.Name), reachable)
+		}
+	}
+	w.elsewhere(members, path)
+}
+
+// elsewhere visits the positions in which no annotation may stand.
+func (w *headerWalk) elsewhere(members wire.Members, path []string) {
+	for _, keyword := range schemaMaps {
+		raw, _ := members.Get(keyword)
+		inner, _ := wire.Object(raw)
+		for _, p := range inner {
+			w.schema(p.Value, path, false)
+		}
+	}
+	for _, keyword := range schemaLists {
+		raw, _ := members.Get(keyword)
+		items, _ := wire.Array(raw)
+		for _, item := range items {
+			w.schema(item, path, false)
+		}
+	}
+	for _, keyword := range schemaOnes {
+		if raw, ok := members.Get(keyword); ok {
+			w.schema(raw, path, false)
+		}
+	}
+}
+
+func (w *headerWalk) annotation(raw json.RawMessage, members wire.Members, path []string, reachable bool) {
+	name, ok := wire.Text(raw)
+	kind := members.Text("type")
+	where := "/" + strings.Join(path, "/")
+	switch {
+	case !ok || !isToken(name):
+		w.problem = "x-mcp-header at " + where + " is no header name: " + wire.Excerpt(raw, 40)
+	case !reachable || len(path) == 0:
+		w.problem = "x-mcp-header at " + where + " stands where no argument can be read"
+	case kind != "string" && kind != "integer" && kind != "boolean":
+		w.problem = "x-mcp-header at " + where + " stands on a property that is no string, integer or boolean"
+	case w.names[strings.ToLower(name)]:
+		w.problem = "x-mcp-header " + name + " stands twice"
+	default:
+		w.names[strings.ToLower(name)] = true
+		w.found = append(w.found, mirrored{path: path, name: name, kind: kind})
+	}
+}
+
+// isToken is RFC 9110, section 5.6.2.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		alnum := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+		if !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,162 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+
+	"mcpc/internal/wire"
+)
+
+// connectFault names what kept a request from being answered at all. The error
+// is judged by its type; whether the request may have reached the server is
+// told by the trace, not guessed from the error.
+func connectFault(ctx context.Context, tr *trip, err error) *fault {
+	f := &fault{kind: wire.Transport, phase: "connect", err: err, retryable: true}
+	if tr.wrote.Load() {
+		f.phase, f.reached, f.retryable = "wait", wire.Unknown, false
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		f.text, f.err = cause.Error(), cause
+		return f
+	}
+	host := tr.req.URL.Host
+	if f.phase == "wait" {
+		f.text = "the connection to " + host + " was lost before an answer came"
+		return f
+	}
+	describeConnect(f, host, err)
+	return f
+}
+
+func describeConnect(f *fault, host string, err error) {
+	var dns *net.DNSError
+	var op *net.OpError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		f.text, f.phase = "no such host: "+dns.Name, "dns"
+	case errors.As(err, &dns):
+		f.text, f.phase = "the name "+dns.Name+" could not be looked up", "dns"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		f.text = "connection refused by " + host
+		f.hint = "is the server running? start it, or name another with -s"
+	case describeTLS(f, host, err):
+	case errors.As(err, &timeout) && timeout.Timeout():
+		f.kind = wire.Timeout
+		f.text = "no connection to " + host + " in time"
+	case errors.As(err, &op) && op.Op == "dial":
+		f.text = "could not connect to " + host + ": " + op.Err.Error()
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		f.text = "the proxy refused: " + op.Err.Error()
+	default:
+		f.text = "the request to " + host + " failed: " + innermost(err)
+	}
+}
+
+// describeTLS says which check of the certificate failed.
+func describeTLS(f *fault, host string, err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	switch {
+	case errors.As(err, &unknown):
+		f.text = "the certificate of " + host + " is signed by an authority that is not known here"
+	case errors.As(err, &name):
+		f.text = "the certificate of " + host + " is for another name"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		f.text = "the certificate of " + host + " has expired or is not yet valid"
+	case errors.As(err, &invalid):
+		f.text = "the certificate of " + host + " is not valid: " + invalid.Error()
+	case errors.As(err, &record):
+		f.text = host + " does not speak TLS"
+		f.hint = "try http:// in place of https://"
+	case errors.As(err, &alert):
+		f.text = "the TLS handshake with " + host + " failed: " + alert.Error()
+	default:
+		return false
+	}
+	f.phase, f.retryable = "tls", false
+	return true
+}
+
+func innermost(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return err.Error()
+}
+
+// statusFault names an HTTP status that carried no JSON-RPC answer.
+func statusFault(resp *http.Response, body []byte) *fault {
+	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	f := &fault{kind: wire.Transport, phase: "wait", reached: wire.Answered, raw: body, text: "the server answered " + status}
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized:
+		f.kind, f.text = wire.Auth, "the server wants to know who asks ("+status+")"
+		f.hint = "send a token: -H 'Authorization: Bearer …'"
+	case code == http.StatusForbidden:
+		f.kind, f.text = wire.Auth, "the server refuses this caller ("+status+")"
+	case code/100 == 3:
+		f.text += ", a redirect to " + orUnknown(resp.Header.Get("Location")) + ", which is not followed"
+		f.hint = "if you trust it, name that URL with -s"
+	case code == http.StatusNotFound:
+		f.text += ": no MCP endpoint here"
+		f.hint = "check the path: most servers listen at /mcp, old ones at /sse"
+	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
+		f.text += " to Accept and Content-Type as the specification asks for them: a fault of the server or of a proxy"
+	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
+		f.retryable = true
+		if after := resp.Header.Get("Retry-After"); after != "" {
+			f.text += ", retry after " + after
+		}
+	case code/100 == 5:
+		f.retryable = code != http.StatusInternalServerError && code != http.StatusNotImplemented
+	}
+	return f
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "nowhere"
+	}
+	return s
+}
+
+func badContent(tr *trip, text string, body []byte) *fault {
+	return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Answered, text: text, raw: body}
+}
+
+func noResponse(tr *trip, body []byte) *fault {
+	return badContent(tr, fmt.Sprintf("HTTP %d without a response to the request", tr.resp.StatusCode), body)
+}
+
+func overLimit(limit int64) *fault {
+	return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Answered,
+		text: fmt.Sprintf("a message is larger than %d bytes", limit),
+		hint: "--max-message-size BYTES raises the limit, 0 lifts it"}
+}
+
+// cutFault names the end of a body before its message was whole.
+func cutFault(ctx context.Context, n int64, err error) *fault {
+	f := &fault{kind: wire.Transport, phase: "read", reached: wire.Unknown, err: err}
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		f.text, f.err = cause.Error(), cause
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		f.text = fmt.Sprintf("the answer was cut after %d bytes", n)
+	default:
+		f.text = fmt.Sprintf("the answer broke off after %d bytes: %s", n, innermost(err))
+	}
+	return f
+}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// outcome turns a reply into the one ending of its exchange.
+func (s *Session) outcome(call *Call, r reply) wire.Outcome {
+	o := wire.Outcome{Method: call.Method, Name: nameIn(call), Where: s.opt.Server.Name,
+		Phase: "result", Reached: wire.Answered, Message: r.message, HTTP: r.http}
+	if r.fault != nil {
+		return r.fault.fill(o)
+	}
+	switch m := r.message; {
+	case m == nil:
+	case m.Error != nil && m.Kind == wire.ErrorResponse:
+		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
+	case m.Kind == wire.Response:
+		o.Result = m.Result
+		if e := s.era(); e != nil {
+			o.Kind, o.Text = e.settle(call, m.Result)
+		}
+	default:
+		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, m.ID)
+	}
+	return o
+}
+
+// fill writes what a fault knows into an outcome.
+func (f *fault) fill(o wire.Outcome) wire.Outcome {
+	o.Kind, o.Text, o.Hint, o.Phase = f.kind, f.text, f.hint, f.phase
+	o.Reached, o.Retryable, o.Process, o.Err = f.reached, f.retryable, f.process, f.err
+	if o.Message == nil && f.raw != nil {
+		o.Message = wire.ParseMessage(f.raw)
+	}
+	return o
+}
+
+func nameIn(call *Call) string {
+	name, _ := headerName(call.Method, call.Params)
+	return name
+}
+
+// ended is an outcome that looked good and is not.
+func ended(o wire.Outcome, kind wire.Kind, text string) wire.Outcome {
+	o.Kind, o.Text = kind, text
+	return o
+}
+
+// settleResult judges a complete result by what every revision asks of it.
+func settleResult(call *Call, result json.RawMessage) (wire.Kind, string) {
+	members, err := wire.Object(result)
+	if err != nil {
+		return wire.BadResponse, "the result is no object: " + wire.Excerpt(result, 60)
+	}
+	if call.Method == "tools/call" {
+		return settleToolCall(members)
+	}
+	return wire.OK, ""
+}
+
+// settleToolCall: isError is the tool's own failure, and content must be there
+// (server/tools, "Tool Result"). A result that only lacks content beside its
+// structuredContent is taken, because real servers send it.
+func settleToolCall(members wire.Members) (wire.Kind, string) {
+	content, _ := members.Get("content")
+	_, structured := members.Get("structuredContent")
+	_, task := members.Get("task")
+	if len(content) == 0 && !structured && !task {
+		return wire.BadResponse, "the result of the tool call has no content"
+	}
+	if len(content) > 0 && content[0] != '[' && !structured {
+		return wire.BadResponse, "the content of the tool call is no array"
+	}
+	switch flag, _ := members.Get("isError"); string(flag) {
+	case "", "false", "null":
+		return wire.OK, ""
+	case "true":
+		return wire.ToolError, "the tool ran and reported a failure"
+	default:
+		return wire.BadResponse, "isError is neither true nor false: " + wire.Excerpt(flag, 40)
+	}
+}
+
+func list(items []string) string {
+	if len(items) == 0 {
+		return "none"
+	}
+	return strings.Join(items, ", ")
+}

@@ -1,0 +1,194 @@
+package client
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"time"
+)
+
+// An event is one dispatched server-sent event, or a priming event: one that
+// has no data and still sets the stream's id or its retry time.
+type event struct {
+	name string
+	data []byte
+	// hasData tells `data:` with nothing behind it from no data line at all.
+	hasData bool
+	id      *string
+	retry   *time.Duration
+	comment bool
+}
+
+// An eventReader takes a text/event-stream apart as WHATWG HTML, section 9.2
+// says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
+// space behind the colon is dropped; an event that no blank line ends is
+// discarded. Its events own their data.
+type eventReader struct {
+	src   io.Reader
+	limit int64
+	buf   []byte // bytes read and not yet consumed
+	start int
+	// scanned is how far behind start no line end was found, so that a long
+	// line is not searched again from its beginning.
+	scanned int
+	err     error
+	// skipLF is set behind a CR: if LF comes next it belongs to that line end.
+	skipLF bool
+	began  bool
+	ev     event
+	seen   bool // a field of the current event was seen
+	size   int
+}
+
+func newEventReader(src io.Reader, limit int64) *eventReader {
+	return &eventReader{src: src, limit: limit}
+}
+
+// errTooLarge reports an event or message over the limit.
+type errTooLarge struct{ limit int64 }
+
+func (e errTooLarge) Error() string { return "larger than the limit" }
+
+// next gives the next event. At the end of the stream it gives io.EOF.
+func (r *eventReader) next() (event, error) {
+	for {
+		line, err := r.line()
+		if err != nil {
+			return event{}, err
+		}
+		if len(line) > 0 {
+			if err := r.field(line); err != nil {
+				return event{}, err
+			}
+			continue
+		}
+		if r.seen {
+			ev := r.ev
+			r.ev, r.seen, r.size = event{}, false, 0
+			return ev, nil
+		}
+	}
+}
+
+// field reads one non-empty line into the event being built.
+func (r *eventReader) field(line []byte) error {
+	r.size += len(line)
+	if r.limit > 0 && int64(r.size) > r.limit {
+		return errTooLarge{r.limit}
+	}
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "":
+		if !r.seen {
+			r.ev.comment = true
+		}
+		r.seen = true
+		return nil
+	case "data":
+		r.addData(value)
+	case "event":
+		r.ev.name = string(value)
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			id := string(value)
+			r.ev.id = &id
+		}
+	case "retry":
+		r.ev.retry = milliseconds(string(value))
+	default:
+		return nil
+	}
+	r.ev.comment, r.seen = false, true
+	return nil
+}
+
+func (r *eventReader) addData(value []byte) {
+	if r.ev.hasData {
+		r.ev.data = append(r.ev.data, '\n')
+	}
+	r.ev.data = append(r.ev.data, value...)
+	r.ev.hasData = true
+}
+
+// milliseconds reads a retry field: ASCII digits only.
+func milliseconds(s string) *time.Duration {
+	if s == "" || strings.Trim(s, "0123456789") != "" || len(s) > 12 {
+		return nil
+	}
+	var n int64
+	for _, c := range s {
+		n = n*10 + int64(c-'0')
+	}
+	d := time.Duration(n) * time.Millisecond
+	return &d
+}
+
+// line gives the next line without its end. The bytes are good until the next
+// call.
+func (r *eventReader) line() ([]byte, error) {
+	for {
+		if line, ok := r.buffered(); ok {
+			return line, nil
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		if r.limit > 0 && int64(len(r.buf)-r.start) > r.limit+64 {
+			return nil, errTooLarge{r.limit}
+		}
+		r.fill()
+	}
+}
+
+// buffered takes a whole line out of the buffer, if there is one.
+func (r *eventReader) buffered() ([]byte, bool) {
+	if r.skipLF && r.start < len(r.buf) {
+		if r.buf[r.start] == '\n' {
+			r.start++
+		}
+		r.skipLF = false
+	}
+	if !r.began && !r.skipBOM() {
+		return nil, false
+	}
+	i := bytes.IndexAny(r.buf[r.start+r.scanned:], "\r\n")
+	if i < 0 {
+		r.scanned = len(r.buf) - r.start
+		return nil, false
+	}
+	end := r.start + r.scanned + i
+	line := r.buf[r.start:end]
+	r.skipLF = r.buf[end] == '\r'
+	r.start, r.scanned = end+1, 0
+	return line, true
+}
+
+// skipBOM reports whether the start of the stream is decided: the mark has
+// three bytes, which may come in three pieces.
+func (r *eventReader) skipBOM() bool {
+	const bom = "\xEF\xBB\xBF"
+	head := r.buf[r.start:]
+	if len(head) < len(bom) && strings.HasPrefix(bom, string(head)) && r.err == nil {
+		return false
+	}
+	if bytes.HasPrefix(head, []byte(bom)) {
+		r.start += len(bom)
+	}
+	r.began = true
+	return true
+}
+
+func (r *eventReader) fill() {
+	if r.start > 0 {
+		n := copy(r.buf, r.buf[r.start:])
+		r.buf, r.start = r.buf[:n], 0
+	}
+	if cap(r.buf)-len(r.buf) < 16<<10 {
+		grown := make([]byte, len(r.buf), 2*cap(r.buf)+32<<10)
+		copy(grown, r.buf)
+		r.buf = grown
+	}
+	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+	r.buf, r.err = r.buf[:len(r.buf)+n], err
+}

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"net/http"
+	"sort"
+	"sync"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A recorder turns what a transport sees into frames: numbered, dated and
+// redacted before anybody else sees them.
+type recorder struct {
+	mu  sync.Mutex
+	seq uint64
+	now func() time.Time
+	tap wire.Tap
+}
+
+// on reports whether anybody listens, so that bytes are copied only then.
+func (r *recorder) on() bool { return r != nil && r.tap != nil }
+
+func (r *recorder) frame(f wire.Frame) {
+	if !r.on() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seq++
+	f.Seq, f.Time = r.seq, r.now()
+	r.tap(f)
+}
+
+// body records bytes that the caller may go on using: the frame gets its own.
+func (r *recorder) body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, sse *wire.SSEFacts) {
+	if r.on() {
+		r.frame(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: append([]byte{}, raw...), SSE: sse})
+	}
+}
+
+func (r *recorder) request(stream int, req *http.Request) {
+	if r.on() {
+		head := &wire.HTTPHead{Method: req.Method, URL: wire.RedactURL(req.URL.String()),
+			Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
+		r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
+	}
+}
+
+func (r *recorder) response(stream int, resp *http.Response, timing *wire.Timing) {
+	if r.on() {
+		head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto,
+			Fields: fieldsOf(resp.Header), Timing: timing}
+		r.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, Stream: stream, HTTP: head})
+	}
+}
+
+func (r *recorder) closed(stream int, by wire.Direction, how, text string) {
+	r.frame(wire.Frame{Dir: by, Kind: wire.Closed, Stream: stream,
+		Close: &wire.CloseFacts{By: by, How: how, Text: text}})
+}
+
+// fieldsOf lists header fields by name; net/http does not keep their order.
+func fieldsOf(h http.Header) []wire.Field {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var fields []wire.Field
+	for _, name := range names {
+		for _, value := range h[name] {
+			fields = append(fields, wire.RedactField(wire.Field{Name: name, Value: value}))
+		}
+	}
+	return fields
+}

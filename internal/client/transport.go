@@ -1,0 +1,133 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A transport carries messages to one server and back. It knows no revision:
+// what an era wants on a request stands in the outgoing message.
+type transport interface {
+	// call sends a request and waits for its response. Whatever else arrives
+	// meanwhile goes to the inbox. It returns early, with a fault, only when no
+	// response can come any more or ctx is done.
+	call(ctx context.Context, out *outgoing) reply
+	// send sends a message to which no response belongs.
+	send(ctx context.Context, out *outgoing) reply
+	// end asks the server to end what the transport keeps open there; by HTTP
+	// that is the session named in out.
+	end(ctx context.Context, out *outgoing)
+	// close lets go of everything, within the limits of a shutdown.
+	close()
+	name() TransportName
+}
+
+// A TransportName is how a transport is called in state files and tables.
+type TransportName string
+
+// The three transports of MCP; Pipe is the framing of stdio without a process.
+const (
+	StreamableHTTP TransportName = "http"
+	HTTPSSE        TransportName = "sse"
+	Stdio          TransportName = "stdio"
+)
+
+// An outgoing message: the bytes, and what the transport must know of them.
+type outgoing struct {
+	raw []byte
+	// id is nil for a message to which no response belongs.
+	id     json.RawMessage
+	method string
+	// fields are the era's HTTP header fields; stdio has no place for them.
+	fields []wire.Field
+	// resumable allows a cut stream to be picked up with Last-Event-ID.
+	resumable bool
+	// anyReply takes the first thing that comes back for the answer, message
+	// or not: raw bytes have no id to match.
+	anyReply bool
+}
+
+// A reply is what a transport has to say about a message it sent: a message, or
+// the fault that stands in its place.
+type reply struct {
+	message *wire.Message
+	http    *wire.HTTPFacts
+	header  http.Header
+	fault   *fault
+}
+
+// A fault says why there is no response.
+type fault struct {
+	kind      wire.Kind
+	phase     string
+	text      string
+	hint      string
+	reached   wire.Reached
+	retryable bool
+	process   *wire.ProcessFacts
+	// raw are the bytes that were no message.
+	raw []byte
+	err error
+}
+
+func (f *fault) Error() string { return f.text }
+
+func failed(f *fault) reply { return reply{fault: f} }
+
+// An inbox takes every message that is not the response somebody waits for:
+// notifications, the server's own requests, responses nobody asked for. It must
+// not block.
+type inbox func(m *wire.Message)
+
+// Limits bound what one conversation may cost. Zero means the default, a
+// negative duration or size means no limit.
+type Limits struct {
+	// Connect bounds DNS, TCP and TLS together.
+	Connect time.Duration
+	// Idle is how long nothing may happen; progress starts it anew.
+	Idle time.Duration
+	// Hard bounds one request whatever happens.
+	Hard time.Duration
+	// Probe is how long a stdio server may be silent on server/discover.
+	Probe time.Duration
+	// Message bounds one message in bytes: an HTTP body, a server-sent event,
+	// a line of stdio.
+	Message int64
+	// Pages and Items bound one list.
+	Pages, Items int
+}
+
+// WithDefaults fills in what is zero.
+func (l Limits) WithDefaults() Limits {
+	l.Connect = or(l.Connect, 10*time.Second)
+	l.Idle = or(l.Idle, 60*time.Second)
+	l.Hard = or(l.Hard, 10*time.Minute)
+	l.Probe = or(l.Probe, 10*time.Second)
+	l.Message = or(l.Message, 64<<20)
+	l.Pages = or(l.Pages, 1000)
+	l.Items = or(l.Items, 100_000)
+	return l
+}
+
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+func (l Limits) tooLarge(n int) bool { return l.Message > 0 && int64(n) > l.Message }
+
+// The staged shutdown of a child process, and the time a server gets to end a
+// session (2025-11-25 basic/lifecycle, "Shutdown").
+const (
+	graceAfterEOF  = 2 * time.Second
+	graceAfterTerm = 2 * time.Second
+	graceAfterKill = 1 * time.Second
+	graceForEnd    = 2 * time.Second
+)

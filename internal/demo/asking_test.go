@@ -1,0 +1,114 @@
+package demo
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+const allCapabilities = `{"elicitation":{"form":{}},"sampling":{},"roots":{}}`
+
+// questions are the tools that ask, what they ask in both eras, an answer, and
+// what comes of it.
+func questions() []struct{ tool, arguments, method, asked, answer, want string } {
+	return []struct{ tool, arguments, method, asked, answer, want string }{
+		{
+			"trigger-elicitation-request", `{}`, "elicitation/create",
+			`{"mode":"form","message":"Please provide inputs for the following fields:","requestedSchema":{"type":"object",`,
+			`{"action":"decline"}`,
+			`{"content":[{"type":"text","text":"❌ User declined to provide the requested information."},` +
+				`{"type":"text","text":"Raw result: {\n  \"action\": \"decline\"\n}"}]`,
+		}, {
+			"trigger-elicitation-request", `{}`, "elicitation/create",
+			`{"mode":"form","message":"Please provide inputs for the following fields:","requestedSchema":{"type":"object",`,
+			`{"action":"accept","content":{"name":"Ada"}}`,
+			`{"content":[{"type":"text","text":"✅ User provided the requested information!"},` +
+				`{"type":"text","text":"Raw result: {\n  \"action\": \"accept\",\n  \"content\": {\n`,
+		}, {
+			"trigger-sampling-request", `{"prompt":"Say hi","maxTokens":20}`, "sampling/createMessage",
+			`{"maxTokens":20,"messages":[{"content":{"type":"text","text":"Resource trigger-sampling-request context: Say hi"},"role":"user"}],` +
+				`"systemPrompt":"You are a helpful test server.","temperature":0.7}`,
+			`{"role":"assistant","content":{"type":"text","text":"hi there"},"model":"demo-model","stopReason":"endTurn"}`,
+			`{"content":[{"type":"text","text":"LLM sampling result: \n{\n`,
+		}, {
+			"get-roots-list", `{}`, "roots/list", ``,
+			`{"roots":[{"uri":"file:///home/demo/project","name":"project"},{"uri":"file:///tmp"}]}`,
+			`{"content":[{"type":"text","text":"Current MCP Roots (2 total):\n\n1. project\n   URI: file:///home/demo/project\n\n` +
+				`2. Unnamed Root\n   URI: file:///tmp"}]`,
+		},
+	}
+}
+
+func TestAskingWithARequest(t *testing.T) {
+	for _, c := range questions() {
+		t.Run(c.tool, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := handshake(t, "2025-11-25", allCapabilities)
+				q := p.do(toolsCall(1, c.tool, c.arguments))
+				want(t, "asks", q.Method, c.method)
+				if !strings.HasPrefix(string(q.Params), c.asked) {
+					t.Errorf("asks for\n     %s\nwant %s", q.Params, c.asked)
+				}
+				p.send(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + c.answer + `}`)
+				if got := string(p.recv().Result); !strings.HasPrefix(got, c.want) {
+					t.Errorf("answers\n     %s\nwant %s", got, c.want)
+				}
+				p.finish()
+			})
+		})
+	}
+}
+
+func TestAskingWithAResult(t *testing.T) {
+	capable := strings.Replace(meta, `"io.modelcontextprotocol/clientCapabilities":{}`,
+		`"io.modelcontextprotocol/clientCapabilities":`+allCapabilities, 1)
+	for _, c := range questions() {
+		t.Run(c.tool, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := serve(t)
+				q := string(p.do(toolsCall(1, c.tool, c.arguments, capable)).Result)
+				// "content":null is the SDK's; the specification has no content here.
+				for _, member := range []string{
+					`"resultType":"input_required"`, `"content":null`, `"requestState":"the-state-of-the-demo"`,
+					`"inputRequests":{"answer":{"method":"` + c.method + `"`, c.asked,
+				} {
+					if !strings.Contains(q, member) {
+						t.Errorf("result %s\nhas no %s", q, member)
+					}
+				}
+				answer := `"inputResponses":{"answer":` + c.answer + `}`
+				got := string(p.do(toolsCall(2, c.tool, c.arguments, capable, answer, `"requestState":"the-state-of-the-demo"`)).Result)
+				if !strings.Contains(got, strings.TrimPrefix(c.want, "{")) || !strings.Contains(got, `"resultType":"complete"`) {
+					t.Errorf("answers\n     %s\nwant %s", got, c.want)
+				}
+				want(t, "state not echoed", string(p.do(toolsCall(3, c.tool, c.arguments, capable, answer)).Error),
+					`{"code":-32602,"message":"requestState is not what this server sent"}`)
+				want(t, "nothing declared", strings.HasPrefix(string(p.do(toolsCall(4, c.tool, c.arguments, meta)).Error),
+					`{"code":-32021,`), true)
+				p.finish()
+			})
+		})
+	}
+}
+
+func TestClientRefusesToAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := handshake(t, "2025-06-18", allCapabilities)
+		q := p.do(toolsCall(1, "trigger-sampling-request", `{"prompt":"hi"}`))
+		p.send(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"error":{"code":-1,"message":"User rejected sampling request"}}`)
+		want(t, "answer", string(p.recv().Result),
+			failed(`The client answered with an error: calling "sampling/createMessage": User rejected sampling request`))
+		p.finish()
+	})
+}
+
+func TestInputEndsWhileAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := handshake(t, "2025-11-25", allCapabilities)
+		p.do(toolsCall(1, "trigger-elicitation-request", `{}`))
+		rest, err := p.close()
+		if !strings.Contains(rest, `"id":1,"result":{"content":[{"type":"text","text":"The client answered with an error: context canceled"}],"isError":true}`) || err != nil {
+			t.Errorf("at the end: %q, %v", rest, err)
+		}
+	})
+}

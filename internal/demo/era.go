@@ -1,0 +1,91 @@
+package demo
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// stateless is the first revision without a handshake. Revisions compare as
+// strings.
+const stateless = "2026-07-28"
+
+// sessionIdle bounds what forgotten sessions can hold on to. It is far longer
+// than anybody's lunch break: a session that is gone is a lesson, but not one
+// that this server should teach by surprise.
+const sessionIdle = 24 * time.Hour
+
+// Options are the choices of [Handler]. The zero value serves what most
+// servers serve.
+type Options struct {
+	// Stateless gives the handshake revisions no session either: no
+	// Mcp-Session-Id, GET and DELETE answer 405, and nothing is resumable.
+	Stateless bool
+	// JSON answers with one application/json body where the default is an
+	// event stream. Progress and log messages then have no way to the client
+	// but the GET stream of a session.
+	JSON bool
+}
+
+// Handler returns the Streamable HTTP endpoint. It serves at whatever path it
+// is mounted on, every revision on that one URL: 2026-07-28 without sessions,
+// the older ones with (unless opts say otherwise) sessions and resumable
+// streams. Requests from a foreign Origin or Host are answered 403.
+//
+// The SDK's handler serves one or the other, never both: with sessions it
+// leaves 2026-07-28 out of server/discover and refuses it everywhere else.
+// Hence two of them, around the same server.
+func Handler(opts Options) http.Handler {
+	s := newServer()
+	modern := streamable(s, mcp.StreamableHTTPOptions{
+		Stateless:    true,
+		JSONResponse: opts.JSON,
+		// "Closing the stream is cancellation", 2026-07-28 transports.
+		PropagateRequestCancellation: true,
+	})
+	if opts.Stateless {
+		return modern
+	}
+	legacy := streamable(s, mcp.StreamableHTTPOptions{
+		JSONResponse:   opts.JSON,
+		EventStore:     mcp.NewMemoryEventStore(nil),
+		SessionTimeout: sessionIdle,
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if saysStateless(r.Header) {
+			modern.ServeHTTP(w, r)
+			return
+		}
+		legacy.ServeHTTP(w, r)
+	})
+}
+
+// SSEHandler returns the HTTP+SSE transport of 2024-11-05: GET opens the event
+// stream, whose first event names the URL to POST messages to.
+func SSEHandler() http.Handler {
+	s := newServer()
+	return sameOrigin(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil))
+}
+
+func streamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
+	return sameOrigin(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &opts))
+}
+
+// sameOrigin refuses browsers on other sites. Servers MUST check Origin (all
+// revisions, transports); the SDK checks Host alone.
+func sameOrigin(h http.Handler) http.Handler {
+	return http.NewCrossOriginProtection().Handler(h)
+}
+
+// saysStateless reports which of the two eras a request is made in. A version
+// from the future counts as stateless, so that it is refused with the list of
+// what is spoken here; so does the Mcp-Method header alone, so that a request
+// which merely forgot its version is told that, and not that 2026-07-28 is
+// unknown.
+func saysStateless(h http.Header) bool {
+	if v := h.Get("Mcp-Protocol-Version"); v != "" {
+		return v >= stateless
+	}
+	return h.Get("Mcp-Method") != ""
+}

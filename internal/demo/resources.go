@@ -1,0 +1,118 @@
+package demo
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+//go:embed content
+var content embed.FS
+
+const (
+	documents = "demo://resource/static/document/"
+	logoURI   = "demo://resource/static/image/logo.png"
+	dynamic   = "demo://resource/dynamic/"
+
+	textTemplate = dynamic + "text/{resourceId}"
+	blobTemplate = dynamic + "blob/{resourceId}"
+)
+
+// addResources adds three documents, one image, and two templates that make
+// as many more as anyone asks for.
+func addResources(s *mcp.Server) {
+	for _, name := range []string{"features.md", "how-it-works.md", "instructions.md"} {
+		addDocument(s, name)
+	}
+	s.AddResource(&mcp.Resource{
+		URI:         logoURI,
+		Name:        "logo.png",
+		Title:       "The mcpc logo",
+		Description: "Binary resource: twenty by twenty pixels",
+		MIMEType:    "image/png",
+		Size:        int64(len(logo())),
+		Annotations: &mcp.Annotations{Audience: []mcp.Role{"user"}, Priority: 0.5},
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return contents(&mcp.ResourceContents{URI: logoURI, MIMEType: "image/png", Blob: logo()}), nil
+	})
+	addTemplates(s)
+}
+
+func addDocument(s *mcp.Server, name string) {
+	body := embedded(name)
+	s.AddResource(&mcp.Resource{
+		URI:         documents + name,
+		Name:        name,
+		Description: "Static document: " + name,
+		MIMEType:    "text/markdown",
+		Size:        int64(len(body)),
+	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return contents(&mcp.ResourceContents{URI: req.Params.URI, MIMEType: "text/markdown", Text: string(body)}), nil
+	})
+}
+
+func addTemplates(s *mcp.Server) {
+	s.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name:        "Dynamic Text Resource",
+		URITemplate: textTemplate,
+		MIMEType:    "text/plain",
+		Description: "Plaintext dynamic resource fabricated from the {resourceId} variable, which must be an integer.",
+	}, readDynamic("Text"))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name:        "Dynamic Blob Resource",
+		URITemplate: blobTemplate,
+		MIMEType:    "application/octet-stream",
+		Description: "Binary (base64) dynamic resource fabricated from the {resourceId} variable, which must be an integer.",
+	}, readDynamic("Blob"))
+}
+
+func readDynamic(kind string) mcp.ResourceHandler {
+	return func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		uri := req.Params.URI
+		id := uri[strings.LastIndex(uri, "/")+1:]
+		if !isResourceID(id) {
+			return nil, mcp.ResourceNotFoundError(uri)
+		}
+		return contents(dynamicResource(kind, id)), nil
+	}
+}
+
+// dynamicResource makes up resource number id; kind is Text or Blob.
+func dynamicResource(kind, id string) *mcp.ResourceContents {
+	if kind == "Text" {
+		return &mcp.ResourceContents{
+			URI:      dynamic + "text/" + id,
+			MIMEType: "text/plain",
+			Text:     fmt.Sprintf("Resource %s: This is a plaintext resource", id),
+		}
+	}
+	return &mcp.ResourceContents{
+		URI:      dynamic + "blob/" + id,
+		MIMEType: "application/octet-stream",
+		Blob:     fmt.Appendf(nil, "Resource %s: This is a base64 blob", id),
+	}
+}
+
+// isResourceID reports whether id is a positive integer.
+func isResourceID(id string) bool {
+	return regexp.MustCompile(`^[1-9][0-9]*$`).MatchString(id)
+}
+
+func contents(c *mcp.ResourceContents) *mcp.ReadResourceResult {
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}
+}
+
+func logo() []byte { return embedded("logo.png") }
+
+// embedded reads a file that was there when this package was built.
+func embedded(name string) []byte {
+	body, err := content.ReadFile("content/" + name)
+	if err != nil {
+		panic(fmt.Sprintf("demo: reading an embedded file: %v", err))
+	}
+	return body
+}

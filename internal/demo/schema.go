@@ -1,0 +1,211 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A schema is the part of JSON Schema that the tools here use, no more. The
+// low-level Server.AddTool leaves checking arguments to the tool, and this is
+// kept apart from mcpc's own validator so that the two can disagree.
+type schema struct {
+	Type                 string             `json:"type"`
+	Properties           map[string]*schema `json:"properties"`
+	Required             []string           `json:"required"`
+	AdditionalProperties *bool              `json:"additionalProperties"`
+	Enum                 []string           `json:"enum"`
+	Minimum              json.Number        `json:"minimum"`
+	Maximum              json.Number        `json:"maximum"`
+	Default              json.RawMessage    `json:"default"`
+
+	// Not rules, listed so that a test can tell a rule that is not checked.
+	Dialect     string `json:"$schema"`
+	Description string `json:"description"`
+	Header      string `json:"x-mcp-header"`
+}
+
+// parseSchema panics on text that uses more than a [schema] knows: the texts
+// are all in this package.
+func parseSchema(text string) *schema {
+	var s schema
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		panic(fmt.Sprintf("demo: schema %s: %v", text, err))
+	}
+	return &s
+}
+
+// arguments are a tool's arguments, checked and with defaults filled in, each
+// as the bytes that came.
+type arguments map[string]json.RawMessage
+
+func (a arguments) has(name string) bool { return a[name] != nil }
+
+func (a arguments) text(name string) (s string) {
+	_ = json.Unmarshal(a[name], &s) // checked before
+	return s
+}
+
+func (a arguments) flag(name string) bool { return string(a[name]) == "true" }
+
+// number returns an exact number, 0 for one that is absent.
+func (a arguments) number(name string) *big.Rat {
+	r, err := decimal(string(a[name]))
+	if err != nil {
+		return new(big.Rat)
+	}
+	return r
+}
+
+// whole returns an integer, which the schema has bounded.
+func (a arguments) whole(name string) int { return int(a.number(name).Num().Int64()) }
+
+// arguments decodes raw, or says what is wrong with it, one problem per item.
+// Absent arguments are an empty object.
+func (s *schema) arguments(raw json.RawMessage) (arguments, []string) {
+	args := arguments{}
+	if len(raw) > 0 {
+		if kind(raw) != "object" {
+			return nil, []string{"arguments: expected object, got " + kind(raw)}
+		}
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return nil, []string{"arguments: " + err.Error()}
+		}
+	}
+	problems := s.unexpected(args)
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property, value := s.Properties[name], args[name]
+		switch {
+		case value != nil:
+			if problem := property.problem(value); problem != "" {
+				problems = append(problems, name+": "+problem)
+			}
+		case slices.Contains(s.Required, name):
+			problems = append(problems, fmt.Sprintf("%s: required %s is missing", name, property.Type))
+		case property.Default != nil:
+			args[name] = property.Default
+		}
+	}
+	return args, problems
+}
+
+func (s *schema) unexpected(args arguments) (problems []string) {
+	if s.AdditionalProperties == nil || *s.AdditionalProperties {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if s.Properties[name] == nil {
+			known := strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", ")
+			problems = append(problems, fmt.Sprintf("%s: no such argument (there is: %s)", name, known))
+		}
+	}
+	return problems
+}
+
+// problem says what is wrong with one value, or "".
+func (s *schema) problem(raw json.RawMessage) string {
+	got := kind(raw)
+	switch s.Type {
+	case "number", "integer":
+		if got != "number" {
+			return "expected " + s.Type + ", got " + got
+		}
+		return s.numberProblem(string(raw))
+	case "string":
+		if got != "string" {
+			return "expected string, got " + got
+		}
+		return s.enumProblem(raw)
+	default:
+		if got != s.Type {
+			return "expected " + s.Type + ", got " + got
+		}
+		return ""
+	}
+}
+
+func (s *schema) numberProblem(text string) string {
+	r, err := decimal(text)
+	switch {
+	case err != nil:
+		return err.Error()
+	case s.Type == "integer" && !r.IsInt():
+		return "expected integer, got " + text
+	case s.Minimum != "" && r.Cmp(bound(s.Minimum)) < 0:
+		return fmt.Sprintf("must be at least %s, got %s", s.Minimum, text)
+	case s.Maximum != "" && r.Cmp(bound(s.Maximum)) > 0:
+		return fmt.Sprintf("must be at most %s, got %s", s.Maximum, text)
+	}
+	return ""
+}
+
+func (s *schema) enumProblem(raw json.RawMessage) string {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return err.Error()
+	}
+	if len(s.Enum) == 0 || slices.Contains(s.Enum, text) {
+		return ""
+	}
+	return fmt.Sprintf("expected one of %q, got %q", s.Enum, text)
+}
+
+// kind names the JSON type of a valid value.
+func kind(raw json.RawMessage) string {
+	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+func bound(n json.Number) *big.Rat {
+	r, _ := new(big.Rat).SetString(n.String())
+	return r
+}
+
+// maxDigits bounds the numbers that decimal reads. Rat.SetString writes an
+// exponent out: 1e999999999 would cost a gigabyte.
+const maxDigits = 1000
+
+var errTooLong = errors.New("more digits than this server counts")
+
+// decimal reads the text of a JSON number, exactly.
+func decimal(text string) (*big.Rat, error) {
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		if n, err := strconv.Atoi(text[at+1:]); err != nil || max(n, -n) > maxDigits {
+			return nil, errTooLong
+		}
+	}
+	if len(text) > maxDigits {
+		return nil, errTooLong
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, fmt.Errorf("expected number, got %s", text)
+	}
+	return r, nil
+}
+
+// decimalText writes a sum of decimals without an exponent and without
+// rounding, which FloatPrec says how to do.
+func decimalText(r *big.Rat) string {
+	digits, _ := r.FloatPrec()
+	return r.FloatString(digits)
+}

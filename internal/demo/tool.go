@@ -1,0 +1,101 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tool is one row of the tables in this package: what tools/list says about
+// it, and what tools/call does.
+type tool struct {
+	name, title, description string
+
+	input  string // a JSON object schema, sent as it stands here
+	output string // the same for structuredContent, or ""
+	hints  *mcp.ToolAnnotations
+	run    func(context.Context, call) (*mcp.CallToolResult, error)
+}
+
+// A call is one tools/call whose arguments fit the tool's input schema.
+type call struct {
+	*mcp.CallToolRequest
+	args arguments
+}
+
+// tools returns every tool. The SDK lists them by name.
+func tools(s *mcp.Server) []tool {
+	return slices.Concat(plainTools(), contentTools(), markedTools(), waitingTools(s), askingTools(), failingTools())
+}
+
+func (t tool) add(s *mcp.Server) {
+	schema := parseSchema(t.input)
+	def := &mcp.Tool{
+		Name:        t.name,
+		Title:       t.title,
+		Description: t.description,
+		InputSchema: json.RawMessage(t.input),
+		Annotations: t.hints,
+	}
+	if t.output != "" {
+		def.OutputSchema = json.RawMessage(t.output)
+	}
+	s.AddTool(def, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		args, problems := schema.arguments(req.Params.Arguments)
+		if len(problems) > 0 {
+			// "Input validation errors" are tool execution errors, so that a
+			// model can read what it did wrong (2025-11-25, tools, error handling).
+			return toolError("Invalid arguments for tool " + t.name + ":\n- " + strings.Join(problems, "\n- ")), nil
+		}
+		return t.run(ctx, call{req, args})
+	})
+}
+
+// noInput is the schema of a tool without arguments.
+const noInput = `{"type":"object","properties":{},"additionalProperties":false}`
+
+// reads are the hints of a tool that changes nothing.
+func reads() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{
+		ReadOnlyHint:    true,
+		IdempotentHint:  true,
+		DestructiveHint: new(false),
+		OpenWorldHint:   new(false),
+	}
+}
+
+// acts are the hints of a tool that does something harmless, again each time.
+func acts() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)}
+}
+
+// asks are the hints of a tool whose answer comes from outside.
+func asks() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
+}
+
+func destroys() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(true), OpenWorldHint: new(false)}
+}
+
+func result(content ...mcp.Content) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: content}
+}
+
+func text(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }
+
+func toolError(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{text(s)}, IsError: true}
+}
+
+// structured returns a result whose text mirrors its structured content, byte
+// for byte: "for backwards compatibility" (2025-06-18, tools, structured content).
+func structured(value string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{text(value)},
+		StructuredContent: json.RawMessage(value),
+	}
+}

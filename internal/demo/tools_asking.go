@@ -1,0 +1,196 @@
+//lint:file-ignore SA1019 sampling and roots are deprecated in 2026-07-28 and still spoken
+
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// askingTools ask the client for something before they can answer.
+//
+// Until 2025-11-25 the server sends a request of its own and waits. Since
+// 2026-07-28 the call ends with what is asked, and the client calls again with
+// the answer: multi round-trip requests.
+func askingTools() []tool {
+	return []tool{{
+		name:        "trigger-elicitation-request",
+		title:       "Trigger Elicitation Request Tool",
+		description: "Trigger a Request from the Server for User Elicitation",
+		input:       `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`,
+		hints:       asks(),
+		run:         triggerElicitation,
+	}, {
+		name:        "trigger-sampling-request",
+		title:       "Trigger Sampling Request Tool",
+		description: "Trigger a Request from the Server for LLM Sampling",
+		input: `{"type":"object","properties":{
+			"prompt":{"type":"string","description":"The prompt to send to the LLM"},
+			"maxTokens":{"type":"integer","default":100,"description":"Maximum number of tokens to generate","minimum":1,"maximum":1000000}
+		},"required":["prompt"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
+		hints: asks(),
+		run:   triggerSampling,
+	}, {
+		name:  "get-roots-list",
+		title: "Get Roots List Tool",
+		description: "Lists the current MCP roots provided by the client. Demonstrates the roots protocol " +
+			"capability even though this server doesn't access files.",
+		input: `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`,
+		hints: asks(),
+		run:   getRootsList,
+	}}
+}
+
+// elicitationSchema has one field of each kind that a form can have.
+const elicitationSchema = `{"type":"object","properties":{
+	"name":{"title":"Name","type":"string","description":"What to call you","minLength":1},
+	"check":{"title":"Agree","type":"boolean","description":"Agree to the terms and conditions","default":false},
+	"email":{"title":"Email","type":"string","format":"email","description":"Never sent anywhere"},
+	"integer":{"title":"Integer","type":"integer","description":"Your favorite integer","minimum":1,"maximum":100,"default":42},
+	"number":{"title":"Number","type":"number","description":"Your favorite number","minimum":0,"maximum":1000,"default":3.14},
+	"friend":{"title":"Friend","type":"string","description":"Choose a friend","enum":["Ada","Grace","Barbara"],"default":"Ada"},
+	"hero":{"title":"Hero","type":"string","description":"Choose a hero","oneOf":[{"const":"hero-1","title":"Superman"},{"const":"hero-2","title":"Wonder Woman"}],"default":"hero-1"},
+	"instruments":{"title":"Instruments","type":"array","description":"Choose some instruments","minItems":1,"maxItems":2,"items":{"type":"string","enum":["Guitar","Piano","Violin"]},"default":["Piano"]}
+},"required":["name"]}`
+
+func triggerElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	caps := c.ClientCapabilities()
+	if caps == nil || caps.Elicitation == nil {
+		return c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
+	}
+	answer, pending, err := ask[*mcp.ElicitResult](ctx, c, &mcp.ElicitParams{
+		Mode:            "form",
+		Message:         "Please provide inputs for the following fields:",
+		RequestedSchema: json.RawMessage(elicitationSchema),
+	})
+	if answer == nil {
+		return pending, err
+	}
+	said := map[string]string{
+		"accept":  "✅ User provided the requested information!",
+		"decline": "❌ User declined to provide the requested information.",
+		"cancel":  "⚠️ User cancelled the elicitation dialog.",
+	}[answer.Action]
+	return result(text(said), text("Raw result: "+indented(answer))), nil
+}
+
+func triggerSampling(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	caps := c.ClientCapabilities()
+	if caps == nil || caps.Sampling == nil {
+		return c.cannotAsk("sampling", `{"sampling":{}}`)
+	}
+	answer, pending, err := ask[*mcp.CreateMessageWithToolsResult](ctx, c, &mcp.CreateMessageWithToolsParams{
+		Messages: []*mcp.SamplingMessageV2{{
+			Role:    "user",
+			Content: []mcp.Content{text("Resource trigger-sampling-request context: " + c.args.text("prompt"))},
+		}},
+		SystemPrompt: "You are a helpful test server.",
+		MaxTokens:    int64(c.args.whole("maxTokens")),
+		Temperature:  0.7,
+	})
+	if answer == nil {
+		return pending, err
+	}
+	return result(text("LLM sampling result: \n" + indented(answer))), nil
+}
+
+func getRootsList(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	caps := c.ClientCapabilities()
+	if caps == nil || caps.RootsV2 == nil {
+		return c.cannotAsk("roots", `{"roots":{}}`)
+	}
+	answer, pending, err := ask[*mcp.ListRootsResult](ctx, c, &mcp.ListRootsParams{})
+	if answer == nil {
+		return pending, err
+	}
+	lines := []string{fmt.Sprintf("Current MCP Roots (%d total):", len(answer.Roots))}
+	for i, root := range answer.Roots {
+		name := root.Name
+		if name == "" {
+			name = "Unnamed Root"
+		}
+		lines = append(lines, fmt.Sprintf("%d. %s\n   URI: %s", i+1, name, root.URI))
+	}
+	return result(text(strings.Join(lines, "\n\n"))), nil
+}
+
+// question names the one thing that a call here asks for, and askedState is
+// what the client must bring back beside the answer, unread.
+const (
+	question   = "answer"
+	askedState = "the-state-of-the-demo"
+)
+
+// ask returns the client's answer or, where there is none yet, what the call
+// ends with.
+func ask[T interface {
+	comparable
+	mcp.InputResponse
+}](ctx context.Context, c call, q mcp.InputRequest) (answer T, pending *mcp.CallToolResult, err error) {
+	var got mcp.InputResponse
+	switch {
+	case c.ProtocolVersion() < stateless:
+		got, err = askNow(ctx, c.Session, q)
+	case c.Params.InputResponses == nil:
+		return answer, &mcp.CallToolResult{
+			InputRequests: mcp.InputRequestMap{question: q},
+			RequestState:  askedState,
+		}, nil
+	case c.Params.RequestState != askedState:
+		return answer, nil, invalidParams("requestState is not what this server sent")
+	default:
+		got = c.Params.InputResponses[question]
+	}
+	if err != nil {
+		return answer, toolError("The client answered with an error: " + err.Error()), nil
+	}
+	answer, ok := got.(T)
+	if !ok {
+		return answer, nil, invalidParams(fmt.Sprintf("inputResponses has no fitting %q", question))
+	}
+	return answer, nil, nil
+}
+
+// askNow sends a request to the client and waits for its answer.
+func askNow(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp.InputResponse, error) {
+	switch q := q.(type) {
+	case *mcp.ElicitParams:
+		return ss.Elicit(ctx, q)
+	case *mcp.CreateMessageWithToolsParams:
+		return ss.CreateMessageWithTools(ctx, q)
+	case *mcp.ListRootsParams:
+		return ss.ListRoots(ctx, q)
+	}
+	return nil, fmt.Errorf("cannot ask %T", q)
+}
+
+// cannotAsk refuses a call whose client did not declare what it takes. Since
+// 2026-07-28 there is an error for it, which tells the client what to declare.
+func (c call) cannotAsk(capability, required string) (*mcp.CallToolResult, error) {
+	said := "This tool needs a client that declares the " + capability + " capability."
+	if c.ProtocolVersion() < stateless {
+		return toolError(said), nil
+	}
+	return nil, &jsonrpc.Error{
+		Code:    mcp.CodeMissingRequiredClientCapabilities,
+		Message: said,
+		Data:    json.RawMessage(`{"requiredCapabilities":` + required + `}`),
+	}
+}
+
+func invalidParams(message string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
+}
+
+func indented(v any) string {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

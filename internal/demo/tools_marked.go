@@ -1,0 +1,60 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// markedTools are about a mark in their definition that tells a client to do
+// more than call them.
+func markedTools() []tool {
+	return []tool{{
+		name:  "route-by-region",
+		title: "Route By Region Tool",
+		description: "Echoes where a request would be routed: its arguments, and the Mcp-Param-* headers " +
+			"that came with them. The arguments are annotated with x-mcp-header.",
+		input: `{"type":"object","properties":{
+			"region":{"type":"string","description":"Where to route to, e.g. eu-1","x-mcp-header":"Region"},
+			"priority":{"type":"integer","description":"How urgent it is","x-mcp-header":"Priority","minimum":0,"maximum":9},
+			"dryRun":{"type":"boolean","description":"Only say what would happen","x-mcp-header":"Dry-Run"}
+		},"required":["region"],"additionalProperties":false}`,
+		hints: reads(),
+		run:   routeByRegion,
+	}, {
+		name:  "forget-everything",
+		title: "Forget Everything Tool",
+		description: "Says that it forgets everything it knows. Harmless, for it knows nothing, " +
+			"but marked as destructive: try here how your client asks before it calls such a tool.",
+		input: noInput,
+		hints: destroys(),
+		run: func(context.Context, call) (*mcp.CallToolResult, error) {
+			return result(text("Everything is forgotten. (Nothing was stored, so nothing is lost.)")), nil
+		},
+	}}
+}
+
+// routeByRegion answers one line per annotated argument: its value as it came,
+// and the header as it came, still encoded.
+func routeByRegion(_ context.Context, c call) (*mcp.CallToolResult, error) {
+	lines := []string{"Routed to region " + c.args.text("region") + "."}
+	for _, p := range []struct{ argument, header string }{
+		{"region", "Mcp-Param-Region"},
+		{"priority", "Mcp-Param-Priority"},
+		{"dryRun", "Mcp-Param-Dry-Run"},
+	} {
+		if c.args.has(p.argument) {
+			lines = append(lines, fmt.Sprintf("%s: %s; %s: %s", p.argument, c.args[p.argument], p.header, headerOf(c, p.header)))
+		}
+	}
+	return result(text(strings.Join(lines, "\n"))), nil
+}
+
+func headerOf(c call, name string) string {
+	if c.Extra == nil || len(c.Extra.Header.Values(name)) == 0 {
+		return "(no header)"
+	}
+	return c.Extra.Header.Get(name)
+}

@@ -1,0 +1,130 @@
+//lint:file-ignore SA1019 logging is deprecated in 2026-07-28 and still spoken
+
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// waitingTools have something to say before they answer, or keep the client
+// waiting for it.
+func waitingTools(s *mcp.Server) []tool {
+	return []tool{{
+		name:        "trigger-long-running-operation",
+		title:       "Trigger Long Running Operation Tool",
+		description: "Demonstrates a long running operation with progress updates.",
+		input: `{"type":"object","properties":{
+			"duration":{"type":"number","default":10,"description":"Duration of the operation in seconds","minimum":0,"maximum":3600},
+			"steps":{"type":"integer","default":5,"description":"Number of steps in the operation","minimum":1,"maximum":100000}
+		},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
+		hints: reads(),
+		run:   longRunning,
+	}, {
+		name:  "send-log-messages",
+		title: "Send Log Messages Tool",
+		description: "Sends one log message at each of the eight levels. Those below the level that " +
+			"the client asked for stay here; a client that asked for none gets none.",
+		input: noInput,
+		hints: reads(),
+		run:   sendLogMessages,
+	}, {
+		name:  "touch-resource",
+		title: "Touch Resource Tool",
+		description: "Tells everyone who subscribed to a resource that it was updated. " +
+			"Its content stays the same.",
+		input: `{"type":"object","properties":{
+			"uri":{"type":"string","description":"URI of the resource","default":"` + documents + `instructions.md"}
+		},"additionalProperties":false}`,
+		hints: acts(),
+		run: func(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+			uri := c.args.text("uri")
+			if err := s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+				return nil, err
+			}
+			return result(text("Touched " + uri + ".")), nil
+		},
+	}, {
+		name:  "hang-up",
+		title: "Hang Up Tool",
+		description: "Closes the event stream before it answers, so that the answer has to be fetched " +
+			"by resuming the stream. Only HTTP with sessions can do that; elsewhere it just answers.",
+		input: noInput,
+		hints: reads(),
+		run:   hangUp,
+	}}
+}
+
+// longRunning waits in steps and reports each one. With duration 0 it does
+// not wait and cannot be cancelled: what it sends is then always the same.
+func longRunning(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	steps := c.args.whole("steps")
+	seconds, _ := c.args.number("duration").Float64()
+	pause := time.Duration(seconds * float64(time.Second) / float64(steps))
+	for step := 1; step <= steps; step++ {
+		if !sleep(ctx, pause) {
+			return toolError(fmt.Sprintf("Long running operation cancelled in step %d of %d.", step, steps)), nil
+		}
+		report(ctx, c, step, steps)
+	}
+	return result(text(fmt.Sprintf("Long running operation completed. Duration: %s seconds, Steps: %s.",
+		c.args["duration"], c.args["steps"]))), nil
+}
+
+// sleep reports whether it slept for all of d. Nothing to wait for is not
+// interrupted.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func report(ctx context.Context, c call, step, steps int) {
+	token := c.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	// A peer that does not hear about progress hears the answer.
+	_ = c.Session.NotifyProgress(context.WithoutCancel(ctx), &mcp.ProgressNotificationParams{
+		ProgressToken: token,
+		Progress:      float64(step),
+		Total:         float64(steps),
+		Message:       fmt.Sprintf("Step %d of %d", step, steps),
+	})
+}
+
+func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	levels := []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+	for _, level := range levels {
+		err := c.Session.Log(context.WithoutCancel(ctx), &mcp.LoggingMessageParams{
+			Level:  level,
+			Logger: "mcpc-demo",
+			Data:   "A message at level " + string(level) + ".",
+		})
+		if err != nil {
+			return toolError("Logging failed: " + err.Error()), nil
+		}
+	}
+	return result(text(fmt.Sprintf("Sent %d log messages, one per level.", len(levels)))), nil
+}
+
+// hangUpRetry is what the client is told to wait before it comes back.
+const hangUpRetry = 10 * time.Millisecond
+
+func hangUp(_ context.Context, c call) (*mcp.CallToolResult, error) {
+	if c.Extra != nil && c.Extra.CloseSSEStream != nil {
+		c.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: hangUpRetry})
+	}
+	return result(text("You found the answer.")), nil
+}

@@ -1,0 +1,236 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// The ways in which a content block is shown (server/tools, "Tool Result").
+const (
+	textBlock    = iota
+	mediaBlock   // image, audio, or a resource's blob
+	linkBlock    // resource_link
+	strangeBlock // anything that has not the shape of its type
+)
+
+// A block is one content block, or one entry of a resource's contents.
+type block struct {
+	raw  json.RawMessage
+	kind int
+	// name is the block's type: "text", "image", "resource", or a stranger's.
+	name string
+	text string
+	// data is base64 text, mime its declared type.
+	data, mime string
+	// path leads to data, as --jq would write it.
+	path string
+	// uri is set on resources.
+	uri     string
+	members wire.Members
+}
+
+func parseBlocks(items []json.RawMessage, path string) []block {
+	blocks := make([]block, len(items))
+	for i, raw := range items {
+		blocks[i] = parseBlock(raw, fmt.Sprintf("%s[%d]", path, i))
+	}
+	return blocks
+}
+
+// messageBlocks are the blocks of one prompt message: one, or in the newer
+// shape a list.
+func messageBlocks(content json.RawMessage, message int) []block {
+	path := fmt.Sprintf(".messages[%d].content", message)
+	if items, err := wire.Array(content); err == nil {
+		return parseBlocks(items, path)
+	}
+	return []block{parseBlock(content, path)}
+}
+
+func parseBlock(raw json.RawMessage, path string) block {
+	members, _ := wire.Object(raw)
+	b := block{raw: raw, kind: strangeBlock, members: members, path: path, name: members.Text("type")}
+	switch b.name {
+	case "text":
+		b.takeText(members)
+	case "image", "audio":
+		b.takeData(members, "data")
+	case "resource":
+		b.takeResource(members)
+	case "resource_link":
+		if b.uri = members.Text("uri"); b.uri != "" {
+			b.kind, b.mime = linkBlock, members.Text("mimeType")
+		}
+	}
+	return b
+}
+
+func (b *block) takeText(m wire.Members) bool {
+	raw, _ := m.Get("text")
+	text, ok := wire.Text(raw)
+	if ok {
+		b.kind, b.text = textBlock, text
+	}
+	return ok
+}
+
+func (b *block) takeData(m wire.Members, name string) {
+	raw, _ := m.Get(name)
+	if data, ok := wire.Text(raw); ok {
+		b.kind, b.data, b.mime = mediaBlock, data, m.Text("mimeType")
+		b.path += "." + name
+	}
+}
+
+func (b *block) takeResource(m wire.Members) {
+	raw, _ := m.Get("resource")
+	inner, err := wire.Object(raw)
+	if err != nil {
+		return
+	}
+	b.path += ".resource"
+	b.takeContents(inner)
+}
+
+// takeContents reads a TextResourceContents or a BlobResourceContents.
+func (b *block) takeContents(m wire.Members) {
+	b.uri, b.mime = m.Text("uri"), m.Text("mimeType")
+	if !b.takeText(m) {
+		b.takeData(m, "blob")
+	}
+}
+
+func parseContents(items []json.RawMessage) []block {
+	blocks := make([]block, len(items))
+	for i, raw := range items {
+		members, _ := wire.Object(raw)
+		b := block{raw: raw, kind: strangeBlock, members: members, name: "resource"}
+		b.path = fmt.Sprintf(".contents[%d]", i)
+		b.takeContents(members)
+		blocks[i] = b
+	}
+	return blocks
+}
+
+func (p *page) block(b block) {
+	switch b.kind {
+	case textBlock:
+		if b.name == "resource" {
+			p.note(p.bracket("resource "+p.st.Line(b.uri), p.short(b.mime), size(len(b.text))))
+		}
+		p.text(b.text)
+	case mediaBlock:
+		p.media(b)
+	case linkBlock:
+		p.link(b)
+	default:
+		p.note("[" + p.strange(b) + "]")
+		p.json(b.raw)
+	}
+	p.annotations(b.members)
+}
+
+func (p *page) strange(b block) string {
+	switch b.name {
+	case "text", "image", "audio", "resource", "resource_link":
+		return "a block of type " + b.name + " without its content"
+	case "":
+		return "a block without a type"
+	}
+	return "a block of unknown type " + p.short(b.name)
+}
+
+// media writes one line for a block of bytes, and for a reader how to save it.
+func (p *page) media(b block) {
+	what := describeMedia(b)
+	line := "[" + p.short(what) + "]"
+	if b.uri != "" {
+		line = p.bracket("resource "+p.st.Line(b.uri), p.short(what))
+	}
+	if save := p.saving(b); save != "" && p.st.watched() {
+		line += p.st.paint(dim, "  save it: "+save)
+	}
+	p.line(line)
+}
+
+// saving is how the bytes of b are saved, or where they are no base64, the text
+// that was sent in their place.
+func (p *page) saving(b block) string {
+	_, err := decodeBase64(b.data)
+	switch {
+	case b.data == "":
+		return ""
+	case err != nil:
+		return "--jq '" + b.path + "' > FILE"
+	case p.save != "":
+		return p.save
+	}
+	return "--jq '" + b.path + "' | base64 -d > FILE"
+}
+
+func (p *page) link(b block) {
+	title := b.members.Text("title")
+	if title == "" {
+		title = b.members.Text("name")
+	}
+	length := ""
+	if raw, ok := b.members.Get("size"); ok {
+		if n := count(raw, -1); n >= 0 {
+			length = size(n)
+		}
+	}
+	line := p.bracket("resource_link "+p.st.Line(b.uri), p.short(title), p.short(b.mime), length)
+	if text := b.members.Text("description"); text != "" {
+		line += " " + p.st.Line(text)
+	}
+	p.line(line)
+}
+
+// annotations writes for whom a block is and how much it weighs (server,
+// "Annotations").
+func (p *page) annotations(members wire.Members) {
+	raw, ok := members.Get("annotations")
+	if !ok || string(raw) == "null" {
+		return
+	}
+	notes, err := wire.Object(raw)
+	if err != nil {
+		return
+	}
+	var said []string
+	for _, m := range notes {
+		value := plainText(m.Value)
+		if items, err := wire.Array(m.Value); err == nil {
+			value = joinTexts(items)
+		}
+		said = append(said, p.short(m.Name)+" "+p.short(value))
+	}
+	if len(said) > 0 {
+		p.note("(" + strings.Join(said, "; ") + ")")
+	}
+}
+
+func joinTexts(items []json.RawMessage) string {
+	texts := make([]string, len(items))
+	for i, raw := range items {
+		texts[i] = plainText(raw)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// bracket is [a, b, c] without the empty parts.
+func (p *page) bracket(parts ...string) string {
+	var said []string
+	for _, part := range parts {
+		if part != "" {
+			said = append(said, part)
+		}
+	}
+	return "[" + strings.Join(said, ", ") + "]"
+}
+
+// short is a server's word within a line of mcpc's own.
+func (p *page) short(s string) string { return p.st.cut(p.st.Line(s), 120) }

@@ -1,0 +1,128 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Describe writes all that a tool's definition says to someone who wants to call
+// it: what it does, its hints in words, its arguments and its output as fields,
+// and a command line with an example that can be pasted. Everything is
+// sanitized, also into a pipe; the definition's own bytes are in --json.
+func Describe(w io.Writer, st Style, tool wire.Tool) error {
+	s := &sheet{st: st, width: min(st.columns(), maxProse)}
+	s.title(tool)
+	s.prose(0, tool.Description)
+	s.hints(tool)
+	s.section("input", tool.InputSchema, "takes no arguments")
+	if tool.OutputSchema != nil {
+		s.section("output", tool.OutputSchema, "an object")
+	}
+	s.heading("example")
+	s.line(1, ExampleCall(tool))
+	_, err := io.WriteString(w, s.b.String())
+	return err
+}
+
+// A sheet is a text that grows line by line, two columns to an indentation.
+type sheet struct {
+	st    Style
+	width int
+	b     strings.Builder
+}
+
+// line writes one line, which is sanitized already, and is never wrapped.
+func (s *sheet) line(depth int, text string) {
+	if text != "" {
+		s.b.WriteString(strings.Repeat("  ", depth) + text)
+	}
+	s.b.WriteString("\n")
+}
+
+// prose writes a server's text of many lines.
+func (s *sheet) prose(depth int, text string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return
+	}
+	for _, line := range s.st.wrap(s.st.Block(text), s.width-2*depth) {
+		s.line(depth, strings.TrimRight(line, " "))
+	}
+}
+
+func (s *sheet) heading(name string) {
+	s.line(0, "")
+	s.line(0, s.st.paint(bold, name+":"))
+}
+
+func (s *sheet) title(tool wire.Tool) {
+	line := s.st.paint(bold, s.st.Line(tool.Name))
+	if tool.Title != "" && tool.Title != tool.Name {
+		line += " - " + s.st.Line(tool.Title)
+	}
+	s.line(0, line)
+}
+
+func (s *sheet) hints(tool wire.Tool) {
+	s.line(0, "")
+	words := hintWords(tool.Hints)
+	if len(words) == 0 {
+		words = []string{"none, so expect it to change and to destroy"}
+	}
+	s.wrapped(0, "hints (the server's word): "+strings.Join(words, ", "))
+	if n := hiddenIn(tool); n > 0 {
+		s.line(0, s.st.paint(yellow, s.st.warning()+plural(n, "hidden character")+" in the definition, shown as "+s.st.Line("\u200b")))
+	}
+}
+
+// wrapped writes a line of mcpc's own with hanging indentation.
+func (s *sheet) wrapped(depth int, text string) {
+	for i, line := range s.st.wrap(text, s.width-2*depth-4) {
+		if i > 0 {
+			line = "    " + line
+		}
+		s.line(depth, line)
+	}
+}
+
+func hintWords(h wire.Hints) []string {
+	var words []string
+	for _, hint := range []struct {
+		set     *bool
+		yes, no string
+	}{
+		{h.ReadOnly, "read-only", "not read-only"},
+		{h.Destructive, "destructive", "not destructive"},
+		{h.Idempotent, "idempotent", "not idempotent"},
+		{h.OpenWorld, "open world", "closed world"},
+	} {
+		switch {
+		case hint.set == nil:
+		case *hint.set:
+			words = append(words, hint.yes)
+		default:
+			words = append(words, hint.no)
+		}
+	}
+	return words
+}
+
+func (s *sheet) section(name string, raw json.RawMessage, empty string) {
+	s.heading(name)
+	doc := newDocument(raw)
+	root := doc.schema(raw)
+	f := fields{sheet: s, doc: doc}
+	if types := root.types(); len(types) == 1 && types[0] == "object" && len(root.alternatives()) == 0 {
+		if !f.members(root, 1) {
+			s.line(1, empty)
+		}
+	} else {
+		f.field("", root, false, 1)
+	}
+	if doc.spent() {
+		s.line(1, "(the schema is too large to show whole: --json has all of it)")
+	}
+}

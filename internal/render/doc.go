@@ -1,0 +1,27 @@
+// Package render is everything that a person or a pipe sees. These are the
+// rules of the output:
+//
+// Standard output is the answer, and nothing else. What is about the answer
+// (the channel, progress, warnings, hints, "no tools") goes to standard error.
+// So a function here that has nothing to show writes nothing.
+//
+// A pipe is another program: it gets the server's own bytes, each text or JSON
+// document closed by exactly one line end, no colour, no indentation, no
+// ornament. Tables become lines of cells with a TAB between them, without head.
+//
+// A terminal is a person: text as text, JSON indented, tables aligned and cut to
+// the width. What is cut says how much is missing.
+//
+// Nothing that a server wrote reaches a terminal unsanitized, also where colour
+// is off, also in --json: see Line, Block and JSON. Layouts of mcpc's own (the
+// tables, Describe) are sanitized into a pipe too, because there a line end in a
+// name would be another row. Someone who asks for colour in a pipe is looking at
+// it through a pager, and is shown what a terminal is shown; --json stays the
+// server's bytes even then.
+//
+// Colour is the sixteen of the person's own palette and never the only sign of
+// anything. In the C locale mcpc's own ornaments are ASCII; data is not touched.
+//
+// The package reads no clock and no environment and opens no file: a Style says
+// all that it knows of the world. It does not judge what it shows.
+package render

@@ -1,0 +1,222 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Explain writes what crossed in the exchanges with a note beside each part that
+// says what it is for. A note stands where its part is seen first and not again:
+// who reads from the top is told everything once.
+//
+// It shows and does not preserve: long texts, long lists and deep values are cut
+// with a count of what is missing. The bytes are in the recording.
+func Explain(w io.Writer, st Style, exchanges []*wire.Exchange) {
+	e := &explainer{st: st, told: map[int]bool{}, toldField: map[string]bool{}}
+	for i, x := range exchanges {
+		if i > 0 {
+			e.line("", "", "")
+		}
+		e.exchange(x)
+	}
+	_, _ = io.WriteString(w, e.laidOut())
+}
+
+// An explainer gathers lines, which are laid out together at the end so that all
+// notes begin in one column.
+type explainer struct {
+	st    Style
+	lines []remark
+	// told are the rows of the table of members that were used; toldField is the
+	// same for every other note.
+	told      map[int]bool
+	toldField map[string]bool
+	// The exchange and the message that are being shown.
+	x       *wire.Exchange
+	request *wire.Message
+	m       *wire.Message
+	role    string
+}
+
+// A remark is a line, sanitized and without colour, and the note beside it.
+type remark struct{ text, sgr, note string }
+
+func (e *explainer) line(text, sgr, note string) {
+	e.lines = append(e.lines, remark{text, sgr, note})
+}
+
+func (e *explainer) exchange(x *wire.Exchange) {
+	e.x, e.request = x, wire.ParseMessage(x.Request.Raw)
+	frames, more := framesOf(x)
+	for i, f := range frames {
+		if more > 0 && i == len(frames)-1 {
+			e.blank()
+			e.line(fmt.Sprintf("%s %d more messages before the last", e.st.ellipsis(), more), dim, "")
+		}
+		if f.Kind == wire.Head {
+			e.head(f)
+			continue
+		}
+		follows := i > 0 && frames[i-1].Kind == wire.Head && frames[i-1].Dir == f.Dir
+		e.message(f, follows)
+	}
+	if x.Response.Raw == nil {
+		e.line(e.arrow(wire.Received)+" no answer came", bold, "")
+	}
+}
+
+// maxBetween is how many messages between a request and its answer are shown.
+const maxBetween = 20
+
+// framesOf gives what an exchange holds in the order in which it crossed, and how
+// many messages were left out.
+func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
+	for _, h := range x.Heads {
+		if h.Dir == wire.Sent {
+			frames = append(frames, h)
+		}
+	}
+	frames = append(frames, x.Request)
+	for _, h := range x.Heads {
+		if h.Dir == wire.Received {
+			frames = append(frames, h)
+		}
+	}
+	shown := min(len(x.Between), maxBetween)
+	frames = append(frames, x.Between[:shown]...)
+	if x.Response.Raw != nil {
+		frames = append(frames, x.Response)
+	}
+	sort.SliceStable(frames, func(i, j int) bool { return frames[i].Seq < frames[j].Seq })
+	return frames, len(x.Between) - shown
+}
+
+func (e *explainer) arrow(d wire.Direction) string { return e.st.arrow(d) }
+
+// arrow points to the server in what was sent, and back in what came.
+func (s Style) arrow(d wire.Direction) string {
+	switch {
+	case d == wire.Sent && s.ASCII:
+		return "->"
+	case d == wire.Sent:
+		return "→"
+	case s.ASCII:
+		return "<-"
+	}
+	return "←"
+}
+
+// head shows an HTTP head: its first line, and the fields that MCP gives a
+// meaning.
+func (e *explainer) head(f wire.Frame) {
+	if f.HTTP == nil {
+		return
+	}
+	e.blank()
+	h, arrow := f.HTTP, e.arrow(f.Dir)
+	if f.Dir == wire.Sent {
+		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), bold, e.once("verb "+h.Method, verbNote(h.Method)))
+	} else {
+		text := arrow + " " + e.st.Line(status(h.Status)) + e.after(f)
+		e.line(text, bold, e.once(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
+	}
+	left := 0
+	for _, field := range h.Fields {
+		note, matters := fieldNote(f.Dir, field)
+		if !matters {
+			left++
+			continue
+		}
+		text := "  " + field.Name + ": " + field.Value
+		e.line(e.shortened(e.st.Line(text), 0), "", e.once(f.Dir.String()+strings.ToLower(field.Name), note))
+	}
+	if left > 0 {
+		e.line(fmt.Sprintf("  %s %s that only HTTP needs", e.st.ellipsis(), plural(left, "field")), dim, "")
+	}
+}
+
+// after is how long the server took for this frame.
+func (e *explainer) after(f wire.Frame) string {
+	if f.Time.IsZero() || e.x.Request.Time.IsZero() {
+		return ""
+	}
+	return ", after " + took(f.Time.Sub(e.x.Request.Time))
+}
+
+// once gives the note the first time that it is asked for.
+func (e *explainer) once(key, note string) string {
+	if e.toldField[key] {
+		return ""
+	}
+	e.toldField[key] = true
+	return note
+}
+
+// message shows a body or an event. It gets a line of its own above it unless it
+// follows the head of its HTTP message.
+func (e *explainer) message(f wire.Frame, follows bool) {
+	e.m = wire.ParseMessage(f.Raw)
+	e.role = roleOf(f.Dir, e.m.Kind)
+	e.blank()
+	if f.Kind == wire.Event {
+		e.event(f)
+	} else if !follows {
+		e.line(e.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.once("pipe", pipeNote))
+	}
+	if err := wire.Valid(f.Raw); err != nil {
+		e.line("  "+e.shortened(e.st.Line(string(f.Raw)), 2), "", "no JSON: "+err.Error())
+		return
+	}
+	e.value(f.Raw, nil, "  ", "")
+}
+
+func (e *explainer) tail(f wire.Frame) string {
+	if e.role != "response" {
+		return ""
+	}
+	return e.after(f)
+}
+
+func (e *explainer) event(f wire.Frame) {
+	text := e.arrow(f.Dir) + " event"
+	if f.SSE != nil && f.SSE.Event != "" {
+		text += ": " + f.SSE.Event
+	}
+	e.line(e.shortened(e.st.Line(text+e.after(f)), 0), bold, e.once("event", eventNote))
+	if f.SSE != nil && f.SSE.ID != nil {
+		e.line(e.shortened(e.st.Line("  id: "+*f.SSE.ID), 0), "", e.once("event id", eventIDNote))
+	}
+	if f.SSE != nil && f.SSE.Retry != nil {
+		e.line("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.once("retry", retryNote))
+	}
+}
+
+// roleOf says what part a message plays in the conversation.
+func roleOf(d wire.Direction, k wire.MessageKind) string {
+	switch {
+	case k == wire.Notification:
+		return "notification"
+	case k == wire.Request && d == wire.Sent:
+		return "request"
+	case k == wire.Request:
+		return "ask"
+	case d == wire.Sent:
+		return "reply"
+	}
+	return "response"
+}
+
+var titles = map[string]string{
+	"request": "request", "response": "response", "notification": "notification",
+	"ask": "request from the server", "reply": "response to the server",
+}
+
+func (e *explainer) blank() {
+	if n := len(e.lines); n > 0 && e.lines[n-1].text != "" {
+		e.line("", "", "")
+	}
+}

@@ -1,0 +1,79 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Notes stand in a right column where there is room for one that can be read,
+// else below their line.
+const (
+	// narrow is the width below which there is no right column.
+	narrow = 72
+	// leftShare of the width, in percent, at most is the column's left edge.
+	leftShare = 46
+)
+
+func (e *explainer) laidOut() string {
+	var b strings.Builder
+	edge := e.edge()
+	for _, r := range e.lines {
+		switch {
+		case r.note == "":
+			b.WriteString(e.st.paint(r.sgr, r.text) + "\n")
+		case edge == 0:
+			e.below(&b, r)
+		default:
+			e.beside(&b, r, edge)
+		}
+	}
+	return b.String()
+}
+
+// edge is the column in which notes begin; 0 stands for none.
+func (e *explainer) edge() int {
+	if e.st.columns() < narrow {
+		return 0
+	}
+	limit, widest := e.leftMost(), 0
+	for _, r := range e.lines {
+		if n := columns(r.text); r.note != "" && n <= limit {
+			widest = max(widest, n)
+		}
+	}
+	return max(widest+2, 24)
+}
+
+// leftMost is how wide a line may be that has its note beside it.
+func (e *explainer) leftMost() int { return e.st.columns() * leftShare / 100 }
+
+func (e *explainer) beside(b *strings.Builder, r remark, edge int) {
+	b.WriteString(e.st.paint(r.sgr, r.text))
+	pad := edge - columns(r.text)
+	if pad < 2 {
+		b.WriteString("\n")
+		pad = edge
+	}
+	for i, line := range wrapWords(r.note, e.st.columns()-edge-2) {
+		if i > 0 {
+			pad = edge
+		}
+		b.WriteString(strings.Repeat(" ", pad) + e.st.paint(cyan, "# "+e.st.Line(line)) + "\n")
+	}
+}
+
+func (e *explainer) below(b *strings.Builder, r remark) {
+	b.WriteString(e.st.paint(r.sgr, r.text) + "\n")
+	indent := r.text[:len(r.text)-len(strings.TrimLeft(r.text, " "))] + "  "
+	for _, line := range wrapWords(r.note, max(16, e.st.columns()-len(indent)-2)) {
+		b.WriteString(indent + e.st.paint(cyan, "# "+e.st.Line(line)) + "\n")
+	}
+}
+
+// columns is how many columns sanitized text takes on a terminal.
+func columns(text string) int { return ansi.StringWidth(text) }
+
+// cutColumns gives the start of text that fits into n columns, cut between two
+// characters as a reader counts them.
+func cutColumns(text string, n int) string { return ansi.Truncate(text, n, "") }

@@ -1,0 +1,184 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+func explained(st Style, k talk) string {
+	var b bytes.Buffer
+	Explain(&b, st, wire.Fold(k))
+	return b.String()
+}
+
+// wholeTalk is what a newcomer meets: the handshake, a page of tools, a call that
+// works, one that fails as a tool, one that fails as a request.
+func wholeTalk() talk {
+	var k talk
+	json := wire.Field{Name: "Content-Type", Value: "application/json"}
+	session := wire.Field{Name: "Mcp-Session-Id", Value: "••••(len 36, sha256:1251)"}
+	k.post(1, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},`+
+		`"clientInfo":{"name":"mcpc","version":"0.1.0"}}}`, jsonFields[:2]...)
+	k.answer(1, 200, nil, json, session)
+	k.received(1, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},`+
+		`"serverInfo":{"name":"everything","version":"2.0.0"},"instructions":"Be kind."}}`)
+	k.post(2, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":""}}`, jsonFields...)
+	k.answer(2, 200, nil, json)
+	k.received(2, `{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"get-sum","title":"Sum","description":"Adds two numbers",`+
+		`"inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"number","description":"the first"},`+
+		`"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"sum":{"type":"number"}}},`+
+		`"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},{"name":"b","inputSchema":{}},`+
+		`{"name":"c","inputSchema":{}},{"name":"d","inputSchema":{}}],"nextCursor":"cGFnZTI","ttlMs":0,"cacheScope":"private","resultType":"complete",`+
+		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"everything"}}}}`)
+	for _, f := range structuredTalk() {
+		f.Stream = 3
+		k.add(f)
+	}
+	k.post(4, `{"jsonrpc":"2.0","id":14,"method":"tools/call","params":{"name":"get-sum","arguments":{"a":"x"}}}`)
+	k.answer(4, 200, nil, json)
+	k.received(4, `{"jsonrpc":"2.0","id":14,"result":{"content":[{"type":"text","text":"a must be a number"}],"isError":true}}`)
+	k.post(5, `{"jsonrpc":"2.0","id":15,"method":"tools/cull"}`)
+	k.answer(5, 404, nil, json)
+	k.received(5, `{"jsonrpc":"2.0","id":15,"error":{"code":-32601,"message":"Method not found","data":{"method":"tools/cull"}}}`)
+	return k
+}
+
+// statelessTalk carries what the handshake carries in every request, and is
+// answered with a question.
+func statelessTalk() talk {
+	var k talk
+	k.post(1, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"confirm","arguments":{"env":"prod"},"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"mcpc","version":"0.1.0"}}}}`, append([]wire.Field{{Name: "Mcp-Method", Value: "tools/call"},
+		{Name: "Mcp-Name", Value: "confirm"}, {Name: "Mcp-Param-Env", Value: "prod"}}, jsonFields...)...)
+	k.answer(1, 200, nil, wire.Field{Name: "content-type", Value: "application/json"})
+	k.received(1, `{"result":{"resultType":"input_required","inputRequests":{"sure":{"method":"elicitation/create","params":{"message":"Deploy?",`+
+		`"requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean"}},"required":["sure"]},"mode":"form"}}},"requestState":"state-1"},`+
+		`"jsonrpc":"2.0","id":"a"}`)
+	return k
+}
+
+// strangeTalk is nothing that anybody should send.
+func strangeTalk() talk {
+	var k talk
+	text := string(wire.Quote(hostileText))
+	k.post(1, `{"jsonrpc":"2.0","id":1,"method":`+text+`,"params":{`+text+`:[`+text+`,1e400,[[],{}],{"x":{"y":[1,2,3,4,5,6,7,8,9,10]}}],"n":`+
+		strings.Repeat("9", 300)+`}}`, wire.Field{Name: "Mcp-Name", Value: hostileText})
+	k.answer(1, 500, nil, wire.Field{Name: "Content-Type", Value: hostileText})
+	for i := range 30 {
+		k.event(1, hostileText, fmt.Sprintf(`{"jsonrpc":"2.0","method":"x%d","params":{}}`, i))
+	}
+	k.event(1, hostileText, `{"jsonrpc":"2.0","id":1,"result":`+strings.Repeat(`{"d":`, 40)+text+strings.Repeat(`}`, 40)+`}`)
+	return k
+}
+
+func TestExplain(t *testing.T) {
+	for name, k := range map[string]talk{
+		"whole": wholeTalk(), "stateless": statelessTalk(), "pipe": noisyPipe(), "strange": strangeTalk(),
+	} {
+		text := explained(Style{Width: 80}, k)
+		assertVisible(t, text)
+		golden(t, "explain_"+name+".txt", []byte(text))
+	}
+	golden(t, "explain_wide.txt", []byte(explained(Style{Width: 120}, structuredTalk())))
+	golden(t, "explain_narrow.txt", []byte(explained(Style{Width: 60, ASCII: true}, structuredTalk())))
+	golden(t, "explain_color.txt", []byte(explained(Style{Width: 80, Terminal: true, Color: true}, structuredTalk())))
+}
+
+func TestExplainFitsTheWidth(t *testing.T) {
+	for _, width := range []int{0, 20, 60, 72, 80, 132, 500} {
+		text := explained(Style{Width: width, ASCII: true}, wholeTalk())
+		limit := width
+		if limit < 60 {
+			limit = 80 // the longest names of members have no shorter form
+		}
+		for line := range strings.SplitSeq(text, "\n") {
+			if columns(line) > limit {
+				t.Errorf("width %d: %d columns: %q", width, columns(line), line)
+			}
+		}
+	}
+}
+
+func TestExplainSaysEverythingOnce(t *testing.T) {
+	text := explained(Style{Width: 500}, wholeTalk())
+	notes := map[string]int{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if _, note, found := strings.Cut(line, "  # "); found {
+			notes[note]++
+		}
+	}
+	if len(notes) < 50 {
+		t.Errorf("only %d notes", len(notes))
+	}
+	for note, n := range notes {
+		if n > 1 {
+			t.Errorf("%d times: %s", n, note)
+		}
+	}
+}
+
+func TestExplainNamesAWrongID(t *testing.T) {
+	x := &wire.Exchange{
+		Request:  wire.Frame{Raw: []byte(`{"jsonrpc":"2.0","id":7,"method":"ping"}`)},
+		Response: wire.Frame{Dir: wire.Received, Raw: []byte(`{"jsonrpc":"2.0","id":"7","result":{}}`)},
+	}
+	var b bytes.Buffer
+	Explain(&b, Style{Width: 200}, []*wire.Exchange{x})
+	if !strings.Contains(b.String(), "not the request's number, which is 7") {
+		t.Error(b.String())
+	}
+}
+
+func TestExplainWithoutAnAnswer(t *testing.T) {
+	var b bytes.Buffer
+	Explain(&b, Style{ASCII: true}, []*wire.Exchange{{Request: wire.Frame{Raw: []byte("{oops\x1b")}}})
+	assertVisible(t, b.String())
+	for _, want := range []string{"{oops^[", "no JSON", "<- no answer came"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in %s", want, b.String())
+		}
+	}
+	b.Reset()
+	Explain(&b, Style{}, nil)
+	if b.Len() > 0 {
+		t.Errorf("nothing to explain: %q", b.String())
+	}
+}
+
+// A note that no message can reach teaches nobody.
+func TestNotesAreWritable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, row := range memberNotes {
+		key := row.role + "|" + row.method + "|" + row.path + "|" + row.is
+		if seen[key] {
+			t.Errorf("two rows for %s", key)
+		}
+		seen[key] = true
+		if strings.HasSuffix(row.note, ".") || len(row.note) > 130 {
+			t.Errorf("%s: %q", key, row.note)
+		}
+		if row.role != "" && titles[row.role] == "" {
+			t.Errorf("%s: no such role", key)
+		}
+	}
+}
+
+func FuzzExplain(f *testing.F) {
+	f.Add(`{"jsonrpc":"2.0","id":13,"method":"tools/call","params":{"name":"x"}}`, structuredResult, 80)
+	f.Add("[]", `[{"a":[1,"`+hostileText+`"]}]`, 0)
+	f.Fuzz(func(t *testing.T, request, response string, width int) {
+		x := &wire.Exchange{Request: wire.Frame{Raw: []byte(request)}, Response: wire.Frame{Dir: wire.Received, Raw: []byte(response)}}
+		var b bytes.Buffer
+		Explain(&b, Style{Width: width % 1000}, []*wire.Exchange{x})
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			if Line(line) != line {
+				t.Errorf("not sanitized: %q", line)
+			}
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// What stands on standard error when the answer is not the good one. A failure
+// is a fact and a way out: the line `mcpc: what (where)`, indented lines of
+// evidence where there is some, and last the line `hint: what to do next`. The
+// first line names the channel that fired, because that is what people mistake
+// first. All of it is sanitized into a pipe too: it is text about the answer and
+// never the answer.
+
+// maxFindings is how many broken rules are listed before the rest is counted.
+const maxFindings = 20
+
+// Failure writes how o ended, for a person. A good outcome writes nothing.
+func Failure(w io.Writer, st Style, o wire.Outcome) {
+	if o.Good() {
+		return
+	}
+	r := &report{st: st}
+	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.Line(headline(o)+place(o)) + "\n")
+	r.evidence(o)
+	if hint := hintFor(o); hint != "" {
+		r.b.WriteString(st.paint(cyan, "hint:") + " " + st.Line(hint) + "\n")
+	}
+	_, _ = w.Write(r.b.Bytes())
+}
+
+// Warn writes one line about something that did not stop the command.
+func Warn(w io.Writer, st Style, text string) {
+	_, _ = io.WriteString(w, "mcpc: "+st.paint(yellow, "warning:")+" "+st.Line(text)+"\n")
+}
+
+// Note writes one line about what mcpc did or decided by itself.
+func Note(w io.Writer, st Style, text string) {
+	_, _ = io.WriteString(w, "mcpc: "+st.paint(dim, "note:")+" "+st.Line(text)+"\n")
+}
+
+// Findings writes one line for each broken rule, and how many more there are.
+func Findings(w io.Writer, st Style, findings []wire.Finding) {
+	r := &report{st: st}
+	r.findings(findings)
+	if r.b.Len() > 0 {
+		_, _ = w.Write(r.b.Bytes())
+	}
+}
+
+// A report is the text of one failure while it grows, written in one call so
+// that nothing else can come between its lines.
+type report struct {
+	st Style
+	b  bytes.Buffer
+}
+
+func (r *report) line(format string, args ...any) {
+	r.b.WriteString("  " + r.st.Line(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// text is for what somebody else wrote, in as many lines as it has.
+func (r *report) text(s string) {
+	s = strings.TrimRight(r.st.Block(s), "\r\n")
+	for line := range strings.SplitSeq(s, "\n") {
+		r.b.WriteString("  " + r.st.paint(dim, "| ") + strings.TrimSuffix(line, "\r") + "\n")
+	}
+}
+
+func (r *report) findings(findings []wire.Finding) {
+	for i, f := range findings {
+		if i == maxFindings {
+			r.line("%s and %d more", r.st.ellipsis(), len(findings)-i)
+			return
+		}
+		r.line("%s", r.st.finding(f))
+	}
+}
+
+// finding is `/a must be number, got string`.
+func (s Style) finding(f wire.Finding) string {
+	text := s.excerpt([]byte(f.Text), 400)
+	var more []string
+	if f.Want != "" && !strings.Contains(f.Text, f.Want) {
+		more = append(more, "want "+s.excerpt([]byte(f.Want), 120))
+	}
+	if f.Got != "" && !strings.Contains(f.Text, f.Got) {
+		more = append(more, "got "+s.excerpt([]byte(f.Got), 120))
+	}
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, ", ") + ")"
+	}
+	if f.Where != "" {
+		text = s.excerpt([]byte(f.Where), 200) + " " + text
+	}
+	if f.Level < wire.Error {
+		text = f.Level.String() + ": " + text
+	}
+	return text
+}
+
+// channels name the channel of each kind, and say what happened where nobody
+// knows it better. The two channels of a tool call have a headline of their own.
+var channels = map[wire.Kind]struct{ label, text string }{
+	wire.CheckFailed:   {"check failed", "it ran, and the answer is no"},
+	wire.Usage:         {"", "the command line is not right"},
+	wire.Auth:          {"authorization", "the server did not accept the credentials"},
+	wire.Transport:     {"transport", "no answer came through"},
+	wire.BadResponse:   {"bad response", "what came back is no answer"},
+	wire.Timeout:       {"timeout", "no answer in time"},
+	wire.OutputInvalid: {"output invalid", "the result breaks the tool's own outputSchema"},
+	wire.InputRequired: {"input required", "the server asked for input and nobody answered"},
+	wire.Refused:       {"refused by mcpc", "its own policy says no"},
+	wire.LocalIO:       {"on this machine", "reading or writing failed"},
+	wire.Internal:      {"internal error, a bug in mcpc", "something that must not happen did"},
+	wire.Signal:        {"", "interrupted"},
+}
+
+// headline says what happened, the channel first.
+func headline(o wire.Outcome) string {
+	switch o.Kind {
+	case wire.ToolError:
+		return "the tool said no: result.isError is true"
+	case wire.RPCFailed:
+		return rpcHeadline(o)
+	case wire.InvalidArguments:
+		return argumentsHeadline(o)
+	}
+	c := channels[o.Kind]
+	text := o.Text
+	if text == "" && o.HTTP != nil && o.Kind != wire.OutputInvalid {
+		text = "the server answered " + status(o.HTTP.Status)
+	}
+	if text == "" {
+		text = c.text
+	}
+	if c.label == "" || strings.HasPrefix(text, c.label) {
+		return text
+	}
+	return c.label + ": " + text
+}
+
+func rpcHeadline(o wire.Outcome) string {
+	e := o.RPC()
+	switch {
+	case e == nil && o.Text == "":
+		return "protocol error: the server answered with an error"
+	case e == nil:
+		return "protocol error: " + o.Text
+	}
+	return fmt.Sprintf("protocol error %d %q", e.Code, wire.Excerpt([]byte(e.Message), 500))
+}
+
+func argumentsHeadline(o wire.Outcome) string {
+	text := o.Text
+	if text == "" {
+		text = "they break the tool's inputSchema"
+	}
+	if len(o.Findings) > 0 || o.Text == "" {
+		text = "invalid arguments: " + strings.TrimPrefix(text, "invalid arguments: ")
+	}
+	if strings.Contains(text, "nothing was sent") {
+		return text
+	}
+	return text + "; nothing was sent"
+}
+
+// place is ` (tools/call get-sum, http://localhost:3001/mcp)`.
+func place(o wire.Outcome) string {
+	var parts []string
+	if what := strings.TrimSpace(o.Method + " " + o.Name); what != "" {
+		parts = append(parts, what)
+	}
+	if o.Where != "" {
+		parts = append(parts, o.Where)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// status is `HTTP 404 Not Found`.
+func status(code int) string {
+	return strings.TrimRight("HTTP "+strconv.Itoa(code)+" "+http.StatusText(code), " ")
+}
+
+// excerpt is wire.Excerpt in the style's own ornaments.
+func (s Style) excerpt(raw []byte, n int) string {
+	text := wire.Excerpt(raw, n)
+	if i := strings.LastIndex(text, "…"); s.ASCII && len(raw) > n && i >= 0 {
+		text = text[:i] + s.ellipsis() + text[i+len("…"):]
+	}
+	return text
+}

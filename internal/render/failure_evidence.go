@@ -1,0 +1,249 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// How much of what somebody else wrote is shown. The whole of it is in the
+// recording, and in the JSON form of the error.
+const (
+	maxBody        = 2 << 10
+	maxData        = 1 << 10
+	maxStderrLines = 20
+	// window is how many bytes are shown before and behind a syntax error.
+	window = 40
+)
+
+// evidence writes the indented lines between what happened and the hint.
+func (r *report) evidence(o wire.Outcome) {
+	switch o.Kind {
+	case wire.RPCFailed:
+		r.rpc(o)
+	case wire.BadResponse:
+		r.badResponse(o)
+	case wire.Transport, wire.Auth, wire.Refused, wire.Timeout:
+		r.http(o)
+	}
+	r.findings(o.Findings)
+	r.process(o)
+	r.fate(o)
+}
+
+// rpc says what the code means, unless the caller knows more of the case, and
+// shows the error's data.
+func (r *report) rpc(o wire.Outcome) {
+	e := o.RPC()
+	if e == nil {
+		return
+	}
+	if o.Text != "" && o.Text != e.Message {
+		r.line("%s", o.Text)
+	} else {
+		r.line("%s", codeMeaning(e.Code))
+	}
+	if e.Data != nil {
+		r.line("data: %s", r.st.excerpt(wire.Compact(e.Data), maxData))
+	}
+	if o.HTTP != nil && o.HTTP.Status >= 300 {
+		r.line("it came with %s", status(o.HTTP.Status))
+	}
+}
+
+func (r *report) http(o wire.Outcome) {
+	if o.HTTP == nil {
+		return
+	}
+	if s := status(o.HTTP.Status); o.HTTP.Status != 0 && !strings.Contains(headline(o), s) {
+		r.line("%s", s)
+	}
+	for _, f := range o.HTTP.Fields {
+		r.line("%s: %s", f.Name, r.st.excerpt([]byte(safeField(f).Value), 500))
+	}
+	r.body(o)
+}
+
+// safeField hides secrets in the query of an address to which a server sends.
+func safeField(f wire.Field) wire.Field {
+	if strings.EqualFold(f.Name, "location") {
+		f.Value = wire.RedactURL(f.Value)
+	}
+	return f
+}
+
+// body shows the start of a body that was no message. A page's title says in
+// three words what its markup says in two thousand.
+func (r *report) body(o wire.Outcome) {
+	var body []byte
+	switch {
+	case o.HTTP != nil && len(o.HTTP.Body) > 0:
+		body = o.HTTP.Body
+	case o.Message != nil && o.Message.Kind == wire.Invalid:
+		body = o.Message.Raw
+	}
+	kind := ""
+	if o.HTTP != nil && o.HTTP.ContentType != "" && o.Kind != wire.BadResponse {
+		kind = ", " + r.st.excerpt([]byte(o.HTTP.ContentType), 100)
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return
+	}
+	if title := htmlTitle(body); title != "" {
+		r.line("the page's title: %s", r.st.excerpt([]byte(title), 200))
+	}
+	r.line("body%s:", kind)
+	r.text(r.st.excerpt(body, maxBody))
+}
+
+func htmlTitle(body []byte) string {
+	lower := bytes.ToLower(body)
+	_, rest, found := bytes.Cut(lower, []byte("<title>"))
+	if !found || len(lower) != len(body) {
+		return ""
+	}
+	title, _, found := bytes.Cut(rest, []byte("</title>"))
+	if !found {
+		return ""
+	}
+	from := len(body) - len(rest)
+	return string(bytes.TrimSpace(body[from : from+len(title)]))
+}
+
+// badResponse shows where the bytes stop being a message.
+func (r *report) badResponse(o wire.Outcome) {
+	if o.HTTP != nil {
+		r.line("%s", strings.TrimRight(status(o.HTTP.Status)+", "+o.HTTP.ContentType, ", "))
+	}
+	m := o.Message
+	if m == nil || len(m.Raw) == 0 || !saysJSON(o.HTTP) {
+		r.body(o)
+		return
+	}
+	for _, p := range m.Problems {
+		if p.Level == wire.Error && !strings.Contains(o.Text, p.Text) {
+			r.line("%s", r.st.finding(p))
+		}
+	}
+	if err := wire.Valid(m.Raw); err != nil {
+		r.window(m.Raw, int(err.Offset))
+		return
+	}
+	r.line("it was: %s", r.st.excerpt(wire.Compact(m.Raw), maxData))
+}
+
+// saysJSON reports whether it makes sense to look for the place where a body
+// stops being JSON: a page never was any.
+func saysJSON(h *wire.HTTPFacts) bool {
+	return h == nil || h.ContentType == "" ||
+		strings.Contains(h.ContentType, "json") || strings.Contains(h.ContentType, "event-stream")
+}
+
+// window shows the bytes around an offset, and a caret under it.
+func (r *report) window(raw []byte, at int) {
+	at = max(0, min(at, len(raw)))
+	from := runeStart(raw, max(0, at-window))
+	to := runeStart(raw, min(len(raw), at+window))
+	before, after := r.st.Line(string(raw[from:at])), r.st.Line(string(raw[at:to]))
+	head := fmt.Sprintf("bytes %d to %d of %d: ", from, to, len(raw))
+	r.b.WriteString("  " + head + before + after + "\n")
+	caret := strings.Repeat(" ", len(head)+columns(before)) + "^ byte " + fmt.Sprint(at)
+	r.b.WriteString("  " + r.st.paint(red, caret) + "\n")
+}
+
+// runeStart moves i back to where a character begins; in bytes that are no
+// UTF-8 it stays near i.
+func runeStart(raw []byte, i int) int {
+	for back := 0; back < utf8.UTFMax && i-back > 0 && i < len(raw); back++ {
+		if utf8.RuneStart(raw[i-back]) {
+			return i - back
+		}
+	}
+	return i
+}
+
+// process shows how a child ended and the end of what it wrote to stderr.
+func (r *report) process(o wire.Outcome) {
+	if o.Process == nil {
+		return
+	}
+	if ended := o.Process.Ended; ended != "" && !strings.Contains(o.Text, ended) {
+		r.line("the server process ended: %s", ended)
+	}
+	stderr := strings.TrimRight(o.Process.Stderr, "\r\n")
+	if strings.TrimSpace(stderr) == "" {
+		r.line("the server wrote nothing to its standard error")
+		return
+	}
+	lines := strings.Split(stderr, "\n")
+	lines = lines[max(0, len(lines)-maxStderrLines):]
+	for i := range lines {
+		lines[i] = r.st.excerpt([]byte(lines[i]), 500)
+	}
+	r.line("the end of the server's standard error:")
+	r.text(strings.Join(lines, "\n"))
+}
+
+// fate says how far it came and whether the server may have acted, where that is
+// in doubt.
+func (r *report) fate(o wire.Outcome) {
+	switch o.Kind {
+	case wire.Transport, wire.Timeout, wire.LocalIO, wire.Internal, wire.Signal:
+	default:
+		return
+	}
+	if o.Reached == wire.Answered {
+		return
+	}
+	var parts []string
+	if phase := phases[o.Phase]; phase != "" && o.Took > 0 {
+		parts = append(parts, "it ended "+phase+" after "+took(o.Took))
+	} else if phase != "" {
+		parts = append(parts, "it ended "+phase)
+	}
+	parts = append(parts, reached(o))
+	if o.Retryable {
+		parts = append(parts, "it is safe to try again")
+	}
+	r.line("%s", strings.Join(parts, "; "))
+}
+
+// phases say what was going on in each phase of an outcome.
+var phases = map[string]string{
+	"arguments": "while checking the arguments", "dns": "while looking up the host's name",
+	"connect": "while connecting", "tls": "in the TLS handshake",
+	"discover": "while asking what the server speaks", "initialize": "in the handshake",
+	"send": "while sending", "wait": "while waiting for the answer", "read": "while reading the answer",
+	"result": "with the result", "close": "while closing",
+}
+
+func reached(o wire.Outcome) string {
+	switch {
+	case o.Reached == wire.Unsent:
+		return "nothing was sent"
+	case o.Method == "tools/call":
+		return "the request was sent, so the tool may or may not have run"
+	}
+	return "the request was sent, and the server may have acted on it"
+}
+
+// took is a duration as a person says it: 0.4 ms, 12 ms, 1.2 s, 61 s.
+func took(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return tenths(d, time.Millisecond) + " ms"
+	case d < time.Second:
+		return fmt.Sprint(int64(d.Round(time.Millisecond)/time.Millisecond)) + " ms"
+	case d < 10*time.Second:
+		return tenths(d, time.Second) + " s"
+	}
+	return fmt.Sprint(int64(d.Round(time.Second)/time.Second)) + " s"
+}
+
+func tenths(d, unit time.Duration) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/float64(unit)), ".0")
+}

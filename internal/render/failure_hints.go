@@ -1,0 +1,161 @@
+package render
+
+import (
+	"net/http"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// A codeRow is what the specification says of one JSON-RPC error code.
+type codeRow struct {
+	code    int64
+	meaning string
+	// hint leads on; {name} stands for the tool, prompt or resource asked for.
+	hint string
+}
+
+// codes are the codes that JSON-RPC and MCP define. A code that does not stand
+// here has no meaning that mcpc could know, and none is invented for it.
+var codes = []codeRow{
+	{-32700, "parse error: the server could not read the request as JSON",
+		"-vvv shows the bytes that were sent"},
+	{-32600, "invalid request: the server does not take the message for a JSON-RPC request; some say this of a session or a revision",
+		"-vv shows the request; mcpc init opens a new session"},
+	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
+		"mcpc init shows what this server declares"},
+	{-32602, "invalid params: an unknown name, a missing or wrong argument, or a cursor that is not the server's",
+		"mcpc describe {name} shows what it takes; mcpc list shows what there is"},
+	{-32603, "internal error: something broke inside the server; the request may well be right",
+		"the server's own log knows more; -v shows what it writes"},
+	{-32002, "resource not found, in the numbering of older revisions",
+		"mcpc raw resources/list shows the resources there are"},
+	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or says something else than the body",
+		"-vvv shows the headers and the body that were sent"},
+	{-32021, "missing client capability: the server needs something that this client did not offer; data.requiredCapabilities names it",
+		""},
+	{-32022, "unsupported protocol version: data.supported lists the revisions that the server speaks",
+		"without --protocol mcpc picks a revision that both speak, if there is one"},
+	{-32042, "URL elicitation required: the server wants a page visited before it goes on; data.elicitations has the address",
+		"visit the address if you trust it, then run the same again"},
+	{0, "JSON-RPC defines no code 0; it is what a server sends that sets none", ""},
+}
+
+// codeMeaning says in a sentence what an error code means.
+func codeMeaning(code int64) string {
+	for _, row := range codes {
+		if row.code == code {
+			return row.meaning
+		}
+	}
+	switch {
+	case code <= -32000 && code >= -32019:
+		return "a code of the server's own making: the specification gives it no meaning"
+	case code <= -32020 && code >= -32099:
+		return "a code that is reserved for MCP, which gives it no meaning"
+	case code <= -32100 && code >= -32768:
+		return "a code that is reserved for JSON-RPC, which gives it no meaning"
+	}
+	return "a code of the server's own: only its documentation says what it means"
+}
+
+// hintFor is the caller's hint, or what can be said of every outcome of its
+// kind. It may be empty: no hint is better than a wrong one.
+func hintFor(o wire.Outcome) string {
+	if o.Hint != "" {
+		return o.Hint
+	}
+	switch o.Kind {
+	case wire.RPCFailed:
+		return rpcHint(o)
+	case wire.InvalidArguments:
+		return argumentsHint(o)
+	case wire.Transport, wire.Auth:
+		return httpHint(o)
+	case wire.Timeout:
+		if o.Reached == wire.Unsent && o.Phase != "send" {
+			return "is the address right, and the host up?"
+		}
+	}
+	return kindHints[o.Kind]
+}
+
+var kindHints = map[wire.Kind]string{
+	wire.ToolError: "a tool execution error, not a protocol error: the tool ran, " +
+		"and its text on stdout is for a model to read and correct itself",
+	wire.Usage:         "mcpc --help",
+	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and shows them without judging",
+	wire.Timeout:       "--timeout DURATION waits longer",
+	wire.OutputInvalid: "the result is on stdout all the same; --no-validate skips this check",
+	wire.InputRequired: "what it asked is on stdout; answer on a terminal, or with --answer",
+	wire.Internal:      "please report it, with what -vvv shows",
+}
+
+func rpcHint(o wire.Outcome) string {
+	e := o.RPC()
+	if e == nil {
+		return ""
+	}
+	for _, row := range codes {
+		if row.code != e.Code {
+			continue
+		}
+		if o.Name == "" || o.Method != "tools/call" {
+			_, general, found := strings.Cut(row.hint, "; ")
+			if strings.Contains(row.hint, "{name}") && found {
+				return general
+			}
+		}
+		return strings.ReplaceAll(row.hint, "{name}", word(o.Name))
+	}
+	return ""
+}
+
+func argumentsHint(o wire.Outcome) string {
+	switch {
+	case o.Name == "":
+		return "mcpc list shows the tools there are"
+	case len(o.Findings) == 0:
+		return "mcpc list shows the tools there are; --no-validate sends it anyway"
+	}
+	return "mcpc describe " + word(o.Name) + " shows what it takes; --no-validate sends it anyway"
+}
+
+func httpHint(o wire.Outcome) string {
+	if o.HTTP == nil {
+		return ""
+	}
+	for _, row := range statusHints {
+		if o.HTTP.Status >= row.from && o.HTTP.Status <= row.to {
+			return row.hint
+		}
+	}
+	return ""
+}
+
+// statusHints lead on from an HTTP status that carried no JSON-RPC answer; the
+// first row that holds the status is taken.
+var statusHints = []struct {
+	from, to int
+	hint     string
+}{
+	{300, 399, "redirects are not followed: if you trust the new address, name it with -s"},
+	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: mcpc auth login, or -H 'Authorization: Bearer TOKEN'"},
+	{http.StatusForbidden, http.StatusForbidden, "the server knows who asks and still says no: another account, another scope, or an origin it does not trust"},
+	{http.StatusNotFound, http.StatusNotFound, "check the path: most servers listen at /mcp, old ones at /sse"},
+	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, "the address takes no POST: it may be a page, or the /sse of an older server"},
+	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the headers are too large for the server; -vvv shows them"},
+	{http.StatusTooManyRequests, http.StatusTooManyRequests, "the server asks for patience: wait, then try again"},
+	{http.StatusBadGateway, http.StatusGatewayTimeout, "something in front of the server answers for it: is the server itself up?"},
+	{400, 499, "-vvv shows the request as it was sent"},
+	{500, 599, "the fault is on the server's side: its own log knows more"},
+}
+
+// word is a name as an argument in a hint that can be pasted into a shell,
+// whatever a server chose to call its tools.
+func word(name string) string {
+	if strings.HasPrefix(name, "-") {
+		return "-- " + ShellQuote(name)
+	}
+	return ShellQuote(name)
+}

@@ -1,0 +1,156 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+
+	"mcpc/internal/wire"
+)
+
+// ErrorJSON is how o ended, for a program: one JSON object without a line end,
+//
+//	{"error":{"kind","exit","message","hint","sent","outcome","retryable",
+//	          "http","rpc","phase","method","name","where","findings","process"}}
+//
+// in this order. kind, exit, message, sent, outcome and retryable always stand;
+// the others only where there is something to say. sent is true where the
+// request may have reached the server. http is {status,url,contentType,fields,
+// body}, rpc is {code,message,data} with the bytes of data as they crossed.
+func ErrorJSON(o wire.Outcome) []byte {
+	j := &object{}
+	j.text("kind", string(o.Kind))
+	j.number("exit", int64(o.Kind.ExitCode()))
+	j.text("message", headline(o))
+	j.some("hint", hintFor(o))
+	j.flag("sent", o.Reached != wire.Unsent)
+	j.text("outcome", o.Reached.String())
+	j.flag("retryable", o.Retryable)
+	j.raw("http", httpJSON(o.HTTP))
+	j.raw("rpc", rpcJSON(o.RPC()))
+	j.some("phase", o.Phase)
+	j.some("method", o.Method)
+	j.some("name", o.Name)
+	j.some("where", o.Where)
+	j.raw("findings", findingsJSON(o.Findings))
+	j.raw("process", processJSON(o.Process))
+	outer := &object{}
+	outer.raw("error", j.bytes())
+	return outer.bytes()
+}
+
+// FailureJSON writes ErrorJSON as a line. On a terminal characters that hide
+// are written as \u escapes, which changes no value.
+func FailureJSON(w io.Writer, st Style, o wire.Outcome) {
+	if o.Good() {
+		return
+	}
+	raw := ErrorJSON(o)
+	if st.watched() {
+		raw = escapeHidden(raw)
+	}
+	_ = writeLine(w, raw)
+}
+
+func httpJSON(h *wire.HTTPFacts) []byte {
+	if h == nil {
+		return nil
+	}
+	j := &object{}
+	j.number("status", int64(h.Status))
+	j.some("url", h.URL)
+	j.some("contentType", h.ContentType)
+	var fields array
+	for _, f := range h.Fields {
+		one := &object{}
+		one.text("name", f.Name)
+		one.text("value", safeField(f).Value)
+		fields.add(one.bytes())
+	}
+	j.raw("fields", fields.bytes())
+	j.some("body", string(h.Body))
+	return j.bytes()
+}
+
+func rpcJSON(e *wire.RPCError) []byte {
+	if e == nil {
+		return nil
+	}
+	j := &object{}
+	j.number("code", e.Code)
+	j.text("message", e.Message)
+	if e.Data != nil {
+		j.raw("data", wire.OneLine(e.Data))
+	}
+	return j.bytes()
+}
+
+func findingsJSON(findings []wire.Finding) []byte {
+	var all array
+	for _, f := range findings {
+		j := &object{}
+		j.text("where", f.Where)
+		j.text("rule", f.Rule)
+		j.text("level", f.Level.String())
+		j.text("text", f.Text)
+		j.some("want", f.Want)
+		j.some("got", f.Got)
+		all.add(j.bytes())
+	}
+	return all.bytes()
+}
+
+func processJSON(p *wire.ProcessFacts) []byte {
+	if p == nil {
+		return nil
+	}
+	j := &object{}
+	j.some("ended", p.Ended)
+	j.some("stderr", p.Stderr)
+	return j.bytes()
+}
+
+// An object is a JSON object that is written member by member, so that bytes
+// from the wire can stand in it unchanged.
+type object struct{ b []byte }
+
+func (o *object) raw(name string, value json.RawMessage) {
+	if value == nil {
+		return
+	}
+	if len(o.b) > 0 {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(append(o.b, wire.Quote(name)...), ':')
+	o.b = append(o.b, value...)
+}
+
+func (o *object) text(name, value string)         { o.raw(name, wire.Quote(value)) }
+func (o *object) number(name string, value int64) { o.raw(name, strconv.AppendInt(nil, value, 10)) }
+func (o *object) flag(name string, value bool)    { o.raw(name, strconv.AppendBool(nil, value)) }
+
+// some leaves an empty text out.
+func (o *object) some(name, value string) {
+	if value != "" {
+		o.text(name, value)
+	}
+}
+
+func (o *object) bytes() []byte { return append(append([]byte{'{'}, o.b...), '}') }
+
+// An array is a JSON array written the same way; the empty one is left out.
+type array struct{ b []byte }
+
+func (a *array) add(value []byte) {
+	if len(a.b) > 0 {
+		a.b = append(a.b, ',')
+	}
+	a.b = append(a.b, value...)
+}
+
+func (a *array) bytes() []byte {
+	if len(a.b) == 0 {
+		return nil
+	}
+	return append(append([]byte{'['}, a.b...), ']')
+}

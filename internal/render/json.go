@@ -1,0 +1,139 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/tidwall/pretty"
+
+	"mcpc/internal/wire"
+)
+
+// maxColored is the length from which JSON is printed without colour: colouring
+// 100 MB takes seconds and gigabytes.
+const maxColored = 1 << 20
+
+// JSON writes one JSON document and a line end. Into a pipe go the bytes as they
+// are. On a terminal they are indented, and characters that hide are written as
+// \u escapes, so that what is copied from the screen is still the same value.
+// Bytes that are no JSON are shown as sanitized text with the reason.
+func JSON(w io.Writer, st Style, raw []byte) error {
+	if !st.Terminal {
+		return writeLine(w, raw)
+	}
+	return st.showJSON(w, raw)
+}
+
+// showJSON is JSON for a reader.
+func (s Style) showJSON(w io.Writer, raw []byte) error {
+	if err := wire.Valid(raw); err != nil {
+		if e := writeLine(w, []byte(s.Block(string(raw)))); e != nil {
+			return e
+		}
+		return writeLine(w, []byte(s.paint(dim, "[not JSON: "+err.Error()+"]")))
+	}
+	return writeLine(w, s.colored(escapeHidden(s.indented(raw))))
+}
+
+// indented gives valid JSON with one member to a line. pretty.Pretty repairs
+// broken JSON, so that nothing may come here but what wire.Valid has seen.
+func (s Style) indented(raw []byte) []byte {
+	if indentCost(raw) > 4*len(raw)+maxColored {
+		return raw
+	}
+	return pretty.PrettyOptions(raw, &pretty.Options{Width: min(s.Width, 80), Indent: "  "})
+}
+
+// indentCost is how many bytes of indentation raw would get. Ten kilobytes of
+// brackets could otherwise become gigabytes of blanks.
+func indentCost(raw []byte) int {
+	cost, depth, quoted := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			cost += 2 * depth
+		case c == '}' || c == ']':
+			depth--
+		case c == ',':
+			cost += 2 * depth
+		}
+	}
+	return cost
+}
+
+func (s Style) colored(text []byte) []byte {
+	if !s.Color || len(text) > maxColored {
+		return text
+	}
+	return pretty.Color(text, &pretty.Style{
+		Key:    sgr(cyan),
+		String: sgr(green),
+		Number: sgr(yellow),
+		True:   sgr(yellow),
+		False:  sgr(yellow),
+		Null:   sgr(dim),
+		Escape: sgr(dim),
+	})
+}
+
+func sgr(code string) [2]string { return [2]string{"\x1b[" + code + "m", "\x1b[0m"} }
+
+// escapeHidden writes the hidden characters of valid JSON, which can only stand
+// in its strings, as \u escapes.
+func escapeHidden(raw []byte) []byte {
+	c := cleaner{block: true, show: jsonPicture}
+	if plainJSON(raw) {
+		return raw
+	}
+	out, _ := c.clean(make([]byte, 0, len(raw)+len(raw)/8), string(raw), true)
+	return out
+}
+
+func plainJSON(raw []byte) bool {
+	for _, b := range raw {
+		if b != '\n' && (b < 0x20 || b > 0x7e) {
+			return false
+		}
+	}
+	return true
+}
+
+func jsonPicture(b []byte, r rune, raw string) []byte {
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		return append(b, `\ufffd`...)
+	case r == '\r':
+		return append(b, ' ') // between tokens: strings hold no raw controls
+	case r > 0xffff:
+		high, low := utf16.EncodeRune(r)
+		return fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(b, `\u%04x`, r)
+}
+
+// watched says whether a person will see this stream: there is a terminal, or
+// colour was asked for, which only a terminal behind a pager can use.
+func (s Style) watched() bool { return s.Terminal || s.Color }
+
+// writeLine writes one line, whose end may stand already, in one call.
+func writeLine(w io.Writer, line []byte) error {
+	return writeText(w, bytes.TrimRight(line, "\r\n"))
+}
+
+// writeText writes text and, where it does not end in one, a line end.
+func writeText(w io.Writer, text []byte) error {
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(text[:len(text):len(text)], '\n')
+	}
+	_, err := w.Write(text)
+	return err
+}

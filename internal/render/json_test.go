@@ -1,0 +1,111 @@
+package render
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"mcpc/internal/wire"
+)
+
+var (
+	toPipe     = Style{Width: 80}
+	terminal = Style{Terminal: true, Width: 80}
+	colors   = Style{Terminal: true, Color: true, Width: 80}
+)
+
+func jsonText(t *testing.T, st Style, raw string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := JSON(&b, st, []byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestJSONIntoPipeIsUnchanged(t *testing.T) {
+	for _, raw := range []string{
+		`{"b":1,"a":9007199254740993,"a":1.10}`, ` { "x" : "` + "\u202e\u009b" + `" } `, `{"broken":`, "\x1b\xff",
+	} {
+		for _, st := range []Style{toPipe, {Color: true}} {
+			if got := jsonText(t, st, raw); got != raw+"\n" {
+				t.Errorf("%q became %q", raw, got)
+			}
+		}
+	}
+	if got := jsonText(t, toPipe, "{}\n"); got != "{}\n" {
+		t.Errorf("a line end became two: %q", got)
+	}
+}
+
+func TestJSONOnTerminal(t *testing.T) {
+	raw := `{"b":1,"a":9007199254740993,"a":1.10,"e":1e400,"t":"\u001b[31m","list":[1,2,{"k":[]}],"n":null,"ok":true,"<b>":"日本\\\"x"}`
+	golden(t, "json_terminal.txt", []byte(jsonText(t, terminal, raw)))
+	colored := jsonText(t, colors, raw)
+	golden(t, "json_color.txt", []byte(colored))
+	if got, want := ansi.Strip(colored), jsonText(t, terminal, raw); got != want {
+		t.Errorf("colour changed the text:\n%s", got)
+	}
+	if got := string(wire.Compact([]byte(jsonText(t, terminal, raw)))); got != raw {
+		t.Errorf("indented and compacted again: %s", got)
+	}
+}
+
+// What hides becomes an escape, and the value stays the same.
+func TestJSONHidden(t *testing.T) {
+	raw := "{\"k\u202e\":\"a\u009bb\x7f\U000e0041\u2028 👨\u200d👩\",\r\n\"n\":[1]}"
+	got := jsonText(t, terminal, raw)
+	for _, want := range []string{`"k\u202e"`, `a\u009bb\u007f\udb40\udc41\u2028`, "👨\u200d👩"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not hold %s", got, want)
+		}
+	}
+	if i := strings.IndexFunc(got, forbidden); i >= 0 {
+		t.Errorf("%q holds %q", got, got[i:])
+	}
+	if !sameJSON([]byte(raw), []byte(got)) {
+		t.Errorf("%s is another value than %s", got, raw)
+	}
+}
+
+func TestJSONThatIsNone(t *testing.T) {
+	got := jsonText(t, terminal, "{\"a\":1,,}\x1b[2J garbage")
+	if want := "{\"a\":1,,}␛[2J garbage\n[not JSON: invalid JSON at byte 7]\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A few kilobytes must not become gigabytes of blanks.
+func TestJSONDepth(t *testing.T) {
+	deep := strings.Repeat("[", 900) + strings.Repeat("1,", 100_000) + "1" + strings.Repeat("]", 900)
+	if got := jsonText(t, terminal, deep); len(got) > 2*len(deep) {
+		t.Errorf("%d bytes became %d", len(deep), len(got))
+	}
+}
+
+func TestJSONLargeIsNotColored(t *testing.T) {
+	large := `"` + strings.Repeat("a", maxColored+1) + `"`
+	if got := jsonText(t, colors, large); strings.Contains(got, "\x1b") {
+		t.Error("coloured")
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(`{"a":[1,"\u001b","x"]}`))
+	f.Add([]byte("\"\u202e\u009b\x7f👨\u200d👩\ufe0f\""))
+	f.Add([]byte(`{"a" 1}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got := jsonText(t, terminal, string(raw))
+		if i := strings.IndexFunc(got, forbidden); i >= 0 {
+			t.Fatalf("%q holds %q", got, got[i:])
+		}
+		if wire.Valid(raw) == nil && wire.Valid([]byte(got)) != nil {
+			t.Fatalf("%q is no longer JSON: %q", raw, got)
+		}
+		if colored := ansi.Strip(jsonText(t, colors, string(raw))); colored != got {
+			t.Fatalf("%q in colour: %q", got, colored)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package render
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+)
+
+// describeMedia says what a block's bytes are: the declared type, the found one
+// where they differ, the pixels of an image, the length. Only an image's header
+// is read, so that no picture can be too large.
+func describeMedia(b block) string {
+	data, err := decodeBase64(b.data)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s, %v", mediaName(b), err)
+	case len(data) == 0:
+		return mediaName(b) + ", empty"
+	}
+	found := sniff(data)
+	parts := []string{mediaName(b)}
+	if doubt := contradiction(b.mime, found); doubt != "" {
+		parts = append(parts, doubt)
+	}
+	if pixels := dimensions(found, data); pixels != "" {
+		parts = append(parts, pixels)
+	}
+	return strings.Join(append(parts, size(len(data))), ", ")
+}
+
+func mediaName(b block) string {
+	switch {
+	case b.mime != "":
+		return b.mime
+	case b.name == "resource":
+		return "bytes of no declared type"
+	}
+	return b.name + " of no declared type"
+}
+
+// decodeBase64 takes the standard alphabet with padding, as the specification
+// asks, and what real servers send instead: no padding, the URL alphabet.
+func decodeBase64(text string) ([]byte, error) {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err == nil {
+		return data, nil
+	}
+	bare := strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
+	if data, e := base64.RawStdEncoding.DecodeString(bare); e == nil {
+		return data, nil
+	}
+	var at base64.CorruptInputError
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("invalid base64 at character %d of %d", int64(at), len(text))
+	}
+	return nil, errors.New("invalid base64")
+}
+
+// signatures are the first bytes of the types that tools send.
+var signatures = []struct{ mime, at0, at8 string }{
+	{"image/png", "\x89PNG\r\n\x1a\n", ""},
+	{"image/jpeg", "\xff\xd8\xff", ""},
+	{"image/gif", "GIF8", ""},
+	{"image/webp", "RIFF", "WEBP"},
+	{"audio/wav", "RIFF", "WAVE"},
+	{"image/bmp", "BM", ""},
+	{"audio/mpeg", "ID3", ""},
+	{"audio/mpeg", "\xff\xfb", ""},
+	{"audio/ogg", "OggS", ""},
+	{"audio/flac", "fLaC", ""},
+	{"application/pdf", "%PDF-", ""},
+	{"application/zip", "PK\x03\x04", ""},
+	{"application/gzip", "\x1f\x8b", ""},
+}
+
+// sniff is the type that the first bytes speak of, or "".
+func sniff(data []byte) string {
+	for _, s := range signatures {
+		if bytes.HasPrefix(data, []byte(s.at0)) && (s.at8 == "" || len(data) >= 12 && string(data[8:12]) == s.at8) {
+			return s.mime
+		}
+	}
+	return ""
+}
+
+// synonyms are other names of the sniffed types.
+var synonyms = map[string]string{
+	"image/jpg": "image/jpeg", "image/x-png": "image/png", "audio/mp3": "audio/mpeg",
+	"audio/x-wav": "audio/wav", "audio/wave": "audio/wav", "audio/vnd.wave": "audio/wav",
+	"audio/x-flac": "audio/flac", "application/x-gzip": "application/gzip",
+	"application/x-zip-compressed": "application/zip",
+}
+
+// contradiction says how the bytes do not match their declared type, or is "".
+// It speaks only where both are of a known kind: a .docx is a zip, too.
+func contradiction(mime, found string) string {
+	declared, _, _ := strings.Cut(strings.ToLower(mime), ";")
+	declared = strings.TrimSpace(declared)
+	if other, ok := synonyms[declared]; ok {
+		declared = other
+	}
+	switch {
+	case declared == found || found == "application/zip" || found == "application/gzip":
+		return ""
+	case found == "" && sniffable(declared):
+		return "but the bytes are something else"
+	case found != "" && declared == "":
+		return "the bytes are " + found
+	case found != "" && sniffable(declared):
+		return "but the bytes are " + found
+	}
+	return ""
+}
+
+func sniffable(mime string) bool {
+	for _, s := range signatures {
+		if s.mime == mime {
+			// MPEG audio may begin with other frames, and Ogg holds video.
+			return mime != "audio/mpeg" && mime != "audio/ogg"
+		}
+	}
+	return false
+}
+
+func dimensions(mime string, data []byte) string {
+	var c image.Config
+	var err error
+	switch mime {
+	case "image/png":
+		c, err = png.DecodeConfig(bytes.NewReader(data))
+	case "image/jpeg":
+		c, err = jpeg.DecodeConfig(bytes.NewReader(data))
+	case "image/gif":
+		c, err = gif.DecodeConfig(bytes.NewReader(data))
+	default:
+		return ""
+	}
+	if err != nil {
+		return "its header is broken"
+	}
+	return fmt.Sprintf("%dx%d", c.Width, c.Height)
+}
+
+// size is a length for a reader, in powers of ten: 31 kB.
+func size(n int) string {
+	value, unit := float64(n), ""
+	for _, u := range []string{" kB", " MB", " GB"} {
+		if value < 999.5 {
+			break
+		}
+		value, unit = value/1000, u
+	}
+	switch {
+	case unit == "" && n == 1:
+		return "1 byte"
+	case unit == "":
+		return fmt.Sprintf("%d bytes", n)
+	case value < 9.95:
+		return fmt.Sprintf("%.1f%s", value, unit)
+	}
+	return fmt.Sprintf("%.0f%s", value, unit)
+}

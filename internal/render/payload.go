@@ -1,0 +1,107 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Payload is what -o FILE saves of a result: the decoded bytes where it holds
+// one image, sound or blob and no text; its text where it has any; else its
+// JSON. what says in a few words what data is. It fails where there is no one
+// answer: several binary blocks, or base64 that is none.
+func Payload(method string, result json.RawMessage) (data []byte, what string, err error) {
+	blocks := resultBlocks(method, result)
+	texts, media := split(blocks)
+	switch {
+	case len(texts) > 0:
+		data = joinLines(texts)
+		return data, "text, " + size(len(data)), nil
+	case len(media) == 1:
+		data, err = decodeBase64(media[0].data)
+		if err != nil {
+			return nil, "", fmt.Errorf("decoding %s: %w", media[0].path, err)
+		}
+		return data, Line(describeMedia(media[0])), nil
+	case len(media) > 1:
+		return nil, "", fmt.Errorf("choosing what to save: the result has %d binary blocks: pick one, as in --jq '%s' | base64 -d",
+			len(media), media[0].path)
+	}
+	return jsonPayload(method, result)
+}
+
+// jsonPayload is a tool's structured content, or else the whole result.
+func jsonPayload(method string, result json.RawMessage) ([]byte, string, error) {
+	raw := result
+	if members, err := wire.Object(result); err == nil && method == "tools/call" {
+		if structured, ok := members.Get("structuredContent"); ok {
+			raw = structured
+		}
+	}
+	data := append(raw[:len(raw):len(raw)], '\n')
+	return data, "JSON, " + size(len(data)), nil
+}
+
+// resultBlocks are all blocks of a result that has some.
+func resultBlocks(method string, result json.RawMessage) []block {
+	members, _ := wire.Object(result)
+	list := func(name string) []json.RawMessage {
+		raw, _ := members.Get(name)
+		items, _ := wire.Array(raw)
+		return items
+	}
+	switch method {
+	case "tools/call":
+		return parseBlocks(list("content"), ".content")
+	case "resources/read":
+		return parseContents(list("contents"))
+	case "prompts/get":
+		var blocks []block
+		for i, raw := range list("messages") {
+			message, _ := wire.Object(raw)
+			content, _ := message.Get("content")
+			blocks = append(blocks, messageBlocks(content, i)...)
+		}
+		return blocks
+	}
+	return nil
+}
+
+// split gives the texts that are not blank and the blocks of bytes.
+func split(blocks []block) (texts []string, media []block) {
+	for _, b := range blocks {
+		switch {
+		case b.kind == textBlock && strings.TrimSpace(b.text) != "":
+			texts = append(texts, b.text)
+		case b.kind == mediaBlock:
+			media = append(media, b)
+		}
+	}
+	return texts, media
+}
+
+// saveHint is the flag that saves the one binary block, where Payload would.
+func saveHint(blocks []block) string {
+	if texts, media := split(blocks); len(texts) == 0 && len(media) == 1 {
+		return "-o FILE"
+	}
+	return ""
+}
+
+// joinLines keeps a single text as it is, a file's bytes for instance, and
+// closes each of several by a line end.
+func joinLines(texts []string) []byte {
+	if len(texts) == 1 {
+		return []byte(texts[0])
+	}
+	var all []byte
+	for _, text := range texts {
+		all = append(all, text...)
+		if !strings.HasSuffix(text, "\n") {
+			all = append(all, '\n')
+		}
+	}
+	return all
+}

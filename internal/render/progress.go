@@ -1,0 +1,273 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// How the line of progress behaves on a terminal.
+const (
+	// quiet is how long nothing is drawn, so that what is quick does not flash.
+	quiet = 300 * time.Millisecond
+	// redraw is the shortest time between two drawings.
+	redraw = 100 * time.Millisecond
+	// patience is when the elapsed time appears, and the way out.
+	patience = 10 * time.Second
+)
+
+// A Progress shows how far a request is and what the server logs meanwhile. On a
+// terminal it is one line that is drawn again and again and goes away; in a pipe
+// each notification is a line of its own.
+//
+// It is a writer: what is written to standard error while a Progress lives goes
+// through it, so that the line is out of the way. Its methods may be called from
+// several goroutines.
+type Progress struct {
+	w   io.Writer
+	st  Style
+	now func() time.Time
+
+	mu    sync.Mutex
+	start time.Time
+	drawn time.Time
+	// shown is how many columns the line on the screen has; 0 is no line.
+	shown int
+	// midline is set while somebody else's line is not ended, a prompt for
+	// instance, which must not be drawn over.
+	midline bool
+	done    bool
+
+	known           bool
+	progress, total float64
+	message         string
+	frame           int
+	// bad counts notifications that break the specification.
+	bad int
+}
+
+// NewProgress begins to show progress on w. now is the clock that slows the
+// drawing down.
+func NewProgress(w io.Writer, st Style, now func() time.Time) *Progress {
+	return &Progress{w: w, st: st, now: now, start: now()}
+}
+
+// Update takes one progress notification: progress and total as they crossed,
+// total nil where there is none. What is no number, or smaller than before, is
+// counted and does not move the line.
+func (p *Progress) Update(progress, total json.RawMessage, message string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	value, ok := number(progress)
+	if !ok || p.known && value <= p.progress {
+		p.bad++
+	}
+	if !p.st.Terminal {
+		p.plainLocked(progress, total, message)
+	}
+	if !ok {
+		return
+	}
+	if !p.known || value > p.progress {
+		p.progress = value
+	}
+	p.known, p.message = true, message
+	p.total = 0
+	if t, ok := number(total); ok && t > 0 {
+		p.total = t
+	}
+	p.drawLocked()
+}
+
+// Tick draws the line anew, for a caller with a clock that ticks: it shows that
+// something is going on before the first notification, and the time that passes.
+func (p *Progress) Tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drawLocked()
+}
+
+// Log writes one log message of the server: `[warning] logger: data`.
+func (p *Progress) Log(level, logger string, data json.RawMessage) {
+	text, ok := wire.Text(data)
+	if !ok {
+		text = string(wire.Compact(data))
+	}
+	text = p.st.excerpt([]byte(text), maxBody)
+	if logger != "" {
+		text = logger + ": " + text
+	}
+	_, _ = io.WriteString(p, p.st.paint(levelColor(level), "["+p.st.Line(level)+"]")+" "+p.st.Line(text)+"\n")
+}
+
+func levelColor(level string) string {
+	switch level {
+	case "error", "critical", "alert", "emergency":
+		return red
+	case "warning":
+		return yellow
+	}
+	return dim
+}
+
+// Done takes the line away for good.
+func (p *Progress) Done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+	p.done = true
+}
+
+// Bad is how many notifications broke the specification so far.
+func (p *Progress) Bad() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bad
+}
+
+// Write writes to the stream of the line, which is taken away first and comes
+// back when it is drawn next.
+func (p *Progress) Write(b []byte) (int, error) { return p.through(p.w, b) }
+
+// Wrap gives a writer to another stream on the same terminal, standard output
+// for instance, before whose text the line is taken away too.
+func (p *Progress) Wrap(w io.Writer) io.Writer { return wrapped{p, w} }
+
+type wrapped struct {
+	p *Progress
+	w io.Writer
+}
+
+func (w wrapped) Write(b []byte) (int, error) { return w.p.through(w.w, b) }
+
+func (p *Progress) through(w io.Writer, b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+	if len(b) > 0 {
+		p.midline = b[len(b)-1] != '\n'
+	}
+	return w.Write(b)
+}
+
+// Newline tells that a person ended the line that a prompt began.
+func (p *Progress) Newline() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.midline = false
+}
+
+// plainLocked writes `progress 2/5 message`, with the numbers as they crossed.
+func (p *Progress) plainLocked(progress, total json.RawMessage, message string) {
+	text := "progress " + p.st.excerpt(progress, 40)
+	if total != nil {
+		text += "/" + p.st.excerpt(total, 40)
+	}
+	if message != "" {
+		text += " " + p.st.excerpt([]byte(message), maxBody)
+	}
+	_, _ = io.WriteString(p.w, p.st.Line(text)+"\n")
+}
+
+// number reads a JSON number; NaN and the infinities are none.
+func number(raw json.RawMessage) (float64, bool) {
+	if len(raw) == 0 || len(raw) > 400 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+}
+
+func (p *Progress) drawLocked() {
+	now := p.now()
+	if !p.st.Terminal || p.done || p.midline || p.st.columns() < 10 ||
+		now.Sub(p.start) < quiet || now.Sub(p.drawn) < redraw {
+		return
+	}
+	p.drawn = now
+	p.frame++
+	line := cutColumns(p.lineLocked(now), p.st.columns()-1)
+	width := columns(line)
+	// Blanks take the rest of the old line away: they work on every terminal.
+	_, _ = io.WriteString(p.w, "\r"+line+strings.Repeat(" ", max(0, p.shown-width)))
+	p.shown = max(width, p.shown)
+}
+
+func (p *Progress) clearLocked() {
+	if p.shown == 0 {
+		return
+	}
+	_, _ = io.WriteString(p.w, "\r"+strings.Repeat(" ", p.shown)+"\r")
+	p.shown = 0
+}
+
+// lineLocked is `[####----]  2/5  40%  1/s  eta 3 s  (12 s, Ctrl-C cancels)  message`.
+func (p *Progress) lineLocked(now time.Time) string {
+	var parts []string
+	switch {
+	case p.total > 0:
+		share := math.Max(0, math.Min(1, p.progress/p.total))
+		parts = append(parts, p.bar(share), fmt.Sprintf("%s/%s", short(p.progress), short(p.total)),
+			fmt.Sprintf("%.0f%%", math.Floor(100*share)))
+		parts = append(parts, p.speed(now, share)...)
+	case p.known:
+		parts = append(parts, p.spinner(), short(p.progress))
+	default:
+		parts = append(parts, p.spinner(), "waiting for the server")
+	}
+	if elapsed := now.Sub(p.start); elapsed >= patience {
+		parts = append(parts, "("+took(elapsed)+", Ctrl-C cancels)")
+	}
+	if p.message != "" {
+		parts = append(parts, p.st.Line(p.st.excerpt([]byte(p.message), 400)))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// speed is the rate and the time left, once a second has shown how fast it goes.
+func (p *Progress) speed(now time.Time, share float64) []string {
+	elapsed := now.Sub(p.start)
+	if share <= 0.01 || share >= 1 || elapsed < time.Second {
+		return nil
+	}
+	left := float64(elapsed) * (1 - share) / share
+	if left > float64(24*time.Hour) {
+		return nil
+	}
+	return []string{short(math.Round(10*p.progress/elapsed.Seconds())/10) + "/s",
+		"eta " + took(time.Duration(left).Round(time.Second))}
+}
+
+const barWidth = 20
+
+func (p *Progress) bar(share float64) string {
+	full, empty := "█", "░"
+	if p.st.ASCII {
+		full, empty = "#", "-"
+	}
+	n := int(share * barWidth)
+	return "[" + strings.Repeat(full, n) + strings.Repeat(empty, barWidth-n) + "]"
+}
+
+func (p *Progress) spinner() string {
+	const turns = `|/-\`
+	return turns[p.frame%len(turns):][:1]
+}
+
+// short writes a number without more digits than say something.
+func short(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 4, 64)
+}

@@ -1,0 +1,207 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A progressScreen is a terminal as far as a line of progress needs one: it knows \r, \n
+// and what stands where.
+type progressScreen struct {
+	lines []string
+	row   []rune
+	at    int
+	width int
+	// drawings counts how often the cursor went back.
+	drawings int
+}
+
+func (s *progressScreen) Write(p []byte) (int, error) {
+	for _, r := range string(p) {
+		switch r {
+		case '\r':
+			s.at = 0
+			s.drawings++
+		case '\n':
+			s.lines = append(s.lines, strings.TrimRight(string(s.row), " "))
+			s.row, s.at = nil, 0
+		default:
+			for len(s.row) <= s.at {
+				s.row = append(s.row, ' ')
+			}
+			s.row[s.at] = r
+			s.at++
+		}
+		s.width = max(s.width, s.at)
+	}
+	return len(p), nil
+}
+
+func (s *progressScreen) line() string { return strings.TrimRight(string(s.row), " ") }
+
+type progressClock struct{ t time.Time }
+
+func (c *progressClock) now() time.Time        { return c.t }
+func (c *progressClock) pass(ms time.Duration) { c.t = c.t.Add(ms * time.Millisecond) }
+
+func onScreen(st Style) (*progressScreen, *progressClock, *Progress) {
+	s, c := &progressScreen{}, &progressClock{t: talkBegan}
+	st.Terminal = true
+	if st.Width == 0 {
+		st.Width = 80
+	}
+	return s, c, NewProgress(s, st, c.now)
+}
+
+func jsonOf(v any) json.RawMessage {
+	b, _ := json.Marshal(v)
+	return b
+}
+
+func TestProgressOnATerminal(t *testing.T) {
+	s, c, p := onScreen(Style{ASCII: true})
+	step := func(ms time.Duration, do func(), want string) {
+		t.Helper()
+		c.pass(ms)
+		do()
+		if got := s.line(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+	step(0, p.Tick, "")
+	step(200, p.Tick, "")
+	step(200, p.Tick, "/  waiting for the server")
+	step(200, func() { p.Update(jsonOf(3), nil, "") }, "-  3")
+	step(50, func() { p.Update(jsonOf(4), nil, "") }, "-  3")
+	step(50, p.Tick, `\  4`)
+	step(1400, func() { p.Update(jsonOf(5), jsonOf(10), "half "+hostileText) },
+		"[##########----------]  5/10  50%  2.4/s  eta 2 s  half ok^[[2J<U+202E>kcatta<U")
+	step(1000, func() { p.Update(jsonOf(7.25), jsonOf(10), "") }, "[##############------]  7.25/10  72%  2.3/s  eta 1 s")
+	step(10000, func() { p.Update(jsonOf(12), jsonOf(10), "") }, "[####################]  12/10  100%  (13 s, Ctrl-C cancels)")
+	step(100, p.Done, "")
+	step(100, p.Tick, "")
+	if s.width >= 80 {
+		t.Errorf("the line reached column %d", s.width)
+	}
+}
+
+func TestProgressIsDrawnTenTimesASecond(t *testing.T) {
+	s, c, p := onScreen(Style{})
+	for n := range 20_000 {
+		c.t = c.t.Add(100 * time.Microsecond)
+		p.Update(jsonOf(n+1), jsonOf(20_000), "")
+	}
+	if s.drawings > 20 {
+		t.Errorf("%d drawings in two seconds", s.drawings)
+	}
+	if s.drawings < 10 {
+		t.Errorf("only %d drawings in two seconds", s.drawings)
+	}
+}
+
+func TestProgressStepsAside(t *testing.T) {
+	s, c, p := onScreen(Style{ASCII: true})
+	c.pass(1000)
+	p.Update(jsonOf(1), jsonOf(2), "")
+	if s.line() == "" {
+		t.Fatal("no line to begin with")
+	}
+	var other progressScreen
+	p.Log("warning", "db", jsonOf("slow "+hostileText))
+	p.Log("info", "", json.RawMessage(`{"n": 1.10}`))
+	_, _ = io.WriteString(p, "mcpc: warning: x\n")
+	if s.line() != "" {
+		t.Errorf("the line is still there: %q", s.line())
+	}
+	c.pass(1000)
+	p.Tick()
+	_, _ = io.WriteString(p.Wrap(&other), "the answer\n")
+	if s.line() != "" || other.lines[0] != "the answer" {
+		t.Errorf("%q, %q", s.line(), other.lines)
+	}
+	_, _ = io.WriteString(p, "go on? [y/N] ")
+	c.pass(1000)
+	p.Tick()
+	if s.line() != "go on? [y/N]" {
+		t.Errorf("the prompt was drawn over: %q", s.line())
+	}
+	_, _ = io.WriteString(s, "y\n")
+	p.Newline()
+	c.pass(1000)
+	p.Tick()
+	if s.line() == "" {
+		t.Error("nothing is drawn after the prompt")
+	}
+	want := []string{"[warning] db: slow ok^[[2J<U+202E>kcatta<U+202C>^Jmcpc: all is well^M<U+009B>31m<U+200B>",
+		`[info] {"n":1.10}`, "mcpc: warning: x", "go on? [y/N] y"}
+	if strings.Join(s.lines, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(s.lines, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestProgressInAPipe(t *testing.T) {
+	var b bytes.Buffer
+	c := &progressClock{t: talkBegan}
+	p := NewProgress(&b, Style{}, c.now)
+	p.Tick()
+	p.Update(jsonOf(2), jsonOf(5), "message "+hostileText)
+	p.Update(json.RawMessage("3.10"), nil, "")
+	p.Update(json.RawMessage(strings.Repeat("9", 1000)), json.RawMessage("0"), "")
+	p.Update(jsonOf("NaN"), jsonOf(nil), "")
+	p.Log("error", "", jsonOf("boom"))
+	p.Done()
+	assertVisible(t, b.String())
+	want := "progress 2/5 message " + Line(hostileText) + "\nprogress 3.10\nprogress " + strings.Repeat("9", 40) +
+		"… +960 bytes/0\nprogress \"NaN\"/null\n[error] boom\n"
+	if b.String() != want {
+		t.Errorf("got  %q\nwant %q", b.String(), want)
+	}
+}
+
+func TestProgressThatIsNone(t *testing.T) {
+	s, c, p := onScreen(Style{ASCII: true})
+	c.pass(1000)
+	p.Update(jsonOf(4), jsonOf(8), "")
+	for _, bad := range []struct{ progress, total json.RawMessage }{
+		{jsonOf(3), jsonOf(8)}, {jsonOf(4), jsonOf(8)}, {jsonOf("5"), jsonOf(8)}, {json.RawMessage("1e999"), jsonOf(8)}, {nil, nil},
+	} {
+		c.pass(200)
+		p.Update(bad.progress, bad.total, "")
+	}
+	if p.Bad() != 5 || !strings.Contains(s.line(), "4/8") {
+		t.Errorf("%d bad ones, line %q", p.Bad(), s.line())
+	}
+	c.pass(200)
+	p.Update(jsonOf(-5), jsonOf(-1), "")
+	p.Update(jsonOf(1e300), jsonOf(0), "")
+	c.pass(200)
+	p.Tick()
+	if !strings.Contains(s.line(), "1e+300") {
+		t.Errorf("a total of 0 is no total: %q", s.line())
+	}
+}
+
+func TestProgressFromManyGoroutines(t *testing.T) {
+	c := &progressClock{t: talkBegan.Add(time.Hour)}
+	p := NewProgress(&progressScreen{}, Style{Terminal: true, Width: 40}, c.now)
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				p.Update(jsonOf(i), jsonOf(50), "x")
+				p.Log("info", "", jsonOf(n))
+				p.Tick()
+				fmt.Fprintln(p, i)
+				_ = p.Bad()
+			}
+		})
+	}
+	wg.Wait()
+	p.Done()
+}

@@ -1,0 +1,181 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Result writes the result of method for a reader: texts as texts, images by
+// type and size, and JSON where nothing else says it better. A result with
+// isError is written the same way; the channel is named on standard error.
+// Into a pipe go the texts' own bytes, each closed by a line end.
+func Result(w io.Writer, st Style, method string, result json.RawMessage) error {
+	p := &page{w: w, st: st}
+	switch method {
+	case "tools/call":
+		p.toolResult(result)
+	case "prompts/get":
+		p.prompt(result)
+	case "resources/read":
+		p.contents(result)
+	default:
+		p.json(result)
+	}
+	return p.err
+}
+
+// A page is what a Result is written on. After the first failed write it takes
+// nothing more.
+type page struct {
+	w   io.Writer
+	st  Style
+	err error
+	// save is how the one binary block of the result is saved; "" where there
+	// are several or texts beside it.
+	save string
+}
+
+// text writes a server's text: JSON in it is indented for a reader.
+func (p *page) text(text string) {
+	switch {
+	case p.err != nil:
+	case !p.st.watched():
+		p.err = writeText(p.w, []byte(text))
+	case looksLikeJSON(text):
+		p.err = p.st.showJSON(p.w, []byte(text))
+	default:
+		p.err = writeText(p.w, []byte(p.st.Block(text)))
+	}
+}
+
+func (p *page) json(raw json.RawMessage) {
+	switch {
+	case p.err != nil:
+	case p.st.watched():
+		p.err = p.st.showJSON(p.w, raw)
+	default:
+		p.err = writeLine(p.w, raw)
+	}
+}
+
+// line writes a line of mcpc's own, whose parts are sanitized already.
+func (p *page) line(text string) {
+	if p.err == nil {
+		p.err = writeLine(p.w, []byte(text))
+	}
+}
+
+// note writes a dim line that only a reader needs; a pipe does not get it.
+func (p *page) note(text string) {
+	if p.st.watched() {
+		p.line(p.st.paint(dim, text))
+	}
+}
+
+// looksLikeJSON holds objects and arrays only: a lone number or word is as
+// readable as it is.
+func looksLikeJSON(text string) bool {
+	text = strings.TrimSpace(text)
+	return text != "" && (text[0] == '{' || text[0] == '[') && wire.Valid([]byte(text)) == nil
+}
+
+func (p *page) toolResult(result json.RawMessage) {
+	members, _ := wire.Object(result)
+	content, _ := members.Get("content")
+	items, err := wire.Array(content)
+	structured, has := members.Get("structuredContent")
+	if err != nil && !has {
+		p.json(result) // no tool result, or none of a revision known here
+		return
+	}
+	blocks := parseBlocks(items, ".content")
+	p.save = saveHint(blocks)
+	for _, b := range blocks {
+		p.block(b)
+	}
+	switch {
+	case !has || mirrored(blocks, structured) || len(blocks) > 0 && string(wire.Compact(structured)) == "{}":
+		// Servers of the older SDKs put {} where a tool has no outputSchema.
+	case len(blocks) > 0:
+		p.note("structuredContent:")
+		p.json(structured)
+	default:
+		p.json(structured)
+	}
+	if len(blocks) == 0 && !has {
+		p.note("(no content)")
+	}
+}
+
+// prompt writes each message's role on a line of its own and its content below.
+func (p *page) prompt(result json.RawMessage) {
+	members, _ := wire.Object(result)
+	list, _ := members.Get("messages")
+	messages, err := wire.Array(list)
+	if err != nil {
+		p.json(result)
+		return
+	}
+	if text := members.Text("description"); text != "" {
+		p.note(p.st.Line(text))
+		p.note("")
+	}
+	for i, raw := range messages {
+		if i > 0 {
+			p.note("")
+		}
+		p.message(raw, i)
+	}
+	if len(messages) == 0 {
+		p.note("(no messages)")
+	}
+}
+
+func (p *page) message(raw json.RawMessage, i int) {
+	members, _ := wire.Object(raw)
+	role, ok := members.Get("role")
+	content, also := members.Get("content")
+	if !ok || !also {
+		p.note("[a message without role or content]")
+		p.json(raw)
+		return
+	}
+	p.line(p.st.paint(bold, p.st.Line(plainText(role))+":"))
+	for _, b := range messageBlocks(content, i) {
+		p.block(b)
+	}
+}
+
+// contents writes what resources/read gave.
+func (p *page) contents(result json.RawMessage) {
+	members, _ := wire.Object(result)
+	list, _ := members.Get("contents")
+	items, err := wire.Array(list)
+	if err != nil {
+		p.json(result)
+		return
+	}
+	blocks := parseContents(items)
+	p.save = saveHint(blocks)
+	for _, b := range blocks {
+		if len(blocks) > 1 || b.kind != textBlock {
+			p.block(b)
+		} else {
+			p.text(b.text)
+		}
+	}
+	if len(blocks) == 0 {
+		p.note("(no contents)")
+	}
+}
+
+// plainText is the string that raw holds, or else raw itself.
+func plainText(raw json.RawMessage) string {
+	if s, ok := wire.Text(raw); ok {
+		return s
+	}
+	return string(raw)
+}

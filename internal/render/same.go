@@ -1,0 +1,134 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// mirrored says whether a text block says the same as structuredContent, which
+// servers do for clients that know no structured content (server/tools,
+// "Structured Content"). Then a reader wants it once.
+func mirrored(blocks []block, structured json.RawMessage) bool {
+	var texts []string
+	for _, b := range blocks {
+		if b.kind == textBlock {
+			texts = append(texts, b.text)
+			if sameJSON([]byte(b.text), structured) {
+				return true
+			}
+		}
+	}
+	return len(texts) > 0 && unwrapped(texts, structured)
+}
+
+// unwrapped knows the Python SDK's habit: what is no object is wrapped as
+// {"result": …}, and a list has one text block for each of its items.
+func unwrapped(texts []string, structured json.RawMessage) bool {
+	members, err := wire.Object(structured)
+	if err != nil || len(members) != 1 || members[0].Name != "result" {
+		return false
+	}
+	value := members[0].Value
+	if len(texts) == 1 && saysValue(texts[0], value) {
+		return true
+	}
+	items, err := wire.Array(value)
+	if err != nil || len(items) != len(texts) {
+		return false
+	}
+	for i, item := range items {
+		if !saysValue(texts[i], item) {
+			return false
+		}
+	}
+	return true
+}
+
+func saysValue(text string, value json.RawMessage) bool {
+	if s, ok := wire.Text(value); ok && s == text {
+		return true
+	}
+	return sameJSON([]byte(text), value)
+}
+
+// maxCompared bounds what is decoded for a comparison that only saves a reader
+// from seeing something twice.
+const maxCompared = 4 << 20
+
+// sameJSON compares two documents as values: white space, the order of members
+// and the spelling of numbers and strings do not count; the numbers are exact.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return len(a) > 0
+	}
+	if len(a) > maxCompared || len(b) > maxCompared || wire.Valid(a) != nil || wire.Valid(b) != nil {
+		return false
+	}
+	return sameValue(decode(a), decode(b))
+}
+
+func decode(raw []byte) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	_ = d.Decode(&v) // it is valid, or null to the one who compares
+	return v
+}
+
+func sameValue(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		other, ok := b.(map[string]any)
+		if !ok || len(a) != len(other) {
+			return false
+		}
+		for name, v := range a {
+			if w, ok := other[name]; !ok || !sameValue(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		other, ok := b.([]any)
+		if !ok || len(a) != len(other) {
+			return false
+		}
+		for i := range a {
+			if !sameValue(a[i], other[i]) {
+				return false
+			}
+		}
+		return true
+	case json.Number:
+		other, ok := b.(json.Number)
+		return ok && canonical(string(a)) == canonical(string(other))
+	}
+	return a == b
+}
+
+// canonical is a number's digits without the zeros at both ends, and its
+// exponent: 1.0, 1 and 10e-1 are one number, and 1e999999999 costs nothing.
+func canonical(number string) string {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return "0"
+	}
+	shift, err := strconv.ParseInt(exponent, 10, 32)
+	if err != nil && exponent != "" {
+		return number
+	}
+	short := strings.TrimRight(digits, "0")
+	shift += int64(len(digits) - len(short) - len(fraction))
+	sign := ""
+	if negative {
+		sign = "-"
+	}
+	return sign + short + "e" + strconv.FormatInt(shift, 10)
+}

@@ -1,0 +1,83 @@
+package render
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// A Style says what may be written to one stream. It is decided per stream:
+// stdout in a pipe and stderr on a terminal is the usual case.
+type Style struct {
+	// Terminal is set where a person looks on: sanitize, indent, align.
+	Terminal bool
+	// Color is set where SGR sequences may be written.
+	Color bool
+	// Width is the terminal's width in columns; 80 where there is none.
+	Width int
+	// ASCII asks for plain ASCII in mcpc's own ornaments.
+	ASCII bool
+}
+
+// StyleFor decides the style of stream f. color is the --color flag: "auto",
+// "always" or "never"; getenv reads the environment. A flag beats the
+// environment: NO_COLOR, then CLICOLOR_FORCE, then TERM=dumb.
+func StyleFor(f *os.File, color string, getenv func(string) string) Style {
+	s := Style{Width: 80}
+	if f != nil {
+		s.Terminal = term.IsTerminal(int(f.Fd()))
+	}
+	if s.Terminal {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			s.Width = width
+		}
+	}
+	s.Color = colorWanted(s.Terminal, color, getenv)
+	s.ASCII = asciiOnly(getenv)
+	return s
+}
+
+func colorWanted(terminal bool, color string, getenv func(string) string) bool {
+	switch {
+	case color == "always":
+		return true
+	case color == "never":
+		return false
+	case getenv("NO_COLOR") != "":
+		return false
+	case getenv("CLICOLOR_FORCE") != "" && getenv("CLICOLOR_FORCE") != "0":
+		return true
+	default:
+		return terminal && getenv("TERM") != "dumb" && getenv("CLICOLOR") != "0"
+	}
+}
+
+// asciiOnly follows the locale's order: LC_ALL, LC_CTYPE, LANG. No locale at
+// all is what containers have, and their terminals speak UTF-8.
+func asciiOnly(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := getenv(name); v != "" {
+			return v == "C" || v == "POSIX"
+		}
+	}
+	return false
+}
+
+// The sixteen ANSI colours only: they follow the person's own palette, and no
+// state is told by colour alone.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+// paint wraps text, which must be sanitized already, in one SGR sequence.
+func (s Style) paint(sgr, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+}

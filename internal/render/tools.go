@@ -1,0 +1,245 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"mcpc/internal/wire"
+)
+
+// Tools writes one entry a tool: its name, its arguments as a signature, hints,
+// and the first line of its description; with long, all of it.
+//
+// An entry is one row where names and arguments leave the descriptions enough of
+// the width, else two lines. What is cut
+// says how much is missing. Into a pipe goes one line a tool with a TAB between
+// name, arguments, hints and description, aligned to nothing and made for grep,
+// cut and awk. Without tools nothing is written.
+func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
+	entries := make([]entry, len(tools))
+	for i, t := range tools {
+		entries[i] = st.entry(t, long)
+	}
+	var b bytes.Buffer
+	switch {
+	case !st.watched():
+		for _, e := range entries {
+			b.WriteString(e.fields(st, long) + "\n")
+		}
+	case long:
+		for i, e := range entries {
+			st.longEntry(&b, e, i > 0)
+		}
+	case !st.wideEntries(&b, entries):
+		for _, e := range entries {
+			st.narrowEntry(&b, e)
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// An entry is a tool as it stands in a list; its texts are sanitized.
+type entry struct {
+	name, title string
+	params      []parameter
+	hints       []string
+	// about is the first line of the description, rest the length of what
+	// follows it.
+	about string
+	rest  int
+	full  string
+}
+
+func (s Style) entry(t wire.Tool, long bool) entry {
+	choices := 4
+	if long || !s.watched() {
+		choices = 100
+	}
+	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: s.hints(t)}
+	for _, p := range newDocument(t.InputSchema).schema(t.InputSchema).properties() {
+		e.params = append(e.params, s.parameter(p, choices))
+	}
+	e.full = strings.TrimSpace(t.Description)
+	if e.full == "" {
+		e.full = t.Title
+	}
+	first, rest, _ := strings.Cut(e.full, "\n")
+	e.about = s.Line(strings.TrimSpace(first))
+	e.rest = utf8.RuneCountInString(strings.TrimSpace(rest))
+	return e
+}
+
+// hints are a tool's declared annotations in short, and what a reader should
+// know before believing the rest.
+func (s Style) hints(t wire.Tool) []string {
+	var hints []string
+	for _, h := range []struct {
+		set  *bool
+		text string
+	}{
+		{t.Hints.ReadOnly, "ro"},
+		{t.Hints.Destructive, "destr"},
+		{t.Hints.Idempotent, "idem"},
+		{t.Hints.OpenWorld, "open"},
+	} {
+		if h.set != nil && *h.set {
+			hints = append(hints, h.text)
+		}
+	}
+	if hasUI(t.Raw) {
+		hints = append(hints, "ui")
+	}
+	if n := hiddenIn(t); n > 0 {
+		hints = append(hints, fmt.Sprintf("%s%d hidden", s.warning(), n))
+	}
+	return hints
+}
+
+func (s Style) warning() string {
+	if s.ASCII {
+		return "!"
+	}
+	return "⚠ "
+}
+
+// hasUI knows the mark of the MCP Apps extension.
+func hasUI(raw json.RawMessage) bool {
+	members, _ := wire.Object(raw)
+	value, _ := members.Get("_meta")
+	meta, _ := wire.Object(value)
+	_, flat := meta.Get("ui/resourceUri")
+	_, nested := meta.Get("ui")
+	return flat || nested
+}
+
+// hiddenIn counts the hidden characters in all strings of a tool's definition,
+// since a model reads all of them.
+func hiddenIn(t wire.Tool) int {
+	if t.Raw == nil {
+		return Hidden(t.Name) + Hidden(t.Title) + Hidden(t.Description)
+	}
+	if plainJSON(t.Raw) && !bytes.Contains(t.Raw, []byte(`\u`)) && !bytes.Contains(t.Raw, []byte(`\r`)) &&
+		!bytes.Contains(t.Raw, []byte(`\b`)) && !bytes.Contains(t.Raw, []byte(`\f`)) {
+		return 0
+	}
+	n := 0
+	d := json.NewDecoder(bytes.NewReader(t.Raw))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return n
+		}
+		if text, ok := token.(string); ok {
+			n += Hidden(text)
+		}
+	}
+}
+
+// fields is an entry for a pipe.
+func (e entry) fields(st Style, long bool) string {
+	about := e.about
+	if long {
+		about = st.Line(e.full)
+	} else if e.rest > 0 {
+		about += st.tail(e.rest)
+	}
+	return strings.Join([]string{e.name, joined(e.params, 0), strings.Join(e.hints, ","), about}, "\t")
+}
+
+// described is the description behind the hints, cut to width columns.
+func (s Style) described(e entry, width int) string {
+	hints := ""
+	if len(e.hints) > 0 {
+		hints = "[" + strings.Join(e.hints, ", ") + "]"
+	}
+	if hints == "" {
+		return s.cutMore(e.about, width, e.rest)
+	}
+	mark := dim
+	if strings.Contains(hints, "destr") || strings.Contains(hints, "hidden") {
+		mark = yellow
+	}
+	if e.about == "" {
+		return s.paint(mark, s.cut(hints, width))
+	}
+	room := width - ansi.StringWidth(hints) - 1
+	if room < 12 {
+		return s.paint(mark, s.cut(hints, width))
+	}
+	return s.paint(mark, hints) + " " + s.cutMore(e.about, room, e.rest)
+}
+
+func (s Style) narrowEntry(b *bytes.Buffer, e entry) {
+	width := s.columns()
+	name := s.cut(e.name, width)
+	line := s.paint(bold, name)
+	if room := width - ansi.StringWidth(name) - len(gap); len(e.params) > 0 && room >= 8 {
+		line += gap + s.signature(e.params, room)
+	}
+	b.WriteString(line + "\n")
+	if e.about != "" || len(e.hints) > 0 {
+		b.WriteString("    " + s.described(e, max(width-4, 1)) + "\n")
+	}
+}
+
+// wideEntries writes every entry as one row. It does nothing, and says so, where
+// the rows would leave too little room for their descriptions.
+func (s Style) wideEntries(b *bytes.Buffer, entries []entry) bool {
+	width := s.columns()
+	nameWidth, paramWidth := 0, 0
+	for _, e := range entries {
+		nameWidth = max(nameWidth, ansi.StringWidth(e.name))
+		paramWidth = max(paramWidth, ansi.StringWidth(joined(e.params, 0)))
+	}
+	room := width - nameWidth - paramWidth - 2*len(gap)
+	if room < max(width/2, minDescription) {
+		return false
+	}
+	for _, e := range entries {
+		line := s.paint(bold, pad(e.name, nameWidth)) + gap + pad(joined(e.params, 0), paramWidth) + gap
+		b.WriteString(strings.TrimRight(line+s.described(e, room), " ") + "\n")
+	}
+	return true
+}
+
+// minDescription is the width below which a row is worse than two lines.
+const minDescription = 50
+
+// longEntry cuts nothing.
+func (s Style) longEntry(b *bytes.Buffer, e entry, spaced bool) {
+	if spaced {
+		b.WriteString("\n")
+	}
+	b.WriteString(s.paint(bold, e.name))
+	if e.title != "" && e.title != e.name {
+		b.WriteString(gap + e.title)
+	}
+	b.WriteString("\n")
+	width := min(s.columns(), maxProse) - 4
+	for _, line := range s.wrap(joined(e.params, 0), width) {
+		s.indentLine(b, line)
+	}
+	if len(e.hints) > 0 {
+		s.indentLine(b, "["+strings.Join(e.hints, ", ")+"]")
+	}
+	if e.full != e.title {
+		for _, line := range s.wrap(s.Block(e.full), width) {
+			s.indentLine(b, line)
+		}
+	}
+}
+
+func (s Style) indentLine(b *bytes.Buffer, line string) {
+	if line != "" {
+		b.WriteString("    " + line)
+	}
+	b.WriteString("\n")
+}

@@ -1,0 +1,151 @@
+package render
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"mcpc/internal/wire"
+)
+
+// maxTypeDepth is how deeply a type nests within the one line that names it.
+const maxTypeDepth = 4
+
+// typeText names what s takes, in a notation that programmers share: number,
+// string[], "a"|"b", string|null. At most choices values of an enum are named.
+func (st Style) typeText(s schema, choices int) string { return st.typeAt(s, choices, 0) }
+
+func (st Style) typeAt(s schema, choices, depth int) string {
+	if string(s.raw) == "false" {
+		return "nothing"
+	}
+	if depth > maxTypeDepth || s.doc.spent() {
+		return "any"
+	}
+	if value := s.first("const"); value != nil {
+		return st.value(value)
+	}
+	if values := s.list("enum"); values != nil {
+		return st.choice(values, choices)
+	}
+	types := s.types()
+	if types == nil {
+		types = st.implied(s, choices, depth)
+	}
+	for i, t := range types {
+		if t == "array" {
+			types[i] = st.arrayText(s, choices, depth)
+		} else {
+			types[i] = st.Line(t)
+		}
+	}
+	return strings.Join(types, "|")
+}
+
+// implied names the type of a schema that declares none.
+func (st Style) implied(s schema, choices, depth int) []string {
+	var types []string
+	for _, option := range s.alternatives() {
+		if option.circular() {
+			continue
+		}
+		if t := st.typeAt(option, choices, depth+1); !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	switch {
+	case len(types) > choices:
+		return append(types[:choices], st.ellipsis())
+	case len(types) > 0:
+		return types
+	case s.first("properties") != nil:
+		return []string{"object"}
+	case s.first("items") != nil:
+		return []string{"array"}
+	}
+	return []string{"any"}
+}
+
+func (st Style) arrayText(s schema, choices, depth int) string {
+	item, ok := s.item()
+	if !ok || item.circular() {
+		return "array"
+	}
+	text := st.typeAt(item, choices, depth+1)
+	if text == "any" {
+		return "array"
+	}
+	if strings.ContainsAny(text, "| ") {
+		text = "(" + text + ")"
+	}
+	return text + "[]"
+}
+
+func (st Style) choice(values []json.RawMessage, choices int) string {
+	var said []string
+	for i, v := range values {
+		if i >= choices {
+			said = append(said, st.shortTail(len(values)-i))
+			break
+		}
+		said = append(said, st.value(v))
+	}
+	return strings.Join(said, "|")
+}
+
+// value is a JSON value within a line that has room for little.
+func (st Style) value(raw json.RawMessage) string {
+	if st.watched() {
+		return st.shown(raw, 60)
+	}
+	return st.shown(raw, 1000)
+}
+
+func (st Style) shown(raw json.RawMessage, width int) string {
+	return st.cut(st.Line(string(escapeHidden(wire.Compact(raw)))), width)
+}
+
+// A parameter is one entry of a signature, from the whole of it to its name:
+// b?: string="x", b?: string, b?.
+type parameter [3]string
+
+func (st Style) parameter(p property, choices int) parameter {
+	name := st.Line(p.name)
+	if !p.required {
+		name += "?"
+	}
+	typed := name + ": " + st.typeText(p.schema, choices)
+	whole := typed
+	if value := p.schema.first("default"); value != nil {
+		whole += "=" + st.value(value)
+	}
+	return parameter{whole, typed, name}
+}
+
+// joined writes parameters in one of their forms.
+func joined(params []parameter, form int) string {
+	texts := make([]string, len(params))
+	for i, p := range params {
+		texts[i] = p[form]
+	}
+	return strings.Join(texts, ", ")
+}
+
+// signature writes params into width columns: whole, without defaults, or the
+// names alone; then as many names as fit and the number of the others.
+func (st Style) signature(params []parameter, width int) string {
+	for form := range 3 {
+		if text := joined(params, form); ansi.StringWidth(text) <= width {
+			return text
+		}
+	}
+	for n := len(params) - 1; n > 0; n-- {
+		text := joined(params[:n], 2) + ", " + st.ellipsis() + " +" + plural(len(params)-n, "arg")
+		if ansi.StringWidth(text) <= width {
+			return text
+		}
+	}
+	return st.cut(joined(params, 2), width)
+}

@@ -1,0 +1,318 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// Verbose gives a tap that writes what crosses while it crosses: with level 1 a
+// line for each frame, with 2 the bodies too, indented and cut, with 3 the
+// header fields and every byte, quoted as Go quotes it. With 0 it writes
+// nothing. Frames are redacted before they come here.
+//
+// The tap may be called from several goroutines.
+func Verbose(w io.Writer, st Style, level int) wire.Tap {
+	if level <= 0 {
+		return func(wire.Frame) {}
+	}
+	v := &verbose{w: w, st: st, level: level,
+		waiting: map[int]wire.Frame{}, began: map[int]time.Time{}, asked: map[string]asked{}}
+	return v.frame
+}
+
+type verbose struct {
+	w     io.Writer
+	st    Style
+	level int
+
+	mu sync.Mutex
+	// waiting are heads of requests, by stream, whose body comes next: they
+	// share its line.
+	waiting map[int]wire.Frame
+	// began is when the request of a stream was sent, for the time on the line
+	// of its response.
+	began map[int]time.Time
+	// asked are the requests that are not answered yet, by direction and id.
+	asked map[string]asked
+	b     bytes.Buffer
+}
+
+// asked is what the line of an answer repeats of its request.
+type asked struct {
+	method string
+	at     time.Time
+}
+
+// maxAsked bounds what is remembered of requests that nobody answers.
+const maxAsked = 1000
+
+func (v *verbose) frame(f wire.Frame) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.b.Reset()
+	v.frameLocked(f)
+	if v.b.Len() > 0 {
+		_, _ = v.w.Write(v.b.Bytes())
+	}
+}
+
+func (v *verbose) frameLocked(f wire.Frame) {
+	if f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP != nil {
+		v.began[f.Stream] = f.Time
+		if f.HTTP.Method == http.MethodPost {
+			v.waiting[f.Stream] = f
+			return
+		}
+	}
+	head, held := v.waiting[f.Stream]
+	delete(v.waiting, f.Stream)
+	if held && (f.Kind != wire.Body || f.Dir != wire.Sent) {
+		v.headLocked(head)
+		held = false
+	}
+	switch f.Kind {
+	case wire.Head:
+		v.headLocked(f)
+	case wire.Body, wire.Event:
+		v.messageLocked(f, head, held)
+	case wire.Stderr:
+		v.line(v.st.paint(dim, "server:"), v.st.Line(v.st.excerpt(f.Raw, maxBody)))
+	case wire.Noise:
+		v.line(v.mark(), "no message on standard output: "+v.st.Line(v.st.excerpt(f.Raw, 500)))
+	case wire.Closed:
+		v.closedLocked(f)
+	}
+}
+
+func (v *verbose) line(mark, text string) { v.b.WriteString(mark + " " + text + "\n") }
+
+// mark stands before what did not cross: it happened.
+func (v *verbose) mark() string {
+	if v.st.ASCII {
+		return "*"
+	}
+	return "·"
+}
+
+func (v *verbose) arrow(d wire.Direction) string { return v.st.paint(bold, v.st.arrow(d)) }
+
+func (v *verbose) headLocked(f wire.Frame) {
+	if f.HTTP == nil {
+		return
+	}
+	if f.Dir == wire.Sent {
+		v.line(v.arrow(f.Dir), v.st.Line(f.HTTP.Method+" "+f.HTTP.URL))
+	} else {
+		v.line(v.arrow(f.Dir), v.st.Line(v.statusLine(f)))
+	}
+	v.fields(f)
+}
+
+// statusLine is `200 application/json  12 ms (dns 0 connect 1 tls 0 first byte 10)`.
+func (v *verbose) statusLine(f wire.Frame) string {
+	text := strconv.Itoa(f.HTTP.Status)
+	if f.HTTP.Status != http.StatusOK {
+		text = strings.TrimPrefix(status(f.HTTP.Status), "HTTP ")
+	}
+	for _, field := range f.HTTP.Fields {
+		if strings.EqualFold(field.Name, "content-type") {
+			text += " " + v.st.excerpt([]byte(field.Value), 100)
+		}
+	}
+	if began := v.began[f.Stream]; !began.IsZero() && !f.Time.IsZero() {
+		text += "  " + took(f.Time.Sub(began))
+	}
+	delete(v.began, f.Stream)
+	if t := f.HTTP.Timing; t != nil {
+		text += fmt.Sprintf(" (dns %s connect %s tls %s first byte %s)", tenths(t.DNS, time.Millisecond),
+			tenths(t.Connect, time.Millisecond), tenths(t.TLS, time.Millisecond), tenths(t.FirstByte, time.Millisecond))
+	}
+	return text
+}
+
+func (v *verbose) fields(f wire.Frame) {
+	if v.level < 3 {
+		return
+	}
+	for _, field := range f.HTTP.Fields {
+		v.b.WriteString("    " + v.st.Line(field.Name+": "+field.Value) + "\n")
+	}
+}
+
+// messageLocked writes the line of a body or an event; head is the head of the
+// request that shares the line, if there is one.
+func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
+	var parts []string
+	if shared {
+		parts = append(parts, head.HTTP.Method+" "+head.HTTP.URL)
+	}
+	if f.Kind == wire.Event {
+		parts = append(parts, v.event(f.SSE))
+	}
+	switch {
+	case len(f.Raw) == 0 && f.SSE != nil && !f.SSE.Comment:
+		parts = append(parts, "(no data: a bookmark)")
+	case len(f.Raw) == 0:
+	case f.SSE != nil && f.SSE.Event != "" && f.SSE.Event != "message":
+		parts = append(parts, "("+size(len(f.Raw))+")")
+	default:
+		parts = append(parts, v.said(f), "("+size(len(f.Raw))+")")
+	}
+	v.line(v.arrow(f.Dir), v.st.Line(strings.Join(parts, "  ")))
+	if shared {
+		v.fields(head)
+	}
+	v.body(f)
+}
+
+// event is `event id 7`, with what else is special about the event.
+func (v *verbose) event(s *wire.SSEFacts) string {
+	if s == nil {
+		return "event"
+	}
+	text := "event"
+	if s.Event != "" && s.Event != "message" {
+		text += " " + v.st.excerpt([]byte(s.Event), 60)
+	}
+	if s.ID != nil {
+		text += " id " + v.st.excerpt([]byte(*s.ID), 80)
+	}
+	if s.Retry != nil {
+		text += " retry " + took(*s.Retry)
+	}
+	if s.Comment {
+		text += " (a comment: the stream is alive)"
+	}
+	return text
+}
+
+// said names what a message is: `tools/call id 3`, or `result id 3 of
+// tools/call, 12 ms` for an answer.
+func (v *verbose) said(f wire.Frame) string {
+	m := wire.ParseMessage(f.Raw)
+	id := " without id"
+	if m.ID != nil {
+		id = " id " + v.st.excerpt(m.ID, 60)
+	}
+	switch m.Kind {
+	case wire.Request:
+		if len(v.asked) < maxAsked {
+			v.asked[key(f.Dir, m)] = asked{m.Method, f.Time}
+		}
+		return v.st.excerpt([]byte(m.Method), 100) + id
+	case wire.Notification:
+		return v.st.excerpt([]byte(m.Method), 100)
+	case wire.Response:
+		return resultWord(m) + id + v.answered(f, m)
+	case wire.ErrorResponse:
+		text := "error"
+		if m.Error != nil {
+			text += fmt.Sprintf(" %d", m.Error.Code)
+		}
+		return text + id + v.answered(f, m)
+	case wire.Batch:
+		return fmt.Sprintf("batch of %d", len(m.Items))
+	}
+	return "no message: " + m.Problem()
+}
+
+// resultWord tells the tool's own failure from a good result.
+func resultWord(m *wire.Message) string {
+	members, _ := wire.Object(m.Result)
+	if raw, _ := members.Get("isError"); string(raw) == "true" {
+		return "result, isError true,"
+	}
+	return "result"
+}
+
+func (v *verbose) answered(f wire.Frame, m *wire.Message) string {
+	k := key(1-f.Dir, m)
+	a, ok := v.asked[k]
+	delete(v.asked, k)
+	switch {
+	case m.ID == nil || string(m.ID) == "null":
+		return ""
+	case !ok:
+		return ", which answers nothing that was asked"
+	case a.at.IsZero() || f.Time.IsZero():
+		return " of " + v.st.excerpt([]byte(a.method), 100)
+	}
+	return " of " + v.st.excerpt([]byte(a.method), 100) + ", " + took(f.Time.Sub(a.at))
+}
+
+// key tells the requests of the two sides apart, which count their ids alone.
+func key(from wire.Direction, m *wire.Message) string { return from.String() + string(m.ID) }
+
+func (v *verbose) closedLocked(f wire.Frame) {
+	delete(v.began, f.Stream)
+	c := f.Close
+	if c == nil {
+		return
+	}
+	who := "by mcpc"
+	if c.By == wire.Received {
+		who = "by server"
+	}
+	text := "closed " + who
+	if c.How != "" && c.How != "end" && !strings.HasPrefix(c.Text, c.How) {
+		text += ", " + c.How
+	}
+	if c.Text != "" {
+		text += ": " + v.st.excerpt([]byte(c.Text), 500)
+	}
+	v.line(v.mark(), v.st.Line(text))
+}
+
+// body writes what -vv and -vvv show under the line.
+func (v *verbose) body(f wire.Frame) {
+	switch {
+	case len(f.Raw) == 0 || v.level < 2:
+	case v.level == 2:
+		v.pretty(f.Raw)
+	default:
+		v.b.WriteString("    " + quoted(f.Raw) + "\n")
+	}
+}
+
+// maxPretty is how much of an indented body -vv shows.
+const maxPretty = 4 << 10
+
+func (v *verbose) pretty(raw []byte) {
+	text := v.st.Block(v.st.excerpt(raw, maxPretty))
+	if len(raw) <= 1<<20 && wire.Valid(raw) == nil {
+		text = string(escapeHidden(v.st.indented(raw)))
+	}
+	text = strings.TrimRight(text, "\n")
+	left := 0
+	if len(text) > maxPretty {
+		cut := strings.LastIndexByte(text[:maxPretty], '\n')
+		if cut <= 0 {
+			cut = runeStart([]byte(text), maxPretty)
+		}
+		left, text = len(text)-cut, text[:cut]
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		v.b.WriteString("    " + line + "\n")
+	}
+	if left > 0 {
+		v.b.WriteString(v.st.paint(dim, fmt.Sprintf("    %s %d more bytes, which -vvv shows", v.st.ellipsis(), left)) + "\n")
+	}
+}
+
+// quoted writes bytes so that every one of them can be told: between backquotes
+// where that is enough, else with the escapes of a Go string.
+func quoted(raw []byte) string {
+	s := string(raw)
+	if plain(s) && strconv.CanBackquote(s) {
+		return "`" + s + "`"
+	}
+	return strconv.QuoteToASCII(s)
+}

@@ -1,0 +1,78 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Widths are columns of a terminal: a letter is one, a CJK character or an emoji
+// two, a combining mark none. Every text here is sanitized already, so that
+// nothing in it can move the cursor.
+
+// columns is the width to lay out for; a Style that was made by hand may not
+// know it.
+func (s Style) columns() int {
+	if s.Width <= 0 {
+		return 80
+	}
+	return s.Width
+}
+
+// A reader's line is easier to follow when it is not as wide as the screen.
+const maxProse = 100
+
+// cut shortens text to width columns, and says how many characters it took.
+func (s Style) cut(text string, width int) string { return s.cutMore(text, width, 0) }
+
+// cutMore is cut for the start of a longer text, of which more characters are
+// left out already.
+func (s Style) cutMore(text string, width, more int) string {
+	if more == 0 && ansi.StringWidth(text) <= width {
+		return text
+	}
+	total := utf8.RuneCountInString(text)
+	if tail := s.tail(more); more > 0 && ansi.StringWidth(text)+len(tail) <= width {
+		return text + tail
+	}
+	for _, tail := range []func(int) string{s.tail, s.shortTail} {
+		if room := width - ansi.StringWidth(tail(total+more)); room > 0 {
+			kept := strings.TrimRight(ansi.Truncate(text, room, ""), " ")
+			return kept + tail(total-utf8.RuneCountInString(kept)+more)
+		}
+	}
+	return ansi.Truncate(text, width, s.ellipsis())
+}
+
+func (s Style) tail(n int) string {
+	if n == 1 {
+		return s.ellipsis() + " +1 char"
+	}
+	return fmt.Sprintf("%s +%d chars", s.ellipsis(), n)
+}
+
+func (s Style) shortTail(n int) string { return fmt.Sprintf("%s+%d", s.ellipsis(), n) }
+
+func (s Style) ellipsis() string {
+	if s.ASCII {
+		return "..."
+	}
+	return "…"
+}
+
+// pad fills text with blanks to width columns.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
+}
+
+// wrap breaks text into lines of at most width columns. A pipe gets the lines
+// as they are.
+func (s Style) wrap(text string, width int) []string {
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if s.watched() {
+		text = ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), max(width, 8), "")
+	}
+	return strings.Split(text, "\n")
+}

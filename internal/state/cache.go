@@ -1,0 +1,110 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// maxVerdicts bounds the verdicts; those written longest ago go first.
+const maxVerdicts = 200
+
+// maxVerdict is far more than a verdict's few words.
+const maxVerdict = 4 << 10
+
+// A Verdict is what was found out about a server: the next run with the same
+// target need not probe.
+type Verdict struct {
+	Revision  string    `json:"revision"`
+	Transport string    `json:"transport,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+// Verdict returns what is remembered about a server. The key is any text that
+// names the server, such as its URL; only a hash of it is kept, because URLs
+// and command lines may hold secrets. What cannot be read is not remembered.
+func (s *Store) Verdict(key string) (Verdict, bool) {
+	var v Verdict
+	if checkDir(s.dir) != nil {
+		return v, false
+	}
+	raw, err := readFile(s.path(verdictsName, hashed(key)), maxVerdict)
+	if err != nil || json.Unmarshal(raw, &v) != nil || v.Revision == "" {
+		return Verdict{}, false
+	}
+	return v, true
+}
+
+// SaveVerdict remembers v about a server.
+func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
+	raw, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.saveCached(ctx, verdictsName, key, [][]byte{raw}, maxVerdicts)
+}
+
+// DropVerdict forgets a verdict that turned out to be wrong.
+func (s *Store) DropVerdict(key string) error { return s.dropCached(verdictsName, key) }
+
+// saveCached writes one file of a cache and keeps the cache within its bound.
+func (s *Store) saveCached(ctx context.Context, cache, key string, parts [][]byte, bound int) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := makeSubdir(s.path(cache)); err != nil {
+		return err
+	}
+	if err := replaceFile(s.path(cache, hashed(key)), parts, cached); err != nil {
+		return err
+	}
+	prune(s.path(cache), bound)
+	return nil
+}
+
+func (s *Store) dropCached(cache, key string) error {
+	path := s.path(cache, hashed(key))
+	err := os.Remove(path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &Error{Reason: Unwritable, Path: path, Err: err}
+}
+
+// prune removes the files that are too many. They are a cache: what fails here
+// is not worth a word.
+func prune(dir string, bound int) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= bound {
+		return
+	}
+	age := make(map[string]time.Time, len(entries))
+	for _, e := range entries {
+		if fi, err := e.Info(); err == nil {
+			age[e.Name()] = fi.ModTime()
+		}
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int {
+		return cmp.Or(age[a.Name()].Compare(age[b.Name()]), cmp.Compare(a.Name(), b.Name()))
+	})
+	for _, e := range entries[:len(entries)-bound] {
+		_ = os.Remove(filepath.Join(dir, e.Name()))
+	}
+}
+
+// hashed turns any text into a short file name or map key that gives nothing
+// of the text away.
+func hashed(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,197 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func save(t *testing.T, s *Store, key string, list ToolList) {
+	t.Helper()
+	if err := s.SaveTools(t.Context(), key, list); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oddTools is everything that a re-encoder would spoil.
+func oddTools() ToolList {
+	ttl := int64(5000)
+	raws := []string{
+		`{"name":"get-sum","inputSchema":{"type":"object"}}`,
+		"{ \"name\" : \"a\",\n\t\"x\":1.10, \"x\":9007199254740993, \"y\":1e400, \"z\":\"<b>&\\u003c\" }",
+		"", "\n\n", "\xff\xfe not JSON", "{\"big\":\"" + strings.Repeat("é", 50_000) + "\"}",
+	}
+	list := ToolList{FetchedAt: day(1), TTLms: &ttl}
+	for i, raw := range raws {
+		list.Tools = append(list.Tools, Tool{Name: fmt.Sprintf("t%d\n\"\xff 日本", i), Raw: []byte(raw)})
+	}
+	return list
+}
+
+func TestToolsKeepTheirBytes(t *testing.T) {
+	for name, want := range map[string]ToolList{
+		"none": {FetchedAt: day(0)}, "odd": oddTools(), "many": manyTools(3000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			if got, err := s.Tools("k"); got != nil || err != nil {
+				t.Errorf("nothing is remembered: %v, %v", got, err)
+			}
+			save(t, s, "k", want)
+			got, err := s.Tools("k")
+			if err != nil || !reflect.DeepEqual(*got, want) {
+				t.Errorf("got %v, %v", got, err)
+			}
+			for _, w := range want.Tools {
+				tool, list, err := s.Tool("k", w.Name)
+				if err != nil || tool == nil || !bytes.Equal(tool.Raw, w.Raw) || !list.FetchedAt.Equal(want.FetchedAt) {
+					t.Fatalf("%q: got %v, %v", w.Name, tool, err)
+				}
+			}
+			if tool, list, err := s.Tool("k", "no such"); tool != nil || list == nil || err != nil {
+				t.Errorf("got %v, %v, %v", tool, list, err)
+			}
+			if err := s.DropTools("k"); err != nil {
+				t.Fatal(err)
+			}
+			if tool, list, err := s.Tool("k", "x"); tool != nil || list != nil || err != nil {
+				t.Errorf("dropped: got %v, %v, %v", tool, list, err)
+			}
+			if err := s.DropTools("k"); err != nil {
+				t.Errorf("dropping what is not there: %v", err)
+			}
+		})
+	}
+}
+
+// Whatever part of a list's file survives, the reader returns the true bytes
+// or says that the file is damaged.
+func TestBrokenToolsFile(t *testing.T) {
+	s := newStore(t)
+	list := oddTools()
+	list.Tools = list.Tools[:5]
+	save(t, s, "k", list)
+	path := s.path(toolsName, hashed("k"))
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, raw []byte) {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Tools("k"); !IsReason(err, Damaged) {
+			t.Fatalf("%s: got %v, %v", what, got, err)
+		}
+		for _, want := range list.Tools {
+			if got, _, err := s.Tool("k", want.Name); err == nil && (got == nil || !bytes.Equal(got.Raw, want.Raw)) {
+				t.Fatalf("%s: %q became %v", what, want.Name, got)
+			}
+		}
+	}
+	for n := range whole {
+		check(fmt.Sprintf("cut at %d", n), whole[:n])
+	}
+	index := bytes.IndexByte(whole, '\n') + 1
+	for i := index; i < len(whole); i++ {
+		if whole[i] == '\n' {
+			continue // a line feed behind a definition is not checked, nor needed
+		}
+		zeroed := bytes.Clone(whole)
+		zeroed[i] = 0
+		check(fmt.Sprintf("zeroed at %d", i), zeroed)
+	}
+	save(t, s, "k", list) // and a good one takes its place
+	if got, err := s.Tools("k"); err != nil || !reflect.DeepEqual(*got, list) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestFresh(t *testing.T) {
+	ms := func(n int64) *int64 { return &n }
+	at := day(0)
+	for _, c := range []struct {
+		ttl   *int64
+		after time.Duration
+		want  bool
+	}{
+		{nil, 0, false}, {ms(0), 0, false}, {ms(-1), 0, false},
+		{ms(1000), 999 * time.Millisecond, true}, {ms(1000), time.Second, false},
+		{ms(1000), -time.Second, false}, {ms(1 << 62), 1000 * time.Hour, true},
+	} {
+		if got := (ToolList{FetchedAt: at, TTLms: c.ttl}).Fresh(at.Add(c.after)); got != c.want {
+			t.Errorf("ttl %v after %v: %v", c.ttl, c.after, got)
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	s := newStore(t)
+	key := "https://example.com/mcp?token=" + canary
+	if _, ok := s.Verdict(key); ok {
+		t.Error("nothing is remembered yet")
+	}
+	want := Verdict{Revision: "2026-07-28", Transport: "http", At: day(0)}
+	if err := s.SaveVerdict(t.Context(), key, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := s.Verdict(key); !ok || got != want {
+		t.Errorf("got %v, %v", got, ok)
+	}
+	for _, broken := range []string{"", "{", `{"revision":""}`, "\x00\x00"} {
+		if err := os.WriteFile(s.path(verdictsName, hashed(key)), []byte(broken), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := s.Verdict(key); ok {
+			t.Errorf("%q: got %v", broken, got)
+		}
+	}
+	if err := s.DropVerdict(key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCachesAreBounded(t *testing.T) {
+	s := newStore(t)
+	const extra = 10
+	for i := range maxVerdicts + extra {
+		key := fmt.Sprint(i)
+		if err := s.SaveVerdict(t.Context(), key, Verdict{Revision: "r", At: day(i)}); err != nil {
+			t.Fatal(err)
+		}
+		// File times are coarse; make them tell the order.
+		_ = os.Chtimes(s.path(verdictsName, hashed(key)), day(i-1000), day(i-1000))
+	}
+	left, err := os.ReadDir(s.path(verdictsName))
+	if err != nil || len(left) != maxVerdicts {
+		t.Errorf("%d are left, %v", len(left), err)
+	}
+	_, oldest := s.Verdict(fmt.Sprint(extra - 1))
+	_, next := s.Verdict(fmt.Sprint(extra))
+	if oldest || !next {
+		t.Errorf("the oldest must go: %v %v", oldest, next)
+	}
+}
+
+// FuzzTools: no file makes the reader panic or read beyond it.
+func FuzzTools(f *testing.F) {
+	parts, err := encodeTools(oddTools())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(bytes.Join(parts, nil), "t0")
+	f.Add([]byte(`{"format":"mcpc-tools/1","index":9223372036854775807}`+"\n"), "")
+	f.Add([]byte(`{"format":"mcpc-tools/1","index":31,"index_crc":0}`+"\n9223372036854775807 00000000 \"a\"\n"), "a")
+	f.Fuzz(func(t *testing.T, file []byte, name string) {
+		tf, err := openTools(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			return
+		}
+		_, _ = tf.find(name)
+		_ = tf.eachTool(func(Tool) {})
+	})
+}

@@ -1,0 +1,162 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// formatVersion is the version of state.json that this mcpc reads and writes.
+// Members may be added without a new version: an older mcpc carries them along.
+const formatVersion = 1
+
+// document is state.json; sessions are decoded as a whole and encoded one by
+// one, so that each can carry its own unknown members.
+type document[S any] struct {
+	Version    int          `json:"version"`
+	Generation int64        `json:"generation"`
+	Current    string       `json:"current,omitempty"`
+	Sessions   map[string]S `json:"sessions,omitempty"`
+}
+
+// members are the JSON members of an object, undecoded.
+type members map[string]json.RawMessage
+
+// decode reads state.json. The error says in a few words what is wrong and
+// quotes nothing from the file.
+func decode(raw []byte) (State, error) {
+	var doc document[Session]
+	err := json.Unmarshal(raw, &doc)
+	// In a newer file a member may have another type: what can be read of it
+	// is read, and nobody writes it.
+	var typeErr *json.UnmarshalTypeError
+	if err != nil && (doc.Version <= formatVersion || !errors.As(err, &typeErr)) {
+		return State{}, describe(raw, err)
+	}
+	if doc.Version < 1 {
+		return State{}, errors.New("it has no version")
+	}
+	for name, s := range doc.Sessions {
+		if !validKey(s.Key) {
+			return State{}, errors.New("a session in it has no valid key")
+		}
+		s.Name = name
+		doc.Sessions[name] = s
+	}
+	return State{
+		Version: doc.Version, Generation: doc.Generation, current: doc.Current,
+		sessions: doc.Sessions,
+	}, nil
+}
+
+// describe turns a decoder's error into words. The decoder's own text may
+// quote the file, and the file holds session ids.
+func describe(raw []byte, err error) error {
+	var syntax *json.SyntaxError
+	var typeErr *json.UnmarshalTypeError
+	switch {
+	case len(raw) == 0:
+		return errors.New("it is empty")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it is not JSON at byte %d of %d", syntax.Offset, len(raw))
+	case errors.As(err, &typeErr):
+		return fmt.Errorf("it has the wrong shape at byte %d", typeErr.Offset)
+	default:
+		return errors.New("a value in it cannot be read")
+	}
+}
+
+// validKey keeps a key from being a path: it names a file.
+func validKey(key string) bool {
+	return len(key) >= 16 && len(key) <= 64 &&
+		strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// keepExtras reads raw, which decode has accepted as st, once more for the
+// members that this mcpc does not know. Only a writer needs them.
+func keepExtras(raw []byte, st *State) error {
+	var top members
+	if err := json.Unmarshal(raw, &top); err != nil {
+		return err
+	}
+	var sessions map[string]members
+	if s, ok := top["sessions"]; ok {
+		if err := json.Unmarshal(s, &sessions); err != nil {
+			return err
+		}
+	}
+	st.extra = unknown(top, reflect.TypeFor[document[Session]]())
+	for name, s := range st.sessions {
+		s.extra = unknown(sessions[name], reflect.TypeFor[Session]())
+		st.sessions[name] = s
+	}
+	return nil
+}
+
+// unknown is what is left of m without the members that t has fields for.
+func unknown(m members, t reflect.Type) members {
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		delete(m, name)
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// encode writes st as state.json, with the unknown members at the end.
+func encode(st *State) ([]byte, error) {
+	doc := document[json.RawMessage]{
+		Version: formatVersion, Generation: st.Generation, Current: st.current,
+		Sessions: make(map[string]json.RawMessage, len(st.sessions)),
+	}
+	for name, s := range st.sessions {
+		raw, err := encodeWith(s, s.extra)
+		if err != nil {
+			return nil, fmt.Errorf("encoding session %q: %w", name, err)
+		}
+		doc.Sessions[name] = raw
+	}
+	raw, err := encodeWith(doc, st.extra)
+	if err != nil {
+		return nil, fmt.Errorf("encoding state: %w", err)
+	}
+	return append(raw, '\n'), nil
+}
+
+// encodeWith encodes a struct and puts extra members behind its own.
+func encodeWith(v any, extra members) ([]byte, error) {
+	raw, err := marshal(v)
+	if err != nil || len(extra) == 0 {
+		return raw, err
+	}
+	raw = bytes.TrimSuffix(raw, []byte("}"))
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		quotedName, err := marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(raw) > 1 {
+			raw = append(raw, ',')
+		}
+		raw = append(append(append(raw, quotedName...), ':'), extra[name]...)
+	}
+	return append(raw, '}'), nil
+}
+
+// marshal is json.Marshal without the rewriting of <, > and &.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

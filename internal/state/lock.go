@@ -1,0 +1,136 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
+)
+
+// The lock is a file of its own: state.json is replaced by renaming, so that a
+// lock on it would be a lock on a file that is no longer there. The operating
+// system releases it when its holder dies.
+
+// pidAt is where the holder's process id stands in the lock file. Windows locks
+// byte 0 against everybody's reading.
+const pidAt = 1
+
+// lock makes the directory if need be and takes the lock. The error is
+// [Locked], another [Error], or the context's own when that ended.
+func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
+	if err := makeDir(s.dir); err != nil {
+		return nil, err
+	}
+	path := s.path(lockName)
+	until, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
+	for {
+		fl := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openSafely), flock.SetPermissions(0o600))
+		ok, err := acquire(until, fl)
+		if err != nil {
+			return nil, notLocked(path, err)
+		}
+		if !ok && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !ok {
+			return nil, s.locked(path)
+		}
+		same, err := sign(fl)
+		if err == nil && same {
+			return func() { _ = fl.Unlock() }, nil
+		}
+		_ = fl.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		// Somebody removed the lock file meanwhile: the next process would
+		// lock another one, so this lock does not count.
+	}
+}
+
+// notLocked explains why the lock file could not be opened or locked.
+func notLocked(path string, err error) error {
+	if err := openError(path, err, Unwritable); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return &Error{Reason: Unwritable, Path: path, Err: err} // the directory has just gone
+}
+
+// acquire takes the lock or, when the context ends first, returns false. It
+// waits in the kernel, which serves in order: with polling, a few of many
+// processes wait until they give up.
+func acquire(ctx context.Context, fl *flock.Flock) (bool, error) {
+	if ok, err := fl.TryLock(); ok || err != nil {
+		return ok, err
+	}
+	taken := make(chan error)
+	go func() {
+		err := fl.Lock()
+		for errors.Is(err, syscall.EINTR) {
+			err = fl.Lock()
+		}
+		select {
+		case taken <- err:
+		case <-ctx.Done(): // too late: nobody waits for it any more
+			_ = fl.Unlock()
+		}
+	}()
+	select {
+	case err := <-taken:
+		return err == nil, err
+	case <-ctx.Done():
+		return false, nil
+	}
+}
+
+// sign writes the process id into the lock file, and reports whether the file
+// of that name is the one that is locked.
+func sign(fl *flock.Flock) (same bool, err error) {
+	f, err := openFile(fl.Path(), os.O_RDWR, Unwritable)
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	mine, err := fl.Stat()
+	if err != nil {
+		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}
+	}
+	now, err := f.Stat()
+	if err != nil || !os.SameFile(mine, now) {
+		return false, nil
+	}
+	if now.Mode().Perm() != 0o600 {
+		_ = f.Chmod(0o600)
+	}
+	if _, err := f.WriteAt(fmt.Appendf(nil, "%-10d\n", os.Getpid()), pidAt); err != nil {
+		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}
+	}
+	return true, nil
+}
+
+// locked says who holds the lock, as far as the lock file tells.
+func (s *Store) locked(path string) *Error {
+	e := &Error{Reason: Locked, Path: path, what: "is held by another process"}
+	f, err := openFile(path, os.O_RDONLY, Unreadable)
+	if err != nil {
+		return e
+	}
+	defer f.Close()
+	buf := make([]byte, 10)
+	n, _ := f.ReadAt(buf, pidAt)
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil && pid > 0 {
+		e.PID = pid
+		e.what = fmt.Sprintf("is held by process %d", pid)
+	}
+	return e
+}

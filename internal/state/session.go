@@ -1,0 +1,54 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// A Secret is text that must not be shown: whatever fmt verb prints it, it
+// prints as "[redacted]". Convert it with string() where it is really sent.
+type Secret string
+
+// Format implements [fmt.Formatter] for every verb.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
+
+// A Session is one remembered conversation with a server.
+type Session struct {
+	// Name is what the user calls it, and its key in the state.
+	Name string `json:"-"`
+
+	// Key names this very conversation, for request ids and tool lists. It is
+	// given by [State.Put] when empty. A session that is re-opened (a 404, a
+	// second initialize) keeps its Key, so that its ids go on counting; a new
+	// conversation under an old name starts with an empty one.
+	Key string `json:"key"`
+
+	// Endpoint is the URL spoken to; for stdio it is empty and Command is the
+	// argument vector.
+	Endpoint string   `json:"endpoint,omitempty"`
+	Command  []string `json:"command,omitempty"`
+	// Transport is "http", "sse" or "stdio".
+	Transport string `json:"transport,omitempty"`
+	// Revision is the protocol revision that was agreed on.
+	Revision string `json:"revision,omitempty"`
+	// SessionID is the Mcp-Session-Id, if the server gave one.
+	SessionID Secret `json:"session_id,omitempty"`
+
+	// Capabilities and ServerInfo are the server's own JSON, with member order
+	// and number text as they crossed; white space between tokens is not kept.
+	Capabilities json.RawMessage `json:"capabilities,omitempty"`
+	ServerInfo   json.RawMessage `json:"server_info,omitempty"`
+	Instructions string          `json:"instructions,omitempty"`
+
+	// NextID is the first request id that was not used yet when the session was
+	// put: where [Store.Reserve] starts if it has not counted for this Key.
+	NextID int64 `json:"next_id,omitempty"`
+
+	OpenedAt time.Time `json:"opened_at,omitzero"`
+
+	// extra holds members that a newer mcpc wrote, so that an update by this
+	// one does not lose them.
+	extra members
+}

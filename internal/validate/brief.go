@@ -1,0 +1,134 @@
+package validate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// How much of a value or a list is printed.
+const (
+	maxBriefBytes   = 60
+	maxBriefMembers = 6
+	maxBriefList    = 10
+)
+
+// brief prints a value as JSON on one line, or the beginning of it. Numbers
+// stand as they were spelled.
+func brief(v any) string {
+	var sb strings.Builder
+	if writeBrief(&sb, v); sb.Len() <= maxBriefBytes {
+		return sb.String()
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return "an object with " + count(len(v), "member")
+	case []any:
+		return "an array of " + count(len(v), "item")
+	}
+	return sb.String()
+}
+
+// writeBrief stops soon after it has written too much.
+func writeBrief(sb *strings.Builder, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		writeBriefObject(sb, v)
+	case []any:
+		sb.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				sb.WriteByte(',')
+			}
+			if writeBrief(sb, item); sb.Len() > maxBriefBytes {
+				return
+			}
+		}
+		sb.WriteByte(']')
+	case string:
+		sb.WriteString(quote(v))
+	case json.Number:
+		sb.WriteString(cut(string(v)))
+	case nil:
+		sb.WriteString("null")
+	default:
+		fmt.Fprint(sb, v)
+	}
+}
+
+func writeBriefObject(sb *strings.Builder, obj map[string]any) {
+	if len(obj) > maxBriefMembers {
+		sb.WriteString(strings.Repeat(" ", maxBriefBytes+1))
+		return
+	}
+	sb.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(obj)) {
+		if i > 0 {
+			sb.WriteByte(',')
+		}
+		sb.WriteString(quote(name))
+		sb.WriteByte(':')
+		if writeBrief(sb, obj[name]); sb.Len() > maxBriefBytes {
+			return
+		}
+	}
+	sb.WriteByte('}')
+}
+
+// quote prints the beginning of a string as JSON.
+func quote(s string) string {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(cut(s)); err != nil {
+		return `""`
+	}
+	return strings.TrimSuffix(buf.String(), "\n")
+}
+
+// cut shortens a text, and says so.
+func cut(s string) string {
+	if len(s) <= maxBriefBytes-2 {
+		return s
+	}
+	n := maxBriefBytes - 5
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func briefAll(vs []any) []string {
+	out := make([]string, 0, min(len(vs), 2*maxBriefList))
+	for _, v := range vs {
+		out = append(out, brief(v))
+	}
+	return out
+}
+
+// list prints alternatives: "a, b or c".
+func list(items []string, conjunction string) string {
+	n := len(items)
+	switch {
+	case n == 0:
+		return ""
+	case n == 1:
+		return items[0]
+	case n > maxBriefList:
+		return fmt.Sprintf("%s, … (%d in all)", strings.Join(items[:maxBriefList-1], ", "), n)
+	}
+	return strings.Join(items[:n-1], ", ") + " " + conjunction + " " + items[n-1]
+}
+
+// count prints a number of things.
+func count[N int | string](n N, thing string) string {
+	text := fmt.Sprint(n)
+	if text == "1" {
+		return text + " " + thing
+	}
+	return text + " " + thing + "s"
+}

@@ -1,0 +1,96 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mcpc/internal/wire"
+)
+
+// A dialect is one version of JSON Schema.
+type dialect struct {
+	name  string
+	uri   string // without scheme and '#'
+	draft *jsonschema.Draft
+}
+
+// dialects lists what is supported, the default first.
+var dialects = [...]dialect{
+	{"2020-12", "json-schema.org/draft/2020-12/schema", jsonschema.Draft2020},
+	{"2019-09", "json-schema.org/draft/2019-09/schema", jsonschema.Draft2019},
+	{"draft-07", "json-schema.org/draft-07/schema", jsonschema.Draft7},
+	{"draft-06", "json-schema.org/draft-06/schema", jsonschema.Draft6},
+	{"draft-04", "json-schema.org/draft-04/schema", jsonschema.Draft4},
+}
+
+// latestURI is how a schema asks for whatever is newest.
+const latestURI = "json-schema.org/schema"
+
+// dialectOf reads $schema. What is not a string is left to the meta-schema,
+// which has something better to say about it.
+func dialectOf(doc any) (dialect, error) {
+	uri, ok := member(doc, "$schema").(string)
+	if !ok {
+		return dialects[0], nil
+	}
+	if d, ok := dialectNamed(uri); ok {
+		return d, nil
+	}
+	return dialect{}, unknownDialect("/$schema", uri)
+}
+
+func dialectNamed(uri string) (dialect, bool) {
+	bare, ok := strings.CutPrefix(uri, "https://")
+	if !ok {
+		bare, ok = strings.CutPrefix(uri, "http://")
+	}
+	if !ok {
+		return dialect{}, false
+	}
+	bare = strings.TrimSuffix(bare, "#")
+	if bare == latestURI {
+		return dialects[0], true
+	}
+	for _, d := range dialects {
+		if d.uri == bare {
+			return d, true
+		}
+	}
+	return dialect{}, false
+}
+
+// unknownDialect refuses: checking by the rules of some other dialect would
+// give an answer that nobody can rely on.
+func unknownDialect(where, uri string) error {
+	names := make([]string, len(dialects))
+	for i, d := range dialects {
+		names[i] = d.name
+	}
+	return &SchemaError{
+		Reason: UnknownDialect,
+		Where:  where,
+		Text: fmt.Sprintf("dialect %s not supported (supported: %s)",
+			brief(uri), strings.Join(names, ", ")),
+	}
+}
+
+// settle decides by which dialect a schema is read. Many a server writes tuples
+// as an array in "items" and gives no $schema. 2020-12 has no such thing;
+// 2019-09 has it, and is otherwise the nearest to it.
+func (sv *survey) settle(spoken dialect) (dialect, []wire.Finding) {
+	if sv.declared || sv.tuple == "" || sv.modern {
+		return spoken, nil
+	}
+	older := dialects[1]
+	return older, []wire.Finding{{
+		Rule:  "dialect",
+		Level: wire.Warning,
+		Where: sv.tuple,
+		Text: fmt.Sprintf("an array in \"items\" is not %s, and there is no \"$schema\": read as %s",
+			spoken.name, older.name),
+		Want: `"prefixItems"`,
+		Got:  `"items"`,
+	}}
+}

@@ -1,0 +1,264 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// docURL names the schema inside of the library. It ends in a directory, so
+// that a relative reference resolves to something else and is refused.
+const docURL = "mcpc-schema://document/"
+
+// A library is one use of the compiler.
+type library struct {
+	compiler *jsonschema.Compiler
+	doc      any
+}
+
+// closedDoor is the loader: it opens nothing. The library has the meta-schemas
+// built in and asks for everything else here, files included.
+type closedDoor struct{}
+
+type refusedError struct{ url string }
+
+func (e *refusedError) Error() string { return "not loading " + e.url }
+
+func (closedDoor) Load(url string) (any, error) { return nil, &refusedError{url} }
+
+func newLibrary(doc any, spoken dialect, res *patterns) *library {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(spoken.draft)
+	c.UseLoader(closedDoor{})
+	c.UseRegexpEngine(res.engine)
+	return &library{compiler: c, doc: doc}
+}
+
+// compile makes the subschema at a URL usable.
+func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
+	err = guard(func() error {
+		if at == docURL {
+			if err := l.compiler.AddResource(docURL, l.doc); err != nil {
+				return err
+			}
+		}
+		sch, err = l.compiler.Compile(at)
+		return err
+	})
+	return sch, err
+}
+
+// anchored gives the subschemas that a $dynamicRef may lead to. The library has
+// compiled them but does not tell where they are.
+func (l *library) anchored(root *jsonschema.Schema, ptrs []string) []*jsonschema.Schema {
+	all := []*jsonschema.Schema{root}
+	for _, ptr := range ptrs {
+		// One that does not compile stands in a part that nothing leads to.
+		if sch, err := l.compile(locate(ptr)); err == nil {
+			all = append(all, sch)
+		}
+	}
+	return all
+}
+
+// locate is the URL of a place in the schema.
+func locate(ptr string) string {
+	parts := strings.Split(ptr, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return docURL + "#" + strings.Join(parts, "/")
+}
+
+// place is the pointer in a URL of the library's, and whether it points into
+// the schema rather than into a built-in meta-schema.
+func place(location string) (ptr string, ours bool) {
+	base, frag, _ := strings.Cut(location, "#")
+	ptr, err := url.PathUnescape(frag)
+	return ptr, err == nil && base == docURL
+}
+
+// blame turns an error of the compiler into one of ours. It decides by type;
+// the library's texts name its own URLs and are of no use to a person.
+func (l *library) blame(err error, spoken dialect) error {
+	var (
+		ours       *SchemaError
+		broken     *jsonschema.SchemaValidationError
+		load       *jsonschema.LoadURLError
+		noPointer  *jsonschema.JSONPointerNotFoundError
+		badPointer *jsonschema.InvalidJsonPointerError
+		noAnchor   *jsonschema.AnchorNotFoundError
+	)
+	switch {
+	case errors.As(err, &ours):
+		return ours
+	case errors.As(err, &broken):
+		return l.invalid(broken, spoken)
+	case errors.As(err, &load):
+		return l.unloaded(load.URL)
+	case errors.As(err, &noPointer):
+		return l.unresolved(noPointer.URL)
+	case errors.As(err, &badPointer):
+		return l.unresolved(badPointer.URL)
+	case errors.As(err, &noAnchor):
+		return l.unresolved(noAnchor.Reference)
+	}
+	return l.misnamed(err)
+}
+
+// invalid says what a meta-schema has to say.
+func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken dialect) error {
+	var verr *jsonschema.ValidationError
+	if !errors.As(broken.Err, &verr) {
+		return &SchemaError{Reason: NotASchema, Text: "not a valid schema"}
+	}
+	base, _ := place(broken.URL)
+	part, _ := lookup(l.doc, tokens(base))
+	found := explainer{value: part}.findings(verr)
+	if len(found) == 0 {
+		return &SchemaError{Reason: NotASchema, Where: base, Text: "not a valid schema"}
+	}
+	where := base + found[0].Where
+	text := strings.TrimSpace(brief(where) + " " + found[0].Text)
+	if len(found) > 1 {
+		text += fmt.Sprintf(" (the first of %d problems)", problemCount(found))
+	}
+	return &SchemaError{
+		Reason: NotASchema,
+		Where:  where,
+		Text:   fmt.Sprintf("not a valid %s schema: %s", spoken.name, text),
+	}
+}
+
+// unloaded explains what the loader refused: a reference, or a $schema that
+// stands further inside.
+func (l *library) unloaded(target string) error {
+	ptr, kw, spelled := l.whoNames(target)
+	if kw == "$schema" {
+		return unknownDialect(ptr, spelled)
+	}
+	return &SchemaError{
+		Reason: ExternalRef,
+		Where:  ptr,
+		Text:   fmt.Sprintf("%s %s leads out of the schema; mcpc does not fetch schemas", orRef(kw), brief(spelled)),
+	}
+}
+
+func (l *library) unresolved(target string) error {
+	ptr, kw, spelled := l.whoNames(target)
+	return &SchemaError{
+		Reason: UnresolvedRef,
+		Where:  ptr,
+		Text:   fmt.Sprintf("%s %s leads to nothing in the schema", orRef(kw), brief(spelled)),
+	}
+}
+
+func orRef(kw string) string {
+	if kw == "" {
+		return "$ref"
+	}
+	return kw
+}
+
+// misnamed explains the errors about names: ids, anchors, URLs.
+func (l *library) misnamed(err error) error {
+	var (
+		dupID     *jsonschema.DuplicateIDError
+		dupAnchor *jsonschema.DuplicateAnchorError
+		badURL    *jsonschema.ParseURLError
+		badMeta   *jsonschema.InvalidMetaSchemaURLError
+		noDraft   *jsonschema.UnsupportedDraftError
+	)
+	bad := func(where, text string) error {
+		return &SchemaError{Reason: NotASchema, Where: where, Text: "not a valid schema: " + text}
+	}
+	switch {
+	case errors.As(err, &dupID):
+		return bad(max(dupID.Ptr1, dupID.Ptr2), "two subschemas have the id "+brief(dupID.ID))
+	case errors.As(err, &dupAnchor):
+		return bad(max(dupAnchor.Ptr1, dupAnchor.Ptr2), "two subschemas have the anchor "+brief(dupAnchor.Anchor))
+	case errors.As(err, &badURL):
+		ptr, kw, spelled := l.whoNames(badURL.URL)
+		if spelled == "" {
+			spelled = badURL.URL
+		}
+		return bad(ptr, strings.TrimSpace(kw+" "+brief(spelled)+" is not a URL"))
+	case errors.As(err, &badMeta):
+		return bad("", "a $schema is not a URL")
+	case errors.As(err, &noDraft):
+		return unknownDialect("", noDraft.URL)
+	}
+	return bad("", "an id or an anchor in it is not well formed")
+}
+
+// whoNames finds the first subschema, in the order of pointers, whose reference
+// or $schema the library must have meant by a URL. The library tells the URL
+// only after resolving it.
+func (l *library) whoNames(target string) (ptr, kw, spelled string) {
+	f := finder{target: target}
+	if !f.search(l.doc, "") {
+		return "", "", strings.TrimPrefix(target, docURL)
+	}
+	return f.ptr, f.kw, f.spelled
+}
+
+type finder struct {
+	target           string
+	ptr, kw, spelled string
+}
+
+func (f *finder) search(v any, at string) bool {
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			if f.search(item, at+"/"+strconv.Itoa(i)) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if s, ok := v[name].(string); ok && isName(name) && means(s, f.target) {
+				f.ptr, f.kw, f.spelled = at+"/"+name, name, s
+				return true
+			}
+			if f.search(v[name], at+pointer(name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isName(kw string) bool {
+	return kw == "$schema" || kw == "$id" || slices.Contains(refKeywords, kw)
+}
+
+// means says whether a reference, spelled like this, resolves to a URL. The
+// base is unknown, so the end of the URL decides.
+func means(ref, target string) bool {
+	targetURL, targetFrag, _ := strings.Cut(target, "#")
+	refURL, refFrag, _ := strings.Cut(ref, "#")
+	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescaped(targetFrag), unescaped(refFrag))) {
+		return false
+	}
+	if targetFrag == "" && refURL == "" {
+		return false
+	}
+	for strings.HasPrefix(refURL, "../") || strings.HasPrefix(refURL, "./") {
+		_, refURL, _ = strings.Cut(refURL, "/")
+	}
+	return strings.HasSuffix(targetURL, refURL)
+}
+
+func unescaped(s string) string {
+	if u, err := url.PathUnescape(s); err == nil {
+		return u
+	}
+	return s
+}

@@ -1,0 +1,70 @@
+package validate
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// The library compares numbers as big.Rat: exactly, but at a price that depends
+// on how a number is spelled. 1e400 costs little more than 1; 1e1000000 takes
+// 25 milliseconds and 400 kilobytes; from there on big.Rat refuses, and the
+// library follows the nil that it returns.
+
+// magnitude says how big the numerator or the denominator of a number is, in
+// decimal digits, give or take a few.
+func magnitude(n json.Number) int {
+	digits, exp, _ := strings.Cut(strings.ToLower(string(n)), "e")
+	if exp == "" {
+		return len(digits)
+	}
+	e, err := strconv.Atoi(exp)
+	if err != nil || e > maxExponent || e < -maxExponent {
+		return len(digits) + maxExponent
+	}
+	return len(digits) + max(e, -e)
+}
+
+const maxExponent = 10_000_000
+
+// ratMagnitude is the same for a number in a compiled schema.
+func ratMagnitude(r *big.Rat) int {
+	if r == nil {
+		return 0
+	}
+	return max(r.Num().BitLen(), r.Denom().BitLen()) / 3
+}
+
+// numberWork is what it costs to read a number or compare it, in units of work.
+func numberWork(magnitude int) int {
+	if magnitude > 100_000 {
+		return maxWork + 1
+	}
+	return 3 + magnitude/10 + magnitude*magnitude/20_000
+}
+
+// canonical spells a number so that equal numbers are spelled alike. It cannot
+// fail on what has been paid for.
+func canonical(n json.Number) string {
+	if r, ok := new(big.Rat).SetString(string(n)); ok {
+		return r.RatString()
+	}
+	return string(n)
+}
+
+// sizeOf counts the values in a value, itself included.
+func sizeOf(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			n += sizeOf(item)
+		}
+	case map[string]any:
+		for _, item := range v {
+			n += sizeOf(item)
+		}
+	}
+	return n
+}

@@ -1,0 +1,229 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"mcpc/internal/wire"
+)
+
+// MaxFindings is how many violations Check tells; a person reads no more, and
+// a hostile value has any number of them.
+const MaxFindings = 20
+
+// RuleMore is the rule of the finding that says how many violations were left
+// out. Its Got is the number.
+const RuleMore = "more"
+
+// A problem is one violation. Its text is not written before it is known to be
+// among those that are told.
+type problem struct {
+	at   []string // where in the value
+	rule string
+	// err is the library's error; of an anyOf or oneOf it has the branches.
+	err *jsonschema.ValidationError
+	// member is the one of several names in err that this problem is about.
+	member string
+	// closest, if not 0, is how many alternatives there were to choose from.
+	closest int
+	// choice is set where the alternatives are told together.
+	choice *choice
+}
+
+// A tally is the first problems in order, and how many there are in all. It
+// stays small however large a tree of errors it is made from.
+type tally struct {
+	first []problem
+	total int
+}
+
+func (t *tally) add(p problem) {
+	i, known := slices.BinarySearchFunc(t.first, p, compareProblems)
+	if known {
+		return // the same subschema, by two ways
+	}
+	t.total++
+	if i == MaxFindings {
+		return
+	}
+	t.first = slices.Insert(t.first, i, p)
+	t.first = t.first[:min(len(t.first), MaxFindings)]
+}
+
+func (t *tally) merge(other tally) {
+	if t.total == 0 {
+		*t = other
+		return
+	}
+	before := t.total
+	for _, p := range other.first {
+		t.add(p)
+	}
+	told := t.total - before
+	t.total = before + told + other.total - len(other.first)
+}
+
+// compareProblems orders by place. The library goes through objects in no
+// particular order; findings must come out the same in every run.
+func compareProblems(a, b problem) int {
+	return cmp.Or(
+		comparePlaces(a.at, b.at),
+		cmp.Compare(a.rule, b.rule),
+		cmp.Compare(a.member, b.member),
+		cmp.Compare(a.err.SchemaURL, b.err.SchemaURL),
+	)
+}
+
+func comparePlaces(a, b []string) int {
+	return slices.CompareFunc(a, b, func(x, y string) int {
+		i, errX := strconv.Atoi(x)
+		j, errY := strconv.Atoi(y)
+		if errX == nil && errY == nil {
+			return cmp.Or(cmp.Compare(i, j), cmp.Compare(x, y))
+		}
+		return cmp.Compare(x, y)
+	})
+}
+
+// findings tells what a tree of errors says.
+func (x explainer) findings(root *jsonschema.ValidationError) []wire.Finding {
+	t := gather(root)
+	var out []wire.Finding
+	same := map[wire.Finding]bool{}
+	for _, p := range t.first {
+		f := x.tell(p)
+		if !same[f] {
+			out = append(out, f)
+		}
+		same[f] = true
+	}
+	if rest := t.total - len(t.first); rest > 0 {
+		out = append(out, wire.Finding{
+			Rule:  RuleMore,
+			Level: wire.Info,
+			Text:  fmt.Sprintf("%d more violations are not shown", rest),
+			Got:   strconv.Itoa(rest),
+		})
+	}
+	return out
+}
+
+// problemCount is how many violations findings stand for.
+func problemCount(found []wire.Finding) int {
+	last := found[len(found)-1]
+	if last.Rule != RuleMore {
+		return len(found)
+	}
+	rest, _ := strconv.Atoi(last.Got)
+	return len(found) - 1 + rest
+}
+
+// gather collects the problems in a tree of errors. What only groups others is
+// left out; of alternatives, what is worth telling is kept.
+func gather(e *jsonschema.ValidationError) tally {
+	var t tally
+	switch k := e.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
+		for _, cause := range e.Causes {
+			t.merge(gather(cause))
+		}
+	case *kind.AnyOf:
+		return choose(e, "anyOf")
+	case *kind.OneOf:
+		if k.Subschemas == nil {
+			return choose(e, "oneOf")
+		}
+		t.add(problem{at: e.InstanceLocation, rule: "oneOf", err: e})
+	case *kind.FalseSchema:
+		t.add(forbidden(e))
+	default:
+		names := members(e.ErrorKind)
+		for _, name := range names {
+			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e, member: name})
+		}
+		if names == nil {
+			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e})
+		}
+	}
+	return t
+}
+
+// members are the names of which each is a problem of its own.
+func members(k jsonschema.ErrorKind) []string {
+	switch k := k.(type) {
+	case *kind.Required:
+		return k.Missing
+	case *kind.AdditionalProperties:
+		return k.Properties
+	case *kind.DependentRequired:
+		return k.Missing
+	case *kind.Dependency:
+		return k.Missing
+	case *kind.PropertyNames:
+		return []string{k.Property}
+	}
+	return nil
+}
+
+// keyword is the name of the keyword that was violated.
+func keyword(e *jsonschema.ValidationError) string {
+	switch k := e.ErrorKind.(type) {
+	case *kind.Not:
+		return "not"
+	case *kind.Dependency:
+		return "dependencies"
+	case *kind.PropertyNames:
+		return "propertyNames"
+	case nil:
+		return "schema"
+	default:
+		if path := k.KeywordPath(); len(path) > 0 {
+			return path[0]
+		}
+	}
+	return "schema"
+}
+
+// forbidden is a value that the schema false stands for. Under the keywords for
+// leftovers that means a member or an item too many, and the problem is the
+// object's or the array's.
+func forbidden(e *jsonschema.ValidationError) problem {
+	at := e.InstanceLocation
+	kw := lastKeyword(e.SchemaURL)
+	switch kw {
+	case "unevaluatedProperties", "additionalProperties":
+		if len(at) > 0 {
+			return problem{at: at[:len(at)-1], rule: kw, err: e, member: at[len(at)-1]}
+		}
+	case "unevaluatedItems", "additionalItems", "items":
+		return problem{at: at, rule: kw, err: e}
+	}
+	return problem{at: at, rule: "false", err: e}
+}
+
+// lastKeyword is the keyword that a subschema is the value of, or "" if it is
+// one of several in a keyword.
+func lastKeyword(location string) string {
+	ptr, _ := place(location)
+	last := ""
+	for toks := tokens(ptr); len(toks) > 0; {
+		n := 1
+		if last = toks[0]; slices.Contains(schemaMapKeywords, last) {
+			last, n = "", 2
+		} else if slices.Contains(schemaListKeywords, last) && len(toks) > 1 && isIndex(toks[1]) {
+			n = 2
+		}
+		toks = toks[min(n, len(toks)):]
+	}
+	return last
+}
+
+func isIndex(tok string) bool {
+	_, err := strconv.Atoi(tok)
+	return err == nil
+}

@@ -1,0 +1,107 @@
+package validate
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// maxJSONDepth bounds how deep a schema or a value may be nested. It is checked
+// on the bytes, before anything recursive touches them.
+const maxJSONDepth = 1000
+
+// tooDeep says whether JSON text is nested deeper than maxJSONDepth. What it
+// says of bytes that are not JSON means nothing; the decoder refuses those.
+func tooDeep(b []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxJSONDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// member is what an object holds under a name, or nil.
+func member(v any, name string) any {
+	obj, _ := v.(map[string]any)
+	return obj[name]
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// pointer writes a JSON pointer (RFC 6901).
+func pointer(tokens ...string) string {
+	var sb strings.Builder
+	for _, tok := range tokens {
+		sb.WriteByte('/')
+		_, _ = pointerEscaper.WriteString(&sb, tok)
+	}
+	return sb.String()
+}
+
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+
+// tokens reads a JSON pointer.
+func tokens(ptr string) []string {
+	if ptr == "" {
+		return nil
+	}
+	toks := strings.Split(ptr[1:], "/")
+	for i, tok := range toks {
+		toks[i] = pointerUnescaper.Replace(tok)
+	}
+	return toks
+}
+
+// lookup follows tokens into a value.
+func lookup(v any, toks []string) (any, bool) {
+	for _, tok := range toks {
+		var ok bool
+		if v, ok = step(v, tok); !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func step(v any, tok string) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		sub, ok := v[tok]
+		return sub, ok
+	case []any:
+		if i, err := strconv.Atoi(tok); err == nil && i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// typeName is the JSON type of a decoded value.
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case []any:
+		return "array"
+	default:
+		return "object"
+	}
+}

@@ -1,0 +1,319 @@
+package validate
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What a schema may be. The library compiles in time that grows with the square
+// of the number of subschemas, and faster with long pointers, nested references
+// and many $ids; maxCompileWork bounds the sum. One unit was about a nanosecond
+// on two cores of 2026, which makes the limit 150 milliseconds. Flat schemas
+// reach it at some 6 000 subschemas; the largest tool seen in the wild has 300.
+const (
+	maxSchemaBytes = 1 << 20
+	maxSubschemas  = 10_000
+	maxNesting     = 64
+	maxCompileWork = 150_000_000
+)
+
+// A survey is what a walk through a decoded schema finds out before the library
+// sees it. The walk goes at least everywhere that the library will go.
+type survey struct {
+	doc      any
+	patterns *patterns
+	// olderEnum: enum must have unique items, which the library checks in
+	// quadratic time.
+	olderEnum bool
+
+	seen      map[string]bool // pointers of the subschemas; true if a keyword leads there
+	pointers  int             // bytes of all those pointers
+	resources []string        // pointers of the root and of subschemas with an id
+	fragments map[string]bool // JSON pointers in references
+	extras    map[string]bool // pointers of subschemas that only a reference leads to
+	following bool
+	work      int
+
+	anchors  []string // pointers of subschemas with a $dynamicAnchor
+	declared bool     // there is a $schema
+	tuple    string   // pointer of an array in "items", if there is one
+	modern   bool     // a keyword is used that only 2020-12 has
+}
+
+// The keywords that hold subschemas, of all dialects together.
+var (
+	schemaKeywords = []string{
+		"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
+		"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+	}
+	schemaListKeywords = []string{"allOf", "anyOf", "items", "oneOf", "prefixItems"}
+	schemaMapKeywords  = []string{
+		"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties",
+	}
+	refKeywords = []string{"$dynamicRef", "$recursiveRef", "$ref"}
+)
+
+// lookOver surveys a schema and refuses what would cost too much to compile.
+func lookOver(doc any, spoken dialect) (*survey, error) {
+	sv := &survey{
+		doc:       doc,
+		patterns:  newPatterns(),
+		olderEnum: spoken.name == "draft-06" || spoken.name == "draft-04",
+		seen:      map[string]bool{},
+		resources: []string{""},
+		fragments: map[string]bool{},
+		extras:    map[string]bool{},
+		declared:  member(doc, "$schema") != nil,
+	}
+	if err := sv.weigh(doc); err != nil {
+		return nil, err
+	}
+	if err := sv.visit(doc, "", 1); err != nil {
+		return nil, err
+	}
+	if err := sv.follow(); err != nil {
+		return nil, err
+	}
+	return sv, sv.total()
+}
+
+// weigh counts what it costs to hold any of the JSON against a meta-schema.
+func (sv *survey) weigh(v any) error {
+	sv.work += 400
+	switch v := v.(type) {
+	case json.Number:
+		sv.work += 300 * numberWork(magnitude(v))
+	case []any:
+		for _, item := range v {
+			if err := sv.weigh(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if err := sv.weigh(item); err != nil {
+				return err
+			}
+		}
+	}
+	if sv.work > maxCompileWork {
+		return tooComplex("", "it would take too long to compile")
+	}
+	return nil
+}
+
+// visit looks at one subschema and those below it.
+func (sv *survey) visit(v any, ptr string, nesting int) error {
+	if _, ok := sv.seen[ptr]; ok {
+		return nil
+	}
+	sv.seen[ptr] = !sv.following
+	sv.pointers += len(ptr)
+	sv.work += 12_000 + 1_000*nesting
+	switch {
+	case len(sv.seen) > maxSubschemas:
+		return tooComplex("", "it has more than %d subschemas", maxSubschemas)
+	case nesting > maxNesting:
+		return tooComplex(ptr, "its subschemas are nested deeper than %d levels", maxNesting)
+	case sv.work > maxCompileWork || sv.pointers > maxSchemaBytes*4:
+		return tooComplex("", "it would take too long to compile")
+	}
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if err := sv.note(obj, ptr); err != nil {
+		return err
+	}
+	return sv.descend(obj, ptr, nesting+1)
+}
+
+// note takes down what matters about one subschema by itself.
+func (sv *survey) note(obj map[string]any, ptr string) error {
+	if hasString(obj, "$id") || hasString(obj, "id") {
+		sv.resources = append(sv.resources, ptr)
+	}
+	if hasString(obj, "$dynamicAnchor") {
+		sv.anchors = append(sv.anchors, ptr)
+	}
+	if _, ok := obj["items"].([]any); ok && sv.tuple == "" {
+		sv.tuple = ptr + "/items"
+	}
+	_, prefix := obj["prefixItems"]
+	_, dynamic := obj["$dynamicRef"]
+	sv.modern = sv.modern || prefix || dynamic
+	for _, kw := range refKeywords {
+		if ref, ok := obj[kw].(string); ok {
+			sv.noteRef(ref)
+		}
+	}
+	if err := sv.noteUnique(obj, ptr); err != nil {
+		return err
+	}
+	return sv.notePatterns(obj, ptr)
+}
+
+func hasString(obj map[string]any, name string) bool {
+	_, ok := obj[name].(string)
+	return ok
+}
+
+// noteUnique guards the keywords whose items a meta-schema wants to be unique.
+// The library compares them pair by pair where they are lists or objects, and
+// its hash takes many different lists for the same one.
+func (sv *survey) noteUnique(obj map[string]any, ptr string) error {
+	lists := map[string]any{"required": obj["required"], "type": obj["type"]}
+	for _, kw := range []string{"dependentRequired", "dependencies"} {
+		if deps, ok := obj[kw].(map[string]any); ok {
+			for name, list := range deps {
+				lists[kw+pointer(name)] = list
+			}
+		}
+	}
+	for at, list := range lists {
+		if nested, _ := nestedSize(list); nested {
+			return &SchemaError{
+				Reason: NotASchema,
+				Where:  ptr + "/" + at,
+				Text:   "not a valid schema: " + brief(ptr+"/"+at) + " must be a list of strings",
+			}
+		}
+	}
+	if nested, size := nestedSize(obj["enum"]); nested && sv.olderEnum {
+		sv.work += 700 * size * len(obj["enum"].([]any))
+	}
+	return nil
+}
+
+// nestedSize says whether a list holds lists or objects, and how much in all.
+func nestedSize(list any) (nested bool, size int) {
+	items, _ := list.([]any)
+	for _, item := range items {
+		size += sizeOf(item)
+		switch item.(type) {
+		case []any, map[string]any:
+			nested = true
+		}
+	}
+	return nested, size
+}
+
+// notePatterns compiles the regular expressions, because their cost is a part
+// of the schema's.
+func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
+	if src, ok := obj["pattern"].(string); ok {
+		if _, err := sv.patterns.compile(src); err != nil {
+			return tooComplex(ptr+"/pattern", "%v", err)
+		}
+	}
+	named, _ := obj["patternProperties"].(map[string]any)
+	for _, src := range slices.Sorted(maps.Keys(named)) {
+		if _, err := sv.patterns.compile(src); err != nil {
+			return tooComplex(ptr+"/patternProperties"+pointer(src), "%v", err)
+		}
+	}
+	return nil
+}
+
+// descend visits the subschemas that stand directly in one.
+func (sv *survey) descend(obj map[string]any, ptr string, nesting int) error {
+	for _, kw := range schemaKeywords {
+		sub, ok := obj[kw]
+		if _, list := sub.([]any); !ok || list {
+			continue
+		}
+		if err := sv.visit(sub, ptr+"/"+kw, nesting); err != nil {
+			return err
+		}
+	}
+	for _, kw := range schemaListKeywords {
+		list, _ := obj[kw].([]any)
+		for i, sub := range list {
+			if err := sv.visit(sub, ptr+"/"+kw+"/"+strconv.Itoa(i), nesting); err != nil {
+				return err
+			}
+		}
+	}
+	for _, kw := range schemaMapKeywords {
+		named, _ := obj[kw].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			if err := sv.visit(named[name], ptr+"/"+kw+pointer(name), nesting); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// follow visits what references lead to outside of the places for subschemas,
+// as in {"$ref":"#/components/x"}. A pointer counts from the root of some
+// resource; rather than work out which, it is tried in all of them.
+func (sv *survey) follow() error {
+	sv.following = true
+	for before := -1; before != len(sv.seen); {
+		before = len(sv.seen)
+		if len(sv.fragments)*len(sv.resources) > maxSubschemas*10 {
+			return tooComplex("", "it has too many references and $ids")
+		}
+		for _, frag := range slices.Sorted(maps.Keys(sv.fragments)) {
+			for _, root := range slices.Clone(sv.resources) {
+				if err := sv.followTo(root + frag); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (sv *survey) followTo(ptr string) error {
+	if sv.seen[ptr] || sv.extras[ptr] {
+		return nil
+	}
+	target, ok := lookup(sv.doc, tokens(ptr))
+	if !ok {
+		return nil
+	}
+	sv.extras[ptr] = true
+	return sv.visit(target, ptr, 1)
+}
+
+// noteRef takes down where a reference points to.
+func (sv *survey) noteRef(ref string) {
+	_, frag, _ := strings.Cut(ref, "#")
+	if frag = unescaped(frag); strings.HasPrefix(frag, "/") {
+		sv.fragments[frag] = true
+	}
+}
+
+// total adds what grows faster than the number of subschemas.
+func (sv *survey) total() error {
+	n, ids := len(sv.seen), len(sv.resources)
+	sv.work += n * n * 5 / 2                    // every new subschema is looked up in a list of all
+	sv.work += n * (sv.pointers / 40)           // by comparing pointers that often begin alike
+	sv.work += len(sv.extras) * (n + ids) * 100 // the whole table is copied for each
+	sv.work += n * ids * 20
+	if sv.work <= maxCompileWork {
+		sv.again()
+	}
+	if sv.work > maxCompileWork {
+		return tooComplex("", "it would take too long to compile (%d subschemas, %d of them only reached by $ref, %d ids)",
+			n, len(sv.extras), ids)
+	}
+	return nil
+}
+
+// again counts what the library holds against a meta-schema once more, because
+// it stands inside of something that a reference leads to.
+func (sv *survey) again() {
+	for extra := range sv.extras {
+		for ptr := range sv.seen {
+			if strings.HasPrefix(ptr, extra+"/") {
+				sv.work += 12_000 + 1_000*strings.Count(ptr[len(extra):], "/")
+			}
+		}
+	}
+}

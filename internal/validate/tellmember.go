@@ -1,0 +1,116 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// sayMember is about which members an object has.
+func (x explainer) sayMember(p problem) (saying, bool) {
+	name := quote(p.member)
+	switch k := p.err.ErrorKind.(type) {
+	case *kind.Required:
+		return saying{text: "missing required member " + name, want: name}, true
+	case *kind.DependentRequired:
+		return sayDependent(name, k.Prop), true
+	case *kind.Dependency:
+		return sayDependent(name, k.Prop), true
+	case *kind.AdditionalProperties:
+		return x.sayUnknown(p, p.err.SchemaURL), true
+	case *kind.FalseSchema: // of unevaluatedProperties
+		owner := strings.TrimSuffix(p.err.SchemaURL, "/"+p.rule)
+		return x.sayUnknown(p, owner), true
+	case *kind.PropertyNames:
+		return x.sayName(p), true
+	}
+	return saying{}, false
+}
+
+func sayDependent(name, with string) saying {
+	return saying{
+		text: "missing member " + name + ", which is required with " + quote(with),
+		want: name,
+	}
+}
+
+// sayUnknown tells the nearest names that are known, or all if none is near.
+func (x explainer) sayUnknown(p problem, location string) saying {
+	said := saying{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
+	if x.rules == nil {
+		said.want = ""
+		return said
+	}
+	known := x.rules.at[location].knownMembers()
+	if near := nearest(p.member, known); len(near) > 0 {
+		said.want = list(quoteAll(near), "or")
+		said.text += ", did you mean " + said.want + "?"
+	} else if len(known) > 0 {
+		said.want = list(quoteAll(known), "or")
+	}
+	return said
+}
+
+// knownMembers are the names under "properties" here and in what applies to the
+// same value, in order.
+func (r *rule) knownMembers() []string {
+	names, seen := map[string]bool{}, map[*rule]bool{}
+	for todo := []*rule{r}; len(todo) > 0; {
+		r, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		if r == nil || seen[r] {
+			continue
+		}
+		seen[r] = true
+		for name := range r.members {
+			names[name] = true
+		}
+		todo = append(todo, r.same()...)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// sayName passes on what is wrong with a member's name. The library found it on
+// the name as a value, so it is told on the name as a value.
+func (x explainer) sayName(p problem) saying {
+	said := saying{text: "the name of member " + quote(p.member) + " is not allowed", got: quote(p.member)}
+	for _, cause := range p.err.Causes {
+		inner := gather(cause)
+		if len(inner.first) == 0 {
+			continue
+		}
+		first := inner.first[0]
+		first.at = nil
+		name := explainer{rules: x.rules, schema: x.schema, value: p.member}.say(first)
+		said.text, said.want = "the name of member "+quote(p.member)+" "+name.text, name.want
+	}
+	return said
+}
+
+// sayItems is about the items of an array together.
+func (x explainer) sayItems(p problem) (saying, bool) {
+	switch k := p.err.ErrorKind.(type) {
+	case *kind.UniqueItems:
+		text := fmt.Sprintf("items %d and %d are equal, must be unique", k.Duplicates[0], k.Duplicates[1])
+		item, _ := lookup(x.there(p), []string{fmt.Sprint(k.Duplicates[1])})
+		return saying{text: text, want: "unique items", got: brief(item)}, true
+	case *kind.AdditionalItems:
+		items, _ := x.there(p).([]any)
+		want := "at most " + count(len(items)-k.Count, "item")
+		return saying{
+			text: fmt.Sprintf("must have %s, got %d", want, len(items)),
+			want: want, got: fmt.Sprint(len(items)),
+		}, true
+	}
+	return saying{}, false
+}
+
+func quoteAll(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = quote(name)
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+package wire
+
+// A Kind names the ending of an exchange, and with it the channel that fired.
+// It is the "kind" of the JSON error and decides the exit code.
+type Kind string
+
+// The kinds of ending. OK is the good answer.
+const (
+	OK               Kind = ""
+	CheckFailed      Kind = "check_failed"
+	Usage            Kind = "usage"
+	InvalidArguments Kind = "invalid_arguments"
+	Auth             Kind = "auth"
+	ToolError        Kind = "tool_error"
+	RPCFailed        Kind = "rpc_error"
+	Transport        Kind = "transport"
+	BadResponse      Kind = "bad_response"
+	Timeout          Kind = "timeout"
+	OutputInvalid    Kind = "output_invalid"
+	InputRequired    Kind = "input_required"
+	Refused          Kind = "refused"
+	LocalIO          Kind = "local_io"
+	Internal         Kind = "internal"
+	Signal           Kind = "signal"
+)
+
+// An Ending is one row of the table of exit codes.
+type Ending struct {
+	// Code is the exit status of the process; for Signal it is 128, to which
+	// the signal's number is added.
+	Code int
+	Kind Kind
+	// Channel says in a few words what fired.
+	Channel string
+	// Sent answers "did my request reach the server?".
+	Sent string
+	// Stdout says what stands on standard output.
+	Stdout string
+}
+
+// Endings is the table of exit codes, in the order of their codes. It is a
+// part of the command line's contract: `mcpc help exit-codes` prints it.
+var Endings = []Ending{
+	{0, OK, "the answer is good", "yes", "the result"},
+	{1, CheckFailed, "a command that judges ran, and the answer is no", "-", "the findings"},
+	{2, Usage, "flags, arguments, unreadable input, bad JSON typed", "no", "empty"},
+	{3, InvalidArguments, "the arguments break the inputSchema, or a fresh list has no such tool", "no", "empty"},
+	{4, Auth, "authorization: 401, 403, or a login that failed", "refused", "empty"},
+	{5, ToolError, "tool execution: result.isError is true, the tool ran and said no", "yes", "the result"},
+	{6, RPCFailed, "protocol: a top-level JSON-RPC error", "yes", "empty; raw: the message"},
+	{7, Transport, "transport: DNS, TCP, TLS, HTTP status, child process, stream cut", "see \"sent\"", "empty"},
+	{8, BadResponse, "bytes came that are not JSON, JSON-RPC or MCP, or exceed a limit", "yes", "empty; raw: the bytes"},
+	{9, Timeout, "a timer fired", "see \"sent\"", "empty"},
+	{10, OutputInvalid, "the result breaks its own outputSchema", "yes", "the result"},
+	{11, InputRequired, "the server asked for input and nobody answered", "yes", "what it asked"},
+	{12, Refused, "mcpc's own policy said no", "no", "empty"},
+	{13, LocalIO, "state, recording, output file, port, disk", "see \"sent\"", "the result, if there is one"},
+	{70, Internal, "a bug in mcpc", "see \"sent\"", "-"},
+	{128, Signal, "ended by signal n (128+n); Ctrl-C is 130", "unknown", "-"},
+}
+
+// ExitCode is the process's exit status for k.
+func (k Kind) ExitCode() int {
+	for _, e := range Endings {
+		if e.Kind == k {
+			return e.Code
+		}
+	}
+	return Internal.ExitCode()
+}

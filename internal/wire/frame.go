@@ -1,0 +1,105 @@
+package wire
+
+import "time"
+
+// A Direction says who sent a Frame.
+type Direction int
+
+// Sent is from the client to the server, Received the other way.
+const (
+	Sent Direction = iota
+	Received
+)
+
+func (d Direction) String() string {
+	if d == Sent {
+		return "sent"
+	}
+	return "received"
+}
+
+// A FrameKind says what a Frame holds.
+type FrameKind int
+
+// What can cross.
+const (
+	// Body is one message: an HTTP body, or one line of stdio without its end.
+	Body FrameKind = iota
+	// Head is an HTTP request line or status line with its header fields.
+	Head
+	// Event is one server-sent event; Raw is its data.
+	Event
+	// Stderr is one line that a child process wrote to its standard error.
+	Stderr
+	// Noise is a line on a child's standard output that is no message.
+	Noise
+	// Closed is the end of a stream, and says who ended it.
+	Closed
+)
+
+func (k FrameKind) String() string {
+	return [...]string{"body", "head", "event", "stderr", "noise", "closed"}[k]
+}
+
+// A Frame is one thing that crossed. It owns its bytes: nobody may change Raw
+// after the frame was handed to a Tap.
+type Frame struct {
+	// Seq counts the frames of one conversation from 1.
+	Seq  uint64
+	Time time.Time
+	Dir  Direction
+	Kind FrameKind
+	// Stream tells the exchanges of one conversation apart: the n-th HTTP
+	// request and what came back for it; 0 is the pipe of a stdio server.
+	Stream int
+	Raw    []byte
+	HTTP   *HTTPHead
+	SSE    *SSEFacts
+	Close  *CloseFacts
+}
+
+// An HTTPHead is the head of an HTTP request (Method and URL set) or of a
+// response (Status set), with secrets already redacted.
+type HTTPHead struct {
+	Method, URL string
+	Status      int
+	Proto       string
+	Fields      []Field
+	// Timing is set on responses.
+	Timing *Timing
+}
+
+// A Field is one HTTP header field.
+type Field struct{ Name, Value string }
+
+// Timing is how long each phase before a response's first byte took. A phase
+// that did not happen, because a connection was reused, is 0.
+type Timing struct {
+	DNS, Connect, TLS, FirstByte time.Duration
+}
+
+// SSEFacts are the fields of a server-sent event beside its data (WHATWG HTML,
+// section 9.2).
+type SSEFacts struct {
+	Event string
+	// ID is the event's own id field; nil where it had none.
+	ID *string
+	// Retry is the reconnection time the event asks for; nil where it had none.
+	Retry *time.Duration
+	// Comment is set when the event was nothing but comment lines.
+	Comment bool
+}
+
+// CloseFacts say how a stream ended.
+type CloseFacts struct {
+	// By is the side that ended it.
+	By Direction
+	// How is "end", "cut", "cancelled", "exit" or "signal".
+	How string
+	// Text is the error's own words, if there was one.
+	Text string
+}
+
+// A Tap is told of every frame, in order, while it crosses. It must be quick and
+// must not keep the caller waiting.
+type Tap func(Frame)

@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// An Outcome is the one ending of an exchange. It names the channel that fired
+// (Kind) and keeps the evidence. There is no second error path beside it.
+type Outcome struct {
+	Kind Kind
+	// Method and Name are what was asked: "tools/call", "get-sum".
+	Method, Name string
+	// Where is the server, as a person would name it.
+	Where string
+	// Text says what happened, in lower case and without a full stop. Hint is
+	// one command or one sentence that leads on; it may be empty.
+	Text, Hint string
+	// Phase is how far it came: "arguments", "connect", "discover",
+	// "initialize", "send", "wait", "read", "result", "close".
+	Phase string
+	// Reached says whether the request itself may have reached the server.
+	Reached Reached
+	// Retryable is set where doing the same again may well succeed and cannot
+	// do anything twice.
+	Retryable bool
+	// Result is the server's own result bytes; nil where there is none.
+	Result json.RawMessage
+	// Message is what came back, as it crossed; nil where nothing did. Bytes
+	// that were no message are in its Raw.
+	Message *Message
+	HTTP    *HTTPFacts
+	Process *ProcessFacts
+	// Findings are the rules that arguments or result broke.
+	Findings []Finding
+	// Took is the time from sending the request to its ending.
+	Took time.Duration
+	// Err is the cause in the machine's words, for -v; nil where there is none.
+	Err error
+}
+
+// Reached says whether a request reached the server.
+type Reached int
+
+// Unsent: no byte was sent. Unknown: it may have been acted upon. Answered: the
+// server answered it.
+const (
+	Unsent Reached = iota
+	Unknown
+	Answered
+)
+
+func (r Reached) String() string {
+	return [...]string{"not_sent", "unknown", "answered"}[r]
+}
+
+// HTTPFacts are what an HTTP response said beside its message.
+type HTTPFacts struct {
+	Status      int
+	URL         string
+	ContentType string
+	// Body is the start of a body that was no message.
+	Body []byte
+	// Fields are the response's header fields that a person may need:
+	// Location, Retry-After, WWW-Authenticate.
+	Fields []Field
+}
+
+// ProcessFacts are what is known of a stdio server that failed.
+type ProcessFacts struct {
+	// Ended says how the process ended: "exit status 1", "signal: killed".
+	Ended string
+	// Stderr is the end of what it wrote to standard error.
+	Stderr string
+}
+
+// Good reports whether the outcome is the good answer.
+func (o Outcome) Good() bool { return o.Kind == OK }
+
+// RPC is the JSON-RPC error that came back, or nil.
+func (o Outcome) RPC() *RPCError {
+	if o.Message == nil {
+		return nil
+	}
+	return o.Message.Error
+}

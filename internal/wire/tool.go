@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A Tool is one entry of a tools/list result (server/tools, "Tool"). The
+// members are views; Raw is the entry as it crossed.
+type Tool struct {
+	Raw                      json.RawMessage
+	Name, Title, Description string
+	InputSchema              json.RawMessage
+	OutputSchema             json.RawMessage
+	Hints                    Hints
+}
+
+// Hints are a tool's annotations. A nil hint was not declared. They are the
+// server's word and may be wrong: they may add caution, never take it away.
+type Hints struct {
+	ReadOnly, Destructive, Idempotent, OpenWorld *bool
+}
+
+// ParseTool takes one entry of tools/list apart. An entry that nobody could
+// call gives a Finding and no tool.
+func ParseTool(raw json.RawMessage) (Tool, *Finding) {
+	members, err := Object(raw)
+	if err != nil {
+		return Tool{}, badTool("the entry is no object: %s", Excerpt(raw, 60))
+	}
+	name, _ := members.Get("name")
+	text, ok := Text(name)
+	if !ok || text == "" {
+		return Tool{}, badTool("the entry has no name")
+	}
+	t := Tool{Raw: raw, Name: text, Title: members.Text("title"), Description: members.Text("description")}
+	t.InputSchema, _ = members.Get("inputSchema")
+	t.OutputSchema, _ = members.Get("outputSchema")
+	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
+		return Tool{}, badTool("the tool %q has no inputSchema object", text)
+	}
+	t.readAnnotations(members)
+	return t, nil
+}
+
+func badTool(format string, args ...any) *Finding {
+	return &Finding{Rule: "tool", Level: Warning, Text: fmt.Sprintf(format, args...)}
+}
+
+// readAnnotations also gives the title its second place: the display name is
+// title, then annotations.title, then name.
+func (t *Tool) readAnnotations(members Members) {
+	raw, _ := members.Get("annotations")
+	hints, err := Object(raw)
+	if err != nil {
+		return
+	}
+	if t.Title == "" {
+		t.Title = hints.Text("title")
+	}
+	t.Hints = Hints{
+		ReadOnly:    flag(hints, "readOnlyHint"),
+		Destructive: flag(hints, "destructiveHint"),
+		Idempotent:  flag(hints, "idempotentHint"),
+		OpenWorld:   flag(hints, "openWorldHint"),
+	}
+}
+
+func flag(m Members, name string) *bool {
+	raw, _ := m.Get(name)
+	switch string(raw) {
+	case "true":
+		yes := true
+		return &yes
+	case "false":
+		no := false
+		return &no
+	}
+	return nil
+}

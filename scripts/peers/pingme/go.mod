@@ -1,0 +1,3 @@
+module mcpc/scripts/peers/pingme
+
+go 1.26.0
