@@ -73,7 +73,7 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		out = c.callTool(ctx, tool, o)
 	}
 	a.show(out, answerOf(out))
-	c.explained()
+	c.explained("tools/call")
 }
 
 // checked gets the tool's definition and holds the arguments against it. What a

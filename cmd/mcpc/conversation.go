@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,8 @@ type opening struct {
 	argv []string
 	// greet asks the server who it is even where nothing depends on it.
 	greet bool
+	// blind sends without making sure of the revision.
+	blind bool
 	// anew opens a new conversation where an old one could be gone on with.
 	anew bool
 }
@@ -56,7 +59,9 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	if !o.Good() {
 		return c, o
 	}
-	opt.Quick = !how.greet
+	// A revision that was asked for is made sure of, except where the user wants
+	// to send whatever he likes.
+	opt.Quick = how.blind || !how.greet && a.protocol == ""
 	a.talking.Store(true)
 	session, o := client.Open(ctx, opt)
 	if !o.Good() {
@@ -79,9 +84,12 @@ func (c *conversation) find(argv []string) wire.Outcome {
 		c.store = store
 		remembered, err = store.Load()
 	}
-	t, failed := target.Parse(c.a.server, "", argv, remembered.Names(), remembered.Current())
+	t, failed := target.Parse(target.Input{
+		Command: argv, Flag: c.a.server, FlagGiven: c.a.serverGiven, Environment: c.a.getenv(envName("server")),
+		Sessions: remembered.Names(), Current: remembered.Current(),
+	})
 	if failed != nil {
-		return c.a.unknownTarget(failed, remembered.Names())
+		return unknownTarget(failed)
 	}
 	// Without state a URL or a command still works; a session does not.
 	if err != nil && (t.Kind == target.Session || t.Source == target.FromDefault) {
@@ -101,9 +109,11 @@ func (c *conversation) aim(t target.Target) {
 	c.target = t
 	switch t.Kind {
 	case target.URL:
-		c.where, c.known = wire.RedactURL(t.URL), t.URL
+		c.where, c.known = wire.RedactURL(t.URL), t.Key()
 	case target.Command:
-		c.where, c.known = strings.Join(t.Command, " "), "stdio\x00"+strings.Join(t.Command, "\x00")
+		c.where, c.known = strings.Join(t.Command, " "), t.Key()
+	case target.Demo:
+		c.where = demoEndpoint
 	default:
 		c.where = t.Name
 	}
@@ -267,11 +277,30 @@ func (c *conversation) tap() wire.Tap {
 	return nil
 }
 
-// explained prints the exchanges of a finished command.
-func (c *conversation) explained() {
-	if c.a.explain {
-		render.Explain(c.a.stderr(), c.a.errStyle, wire.Fold(c.frames))
+// explained prints the exchange that the command was about, and names those
+// that led to it. A command that got no further shows what it came to.
+func (c *conversation) explained(methods ...string) {
+	if !c.a.explain {
+		return
 	}
+	all := wire.Fold(c.frames)
+	var own []*wire.Exchange
+	var before []string
+	for _, e := range all {
+		method := wire.ParseMessage(e.Request.Raw).Method
+		if slices.Contains(methods, method) {
+			own = append(own, e)
+		} else {
+			before = append(before, method)
+		}
+	}
+	if len(own) == 0 {
+		own, before = all, nil
+	}
+	if len(before) > 0 {
+		c.a.note("before it went " + strings.Join(before, ", ") + " (-vv shows them)")
+	}
+	render.Explain(c.a.stderr(), c.a.errStyle, own)
 }
 
 // notified shows progress and the server's log messages while a request runs.
@@ -313,6 +342,15 @@ func stateFailed(err error) wire.Outcome {
 }
 
 // unknownTarget is the ending of a command whose target nobody knows.
-func (a *app) unknownTarget(err error, names []string) wire.Outcome {
-	return usage(err)
+func unknownTarget(err error) wire.Outcome {
+	o := usage(err)
+	if hinted, ok := err.(interface{ Hint() string }); ok {
+		o.Hint = hinted.Hint()
+	}
+	if unknown, ok := errorAs[*target.UnknownError](err); ok {
+		if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
+			o.Hint = "did you mean " + near + "?"
+		}
+	}
+	return o
 }

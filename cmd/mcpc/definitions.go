@@ -22,12 +22,17 @@ type definition struct {
 // tools lists all tools of the server. What cannot be called is left out, with
 // a word of why. The list is remembered with the session.
 func (c *conversation) tools(ctx context.Context) ([]wire.Tool, client.List, wire.Outcome) {
-	list, o := c.List(ctx, "tools/list")
+	return c.toolsUntil(ctx, nil)
+}
+
+// toolsUntil stops asking for pages once enough says so.
+func (c *conversation) toolsUntil(ctx context.Context, enough func([]json.RawMessage) bool) ([]wire.Tool, client.List, wire.Outcome) {
+	list, o := c.ListUntil(ctx, "tools/list", enough)
 	for _, f := range list.Findings {
 		c.found(f)
 	}
 	tools := c.usable(list.Items)
-	if o.Good() {
+	if o.Good() && list.Whole {
 		c.keepTools(ctx, list)
 	}
 	return tools, list, o
@@ -101,9 +106,15 @@ func (c *conversation) remembered(name string) *definition {
 }
 
 // define gets a tool's definition from the server. That there is no such tool
-// in a fresh list is an ending of its own: nothing has to be sent to know it.
+// in a fresh list is an ending of its own: nothing has to be sent to know it. A
+// list that will be remembered is fetched whole; else the page with the tool is
+// enough.
 func (c *conversation) define(ctx context.Context, name string) (*definition, wire.Outcome) {
-	tools, _, o := c.tools(ctx)
+	var enough func([]json.RawMessage) bool
+	if c.saved == nil {
+		enough = func(items []json.RawMessage) bool { return lists(items, name) }
+	}
+	tools, _, o := c.toolsUntil(ctx, enough)
 	if !o.Good() {
 		return nil, o
 	}
@@ -120,6 +131,15 @@ func (c *conversation) define(ctx context.Context, name string) (*definition, wi
 		return &definition{Tool: found[0], fresh: true}, wire.Outcome{}
 	}
 	return nil, c.refusedCall(name, fmt.Sprintf("the server lists %d tools called %q", len(found), name), "")
+}
+
+func lists(items []json.RawMessage, name string) bool {
+	for _, raw := range items {
+		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *conversation) noSuchTool(name string, tools []wire.Tool) wire.Outcome {

@@ -15,25 +15,27 @@ import (
 
 // globals are the flags that every command knows.
 type globals struct {
-	server   string
-	protocol string
-	headers  []string
-	state    string
-	json     bool
-	wire     bool
-	jq       string
-	output   string
-	explain  bool
-	verbose  int
-	color    string
-	logLevel string
-	connect  seconds
-	timeout  seconds
-	maxTime  seconds
-	probe    seconds
-	maxSize  size
-	maxPages int
-	maxItems int
+	server string
+	// serverGiven tells an empty -s from none.
+	serverGiven bool
+	protocol    string
+	headers     []string
+	state       string
+	json        bool
+	wire        bool
+	jq          string
+	output      string
+	explain     bool
+	verbose     int
+	color       string
+	logLevel    string
+	connect     seconds
+	timeout     seconds
+	maxTime     seconds
+	probe       seconds
+	maxSize     size
+	maxPages    int
+	maxItems    int
 }
 
 // addGlobals declares them. Their defaults are those of internal/client, where
@@ -82,7 +84,8 @@ func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := envName(f.Name)
 		value := getenv(name)
-		if f.Changed || value == "" || f.Name == "help" {
+		// Which server is meant is the target's to settle, and who said so matters.
+		if f.Changed || value == "" || f.Name == "help" || f.Name == "server" {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {

@@ -22,12 +22,16 @@ type idBlock struct {
 	end  int64
 }
 
-const blockSize = 8
-
+// refill takes one id first, so that the ids of a lesson count up one by one,
+// and a few at a time when a command turns out to send more.
 func (b *idBlock) refill() error {
-	first, err := b.store.Reserve(b.ctx, b.session, blockSize)
+	n := 1
+	if b.end > 0 {
+		n = 8
+	}
+	first, err := b.store.Reserve(b.ctx, b.session, n)
 	if err == nil {
-		b.free, b.end = first, first+blockSize
+		b.free, b.end = first, first+int64(n)
 	}
 	return err
 }

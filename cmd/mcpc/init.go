@@ -26,7 +26,7 @@ func newInit(a *app) *cobra.Command {
 what was negotiated, and remember the session: later commands go on with it.
 TARGET is a URL or "demo"; a command to speak stdio with stands behind --.`,
 		Example: `  mcpc init demo
-  mcpc init demo --as box --protocol 2025-06-18
+  mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
@@ -34,7 +34,7 @@ TARGET is a URL or "demo"; a command to speak stdio with stands behind --.`,
 				return hintedError{"init takes one target", "a server's command stands behind --"}
 			}
 			if len(own) == 1 {
-				a.server = own[0]
+				a.server, a.serverGiven = own[0], true
 			}
 			if name != "" {
 				if err := target.ValidName(name); err != nil {
@@ -63,7 +63,7 @@ func (a *app) init(ctx context.Context, argv []string, name string) {
 	ans := answerOf(out)
 	ans.human = c.introduce
 	a.show(out, ans)
-	c.explained()
+	c.explained("server/discover", "initialize")
 }
 
 // keep remembers the conversation as a session and makes it the current one. A
@@ -116,7 +116,7 @@ func (c *conversation) introduce(w io.Writer, st render.Style) error {
 }
 
 var transportWords = map[client.TransportName]string{
-	client.StreamableHTTP: "Streamable HTTP", client.HTTPSSE: "HTTP+SSE (2024-11-05)", client.Stdio: "stdio",
+	client.StreamableHTTP: "Streamable HTTP", client.HTTPSSE: "HTTP+SSE (the old transport)", client.Stdio: "stdio",
 }
 
 // sessionWord says whether the server keeps a session, and never which.

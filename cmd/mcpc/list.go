@@ -54,7 +54,7 @@ func (a *app) list(ctx context.Context, argv []string, long bool) {
 		a.note("the server lists no tools")
 	}
 	a.show(out, ans)
-	c.explained()
+	c.explained("tools/list")
 }
 
 func newDescribe(a *app) *cobra.Command {
@@ -92,5 +92,5 @@ func (a *app) describe(ctx context.Context, name string, argv []string) {
 	ans := answer{result: tool.Raw, messages: []*wire.Message{{Raw: tool.Raw}}}
 	ans.human = func(w io.Writer, st render.Style) error { return render.Describe(w, st, tool.Tool) }
 	a.show(out, ans)
-	c.explained()
+	c.explained("tools/list")
 }

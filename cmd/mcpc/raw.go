@@ -99,7 +99,7 @@ func (a *app) rawBytes(arg string) ([]byte, error) {
 }
 
 func (a *app) raw(ctx context.Context, o rawOptions) {
-	c, out := a.open(ctx, opening{argv: o.argv})
+	c, out := a.open(ctx, opening{argv: o.argv, blind: true})
 	defer c.close(ctx)
 	if !out.Good() {
 		a.end(out)
@@ -115,7 +115,7 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 		out = c.Do(ctx, call)
 	}
 	a.showRaw(out)
-	c.explained()
+	c.explained(o.method)
 }
 
 // rawID takes a flag's text for JSON where it is JSON, else for a string.

@@ -45,6 +45,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if err := fromEnvironment(cmd, a.getenv); err != nil {
 		return err
 	}
+	a.serverGiven = a.serverGiven || cmd.Flags().Changed("server")
 	a.settleStyles()
 	if err := a.check(); err != nil {
 		return err

@@ -49,6 +49,8 @@ func handshake(revision string) bool { return !stateless(revision) }
 type era interface {
 	// revision is the negotiated one.
 	revision() string
+	// sessionID is what the server calls the conversation, or "".
+	sessionID() string
 	// open begins the conversation and learns who the server is.
 	open(ctx context.Context, s *Session) wire.Outcome
 	// stamp gives a request what every request of the era carries.

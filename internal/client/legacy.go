@@ -21,6 +21,8 @@ type legacy struct {
 
 func (e *legacy) revision() string { return e.agreed }
 
+func (e *legacy) sessionID() string { return e.session }
+
 // open offers one revision and takes the one the server answers with. When the
 // server refuses the offer and names others, the best of those is offered once.
 func (e *legacy) open(ctx context.Context, s *Session) wire.Outcome {

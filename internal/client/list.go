@@ -18,6 +18,8 @@ type List struct {
 	// TTL is for how many milliseconds the list may be taken for fresh
 	// (2026-07-28 server/utilities/caching); nil where the server did not say.
 	TTL *int64
+	// Whole is set when the server had no more pages.
+	Whole bool
 	// member is where the items stand in each result: "tools".
 	member   string
 	Findings []wire.Finding
@@ -34,21 +36,27 @@ var members = map[string]string{
 // what came. A cursor the server no longer takes, or a session that was lost on
 // the way, starts the list once more from the beginning.
 func (s *Session) List(ctx context.Context, method string) (List, wire.Outcome) {
+	return s.ListUntil(ctx, method, nil)
+}
+
+// ListUntil is List, but it stops behind the page for whose items enough says
+// so; the list is then not Whole.
+func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
 	if hard := s.opt.Limits.Hard; hard > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"no end of the list", hard})
 		defer stop()
 	}
-	l, o, restart := s.walk(ctx, method)
+	l, o, restart := s.walk(ctx, method, enough)
 	if restart {
 		s.note("the list could not be continued and was started again")
-		l, o, _ = s.walk(ctx, method)
+		l, o, _ = s.walk(ctx, method, enough)
 	}
 	return l, o
 }
 
 // walk asks for page after page. restart is set when a fresh start may help.
-func (s *Session) walk(ctx context.Context, method string) (l List, o wire.Outcome, restart bool) {
+func (s *Session) walk(ctx context.Context, method string, enough func([]json.RawMessage) bool) (l List, o wire.Outcome, restart bool) {
 	l.member = members[method]
 	var cursor, lastPage json.RawMessage
 	same := 0
@@ -67,10 +75,15 @@ func (s *Session) walk(ctx context.Context, method string) (l List, o wire.Outco
 		}
 		if same = repeats(page, lastPage, same); same > 0 && string(cursor) == `""` {
 			l.dropRepeat(page)
+			l.Whole = true
 			return l, o, false
 		}
 		lastPage = page
 		if next == nil {
+			l.Whole = true
+			return l, o, false
+		}
+		if enough != nil && enough(l.Items) {
 			return l, o, false
 		}
 		if over := l.over(s.opt.Limits, same); over != "" {

@@ -34,6 +34,8 @@ const (
 
 func (e *modern) revision() string { return e.version }
 
+func (e *modern) sessionID() string { return "" }
+
 // open asks server/discover. No server needs to be asked first; it is how a
 // person learns who answers.
 func (e *modern) open(ctx context.Context, s *Session) wire.Outcome {

@@ -147,11 +147,8 @@ func (s *Session) Transport() TransportName { return s.line().name() }
 
 // Memory is what a later run needs to go on.
 func (s *Session) Memory() Memory {
-	m := Memory{Revision: s.era().revision(), Transport: s.line().name(), Info: s.info}
-	if e, ok := s.era().(*legacy); ok {
-		m.SessionID = e.session
-	}
-	return m
+	e := s.era()
+	return Memory{Revision: e.revision(), Transport: s.line().name(), SessionID: e.sessionID(), Info: s.info}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.

@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mcpc/internal/wire"
@@ -178,7 +179,7 @@ func (p *page) link(b block) {
 	}
 	length := ""
 	if raw, ok := b.members.Get("size"); ok {
-		if n := count(raw, -1); n >= 0 {
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 {
 			length = size(n)
 		}
 	}

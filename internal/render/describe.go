@@ -17,9 +17,9 @@ func Describe(w io.Writer, st Style, tool wire.Tool) error {
 	s.title(tool)
 	s.prose(0, tool.Description)
 	s.hints(tool)
-	s.section("input", tool.InputSchema, "takes no arguments")
+	s.section("input", tool.InputSchema, "no arguments")
 	if tool.OutputSchema != nil {
-		s.section("output", tool.OutputSchema, "an object")
+		s.section("output", tool.OutputSchema, "no members")
 	}
 	s.heading("example")
 	s.line(1, ExampleCall(tool))
@@ -113,10 +113,13 @@ func hintWords(h wire.Hints) []string {
 func (s *sheet) section(name string, raw json.RawMessage, empty string) {
 	s.heading(name)
 	doc := newDocument(raw)
-	root := doc.schema(raw)
+	root := doc.schema()
 	f := fields{sheet: s, doc: doc}
 	if types := root.types(); len(types) == 1 && types[0] == "object" && len(root.alternatives()) == 0 {
 		if !f.members(root, 1) {
+			if string(root.get("additionalProperties")) != "false" {
+				empty += " declared"
+			}
 			s.line(1, empty)
 		}
 	} else {

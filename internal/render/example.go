@@ -15,7 +15,7 @@ import (
 func Example(inputSchema json.RawMessage) json.RawMessage {
 	doc := newDocument(inputSchema)
 	g := &maker{doc: doc, nodes: 2000}
-	return g.make([]schema{doc.schema(inputSchema)}, "", 0, 0)
+	return g.make([]schema{doc.schema()}, "", 0, 0)
 }
 
 // A maker makes values. nodes bounds how many.
@@ -27,7 +27,7 @@ type maker struct {
 const (
 	maxMakeDepth = 24
 	maxMakeItems = 50
-	maxMakeText  = 4096
+	maxMakeText  = 1024
 )
 
 // make gives a value that satisfies all parts. name is the member that it will

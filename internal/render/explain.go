@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sort"
@@ -132,7 +133,7 @@ func (e *explainer) head(f wire.Frame) {
 			continue
 		}
 		text := "  " + field.Name + ": " + field.Value
-		e.line(e.shortened(e.st.Line(text), 0), "", e.once(f.Dir.String()+strings.ToLower(field.Name), note))
+		e.line(e.shortened(e.st.Line(text), 0, 0), "", e.once(f.Dir.String()+strings.ToLower(field.Name), note))
 	}
 	if left > 0 {
 		e.line(fmt.Sprintf("  %s %s that only HTTP needs", e.st.ellipsis(), plural(left, "field")), dim, "")
@@ -168,10 +169,10 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 		e.line(e.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.once("pipe", pipeNote))
 	}
 	if err := wire.Valid(f.Raw); err != nil {
-		e.line("  "+e.shortened(e.st.Line(string(f.Raw)), 2), "", "no JSON: "+err.Error())
+		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", "no JSON: "+err.Error())
 		return
 	}
-	e.value(f.Raw, nil, "  ", "")
+	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")
 }
 
 func (e *explainer) tail(f wire.Frame) string {
@@ -186,9 +187,9 @@ func (e *explainer) event(f wire.Frame) {
 	if f.SSE != nil && f.SSE.Event != "" {
 		text += ": " + f.SSE.Event
 	}
-	e.line(e.shortened(e.st.Line(text+e.after(f)), 0), bold, e.once("event", eventNote))
+	e.line(e.shortened(e.st.Line(text+e.after(f)), 0, 0), bold, e.once("event", eventNote))
 	if f.SSE != nil && f.SSE.ID != nil {
-		e.line(e.shortened(e.st.Line("  id: "+*f.SSE.ID), 0), "", e.once("event id", eventIDNote))
+		e.line(e.shortened(e.st.Line("  id: "+*f.SSE.ID), 0, 0), "", e.once("event id", eventIDNote))
 	}
 	if f.SSE != nil && f.SSE.Retry != nil {
 		e.line("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.once("retry", retryNote))

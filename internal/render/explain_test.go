@@ -134,6 +134,15 @@ func TestExplainNamesAWrongID(t *testing.T) {
 	}
 }
 
+func TestExplainWhiteSpace(t *testing.T) {
+	x := &wire.Exchange{Request: wire.Frame{Raw: []byte("\r\n { \"jsonrpc\" : \"2.0\",\n\"id\":1 , \"method\":\"ping\",\"params\":{ \n\t} }\n")}}
+	var b bytes.Buffer
+	Explain(&b, Style{Width: 200}, []*wire.Exchange{x})
+	if !strings.Contains(b.String(), "\n    \"params\": {}") || strings.Contains(b.String(), "\r") {
+		t.Error(b.String())
+	}
+}
+
 func TestExplainWithoutAnAnswer(t *testing.T) {
 	var b bytes.Buffer
 	Explain(&b, Style{ASCII: true}, []*wire.Exchange{{Request: wire.Frame{Raw: []byte("{oops\x1b")}}})

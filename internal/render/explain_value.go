@@ -22,27 +22,41 @@ const (
 func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string) {
 	indent := lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
 	note := e.note(path, raw)
-	members, notObject := wire.Object(raw)
-	items, notArray := wire.Array(raw)
+	members, items := taken(raw)
 	deep := len(path) >= explainDepth
 	switch {
-	case notObject == nil && len(members) > 0 && deep:
+	case len(members) > 0 && deep:
 		e.line(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.ellipsis(), plural(len(members), "member"), tail), "", note)
 	case e.flat(lead, members, items, path) != "":
 		e.line(e.flat(lead, members, items, path)+tail, "", note)
-	case notObject == nil && len(members) > 0:
+	case len(members) > 0:
 		e.line(lead+"{", "", note)
 		e.members(members, path, indent+"  ")
 		e.line(indent+"}"+tail, "", "")
-	case notArray == nil && len(items) > 0 && deep:
+	case len(items) > 0 && deep:
 		e.line(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.ellipsis(), plural(len(items), "item"), tail), "", note)
-	case notArray == nil && len(items) > 0:
+	case len(items) > 0:
 		e.line(lead+"[", "", note)
 		e.items(items, path, indent+"  ")
 		e.line(indent+"]"+tail, "", "")
+	case nested(raw): // nothing but white space in it
+		e.line(lead+string(wire.Compact(raw))+tail, "", note)
 	default:
-		e.line(lead+e.scalar(wire.Compact(raw), columns(lead))+tail, "", note)
+		e.line(lead+e.scalar(raw, columns(lead))+tail, "", note)
 	}
+}
+
+// taken takes an object or an array apart; of anything else it gives nothing.
+func taken(raw json.RawMessage) (wire.Members, []json.RawMessage) {
+	switch {
+	case len(raw) > 2 && raw[0] == '{':
+		members, _ := wire.Object(raw)
+		return members, nil
+	case len(raw) > 2 && raw[0] == '[':
+		items, _ := wire.Array(raw)
+		return nil, items
+	}
+	return nil, nil
 }
 
 // flat gives a small value of plain values on one line, unless there is a note to
@@ -53,13 +67,13 @@ func (e *explainer) flat(lead string, members wire.Members, items []json.RawMess
 	}
 	var parts []string
 	for _, m := range members {
-		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || i >= 0 && !e.told[i] {
+		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.columns() || i >= 0 && !e.told[i] {
 			return ""
 		}
 		parts = append(parts, string(wire.Quote(m.Name))+": "+string(m.Value))
 	}
 	for _, item := range items {
-		if nested(item) {
+		if nested(item) || len(item) > e.st.columns() {
 			return ""
 		}
 		parts = append(parts, string(item))
@@ -117,18 +131,27 @@ func comma(i, n int) string {
 	return ""
 }
 
+// maxScalar is how much of a value is looked at to show its start.
+const maxScalar = 4 << 10
+
 // scalar is a JSON value on one line, cut where it does not fit.
 func (e *explainer) scalar(raw []byte, from int) string {
-	return e.shortened(string(escapeHidden(raw)), from)
+	if len(raw) <= maxScalar {
+		return e.shortened(string(escapeHidden(raw)), from, 0)
+	}
+	start := raw[:runeStart(raw, maxScalar)]
+	return e.shortened(string(escapeHidden(start)), from, len(raw)-len(start))
 }
 
-// shortened cuts text that begins in column from and says how much is missing.
-func (e *explainer) shortened(text string, from int) string {
+// shortened cuts text that begins in column from, and says how much is missing
+// with the more bytes that are left out already.
+func (e *explainer) shortened(text string, from, more int) string {
 	room := max(16, e.st.columns()-from-18)
-	if columns(text) <= room+12 {
+	if more == 0 && columns(text) <= room+12 {
 		return text
 	}
 	cut := cutColumns(text, room)
+	// An escape is shown whole or not at all.
 	if i := strings.LastIndexByte(cut, '\\'); i >= 0 && i > len(cut)-6 {
 		cut = strings.TrimRight(cut[:i], `\`)
 	}
@@ -136,5 +159,5 @@ func (e *explainer) shortened(text string, from int) string {
 	if text[0] == '"' {
 		tail += `"`
 	}
-	return fmt.Sprintf("%s%s +%d bytes", cut, tail, len(text)-len(cut))
+	return fmt.Sprintf("%s%s +%d bytes", cut, tail, len(text)-len(cut)+more)
 }

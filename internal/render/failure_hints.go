@@ -85,9 +85,9 @@ var kindHints = map[wire.Kind]string{
 		"and its text on stdout is for a model to read and correct itself",
 	wire.Usage:         "mcpc --help",
 	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and shows them without judging",
-	wire.Timeout:       "--timeout DURATION waits longer",
+	wire.Timeout:       "--timeout TIME waits longer",
 	wire.OutputInvalid: "the result is on stdout all the same; --no-validate skips this check",
-	wire.InputRequired: "what it asked is on stdout; answer on a terminal, or with --answer",
+	wire.InputRequired: "what it asked is on stdout",
 	wire.Internal:      "please report it, with what -vvv shows",
 }
 
@@ -140,7 +140,7 @@ var statusHints = []struct {
 	hint     string
 }{
 	{300, 399, "redirects are not followed: if you trust the new address, name it with -s"},
-	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: mcpc auth login, or -H 'Authorization: Bearer TOKEN'"},
+	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: -H 'Authorization: Bearer TOKEN' sends one"},
 	{http.StatusForbidden, http.StatusForbidden, "the server knows who asks and still says no: another account, another scope, or an origin it does not trust"},
 	{http.StatusNotFound, http.StatusNotFound, "check the path: most servers listen at /mcp, old ones at /sse"},
 	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, "the address takes no POST: it may be a page, or the /sse of an older server"},

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	toPipe     = Style{Width: 80}
+	toPipe   = Style{Width: 80}
 	terminal = Style{Terminal: true, Width: 80}
 	colors   = Style{Terminal: true, Color: true, Width: 80}
 )

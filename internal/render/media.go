@@ -148,7 +148,7 @@ func dimensions(mime string, data []byte) string {
 }
 
 // size is a length for a reader, in powers of ten: 31 kB.
-func size(n int) string {
+func size[T int | int64](n T) string {
 	value, unit := float64(n), ""
 	for _, u := range []string{" kB", " MB", " GB"} {
 		if value < 999.5 {

@@ -115,9 +115,9 @@ func count(raw json.RawMessage, other int) int {
 		return other
 	}
 	if !v.Num().IsInt64() {
-		return 1 << 40
+		return 1 << 30
 	}
-	return int(min(v.Num().Int64(), 1<<40))
+	return int(min(v.Num().Int64(), 1<<30))
 }
 
 // lower is the smaller of two limits, where -1 is none.

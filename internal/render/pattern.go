@@ -6,14 +6,15 @@ import (
 )
 
 // patternSample is a short text that matches pattern, as far as RE2 can read it:
-// the first of each choice, the fewest of each repetition. Where a text of at
-// least length characters is wanted, open repetitions are used to fill it.
-func patternSample(pattern string, length int) string {
+// the first of each choice, the fewest of each repetition; the variant-th where
+// texts are to differ. Where a text of at least length characters is wanted, open
+// repetitions are used to fill it.
+func patternSample(pattern string, length, variant int) string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return ""
 	}
-	p := patternWriter{fill: min(max(length, 1), 64)}
+	p := patternWriter{fill: min(max(length, 1), 64), variant: variant}
 	p.write(re, 0)
 	return p.b.String()
 }
@@ -21,6 +22,8 @@ func patternSample(pattern string, length int) string {
 type patternWriter struct {
 	b    strings.Builder
 	fill int
+	// variant is used up at the first place that leaves a choice.
+	variant int
 }
 
 func (p *patternWriter) write(re *syntax.Regexp, depth int) {
@@ -31,12 +34,16 @@ func (p *patternWriter) write(re *syntax.Regexp, depth int) {
 	case syntax.OpLiteral:
 		p.b.WriteString(string(re.Rune))
 	case syntax.OpCharClass:
-		p.b.WriteRune(fromClass(re.Rune))
+		p.b.WriteRune(p.fromClass(re.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		p.b.WriteByte('a')
 	case syntax.OpPlus, syntax.OpStar, syntax.OpRepeat:
 		p.repeat(re, depth)
-	case syntax.OpAlternate, syntax.OpCapture:
+	case syntax.OpAlternate:
+		i := min(p.variant, len(re.Sub)-1)
+		p.variant -= i
+		p.write(re.Sub[i], depth+1)
+	case syntax.OpCapture:
 		p.write(re.Sub[0], depth+1)
 	case syntax.OpConcat:
 		for _, sub := range re.Sub {
@@ -58,8 +65,22 @@ func (p *patternWriter) repeat(re *syntax.Regexp, depth int) {
 	}
 }
 
-// fromClass prefers what a person would type to what comes first in Unicode.
-func fromClass(ranges []rune) rune {
+// fromClass goes on from what a person would type by as much of the variant as
+// the class has room for.
+func (p *patternWriter) fromClass(ranges []rune) rune {
+	r := plainest(ranges)
+	for i := 0; i+1 < len(ranges); i += 2 {
+		if ranges[i] <= r && r <= ranges[i+1] {
+			step := min(p.variant, int(ranges[i+1]-r))
+			p.variant -= step
+			return r + rune(step)
+		}
+	}
+	return r
+}
+
+// plainest prefers what a person would type to what comes first in Unicode.
+func plainest(ranges []rune) rune {
 	for _, want := range "a1A-_. " {
 		for i := 0; i+1 < len(ranges); i += 2 {
 			if ranges[i] <= want && want <= ranges[i+1] {

@@ -133,6 +133,11 @@ var habits = []struct{ word, value string }{
 
 func (n *need) sampleText(name string, variant int) string {
 	candidates := n.textCandidates(name)
+	for _, pattern := range n.patterns {
+		if text := patternSample(pattern, n.minLength, variant); n.fitsText(text) {
+			return text
+		}
+	}
 	for _, text := range candidates {
 		if variant > 0 {
 			text = fmt.Sprint(text, variant+1)
@@ -153,9 +158,6 @@ func (n *need) textCandidates(name string) []string {
 		if format, _ := wire.Text(s.get("format")); formats[format] != "" {
 			texts = append(texts, formats[format])
 		}
-	}
-	for _, pattern := range n.patterns {
-		texts = append(texts, patternSample(pattern, n.minLength))
 	}
 	for _, h := range habits {
 		if strings.Contains(strings.ToLower(name), h.word) {

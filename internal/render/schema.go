@@ -64,7 +64,8 @@ type schema struct {
 	lost string
 }
 
-func (d *document) schema(raw json.RawMessage) schema { return d.open(raw, nil) }
+// schema opens the document's root, which a reference "#" leads to.
+func (d *document) schema() schema { return d.open(d.root, []string{"#"}) }
 
 // maxRefs bounds a chain of references. A longer one goes in a circle, or is
 // written to tire its reader.

@@ -63,7 +63,7 @@ func (s Style) entry(t wire.Tool, long bool) entry {
 		choices = 100
 	}
 	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: s.hints(t)}
-	for _, p := range newDocument(t.InputSchema).schema(t.InputSchema).properties() {
+	for _, p := range newDocument(t.InputSchema).schema().properties() {
 		e.params = append(e.params, s.parameter(p, choices))
 	}
 	e.full = strings.TrimSpace(t.Description)
@@ -224,7 +224,7 @@ func (s Style) longEntry(b *bytes.Buffer, e entry, spaced bool) {
 	}
 	b.WriteString("\n")
 	width := min(s.columns(), maxProse) - 4
-	for _, line := range s.wrap(joined(e.params, 0), width) {
+	for _, line := range s.lines(e.params, width) {
 		s.indentLine(b, line)
 	}
 	if len(e.hints) > 0 {

@@ -70,15 +70,18 @@ func (st Style) implied(s schema, choices, depth int) []string {
 
 func (st Style) arrayText(s schema, choices, depth int) string {
 	item, ok := s.item()
-	if !ok || item.circular() {
+	if !ok {
 		return "array"
 	}
-	text := st.typeAt(item, choices, depth+1)
-	if text == "any" {
-		return "array"
+	text := "object" // what is described by its own description mostly is
+	if !item.circular() {
+		text = st.typeAt(item, choices, depth+1)
 	}
-	if strings.ContainsAny(text, "| ") {
-		text = "(" + text + ")"
+	switch {
+	case text == "any":
+		return "array"
+	case strings.ContainsAny(text, "| ") && !strings.HasSuffix(text, ")[]"):
+		return "(" + text + ")[]"
 	}
 	return text + "[]"
 }
@@ -104,6 +107,9 @@ func (st Style) value(raw json.RawMessage) string {
 }
 
 func (st Style) shown(raw json.RawMessage, width int) string {
+	if text, ok := wire.Text(raw); ok {
+		raw = wire.Quote(text)
+	}
 	return st.cut(st.Line(string(escapeHidden(wire.Compact(raw)))), width)
 }
 
@@ -131,6 +137,24 @@ func joined(params []parameter, form int) string {
 		texts[i] = p[form]
 	}
 	return strings.Join(texts, ", ")
+}
+
+// lines writes all of params into lines of width columns, none of them broken.
+func (st Style) lines(params []parameter, width int) []string {
+	var lines []string
+	for i, p := range params {
+		text := p[0]
+		if i < len(params)-1 {
+			text += ","
+		}
+		last := len(lines) - 1
+		if last >= 0 && ansi.StringWidth(lines[last])+1+ansi.StringWidth(text) <= width {
+			lines[last] += " " + text
+		} else {
+			lines = append(lines, text)
+		}
+	}
+	return lines
 }
 
 // signature writes params into width columns: whole, without defaults, or the

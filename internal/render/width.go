@@ -37,10 +37,13 @@ func (s Style) cutMore(text string, width, more int) string {
 	if tail := s.tail(more); more > 0 && ansi.StringWidth(text)+len(tail) <= width {
 		return text + tail
 	}
-	for _, tail := range []func(int) string{s.tail, s.shortTail} {
-		if room := width - ansi.StringWidth(tail(total+more)); room > 0 {
+	for _, t := range []struct {
+		tail  func(int) string
+		least int
+	}{{s.tail, 8}, {s.shortTail, 1}} {
+		if room := width - ansi.StringWidth(t.tail(total+more)); room >= t.least {
 			kept := strings.TrimRight(ansi.Truncate(text, room, ""), " ")
-			return kept + tail(total-utf8.RuneCountInString(kept)+more)
+			return kept + t.tail(total-utf8.RuneCountInString(kept)+more)
 		}
 	}
 	return ansi.Truncate(text, width, s.ellipsis())

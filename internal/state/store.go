@@ -50,17 +50,19 @@ func DefaultDir() (string, error) {
 // Open names the state directory; "" is the default one. Nothing is read,
 // written or locked, and the directory need not exist. The error is [NoHome].
 func Open(dir string) (*Store, error) {
-	s := &Store{dir: dir, given: dir != "", wait: lockWait, boot: bootID}
-	var err error
-	if s.given {
-		s.dir, err = filepath.Abs(dir)
-	} else {
-		s.dir, err = DefaultDir()
+	if dir == "" {
+		path, err := DefaultDir()
+		if err != nil {
+			return nil, err
+		}
+		return &Store{dir: path, wait: lockWait, boot: bootID}, nil
 	}
+	path, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		what := fmt.Sprintf("finding the state directory %s: %v", dir, err)
+		return nil, &Error{Reason: NoHome, Path: dir, Err: err, what: what}
 	}
-	return s, nil
+	return &Store{dir: path, given: true, wait: lockWait, boot: bootID}, nil
 }
 
 // Dir is the absolute path of the state directory.

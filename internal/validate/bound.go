@@ -2,7 +2,6 @@ package validate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -24,23 +23,25 @@ import (
 // has matched) is counted, too: the count is a bound, and the same on every
 // machine and in every run.
 //
-// A unit is about 50 nanoseconds of evaluation in the worst cases that could be
-// made up, and far less in ordinary ones.
+// A unit is some 70 nanoseconds of evaluation in the worst cases that could be
+// made up, and 20 in ordinary ones; a subschema that looks at one value takes 8.
 const (
 	maxWork = 2_000_000
 	// maxFrames bounds how deep the library's calls nest, a kilobyte or two
 	// of stack each.
-	maxFrames = 20_000
-)
-
-// What one evaluation of a subschema costs by itself, in units.
-const (
-	visitWork  = 8 // any
-	memberWork = 2 // for each member of the object
+	maxFrames = 10_000
 )
 
 // An account is the count for one value.
-type account struct{ spent int }
+type account struct {
+	spent int
+	// slots has for each rule, by rank, its position in order, plus one, while
+	// the entries of one place are expanded; entries of the places that the walk
+	// stands in are stacked in arena.
+	slots []int
+	order []*rule
+	arena []entry
+}
 
 // An entry says that a rule applies at some place.
 type entry struct {
@@ -54,14 +55,22 @@ type entry struct {
 
 // afford refuses a value on which the schema would take too much work.
 func (b *rulebook) afford(root *jsonschema.Schema, value any) error {
-	var acc account
-	if acc.walk(value, []entry{{rule: b.of[root], times: 1}}, 0) {
+	if b.work(root, value) <= maxWork {
 		return nil
 	}
 	return &SchemaError{
 		Reason: TooComplex,
 		Text:   fmt.Sprintf("schema too complex: checking this value could take more than %d units of work", maxWork),
 	}
+}
+
+// work is the bound, or more than maxWork if it is not affordable.
+func (b *rulebook) work(root *jsonschema.Schema, value any) int {
+	acc := account{slots: make([]int, len(b.of))}
+	if !acc.walk(value, []entry{{rule: b.of[root], times: 1}}, 0) {
+		return maxWork + 1
+	}
+	return acc.spent
 }
 
 // charge adds to the count and says whether it is still affordable.
@@ -75,14 +84,15 @@ func (acc *account) charge(times, each int) bool {
 
 // walk counts what the entries cost on a value and on everything inside of it.
 func (acc *account) walk(v any, entries []entry, depth int) bool {
-	entries = expand(v, entries)
+	defer func(mark int) { acc.arena = acc.arena[:mark] }(len(acc.arena))
+	t := typeOf(v)
+	entries = acc.expand(v, t, entries)
 	for i := range entries {
 		e := &entries[i]
-		if e.frames > maxFrames || !acc.charge(e.times, e.cost(v, depth)) {
+		if e.frames > maxFrames || !acc.charge(e.times, e.cost(v, t, depth)) {
 			return false
 		}
 	}
-	entries = slices.DeleteFunc(entries, func(e entry) bool { return !e.rule.accepts(v) })
 	switch v := v.(type) {
 	case map[string]any:
 		return acc.walkObject(v, entries, depth+1)
@@ -94,43 +104,52 @@ func (acc *account) walk(v any, entries []entry, depth int) bool {
 
 // expand adds what the entries apply to the same value in turn. Rules come out
 // in the order of rank, each of them once and with all its times.
-func expand(v any, entries []entry) []entry {
+func (acc *account) expand(v any, t typeSet, entries []entry) []entry {
 	if len(entries) == 1 && len(entries[0].rule.here) == 0 && len(entries[0].rule.if_) == 0 {
 		return entries
 	}
-	sums := map[*rule]*entry{}
-	var order []*rule
-	for todo := ruleset(entries); len(todo) > 0; {
-		r := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if sums[r] == nil {
-			sums[r] = &entry{rule: r}
-			order = append(order, r)
-			todo = append(todo, r.applied(v)...)
+	acc.collect(v, t, entries)
+	mark := len(acc.arena)
+	for i, r := range acc.order {
+		acc.slots[r.rank] = mark + i
+		acc.arena = append(acc.arena, entry{rule: r})
+	}
+	for _, e := range entries {
+		acc.arena[acc.slots[e.rule.rank]].add(e)
+	}
+	for i, r := range acc.order {
+		e := acc.arena[mark+i]
+		for _, sub := range r.applied(v, t) {
+			acc.arena[acc.slots[sub.rank]].add(e.called(sub))
+		}
+	}
+	for _, r := range acc.order {
+		acc.slots[r.rank] = 0
+	}
+	return acc.arena[mark:]
+}
+
+// collect puts into order every rule that the entries come to on a value.
+func (acc *account) collect(v any, t typeSet, entries []entry) {
+	acc.order = acc.order[:0]
+	add := func(r *rule) {
+		if acc.slots[r.rank] == 0 {
+			acc.slots[r.rank] = 1
+			acc.order = append(acc.order, r)
 		}
 	}
 	for _, e := range entries {
-		sums[e.rule].add(e)
+		add(e.rule)
 	}
-	slices.SortFunc(order, func(a, b *rule) int { return cmp.Compare(a.rank, b.rank) })
-	out := make([]entry, len(order))
-	for i, r := range order {
-		out[i] = *sums[r]
-		for _, sub := range r.applied(v) {
-			e := out[i]
-			e.hops++
-			sums[sub].add(e.called(sub))
+	for i := 0; i < len(acc.order); i++ {
+		for _, sub := range acc.order[i].applied(v, t) {
+			add(sub)
 		}
 	}
-	return out
-}
-
-func ruleset(entries []entry) []*rule {
-	rules := make([]*rule, len(entries))
-	for i, e := range entries {
-		rules[i] = e.rule
+	byRank := func(a, b *rule) int { return cmp.Compare(a.rank, b.rank) }
+	if !slices.IsSortedFunc(acc.order, byRank) {
+		slices.SortFunc(acc.order, byRank)
 	}
-	return rules
 }
 
 // add merges another way to come to the same rule.
@@ -143,30 +162,21 @@ func (e *entry) add(other entry) {
 
 // called is the entry for a rule that this one applies to the same value.
 func (e entry) called(sub *rule) entry {
-	s := e.rule.schema
-	e.leftovers = e.leftovers || s.UnevaluatedProperties != nil || s.UnevaluatedItems != nil
+	e.leftovers = e.leftovers || e.rule.leftover != nil || e.rule.remainder != nil
 	e.rule = sub
 	e.frames++
+	e.hops++
 	return e
 }
 
 // inside is the entry for a rule that this one applies to a part of the value.
-func (e entry) inside(sub *rule) entry {
+func (e *entry) inside(sub *rule) entry {
 	return entry{rule: sub, times: e.times, frames: e.frames + 1}
 }
 
-// accepts says whether evaluation gets past "type".
-func (r *rule) accepts(v any) bool {
-	if r.types == nil {
-		return true
-	}
-	t := typeName(v)
-	return slices.Contains(r.types, t) || t == "number" && slices.Contains(r.types, "integer")
-}
-
 // applied lists the rules that this one applies to a certain value.
-func (r *rule) applied(v any) []*rule {
-	if !r.accepts(v) {
+func (r *rule) applied(v any, t typeSet) []*rule {
+	if r.types&t == 0 {
 		return nil
 	}
 	obj, ok := v.(map[string]any)
@@ -180,108 +190,4 @@ func (r *rule) applied(v any) []*rule {
 		}
 	}
 	return all
-}
-
-// cost is what one evaluation takes, without those that it leads to.
-func (e *entry) cost(v any, depth int) int {
-	r := e.rule
-	if r.schema.Bool != nil {
-		return visitWork / 2
-	}
-	work := visitWork + e.hops/8 // the library looks for itself among its callers
-	work += depth / 4            // an error copies its location
-	if r.dynamic {
-		work += e.frames / 8
-	}
-	digits := 0
-	if n, ok := v.(json.Number); ok {
-		digits = magnitude(n)
-		work += numberWork(digits) // for "integer"
-	}
-	if !r.accepts(v) {
-		return work
-	}
-	work += r.choices + r.numbers*2*numberWork(max(digits, r.digits))
-	switch v := v.(type) {
-	case json.Number:
-		work += r.limits * 2 * numberWork(digits+r.digits)
-	case string:
-		work += r.stringWork(v)
-	case []any:
-		work += e.arrayWork(v)
-	case map[string]any:
-		work += e.objectWork(v)
-	}
-	return work
-}
-
-func (r *rule) stringWork(s string) int {
-	work := len(s) / 100 // the library copies strings, and counts characters
-	if p, ok := r.schema.Pattern.(*pattern); ok {
-		work += matchWork(p, s)
-	}
-	return work
-}
-
-// matchWork is what a regular expression costs in the worst of Go's engines,
-// which at every character may hold every instruction.
-func matchWork(p *pattern, s string) int {
-	return 4 + (p.size+4)*len(s)/4
-}
-
-func (e *entry) arrayWork(items []any) int {
-	work := len(items) / 4
-	if e.leftovers || e.rule.schema.UnevaluatedItems != nil {
-		work += 4 * len(items)
-	}
-	if e.rule.unique {
-		work += keyWork(items)
-	}
-	return work
-}
-
-func (e *entry) objectWork(obj map[string]any) int {
-	s, patterns := e.rule.schema, e.rule.patterns
-	work := memberWork*len(obj) + len(s.Required)/2
-	if len(obj) > 0 && len(patterns) > maxWork/len(obj) {
-		return maxWork + 1
-	}
-	if e.leftovers || s.UnevaluatedProperties != nil {
-		work += 6 * len(obj)
-	}
-	for name := range obj {
-		work += len(name) / 50
-		for _, n := range patterns {
-			work += matchWork(n.pattern, name)
-		}
-	}
-	for _, names := range s.DependentRequired {
-		work += len(names)/2 + 1
-	}
-	for _, names := range s.Dependencies {
-		if list, ok := names.([]string); ok {
-			work += len(list)/2 + 1
-		}
-	}
-	return work
-}
-
-// keyWork is what uniqueItems costs.
-func keyWork(v any) int {
-	work := 4
-	switch v := v.(type) {
-	case string:
-		work += len(v) / 20
-	case json.Number:
-		work += 4 * numberWork(magnitude(v))
-	case []any:
-		for _, item := range v {
-			work += keyWork(item)
-		}
-	case map[string]any:
-		for name, item := range v {
-			work += 6 + len(name)/20 + keyWork(item)
-		}
-	}
-	return work
 }

@@ -1,8 +1,10 @@
 package validate
 
+import "slices"
+
 // walkObject goes into the members of an object.
 func (acc *account) walkObject(obj map[string]any, entries []entry, depth int) bool {
-	entries = keep(entries, (*rule).lookAtMembers)
+	entries = keep(entries, objectType, (*rule).looksAtMembers)
 	if len(entries) == 0 {
 		return true
 	}
@@ -27,7 +29,7 @@ func (acc *account) walkObject(obj map[string]any, entries []entry, depth int) b
 
 // walkArray goes into the items of an array.
 func (acc *account) walkArray(items []any, entries []entry, depth int) bool {
-	entries = keep(entries, (*rule).lookAtItems)
+	entries = keep(entries, arrayType, (*rule).looksAtItems)
 	if len(entries) == 0 {
 		return true
 	}
@@ -44,26 +46,21 @@ func (acc *account) walkArray(items []any, entries []entry, depth int) bool {
 	return true
 }
 
-func keep(entries []entry, wanted func(*rule) bool) []entry {
-	var kept []entry
-	for _, e := range entries {
-		if wanted(e.rule) {
-			kept = append(kept, e)
-		}
-	}
-	return kept
+// keep drops the entries that do not go into a value of some type.
+func keep(entries []entry, t typeSet, goesIn func(*rule) bool) []entry {
+	return slices.DeleteFunc(entries, func(e entry) bool { return e.rule.types&t == 0 || !goesIn(e.rule) })
 }
 
-func (r *rule) lookAtMembers() bool {
+func (r *rule) looksAtMembers() bool {
 	return r.members != nil || r.patterns != nil || r.additional != nil || r.leftover != nil || r.names != nil
 }
 
-func (r *rule) lookAtItems() bool {
+func (r *rule) looksAtItems() bool {
 	return r.prefix != nil || r.items != nil || r.contains != nil || r.remainder != nil
 }
 
 // enterMember adds what an entry applies to a member.
-func (e entry) enterMember(name string, next []entry) []entry {
+func (e *entry) enterMember(name string, next []entry) []entry {
 	r := e.rule
 	sub, evaluated := r.members[name]
 	if evaluated {
@@ -87,7 +84,7 @@ func (e entry) enterMember(name string, next []entry) []entry {
 }
 
 // enterItem adds what an entry applies to an item.
-func (e entry) enterItem(i int, next []entry) []entry {
+func (e *entry) enterItem(i int, next []entry) []entry {
 	r := e.rule
 	if i < len(r.prefix) {
 		next = append(next, e.inside(r.prefix[i]))

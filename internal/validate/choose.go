@@ -9,11 +9,11 @@ import (
 
 // A choice is what is told of an anyOf or oneOf as a whole.
 type choice struct {
-	// wants are the values and types that would do, as they are printed.
-	wants []string
+	of int // alternatives
+	// values are the problems of alternatives that want other values or types.
+	values []problem
 	// tried has a problem of each alternative that came equally close.
 	tried []problem
-	of    int // alternatives
 }
 
 // How far an alternative is from the value. The JSON type decides first, then
@@ -42,13 +42,22 @@ func choose(e *jsonschema.ValidationError, kw string) tally {
 		best = min(best, alts[i].far)
 	}
 	whole := problem{at: e.InstanceLocation, rule: kw, err: e, choice: &choice{of: len(alts)}}
-	near := slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.far != best })
+	var near []alternative
+	for _, a := range alts {
+		if a.far == best && best < otherValue {
+			near = append(near, a)
+		}
+	}
 	switch {
 	case best >= otherValue:
-		whole.choice.wants = wantsOf(alts)
+		for _, a := range alts {
+			whole.choice.values = append(whole.choice.values, a.first...)
+		}
 	case best == otherTag && len(near) > 1 && sameTag(near):
 		whole.at = near[0].tag.at
-		whole.choice.wants = tagsOf(near)
+		for _, a := range near {
+			whole.choice.values = append(whole.choice.values, a.tag)
+		}
 	default:
 		if won := closest(near); won != nil {
 			return won.among(alts)
@@ -72,7 +81,7 @@ func assess(t tally, depth int) alternative {
 		case *kind.Const, *kind.Enum:
 			far = otherValue
 		case *kind.AnyOf, *kind.OneOf:
-			if p.choice != nil && p.choice.wants != nil {
+			if p.choice != nil && p.choice.values != nil {
 				far = otherValue
 			}
 		}
@@ -132,24 +141,6 @@ func sameTag(alts []alternative) bool {
 	return true
 }
 
-func tagsOf(alts []alternative) []string {
-	var wants []string
-	for _, a := range alts {
-		wants = append(wants, a.tag.wants()...)
-	}
-	return distinct(wants)
-}
-
-func wantsOf(alts []alternative) []string {
-	var wants []string
-	for _, a := range alts {
-		for _, p := range a.first {
-			wants = append(wants, p.wants()...)
-		}
-	}
-	return distinct(wants)
-}
-
 // wants lists the values and types that a problem says would do.
 func (p problem) wants() []string {
 	switch k := p.err.ErrorKind.(type) {
@@ -160,10 +151,14 @@ func (p problem) wants() []string {
 	case *kind.Enum:
 		return briefAll(k.Want)
 	}
-	if p.choice != nil {
-		return p.choice.wants
+	if p.choice == nil {
+		return nil
 	}
-	return nil
+	var wants []string
+	for _, v := range p.choice.values {
+		wants = append(wants, v.wants()...)
+	}
+	return distinct(wants)
 }
 
 // distinct drops what was there before.

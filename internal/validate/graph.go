@@ -63,6 +63,27 @@ func (g *graph) index(entered []*jsonschema.Schema) {
 	g.recursive = slices.Compact(entered)
 }
 
+// maxGuesses bounds how many pairs there may be of a $dynamicRef and a place
+// that it can lead to.
+const maxGuesses = 50_000
+
+// tangled refuses a schema with too many such pairs.
+func (g *graph) tangled() error {
+	guesses := 0
+	for _, s := range g.all {
+		if s.DynamicRef != nil {
+			guesses += len(g.dynamic[s.DynamicRef.Anchor])
+		}
+		if s.RecursiveRef != nil {
+			guesses += len(g.recursive)
+		}
+	}
+	if guesses > maxGuesses {
+		return tooComplex("", "its dynamic references can lead to too many places")
+	}
+	return nil
+}
+
 // here lists the subschemas that a schema applies, or may apply, to the value
 // that it is applied to.
 func (g *graph) here(s *jsonschema.Schema) []*jsonschema.Schema {

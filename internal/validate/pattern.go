@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -95,9 +96,26 @@ func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
 func parseWork(source string) int {
 	work := len(source) + 200*strings.Count(strings.ToLower(source), `\p`)
 	if foldsCase(source) {
-		work += 100 * len(source)
+		work += 20_000 * wideClasses(source)
 	}
 	return work
+}
+
+// wideClasses counts what may be a class that goes beyond ASCII. Folding one
+// means to look at every letter of Unicode.
+func wideClasses(source string) int {
+	n := len(source) - len(strings.Map(asciiOnly, source))
+	for _, escape := range []string{`\W`, `\D`, `\S`, `\P`, `\p`, `\x{`} {
+		n += strings.Count(source, escape)
+	}
+	return n
+}
+
+func asciiOnly(r rune) rune {
+	if r >= utf8.RuneSelf {
+		return -1
+	}
+	return r
 }
 
 // foldsCase says whether a flag group such as (?i) or (?i:…) stands somewhere.

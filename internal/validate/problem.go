@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -43,14 +44,15 @@ type tally struct {
 }
 
 func (t *tally) add(p problem) {
+	if len(t.first) == MaxFindings && compareProblems(p, t.first[MaxFindings-1]) > 0 {
+		t.total++
+		return
+	}
 	i, known := slices.BinarySearchFunc(t.first, p, compareProblems)
 	if known {
 		return // the same subschema, by two ways
 	}
 	t.total++
-	if i == MaxFindings {
-		return
-	}
 	t.first = slices.Insert(t.first, i, p)
 	t.first = t.first[:min(len(t.first), MaxFindings)]
 }
@@ -81,10 +83,8 @@ func compareProblems(a, b problem) int {
 
 func comparePlaces(a, b []string) int {
 	return slices.CompareFunc(a, b, func(x, y string) int {
-		i, errX := strconv.Atoi(x)
-		j, errY := strconv.Atoi(y)
-		if errX == nil && errY == nil {
-			return cmp.Or(cmp.Compare(i, j), cmp.Compare(x, y))
+		if len(x) != len(y) && isIndex(x) && isIndex(y) {
+			return cmp.Compare(len(x), len(y)) // 9 comes before 10
 		}
 		return cmp.Compare(x, y)
 	})
@@ -127,16 +127,22 @@ func problemCount(found []wire.Finding) int {
 // left out; of alternatives, what is worth telling is kept.
 func gather(e *jsonschema.ValidationError) tally {
 	var t tally
+	t.gather(e)
+	return t
+}
+
+func (t *tally) gather(e *jsonschema.ValidationError) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
 		for _, cause := range e.Causes {
-			t.merge(gather(cause))
+			t.gather(cause)
 		}
 	case *kind.AnyOf:
-		return choose(e, "anyOf")
+		t.merge(choose(e, "anyOf"))
 	case *kind.OneOf:
 		if k.Subschemas == nil {
-			return choose(e, "oneOf")
+			t.merge(choose(e, "oneOf"))
+			return
 		}
 		t.add(problem{at: e.InstanceLocation, rule: "oneOf", err: e})
 	case *kind.FalseSchema:
@@ -150,7 +156,6 @@ func gather(e *jsonschema.ValidationError) tally {
 			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e})
 		}
 	}
-	return t
 }
 
 // members are the names of which each is a problem of its own.
@@ -224,6 +229,5 @@ func lastKeyword(location string) string {
 }
 
 func isIndex(tok string) bool {
-	_, err := strconv.Atoi(tok)
-	return err == nil
+	return tok != "" && strings.Trim(tok, "0123456789") == ""
 }

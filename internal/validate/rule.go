@@ -25,11 +25,11 @@ type rule struct {
 	// fan is how many evaluations one evaluation becomes, on one value.
 	fan int
 
-	types   []string // nil: all
-	choices int      // values in const and enum
-	numbers int      // numbers among them
-	limits  int      // keywords that compare numbers
-	digits  int      // of the biggest number in any of these
+	types   typeSet
+	choices int // values in const and enum
+	numbers int // numbers among them
+	limits  int // keywords that compare numbers
+	digits  int // of the biggest number in any of these
 	unique  bool
 	dynamic bool
 
@@ -83,8 +83,9 @@ func (g *graph) rules() (*rulebook, error) {
 
 func (g *graph) fill(book *rulebook, r *rule) {
 	s, of := r.schema, book.of
-	if s.Types != nil {
-		r.types = s.Types.ToStrings()
+	r.types = anyType
+	if s.Types != nil && !s.Types.IsEmpty() {
+		r.types = typesNamed(s.Types.ToStrings())
 	}
 	r.dynamic = s.DynamicRef != nil || s.RecursiveRef != nil
 	r.fillCosts()

@@ -32,6 +32,7 @@ type survey struct {
 	seen      map[string]bool // pointers of the subschemas; true if a keyword leads there
 	pointers  int             // bytes of all those pointers
 	resources []string        // pointers of the root and of subschemas with an id
+	refs      int
 	fragments map[string]bool // JSON pointers in references
 	extras    map[string]bool // pointers of subschemas that only a reference leads to
 	following bool
@@ -283,6 +284,7 @@ func (sv *survey) followTo(ptr string) error {
 
 // noteRef takes down where a reference points to.
 func (sv *survey) noteRef(ref string) {
+	sv.refs++
 	_, frag, _ := strings.Cut(ref, "#")
 	if frag = unescaped(frag); strings.HasPrefix(frag, "/") {
 		sv.fragments[frag] = true
@@ -291,17 +293,18 @@ func (sv *survey) noteRef(ref string) {
 
 // total adds what grows faster than the number of subschemas.
 func (sv *survey) total() error {
-	n, ids := len(sv.seen), len(sv.resources)
-	sv.work += n * n * 5 / 2                    // every new subschema is looked up in a list of all
-	sv.work += n * (sv.pointers / 40)           // by comparing pointers that often begin alike
-	sv.work += len(sv.extras) * (n + ids) * 100 // the whole table is copied for each
-	sv.work += n * ids * 20
+	n, ids, extras, anchors := len(sv.seen), len(sv.resources), len(sv.extras), len(sv.anchors)
+	sv.work += n * n * 5 / 2            // every new subschema is looked up in a list of all
+	sv.work += n * (sv.pointers / 40)   // by comparing pointers that often begin alike
+	sv.work += extras * (n + ids) * 200 // the whole table is copied for each
+	sv.work += (n + sv.refs) * ids * 20
+	sv.work += anchors * anchors * 5
 	if sv.work <= maxCompileWork {
 		sv.again()
 	}
 	if sv.work > maxCompileWork {
 		return tooComplex("", "it would take too long to compile (%d subschemas, %d of them only reached by $ref, %d ids)",
-			n, len(sv.extras), ids)
+			n, extras, ids)
 	}
 	return nil
 }

@@ -123,8 +123,8 @@ func sayForbidden(p problem, v any) (saying, bool) {
 func (x explainer) sayChoice(p problem) saying {
 	got := brief(x.there(p))
 	c := p.choice
-	if len(c.wants) > 0 {
-		return mustBe(list(c.wants, "or"), got)
+	if wants := p.wants(); len(wants) > 0 {
+		return mustBe(list(wants, "or"), got)
 	}
 	const shown = 3
 	var why []string

@@ -60,6 +60,9 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 		return nil, nil, lib.blame(err, spoken)
 	}
 	found := reach(root, lib.anchored(root, sv.anchors))
+	if err := found.tangled(); err != nil {
+		return nil, nil, err
+	}
 	warnings = append(warnings, found.loosen()...)
 	rules, err := found.rules()
 	if err != nil {

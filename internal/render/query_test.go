@@ -1,0 +1,109 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+func run(t *testing.T, expr, input string) (string, error) {
+	t.Helper()
+	program, err := Query(expr)
+	if err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	err = program.Run([]byte(input), func(value []byte) error {
+		all.Write(append(value, '\n'))
+		return nil
+	})
+	return all.String(), err
+}
+
+func TestQuery(t *testing.T) {
+	for _, c := range []struct{ expr, input, want string }{
+		{`.tools[].name`, `{"tools":[{"name":"a"},{"name":"b\tc"}]}`, "a\nb\tc\n"},
+		{`.`, `{"b":9007199254740993,"a":1.10,"c":1e400}`, `{"a":1.10,"b":9007199254740993,"c":1e400}` + "\n"},
+		{`.n + 1`, `{"n":9007199254740993}`, "9007199254740994\n"},
+		{`.[] | select(. > 1)`, `[1,2,3]`, "2\n3\n"},
+		{`.missing`, `{}`, "null\n"},
+		{`.t`, `{"t":"<b>&\u2028"}`, "<b>&\u2028\n"},
+		{`.`, `["<b>&"]`, `["<b>&"]` + "\n"},
+		{`empty`, `{}`, ""},
+		{`halt`, `{}`, ""},
+		{`env | length`, `{}`, "0\n"},
+		{`$ENV.PATH`, `{}`, "null\n"},
+		{`@base64d`, `"aGk="`, "hi\n"},
+	} {
+		got, err := run(t, c.expr, c.input)
+		if err != nil || got != c.want {
+			t.Errorf("%s of %s: %q %v, want %q", c.expr, c.input, got, err, c.want)
+		}
+	}
+}
+
+func TestQueryErrors(t *testing.T) {
+	for _, c := range []struct{ expr, input, want string }{
+		{`.tools[}`, `{}`, `reading the jq expression: unexpected token "}" at character 8`},
+		{`.日本 | }`, `{}`, `at character`},
+		{`.a | (`, `{}`, `reading the jq expression: unexpected EOF at character 7`},
+		{`"abc`, `{}`, `reading the jq expression: unterminated string literal`},
+		{`nosuch(1)`, `{}`, `compiling the jq expression: function not defined: nosuch/1`},
+		{`$x`, `{}`, `compiling the jq expression: variable not defined: $x`},
+		{`input`, `{}`, `compiling the jq expression: input(s)/0 is not allowed`},
+		{`import "a" as a; .`, `{}`, `compiling the jq expression`},
+		{`.a.b`, `{"a":1}`, `running the jq expression: expected an object but got: number (1)`},
+		{`error("no")`, `{}`, `running the jq expression: error: no`},
+		{`.`, `{"a":1,}`, `reading the input of the jq expression: invalid JSON at byte`},
+	} {
+		_, err := run(t, c.expr, c.input)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s of %s: %v, want %q", c.expr, c.input, err, c.want)
+		}
+	}
+}
+
+func TestQueryEnds(t *testing.T) {
+	program, err := Query(`def f: f; f`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	err = program.RunContext(ctx, []byte(`1`), func([]byte) error { return nil })
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	program, err = Query(`range(infinite)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = program.Run([]byte(`1`), func([]byte) error { return io.ErrClosedPipe })
+	if !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestQueryPrint(t *testing.T) {
+	program, err := Query(`.[]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := []byte("[\"\\u001b[2J\\na\",{\"k\":\"\u202e\"},1.0]")
+	for _, c := range []struct {
+		st   Style
+		want string
+	}{
+		{Style{}, "\x1b[2J\na\n{\"k\":\"\u202e\"}\n1.0\n"},
+		{Style{Terminal: true, Width: 80}, "␛[2J\na\n{\n  \"k\": \"\\u202e\"\n}\n1.0\n"},
+	} {
+		var b bytes.Buffer
+		if err := program.Print(context.Background(), &b, c.st, input); err != nil || b.String() != c.want {
+			t.Errorf("%+v: %q %v, want %q", c.st, b.String(), err, c.want)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package render
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// A shell must give back what was quoted, and nothing in the word may act on a
+// terminal that shows it.
+func TestShellQuote(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no POSIX shell here")
+	}
+	for _, s := range []string{
+		"plain", "", "two words", "it's", "'", `"$HOME" $(touch x) ` + "`touch x`", `back\slash`, "a\nb", "100%s %d\x1b[2J",
+		"\u202e日本語", "日本語", "-n", "*", "~", "!history", "#no comment", "a;b|c&d", "\x1b]0;x\x07it's \"\\", "tab\tand\rCR", "\xff\x80",
+	} {
+		word := ShellQuote(s)
+		if strings.IndexFunc(word, forbidden) >= 0 || strings.ContainsAny(word, "\n\t\r") {
+			t.Errorf("%q shows %q", s, word)
+		}
+		out, err := exec.Command(shell, "-c", `printf %s `+word).Output()
+		if s == "-n" {
+			out, err = exec.Command(shell, "-c", `printf '%s' -- `+word).Output()
+			out = []byte(strings.TrimPrefix(string(out), "--"))
+		}
+		if err != nil || string(out) != s {
+			t.Errorf("%q as %s gives %q %v", s, word, out, err)
+		}
+	}
+}
+
+func TestExampleCall(t *testing.T) {
+	for _, c := range []struct{ name, schema, want string }{
+		{"get-sum", `{"type":"object","properties":{"a":{"type":"number"}},"required":["a"]}`, `mcpc call get-sum '{"a":1}'`},
+		{"echo", `{"type":"object","properties":{"m":{"const":"it's"}},"required":["m"]}`, `mcpc call echo '{"m":"it'\''s"}'`},
+		{"-x", `{"type":"object"}`, `mcpc call -- -x '{}'`},
+		{"a b\x1b", `{"type":"object"}`, `mcpc call "$(printf 'a b\033')" '{}'`},
+		{"h", "{\"const\":\"\u202e\"}", `mcpc call h '"\u202e"'`},
+	} {
+		if got := ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}); got != c.want {
+			t.Errorf("got %s\nwant %s", got, c.want)
+		}
+	}
+}

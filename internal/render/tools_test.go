@@ -1,0 +1,215 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"mcpc/internal/wire"
+)
+
+// toolsOf reads testdata/tools/name.json: what real servers listed, and strange,
+// which no server should.
+func toolsOf(t testing.TB, name string) []wire.Tool {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", "tools", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, syntax := wire.Array(raw)
+	if syntax != nil {
+		t.Fatal(syntax)
+	}
+	var tools []wire.Tool
+	for _, item := range items {
+		tool, finding := wire.ParseTool(item)
+		if finding != nil {
+			t.Fatal(finding.Text)
+		}
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
+func listed(t testing.TB, st Style, tools []wire.Tool, long bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Tools(&b, st, tools, long); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTools(t *testing.T) {
+	for _, name := range []string{"everything", "go-sdk", "strange"} {
+		tools := toolsOf(t, name)
+		for width, st := range map[string]Style{
+			"pipe": {Width: 80},
+			"40":   {Terminal: true, Width: 40},
+			"80":   {Terminal: true, Width: 80},
+			"120":  {Terminal: true, Width: 120},
+		} {
+			golden(t, "tools_"+name+"_"+width+".txt", []byte(listed(t, st, tools, false)))
+		}
+		golden(t, "tools_"+name+"_long.txt", []byte(listed(t, Style{Terminal: true, Width: 80}, tools, true)))
+	}
+	tools := toolsOf(t, "strange")
+	golden(t, "tools_strange_pipe_long.txt", []byte(listed(t, Style{}, tools, true)))
+	golden(t, "tools_strange_color.txt", []byte(listed(t, Style{Terminal: true, Color: true, Width: 80}, tools, false)))
+	golden(t, "tools_strange_ascii.txt", []byte(listed(t, Style{Terminal: true, ASCII: true, Width: 80}, tools, false)))
+}
+
+// No line may be wider than the terminal, or the terminal breaks it.
+func TestToolsFit(t *testing.T) {
+	var many []wire.Tool
+	for i := range 200 {
+		for _, tool := range toolsOf(t, []string{"everything", "filesystem", "memory", "strange", "mcp-go"}[i%5]) {
+			if len(many) < 200 {
+				many = append(many, tool)
+			}
+		}
+	}
+	for _, width := range []int{20, 27, 40, 80, 99, 100, 120, 200, 500} {
+		for _, color := range []bool{false, true} {
+			out := listed(t, Style{Terminal: true, Color: color, Width: width}, many, false)
+			for _, line := range strings.Split(out, "\n") {
+				if w := ansi.StringWidth(line); w > width {
+					t.Fatalf("width %d: %d columns: %q", width, w, line)
+				}
+			}
+			if i := strings.IndexFunc(ansi.Strip(out), forbidden); i >= 0 {
+				t.Fatalf("holds %q", out[i:i+20])
+			}
+		}
+	}
+	for _, width := range []int{-1, 0, 1, 2, 5} {
+		_ = listed(t, Style{Terminal: true, Width: width}, many, false)
+		_ = listed(t, Style{Terminal: true, Width: width}, many, true)
+	}
+}
+
+func TestToolsPipeIsOneLineEach(t *testing.T) {
+	for _, name := range []string{"everything", "strange"} {
+		tools := toolsOf(t, name)
+		for _, long := range []bool{false, true} {
+			lines := strings.Split(strings.TrimSuffix(listed(t, Style{}, tools, long), "\n"), "\n")
+			if len(lines) != len(tools) {
+				t.Errorf("%d lines for %d tools", len(lines), len(tools))
+			}
+			for _, line := range lines {
+				if strings.Count(line, "\t") != 3 {
+					t.Errorf("%q has not four fields", line)
+				}
+			}
+		}
+	}
+	if got := listed(t, Style{Terminal: true}, nil, false); got != "" {
+		t.Errorf("no tools, and still %q", got)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for _, name := range []string{"everything", "filesystem", "strange"} {
+		for style, st := range map[string]Style{"pipe": {}, "80": {Terminal: true, Width: 80}} {
+			var b bytes.Buffer
+			for _, tool := range toolsOf(t, name) {
+				if err := Describe(&b, st, tool); err != nil {
+					t.Fatal(err)
+				}
+				b.WriteString("\n================\n\n")
+			}
+			if i := strings.IndexFunc(b.String(), forbidden); i >= 0 {
+				t.Errorf("%s: holds %q", name, b.String()[i:i+20])
+			}
+			golden(t, "describe_"+name+"_"+style+".txt", b.Bytes())
+		}
+	}
+}
+
+// hostile are schemas that would keep a naive reader busy for ever.
+func hostile() map[string]string {
+	doubling := `"a32":{"type":"object"}`
+	for i := range 32 {
+		ref := fmt.Sprintf(`{"$ref":"#/$defs/a%d"}`, i+1)
+		doubling += fmt.Sprintf(`,"a%d":{"allOf":[%s,%s],"anyOf":[%s,%s],"properties":{"x":%s,"y":%s},"required":["x","y"]}`,
+			i, ref, ref, ref, ref, ref, ref)
+	}
+	var wide strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&wide, `"p%d":{"type":"array","items":{"enum":[1,2,3]}},`, i)
+	}
+	return map[string]string{
+		"itself":       `{"$ref":"#"}`,
+		"circle":       `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
+		"endless tree": `{"type":"object","properties":{"c":{"$ref":"#"}},"required":["c"]}`,
+		"endless list": `{"type":"array","items":{"$ref":"#"},"minItems":3}`,
+		"allOf itself": `{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`,
+		"anyOf itself": `{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`,
+		"doubling":     `{"$ref":"#/$defs/a0","$defs":{` + doubling + `}}`,
+		"wide":         `{"type":"object","properties":{` + wide.String() + `"last":true}}`,
+		"deep":         strings.Repeat(`{"properties":{"a":`, 450) + `{}` + strings.Repeat(`}}`, 450),
+		"deep arrays":  strings.Repeat(`{"items":`, 900) + `{}` + strings.Repeat(`}`, 900),
+		"too deep":     strings.Repeat(`{"not":`, 2000) + `{}` + strings.Repeat(`}`, 2000),
+		"huge counts":  `{"type":"array","minItems":1e30,"items":{"type":"string","minLength":99999999999}}`,
+		"huge numbers": `{"type":"number","minimum":1e99999999,"multipleOf":1e-99999999}`,
+		"huge members": `{"type":"object","minProperties":1000000000}`,
+		"huge pattern": `{"type":"string","pattern":"^((a{1000}){1000}){1000}$"}`,
+		"pattern":      `{"type":"string","pattern":"^(a{100}){9}$"}`,
+		"not JSON":     `{"type":`,
+		"true":         `true`,
+		"empty":        ``,
+		"nonsense":     `{"type":7,"properties":[],"required":{"a":1},"enum":{},"items":"x","anyOf":7,"$ref":[]}`,
+	}
+}
+
+func TestHostileSchemas(t *testing.T) {
+	for name, schema := range hostile() {
+		tool := wire.Tool{Name: "x", InputSchema: []byte(schema), OutputSchema: []byte(schema)}
+		start := time.Now()
+		var b bytes.Buffer
+		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool); err != nil {
+			t.Error(name, err)
+		}
+		_ = listed(t, Style{Terminal: true, Width: 80}, []wire.Tool{tool}, true)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+		if b.Len() > 1<<20 {
+			t.Errorf("%s: described in %d bytes", name, b.Len())
+		}
+		if example := Example([]byte(schema)); wire.Valid(example) != nil || len(example) > 1<<20 {
+			t.Errorf("%s: the example is %.100s", name, example)
+		}
+	}
+}
+
+func FuzzDescribe(f *testing.F) {
+	for _, schema := range hostile() {
+		if len(schema) < 5000 {
+			f.Add("name", "description", []byte(schema))
+		}
+	}
+	for _, tool := range toolsOf(f, "strange") {
+		f.Add(tool.Name, tool.Description, []byte(tool.InputSchema))
+	}
+	f.Fuzz(func(t *testing.T, name, about string, schema []byte) {
+		tool := wire.Tool{Name: name, Description: about, InputSchema: schema, OutputSchema: schema}
+		var b bytes.Buffer
+		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool); err != nil {
+			t.Fatal(err)
+		}
+		out := b.String() + listed(t, Style{Terminal: true, Width: 40}, []wire.Tool{tool}, false)
+		if i := strings.IndexFunc(out, forbidden); i >= 0 {
+			t.Fatalf("%q holds %q", out, out[i:])
+		}
+		if example := Example(schema); wire.Valid(example) != nil {
+			t.Fatalf("the example is %q", example)
+		}
+	})
+}

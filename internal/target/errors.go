@@ -1,0 +1,58 @@
+package target
+
+import "fmt"
+
+// An Error says what is wrong with a target, in one sentence, and what to type
+// instead. It names the part and does not repeat what may be a secret.
+type Error struct {
+	// Part is what is wrong: "target", "command", "name", or the part of a URL:
+	// "url", "scheme", "userinfo", "host", "port", "path", "query", "fragment".
+	Part   string
+	Source Source
+
+	what, hint string
+}
+
+func (e *Error) Error() string { return e.Source.where() + e.what }
+
+// Hint is one way out, without a full stop.
+func (e *Error) Hint() string { return e.hint }
+
+// An UnknownError is a name that nobody knows. Whoever shows it may look among
+// the names that are known for the one that was meant.
+type UnknownError struct {
+	Name   string
+	Source Source
+	// Known are the names that would have been understood.
+	Known []string
+}
+
+func (e *UnknownError) Error() string {
+	if e.Source == FromSession {
+		return fmt.Sprintf("the current session %q is not stored", e.Name)
+	}
+	return fmt.Sprintf("%sno server is called %q", e.Source.where(), e.Name)
+}
+
+// Hint is one way out, without a full stop.
+func (e *UnknownError) Hint() string {
+	return "mcpc sessions shows the names; a URL starts with http:// or https://"
+}
+
+// where is how an error's sentence starts when the user may not have the text
+// before his eyes.
+func (s Source) where() string {
+	if s == FromEnvironment {
+		return "MCPC_SERVER: "
+	}
+	return ""
+}
+
+func wrong(part string, from Source, what, hint string) *Error {
+	return &Error{Part: part, Source: from, what: what, hint: hint}
+}
+
+func unknown(name string, from Source, sessions []string) *UnknownError {
+	known := append([]string{demoName}, sessions...)
+	return &UnknownError{Name: name, Source: from, Known: known}
+}

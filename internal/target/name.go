@@ -1,0 +1,185 @@
+package target
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxName is the longest name of a session.
+const maxName = 64
+
+const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// ValidName checks the name that a session is to have. It is one word in every
+// shell, and no flag, no host, no URL, no file and no "demo". The error is an
+// [*Error].
+func ValidName(name string) error {
+	bad := func(what string) error {
+		return wrong("name", FromFlag, what, "use letters, digits, '_' and '-', such as local-3001")
+	}
+	switch {
+	case name == "":
+		return bad("the session's name is empty")
+	case len(name) > maxName:
+		return bad(fmt.Sprintf("the session's name is longer than %d characters", maxName))
+	case !onlyOf(name, nameCharacters):
+		return bad(fmt.Sprintf("the session's name %q has a character that no name has", name))
+	case strings.IndexByte("_-", name[0]) >= 0:
+		return bad(fmt.Sprintf("the session's name %q does not start with a letter or digit", name))
+	case strings.EqualFold(name, demoName):
+		return wrong("name", FromFlag, fmt.Sprintf("%q is the server in the box", name), "choose another name")
+	}
+	return nil
+}
+
+func onlyOf(s, set string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(set, r) }) < 0
+}
+
+// NameFor proposes a session's name for a target: short, readable, valid, and
+// not taken; a session keeps its own. To open the same server again under the
+// same name, say that the name is not taken. It takes nothing from a URL or a command that could be a secret:
+// no query, and of a path only a plain word.
+func NameFor(t Target, taken func(string) bool) string {
+	var base string
+	switch t.Kind {
+	case URL:
+		base = nameForURL(t.URL)
+	case Command:
+		base = nameForCommand(t.Command)
+	case Session:
+		return t.Name
+	case Demo:
+		base = "demo-server"
+	}
+	base = tidy(base)
+	if ValidName(base) != nil {
+		base = "server"
+	}
+	name := base
+	for n := 2; taken(name); n++ {
+		name = base + "-" + strconv.Itoa(n)
+	}
+	return name
+}
+
+// tidy makes s a name, or leaves something that is none.
+func tidy(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		if strings.ContainsRune(nameCharacters, r) {
+			b.WriteRune(r)
+		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+			b.WriteByte('-')
+		}
+	}
+	s = b.String()
+	return strings.Trim(s[:min(len(s), maxName/2)], "-_")
+}
+
+// commonLabels say nothing about a server when they stand in front of its host
+// name, commonWords nothing when they are in its path.
+var (
+	commonLabels = []string{"mcp", "www", "api"}
+	commonWords  = []string{"mcp", "sse", "api", "http", "server", "stream", "message", "messages"}
+)
+
+// nameForURL is the host without its common parts, the port, and the path's
+// last telling word: localhost-3001, notion, localhost-8080-weather.
+func nameForURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	parts := []string{shortHost(u.Hostname())}
+	if u.Port() != "" {
+		parts = append(parts, u.Port())
+	}
+	words := strings.Split(u.Path, "/")
+	slices.Reverse(words)
+	for _, w := range words {
+		if isWord(w) && !slices.Contains(commonWords, strings.ToLower(w)) {
+			parts = append(parts, w)
+			break
+		}
+	}
+	return strings.Join(parts, "-")
+}
+
+// isWord tells a word from an identifier or a token: short, and of letters.
+func isWord(s string) bool {
+	return len(s) >= 3 && len(s) <= 16 && onlyOf(s, "abcdefghijklmnopqrstuvwxyz-")
+}
+
+// shortHost is "notion" for mcp.notion.com.
+func shortHost(host string) string {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.IsLoopback() {
+			return "localhost"
+		}
+		return host
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	if len(labels) > 1 {
+		labels = labels[:len(labels)-1]
+	}
+	for len(labels) > 1 && slices.Contains(commonLabels, labels[0]) {
+		labels = labels[1:]
+	}
+	return strings.Join(labels, "-")
+}
+
+// runners start other programs: the name is in their first argument that is no
+// flag.
+var runners = []string{"npx", "bunx", "pnpx", "uvx", "pipx", "uv", "node", "bun", "deno", "tsx", "python", "python3", "go", "sh", "bash", "env"}
+
+// runnerWords are their subcommands.
+var runnerWords = []string{"run", "exec", "tool", "dlx", "x"}
+
+// nameForCommand is the program's own name: everything for
+// npx -y @modelcontextprotocol/server-everything.
+func nameForCommand(argv []string) string {
+	program := programName(argv[0])
+	if !slices.Contains(runners, program) {
+		return program
+	}
+	for _, word := range argv[1:] {
+		if strings.HasPrefix(word, "-") || slices.Contains(runnerWords, word) {
+			continue
+		}
+		// A word with a "=" or a space is a setting or a script, not a name.
+		if name := programName(word); onlyOf(word, nameCharacters+".@/\\:~") && name != "" {
+			return name
+		}
+		break
+	}
+	return program
+}
+
+// programName is the last part of a path or a package's name, without its
+// version, its ending and what every MCP server is called.
+func programName(word string) string {
+	name := path.Base(strings.ReplaceAll(word, "\\", "/"))
+	if i := strings.IndexByte(name, '@'); i > 0 {
+		name = name[:i]
+	}
+	for _, ending := range []string{".exe", ".js", ".mjs", ".cjs", ".ts", ".py", ".go", ".sh"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	for _, common := range []string{"mcp-server-", "mcp_server_", "server-", "mcp-"} {
+		if rest, ok := strings.CutPrefix(name, common); ok && rest != "" {
+			return rest
+		}
+	}
+	for _, common := range []string{"-mcp-server", "-mcp"} {
+		if rest, ok := strings.CutSuffix(name, common); ok && rest != "" {
+			return rest
+		}
+	}
+	return name
+}

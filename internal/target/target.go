@@ -1,0 +1,212 @@
+package target
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Default is the server that is meant when nobody says anything.
+const Default = "http://localhost:3001/mcp"
+
+// demoName is the TARGET that means the server in the box.
+const demoName = "demo"
+
+// A Kind says what sort of thing a Target is.
+type Kind int
+
+// The kinds of target.
+const (
+	// URL is an http or https endpoint.
+	URL Kind = iota + 1
+	// Session is a stored session, by its name.
+	Session
+	// Demo is the server in the box.
+	Demo
+	// Command is a program to speak stdio with.
+	Command
+)
+
+func (k Kind) String() string {
+	switch k {
+	case URL:
+		return "url"
+	case Session:
+		return "session"
+	case Demo:
+		return "demo"
+	case Command:
+		return "command"
+	default:
+		return "none"
+	}
+}
+
+// A Source says who chose the target.
+type Source int
+
+// The sources, the strongest first.
+const (
+	FromCommand     Source = iota + 1 // the words after "--"
+	FromFlag                          // -s, --server
+	FromEnvironment                   // MCPC_SERVER
+	FromSession                       // the session that mcpc init made current
+	FromDefault                       // nobody: it is Default
+)
+
+func (s Source) String() string {
+	switch s {
+	case FromCommand:
+		return "command"
+	case FromFlag:
+		return "flag"
+	case FromEnvironment:
+		return "environment"
+	case FromSession:
+		return "session"
+	case FromDefault:
+		return "default"
+	default:
+		return "none"
+	}
+}
+
+// A Target is one server, named but not yet looked for.
+type Target struct {
+	Kind Kind
+	// URL is the normalised URL when Kind is URL.
+	URL string
+	// Name is the session's name when Kind is Session.
+	Name string
+	// Command is the argument vector when Kind is Command; it is never empty.
+	Command []string
+	Source  Source
+}
+
+// String is the target as one would type it. A command is quoted for a POSIX
+// shell; like a URL's query, its arguments may hold secrets.
+func (t Target) String() string {
+	switch t.Kind {
+	case URL:
+		return t.URL
+	case Session:
+		return t.Name
+	case Demo:
+		return demoName
+	case Command:
+		words := make([]string, len(t.Command))
+		for i, w := range t.Command {
+			words[i] = quote(w)
+		}
+		return strings.Join(words, " ")
+	default:
+		return ""
+	}
+}
+
+// Key names the server for remembering things about it: the same for each
+// spelling of a URL that normalises alike, different for each argument vector.
+func (t Target) Key() string {
+	if t.Kind == Command {
+		argv, _ := json.Marshal(t.Command) // strings always marshal
+		return "command:" + string(argv)
+	}
+	return t.Kind.String() + ":" + t.String()
+}
+
+// An Input is everything that a target is chosen from.
+type Input struct {
+	// Command is what stands after "--": nil if there is no "--".
+	Command []string
+	// Flag is the value of --server; FlagGiven tells an empty value from none.
+	Flag      string
+	FlagGiven bool
+	// Environment is MCPC_SERVER; empty means not set.
+	Environment string
+	// Sessions are the names of the stored sessions, Current the one that is
+	// meant when nothing else is said, or "".
+	Sessions []string
+	Current  string
+}
+
+// Parse chooses the target: the command after "--", else the flag, else the
+// environment, else the current session, else [Default]. The error is an
+// [*Error] or an [*UnknownError]; both mean that the user asked wrongly.
+func Parse(in Input) (Target, error) {
+	switch {
+	case in.Command != nil:
+		return parseCommand(in.Command)
+	case in.FlagGiven || in.Flag != "":
+		return parseText(in.Flag, FromFlag, in.Sessions)
+	case in.Environment != "":
+		return parseText(in.Environment, FromEnvironment, in.Sessions)
+	case in.Current != "":
+		if !slices.Contains(in.Sessions, in.Current) {
+			return Target{}, unknown(in.Current, FromSession, in.Sessions)
+		}
+		return Target{Kind: Session, Name: in.Current, Source: FromSession}, nil
+	default:
+		return Target{Kind: URL, URL: Default, Source: FromDefault}, nil
+	}
+}
+
+// parseText reads one TARGET: the server in the box, then a name that is
+// known, then a URL.
+func parseText(text string, from Source, sessions []string) (Target, error) {
+	switch {
+	case text == "":
+		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session or "+demoName)
+	case text == demoName:
+		return Target{Kind: Demo, Source: from}, nil
+	case slices.Contains(sessions, text):
+		return Target{Kind: Session, Name: text, Source: from}, nil
+	// A server's name in a configuration file will be looked up here, behind
+	// the sessions: a session is what the user made with mcpc itself.
+	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
+		// Not quoted: a command line may hold a secret.
+		return Target{}, wrong("target", from, "the server is neither a URL nor a name: it has a space in it",
+			"to speak stdio with a command: mcpc list -- COMMAND ARGUMENT...")
+	case !looksLikeURL(text):
+		return Target{}, unknown(text, from, sessions)
+	}
+	u, err := parseURL(text)
+	if err != nil {
+		err.Source = from
+		return Target{}, err
+	}
+	return Target{Kind: URL, URL: u, Source: from}, nil
+}
+
+// parseCommand checks an argument vector; its words are taken as they are.
+func parseCommand(argv []string) (Target, error) {
+	if len(argv) == 0 {
+		return Target{}, wrong("command", FromCommand, `there is no command after "--"`, "mcpc list -- COMMAND ARGUMENT...")
+	}
+	if argv[0] == "" {
+		return Target{}, wrong("command", FromCommand, `the command after "--" is empty`, "name a program")
+	}
+	for _, word := range argv {
+		if strings.ContainsRune(word, 0) {
+			return Target{}, wrong("command", FromCommand, `the command after "--" has a NUL byte in it`, "remove it")
+		}
+	}
+	return Target{Kind: Command, Command: slices.Clone(argv), Source: FromCommand}, nil
+}
+
+// looksLikeURL tells what was meant as a URL, or as one without its scheme,
+// from what was meant as a name: a name has none of these, see [ValidName].
+func looksLikeURL(text string) bool {
+	return strings.ContainsAny(text, ".:/@?#[]\\%")
+}
+
+// quote makes s one word of a POSIX shell.
+func quote(s string) string {
+	safe := func(r rune) bool {
+		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
+			strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

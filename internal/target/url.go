@@ -1,0 +1,275 @@
+package target
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// parseURL checks and normalises an http or https URL (RFC 3986, section 6.2):
+// scheme and host in lower case, the port as a plain number and left out if it
+// is the default, "/" for no path, everything outside ASCII percent-encoded.
+// The parts are checked from the text, left to right, because net/url has more
+// patience than a request does, and because its errors quote the URL.
+func parseURL(text string) (string, *Error) {
+	if err := checkCharacters(text); err != nil {
+		return "", err
+	}
+	scheme, rest, err := cutScheme(text)
+	if err != nil {
+		return "", err
+	}
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?#\\"); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
+	}
+	host, port, err := parseAuthority(authority)
+	if err != nil {
+		return "", err
+	}
+	if port == defaultPorts[scheme] {
+		port = ""
+	}
+	tail, err = parseTail(tail)
+	if err != nil {
+		return "", err
+	}
+	return scheme + "://" + host + port + tail, nil
+}
+
+var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
+
+// checkCharacters refuses what a terminal or a file may have put into the text
+// unseen, and what would break a request line.
+func checkCharacters(text string) *Error {
+	if !utf8.ValidString(text) {
+		return wrong("url", 0, "the URL is not valid UTF-8", "type it again in ASCII")
+	}
+	for i, r := range text {
+		switch {
+		case r == ' ':
+			return wrong("url", 0, fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
+		case !unicode.IsPrint(r):
+			return wrong("url", 0, fmt.Sprintf("the URL has the invisible character %U at byte %d", r, i), "remove it")
+		}
+	}
+	return nil
+}
+
+// cutScheme returns "http" or "https" and what follows its "//".
+func cutScheme(text string) (scheme, rest string, err *Error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	lower := strings.ToLower(scheme)
+	switch {
+	case ok && (lower == "http" || lower == "https"):
+		return lower, rest, nil
+	case ok && isScheme(scheme):
+		return "", "", wrong("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
+			"use an http or https URL, or speak stdio: mcpc list -- COMMAND")
+	}
+	for _, s := range []string{"http:", "https:"} {
+		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
+			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), "write "+s+"//HOST")
+		}
+	}
+	return "", "", withoutScheme(text)
+}
+
+func isScheme(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.") == ""
+}
+
+// withoutScheme explains a URL that starts with its host. The hint repeats the
+// text only if it is a good URL with a scheme in front and holds nothing secret.
+func withoutScheme(text string) *Error {
+	err := wrong("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
+	bare := strings.TrimPrefix(text, "//")
+	if strings.ContainsAny(bare, "?@") {
+		return err
+	}
+	scheme := "https://"
+	if u, perr := url.Parse("http://" + bare); perr == nil && isLocal(u.Hostname()) {
+		scheme = "http://"
+	}
+	if full, uerr := parseURL(scheme + bare); uerr == nil {
+		err.hint = full
+	}
+	return err
+}
+
+// isLocal reports whether a host is one that is rarely behind TLS: a name
+// without a dot, or a loopback or private address.
+func isLocal(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.IsLoopback() || a.IsPrivate() || a.IsUnspecified()
+	}
+	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost")
+}
+
+// parseAuthority checks user, host and port; the port comes back as ":n" or "".
+func parseAuthority(authority string) (host, port string, err *Error) {
+	if strings.Contains(authority, "@") {
+		return "", "", wrong("userinfo", 0, "the URL has a user name or password in it",
+			"send credentials as a header: --header-file FILE or -H 'Authorization: ...'")
+	}
+	host, port, err = cutPort(authority)
+	if err != nil {
+		return "", "", err
+	}
+	if strings.HasPrefix(host, "[") {
+		host, err = parseIPv6(host)
+	} else {
+		host, err = parseHost(host)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	port, err = parsePort(port)
+	return host, port, err
+}
+
+// cutPort splits "host:port", "[v6]:port" and either without a port; a colon
+// without a port is dropped.
+func cutPort(authority string) (host, port string, err *Error) {
+	if strings.HasPrefix(authority, "[") {
+		end := strings.IndexByte(authority, ']')
+		if end < 0 {
+			return "", "", wrong("host", 0, "the URL's IPv6 address has no closing bracket", "write http://[::1]:3001/mcp")
+		}
+		host, port = authority[:end+1], authority[end+1:]
+		if port != "" && port[0] != ':' {
+			return "", "", wrong("host", 0, "something stands between the URL's IPv6 address and its port", "write http://[::1]:3001/mcp")
+		}
+		return host, strings.TrimPrefix(port, ":"), nil
+	}
+	if strings.Count(authority, ":") > 1 {
+		return "", "", wrong("host", 0, "the URL's host has more than one colon", "put an IPv6 address in brackets: http://[::1]:3001/mcp")
+	}
+	host, port, _ = strings.Cut(authority, ":")
+	return host, port, nil
+}
+
+// parsePort returns ":n", or "" for no port.
+func parsePort(port string) (string, *Error) {
+	if port == "" {
+		return "", nil
+	}
+	const hint = "use a port from 1 to 65535"
+	if strings.Trim(port, "0123456789") != "" {
+		// Not quoted: it may be the rest of a password with a slash in it.
+		return "", wrong("port", 0, "the URL's port is not a number", hint)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", wrong("port", 0, fmt.Sprintf("the URL's port %s is out of range", port), hint)
+	}
+	return ":" + strconv.FormatUint(n, 10), nil
+}
+
+func parseIPv6(host string) (string, *Error) {
+	inner := host[1 : len(host)-1]
+	if strings.Contains(inner, "%") {
+		return "", wrong("host", 0, "the URL's IPv6 address has a zone", "use an address without %, or a host name")
+	}
+	addr, err := netip.ParseAddr(inner)
+	if err != nil || !addr.Is6() {
+		return "", wrong("host", 0, "what stands in the URL's brackets is not an IPv6 address", "write http://[::1]:3001/mcp")
+	}
+	return "[" + addr.String() + "]", nil
+}
+
+// parseHost checks a host name or an IPv4 address.
+func parseHost(host string) (string, *Error) {
+	const hint = "check the spelling of the host"
+	host = strings.ToLower(host)
+	switch name := strings.TrimSuffix(host, "."); {
+	case host == "":
+		return "", wrong("host", 0, "the URL has no host", "write http://HOST:PORT/PATH")
+	case strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
+		// Which ASCII name is meant takes the tables of IDNA (RFC 5891), and a
+		// mistake would send the request to another host.
+		return "", wrong("host", 0, "the URL's host is not ASCII", "write it as DNS knows it, starting with xn--")
+	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "":
+		return "", wrong("host", 0, "the URL's host has a character that no host name has", hint)
+	case len(name) > 253 || !goodLabels(name):
+		return "", wrong("host", 0, "the URL's host is not a host name", hint)
+	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
+		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers and
+		// names to others.
+		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
+			return "", wrong("host", 0, "the URL's host is neither a name nor a whole IPv4 address", "write all four numbers, such as 127.0.0.1")
+		}
+	}
+	return host, nil
+}
+
+func goodLabels(name string) bool {
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// isNumber reports whether a host's last label makes it an address, as the URL
+// standard has it ("ends in a number").
+func isNumber(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+// parseTail checks path, query and fragment, and encodes what is not ASCII.
+func parseTail(tail string) (string, *Error) {
+	if strings.HasPrefix(tail, "\\") {
+		return "", wrong("path", 0, "the URL has a backslash", "write / instead")
+	}
+	if strings.Contains(tail, "#") {
+		return "", wrong("fragment", 0, "the URL has a fragment", "leave out # and what follows: it is never sent")
+	}
+	path, query, hasQuery := strings.Cut(tail, "?")
+	if !goodEscapes(path) {
+		return "", wrong("path", 0, "the URL's path has a % that is not followed by two hexadecimal digits", "write a percent sign as %25")
+	}
+	if path == "" {
+		path = "/"
+	}
+	if hasQuery {
+		path += "?" + query
+	}
+	return escape(path), nil
+}
+
+func goodEscapes(path string) bool {
+	for {
+		_, rest, found := strings.Cut(path, "%")
+		if !found {
+			return true
+		}
+		if len(rest) < 2 || strings.Trim(rest[:2], "0123456789abcdefABCDEF") != "" {
+			return false
+		}
+		path = rest[2:]
+	}
+}
+
+// escape percent-encodes what cannot stand in a path or query, and leaves what
+// is encoded already.
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

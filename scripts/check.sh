@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The whole bar, the same on a laptop and in CI.
+#
+#   scripts/check.sh           everything: format, vet, lint, race tests, fuzz
+#                              seconds, the real servers
+#   scripts/check.sh --quick   the inner loop, under two minutes
+#
+# FUZZTIME=5m makes each fuzz target run for minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+quick=
+case "${1:-}" in
+--quick) quick=1 ;;
+"") ;;
+*) echo "usage: scripts/check.sh [--quick]" >&2; exit 2 ;;
+esac
+
+started=$SECONDS
+step() { printf '== %s\n' "$1"; }
+fail() { printf 'check: FAILED: %s\n' "$1" >&2; exit 1; }
+trap 'fail "$what"' ERR
+
+what="format"
+step "$what"
+unformatted=$(gofmt -l cmd internal scripts)
+[ -z "$unformatted" ] || fail "gofmt would change: $unformatted"
+
+what="vet"
+step "$what"
+go vet ./... && go vet -tags peers ./cmd/mcpc
+for os in windows darwin; do GOOS=$os go vet ./cmd/... ./internal/...; done
+
+if [ -n "$quick" ]; then
+	what="tests"
+	step "$what"
+	go test ./...
+	echo "check: ok, quick ($((SECONDS - started)) s)"
+	exit 0
+fi
+
+what="modules"
+step "$what"
+go mod tidy -diff && go mod verify
+
+what="staticcheck"
+step "$what"
+go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+what="race tests"
+step "$what"
+go test -race ./...
+
+what="fuzz seconds"
+step "$what"
+scripts/fuzz.sh "${FUZZTIME:-3s}"
+
+what="real servers"
+step "$what"
+scripts/peers.sh install
+go test -tags peers -count=1 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== ' 
+
+echo "check: ok ($((SECONDS - started)) s)"
