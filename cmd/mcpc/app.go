@@ -152,9 +152,11 @@ func (a *app) interruptedQuietly(o wire.Outcome) bool { return o.Kind == wire.Si
 // usage is the ending of a command that was asked wrongly.
 func usage(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
-	var hinted hintedError
-	if errors.As(err, &hinted) {
+	if hinted, ok := errorAs[hintedError](err); ok {
 		o.Hint = hinted.hint
+	}
+	if typed, ok := errorAs[*inputError](err); ok {
+		o.Hint, o.Input = typed.hint, &typed.facts
 	}
 	return o
 }

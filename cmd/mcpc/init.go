@@ -60,6 +60,9 @@ func (a *app) init(ctx context.Context, argv []string, name string) {
 		a.end(stateFailed(err))
 		return
 	}
+	if wire.RedactURL(c.saved.Endpoint) != c.saved.Endpoint {
+		a.warn("the URL holds something that looks like a secret, and it is now kept in " + c.store.Dir() + "; -H is not")
+	}
 	ans := answerOf(out)
 	ans.human = c.introduce
 	a.show(out, ans)

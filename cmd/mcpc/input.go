@@ -58,21 +58,20 @@ func (a *app) input(arg string) (raw []byte, from string, err error) {
 	return bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), from, nil
 }
 
-// notJSON shows where typed JSON goes wrong, with a caret under the place.
+// An inputError is typed JSON that is none, and where it goes wrong.
+type inputError struct {
+	text, hint string
+	facts      wire.InputFacts
+}
+
+func (e *inputError) Error() string { return e.text }
+
 func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
-	text := from + " is not JSON: " + bad.Error()
-	at := int(min(bad.Offset, int64(len(raw))))
-	start := max(0, at-30)
-	window := string(raw[start:min(len(raw), at+30)])
-	if !strings.ContainsAny(window, "\r\n\t") && len(raw) > 0 {
-		before := render.Line(string(raw[start:at]))
-		text += "\n  " + render.Line(window) + "\n  " + strings.Repeat(" ", len([]rune(before))) + "^"
-	}
 	hint := `quote it for the shell: '{"a":1}'`
 	if bytes.ContainsRune(raw, '=') && !bytes.ContainsAny(raw, "{") {
 		hint = `arguments are one JSON object: '{"a":1}'`
 	}
-	return hintedError{text, hint}
+	return &inputError{from + " is not JSON: " + bad.Error(), hint, wire.InputFacts{Raw: raw, Offset: bad.Offset}}
 }
 
 // interactive reports whether a person can be asked.

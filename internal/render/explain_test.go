@@ -159,6 +159,44 @@ func TestExplainWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+func TestExplainIsBounded(t *testing.T) {
+	for name, result := range map[string]string{
+		"text":    `{"text":"` + strings.Repeat("é‮", 1<<20) + `"}`,
+		"items":   `[` + strings.Repeat(`{"a":{}},`, 10000) + `1]`,
+		"numbers": `[` + strings.Repeat(`10,`, 10000) + `1]`,
+		"members": `{` + strings.Repeat(`"name":"value",`, 10000) + `"x":1}`,
+		"deep":    strings.Repeat(`[`, 900) + strings.Repeat(`]`, 900),
+	} {
+		k := talk{{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"x"}`)}}
+		k.received(0, `{"jsonrpc":"2.0","id":1,"result":`+result+`}`)
+		text := explained(Style{Width: 80}, k)
+		assertVisible(t, text)
+		if len(text) > 4<<10 || !strings.Contains(text, "…") {
+			t.Errorf("%s: %d bytes:\n%.2000s", name, len(text), text)
+		}
+	}
+}
+
+func TestExplainStatuses(t *testing.T) {
+	var k talk
+	for i, code := range []int{200, 202, 302, 401, 404, 400, 500} {
+		k.post(i+1, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, i))
+		k.answer(i+1, code, nil, wire.Field{Name: "Location", Value: "/x"}, wire.Field{Name: "WWW-Authenticate", Value: "Bearer"})
+	}
+	text := explained(Style{Width: 200}, k)
+	for _, want := range []string{"HTTP worked", "a notification has no answer", "does not follow", "who asks", "no such method",
+		"takes fault", "the server's side", "how to get in"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing says %q:\n%s", want, text)
+		}
+	}
+	for _, verb := range []string{"GET", "DELETE", "PATCH"} {
+		if (verbNote(verb) == "") != (verb == "PATCH") {
+			t.Errorf("%s: %q", verb, verbNote(verb))
+		}
+	}
+}
+
 // A note that no message can reach teaches nobody.
 func TestNotesAreWritable(t *testing.T) {
 	seen := map[string]bool{}

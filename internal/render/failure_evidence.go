@@ -23,6 +23,10 @@ const (
 // evidence writes the indented lines between what happened and the hint.
 func (r *report) evidence(o wire.Outcome) {
 	switch o.Kind {
+	case wire.Usage:
+		if o.Input != nil {
+			r.window(o.Input.Raw, int(o.Input.Offset))
+		}
 	case wire.RPCFailed:
 		r.rpc(o)
 	case wire.BadResponse:

@@ -26,13 +26,13 @@ func ErrorJSON(o wire.Outcome) []byte {
 	j.flag("sent", o.Reached != wire.Unsent)
 	j.text("outcome", o.Reached.String())
 	j.flag("retryable", o.Retryable)
-	j.raw("http", httpJSON(o.HTTP))
+	j.raw("http", httpJSON(o))
 	j.raw("rpc", rpcJSON(o.RPC()))
 	j.some("phase", o.Phase)
 	j.some("method", o.Method)
 	j.some("name", o.Name)
 	j.some("where", o.Where)
-	j.raw("findings", findingsJSON(o.Findings))
+	j.raw("findings", findingsJSON(o))
 	j.raw("process", processJSON(o.Process))
 	outer := &object{}
 	outer.raw("error", j.bytes())
@@ -52,7 +52,8 @@ func FailureJSON(w io.Writer, st Style, o wire.Outcome) {
 	_ = writeLine(w, raw)
 }
 
-func httpJSON(h *wire.HTTPFacts) []byte {
+func httpJSON(o wire.Outcome) []byte {
+	h := o.HTTP
 	if h == nil {
 		return nil
 	}
@@ -68,7 +69,11 @@ func httpJSON(h *wire.HTTPFacts) []byte {
 		fields.add(one.bytes())
 	}
 	j.raw("fields", fields.bytes())
-	j.some("body", string(h.Body))
+	body := string(h.Body)
+	if body == "" && o.Message != nil && o.Message.Kind == wire.Invalid {
+		body = wire.Excerpt(o.Message.Raw, maxBody)
+	}
+	j.some("body", body)
 	return j.bytes()
 }
 
@@ -85,7 +90,12 @@ func rpcJSON(e *wire.RPCError) []byte {
 	return j.bytes()
 }
 
-func findingsJSON(findings []wire.Finding) []byte {
+// findingsJSON also has the ways in which a bad response is no message.
+func findingsJSON(o wire.Outcome) []byte {
+	findings := o.Findings
+	if o.Kind == wire.BadResponse && o.Message != nil {
+		findings = append(findings[:len(findings):len(findings)], o.Message.Problems...)
+	}
 	var all array
 	for _, f := range findings {
 		j := &object{}

@@ -70,22 +70,52 @@ func indentCost(raw []byte) int {
 	return cost
 }
 
+// colored paints the tokens of valid JSON, one after the other. pretty.Color is
+// not used: behind a \\ it cuts a character of several bytes in two.
 func (s Style) colored(text []byte) []byte {
 	if !s.Color || len(text) > maxColored {
 		return text
 	}
-	return pretty.Color(text, &pretty.Style{
-		Key:    sgr(cyan),
-		String: sgr(green),
-		Number: sgr(yellow),
-		True:   sgr(yellow),
-		False:  sgr(yellow),
-		Null:   sgr(dim),
-		Escape: sgr(dim),
-	})
+	out := make([]byte, 0, 2*len(text))
+	for i := 0; i < len(text); {
+		n := tokenLength(text[i:])
+		token := string(text[i : i+n])
+		i += n
+		switch c := token[0]; {
+		case c == '"' && i < len(text) && text[i] == ':':
+			token = s.paint(cyan, token)
+		case c == '"':
+			token = s.paint(green, token)
+		case c == 'n':
+			token = s.paint(dim, token)
+		case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f':
+			token = s.paint(yellow, token)
+		}
+		out = append(out, token...)
+	}
+	return out
 }
 
-func sgr(code string) [2]string { return [2]string{"\x1b[" + code + "m", "\x1b[0m"} }
+// tokenLength is the length of the string, number or word that text begins with,
+// or 1 for any other byte.
+func tokenLength(text []byte) int {
+	if text[0] == '"' {
+		for i := 1; i < len(text); i++ {
+			switch text[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+		return len(text)
+	}
+	n := bytes.IndexAny(text, "\"{}[]:, \n\r\t")
+	if n < 0 {
+		return len(text)
+	}
+	return max(n, 1)
+}
 
 // escapeHidden writes the hidden characters of valid JSON, which can only stand
 // in its strings, as \u escapes.

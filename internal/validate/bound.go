@@ -60,7 +60,7 @@ func (b *rulebook) afford(root *jsonschema.Schema, value any) error {
 	}
 	return &SchemaError{
 		Reason: TooComplex,
-		Text:   fmt.Sprintf("schema too complex: checking this value could take more than %d units of work", maxWork),
+		Text:   fmt.Sprintf("schema too complex for this value: checking it could take more than %d units of work", maxWork),
 	}
 }
 
@@ -105,7 +105,7 @@ func (acc *account) walk(v any, entries []entry, depth int) bool {
 // expand adds what the entries apply to the same value in turn. Rules come out
 // in the order of rank, each of them once and with all its times.
 func (acc *account) expand(v any, t typeSet, entries []entry) []entry {
-	if len(entries) == 1 && len(entries[0].rule.here) == 0 && len(entries[0].rule.if_) == 0 {
+	if len(entries) == 1 && len(entries[0].rule.here) == 0 && len(entries[0].rule.when) == 0 {
 		return entries
 	}
 	acc.collect(v, t, entries)
@@ -180,11 +180,11 @@ func (r *rule) applied(v any, t typeSet) []*rule {
 		return nil
 	}
 	obj, ok := v.(map[string]any)
-	if !ok || len(r.if_) == 0 {
+	if !ok || len(r.when) == 0 {
 		return r.here
 	}
 	all := slices.Clone(r.here)
-	for _, dep := range r.if_ {
+	for _, dep := range r.when {
 		if _, ok := obj[dep.member]; ok {
 			all = append(all, dep.rule)
 		}

@@ -62,7 +62,9 @@ func (e *entry) cost(v any, t typeSet, depth int) int {
 	digits := 0
 	if n, ok := v.(json.Number); ok {
 		digits = magnitude(n)
-		work += numberWork(digits) // for "integer"
+		if r.integer {
+			work += numberWork(digits)
+		}
 	}
 	if r.types&t == 0 {
 		return work
@@ -108,7 +110,7 @@ func (e *entry) arrayWork(items []any) int {
 
 func (e *entry) objectWork(obj map[string]any) int {
 	s, patterns := e.rule.schema, e.rule.patterns
-	work := memberWork*len(obj) + 2*len(s.Required)
+	work := memberWork*len(obj) + 2*len(s.Required) + len(s.Dependencies) + len(s.DependentSchemas)
 	if len(obj) > 0 && len(patterns) > maxWork/len(obj) {
 		return maxWork + 1
 	}

@@ -111,7 +111,7 @@ func briefAll(vs []any) []string {
 }
 
 // list prints alternatives: "a, b or c".
-func list(items []string, conjunction string) string {
+func list(items []string) string {
 	n := len(items)
 	switch {
 	case n == 0:
@@ -119,9 +119,9 @@ func list(items []string, conjunction string) string {
 	case n == 1:
 		return items[0]
 	case n > maxBriefList:
-		return fmt.Sprintf("%s, … (%d in all)", strings.Join(items[:maxBriefList-1], ", "), n)
+		return fmt.Sprintf("one of %s, … (%d in all)", strings.Join(items[:maxBriefList-1], ", "), n)
 	}
-	return strings.Join(items[:n-1], ", ") + " " + conjunction + " " + items[n-1]
+	return strings.Join(items[:n-1], ", ") + " or " + items[n-1]
 }
 
 // count prints a number of things.

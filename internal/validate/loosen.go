@@ -2,8 +2,11 @@ package validate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
+	"math/big"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -14,11 +17,12 @@ import (
 // loosen takes out of the compiled schema what cannot be checked or must not
 // be, and warns about the former. These schemas are this package's own: the
 // compiler made them, and nothing else has them.
-func (g *graph) loosen() []wire.Finding {
+func (g *graph) loosen(doc any) []wire.Finding {
 	var warnings []wire.Finding
 	shaky := map[*jsonschema.Schema]bool{}
 	for _, s := range g.all {
 		s.Format = nil // the library asserts it in the older dialects
+		widen(s, doc)
 		warnings = append(warnings, dropPatterns(s, shaky)...)
 	}
 	if len(shaky) == 0 {
@@ -29,6 +33,30 @@ func (g *graph) loosen() []wire.Finding {
 		warnings = append(warnings, dropNegations(s, shaky)...)
 	}
 	return warnings
+}
+
+// widen repairs the counts that the library cannot hold: it keeps the lowest 64
+// bits of a number, so that a maxLength of 2^64 lets only "" pass.
+func widen(s *jsonschema.Schema, doc any) {
+	ptr, ours := place(s.Location)
+	if !ours {
+		return
+	}
+	written, _ := lookup(doc, tokens(ptr))
+	for kw, held := range map[string]*int{
+		"minLength": s.MinLength, "maxLength": s.MaxLength,
+		"minItems": s.MinItems, "maxItems": s.MaxItems,
+		"minProperties": s.MinProperties, "maxProperties": s.MaxProperties,
+		"minContains": s.MinContains, "maxContains": s.MaxContains,
+	} {
+		n, ok := member(written, kw).(json.Number)
+		if !ok || held == nil || magnitude(n) < 10 {
+			continue
+		}
+		if r, ok := new(big.Rat).SetString(string(n)); ok && r.Cmp(big.NewRat(math.MaxInt32, 1)) > 0 {
+			*held = math.MaxInt32
+		}
+	}
 }
 
 // dropPatterns takes out the patterns that cannot be checked. Where the name of
@@ -103,7 +131,7 @@ func dropNegations(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wi
 	var warnings []wire.Finding
 	for _, kw := range dropped {
 		warnings = append(warnings, notChecked(s, kw, "/"+kw,
-			kw+" not fully checked: it depends on a pattern that is not checked"))
+			quote(kw)+" not fully checked: it depends on a pattern that is not checked"))
 	}
 	return warnings
 }

@@ -20,7 +20,7 @@ func nearest(name string, known []string) []string {
 		far  int
 	}
 	var near []candidate
-	limit := max(1, len(name)/3)
+	limit := len(name) / 3
 	for _, k := range known[:min(len(known), maxNearNames)] {
 		if far := distance(plain(name), plain(k), limit); far <= limit {
 			near = append(near, candidate{k, far})

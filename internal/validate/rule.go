@@ -26,15 +26,16 @@ type rule struct {
 	fan int
 
 	types   typeSet
-	choices int // values in const and enum
-	numbers int // numbers among them
-	limits  int // keywords that compare numbers
-	digits  int // of the biggest number in any of these
+	integer bool // a number has to be looked at to know its type
+	choices int  // values in const and enum
+	numbers int  // numbers among them
+	limits  int  // keywords that compare numbers
+	digits  int  // of the biggest number in any of these
 	unique  bool
 	dynamic bool
 
 	here  []*rule
-	if_   []dependency // applied to the same value if it has a member
+	when  []dependency // applied to the same value if it has a member
 	names *rule
 
 	members    map[string]*rule
@@ -85,7 +86,9 @@ func (g *graph) fill(book *rulebook, r *rule) {
 	s, of := r.schema, book.of
 	r.types = anyType
 	if s.Types != nil && !s.Types.IsEmpty() {
-		r.types = typesNamed(s.Types.ToStrings())
+		names := s.Types.ToStrings()
+		r.types = typesNamed(names)
+		r.integer = slices.Contains(names, "integer") && !slices.Contains(names, "number")
 	}
 	r.dynamic = s.DynamicRef != nil || s.RecursiveRef != nil
 	r.fillCosts()
@@ -93,7 +96,7 @@ func (g *graph) fill(book *rulebook, r *rule) {
 	depend := func(member string, sub *jsonschema.Schema) {
 		if sub != nil {
 			conditional[sub] = true
-			r.if_ = append(r.if_, dependency{member, of[sub]})
+			r.when = append(r.when, dependency{member, of[sub]})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.DependentSchemas)) {
@@ -165,6 +168,8 @@ func (r *rule) fillCosts() {
 func (r *rule) measure(v any) {
 	r.choices++
 	switch v := v.(type) {
+	case string:
+		r.choices += len(v) / 500
 	case json.Number:
 		r.numbers++
 		r.digits = max(r.digits, magnitude(v))
@@ -211,7 +216,7 @@ func (r *rule) settle(rank *int) error {
 // same lists the rules that this one can apply to the same value.
 func (r *rule) same() []*rule {
 	all := slices.Clone(r.here)
-	for _, dep := range r.if_ {
+	for _, dep := range r.when {
 		all = append(all, dep.rule)
 	}
 	return all

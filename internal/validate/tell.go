@@ -71,15 +71,11 @@ func (x explainer) sayValue(p problem) (saying, bool) {
 		if got == "number" && slices.Contains(k.Want, "integer") {
 			got = brief(v)
 		}
-		return mustBe(list(k.Want, "or"), got), true
+		return mustBe(list(x.typesWanted(p, k)), got), true
 	case *kind.Const:
 		return mustBe(brief(k.Want), brief(v)), true
 	case *kind.Enum:
-		want := list(briefAll(k.Want), "or")
-		if len(k.Want) > 1 {
-			return saying{text: "must be one of " + want + ", got " + brief(v), want: want, got: brief(v)}, true
-		}
-		return mustBe(want, brief(v)), true
+		return mustBe(list(briefAll(k.Want)), brief(v)), true
 	case *kind.Pattern:
 		return saying{
 			text: "must match the pattern " + cut(k.Want) + ", got " + brief(v),
@@ -114,9 +110,23 @@ func sayForbidden(p problem, v any) (saying, bool) {
 	case "unevaluatedItems", "items", "additionalItems":
 		return saying{text: "is an item too many", want: "no item", got: brief(v)}, true
 	case "false":
-		return saying{text: "must not be there, got " + brief(v), want: "nothing", got: brief(v)}, true
+		return saying{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
 	}
 	return saying{}, false
+}
+
+// typesWanted lists the types in the order of the schema.
+func (x explainer) typesWanted(p problem, k *kind.Type) []string {
+	v, _ := x.written(p.err.SchemaURL, "type")
+	names, _ := v.([]any)
+	if len(names) != len(k.Want) {
+		return k.Want
+	}
+	want := make([]string, len(names))
+	for i, name := range names {
+		want[i] = fmt.Sprint(name)
+	}
+	return want
 }
 
 // sayChoice is about alternatives of which none matched.
@@ -124,7 +134,7 @@ func (x explainer) sayChoice(p problem) saying {
 	got := brief(x.there(p))
 	c := p.choice
 	if wants := p.wants(); len(wants) > 0 {
-		return mustBe(list(wants, "or"), got)
+		return mustBe(list(wants), got)
 	}
 	const shown = 3
 	var why []string

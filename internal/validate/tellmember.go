@@ -46,10 +46,10 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 	}
 	known := x.rules.at[location].knownMembers()
 	if near := nearest(p.member, known); len(near) > 0 {
-		said.want = list(quoteAll(near), "or")
+		said.want = list(quoteAll(near))
 		said.text += ", did you mean " + said.want + "?"
 	} else if len(known) > 0 {
-		said.want = list(quoteAll(known), "or")
+		said.want = list(quoteAll(known))
 	}
 	return said
 }
@@ -75,7 +75,7 @@ func (r *rule) knownMembers() []string {
 // sayName passes on what is wrong with a member's name. The library found it on
 // the name as a value, so it is told on the name as a value.
 func (x explainer) sayName(p problem) saying {
-	said := saying{text: "the name of member " + quote(p.member) + " is not allowed", got: quote(p.member)}
+	said := saying{text: "member name " + quote(p.member) + " is not allowed", got: quote(p.member)}
 	for _, cause := range p.err.Causes {
 		inner := gather(cause)
 		if len(inner.first) == 0 {
@@ -84,7 +84,8 @@ func (x explainer) sayName(p problem) saying {
 		first := inner.first[0]
 		first.at = nil
 		name := explainer{rules: x.rules, schema: x.schema, value: p.member}.say(first)
-		said.text, said.want = "the name of member "+quote(p.member)+" "+name.text, name.want
+		said.want = name.want
+		said.text = "member name " + quote(p.member) + " " + strings.TrimSuffix(name.text, ", got "+brief(p.member))
 	}
 	return said
 }

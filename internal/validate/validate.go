@@ -63,7 +63,7 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	if err := found.tangled(); err != nil {
 		return nil, nil, err
 	}
-	warnings = append(warnings, found.loosen()...)
+	warnings = append(warnings, found.loosen(doc)...)
 	rules, err := found.rules()
 	if err != nil {
 		return nil, nil, err

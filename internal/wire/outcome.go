@@ -31,6 +31,8 @@ type Outcome struct {
 	Message *Message
 	HTTP    *HTTPFacts
 	Process *ProcessFacts
+	// Input is what a user typed that could not be read; nil elsewhere.
+	Input *InputFacts
 	// Findings are the rules that arguments or result broke.
 	Findings []Finding
 	// Took is the time from sending the request to its ending.
@@ -72,6 +74,13 @@ type ProcessFacts struct {
 	Ended string
 	// Stderr is the end of what it wrote to standard error.
 	Stderr string
+}
+
+// InputFacts are a text that a user typed and the byte at which it stops making
+// sense.
+type InputFacts struct {
+	Raw    []byte
+	Offset int64
 }
 
 // Good reports whether the outcome is the good answer.

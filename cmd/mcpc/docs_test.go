@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mcpc/internal/demo"
+)
+
+// Only an executed example is right. Every console block of the README and of
+// docs/ runs here, in order, in an empty directory: lines behind "$ " are
+// commands, the lines after them what they print, and "..." stands for any
+// number of lines, or for the rest of one. Stderr is looked at where it stands
+// in the block, after stdout.
+
+// Where the documents name the usual port or an npm package, the demo stands in:
+// the tests need no network and no fixed port. The package itself is called by
+// the tests with real servers.
+func standIns(url string) *strings.Replacer {
+	return strings.NewReplacer("http://localhost:3001/mcp", url,
+		"npx -y @modelcontextprotocol/server-everything stdio", "mcpc demo --stdio")
+}
+
+func TestDocumentedConsole(t *testing.T) {
+	documents := documents(t)
+	blocks := 0
+	for _, name := range documents {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocks += runBlocks(t, string(text))
+		})
+	}
+	if blocks < 9 {
+		t.Errorf("only %d console blocks were found", blocks)
+	}
+}
+
+func documents(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	return append(docs, filepath.Join("..", "..", "README.md"))
+}
+
+var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+func runBlocks(t *testing.T, text string) int {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", demo.Handler(demo.Options{}))
+	server := httptest.NewUnstartedServer(mux)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	defer server.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	sh := newShell(t)
+	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/mcp")
+	blocks := consoleBlock.FindAllStringSubmatch(text, -1)
+	for _, block := range blocks {
+		for _, step := range splitSteps(swap.Replace(block[1])) {
+			// A session is named after its port.
+			step.want = strings.ReplaceAll(step.want, "localhost-3001", "localhost-"+strconv.Itoa(port))
+			sh.run(t, step)
+		}
+	}
+	return len(blocks)
+}
+
+type step struct{ command, want string }
+
+func splitSteps(block string) []step {
+	var steps []step
+	for _, line := range strings.SplitAfter(block, "\n") {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			steps = append(steps, step{command: strings.TrimSuffix(command, "\n")})
+		} else if len(steps) > 0 {
+			steps[len(steps)-1].want += line
+		}
+	}
+	return steps
+}
+
+// shell runs commands one after the other, as a person at a prompt: $? is what
+// the command before ended with.
+type shell struct {
+	dir  string
+	env  []string
+	last int
+}
+
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	bin := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "mcpc"), ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("building mcpc: %v\n%s", err, out)
+	}
+	env := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"MCPC_STATE="+t.TempDir(), "MCPC_SERVER=", "LC_ALL=C.UTF-8")
+	return &shell{dir: t.TempDir(), env: env}
+}
+
+func (s *shell) run(t *testing.T, st step) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command("bash", "-c", "(exit "+strconv.Itoa(s.last)+"); "+st.command)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.env, &stdout, &stderr
+	_ = cmd.Run()
+	s.last = cmd.ProcessState.ExitCode()
+	got := stdout.String() + stderr.String()
+	if !matches(st.want, got) {
+		t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", st.command, got, st.want)
+	}
+}
+
+// matches compares output with what a document shows of it.
+func matches(want, got string) bool {
+	pattern := regexp.QuoteMeta(want)
+	pattern = regexp.MustCompile(`(?m)^\\\.\\\.\\\.\n`).ReplaceAllString(pattern, `(?s:.*)`)
+	pattern = strings.ReplaceAll(pattern, `\.\.\.`, `[^\n]*`)
+	return regexp.MustCompile(`^` + pattern + `$`).MatchString(got)
+}
+
+func TestMatchesCanFail(t *testing.T) {
+	for _, c := range []struct {
+		want, got string
+		ok        bool
+	}{
+		{"a\n", "a\n", true},
+		{"a\n", "b\n", false},
+		{"a\n...\nz\n", "a\nb\nc\nz\n", true},
+		{"a\n...\nz\n", "a\nb\n", false},
+		{"sum (...\n", "sum (12 bytes)\n", true},
+		{"", "more\n", false},
+	} {
+		if matches(c.want, c.got) != c.ok {
+			t.Errorf("matches(%q, %q) is not %v", c.want, c.got, c.ok)
+		}
+	}
+}
+
+// The walk in docs/architecture.md names files; they must be there.
+func TestArchitectureNamesRealFiles(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`((?:cmd|internal)/[a-z0-9_/.]+)`").FindAllStringSubmatch(string(text), -1)
+	if len(names) < 15 {
+		t.Fatalf("only %d file names found", len(names))
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join("..", "..", name[1])); err != nil {
+			t.Errorf("docs/architecture.md names %s: %v", name[1], err)
+		}
+	}
+}
