@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -21,6 +23,8 @@ type app struct {
 	getenv  func(string) string
 	now     func() time.Time
 	version string
+	// leave ends the process at once; only a mock server is told to do so.
+	leave func(code int)
 
 	globals
 	// progress is the one writer to standard error while a command runs.
@@ -68,8 +72,13 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 // execute parses the arguments and runs the command. Every error that cobra
 // gives back means "you asked wrongly", because commands keep what the world did
 // in an Outcome.
-func (a *app) execute(ctx context.Context, args []string) int {
+func (a *app) execute(ctx context.Context, args []string) (code int) {
 	a.settleStyles()
+	defer func() {
+		if crash := recover(); crash != nil {
+			code = a.crashed(crash, debug.Stack())
+		}
+	}()
 	root := newRoot(a)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
@@ -82,6 +91,16 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		return a.exit
 	}
 	return a.ending.Kind.ExitCode()
+}
+
+// crashed says that a bug ended the command. The stack is for whoever mends it.
+func (a *app) crashed(crash any, stack []byte) int {
+	a.end(wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Reached: wire.Unknown,
+		Hint: "please report it with the command and what -vv prints"})
+	if a.verbose > 0 {
+		_, _ = a.stderr().Write(stack)
+	}
+	return wire.Internal.ExitCode()
 }
 
 // settleStyles decides how each stream may be written to. It runs again once

@@ -72,7 +72,7 @@ func (a *app) call(ctx context.Context, o callOptions) {
 	if out.Good() {
 		out = c.callTool(ctx, tool, o)
 	}
-	a.show(out, answerOf(out))
+	a.show(ctx, out, answerOf(out))
 	c.explained("tools/call")
 }
 

@@ -73,7 +73,20 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	if a.verbose > 0 {
 		a.note("protocol " + session.Revision() + ": " + session.Why())
 	}
+	c.setLogLevel(ctx)
 	return c, o
+}
+
+// setLogLevel asks for log messages where that is a request of its own; where
+// requests stand alone each one carries the level.
+func (c *conversation) setLogLevel(ctx context.Context) {
+	if c.a.logLevel == "" || client.Stateless(c.Revision()) {
+		return
+	}
+	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: wire.With(nil, "level", wire.Quote(c.a.logLevel))})
+	if !out.Good() {
+		c.a.warn("the log level could not be set: " + out.Text)
+	}
 }
 
 // find settles which server is meant.

@@ -64,14 +64,9 @@ func (a *app) demo(ctx context.Context, o demoOptions) {
 		}
 		return
 	}
-	if err := loopbackOnly(o.listen); err != nil {
-		a.end(wire.Outcome{Kind: wire.Refused, Text: err.Error(), Hint: "--listen 127.0.0.1:3001"})
-		return
-	}
-	listener, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		a.end(wire.Outcome{Kind: wire.LocalIO, Text: "listening on " + o.listen + ": " + err.Error(), Err: err,
-			Hint: "--listen 127.0.0.1:0 takes a free port"})
+	listener, out := listenLoopback(o.listen)
+	if !out.Good() {
+		a.end(out)
 		return
 	}
 	a.serveDemo(ctx, listener, o)
@@ -91,16 +86,4 @@ func (a *app) serveDemo(ctx context.Context, listener net.Listener, o demoOption
 		return
 	}
 	a.end(wire.Outcome{Kind: wire.Signal})
-}
-
-// loopbackOnly: the demo asks nobody who they are, so nobody else may reach it.
-func loopbackOnly(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("--listen wants HOST:PORT: %w", err)
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("the demo server listens on loopback only, not on %q", host)
 }

@@ -65,7 +65,7 @@ func (a *app) init(ctx context.Context, argv []string, name string) {
 	}
 	ans := answerOf(out)
 	ans.human = c.introduce
-	a.show(out, ans)
+	a.show(ctx, out, ans)
 	c.explained("server/discover", "initialize")
 }
 

@@ -46,14 +46,12 @@ func (a *app) list(ctx context.Context, argv []string, long bool) {
 	ans.human = func(w io.Writer, st render.Style) error { return render.Tools(w, st, tools, long) }
 	// A list that a limit cut is shown as far as it came, and is no success.
 	if len(list.Pages) > 0 && !out.Good() {
-		if err := a.print(ans); err != nil {
-			a.end(localIO("writing the answer", err))
-		}
+		a.print(ctx, ans)
 	}
 	if out.Good() && len(tools) == 0 {
 		a.note("the server lists no tools")
 	}
-	a.show(out, ans)
+	a.show(ctx, out, ans)
 	c.explained("tools/list")
 }
 
@@ -91,6 +89,6 @@ func (a *app) describe(ctx context.Context, name string, argv []string) {
 	}
 	ans := answer{result: tool.Raw, messages: []*wire.Message{{Raw: tool.Raw}}}
 	ans.human = func(w io.Writer, st render.Style) error { return render.Describe(w, st, tool.Tool) }
-	a.show(out, ans)
+	a.show(ctx, out, ans)
 	c.explained("tools/list")
 }

@@ -21,6 +21,7 @@ func main() {
 		getenv:  os.Getenv,
 		now:     time.Now,
 		version: version,
+		leave:   os.Exit,
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, interrupts...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,11 +36,9 @@ func answerOf(o wire.Outcome) answer {
 // show prints an answer where there is one, then says how the command ended.
 // The answer comes first: whoever reads it need not wait for a server's
 // shutdown.
-func (a *app) show(o wire.Outcome, ans answer) {
+func (a *app) show(ctx context.Context, o wire.Outcome, ans answer) {
 	if a.hasAnswer(o) {
-		if err := a.print(ans); err != nil {
-			a.end(localIO("writing the answer", err))
-		}
+		a.print(ctx, ans)
 	}
 	a.end(o)
 }
@@ -56,12 +55,30 @@ func (a *app) hasAnswer(o wire.Outcome) bool {
 	return false
 }
 
-func (a *app) print(ans answer) error {
+// print writes an answer to where it was asked for. That it could not be
+// written is an ending of its own.
+func (a *app) print(ctx context.Context, ans answer) {
+	err := a.tryPrint(ctx, ans)
+	switch {
+	case err == nil || a.ending.Kind != wire.OK:
+	case isUsage(err):
+		a.end(usage(err))
+	default:
+		a.end(localIO("writing the answer", err))
+	}
+}
+
+func isUsage(err error) bool {
+	_, ok := errorAs[hintedError](err)
+	return ok
+}
+
+func (a *app) tryPrint(ctx context.Context, ans answer) error {
 	if a.output == "" {
-		return a.printTo(a.stdout(), a.outStyle, ans)
+		return a.printTo(ctx, a.stdout(), a.outStyle, ans)
 	}
 	var b bytes.Buffer
-	what, err := a.fileContent(&b, ans)
+	what, err := a.fileContent(ctx, &b, ans)
 	if err != nil {
 		return err
 	}
@@ -74,19 +91,20 @@ func (a *app) print(ans answer) error {
 
 // fileContent is what -o saves: JSON where JSON was asked for, else what the
 // answer is made of, an image as its bytes.
-func (a *app) fileContent(b *bytes.Buffer, ans answer) (what string, err error) {
+func (a *app) fileContent(ctx context.Context, b *bytes.Buffer, ans answer) (what string, err error) {
 	if a.json || a.wire || a.jq != "" || ans.result == nil {
-		return "the answer was", a.printTo(b, render.Style{Width: 80}, ans)
+		err := a.printTo(ctx, b, render.Style{Width: 80}, ans)
+		return fmt.Sprintf("%d bytes", b.Len()), err
 	}
 	data, what, err := render.Payload(ans.method, ans.result)
 	b.Write(data)
 	return what, err
 }
 
-func (a *app) printTo(w io.Writer, st render.Style, ans answer) error {
+func (a *app) printTo(ctx context.Context, w io.Writer, st render.Style, ans answer) error {
 	switch {
 	case a.jq != "":
-		return a.filter(w, ans)
+		return a.filter(ctx, w, st, ans)
 	case a.wire:
 		for _, m := range ans.messages {
 			if err := render.JSON(w, st, m.Raw); err != nil {
@@ -103,29 +121,24 @@ func (a *app) printTo(w io.Writer, st render.Style, ans answer) error {
 
 // filter runs the jq expression over the result, or with --wire over each
 // message.
-func (a *app) filter(w io.Writer, ans answer) error {
+func (a *app) filter(ctx context.Context, w io.Writer, st render.Style, ans answer) error {
 	program, err := render.Query(a.jq)
 	if err != nil {
-		return err
+		return hintedError{"--jq: " + err.Error(), ""}
 	}
-	emit := func(line []byte) error { return a.emitLine(w, line) }
-	if !a.wire {
-		return program.Run(ans.result, emit)
+	inputs := [][]byte{ans.result}
+	if a.wire {
+		inputs = inputs[:0]
+		for _, m := range ans.messages {
+			inputs = append(inputs, m.Raw)
+		}
 	}
-	for _, m := range ans.messages {
-		if err := program.Run(m.Raw, emit); err != nil {
-			return err
+	for _, raw := range inputs {
+		if err := program.Print(ctx, w, st, raw); err != nil {
+			return hintedError{"--jq: " + err.Error(), "the answer itself came: without --jq it is shown whole"}
 		}
 	}
 	return nil
-}
-
-func (a *app) emitLine(w io.Writer, line []byte) error {
-	if a.outStyle.Terminal && a.output == "" {
-		line = []byte(render.Block(string(line)))
-	}
-	_, err := w.Write(append(line, '\n'))
-	return err
 }
 
 // replaceFile writes a temporary file beside the name and renames it, so that

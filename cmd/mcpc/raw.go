@@ -114,7 +114,7 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 	default:
 		out = c.Do(ctx, call)
 	}
-	a.showRaw(out)
+	a.showRaw(ctx, out)
 	c.explained(o.method)
 }
 
@@ -132,17 +132,15 @@ func rawID(text string) json.RawMessage {
 
 // showRaw prints whatever came back, message or not, good or not. With --json
 // it is the result alone, as everywhere.
-func (a *app) showRaw(out wire.Outcome) {
+func (a *app) showRaw(ctx context.Context, out wire.Outcome) {
 	if raw := cameBack(out); raw != nil && !(a.json && out.Result != nil) {
 		ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
 		ans.human = func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }
-		if err := a.print(ans); err != nil {
-			a.end(localIO("writing the answer", err))
-		}
+		a.print(ctx, ans)
 		a.end(out)
 		return
 	}
-	a.show(out, answerOf(out))
+	a.show(ctx, out, answerOf(out))
 }
 
 func cameBack(out wire.Outcome) []byte {

@@ -35,7 +35,7 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRaw(a),
-		newSessions(a), newClose(a), newDemo(a), newState(a), newVersion(a))
+		newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	return root
 }

@@ -29,13 +29,13 @@ where no server is named. Session ids are never shown.`,
 			if err := noArguments(cmd, args); err != nil {
 				return err
 			}
-			a.sessions()
+			a.sessions(cmd.Context())
 			return nil
 		},
 	}
 }
 
-func (a *app) sessions() {
+func (a *app) sessions(ctx context.Context) {
 	store, st, err := a.loadState()
 	if err != nil {
 		a.end(stateFailed(err))
@@ -54,7 +54,7 @@ func (a *app) sessions() {
 	if len(all) == 0 {
 		a.note("no sessions are remembered: mcpc init TARGET opens one")
 	}
-	a.show(wire.Outcome{}, ans)
+	a.show(ctx, wire.Outcome{}, ans)
 }
 
 func (a *app) loadState() (*state.Store, state.State, error) {

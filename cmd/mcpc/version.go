@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -24,13 +25,13 @@ func newVersion(a *app) *cobra.Command {
 			if err := noArguments(cmd, args); err != nil {
 				return err
 			}
-			a.printVersion()
+			a.printVersion(cmd.Context())
 			return nil
 		},
 	}
 }
 
-func (a *app) printVersion() {
+func (a *app) printVersion(ctx context.Context) {
 	raw := fmt.Sprintf(`{"version":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.version),
 		wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
 	ans := answer{result: []byte(raw), messages: []*wire.Message{{Raw: []byte(raw)}}}
@@ -38,5 +39,5 @@ func (a *app) printVersion() {
 		_, err := fmt.Fprintf(w, "mcpc %s\n", a.version)
 		return err
 	}
-	a.show(wire.Outcome{}, ans)
+	a.show(ctx, wire.Outcome{}, ans)
 }

@@ -9,16 +9,13 @@ import (
 )
 
 // Payload is what -o FILE saves of a result: the decoded bytes where it holds
-// one image, sound or blob and no text; its text where it has any; else its
-// JSON. what says in a few words what data is. It fails where there is no one
-// answer: several binary blocks, or base64 that is none.
+// one image, sound or blob, whatever texts stand around it; else its text; else
+// its JSON. what says in a few words what data is. It fails where there is no
+// one answer: several binary blocks, or base64 that is none.
 func Payload(method string, result json.RawMessage) (data []byte, what string, err error) {
 	blocks := resultBlocks(method, result)
 	texts, media := split(blocks)
 	switch {
-	case len(texts) > 0:
-		data = joinLines(texts)
-		return data, "text, " + size(len(data)), nil
 	case len(media) == 1:
 		data, err = decodeBase64(media[0].data)
 		if err != nil {
@@ -28,6 +25,9 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 	case len(media) > 1:
 		return nil, "", fmt.Errorf("choosing what to save: the result has %d binary blocks: pick one, as in --jq '%s' | base64 -d",
 			len(media), media[0].path)
+	case len(texts) > 0:
+		data = joinLines(texts)
+		return data, "text, " + size(len(data)), nil
 	}
 	return jsonPayload(method, result)
 }
@@ -84,7 +84,7 @@ func split(blocks []block) (texts []string, media []block) {
 
 // saveHint is the flag that saves the one binary block, where Payload would.
 func saveHint(blocks []block) string {
-	if texts, media := split(blocks); len(texts) == 0 && len(media) == 1 {
+	if _, media := split(blocks); len(media) == 1 {
 		return "-o FILE"
 	}
 	return ""

@@ -28,8 +28,9 @@ type problem struct {
 	rule string
 	// err is the library's error; of an anyOf or oneOf it has the branches.
 	err *jsonschema.ValidationError
-	// member is the one of several names in err that this problem is about.
-	member string
+	// member is the one of several names in err that this problem is about, and
+	// with the one that makes it one.
+	member, with string
 	// closest, if not 0, is how many alternatives there were to choose from.
 	closest int
 	// choice is set where the alternatives are told together.
@@ -77,6 +78,7 @@ func compareProblems(a, b problem) int {
 		comparePlaces(a.at, b.at),
 		cmp.Compare(a.rule, b.rule),
 		cmp.Compare(a.member, b.member),
+		cmp.Compare(a.with, b.with),
 		cmp.Compare(a.err.SchemaURL, b.err.SchemaURL),
 	)
 }
@@ -148,9 +150,9 @@ func (t *tally) gather(e *jsonschema.ValidationError) {
 	case *kind.FalseSchema:
 		t.add(forbidden(e))
 	default:
-		names := members(e.ErrorKind)
+		names, with := members(e.ErrorKind)
 		for _, name := range names {
-			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e, member: name})
+			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e, member: name, with: with})
 		}
 		if names == nil {
 			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e})
@@ -158,21 +160,22 @@ func (t *tally) gather(e *jsonschema.ValidationError) {
 	}
 }
 
-// members are the names of which each is a problem of its own.
-func members(k jsonschema.ErrorKind) []string {
+// members are the names of which each is a problem of its own, and the one that
+// they are required with.
+func members(k jsonschema.ErrorKind) (names []string, with string) {
 	switch k := k.(type) {
 	case *kind.Required:
-		return k.Missing
+		return k.Missing, ""
 	case *kind.AdditionalProperties:
-		return k.Properties
+		return k.Properties, ""
 	case *kind.DependentRequired:
-		return k.Missing
+		return k.Missing, k.Prop
 	case *kind.Dependency:
-		return k.Missing
+		return k.Missing, k.Prop
 	case *kind.PropertyNames:
-		return []string{k.Property}
+		return []string{k.Property}, ""
 	}
-	return nil
+	return nil, ""
 }
 
 // keyword is the name of the keyword that was violated.

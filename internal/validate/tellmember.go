@@ -12,13 +12,11 @@ import (
 // sayMember is about which members an object has.
 func (x explainer) sayMember(p problem) (saying, bool) {
 	name := quote(p.member)
-	switch k := p.err.ErrorKind.(type) {
+	switch p.err.ErrorKind.(type) {
 	case *kind.Required:
 		return saying{text: "missing required member " + name, want: name}, true
-	case *kind.DependentRequired:
-		return sayDependent(name, k.Prop), true
-	case *kind.Dependency:
-		return sayDependent(name, k.Prop), true
+	case *kind.DependentRequired, *kind.Dependency:
+		return saying{text: "missing member " + name + ", which is required with " + quote(p.with), want: name}, true
 	case *kind.AdditionalProperties:
 		return x.sayUnknown(p, p.err.SchemaURL), true
 	case *kind.FalseSchema: // of unevaluatedProperties
@@ -28,13 +26,6 @@ func (x explainer) sayMember(p problem) (saying, bool) {
 		return x.sayName(p), true
 	}
 	return saying{}, false
-}
-
-func sayDependent(name, with string) saying {
-	return saying{
-		text: "missing member " + name + ", which is required with " + quote(with),
-		want: name,
-	}
 }
 
 // sayUnknown tells the nearest names that are known, or all if none is near.

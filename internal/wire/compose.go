@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 )
 
 // Outgoing messages are written around the caller's bytes and never through a
 // marshaller: json.Marshal would turn <b>& into \u003cb\u003e\u0026, and what a
-// user typed would not be what was sent.
+// user typed would not be what was sent. An id, a result or a value that is
+// empty is written as null.
 
 // ComposeRequest writes a request. params is left out where it is nil.
 func ComposeRequest(id json.RawMessage, method string, params json.RawMessage) []byte {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	return appendCall(b, method, params)
+	return appendCall(appendID(id), method, params)
 }
 
 // ComposeNotification writes a notification. params is left out where it is nil.
@@ -21,69 +22,86 @@ func ComposeNotification(method string, params json.RawMessage) []byte {
 	return appendCall([]byte(`{"jsonrpc":"2.0"`), method, params)
 }
 
+func appendID(id json.RawMessage) []byte {
+	return append([]byte(`{"jsonrpc":"2.0","id":`), orNull(id)...)
+}
+
 func appendCall(b []byte, method string, params json.RawMessage) []byte {
 	b = append(b, `,"method":`...)
 	b = append(b, Quote(method)...)
 	if params != nil {
 		b = append(b, `,"params":`...)
-		b = append(b, OneLine(params)...)
+		b = append(b, orNull(OneLine(params))...)
 	}
 	return append(b, '}')
 }
 
 // ComposeResult writes the answer to a server's request.
 func ComposeResult(id, result json.RawMessage) []byte {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	b = append(append(b, `,"result":`...), result...)
+	b := append(appendID(id), `,"result":`...)
+	b = append(b, orNull(OneLine(result))...)
 	return append(b, '}')
 }
 
 // ComposeError writes the refusal of a server's request.
 func ComposeError(id json.RawMessage, code int64, message string) []byte {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	b = append(append(b, `,"error":{"code":`...), strconv.FormatInt(code, 10)...)
+	b := append(appendID(id), `,"error":{"code":`...)
+	b = strconv.AppendInt(b, code, 10)
 	b = append(append(b, `,"message":`...), Quote(message)...)
 	return append(b, `}}`...)
 }
 
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
 // OneLine gives JSON without raw line ends, which over stdio would end the
 // message (transports, "stdio": messages contain no embedded newlines). Bytes
-// that hold none are given back as they are.
+// that hold none are given back as they are. In what is no JSON the line ends
+// become spaces.
 func OneLine(raw []byte) []byte {
 	if !bytes.ContainsAny(raw, "\r\n") {
 		return raw
 	}
-	return Compact(raw)
+	if compact := Compact(raw); !bytes.ContainsAny(compact, "\r\n") {
+		return compact
+	}
+	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(raw)))
 }
 
 // With gives the object with the member name set to value: in its place if it
-// stands there, else behind the last. Every other byte stays as it is. An
-// empty object means {}.
+// stands there, in each of its places if it stands there more than once, else
+// behind the last member. Every other byte stays as it is. An empty object
+// means {}; what is no object comes back unchanged.
 func With(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
-	if len(bytes.TrimSpace(object)) == 0 {
+	if len(bytes.Trim(object, whiteSpace)) == 0 {
 		object = json.RawMessage("{}")
 	}
-	members, err := Object(object)
+	value = orNull(value)
+	var out json.RawMessage
+	members, taken := 0, 0 // of object, the first so many bytes are in out
+	_, err := eachMember(object, func(i int, is string, from, to int) bool {
+		if i == 0 {
+			out, taken = nil, 0
+		}
+		if members = i + 1; is == name {
+			out, taken = append(append(out, object[taken:from]...), value...), to
+		}
+		return true
+	})
 	if err != nil {
 		return object
 	}
-	if old, ok := members.Get(name); ok {
-		return splice(object, old, value)
+	if taken == 0 {
+		taken = bytes.LastIndexByte(object, '}')
+		out = append(out, object[:taken]...)
+		if members > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, Quote(name)...), ':'), value...)
 	}
-	end := bytes.LastIndexByte(object, '}')
-	out := append(json.RawMessage{}, object[:end]...)
-	if len(members) > 0 {
-		out = append(out, ',')
-	}
-	out = append(append(append(out, Quote(name)...), ':'), value...)
-	return append(out, object[end:]...)
-}
-
-// splice puts value where old stands. old aliases object to the end of its
-// backing array, so the difference of their capacities is old's offset.
-func splice(object, old, value json.RawMessage) json.RawMessage {
-	from := cap(object) - cap(old)
-	out := append(json.RawMessage{}, object[:from]...)
-	out = append(out, value...)
-	return append(out, object[from+len(old):]...)
+	return append(out, object[taken:]...)
 }

@@ -59,6 +59,13 @@ var Endings = []Ending{
 	{128, Signal, "ended by signal n (128+n); Ctrl-C is 130", "unknown", "-"},
 }
 
+// Precedence says which ending a command has when several kinds fired: the one
+// that stands first here. Kinds that are not here end a command before another
+// can fire, or judge what came of it.
+var Precedence = []Kind{
+	Signal, Refused, Auth, Timeout, Transport, BadResponse, RPCFailed, InputRequired, OutputInvalid, ToolError,
+}
+
 // ExitCode is the process's exit status for k.
 func (k Kind) ExitCode() int {
 	for _, e := range Endings {

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Direction says who sent a Frame.
 type Direction int
@@ -67,6 +70,19 @@ type HTTPHead struct {
 	Fields      []Field
 	// Timing is set on responses.
 	Timing *Timing
+}
+
+// Field gives the value of the first field called name, in any case, or "".
+func (h *HTTPHead) Field(name string) string {
+	if h == nil {
+		return ""
+	}
+	for _, f := range h.Fields {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
 }
 
 // A Field is one HTTP header field.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 )
 
 // A MessageKind says which of JSON-RPC's shapes a Message has.
@@ -36,6 +37,7 @@ type Message struct {
 	ID     json.RawMessage
 	Method string
 	Params json.RawMessage
+	// Result is nil where there is none; null is a result.
 	Result json.RawMessage
 	Error  *RPCError
 	// Items are the messages of a Batch.
@@ -43,6 +45,8 @@ type Message struct {
 	// Problems are the ways in which Raw breaks JSON-RPC 2.0. A message whose
 	// Kind is Invalid has at least one of level Error.
 	Problems []Finding
+	// reply is set on what was meant for a response, whatever came of it.
+	reply bool
 }
 
 // An RPCError is the "error" member of a response (JSON-RPC 2.0, section 5.1).
@@ -55,32 +59,56 @@ type RPCError struct {
 	Raw json.RawMessage
 }
 
+// maxParts is how many members an envelope and how many messages a batch may
+// have. Two bytes of a batch would otherwise cost hundreds.
+const maxParts = 10_000
+
+// byteOrderMark does not belong before JSON, and a receiver may ignore it (RFC
+// 8259, section 8.1).
+const byteOrderMark = "\xEF\xBB\xBF"
+
 // ParseMessage looks at raw as one JSON-RPC message. It never fails: bytes that
 // are no message come back as Invalid with the reason in Problems.
 func ParseMessage(raw []byte) *Message {
 	m := &Message{Raw: raw}
-	text := bytes.TrimLeft(raw, " \t\r\n")
-	if len(text) > 0 && text[0] == '[' {
-		m.parseBatch(raw)
+	text := bytes.TrimPrefix(raw, []byte(byteOrderMark))
+	if len(text) < len(raw) {
+		m.warn("bom", "a byte order mark stands before the JSON")
+	}
+	if startsWith(text, '[') {
+		m.parseBatch(text)
 		return m
 	}
-	members, err := Object(raw)
+	members, unpaired, err := object(text, maxParts)
 	if err != nil {
-		m.invalid(err.Rule, "%s", describe(raw, err))
+		m.broken(text, err)
 		return m
+	}
+	if unpaired {
+		m.warn("surrogate", "a string holds half a surrogate pair, which is no character")
 	}
 	m.parseEnvelope(members)
 	return m
 }
 
-func describe(raw []byte, err *SyntaxError) string {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return "empty, where a JSON-RPC message was expected"
+func startsWith(text []byte, c byte) bool {
+	text = bytes.TrimLeft(text, whiteSpace)
+	return len(text) > 0 && text[0] == c
+}
+
+// broken records why text, the end of m.Raw, is no JSON object or array.
+func (m *Message) broken(text []byte, err *SyntaxError) {
+	err.Offset += int64(len(m.Raw) - len(text))
+	switch {
+	case len(bytes.Trim(text, whiteSpace)) == 0:
+		m.invalid(err.Rule, "empty, where a JSON-RPC message was expected")
+	case err.Rule == "not_object":
+		m.invalid(err.Rule, "JSON, but not a JSON-RPC message")
+	case err.Rule == "too_many":
+		m.invalid(err.Rule, "%s", err.Text)
+	default:
+		m.invalid(err.Rule, "%s", err.Error())
 	}
-	if err.Rule == "not_object" {
-		return "JSON, but not a JSON-RPC message"
-	}
-	return err.Error()
 }
 
 func (m *Message) invalid(rule, format string, args ...any) {
@@ -92,15 +120,27 @@ func (m *Message) warn(rule, format string, args ...any) {
 	m.Problems = append(m.Problems, Finding{Rule: rule, Level: Warning, Text: fmt.Sprintf(format, args...)})
 }
 
-func (m *Message) parseBatch(raw []byte) {
-	items, err := Array(raw)
-	if err != nil {
-		m.invalid(err.Rule, "%s", err.Error())
+// parseBatch: an empty array is no batch, and a batch holds no batches (JSON-RPC
+// 2.0, section 6).
+func (m *Message) parseBatch(text []byte) {
+	items, err := array(text, maxParts)
+	switch {
+	case err != nil:
+		m.broken(text, err)
+		return
+	case len(items) == 0:
+		m.invalid("empty_batch", "an empty array, but not a JSON-RPC message")
 		return
 	}
 	m.Kind = Batch
 	for _, item := range items {
-		m.Items = append(m.Items, ParseMessage(item))
+		if item[0] != '[' {
+			m.Items = append(m.Items, ParseMessage(item))
+			continue
+		}
+		inner := &Message{Raw: item}
+		inner.invalid("nested_batch", "an array in a batch, but not a JSON-RPC message")
+		m.Items = append(m.Items, inner)
 	}
 }
 
@@ -110,22 +150,24 @@ func (m *Message) parseEnvelope(members Members) {
 	m.Result, _ = members.Get("result")
 	method, hasMethod := members.Get("method")
 	failure, hasError := members.Get("error")
+	hasResult := m.Result != nil
+	m.reply = !hasMethod && (hasResult || hasError)
 	if name := members.Duplicate(); name != "" {
 		m.invalid("duplicate_member", "the member %q stands twice in the envelope", name)
 		return
 	}
-	if version, ok := members.Get("jsonrpc"); !ok || string(version) != `"2.0"` {
+	if version, _ := members.Get("jsonrpc"); !isVersion(version) {
 		m.invalid("jsonrpc", "not a JSON-RPC 2.0 message: \"jsonrpc\" is %s", orMissing(version))
 		return
 	}
 	switch {
-	case hasMethod && m.Result == nil && !hasError:
+	case hasMethod && !hasResult && !hasError:
 		m.parseCall(method)
 	case hasMethod:
 		m.invalid("shape", "neither request nor response: \"method\" stands beside a result or an error")
-	case m.Result != nil && hasError:
+	case hasResult && hasError:
 		m.invalid("shape", "both \"result\" and \"error\" stand in one response")
-	case m.Result != nil:
+	case hasResult:
 		m.Kind = Response
 	case hasError:
 		m.Kind = ErrorResponse
@@ -134,6 +176,11 @@ func (m *Message) parseEnvelope(members Members) {
 		m.invalid("shape", "neither \"method\" nor \"result\" nor \"error\"")
 	}
 	m.checkID()
+}
+
+func isVersion(raw json.RawMessage) bool {
+	version, ok := Text(raw)
+	return ok && version == "2.0"
 }
 
 func orMissing(raw json.RawMessage) string {
@@ -154,8 +201,12 @@ func (m *Message) parseCall(method json.RawMessage) {
 	if m.ID != nil {
 		m.Kind = Request
 	}
+	if m.Params != nil && m.Params[0] != '{' && m.Params[0] != '[' {
+		m.warn("params", "\"params\" is neither an object nor an array: %s", Excerpt(m.Params, 40))
+	}
 }
 
+// parseError reads as much as there is of an error, also of one that is none.
 func (m *Message) parseError(raw json.RawMessage) {
 	members, err := Object(raw)
 	if err != nil {
@@ -170,7 +221,7 @@ func (m *Message) parseError(raw json.RawMessage) {
 	message, _ := members.Get("message")
 	text, ok := Text(message)
 	if !ok {
-		m.warn("error_message", "the error's \"message\" is no string: %s", orMissing(message))
+		m.invalid("error_message", "the error's \"message\" is no string: %s", orMissing(message))
 	}
 	data, _ := members.Get("data")
 	m.Error = &RPCError{Code: number, Message: text, Data: data, Raw: raw}
@@ -179,47 +230,22 @@ func (m *Message) parseError(raw json.RawMessage) {
 // checkID records an id that JSON-RPC or MCP forbids. A null id is input that
 // real servers send with errors, so it is only a warning.
 func (m *Message) checkID() {
-	if m.ID == nil || m.Kind == Invalid {
+	if m.Kind == Invalid {
 		return
 	}
-	switch c := m.ID[0]; {
-	case c == '"':
+	switch {
+	case m.ID == nil:
+		if m.Kind == Response {
+			m.warn("id", "the response has no id")
+		}
+	case m.ID[0] == '"':
 	case string(m.ID) == "null":
 		m.warn("id", "the id is null")
-	case c == '-' || c >= '0' && c <= '9':
-		if bytes.ContainsAny(m.ID, ".eE") {
-			m.warn("id", "the id is no integer: %s", Excerpt(m.ID, 40))
-		}
-	default:
+	case !isNumber(m.ID):
 		m.warn("id", "the id is neither string nor number: %s", Excerpt(m.ID, 40))
+	case bytes.ContainsAny(m.ID, ".eE"):
+		m.warn("id", "the id is no integer: %s", Excerpt(m.ID, 40))
 	}
-}
-
-// Answers reports whether m is a response to the request with the given id. The
-// type counts, as JSON-RPC demands: "7" does not answer 7; 7.0 does, being the
-// same number.
-func (m *Message) Answers(id json.RawMessage) bool {
-	if m.Kind != Response && m.Kind != ErrorResponse {
-		return false
-	}
-	if bytes.Equal(m.ID, id) {
-		return true
-	}
-	return sameNumber(m.ID, id)
-}
-
-func sameNumber(a, b json.RawMessage) bool {
-	if len(a) == 0 || len(b) == 0 || a[0] == '"' || b[0] == '"' {
-		return sameText(a, b)
-	}
-	trim := func(n json.RawMessage) []byte { return bytes.TrimSuffix(n, []byte(".0")) }
-	return bytes.Equal(trim(a), trim(b))
-}
-
-func sameText(a, b json.RawMessage) bool {
-	left, ok := Text(a)
-	right, also := Text(b)
-	return ok && also && left == right
 }
 
 // Problem is the first reason why m is Invalid, or "".
@@ -239,7 +265,7 @@ func Excerpt(raw []byte, n int) string {
 		return string(raw)
 	}
 	cut := n
-	for cut > 0 && raw[cut]&0xC0 == 0x80 {
+	for cut > max(0, n-utf8.UTFMax) && !utf8.RuneStart(raw[cut]) {
 		cut--
 	}
 	return fmt.Sprintf("%s… +%d bytes", raw[:cut], len(raw)-cut)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -14,51 +15,154 @@ func Redacted(secret string) string {
 	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum[:2])
 }
 
-// secretFields are the header fields whose values are credentials or act as
-// such, by lower-case name.
-var secretFields = map[string]bool{
-	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true,
-	"mcp-session-id": true, "x-api-key": true, "api-key": true, "x-auth-token": true,
+// hidden is all that Redacted writes, and nothing in which a secret could hide.
+var hidden = regexp.MustCompile(`^••••\(len \d+, sha256:[0-9a-f]{4}\)$`)
+
+// hide is Redacted for what may be hidden already or not be there at all.
+func hide(secret string) string {
+	if secret == "" || hidden.MatchString(secret) {
+		return secret
+	}
+	return Redacted(secret)
 }
 
-// RedactField hides the value of a field that carries a secret. The scheme of
-// an Authorization field stays readable.
-func RedactField(f Field) Field {
-	name := strings.ToLower(f.Name)
-	if !secretFields[name] && !strings.HasSuffix(name, "-api-key") && !strings.HasSuffix(name, "-token") {
-		return f
-	}
-	scheme, rest, ok := strings.Cut(f.Value, " ")
-	if strings.HasSuffix(name, "authorization") && ok {
-		return Field{f.Name, scheme + " " + Redacted(rest)}
-	}
-	return Field{f.Name, Redacted(f.Value)}
-}
+// secretNames and secretEndings tell the header fields and the parameters whose
+// values are credentials or act as such. They are compared with the letters of
+// the name alone: X-Api-Key, api_key and apiKey[0] are one name.
+var (
+	secretNames = map[string]bool{"code": true, "dpop": true, "pass": true, "pwd": true, "session": true,
+		"sid": true, "sig": true, "usercode": true, "devicecode": true, "authcode": true}
+	secretEndings = []string{"assertion", "auth", "authorization", "cookie", "credential", "credentials", "jwt", "key",
+		"passphrase", "passwd", "password", "secret", "sessid", "sessionid", "signature", "token", "verifier"}
+	// openNames end like secrets and are none.
+	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
+)
 
-// secretParams are the query parameters that carry secrets, by lower-case name.
-var secretParams = map[string]bool{
-	"token": true, "access_token": true, "refresh_token": true, "id_token": true, "key": true,
-	"api_key": true, "apikey": true, "code": true, "client_secret": true, "secret": true,
-	"password": true, "sig": true, "signature": true, "session": true, "sessionid": true, "session_id": true,
-}
-
-// RedactURL hides the user information and the secret query parameters of a
-// URL; what is no URL comes back as it is.
-func RedactURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || (u.User == nil && u.RawQuery == "") {
-		return raw
+func secretName(name string) bool {
+	name = strings.Map(lettersOnly, name)
+	if secretNames[name] {
+		return true
 	}
-	if u.User != nil {
-		u.User = url.User("redacted")
-	}
-	pairs := strings.Split(u.RawQuery, "&")
-	for i, pair := range pairs {
-		name, value, _ := strings.Cut(pair, "=")
-		if secretParams[strings.ToLower(name)] {
-			pairs[i] = name + "=" + url.QueryEscape(Redacted(value))
+	for _, ending := range secretEndings {
+		if strings.HasSuffix(name, ending) {
+			return !openNames[name]
 		}
 	}
-	u.RawQuery = strings.Join(pairs, "&")
-	return u.String()
+	return false
+}
+
+func lettersOnly(r rune) rune {
+	switch {
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A'
+	case r >= 'a' && r <= 'z':
+		return r
+	}
+	return -1
+}
+
+// authSchemes are the words before the credentials of an Authorization field.
+// Any other first word may be a part of the secret.
+var authSchemes = map[string]bool{"basic": true, "bearer": true, "digest": true, "dpop": true, "negotiate": true,
+	"ntlm": true, "token": true, "apikey": true}
+
+// RedactField hides the value of a field that carries a secret. The scheme of
+// an Authorization field stays readable. Where the value is a URL, what is
+// secret in it is hidden. What was hidden before stays as it is.
+func RedactField(f Field) Field {
+	switch name := strings.ToLower(f.Name); {
+	case strings.HasSuffix(name, "authorization"):
+		scheme, rest, ok := strings.Cut(f.Value, " ")
+		if ok && authSchemes[strings.ToLower(scheme)] {
+			return Field{f.Name, scheme + " " + hide(rest)}
+		}
+		return Field{f.Name, hide(f.Value)}
+	case secretName(name):
+		return Field{f.Name, hide(f.Value)}
+	case name == "location" || name == "content-location" || name == "referer":
+		return Field{f.Name, RedactURL(f.Value)}
+	}
+	return f
+}
+
+// RedactURL hides the user information and the values of the secret parameters
+// of a URL, in its query and its fragment, and in the URLs that it carries in
+// its parameters. Everything else stays as it was written. What was hidden
+// before stays as it is.
+func RedactURL(raw string) string { return redactURL(raw, 3) }
+
+// redactURL looks into URLs within URLs so many levels deep: each costs a pass.
+func redactURL(raw string, levels int) string {
+	if levels == 0 {
+		return raw
+	}
+	return redactParams(redactUser(raw), levels)
+}
+
+// redactUser goes by the text: a URL that nobody can parse is often one whose
+// password holds a character that it may not hold.
+func redactUser(raw string) string {
+	start := 0
+	if at := strings.Index(raw, "//"); at >= 0 {
+		start = at + len("//")
+	}
+	end := len(raw)
+	if u, err := url.Parse(raw); err == nil && u.Opaque == "" {
+		if u.User == nil {
+			return raw
+		}
+		end = start + strings.IndexAny(raw[start:]+"/", "/?#")
+	}
+	at := strings.LastIndexByte(raw[start:end], '@')
+	if at < 0 {
+		return raw
+	}
+	return raw[:start] + "redacted" + raw[start+at:]
+}
+
+// redactParams hides values as far as the next "&", whatever they hold.
+func redactParams(raw string, levels int) string {
+	const begins = "?&;#"
+	var b strings.Builder
+	for {
+		at := strings.IndexAny(raw, begins) + 1
+		if at == 0 {
+			return b.String() + raw
+		}
+		b.WriteString(raw[:at])
+		raw = raw[at:]
+		equals := strings.IndexAny(raw, begins+"=")
+		if equals < 0 || raw[equals] != '=' {
+			continue
+		}
+		name := raw[:equals]
+		value, _, _ := strings.Cut(raw[equals+1:], "&")
+		if safe := redactValue(name, value, levels); safe != value {
+			b.WriteString(name + "=" + safe)
+			raw = raw[equals+1+len(value):]
+		}
+	}
+}
+
+// redactValue gives what may be shown of one parameter's value.
+func redactValue(name, value string, levels int) string {
+	text := unescaped(value)
+	if secretName(unescaped(name)) {
+		return url.QueryEscape(hide(text))
+	}
+	if text == value {
+		return value
+	}
+	if safe := redactURL(text, levels-1); safe != text {
+		return url.QueryEscape(safe)
+	}
+	return value
+}
+
+// unescaped is the text that s stands for; what is escaped wrongly stays.
+func unescaped(s string) string {
+	if text, err := url.QueryUnescape(s); err == nil {
+		return text
+	}
+	return s
 }

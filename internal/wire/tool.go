@@ -59,14 +59,14 @@ func (t *Tool) readAnnotations(members Members) {
 		t.Title = hints.Text("title")
 	}
 	t.Hints = Hints{
-		ReadOnly:    flag(hints, "readOnlyHint"),
-		Destructive: flag(hints, "destructiveHint"),
-		Idempotent:  flag(hints, "idempotentHint"),
-		OpenWorld:   flag(hints, "openWorldHint"),
+		ReadOnly:    hint(hints, "readOnlyHint"),
+		Destructive: hint(hints, "destructiveHint"),
+		Idempotent:  hint(hints, "idempotentHint"),
+		OpenWorld:   hint(hints, "openWorldHint"),
 	}
 }
 
-func flag(m Members, name string) *bool {
+func hint(m Members, name string) *bool {
 	raw, _ := m.Get(name)
 	switch string(raw) {
 	case "true":

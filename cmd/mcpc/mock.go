@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/serve"
+	"mcpc/internal/wire"
+)
+
+// mockOptions are what `mcpc mock` was asked.
+type mockOptions struct {
+	script string
+	listen string
+	stdio  bool
+}
+
+func newMock(a *app) *cobra.Command {
+	var o mockOptions
+	cmd := &cobra.Command{
+		Use:   "mock --script FILE",
+		Short: "be a server that does everything wrong that a script says",
+		Long: `Play a script to an MCP client, to see what the client makes of a fault. A script
+says what a well-behaved server would do and where this one differs:
+
+    speaks 2025-11-25
+    tool echo {"type":"object"}
+
+    on tools/call #2
+        status 503
+        header Retry-After: 1
+
+"on" is followed by a JSON-RPC method, by GET or DELETE, by start or eof (stdio),
+or by * for everything; #2 means the second time only. What no rule is for is
+answered as it should be. $ID, $METHOD, $NAME, $TOKEN, $CURSOR and $VERSION stand
+for parts of the request. The indented actions:
+
+` + mockWords() + `
+"tls expired", "tls wrong-name" and "tls self-signed" make it HTTPS, "session ID"
+gives a session.`,
+		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
+  mcpc list -- mcpc mock --script fault.txt --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArguments(cmd, args); err != nil {
+				return err
+			}
+			return a.mock(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.script, "script", "", "the script: a file, or - for standard input")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "address for HTTP, loopback only; port 0 takes a free one")
+	f.BoolVar(&o.stdio, "stdio", false, "speak on standard input and output")
+	return cmd
+}
+
+func mockWords() string {
+	var b strings.Builder
+	for _, w := range serve.Words {
+		fmt.Fprintf(&b, "    %-28s %s\n", w[0], w[1])
+	}
+	return b.String()
+}
+
+func (a *app) mock(ctx context.Context, o mockOptions) error {
+	if o.script == "" {
+		return hintedError{"mock needs a script", "--script FILE; mcpc mock --help shows what stands in it"}
+	}
+	text, _, err := a.input(scriptArgument(o.script))
+	if err != nil {
+		return err
+	}
+	script, err := serve.Parse(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.script, err)
+	}
+	a.talking.Store(true)
+	if o.stdio {
+		a.mockStdio(ctx, script)
+		return nil
+	}
+	a.mockHTTP(ctx, script, o.listen)
+	return nil
+}
+
+func scriptArgument(name string) string {
+	if name == "-" {
+		return name
+	}
+	return "@" + name
+}
+
+func (a *app) mockStdio(ctx context.Context, script *serve.Script) {
+	err := script.Stdio(ctx, serve.Process{
+		In: a.in, Out: a.out, Err: a.err, Exit: a.leave,
+		Kill:       func(name string) { raise(killedBy[name]) },
+		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
+		Fork:       a.leaveBehind,
+	})
+	if err != nil {
+		a.end(localIO("the mock", err))
+	}
+}
+
+var killedBy = map[string]syscall.Signal{
+	"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "SEGV": syscall.SIGSEGV, "ABRT": syscall.SIGABRT,
+}
+
+// leaveBehind starts a process that holds this one's standard streams.
+func (a *app) leaveBehind(d time.Duration) {
+	sleep := exec.Command("sleep", fmt.Sprint(d.Seconds()))
+	sleep.Stdin, sleep.Stdout, sleep.Stderr = a.in, a.out, a.err
+	if err := sleep.Start(); err != nil {
+		a.warn("fork: " + err.Error())
+	}
+}
+
+func (a *app) mockHTTP(ctx context.Context, script *serve.Script, address string) {
+	listener, out := listenLoopback(address)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	scheme := "http"
+	if script.TLS != "" {
+		scheme = "https"
+	}
+	a.note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C ends it", scheme, listener.Addr()))
+	if err := script.HTTP(ctx, listener, nil); err != nil {
+		a.end(localIO("serving", err))
+		return
+	}
+	a.end(wire.Outcome{Kind: wire.Signal})
+}
+
+// listenLoopback opens a port for a server that asks nobody who they are.
+func listenLoopback(address string) (net.Listener, wire.Outcome) {
+	if err := loopbackOnly(address); err != nil {
+		return nil, wire.Outcome{Kind: wire.Refused, Text: err.Error(), Hint: "--listen 127.0.0.1:3001"}
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, wire.Outcome{Kind: wire.LocalIO, Text: "listening on " + address + ": " + err.Error(), Err: err,
+			Hint: "--listen 127.0.0.1:0 takes a free port"}
+	}
+	return listener, wire.Outcome{}
+}
+
+// loopbackOnly: nobody else may reach it.
+func loopbackOnly(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--listen wants HOST:PORT: %w", err)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("it listens on loopback only, not on %q", host)
+}

@@ -1,0 +1,25 @@
+// Package serve is the other end of a conversation: it plays a script to an MCP
+// client, over HTTP or stdio, and can do everything wrong that a server, a proxy
+// or a network does wrong.
+//
+// A script says first what a well-behaved server would do, and then where this
+// one differs:
+//
+//	# the answer to the call is cut in the middle
+//	speaks 2025-11-25
+//	tool echo {"type":"object"}
+//
+//	on tools/call
+//	    status 200
+//	    header Content-Type: application/json
+//	    header Content-Length: 100
+//	    send {"jsonrpc":"2.0",
+//	    close
+//
+// What no rule is for is answered as a server of that revision answers it. The
+// words are those of script.go; `mcpc mock --help` lists them. $ID, $METHOD,
+// $NAME, $TOKEN, $CURSOR and $VERSION stand for parts of the request.
+//
+// This package knows no client, and nothing of what a client should make of what
+// it gets. It executes nothing but its own script.
+package serve

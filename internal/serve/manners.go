@@ -1,0 +1,147 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// How a well-behaved server answers, for everything that a script leaves alone.
+// The revisions stand here as data that a script names, newest first.
+var revisions = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// alone reports whether every request of the revision stands alone.
+func alone(revision string) bool { return revision >= revisions[0] }
+
+// An answer is what a well-behaved server says to one request.
+type answer struct {
+	message []byte
+	status  int
+	// session is set on the answer that opens one.
+	session string
+}
+
+// manners answers m as a server of the script's revisions.
+func (s *Script) manners(m *wire.Message) answer {
+	if m.Kind != wire.Request {
+		return answer{status: 202}
+	}
+	switch m.Method {
+	case "server/discover":
+		return s.discover(m)
+	case "initialize":
+		return s.initialize(m)
+	case "ping":
+		return s.result(m, `{}`)
+	case "tools/list":
+		return s.result(m, `{"tools":[`+string(join(s.Tools))+`]`+s.listed()+`}`)
+	case "tools/call":
+		return s.called(m)
+	}
+	return s.refuse(m, -32601, "Method not found", "")
+}
+
+func (s *Script) modernOnly() []string {
+	return slices.DeleteFunc(slices.Clone(s.Speaks), func(r string) bool { return !alone(r) })
+}
+
+func (s *Script) discover(m *wire.Message) answer {
+	if len(s.modernOnly()) == 0 {
+		return s.refuse(m, -32601, "Method not found", "")
+	}
+	versions, _ := json.Marshal(s.Speaks)
+	return s.result(m, `{"supportedVersions":`+string(versions)+`,"capabilities":{"tools":{}},`+
+		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mock","version":"1"}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
+}
+
+func (s *Script) initialize(m *wire.Message) answer {
+	revision := ""
+	params, _ := wire.Object(m.Params)
+	for _, ours := range s.Speaks {
+		if !alone(ours) && (revision == "" || ours == params.Text("protocolVersion")) {
+			revision = ours
+		}
+	}
+	if revision == "" {
+		supported, _ := json.Marshal(s.Speaks)
+		return s.refuse(m, -32022, "Unsupported protocol version", `{"supported":`+string(supported)+`}`)
+	}
+	a := s.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"mock","version":"1"}}`, revision))
+	a.session = s.Session
+	return a
+}
+
+// called answers any tool with the arguments it got.
+func (s *Script) called(m *wire.Message) answer {
+	params, _ := wire.Object(m.Params)
+	name := params.Text("name")
+	for _, raw := range s.Tools {
+		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
+			arguments, _ := params.Get("arguments")
+			return s.result(m, `{"content":[{"type":"text","text":`+string(wire.Quote(string(arguments)))+`}]`+s.complete()+`}`)
+		}
+	}
+	return s.refuse(m, -32602, "Unknown tool: "+name, "")
+}
+
+// complete and listed are the members that the newest revision asks for.
+func (s *Script) complete() string {
+	if len(s.modernOnly()) == 0 {
+		return ""
+	}
+	return `,"resultType":"complete"`
+}
+
+func (s *Script) listed() string {
+	if len(s.modernOnly()) == 0 {
+		return ""
+	}
+	return `,"resultType":"complete","ttlMs":0,"cacheScope":"private"`
+}
+
+func (s *Script) result(m *wire.Message, result string) answer {
+	return answer{message: wire.ComposeResult(m.ID, json.RawMessage(result)), status: 200}
+}
+
+func (s *Script) refuse(m *wire.Message, code int64, message, data string) answer {
+	raw := wire.ComposeError(m.ID, code, message)
+	if data != "" {
+		raw = []byte(strings.TrimSuffix(string(raw), "}}") + `,"data":` + data + `}}`)
+	}
+	status := 200
+	switch {
+	case len(s.modernOnly()) > 0 && code == -32601:
+		status = 404
+	case code == -32022:
+		status = 400
+	}
+	return answer{message: raw, status: status}
+}
+
+func join(items []json.RawMessage) []byte {
+	var out []byte
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	return out
+}
+
+// expand puts the parts of a request into a text of the script: $ID, $METHOD,
+// $NAME, $TOKEN, $CURSOR and $VERSION.
+func expand(text string, m *wire.Message, version string) string {
+	if !strings.Contains(text, "$") {
+		return text
+	}
+	params, _ := wire.Object(m.Params)
+	rawMeta, _ := params.Get("_meta")
+	meta, _ := wire.Object(rawMeta)
+	token, _ := meta.Get("progressToken")
+	return strings.NewReplacer("$ID", string(m.ID), "$METHOD", m.Method, "$NAME", params.Text("name"),
+		"$TOKEN", string(token), "$CURSOR", params.Text("cursor"), "$VERSION", version).Replace(text)
+}

@@ -1,0 +1,235 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A Script is what a server does, in the order of its rules.
+type Script struct {
+	// Speaks are the revisions it admits to; the first is the one it prefers.
+	Speaks []string
+	// Session is the Mcp-Session-Id it gives, "" for none.
+	Session string
+	// Tools are the entries of its tools/list.
+	Tools []json.RawMessage
+	// TLS names what is wrong with its certificate: "", "good", "expired",
+	// "wrong-name" or "self-signed".
+	TLS   string
+	rules []*rule
+}
+
+// A rule says what to do when something comes: a JSON-RPC method, an HTTP
+// method, the start of a stdio server or the end of its input.
+type rule struct {
+	// on is "tools/call", "GET", "start", "eof" or "*" for every message.
+	on string
+	// nth is for which time it counts, from 1; 0 is every time.
+	nth     int
+	actions []action
+	line    int
+}
+
+// An action is one indented line of a rule.
+type action struct {
+	word, rest string
+	line       int
+}
+
+// A ScriptError says which line of a script cannot be understood.
+type ScriptError struct {
+	Line int
+	Text string
+}
+
+func (e *ScriptError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
+
+// Words are the actions of a script, with what each does: the reference that
+// `mcpc mock --help` prints.
+var Words = [][2]string{
+	{"status CODE [REASON]", "the status line of an HTTP answer"},
+	{"header NAME: VALUE", "a header field"},
+	{"result JSON", "a good answer: the result of the request"},
+	{"error CODE MESSAGE [| DATA]", "a JSON-RPC error"},
+	{"json TEXT", "a body of type application/json, whatever it holds"},
+	{"text TYPE BODY", "a body of another type"},
+	{"sse", "begin an event stream"},
+	{"event TEXT", "an event whose data is TEXT"},
+	{"send BYTES", "these bytes; \\n, \\t, \\r, \\xNN and \\uNNNN are understood"},
+	{"repeat N BYTES", "these bytes N times"},
+	{"nest N", "an array in an array, N deep"},
+	{"gzip BYTES", "these bytes, compressed"},
+	{"zeros N", "N zero bytes, compressed"},
+	{"wait TIME", "do nothing for a while, as 50ms"},
+	{"hang", "do nothing until the client leaves"},
+	{"close", "close the connection"},
+	{"reset", "reset the connection"},
+	{"line TEXT", "stdio: a line on standard output"},
+	{"stderr TEXT", "stdio: a line on standard error"},
+	{"exit CODE", "stdio: end with this status"},
+	{"kill SIGNAL", "stdio: end by TERM, KILL, SEGV or ABRT"},
+	{"ignore WHAT", "stdio: go on after the end of input (eof) or after SIGTERM (term)"},
+	{"fork TIME", "stdio: leave a process behind that holds the pipes open"},
+	{"pass", "answer as a well-behaved server after all"},
+}
+
+func known(word string) bool {
+	for _, w := range Words {
+		if name, _, _ := strings.Cut(w[0], " "); name == word {
+			return true
+		}
+	}
+	return false
+}
+
+// Parse reads a script.
+func Parse(text string) (*Script, error) {
+	s := &Script{Speaks: []string{revisions[0]}}
+	var current *rule
+	for i, line := range strings.Split(text, "\n") {
+		number := i + 1
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
+			continue
+		}
+		indented := line[0] == ' ' || line[0] == '\t'
+		word, rest, _ := strings.Cut(trimmed, " ")
+		if indented && current != nil {
+			if !known(word) {
+				return nil, &ScriptError{number, fmt.Sprintf("unknown action %q", word)}
+			}
+			current.actions = append(current.actions, action{word, strings.TrimLeft(rest, " "), number})
+			continue
+		}
+		next, err := s.top(word, strings.TrimSpace(rest), number)
+		if err != nil {
+			return nil, err
+		}
+		current = next
+	}
+	return s, nil
+}
+
+// top reads a line that is not indented; it gives the rule that begins there.
+func (s *Script) top(word, rest string, line int) (*rule, error) {
+	switch word {
+	case "speaks":
+		s.Speaks = strings.Fields(rest)
+		if len(s.Speaks) == 0 {
+			return nil, &ScriptError{line, "speaks wants a revision"}
+		}
+	case "session":
+		s.Session = unescape(rest)
+	case "tls":
+		s.TLS = rest
+	case "tool":
+		return nil, s.addTool(rest, line)
+	case "on":
+		return s.addRule(rest, line)
+	default:
+		return nil, &ScriptError{line, fmt.Sprintf("unknown word %q; a script says speaks, session, tls, tool or on", word)}
+	}
+	return nil, nil
+}
+
+// addTool reads "NAME", "NAME SCHEMA" or a whole tool as JSON.
+func (s *Script) addTool(rest string, line int) error {
+	name, schema, _ := strings.Cut(rest, " ")
+	raw := json.RawMessage(rest)
+	if !strings.HasPrefix(rest, "{") {
+		if schema == "" {
+			schema = `{"type":"object"}`
+		}
+		raw = wire.With(wire.With(nil, "name", wire.Quote(name)), "inputSchema", json.RawMessage(schema))
+	}
+	if wire.Valid(raw) != nil {
+		return &ScriptError{line, "tool wants a name and a JSON Schema, or a tool as JSON"}
+	}
+	s.Tools = append(s.Tools, raw)
+	return nil
+}
+
+func (s *Script) addRule(rest string, line int) (*rule, error) {
+	r := &rule{line: line}
+	what, nth, counted := strings.Cut(rest, " #")
+	r.on = strings.TrimSpace(what)
+	if counted {
+		n, err := strconv.Atoi(strings.TrimSpace(nth))
+		if err != nil || n < 1 {
+			return nil, &ScriptError{line, "a rule is for the first time as #1"}
+		}
+		r.nth = n
+	}
+	if r.on == "" {
+		return nil, &ScriptError{line, "on wants a method, GET, DELETE, start, eof or *"}
+	}
+	s.rules = append(s.rules, r)
+	return r, nil
+}
+
+// A count remembers how often each thing has come.
+type count map[string]int
+
+// ruleFor finds the rule for something that came now: one for this very time
+// before one for every time, and a named one before "*".
+func (s *Script) ruleFor(seen count, names ...string) *rule {
+	var every *rule
+	for _, name := range names {
+		seen[name]++
+	}
+	for _, name := range append(names, "*") {
+		for _, r := range s.rules {
+			if r.on != name {
+				continue
+			}
+			if r.nth > 0 && r.nth == seen[name] {
+				return r
+			}
+			if r.nth == 0 && every == nil {
+				every = r
+			}
+		}
+	}
+	return every
+}
+
+// unescape reads the escapes of Go's strings; text that has none that Go knows
+// stays as it is.
+func unescape(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		if text[0] != '\\' {
+			b.WriteByte(text[0])
+			text = text[1:]
+			continue
+		}
+		r, multibyte, tail, err := strconv.UnquoteChar(text, 0)
+		switch {
+		case err != nil:
+			b.WriteByte(text[0])
+			tail = text[1:]
+		case multibyte:
+			b.WriteRune(r)
+		default:
+			b.WriteByte(byte(r))
+		}
+		text = tail
+	}
+	return b.String()
+}
+
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return d
+}

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# The client scenarios of the official MCP conformance suite, in both
+# revisions, against the built binary.
+#
+#   conformance.sh                        install, build, run everything
+#   conformance.sh install                install the suite into .peers/conformance
+#   conformance.sh run [--bin FILE] [SCENARIO...]
+#                                         run all, or these; --bin saves the build
+#
+# conformance/scenarios.txt says what is run, conformance/client.sh what a
+# person would type for each, conformance/waiting.txt what waits for a feature
+# of mcpc, and why. What waits is not run and not counted. So that nothing
+# slips through, every client scenario of the suite has to stand in one of the
+# two files, none in both, and no file may name what the suite does not have.
+#
+# A check is a distinct check id and name of a run, its worst status counts,
+# and a warning is no pass. One more check a run is the exit status: every
+# command of client.sh ended as it should, in time. scenarios.txt has the
+# number of checks of a good run, so that what was never reached is missing
+# and not forgotten.
+#
+# The last line is "conformance: N/M checks passed, K scenarios"; the exit
+# status is 0 if N is M. KEEP=DIR keeps each run's log, checks and the client's
+# own output in DIR/REVISION/SCENARIO.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source_dir=$root/scripts/conformance
+suite_dir=$root/.peers/conformance
+suite=$suite_dir/node_modules/@modelcontextprotocol/conformance/dist/index.js
+
+main() {
+  case ${1:-} in
+    '') install_suite; run_all ;;
+    install) install_suite ;;
+    run) shift; run_all "$@" ;;
+    *) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  esac
+}
+
+# --- installing --------------------------------------------------------------
+
+# A Node that the suite can use comes with it, where npm has one.
+install_suite() {
+  mkdir -p "$suite_dir"
+  exec 9>"$suite_dir/.lock"
+  if command -v flock >/dev/null; then
+    flock 9
+  fi
+  if is_installed; then
+    return
+  fi
+  rm -f "$suite_dir/.stamp"
+  cp "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/.npmrc" "$suite_dir/"
+  npm ci --prefix "$suite_dir" --ignore-scripts --no-audit --no-fund --loglevel=error
+  hash_of_sources >"$suite_dir/.stamp"
+}
+
+is_installed() {
+  [[ -f $suite_dir/.stamp && $(<"$suite_dir/.stamp") == "$(hash_of_sources)" ]]
+}
+
+hash_of_sources() {
+  cat "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/.npmrc" | sha256sum
+}
+
+# find_node prints the path of a Node that runs the suite: 22 or newer.
+find_node() {
+  local node
+  for node in "$suite_dir"/node_modules/node-*/bin/node "$(command -v node || true)"; do
+    if [[ -x $node ]] && "$node" -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)'; then
+      printf '%s\n' "$node"
+      return
+    fi
+  done
+  echo "conformance.sh: the suite needs Node 22 or newer" >&2
+  return 1
+}
+
+# --- running -----------------------------------------------------------------
+
+run_all() {
+  local bin=
+  if [[ ${1:-} == --bin ]]; then
+    bin=$(cd "$(dirname "${2:?--bin needs a file}")" && pwd)/$(basename "$2")
+    shift 2
+  fi
+  if ! is_installed; then
+    echo "conformance.sh: not installed, or outdated: scripts/conformance.sh install" >&2
+    exit 2
+  fi
+  node=$(find_node)
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  if [[ -z $bin ]]; then
+    bin=$work/mcpc
+    go -C "$root" build -o "$bin" ./cmd/mcpc
+  fi
+  check_lists
+
+  local scenario revision checks passed=0 total=0 names=" " count=0
+  printf '%-33s %-11s %-7s %s\n' scenario revision checks exits
+  while read -r scenario revision checks; do
+    if (($# > 0)) && [[ " $* " != *" $scenario "* ]]; then
+      continue
+    fi
+    run_one "$bin" "$scenario" "$revision"
+    report "$scenario" "$revision" "$checks"
+    if [[ $names != *" $scenario "* ]]; then
+      names+="$scenario "
+      count=$((count + 1))
+    fi
+  done < <(entries scenarios.txt)
+  if (($# == 0)); then
+    echo "waiting: $(entries waiting.txt | wc -l | tr -d ' ') scenarios, see scripts/conformance/waiting.txt"
+  fi
+  echo "conformance: $passed/$total checks passed, $count scenarios"
+  ((passed == total && total > 0))
+}
+
+# report adds to passed and total.
+report() {
+  local verdict ok of exits
+  verdict=$("$node" "$source_dir/count.mjs" "$run" "$3")
+  read -r ok of exits <<<"$verdict"
+  printf '%-33s %-11s %-7s %s\n' "$1" "$2" "$ok/$of" "$exits"
+  sed -n '2,$s/^/    /p' <<<"$verdict"
+  passed=$((passed + ok))
+  total=$((total + of))
+}
+
+# run_one BIN SCENARIO REVISION leaves checks, exit statuses and the log in
+# $run. No variable of the caller's reaches mcpc. A suite that gives up on a
+# client waits for its children all the same; the two timeouts end both.
+run_one() {
+  run=${KEEP:-$work}/$3/$2
+  rm -rf "$run"
+  mkdir -p "$run"
+  run=$(cd "$run" && pwd)
+  (
+    for name in "${!MCPC_@}"; do unset "$name"; done
+    export MCPC=$1 MCPC_STATE=$run/state EXITS=$run/exits NODE=$node CLIENT=$source_dir/client.sh
+    cd "$run"
+    # The suite puts the URL behind the command and gives both to a shell.
+    # shellcheck disable=SC2016
+    timeout -k 5 90 "$node" --require "$source_dir/loopback.cjs" "$suite" \
+      client --scenario "$2" --spec-version "$3" --timeout 60000 -o "$run" \
+      --command 'timeout -k 5 45 "$CLIENT"' \
+      </dev/null >"$run/suite.log" 2>&1
+  ) || true
+}
+
+# check_lists: every client scenario of the suite is run or waits, not both,
+# and nothing else is.
+check_lists() {
+  local wrong
+  "$node" "$suite" list --client | sed -n 's/^ *- \([^ ]*\).*/\1/p' | sort >"$work/all"
+  { entries scenarios.txt | cut -d ' ' -f 1 | sort -u; entries waiting.txt | cut -d ' ' -f 1 | sort; } |
+    sort >"$work/listed"
+  wrong=$({ comm -3 "$work/all" "$work/listed"; uniq -d "$work/listed"; } | tr -d '\t' | sort -u)
+  if [[ -n $wrong ]]; then
+    echo "conformance.sh: not exactly once in scenarios.txt and waiting.txt, or not in the suite:" $wrong >&2
+    exit 2
+  fi
+}
+
+# entries FILE prints its lines without comments.
+entries() {
+  sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$source_dir/$1"
+}
+
+main "$@"

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# The client under test: what a person would type for a scenario. The suite
+# starts this with the URL of its mock server; conformance.sh sets MCPC (the
+# binary), MCPC_STATE, EXITS (where exit statuses go) and NODE.
+set -euo pipefail
+
+url=$1
+trap 'printf "0 %s client.sh\n" $? >>"$EXITS"' EXIT
+
+# mcpc ARGS...: a command that has to succeed. "ends STATUS mcpc ARGS..." is
+# one that has to end otherwise. Either way the next command runs, as it would
+# in a person's shell; a line "WANTED GOT COMMAND" keeps what happened.
+mcpc() {
+  ends 0 mcpc "$@"
+}
+
+ends() {
+  local wanted=$1 got=0
+  shift 2
+  printf '\n$ mcpc %s\n' "$*" >&2
+  timeout -k 2 10 "$MCPC" "$@" </dev/null || got=$?
+  printf '%s %s mcpc %s\n' "$wanted" "$got" "${*//$'\n'/ }" >>"$EXITS"
+}
+
+case $MCP_CONFORMANCE_SCENARIO in
+initialize | request-metadata)
+  mcpc init "$url"
+  mcpc list
+  ;;
+
+tools_call)
+  mcpc init "$url"
+  mcpc list
+  mcpc call add_numbers '{"a":5,"b":3}'
+  ;;
+
+sse-retry)
+  mcpc init "$url"
+  mcpc list
+  mcpc call test_reconnection
+  ;;
+
+http-standard-headers)
+  mcpc init "$url"
+  mcpc list
+  mcpc call test_headers
+  mcpc call my-hyphenated-tool
+  mcpc raw resources/list
+  mcpc raw resources/read '{"uri":"file:///path/to/file%20name.txt"}'
+  mcpc raw prompts/list
+  mcpc raw prompts/get '{"name":"test_prompt"}'
+  ;;
+
+http-custom-headers)
+  mcpc init "$url"
+  mcpc list
+  # The values to send are the suite's. One of them is null, against the
+  # tool's schema, and so stays unvalidated.
+  "$NODE" -p 'JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT).toolCalls
+      .map((call) => call.name + "\t" + JSON.stringify(call.arguments)).join("\n")' |
+    while IFS=$'\t' read -r name arguments; do
+      mcpc call --no-validate "$name" "$arguments"
+    done
+  ;;
+
+http-invalid-tool-headers)
+  mcpc init "$url"
+  mcpc list
+  mcpc call valid_tool '{"region":"us-west1"}'
+  # Not for lack of trying: the other tools' definitions are invalid.
+  ends 3 mcpc call invalid_empty_header '{"value":"x"}'
+  ends 3 mcpc call invalid_object_header '{"data":{}}'
+  ends 3 mcpc call invalid_array_header '{"items":["x"]}'
+  ends 3 mcpc call invalid_null_header '{"nil":null}'
+  ends 3 mcpc call invalid_number_header '{"score":1.5}'
+  ends 3 mcpc call invalid_duplicate_same_case '{"field1":"x","field2":"y"}'
+  ends 3 mcpc call invalid_duplicate_diff_case '{"field1":"x","field2":"y"}'
+  ends 3 mcpc call invalid_space_in_name '{"value":"x"}'
+  ends 3 mcpc call invalid_colon_in_name '{"value":"x"}'
+  ends 3 mcpc call invalid_non_ascii_name '{"value":"x"}'
+  ends 3 mcpc call invalid_control_char_name '{"value":"x"}'
+  ;;
+
+json-schema-ref-no-deref)
+  mcpc init "$url"
+  mcpc list
+  mcpc describe lookup_user
+  # The mock has no tools/call, but arguments are checked before that.
+  ends 6 mcpc call lookup_user '{"id":"ada","profile":{}}'
+  ;;
+
+json-schema-2020-12-preservation)
+  mcpc init "$url"
+  schema=$(mcpc describe json_schema_2020_12_tool --jq .inputSchema)
+  mcpc call json_schema_echo "{\"schema\":$schema}"
+  ;;
+
+*)
+  echo "client.sh: nothing to type for $MCP_CONFORMANCE_SCENARIO" >&2
+  exit 2
+  ;;
+esac

@@ -1,0 +1,38 @@
+// count.mjs DIR WANTED: the verdict on one run. DIR has the suite's checks.json
+// somewhere below, exits (client.sh) and suite.log; WANTED is the number of
+// checks of a good run. The first line says "PASSED TOTAL EXIT", the others
+// what did not pass.
+import fs from 'node:fs';
+import path from 'node:path';
+
+const [dir, wanted] = process.argv.slice(2);
+const read = (name) => (fs.existsSync(path.join(dir, name)) ? fs.readFileSync(path.join(dir, name), 'utf8') : '');
+
+// A check = a distinct id and name; of several reports the worst counts.
+const severity = { SUCCESS: 0, WARNING: 1, FAILURE: 2 };
+const checks = new Map();
+const found = fs.readdirSync(dir, { recursive: true }).find((file) => path.basename(file) === 'checks.json');
+for (const check of found ? JSON.parse(read(found)) : []) {
+  const key = `${check.id} ${check.name}`;
+  if (check.status in severity && !(severity[checks.get(key)?.status] >= severity[check.status])) {
+    checks.set(key, check);
+  }
+}
+const bad = [...checks].filter(([, check]) => check.status !== 'SUCCESS');
+const problems = bad.map(([key, check]) => `${check.status} ${key}: ${check.errorMessage ?? check.description}`);
+if (checks.size !== Number(wanted)) {
+  problems.push(`${checks.size} checks were made, scenarios.txt says ${wanted}`);
+}
+
+const exits = read('exits').split('\n').filter(Boolean).map((line) => line.match(/^(\d+) (\d+) (.*)$/).slice(1));
+const surprises = exits
+  .filter(([want, got]) => want !== got)
+  .map(([want, got, command]) => `exit status ${got} instead of ${want}: ${command}`);
+if (exits.at(-1)?.[2] !== 'client.sh') {
+  surprises.push('client.sh did not reach its end');
+}
+
+const passed = checks.size - bad.length + (surprises.length ? 0 : 1);
+const total = Math.max(checks.size, Number(wanted)) + 1;
+console.log(passed, total, surprises.length ? 'WRONG' : 'ok');
+[...problems, ...surprises].forEach((problem) => console.log(problem.replaceAll('\n', ' ')));
