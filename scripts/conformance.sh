@@ -13,15 +13,15 @@
 # slips through, every client scenario of the suite has to stand in one of the
 # two files, none in both, and no file may name what the suite does not have.
 #
-# A check is a distinct check id and name of a run, its worst status counts,
+# A check is a distinct check id and name of a run; its worst status counts,
 # and a warning is no pass. One more check a run is the exit status: every
-# command of client.sh ended as it should, in time. scenarios.txt has the
-# number of checks of a good run, so that what was never reached is missing
-# and not forgotten.
+# command of client.sh ended as it should, in time. scenarios.txt has the number
+# of checks of a good run, so that one that was never reached is missing.
 #
-# The last line is "conformance: N/M checks passed, K scenarios"; the exit
-# status is 0 if N is M. KEEP=DIR keeps each run's log, checks and the client's
-# own output in DIR/REVISION/SCENARIO.
+# The last line is "conformance: N/M checks passed, K scenarios". The exit
+# status is 1 if anything failed or the number of checks is another than
+# scenarios.txt says. KEEP=DIR keeps each run's log, checks and the client's own
+# output in DIR/REVISION/SCENARIO.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -40,8 +40,9 @@ main() {
 
 # --- installing --------------------------------------------------------------
 
-# A Node that the suite can use comes with it, where npm has one.
-install_suite() {
+# A Node that the suite can use comes with it, where npm has one. The lock ends
+# with the subshell.
+install_suite() (
   mkdir -p "$suite_dir"
   exec 9>"$suite_dir/.lock"
   if command -v flock >/dev/null; then
@@ -54,7 +55,7 @@ install_suite() {
   cp "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/.npmrc" "$suite_dir/"
   npm ci --prefix "$suite_dir" --ignore-scripts --no-audit --no-fund --loglevel=error
   hash_of_sources >"$suite_dir/.stamp"
-}
+)
 
 is_installed() {
   [[ -f $suite_dir/.stamp && $(<"$suite_dir/.stamp") == "$(hash_of_sources)" ]]
@@ -98,7 +99,7 @@ run_all() {
   fi
   check_lists
 
-  local scenario revision checks passed=0 total=0 names=" " count=0
+  local scenario revision checks passed=0 total=0 failed=0 names=" " count=0
   printf '%-33s %-11s %-7s %s\n' scenario revision checks exits
   while read -r scenario revision checks; do
     if (($# > 0)) && [[ " $* " != *" $scenario "* ]]; then
@@ -115,16 +116,20 @@ run_all() {
     echo "waiting: $(entries waiting.txt | wc -l | tr -d ' ') scenarios, see scripts/conformance/waiting.txt"
   fi
   echo "conformance: $passed/$total checks passed, $count scenarios"
-  ((passed == total && total > 0))
+  ((failed == 0 && total > 0))
 }
 
-# report adds to passed and total.
+# report SCENARIO REVISION CHECKS prints a line of the table, and below it what
+# is wrong. It adds to the counts of run_all.
 report() {
   local verdict ok of exits
   verdict=$("$node" "$source_dir/count.mjs" "$run" "$3")
   read -r ok of exits <<<"$verdict"
   printf '%-33s %-11s %-7s %s\n' "$1" "$2" "$ok/$of" "$exits"
-  sed -n '2,$s/^/    /p' <<<"$verdict"
+  if [[ $verdict == *$'\n'* ]]; then
+    sed '1d;s/^/    /' <<<"$verdict"
+    failed=1
+  fi
   passed=$((passed + ok))
   total=$((total + of))
 }
@@ -143,7 +148,7 @@ run_one() {
     cd "$run"
     # The suite puts the URL behind the command and gives both to a shell.
     # shellcheck disable=SC2016
-    timeout -k 5 90 "$node" --require "$source_dir/loopback.cjs" "$suite" \
+    timeout --foreground -k 5 90 "$node" --require "$source_dir/loopback.cjs" "$suite" \
       client --scenario "$2" --spec-version "$3" --timeout 60000 -o "$run" \
       --command 'timeout -k 5 45 "$CLIENT"' \
       </dev/null >"$run/suite.log" 2>&1
@@ -157,9 +162,9 @@ check_lists() {
   "$node" "$suite" list --client | sed -n 's/^ *- \([^ ]*\).*/\1/p' | sort >"$work/all"
   { entries scenarios.txt | cut -d ' ' -f 1 | sort -u; entries waiting.txt | cut -d ' ' -f 1 | sort; } |
     sort >"$work/listed"
-  wrong=$({ comm -3 "$work/all" "$work/listed"; uniq -d "$work/listed"; } | tr -d '\t' | sort -u)
+  wrong=$({ comm -3 "$work/all" "$work/listed"; uniq -d "$work/listed"; } | tr -d '\t' | sort -u | tr '\n' ' ')
   if [[ -n $wrong ]]; then
-    echo "conformance.sh: not exactly once in scenarios.txt and waiting.txt, or not in the suite:" $wrong >&2
+    echo "conformance.sh: not exactly once in scenarios.txt and waiting.txt, or not in the suite: $wrong" >&2
     exit 2
   fi
 }

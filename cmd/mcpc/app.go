@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -82,25 +84,31 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 	root := newRoot(a)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
+		a.json = a.json || a.asksJSON(args)
 		a.end(usage(err))
 	}
-	if a.progress != nil {
-		a.progress.Done()
+	return a.finish()
+}
+
+// asksJSON reads --json from a command line that could not be read: what is
+// behind a bad flag was not looked at, nor was the environment.
+func (a *app) asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
 	}
-	if a.exit != 0 {
-		return a.exit
-	}
-	return a.ending.Kind.ExitCode()
+	set, _ := strconv.ParseBool(a.getenv(envName("json")))
+	return set || slices.Contains(args, "--json")
 }
 
 // crashed says that a bug ended the command. The stack is for whoever mends it.
 func (a *app) crashed(crash any, stack []byte) int {
+	a.ending, a.exit = wire.Outcome{}, 0
 	a.end(wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Reached: wire.Unknown,
 		Hint: "please report it with the command and what -vv prints"})
 	if a.verbose > 0 {
 		_, _ = a.stderr().Write(stack)
 	}
-	return wire.Internal.ExitCode()
+	return a.finish()
 }
 
 // settleStyles decides how each stream may be written to. It runs again once
@@ -139,7 +147,18 @@ func (a *app) lostAnswer(err error) {
 		a.exit = 128 + int(syscall.SIGPIPE)
 		return
 	}
-	a.end(localIO("writing the answer", err))
+	a.end(a.unwritten(err))
+}
+
+// unwritten is the ending of a command that could not write its answer. Where
+// there is a conversation, the server gave that answer: saying that nothing was
+// sent would be a lie that makes a script send it again.
+func (a *app) unwritten(err error) wire.Outcome {
+	o := localIO("writing the answer", err)
+	if a.talking.Load() {
+		o.Reached = wire.Answered
+	}
+	return o
 }
 
 func localIO(doing string, err error) wire.Outcome {
@@ -160,9 +179,21 @@ func (a *app) end(o wire.Outcome) {
 		return
 	}
 	render.Failure(a.stderr(), a.errStyle, o)
-	if a.json || a.wire {
+}
+
+// finish has the last word, and so that the JSON error is the last line whatever
+// else a command has to say, it says it here.
+func (a *app) finish() int {
+	if o := a.ending; (a.json || a.wire) && !a.interruptedQuietly(o) {
 		render.FailureJSON(a.stderr(), a.errStyle, o)
 	}
+	if a.progress != nil {
+		a.progress.Done()
+	}
+	if a.exit != 0 {
+		return a.exit
+	}
+	return a.ending.Kind.ExitCode()
 }
 
 // interruptedQuietly: who pressed Ctrl-C knows what happened.
@@ -171,6 +202,9 @@ func (a *app) interruptedQuietly(o wire.Outcome) bool { return o.Kind == wire.Si
 // usage is the ending of a command that was asked wrongly.
 func usage(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
+	if hinted, ok := err.(interface{ Hint() string }); ok {
+		o.Hint = hinted.Hint()
+	}
 	if hinted, ok := errorAs[hintedError](err); ok {
 		o.Hint = hinted.hint
 	}

@@ -226,9 +226,12 @@ func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOp
 	if !c.a.interactive() {
 		return refused
 	}
-	question := fmt.Sprintf("%s declares itself destructive. Call it with %s?", o.name, wire.Excerpt(wire.Compact(o.arguments), 400))
+	question := fmt.Sprintf("%s of %s declares itself destructive. Call it with %s?", o.name, c.where, wire.Excerpt(wire.Compact(o.arguments), 400))
 	if c.a.ask(ctx, question) {
 		return wire.Outcome{}
+	}
+	if ctx.Err() != nil {
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	refused.Text, refused.Hint = "the call was not confirmed", ""
 	return refused

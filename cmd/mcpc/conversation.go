@@ -357,9 +357,6 @@ func stateFailed(err error) wire.Outcome {
 // unknownTarget is the ending of a command whose target nobody knows.
 func unknownTarget(err error) wire.Outcome {
 	o := usage(err)
-	if hinted, ok := err.(interface{ Hint() string }); ok {
-		o.Hint = hinted.Hint()
-	}
 	if unknown, ok := errorAs[*target.UnknownError](err); ok {
 		if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
 			o.Hint = "did you mean " + near + "?"

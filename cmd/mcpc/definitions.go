@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
@@ -19,40 +20,46 @@ type definition struct {
 	fresh bool
 }
 
-// tools lists all tools of the server. What cannot be called is left out, with
-// a word of why. The list is remembered with the session.
-func (c *conversation) tools(ctx context.Context) ([]wire.Tool, client.List, wire.Outcome) {
-	return c.toolsUntil(ctx, nil)
+// A catalogue is what the server lists: the tools that can be called, and why
+// the others cannot.
+type catalogue struct {
+	client.List
+	tools   []wire.Tool
+	leftOut []leftOut
 }
 
-// toolsUntil stops asking for pages once enough says so.
-func (c *conversation) toolsUntil(ctx context.Context, enough func([]json.RawMessage) bool) ([]wire.Tool, client.List, wire.Outcome) {
+// leftOut is an entry of tools/list that cannot be called.
+type leftOut struct{ name, why string }
+
+// tools lists the server's tools, page by page until enough says so. The list
+// is remembered with the session.
+func (c *conversation) tools(ctx context.Context, enough func([]json.RawMessage) bool) (catalogue, wire.Outcome) {
 	list, o := c.ListUntil(ctx, "tools/list", enough)
 	for _, f := range list.Findings {
 		c.found(f)
 	}
-	tools := c.usable(list.Items)
 	if o.Good() && list.Whole {
 		c.keepTools(ctx, list)
 	}
-	return tools, list, o
+	return c.sort(list), o
 }
 
-func (c *conversation) usable(items []json.RawMessage) []wire.Tool {
-	var tools []wire.Tool
-	for i, raw := range items {
+// sort parts what can be called from what cannot.
+func (c *conversation) sort(list client.List) catalogue {
+	all := catalogue{List: list}
+	for i, raw := range list.Items {
 		tool, bad := wire.ParseTool(raw)
 		if bad != nil {
-			c.a.warn(fmt.Sprintf("entry %d of tools/list is left out: %s", i, bad.Text))
+			all.leftOut = append(all.leftOut, leftOut{fmt.Sprintf("entry %d", i), bad.Text})
 			continue
 		}
 		if problem := c.headerProblem(tool); problem != "" {
-			c.a.warn(fmt.Sprintf("the tool %q is left out: %s", tool.Name, problem))
+			all.leftOut = append(all.leftOut, leftOut{tool.Name, problem})
 			continue
 		}
-		tools = append(tools, tool)
+		all.tools = append(all.tools, tool)
 	}
-	return tools
+	return all
 }
 
 // headerProblem: only by HTTP, and only where requests stand alone, do broken
@@ -99,7 +106,7 @@ func (c *conversation) remembered(name string) *definition {
 		return nil
 	}
 	tool, bad := wire.ParseTool(kept.Raw)
-	if bad != nil {
+	if bad != nil || c.headerProblem(tool) != "" {
 		return nil
 	}
 	return &definition{Tool: tool}
@@ -114,19 +121,19 @@ func (c *conversation) define(ctx context.Context, name string) (*definition, wi
 	if c.saved == nil {
 		enough = func(items []json.RawMessage) bool { return lists(items, name) }
 	}
-	tools, _, o := c.toolsUntil(ctx, enough)
+	all, o := c.tools(ctx, enough)
 	if !o.Good() {
 		return nil, o
 	}
 	var found []wire.Tool
-	for _, tool := range tools {
+	for _, tool := range all.tools {
 		if tool.Name == name {
 			found = append(found, tool)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return nil, c.noSuchTool(name, tools)
+		return nil, c.noSuchTool(name, all)
 	case 1:
 		return &definition{Tool: found[0], fresh: true}, wire.Outcome{}
 	}
@@ -142,19 +149,28 @@ func lists(items []json.RawMessage, name string) bool {
 	return false
 }
 
-func (c *conversation) noSuchTool(name string, tools []wire.Tool) wire.Outcome {
+// noSuchTool says that a fresh list has no tool of that name that can be called,
+// and names the one that was perhaps meant.
+func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
+	for _, out := range all.leftOut {
+		if out.name == name {
+			return c.refusedCall(name, fmt.Sprintf("the tool %q cannot be called: %s", name, out.why),
+				"the tool's definition breaks the specification; --no-validate sends the call anyway")
+		}
+	}
 	var names []string
-	for _, tool := range tools {
+	for _, tool := range all.tools {
 		names = append(names, tool.Name)
 	}
 	hint := "mcpc list shows the server's tools"
-	if near := render.Nearest(name, names); near != "" {
+	switch near := render.Nearest(name, names); {
+	case near != "":
 		hint = "did you mean " + near + "?"
-	} else if len(names) == 0 {
+	case len(names) == 0:
 		hint = "the server lists no tools"
-	} else if len(names) <= 8 {
+	case len(names) <= 8:
 		slices.Sort(names)
-		hint = "there are: " + joinLines(names)
+		hint = "there are: " + strings.Join(names, ", ")
 	}
 	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
 }
@@ -163,15 +179,4 @@ func (c *conversation) noSuchTool(name string, tools []wire.Tool) wire.Outcome {
 func (c *conversation) refusedCall(name, text, hint string) wire.Outcome {
 	return wire.Outcome{Kind: wire.InvalidArguments, Method: "tools/call", Name: name, Where: c.where,
 		Phase: "arguments", Text: text, Hint: hint}
-}
-
-func joinLines(names []string) string {
-	out := ""
-	for i, name := range names {
-		if i > 0 {
-			out += ", "
-		}
-		out += render.Line(name)
-	}
-	return out
 }

@@ -1,10 +1,34 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/render"
 )
+
+// newHelp is `mcpc help`, which cobra's own would end well also where there is no
+// such command.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "show what a command does, or a topic",
+		Example: `  mcpc help call`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) == 0 {
+				return about.Help()
+			}
+			hint := "mcpc --help shows the commands and topics"
+			if near := render.Nearest(args[len(args)-1], commandNames(about)); near != "" {
+				hint = "did you mean " + strings.Replace(about.CommandPath(), "mcpc", "mcpc help", 1) + " " + near + "?"
+			}
+			return hintedError{fmt.Sprintf("nothing is called %q", strings.Join(args, " ")), hint}
+		},
+	}
+}
 
 // newTopics are the help topics that are no commands: `mcpc help exit-codes`.
 func newTopics(a *app) []*cobra.Command {

@@ -89,6 +89,7 @@ func (a *app) ask(ctx context.Context, question string) bool {
 	}()
 	select {
 	case line := <-answer:
+		a.progress.Newline()
 		return line == "y" || line == "yes"
 	case <-ctx.Done():
 		return false

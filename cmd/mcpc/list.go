@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -41,14 +42,17 @@ func (a *app) list(ctx context.Context, argv []string, long bool) {
 		a.end(out)
 		return
 	}
-	tools, list, out := c.tools(ctx)
-	ans := answer{method: "tools/list", result: list.Result(), messages: list.Pages}
-	ans.human = func(w io.Writer, st render.Style) error { return render.Tools(w, st, tools, long) }
+	all, out := c.tools(ctx, nil)
+	for _, left := range all.leftOut {
+		a.warn(fmt.Sprintf("%s of tools/list is left out: %s", left.name, left.why))
+	}
+	ans := answer{method: "tools/list", result: all.Result(), messages: all.Pages}
+	ans.human = func(w io.Writer, st render.Style) error { return render.Tools(w, st, all.tools, long) }
 	// A list that a limit cut is shown as far as it came, and is no success.
-	if len(list.Pages) > 0 && !out.Good() {
+	if len(all.Pages) > 0 && !out.Good() {
 		a.print(ctx, ans)
 	}
-	if out.Good() && len(tools) == 0 {
+	if out.Good() && len(all.tools) == 0 {
 		a.note("the server lists no tools")
 	}
 	a.show(ctx, out, ans)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/client"
 	"mcpc/internal/serve"
 	"mcpc/internal/wire"
 )
@@ -31,7 +32,7 @@ func newMock(a *app) *cobra.Command {
 		Long: `Play a script to an MCP client, to see what the client makes of a fault. A script
 says what a well-behaved server would do and where this one differs:
 
-    speaks 2025-11-25
+    speaks ` + client.Revisions()[1] + `
     tool echo {"type":"object"}
 
     on tools/call #2

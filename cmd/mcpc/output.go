@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,7 +65,7 @@ func (a *app) print(ctx context.Context, ans answer) {
 	case isUsage(err):
 		a.end(usage(err))
 	default:
-		a.end(localIO("writing the answer", err))
+		a.end(a.unwritten(err))
 	}
 }
 
@@ -144,6 +145,11 @@ func (a *app) filter(ctx context.Context, w io.Writer, st render.Style, ans answ
 // replaceFile writes a temporary file beside the name and renames it, so that
 // no reader ever sees half an answer.
 func replaceFile(name string, data []byte) error {
+	// A pipe or a device is written to: who may write into /dev would otherwise
+	// put a file in the place of /dev/null.
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return writeInto(name, data)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".mcpc-*")
 	if err != nil {
 		return err
@@ -157,4 +163,13 @@ func replaceFile(name string, data []byte) error {
 		return err
 	}
 	return os.Rename(f.Name(), name)
+}
+
+func writeInto(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }

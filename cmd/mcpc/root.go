@@ -37,6 +37,7 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRaw(a),
 		newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
+	root.SetHelpCommand(newHelp())
 	return root
 }
 
@@ -63,15 +64,18 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
+	hint := cmd.CommandPath() + " --help shows the commands"
+	if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
+		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
+	}
+	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
+}
+
+func commandNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	hint := "mcpc --help shows the commands"
-	if near := render.Nearest(args[0], names); near != "" {
-		hint = "did you mean mcpc " + near + "?"
-	}
-	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
+	return names
 }
 
 // flagError suggests the flag that was perhaps meant.

@@ -13,6 +13,10 @@ func newState(a *app) *cobra.Command {
 		Use:     "state",
 		Short:   "look after what mcpc remembers",
 		Example: `  mcpc state repair`,
+		Args:    unknownCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return hintedError{"state takes a command", "mcpc state --help shows the commands"}
+		},
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "repair",

@@ -49,25 +49,40 @@ func handshake(revision string) bool { return !stateless(revision) }
 type era interface {
 	// revision is the negotiated one.
 	revision() string
-	// sessionID is what the server calls the conversation, or "".
+	// sessionID is what the server gave to come back with, or "".
 	sessionID() string
 	// open begins the conversation and learns who the server is.
-	open(ctx context.Context, s *Session) wire.Outcome
+	open(ctx context.Context, t *talk) wire.Outcome
 	// stamp gives a request what every request of the era carries.
-	stamp(s *Session, call *Call, out *outgoing)
+	stamp(t *talk, call *Call, out *outgoing)
 	// settle says how a result ends its exchange: the kind, and a text where
 	// the kind is not OK.
 	settle(call *Call, result json.RawMessage) (wire.Kind, string)
+	// batches reports whether messages may stand in an array.
+	batches() bool
 	// asked deals with a request that the server sent.
-	asked(s *Session, m *wire.Message)
-	// lost reports whether a reply says that the server no longer knows the
-	// conversation.
-	lost(r reply) bool
+	asked(ctx context.Context, t *talk, m *wire.Message)
+	// judge says what a reply means for the conversation. It is untried where
+	// it rests on an earlier run's word and nothing was answered yet.
+	judge(r reply, untried bool) standing
+	// alive asks the server whether it still knows a doubtful conversation.
+	alive(ctx context.Context, t *talk) bool
 	// cancel tells the server that nobody waits for a request any more.
-	cancel(s *Session, out *outgoing)
+	cancel(t *talk, out *outgoing)
 	// end asks the server to end the conversation.
-	end(ctx context.Context, s *Session)
+	end(ctx context.Context, t *talk)
 }
+
+// A standing is what a reply says about the conversation it came in.
+type standing int
+
+// good: it goes on. doubtful: the server may have forgotten it, or speak
+// another revision by now. forgotten: the server no longer knows it.
+const (
+	good standing = iota
+	doubtful
+	forgotten
+)
 
 // Info is what a server said of itself when the conversation was opened.
 type Info struct {

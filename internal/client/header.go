@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"math/big"
@@ -47,7 +48,8 @@ func DecodeHeader(value string) (string, bool) {
 	}
 	inner := value[len(sentinelStart) : len(value)-len(sentinelEnd)]
 	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
-	return string(raw), err == nil && utf8.Valid(raw)
+	// The decoder skips line ends wherever they stand.
+	return string(raw), err == nil && utf8.Valid(raw) && !strings.ContainsAny(inner, "\r\n")
 }
 
 // A mirrored argument: the path of property names to it, and the header name
@@ -119,7 +121,7 @@ func HeaderProblem(schema json.RawMessage) string {
 
 // headerParams finds the annotated properties of an inputSchema.
 func headerParams(schema json.RawMessage) ([]mirrored, string) {
-	if !strings.Contains(string(schema), headerKeyword) {
+	if !bytes.Contains(schema, []byte(headerKeyword)) && !bytes.Contains(schema, []byte(`\u`)) {
 		return nil, ""
 	}
 	w := &headerWalk{names: map[string]bool{}}
@@ -127,7 +129,12 @@ func headerParams(schema json.RawMessage) ([]mirrored, string) {
 	return w.found, w.problem
 }
 
-const headerKeyword = "x-mcp-header"
+const (
+	headerKeyword = "x-mcp-header"
+	// maxSchemaDepth bounds what a hostile schema can cost; each level is read
+	// once more than the one above it.
+	maxSchemaDepth = 64
+)
 
 // headerWalk visits schema positions only: the same key inside default, const,
 // enum or examples is data, and a property may be called x-mcp-header.
@@ -135,14 +142,15 @@ type headerWalk struct {
 	found   []mirrored
 	names   map[string]bool
 	problem string
+	depth   int
 }
 
 // The keywords below which schemas stand, by the shape of their value.
 var (
-	schemaMaps  = []string{"patternProperties", "$defs", "definitions", "dependentSchemas"}
+	schemaMaps  = []string{"patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 	schemaLists = []string{"oneOf", "anyOf", "allOf", "prefixItems", "items"}
 	schemaOnes  = []string{"items", "additionalItems", "contains", "additionalProperties", "propertyNames",
-		"unevaluatedProperties", "unevaluatedItems", "not", "if", "then", "else"}
+		"unevaluatedProperties", "unevaluatedItems", "contentSchema", "not", "if", "then", "else"}
 )
 
 // schema visits one schema. reachable is set while only "properties" were
@@ -150,6 +158,14 @@ var (
 func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) {
 	members, err := wire.Object(raw)
 	if err != nil || w.problem != "" {
+		return
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	if w.depth > maxSchemaDepth {
+		if bytes.Contains(raw, []byte(headerKeyword)) {
+			w.problem = "x-mcp-header stands too deep in the inputSchema"
+		}
 		return
 	}
 	if name, ok := members.Get(headerKeyword); ok {

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"compress/flate"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"syscall"
 
 	"mcpc/internal/wire"
@@ -20,20 +21,28 @@ import (
 // told by the trace, not guessed from the error.
 func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	f := &fault{kind: wire.Transport, phase: "connect", err: err, retryable: true}
-	if tr.wrote.Load() {
+	if tr.left() {
 		f.phase, f.reached, f.retryable = "wait", wire.Unknown, false
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		f.text, f.err = cause.Error(), cause
-		return f
-	}
 	host := tr.req.URL.Host
-	if f.phase == "wait" {
+	switch {
+	case ctx.Err() != nil:
+		f.err = context.Cause(ctx)
+		f.text = f.err.Error()
+	case tr.left() && isHangUp(err):
 		f.text = "the connection to " + host + " was lost before an answer came"
-		return f
+	case tr.left():
+		f.text = "no answer from " + host + " could be read: " + err.Error()
+	default:
+		describeConnect(f, host, err)
 	}
-	describeConnect(f, host, err)
 	return f
+}
+
+// isHangUp reports that the other side went away without a word.
+func isHangUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 func describeConnect(f *fault, host string, err error) {
@@ -41,6 +50,8 @@ func describeConnect(f *fault, host string, err error) {
 	var op *net.OpError
 	var timeout net.Error
 	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		f.text = "the proxy could not be used: " + op.Err.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		f.text, f.phase = "no such host: "+dns.Name, "dns"
 	case errors.As(err, &dns):
@@ -54,10 +65,8 @@ func describeConnect(f *fault, host string, err error) {
 		f.text = "no connection to " + host + " in time"
 	case errors.As(err, &op) && op.Op == "dial":
 		f.text = "could not connect to " + host + ": " + op.Err.Error()
-	case errors.As(err, &op) && op.Op == "proxyconnect":
-		f.text = "the proxy refused: " + op.Err.Error()
 	default:
-		f.text = "the request to " + host + " failed: " + innermost(err)
+		f.text = "the request to " + host + " failed: " + err.Error()
 	}
 }
 
@@ -77,7 +86,7 @@ func describeTLS(f *fault, host string, err error) bool {
 		f.text = "the certificate of " + host + " has expired or is not yet valid"
 	case errors.As(err, &invalid):
 		f.text = "the certificate of " + host + " is not valid: " + invalid.Error()
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		f.text = host + " does not speak TLS"
 		f.hint = "try http:// in place of https://"
 	case errors.As(err, &alert):
@@ -89,18 +98,11 @@ func describeTLS(f *fault, host string, err error) bool {
 	return true
 }
 
-func innermost(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return err.Error()
-}
-
 // statusFault names an HTTP status that carried no JSON-RPC answer.
 func statusFault(resp *http.Response, body []byte) *fault {
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	f := &fault{kind: wire.Transport, phase: "wait", reached: wire.Answered, raw: body, text: "the server answered " + status}
+	f := &fault{kind: wire.Transport, phase: "wait", reached: wire.Answered, raw: body,
+		status: resp.StatusCode, text: "the server answered " + status}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized:
 		f.kind, f.text = wire.Auth, "the server wants to know who asks ("+status+")"
@@ -108,7 +110,7 @@ func statusFault(resp *http.Response, body []byte) *fault {
 	case code == http.StatusForbidden:
 		f.kind, f.text = wire.Auth, "the server refuses this caller ("+status+")"
 	case code/100 == 3:
-		f.text += ", a redirect to " + orUnknown(resp.Header.Get("Location")) + ", which is not followed"
+		f.text += ", a redirect to " + orUnknown(wire.RedactURL(resp.Header.Get("Location"))) + ", which is not followed"
 		f.hint = "if you trust it, name that URL with -s"
 	case code == http.StatusNotFound:
 		f.text += ": no MCP endpoint here"
@@ -133,12 +135,8 @@ func orUnknown(s string) string {
 	return s
 }
 
-func badContent(tr *trip, text string, body []byte) *fault {
+func badContent(text string, body []byte) *fault {
 	return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Answered, text: text, raw: body}
-}
-
-func noResponse(tr *trip, body []byte) *fault {
-	return badContent(tr, fmt.Sprintf("HTTP %d without a response to the request", tr.resp.StatusCode), body)
 }
 
 func overLimit(limit int64) *fault {
@@ -153,10 +151,17 @@ func cutFault(ctx context.Context, n int64, err error) *fault {
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
 		f.text, f.err = cause.Error(), cause
+	case isBadGzip(err):
+		f.kind, f.reached, f.text = wire.BadResponse, wire.Answered, "the answer says that it is gzip and is not"
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		f.text = fmt.Sprintf("the answer was cut after %d bytes", n)
 	default:
-		f.text = fmt.Sprintf("the answer broke off after %d bytes: %s", n, innermost(err))
+		f.text = fmt.Sprintf("the answer broke off after %d bytes: %s", n, withoutURL(err))
 	}
 	return f
+}
+
+func isBadGzip(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
+	"net"
 	"net/http"
 	"net/url"
-	"sync/atomic"
+	"strings"
 
 	"mcpc/internal/wire"
 )
@@ -17,81 +17,101 @@ import (
 // messages are posted (2024-11-05 basic/transports, "HTTP with SSE").
 type httpSSE struct {
 	*router
-	http   *httpTransport // posts to the second URL
-	cancel context.CancelFunc
-	ended  atomic.Bool
+	http *httpTransport // posts to the second URL
+	// The stream: lasting ends with cancel, and with it events.
+	lasting context.Context
+	cancel  context.CancelFunc
+	trip    *trip
+	events  *eventReader
 }
 
-// openHTTPSSE opens the stream and waits for its endpoint event.
-func openHTTPSSE(ctx context.Context, sse string, extra []wire.Field, limits Limits, rec *recorder, to inbox) (*httpSSE, *fault) {
-	stream := newHTTPTransport(sse, extra, limits, rec, to)
+// openHTTPSSE opens the stream of t's URL and waits for its endpoint event. From
+// then on t posts to the URL that the event names.
+func openHTTPSSE(ctx context.Context, t *httpTransport) (*httpSSE, *fault) {
 	// The stream outlives the request that opens it: only close ends it.
-	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel)
-	tr, f := stream.roundTrip(lasting, http.MethodGet, &outgoing{})
+	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	s := &httpSSE{router: newRouter(t.inbox), http: t, lasting: lasting, cancel: func() { cancel(nil) }}
+	var f *fault
+	if s.trip, f = t.roundTrip(lasting, http.MethodGet, &outgoing{}); f == nil {
+		f = s.readEndpoint()
+	}
+	if !unhook() {
+		if f == nil {
+			f = &fault{phase: "connect"}
+		}
+		f.endBy(context.Cause(ctx))
+	}
 	if f != nil {
-		cancel()
+		s.cancel()
+		if s.trip != nil && s.trip.resp != nil {
+			s.trip.resp.Body.Close()
+		}
 		return nil, f
 	}
-	t := &httpSSE{router: newRouter(to), cancel: cancel}
-	events := newEventReader(tr.resp.Body, limits.Message)
-	endpoint, f := firstEndpoint(stream, tr, events, sse)
-	if !stop() && f == nil {
-		f = cutFault(ctx, 0, ctx.Err())
-	}
-	if f != nil {
-		cancel()
-		tr.resp.Body.Close()
-		return nil, f
-	}
-	t.http = newHTTPTransport(endpoint, extra, limits, rec, to)
-	t.http.client, t.http.stream = stream.client, atomic.Int64{}
-	t.http.stream.Store(stream.stream.Load())
-	go t.readAll(lasting, stream, tr, events)
-	return t, nil
+	return s, nil
 }
 
-// firstEndpoint reads the event that must come first and resolves its URL. Only
-// the stream's own origin may be named: elsewhere the session's messages, and
-// the header fields that go with them, would be sent to a stranger.
-func firstEndpoint(t *httpTransport, tr *trip, events *eventReader, sse string) (string, *fault) {
-	mediaType, _, _ := mime.ParseMediaType(tr.resp.Header.Get("Content-Type"))
-	if tr.resp.StatusCode/100 != 2 {
-		return "", statusFault(tr.resp, nil)
+// listen begins to deliver what comes.
+func (t *httpSSE) listen() { go t.readAll() }
+
+// readEndpoint reads the event that must come first and takes its URL.
+func (t *httpSSE) readEndpoint() *fault {
+	resp := t.trip.resp
+	if resp.StatusCode/100 != 2 {
+		return statusFault(resp, nil)
 	}
-	if mediaType != "text/event-stream" {
-		return "", badContent(tr, "expected text/event-stream, got "+mediaType, nil)
+	if kind := mediaType(resp); kind != "text/event-stream" {
+		return badContent("expected text/event-stream, got "+or(kind, "no Content-Type"), nil)
 	}
+	src, f := decoded(resp)
+	if f != nil {
+		return f
+	}
+	t.events = newEventReader(src, t.http.limits.Message)
 	for {
-		ev, err := events.next()
+		ev, err := t.events.next()
 		if err != nil {
-			return "", t.streamEnd(tr.req.Context(), tr, err)
+			return t.http.streamEnd(t.lasting, t.trip, err)
 		}
-		t.recordEvent(tr, ev)
+		t.http.recordEvent(t.trip, ev)
 		if ev.name == "endpoint" {
-			return resolveEndpoint(sse, string(ev.data))
+			t.http.url, f = resolveEndpoint(t.http.url, string(ev.data))
+			return f
 		}
 		if ev.hasData {
-			return "", badContent(tr, "the stream does not begin with an endpoint event", ev.data)
+			return badContent("the stream does not begin with an endpoint event", ev.data)
 		}
 	}
 }
 
+// resolveEndpoint: only the stream's own origin may be named. Elsewhere the
+// session's messages, and the header fields that go with them, would be sent to
+// a stranger.
 func resolveEndpoint(sse, endpoint string) (string, *fault) {
 	base, err := url.Parse(sse)
 	if err != nil {
-		return "", &fault{kind: wire.Usage, text: "not a URL: " + sse, err: err}
+		return "", &fault{kind: wire.Usage, phase: "connect", text: "not a URL: " + wire.RedactURL(sse), err: withoutURL(err)}
 	}
 	ref, err := base.Parse(endpoint)
-	if err != nil {
+	if err != nil || endpoint == "" {
 		return "", &fault{kind: wire.BadResponse, phase: "connect", reached: wire.Answered,
 			text: "the endpoint event names no URL", raw: []byte(endpoint), err: err}
 	}
-	if ref.Scheme != base.Scheme || ref.Host != base.Host {
+	if origin(ref) != origin(base) {
 		return "", &fault{kind: wire.Refused, phase: "connect",
 			text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + ", to which nothing is sent"}
 	}
 	return ref.String(), nil
+}
+
+// origin is RFC 6454, section 4: scheme, host and port.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 func (t *httpSSE) name() TransportName { return HTTPSSE }
@@ -99,60 +119,61 @@ func (t *httpSSE) name() TransportName { return HTTPSSE }
 func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 	w := t.expect(out)
 	defer t.forget(w)
-	if r := t.send(ctx, out); r.fault != nil {
+	posting, letGo := context.WithCancel(ctx)
+	defer letGo()
+	posted := make(chan reply, 1)
+	go func() { posted <- t.send(posting, out) }()
+	// Some servers hold the answer to the POST back until they have replied on
+	// the stream, so a reply on the stream does not wait for it.
+	select {
+	case r := <-posted:
+		if r.fault != nil || r.message != nil {
+			return r
+		}
+	case r := <-w.answer:
 		return r
+	case <-t.done:
 	}
 	return t.wait(ctx, w)
 }
 
-// send posts a message. The body of the answer means nothing, the status does.
-// Some servers hold the answer to the POST back until they have replied on the
-// stream, so a reply on the stream does not wait for it.
+// send posts a message. The body of a good answer means nothing; a refusal may
+// be a JSON-RPC error.
 func (t *httpSSE) send(ctx context.Context, out *outgoing) reply {
-	posted := make(chan reply, 1)
-	go func() { posted <- t.http.send(ctx, out) }()
-	w := t.waiterOf(out)
-	if w == nil {
-		return <-posted
+	if t.isEnded() {
+		return t.overFault(wire.Unsent)
 	}
-	select {
-	case r := <-posted:
-		return r
-	case m := <-w.answer:
-		w.answer <- m
-		return reply{}
+	r := t.http.send(ctx, out)
+	if r.http != nil && r.http.Status/100 == 2 {
+		r.message = nil
 	}
-}
-
-func (t *httpSSE) waiterOf(out *outgoing) *waiter {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.waiting[string(out.id)]
+	return r
 }
 
 func (t *httpSSE) end(context.Context, *outgoing) {}
 
 func (t *httpSSE) close() {
-	t.ended.Store(true)
 	t.cancel()
+	t.trip.resp.Body.Close()
+	<-t.done
 	t.http.close()
 }
 
 // readAll delivers the stream's messages until it ends, and with it the session:
 // this transport has no resumption.
-func (t *httpSSE) readAll(ctx context.Context, stream *httpTransport, tr *trip, events *eventReader) {
-	defer tr.resp.Body.Close()
+func (t *httpSSE) readAll() {
+	defer t.trip.resp.Body.Close()
 	for {
-		ev, err := events.next()
+		ev, err := t.events.next()
 		if err != nil {
-			f := stream.streamEnd(ctx, tr, err)
-			if errors.Is(err, io.EOF) {
+			f := t.http.streamEnd(t.lasting, t.trip, err)
+			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
 				f.text = "the server ended the event stream, and with it the session"
 			}
-			t.router.end(f)
+			t.over(f)
 			return
 		}
-		stream.recordEvent(tr, ev)
+		t.http.recordEvent(t.trip, ev)
 		if ev.isMessage() {
 			t.deliver(wire.ParseMessage(ev.data))
 		}

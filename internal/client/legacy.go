@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -14,74 +15,114 @@ import (
 // then requests within a session (2025-11-25 basic/lifecycle).
 type legacy struct {
 	offered string
-	agreed  string
+
+	mu sync.Mutex
+	// agreed is what the server answered with; "" until then.
+	agreed string
 	// session is the Mcp-Session-Id; "" where the server gave none.
 	session string
 }
 
-func (e *legacy) revision() string { return e.agreed }
+func (e *legacy) revision() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.agreed
+}
 
-func (e *legacy) sessionID() string { return e.session }
+func (e *legacy) sessionID() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.session
+}
+
+// batches: arrays are a part of 2025-03-26, were never excluded before it, and
+// are gone since (2025-06-18 changelog).
+func (e *legacy) batches() bool { return e.revision() < rev2506 }
 
 // open offers one revision and takes the one the server answers with. When the
 // server refuses the offer and names others, the best of those is offered once.
-func (e *legacy) open(ctx context.Context, s *Session) wire.Outcome {
-	o := e.initialize(ctx, s)
-	if other := supportedIn(o.RPC()); o.Kind == wire.RPCFailed && other != nil && s.opt.Protocol == "" {
-		if revision := newest(other, handshake); revision != "" && revision != e.offered {
-			e.offered = revision
-			o = e.initialize(ctx, s)
-		}
+func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
+	o := e.initialize(ctx, t)
+	if other := e.otherOffer(t, o); other != "" {
+		e.offered = other
+		o = e.initialize(ctx, t)
 	}
 	if !o.Good() {
 		return o
 	}
-	r := s.line().send(ctx, &outgoing{raw: wire.ComposeNotification("notifications/initialized", nil), fields: e.fields()})
-	if r.fault != nil {
-		return s.outcome(&Call{Method: "notifications/initialized"}, r)
+	call := &Call{Method: "notifications/initialized"}
+	r := t.post(ctx, &outgoing{method: call.Method, raw: wire.ComposeNotification(call.Method, nil), fields: e.fields()})
+	if refused := t.outcome(e, call, r); !refused.Good() {
+		return refused
 	}
 	return o
 }
 
-func (e *legacy) initialize(ctx context.Context, s *Session) wire.Outcome {
-	e.session, e.agreed = "", ""
-	params := `{"protocolVersion":"` + e.offered + `","capabilities":` + string(s.opt.Capabilities) +
-		`,"clientInfo":` + string(implementation(s.opt.Version)) + `}`
+// otherOffer is another revision to offer after a refusal, or "". A server that
+// names a stateless one is better spoken to without a handshake.
+func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
+	theirs := supportedIn(o.RPC())
+	if o.Kind != wire.RPCFailed || t.s.opt.Protocol != "" || newest(theirs, stateless) != "" {
+		return ""
+	}
+	if other := newest(theirs, handshake); other != e.offered {
+		return other
+	}
+	return ""
+}
+
+// initialize sends the offer. The session id holds from the head of the answer
+// on: what has to be sent while its body is read belongs to the session.
+func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
+	e.join("", "")
+	params := `{"protocolVersion":` + string(wire.Quote(e.offered)) + `,"capabilities":` + string(t.s.opt.Capabilities) +
+		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
-	id := s.nextID()
-	out := &outgoing{raw: wire.ComposeRequest(id, call.Method, call.Params), id: id, method: call.Method, resumable: true}
-	r := s.exchange(ctx, out, s.opt.Limits.Idle)
-	o := s.outcome(call, r)
+	id := t.s.nextID()
+	out := &outgoing{raw: wire.ComposeRequest(id, call.Method, call.Params), id: id, method: call.Method,
+		resumable: true, batches: true, lasting: true}
+	given := ""
+	out.headed = func(h http.Header) {
+		given = h.Get("Mcp-Session-Id")
+		if visibleASCII(given) {
+			e.join("", given)
+			out.fields = e.fields()
+		}
+	}
+	o := t.outcome(e, call, t.exchange(ctx, e, out, t.s.opt.Limits.Idle))
 	if !o.Good() {
 		return o
 	}
-	return e.accept(ctx, s, o, r.header)
+	return e.accept(t, o, given)
+}
+
+// join notes what was agreed on.
+func (e *legacy) join(agreed, session string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.agreed, e.session = agreed, session
 }
 
 // accept reads the server's side of the handshake.
-func (e *legacy) accept(ctx context.Context, s *Session, o wire.Outcome, header http.Header) wire.Outcome {
+func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	members, err := wire.Object(o.Result)
-	if err != nil || members.Text("protocolVersion") == "" {
+	agreed := members.Text("protocolVersion")
+	if err != nil || agreed == "" {
 		return ended(o, wire.BadResponse, "the answer to initialize names no protocolVersion")
 	}
-	e.agreed = members.Text("protocolVersion")
-	s.info = infoOf(members, "serverInfo")
-	e.session = header.Get("Mcp-Session-Id")
-	if !visibleASCII(e.session) {
-		e.session = ""
+	if !visibleASCII(session) {
 		return ended(o, wire.BadResponse, "the session id that the server gave is no visible ASCII, or far too long")
 	}
-	if e.agreed == rev2024Draft {
-		s.finding(wire.Finding{Rule: "revision", Level: wire.Info, Text: "the server speaks the pre-release " + rev2024Draft})
-		return o
-	}
-	if !slices.Contains(revisions, e.agreed) || stateless(e.agreed) {
-		o = ended(o, wire.RPCFailed, "the server answered initialize with revision "+e.agreed+"; mcpc speaks "+list(revisions))
-	} else if s.opt.Protocol != "" && e.agreed != s.opt.Protocol {
-		o = ended(o, wire.RPCFailed, "the server speaks "+e.agreed+" where --protocol asked for "+s.opt.Protocol)
-	}
-	if !o.Good() {
-		e.end(context.WithoutCancel(ctx), s)
+	e.join(agreed, session)
+	t.setInfo(infoOf(members))
+	pinned := t.s.opt.Protocol
+	switch {
+	case agreed == rev2024Draft:
+		t.finding(wire.Finding{Rule: "revision", Level: wire.Info, Text: "the server speaks the pre-release " + rev2024Draft})
+	case !slices.Contains(revisions, agreed) || stateless(agreed):
+		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions))
+	case pinned != "" && agreed != pinned:
+		return ended(o, wire.RPCFailed, "the server speaks "+agreed+" where --protocol asked for "+pinned)
 	}
 	return o
 }
@@ -90,9 +131,9 @@ func (e *legacy) accept(ctx context.Context, s *Session, o wire.Outcome, header 
 // spoken like 2024-11-05.
 const rev2024Draft = "2024-10-07"
 
-func infoOf(members wire.Members, name string) Info {
+func infoOf(members wire.Members) Info {
 	var info Info
-	info.ServerInfo, _ = members.Get(name)
+	info.ServerInfo, _ = members.Get("serverInfo")
 	info.Capabilities, _ = members.Get("capabilities")
 	info.Instructions = members.Text("instructions")
 	return info
@@ -110,6 +151,8 @@ func visibleASCII(id string) bool {
 }
 
 func (e *legacy) fields() []wire.Field {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	var fields []wire.Field
 	if e.agreed >= rev2506 {
 		fields = append(fields, wire.Field{Name: "MCP-Protocol-Version", Value: e.agreed})
@@ -120,10 +163,15 @@ func (e *legacy) fields() []wire.Field {
 	return fields
 }
 
-func (e *legacy) stamp(_ *Session, call *Call, out *outgoing) {
-	out.fields, out.resumable = e.fields(), true
+// stamp. A request that is augmented to a task must not be cancelled with the
+// notification (2025-11-25 basic/utilities/tasks).
+func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {
+	out.fields, out.resumable, out.batches = e.fields(), true, e.batches()
+	if params, err := wire.Object(call.Params); err == nil {
+		_, out.lasting = params.Get("task")
+	}
 	if call.Progress {
-		call.Params = withMeta(call.Params, "progressToken", out.id)
+		call.Params = withMeta(call.Params, wire.Member{Name: "progressToken", Value: out.id})
 	}
 }
 
@@ -133,47 +181,65 @@ func (e *legacy) settle(call *Call, result json.RawMessage) (wire.Kind, string) 
 
 // asked answers ping and refuses everything else: a capability that was not
 // declared is a method that does not exist (client/roots, "Error Handling").
-func (e *legacy) asked(s *Session, m *wire.Message) {
+func (e *legacy) asked(ctx context.Context, t *talk, m *wire.Message) {
 	raw := wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	if m.Method != "ping" {
 		raw = wire.ComposeError(m.ID, -32601, "Method not found: the client declared no capability for "+m.Method)
-		s.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
+		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
 			Text: "the server asked for " + m.Method + ", which was not offered; it was refused with -32601"})
 	}
-	ctx, stop := context.WithTimeout(context.Background(), graceForAnswer)
+	ctx, stop := context.WithTimeout(ctx, graceForAnswer)
 	defer stop()
-	s.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})
-}
-
-// lost: "404 Not Found" to a request that carried a session id ends the session
-// (basic/transports, "Session Management"). Some servers say 400 and name no
-// request; on a session that an earlier run opened that means the same.
-func (e *legacy) lost(r reply) bool {
-	if e.session == "" || r.http == nil {
-		return false
-	}
-	switch r.http.Status {
-	case http.StatusNotFound:
-		return true
-	case http.StatusBadRequest:
-		return r.message == nil || noID(r.message)
-	}
-	return false
-}
-
-// cancel sends notifications/cancelled, but never for initialize
-// (basic/utilities/cancellation).
-func (e *legacy) cancel(s *Session, out *outgoing) {
-	if out.method != "initialize" && out.id != nil {
-		sendCancelled(s, out, e.fields())
+	r := t.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})
+	if r.fault != nil && ctx.Err() == nil {
+		t.finding(wire.Finding{Rule: "answer_refused", Level: wire.Warning,
+			Text: "the server asked for " + m.Method + " and did not take the answer: " + r.fault.text})
 	}
 }
 
-func sendCancelled(s *Session, out *outgoing, fields []wire.Field) {
+// judge: "404 Not Found" to a request that carried a session id ends the session
+// (basic/transports, "Session Management"), unless the server answers the very
+// request with "method not found". Some servers say 400 and name no request: on
+// the first request of a conversation that an earlier run opened that may mean
+// the same.
+func (e *legacy) judge(r reply, untried bool) standing {
+	switch {
+	case untried && modernEvidence(r.message):
+		return forgotten
+	case r.http == nil:
+		return good
+	case e.sessionID() != "" && r.http.Status == http.StatusNotFound && !answersMethod(r.message):
+		return forgotten
+	case untried && namesNoRequest(r):
+		return doubtful
+	}
+	return good
+}
+
+func answersMethod(m *wire.Message) bool {
+	return m != nil && m.Error != nil && m.Error.Code == -32601 && !noID(m)
+}
+
+// namesNoRequest reports a refusal that does not say of which request.
+func namesNoRequest(r reply) bool {
+	return isRefusal(r.http.Status) && (r.message == nil || noID(r.message))
+}
+
+// alive asks with a ping: whatever answers it by its id knows the session.
+func (e *legacy) alive(ctx context.Context, t *talk) bool {
+	r := t.request(ctx, e, &Call{Method: "ping"}, t.s.opt.Limits.Idle)
+	return r.message != nil && !noID(r.message) && !modernEvidence(r.message)
+}
+
+// cancel sends notifications/cancelled. (initialize, which must never be
+// cancelled, is sent as lasting: basic/utilities/cancellation.)
+func (e *legacy) cancel(t *talk, out *outgoing) { sendCancelled(t, out, e.fields()) }
+
+func sendCancelled(t *talk, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)
 	defer stop()
 	params := `{"requestId":` + string(out.id) + `,"reason":"cancelled by the user or a timeout"}`
-	s.line().send(ctx, &outgoing{raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), fields: fields})
+	t.line().send(ctx, &outgoing{raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), fields: fields})
 }
 
 // graceForCancel bounds what a Ctrl-C waits for; graceForAnswer how long a
@@ -183,11 +249,11 @@ const (
 	graceForAnswer = 10 * time.Second
 )
 
-func (e *legacy) end(ctx context.Context, s *Session) {
-	if e.session == "" {
+func (e *legacy) end(ctx context.Context, t *talk) {
+	if e.sessionID() == "" {
 		return
 	}
 	ctx, stop := context.WithTimeout(ctx, graceForEnd)
 	defer stop()
-	s.line().end(ctx, &outgoing{fields: e.fields()})
+	t.line().end(ctx, &outgoing{fields: e.fields()})
 }

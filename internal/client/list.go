@@ -42,6 +42,7 @@ func (s *Session) List(ctx context.Context, method string) (List, wire.Outcome) 
 // ListUntil is List, but it stops behind the page for whose items enough says
 // so; the list is then not Whole.
 func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
+	began := s.opt.Now()
 	if hard := s.opt.Limits.Hard; hard > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"no end of the list", hard})
@@ -49,101 +50,126 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 	}
 	l, o, restart := s.walk(ctx, method, enough)
 	if restart {
-		s.note("the list could not be continued and was started again")
+		s.talk().finding(wire.Finding{Rule: "list_restarted", Level: wire.Warning,
+			Text: method + " could not be continued with the server's cursor and was started again"})
 		l, o, _ = s.walk(ctx, method, enough)
 	}
+	o.Took = s.opt.Now().Sub(began)
 	return l, o
 }
 
-// walk asks for page after page. restart is set when a fresh start may help.
+// walk asks for page after page. restart is set when a fresh start may help:
+// a cursor is good in its own session only, and not for ever.
 func (s *Session) walk(ctx context.Context, method string, enough func([]json.RawMessage) bool) (l List, o wire.Outcome, restart bool) {
 	l.member = members[method]
-	var cursor, lastPage json.RawMessage
-	same := 0
+	var p page
 	for {
+		cursor := p.next
 		call := Call{Method: method, Once: cursor != nil}
 		if cursor != nil {
 			call.Params = wire.With(nil, "cursor", cursor)
 		}
-		if o = s.Do(ctx, call); !o.Good() {
-			stale := o.Kind == wire.RPCFailed && o.RPC().Code == -32602
-			return l, o, cursor != nil && (stale || o.Retryable && o.Reached == wire.Unsent)
+		var renewed bool
+		if o, renewed = s.do(ctx, &call); !o.Good() {
+			stale := o.Kind == wire.RPCFailed && rpcCode(o) == -32602
+			return l, o, cursor != nil && (stale || renewed)
 		}
-		page, next, ok := s.page(&l, o)
-		if !ok {
+		last := p
+		var ok bool
+		if p, ok = l.add(o); !ok {
 			return l, ended(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
-		if same = repeats(page, lastPage, same); same > 0 && string(cursor) == `""` {
-			l.dropRepeat(page)
+		p.same = p.follows(last)
+		switch {
+		case string(cursor) == `""` && l.startsOver(p, last):
+			l.dropLast(p)
 			l.Whole = true
 			return l, o, false
-		}
-		lastPage = page
-		if next == nil {
+		case p.next == nil:
 			l.Whole = true
 			return l, o, false
-		}
-		if enough != nil && enough(l.Items) {
+		case enough != nil && enough(l.Items):
 			return l, o, false
 		}
-		if over := l.over(s.opt.Limits, same); over != "" {
+		if over := l.over(s.opt.Limits, p.same); over != "" {
 			return l, ended(o, wire.BadResponse, over), false
 		}
-		cursor = next
 	}
 }
 
-// page takes the items and the next cursor out of one result. The cursor is
-// opaque: its bytes go back as they came. An empty string is a cursor.
-func (s *Session) page(l *List, o wire.Outcome) (page, next json.RawMessage, ok bool) {
-	result, _ := wire.Object(o.Result)
-	page, _ = result.Get(l.member)
-	items, err := wire.Array(page)
-	if err != nil {
-		return nil, nil, false
+// A page is one page of a list, as it crossed.
+type page struct {
+	items json.RawMessage
+	n     int
+	next  json.RawMessage
+	// same counts how often in a row this page came before.
+	same int
+}
+
+// follows is p.same, behind the page that came before it.
+func (p page) follows(last page) int {
+	if last.items != nil && bytes.Equal(p.items, last.items) {
+		return last.same + 1
 	}
+	return 0
+}
+
+// add takes the items and the next cursor out of one result. The cursor is
+// opaque: its bytes go back as they came. An empty string is a cursor.
+func (l *List) add(o wire.Outcome) (p page, ok bool) {
+	result, _ := wire.Object(o.Result)
+	p.items, _ = result.Get(l.member)
+	items, err := wire.Array(p.items)
+	if err != nil {
+		return p, false
+	}
+	p.n = len(items)
 	l.Items = append(l.Items, items...)
 	l.Pages = append(l.Pages, o.Message)
 	l.readTTL(result)
-	next, _ = result.Get("nextCursor")
+	p.next, _ = result.Get("nextCursor")
 	switch {
-	case len(next) == 0 || string(next) == "null":
-		return page, nil, true
-	case next[0] != '"':
+	case len(p.next) == 0 || string(p.next) == "null":
+		p.next = nil
+	case p.next[0] != '"':
 		l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-			Text: "nextCursor is no string, so the list ends here: " + wire.Excerpt(next, 40)})
-		return page, nil, true
+			Text: "nextCursor is no string, so the list ends here: " + wire.Excerpt(p.next, 40)})
+		p.next = nil
 	}
-	return page, next, true
+	return p, true
 }
 
-// readTTL keeps the shortest ttlMs of all pages. Negative means stale at once.
+// startsOver reports that the empty cursor brought nothing new: the page before
+// it once more, or the first one.
+func (l *List) startsOver(p, last page) bool {
+	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
+		return true
+	}
+	first, _ := wire.Object(l.Pages[0].Result)
+	items, _ := first.Get(l.member)
+	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, items)
+}
+
+// readTTL keeps the shortest ttlMs of all pages, and no more than a day.
+// Negative means stale at once.
 func (l *List) readTTL(result wire.Members) {
+	const day = 24 * 60 * 60 * 1000
 	raw, ok := result.Get("ttlMs")
 	ttl, err := strconv.ParseInt(string(raw), 10, 64)
 	if !ok || err != nil {
 		return
 	}
-	ttl = max(ttl, 0)
+	ttl = min(max(ttl, 0), day)
 	if l.TTL == nil || ttl < *l.TTL {
 		l.TTL = &ttl
 	}
 }
 
-// repeats counts how often in a row the same page came.
-func repeats(page, last json.RawMessage, same int) int {
-	if last != nil && bytes.Equal(page, last) && string(page) != "[]" {
-		return same + 1
-	}
-	return 0
-}
-
-// dropRepeat takes back the last page. There are servers that write "" where
-// they mean that nothing follows, and some answer the cursor "" with the first
-// page for ever.
-func (l *List) dropRepeat(page json.RawMessage) {
-	items, _ := wire.Array(page)
-	l.Items = l.Items[:len(l.Items)-len(items)]
+// dropLast takes back the last page. There are servers that write "" where they
+// mean that nothing follows, and some answer the cursor "" with the first page
+// for ever.
+func (l *List) dropLast(p page) {
+	l.Items = l.Items[:len(l.Items)-p.n]
 	l.Pages = l.Pages[:len(l.Pages)-1]
 	l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
 		Text: `the empty nextCursor brought the same page again: the list was ended there`})

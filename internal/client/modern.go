@@ -32,57 +32,81 @@ const (
 	codeDraftVersion       = -32004
 )
 
+// modernCodes are the codes that no server of the other era gives.
+var modernCodes = []int64{codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion}
+
 func (e *modern) revision() string { return e.version }
 
-func (e *modern) sessionID() string { return "" }
+func (e *modern) batches() bool { return false }
 
 // open asks server/discover. No server needs to be asked first; it is how a
 // person learns who answers.
-func (e *modern) open(ctx context.Context, s *Session) wire.Outcome {
+func (e *modern) open(ctx context.Context, t *talk) wire.Outcome {
 	call := &Call{Method: "server/discover"}
-	r := s.request(ctx, e, call, s.opt.Limits.Idle)
-	o := s.outcome(call, r)
+	o := t.outcome(e, call, t.request(ctx, e, call, t.s.opt.Limits.Idle))
 	if o.Good() {
-		e.learn(s, o.Result)
+		e.learn(t, o.Result)
 	}
 	return o
 }
 
 // learn reads a DiscoverResult. serverInfo stands in _meta; release candidates
 // had it at the top.
-func (e *modern) learn(s *Session, result json.RawMessage) {
+func (e *modern) learn(t *talk, result json.RawMessage) {
 	members, _ := wire.Object(result)
-	s.info = infoOf(members, "serverInfo")
+	info := infoOf(members)
 	raw, _ := members.Get("_meta")
 	if meta, err := wire.Object(raw); err == nil {
-		if info, ok := meta.Get(metaServerInfo); ok {
-			s.info.ServerInfo = info
+		if server, ok := meta.Get(metaServerInfo); ok {
+			info.ServerInfo = server
 		}
 	}
+	t.setInfo(info)
 }
 
-func (e *modern) stamp(s *Session, call *Call, out *outgoing) {
-	params := withMeta(call.Params, metaVersion, wire.Quote(e.version))
-	params = withMeta(params, metaClientInfo, implementation(s.opt.Version))
-	params = withMeta(params, metaCapabilities, s.opt.Capabilities)
-	if s.opt.LogLevel != "" {
-		params = withMeta(params, metaLogLevel, wire.Quote(s.opt.LogLevel))
+// stamp writes _meta, and the header fields that repeat the body. What the
+// caller wrote into _meta stays, and the header follows it: the two must be
+// equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
+func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
+	marks := []wire.Member{
+		{Name: metaVersion, Value: wire.Quote(e.version)},
+		{Name: metaClientInfo, Value: implementation(t.s.opt.Version)},
+		{Name: metaCapabilities, Value: t.s.opt.Capabilities},
+	}
+	if t.s.opt.LogLevel != "" {
+		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(t.s.opt.LogLevel)})
 	}
 	if call.Progress {
-		params = withMeta(params, "progressToken", out.id)
+		marks = append(marks, wire.Member{Name: "progressToken", Value: out.id})
 	}
-	call.Params = params
-	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.version}, {Name: "Mcp-Method", Value: call.Method}}
-	if name, ok := headerName(call.Method, params); ok {
+	call.Params = withMeta(call.Params, marks...)
+	members, _ := wire.Object(call.Params)
+	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(members)}, {Name: "Mcp-Method", Value: call.Method}}
+	if name, ok := headerName(call.Method, call.Params); ok {
 		out.fields = append(out.fields, wire.Field{Name: "Mcp-Name", Value: encodeHeader(name)})
 	}
 	if call.Schema != nil {
-		out.fields = append(out.fields, paramFields(call.Schema, params)...)
+		out.fields = append(out.fields, paramFields(call.Schema, call.Params)...)
 	}
 }
 
-// withMeta sets a member of params._meta unless the caller already did.
-func withMeta(params json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+// versionIn is the version that the params name, which is another than e's only
+// where the caller wrote it.
+func (e *modern) versionIn(params wire.Members) string {
+	raw, _ := params.Get("_meta")
+	meta, err := wire.Object(raw)
+	if err != nil {
+		return e.version
+	}
+	if version := meta.Text(metaVersion); version != "" && plainHeader(version) {
+		return version
+	}
+	return e.version
+}
+
+// withMeta sets members of params._meta unless the caller already did. Params
+// that are no object stay as they are.
+func withMeta(params json.RawMessage, marks ...wire.Member) json.RawMessage {
 	members, err := wire.Object(params)
 	if err != nil && len(params) > 0 {
 		return params
@@ -91,12 +115,16 @@ func withMeta(params json.RawMessage, name string, value json.RawMessage) json.R
 	if !ok {
 		meta = json.RawMessage("{}")
 	}
-	if inner, err := wire.Object(meta); err != nil {
-		return params
-	} else if _, taken := inner.Get(name); taken {
+	inner, err := wire.Object(meta)
+	if err != nil {
 		return params
 	}
-	return wire.With(params, "_meta", wire.With(meta, name, value))
+	for _, mark := range marks {
+		if _, taken := inner.Get(mark.Name); !taken {
+			meta = wire.With(meta, mark.Name, mark.Value)
+		}
+	}
+	return wire.With(params, "_meta", meta)
 }
 
 // nameOf says which member of params is the Mcp-Name of a method (2026-07-28
@@ -128,7 +156,7 @@ var mayAskBack = []string{"tools/call", "prompts/get", "resources/read"}
 func (e *modern) settle(call *Call, result json.RawMessage) (wire.Kind, string) {
 	members, err := wire.Object(result)
 	if err != nil {
-		return wire.BadResponse, "the result is no object"
+		return wire.BadResponse, "the result is no object: " + wire.Excerpt(result, 60)
 	}
 	raw, ok := members.Get("resultType")
 	kind, isText := wire.Text(raw)
@@ -136,31 +164,105 @@ func (e *modern) settle(call *Call, result json.RawMessage) (wire.Kind, string) 
 	case !ok || kind == "complete":
 		return settleResult(call, result)
 	case isText && kind == "input_required" && slices.Contains(mayAskBack, call.Method):
-		return wire.InputRequired, "the server needs an answer before it goes on (resultType is input_required)"
+		return settleQuestion(members)
 	default:
 		return wire.BadResponse, "the result's type is " + wire.Excerpt(raw, 40) + ", which was not declared and may not stand here"
 	}
 }
 
+// mayBeAsked are the requests that may stand in an input_required result.
+var mayBeAsked = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+
+// settleQuestion: a server that needs input must say what, or give a state to
+// come back with (2026-07-28 basic/patterns/mrtr).
+func settleQuestion(result wire.Members) (wire.Kind, string) {
+	asks, ok := result.Get("inputRequests")
+	if _, state := result.Get("requestState"); !ok && !state {
+		return wire.BadResponse, "the result is input_required and has neither inputRequests nor requestState"
+	}
+	requests, err := wire.Object(asks)
+	if ok && err != nil {
+		return wire.BadResponse, "inputRequests is no object: " + wire.Excerpt(asks, 40)
+	}
+	for _, r := range requests {
+		request, _ := wire.Object(r.Value)
+		if method := request.Text("method"); !slices.Contains(mayBeAsked, method) {
+			return wire.BadResponse, "the input request " + r.Name + " asks for " + method + ", which may not be asked"
+		}
+	}
+	return wire.InputRequired, "the server needs an answer before it goes on (resultType is input_required)"
+}
+
 // asked: a server of this era may not ask, and a client must not answer
 // (2026-07-28 basic/transports/stdio).
-func (e *modern) asked(s *Session, m *wire.Message) {
-	s.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
+func (e *modern) asked(_ context.Context, t *talk, m *wire.Message) {
+	t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
 		Text: "the server sent a request, " + m.Method + ", which this revision forbids; it was not answered"})
 }
 
-func (e *modern) lost(reply) bool { return false }
+// judge: there is no conversation to forget, only a revision that an earlier run
+// found and that may no longer hold.
+func (e *modern) judge(r reply, untried bool) standing {
+	switch {
+	case untried && r.message != nil && r.message.Error != nil && r.message.Error.Code == codeUnsupportedVersion:
+		return forgotten
+	case untried && r.http != nil && namesNoRequest(r):
+		return doubtful
+	}
+	return good
+}
+
+// alive asks server/discover: a server that lists the revision speaks it.
+func (e *modern) alive(ctx context.Context, t *talk) bool {
+	r := t.request(ctx, e, &Call{Method: "server/discover"}, t.s.opt.Limits.Idle)
+	v := judgeProbe(r, false)
+	return v.kind == speaksModern && v.revision == e.version
+}
 
 // cancel: by HTTP closing the stream is the cancellation, and the transport
 // does that; over stdio it is a notification (2026-07-28
 // basic/patterns/cancellation).
-func (e *modern) cancel(s *Session, out *outgoing) {
-	if s.line().name() == Stdio && out.id != nil {
-		sendCancelled(s, out, nil)
+func (e *modern) cancel(t *talk, out *outgoing) {
+	if t.line().name() == Stdio {
+		sendCancelled(t, out, nil)
 	}
 }
 
-func (e *modern) end(context.Context, *Session) {}
+func (e *modern) end(context.Context, *talk) {}
+
+func (e *modern) sessionID() string { return "" }
+
+// probing is the era of a probe: a server that does not answer it may be one
+// that takes nothing but initialize, so that nothing is cancelled.
+type probing struct{ *modern }
+
+func (probing) cancel(*talk, *outgoing) {}
+
+// modernEvidence reports an error that only a server of this era gives.
+func modernEvidence(m *wire.Message) bool {
+	return m != nil && m.Error != nil &&
+		(m.Error.Code == codeUnsupportedVersion || m.Error.Code == codeHeaderMismatch)
+}
+
+// takeVersion changes to another revision that the server named when it refused
+// one, even to the same one again, but once only (2026-07-28 basic/versioning).
+// What is refused so was not read.
+func (t *talk) takeVersion(e *wire.RPCError) bool {
+	pinned := t.s.opt.Protocol
+	if e == nil || e.Code != codeUnsupportedVersion || !stateless(t.revision()) {
+		return false
+	}
+	revision := newest(supportedIn(e), func(r string) bool {
+		return stateless(r) && (pinned == "" || r == pinned)
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if revision == "" || t.reversed {
+		return false
+	}
+	t.reversed, t.currentEra = true, &modern{version: revision}
+	return true
+}
 
 // HeaderMismatch reports whether a server found header and body to differ; the
 // definitions from which Mcp-Param-* were made are then out of date (2026-07-28

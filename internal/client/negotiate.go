@@ -2,47 +2,60 @@ package client
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"mcpc/internal/wire"
 )
 
-// begin finds out what the server speaks and opens the conversation, along the
+// open finds out what the server speaks and opens the conversation, along the
 // decision tree of 2026-07-28 basic/versioning and the two transports'
-// "Backward Compatibility".
-func (s *Session) begin(ctx context.Context) wire.Outcome {
-	if m := s.opt.Resume; m != nil && s.opt.Server.URL != "" && m.Transport == StreamableHTTP {
-		return s.resume(ctx, m)
-	}
-	if o := s.connect(ctx); !o.Good() {
+// "Backward Compatibility". What an earlier run found out is believed until the
+// server says otherwise.
+func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
+	pinned := t.s.opt.Protocol
+	if o := t.connect(ctx, pinned != "" && stateless(pinned)); !o.Good() {
 		return o
 	}
-	s.why = "remembered from an earlier run"
-	if s.opt.Protocol != "" {
-		s.why = "asked for with --protocol"
+	switch {
+	case t.resumable(resume):
+		t.setInfo(resume.Info)
+		t.assume(eraFor(resume.Revision, resume.SessionID), "remembered with the session")
+		return wire.Outcome{}
+	case pinned != "" && stateless(pinned):
+		return t.openModern(ctx, pinned, "asked for with --protocol", t.s.opt.Quick)
+	case pinned != "":
+		t.setWhy("asked for with --protocol")
+		return t.openLegacy(ctx, pinned, nil)
+	case known != "" && stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
+		t.assume(&modern{version: known}, "remembered from an earlier run")
+		return wire.Outcome{}
+	case known == "" || stateless(known):
+		return t.negotiate(ctx)
 	}
-	switch revision := or(s.opt.Protocol, s.opt.Known); {
-	case revision == "":
-		return s.negotiate(ctx)
-	case stateless(revision):
-		return s.openModern(ctx, revision, s.opt.Quick)
-	default:
-		return s.openLegacy(ctx, revision, nil)
+	t.setWhy("remembered from an earlier run")
+	o := t.openLegacy(ctx, known, nil)
+	if o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || refused4xx(o) {
+		return t.negotiate(ctx)
 	}
+	return o
 }
 
-// resume goes on without a word to the server.
-func (s *Session) resume(ctx context.Context, m *Memory) wire.Outcome {
-	if o := s.connect(ctx); !o.Good() {
-		return o
-	}
-	s.info, s.why = m.Info, "remembered with the session"
-	s.setEra(eraFor(m.Revision, m.SessionID))
-	return wire.Outcome{}
+// resumable: only Streamable HTTP has conversations that outlive a connection.
+func (t *talk) resumable(m *Memory) bool {
+	return m != nil && m.Transport == StreamableHTTP && t.line().name() == StreamableHTTP &&
+		visibleASCII(m.SessionID) && (slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft)
+}
+
+// assume takes an earlier run's word for what the server speaks.
+func (t *talk) assume(e era, why string) {
+	t.setEra(e)
+	t.setWhy(why)
+	t.setUntried(true)
 }
 
 func eraFor(revision, session string) era {
@@ -53,73 +66,80 @@ func eraFor(revision, session string) era {
 }
 
 // connect gets a line to the server. A URL costs nothing yet, unless it is known
-// to be of the transport that begins with a stream.
-func (s *Session) connect(ctx context.Context) wire.Outcome {
-	target := s.opt.Server
+// to be of the transport that begins with a stream; one that no longer does is
+// tried as any other.
+func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
+	opt := &t.s.opt
 	var f *fault
-	switch {
+	switch target := opt.Server; {
 	case target.Pipe != nil:
 		in, out := target.Pipe()
-		p := newPipe(in, out, s.opt.Limits, s.rec, s.receive, s.noise)
+		p := newPipe(in, out, opt.Limits, t.s.rec, t)
+		t.setLine(p)
 		go p.readAll()
-		s.setLine(p)
 	case len(target.Command) > 0:
 		var child *stdio
-		if child, f = startStdio(target.Command, s.opt.Limits, s.rec, s.receive, s.noise); f == nil {
-			s.setLine(child)
+		if child, f = startStdio(target, opt.Limits, t.s.rec, t); f == nil {
+			t.setLine(child)
+			child.listen()
 		}
-	case target.Transport == HTTPSSE:
-		f = s.connectSSE(ctx)
+	case target.Transport == HTTPSSE && !noSSE:
+		if f = t.connectSSE(ctx); f != nil && notThere(f) {
+			f = nil
+			t.setLine(newHTTPTransport(target.URL, opt, t.s.rec, t))
+		}
 	default:
-		s.setLine(newHTTPTransport(target.URL, s.opt.Fields, s.opt.Limits, s.rec, s.receive))
+		t.setLine(newHTTPTransport(target.URL, opt, t.s.rec, t))
 	}
 	if f != nil {
-		return s.outcome(&Call{Method: "initialize"}, failed(f))
+		return t.outcome(nil, &Call{Method: "initialize"}, failed(f))
 	}
 	return wire.Outcome{}
 }
 
-func (s *Session) connectSSE(ctx context.Context) *fault {
-	if limit := s.opt.Limits.Connect; limit > 0 {
+// notThere reports that the server answered, and with no event stream.
+func notThere(f *fault) bool {
+	return f.kind == wire.BadResponse || f.kind == wire.Transport && isRefusal(f.status)
+}
+
+func (t *talk) connectSSE(ctx context.Context) *fault {
+	opt := &t.s.opt
+	if limit := opt.Limits.Connect; limit > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, limit, timeoutError{"no endpoint event", limit})
 		defer stop()
 	}
-	line, f := openHTTPSSE(ctx, s.opt.Server.URL, s.opt.Fields, s.opt.Limits, s.rec, s.receive)
+	line, f := openHTTPSSE(ctx, newHTTPTransport(opt.Server.URL, opt, t.s.rec, t))
 	if f == nil {
-		s.setLine(line)
+		t.setLine(line)
+		line.listen()
 	}
 	return f
 }
 
-func (s *Session) noise(text string) {
-	s.finding(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: text})
-}
-
 // negotiate probes with server/discover, never with a call that does something.
-func (s *Session) negotiate(ctx context.Context) wire.Outcome {
-	if s.line().name() == HTTPSSE {
-		return s.openLegacy(ctx, newest(revisions, handshake), nil)
+func (t *talk) negotiate(ctx context.Context) wire.Outcome {
+	if t.line().name() == HTTPSSE {
+		t.setWhy("the URL is known to be an event stream that begins with an endpoint event")
+		return t.openLegacy(ctx, newest(revisions, handshake), nil)
 	}
 	revision := newest(revisions, stateless)
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
-		r := s.request(ctx, e, call, s.probeTimeout())
-		v := judgeProbe(r, s.line().name() == Stdio)
+		r := t.request(ctx, probing{e}, call, t.probeTimeout())
+		v := judgeProbe(r, t.line().name() == Stdio)
 		switch {
 		case v.kind == speaksModern:
 			e.version = v.revision
-			s.setEra(e)
-			s.why = v.why
-			e.learn(s, r.message.Result)
-			return s.outcome(call, r)
+			return t.settleModern(e, v.why, t.outcome(e, call, r))
 		case v.kind == askAgain && attempt == 0:
 			revision = v.revision
+			t.preRelease(r)
 		case v.kind == tryHandshake:
-			return s.fallBack(ctx, v)
+			return t.fallBack(ctx, v)
 		default:
-			o := s.outcome(call, r)
+			o := t.outcome(e, call, r)
 			if v.text != "" {
 				o.Kind, o.Text = wire.RPCFailed, v.text
 			}
@@ -128,61 +148,78 @@ func (s *Session) negotiate(ctx context.Context) wire.Outcome {
 	}
 }
 
+// settleModern ends a negotiation that a DiscoverResult decided.
+func (t *talk) settleModern(e *modern, why string, o wire.Outcome) wire.Outcome {
+	t.setEra(e)
+	t.setWhy(why)
+	if o.Good() {
+		e.learn(t, o.Result)
+	}
+	return o
+}
+
+func (t *talk) preRelease(r reply) {
+	if r.message.Error.Code == codeDraftVersion {
+		t.finding(wire.Finding{Rule: "revision", Level: wire.Warning,
+			Text: "the server refuses a version with -32004, the number before the release: it should be -32022"})
+	}
+}
+
 // probeTimeout: by HTTP silence says nothing about the era, so the probe may
 // take as long as any request.
-func (s *Session) probeTimeout() time.Duration {
-	if s.line().name() == Stdio {
-		return s.opt.Limits.Probe
+func (t *talk) probeTimeout() time.Duration {
+	if t.line().name() == Stdio {
+		return t.s.opt.Limits.Probe
 	}
-	return s.opt.Limits.Idle
+	return t.s.opt.Limits.Idle
 }
 
 // fallBack opens with initialize after a probe that was not understood. A
 // process that the probe killed is started again.
-func (s *Session) fallBack(ctx context.Context, v verdict) wire.Outcome {
+func (t *talk) fallBack(ctx context.Context, v verdict) wire.Outcome {
 	if v.respawn {
-		s.line().close()
-		if o := s.connect(ctx); !o.Good() {
+		t.line().close()
+		if o := t.connect(ctx, false); !o.Good() {
 			return o
 		}
 	}
-	s.why = v.why
-	return s.openLegacy(ctx, newest(revisions, handshake), &v)
+	t.setWhy(v.why)
+	return t.openLegacy(ctx, newest(revisions, handshake), &v)
 }
 
 // openLegacy opens with initialize; by HTTP, where that is refused as well, it
 // looks for the transport of 2024-11-05. probe is the verdict that led here, or
 // nil.
-func (s *Session) openLegacy(ctx context.Context, revision string, probe *verdict) wire.Outcome {
-	s.setEra(&legacy{offered: revision})
-	o := s.era().open(ctx, s)
+func (t *talk) openLegacy(ctx context.Context, revision string, probe *verdict) wire.Outcome {
+	t.setEra(&legacy{offered: revision})
+	o := t.era().open(ctx, t)
 	if o.Good() {
 		return o
 	}
-	if again := newest(supportedIn(o.RPC()), stateless); again != "" && s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
-		s.why = "initialize was refused with -32022"
-		return s.openModern(ctx, again, false)
+	again := newest(supportedIn(o.RPC()), stateless)
+	if again != "" && t.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
+		return t.openModern(ctx, again, "initialize was refused with -32022", false)
 	}
-	if s.line().name() == StreamableHTTP && refused4xx(o) {
-		return s.trySSE(ctx, revision, probe, o)
+	if t.line().name() == StreamableHTTP && refused4xx(o) && o.Method == "initialize" {
+		return t.trySSE(ctx, revision, probe, o)
 	}
 	return o
 }
 
 // trySSE opens the stream of the HTTP+SSE transport. When there is none either,
 // what the server said to initialize is the better evidence.
-func (s *Session) trySSE(ctx context.Context, revision string, probe *verdict, refusal wire.Outcome) wire.Outcome {
-	old := s.line()
-	if f := s.connectSSE(ctx); f != nil {
-		if f.kind == wire.Refused {
-			return s.outcome(&Call{Method: "initialize"}, failed(f))
+func (t *talk) trySSE(ctx context.Context, revision string, probe *verdict, refusal wire.Outcome) wire.Outcome {
+	old := t.line()
+	if f := t.connectSSE(ctx); f != nil {
+		if f.kind == wire.Refused || f.kind == wire.Auth || f.kind == wire.Signal {
+			return t.outcome(nil, &Call{Method: "initialize"}, failed(f))
 		}
 		return allRefused(refusal, probe, f)
 	}
 	old.close()
-	s.why = "the URL is an event stream that begins with an endpoint event"
-	s.setEra(&legacy{offered: revision})
-	return s.era().open(ctx, s)
+	t.setWhy("the URL is an event stream that begins with an endpoint event")
+	t.setEra(&legacy{offered: revision})
+	return t.era().open(ctx, t)
 }
 
 // allRefused reports the attempts together: nobody knows which one the server
@@ -190,10 +227,10 @@ func (s *Session) trySSE(ctx context.Context, revision string, probe *verdict, r
 func allRefused(o wire.Outcome, probe *verdict, sse *fault) wire.Outcome {
 	var tried []string
 	if probe != nil {
-		tried = append(tried, "server/discover: "+probe.why)
+		tried = append(tried, probe.why)
 	}
 	tried = append(tried, "initialize: "+o.Text, "GET for an event stream: "+sse.text)
-	o.Err = fmt.Errorf("tried %s", strings.Join(tried, "; "))
+	o.Err = errors.New("tried " + strings.Join(tried, "; "))
 	if o.Kind == wire.Transport {
 		o.Text = "no MCP server answers here (" + strings.Join(tried, "; ") + ")"
 	}
@@ -213,18 +250,24 @@ func isRefusal(status int) bool {
 		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }
 
-func (s *Session) openModern(ctx context.Context, revision string, quick bool) wire.Outcome {
-	e := &modern{version: revision}
-	s.setEra(e)
+// openModern opens at a revision that was asked for or that the server named. A
+// server that refuses the version and lists the very same one is asked once
+// more.
+func (t *talk) openModern(ctx context.Context, revision, why string, quick bool) wire.Outcome {
+	t.setEra(&modern{version: revision})
+	t.setWhy(why)
 	if quick {
 		return wire.Outcome{}
 	}
-	o := e.open(ctx, s)
+	o := t.era().open(ctx, t)
+	if t.takeVersion(o.RPC()) {
+		o = t.era().open(ctx, t)
+	}
 	if !o.Good() {
 		return needsHandshake(o, revision)
 	}
 	theirs, ok := supportedVersions(o.Result)
-	if ok && newest(theirs, func(r string) bool { return r == revision }) == "" {
+	if ok && !slices.Contains(theirs, revision) {
 		return ended(o, wire.RPCFailed, "the server speaks "+list(theirs)+" where "+revision+" was asked for")
 	}
 	return o
@@ -234,140 +277,12 @@ func (s *Session) openModern(ctx context.Context, revision string, quick bool) w
 // server is of the other era.
 func needsHandshake(o wire.Outcome, revision string) wire.Outcome {
 	refused := o.Kind == wire.RPCFailed || o.Kind == wire.Transport && refused4xx(o)
-	if !refused || rpcCode(o) == codeUnsupportedVersion || rpcCode(o) == codeHeaderMismatch || rpcCode(o) == codeMissingCapability {
+	if code := rpcCode(o); !refused || slices.Contains(modernCodes, code) {
 		return o
 	}
-	o.Text = "the server does not speak " + revision + ": it answered server/discover with " + o.Text
+	o.Text = fmt.Sprintf("the server does not speak %s (server/discover: %s)", revision, o.Text)
 	o.Hint = "without --protocol the revision is negotiated"
 	return o
-}
-
-// A verdict is what the answer to a probe says about the server's era.
-type verdict struct {
-	kind     verdictKind
-	revision string
-	why      string
-	// text replaces the outcome's where the probe is the end of it.
-	text    string
-	respawn bool
-}
-
-type verdictKind int
-
-const (
-	giveUp verdictKind = iota
-	speaksModern
-	askAgain
-	tryHandshake
-)
-
-// judgeProbe reads the answer to server/discover. Only what a server of the
-// stateless era alone would say is taken for that era; authorization, load and
-// network say nothing of it; everything else means "try initialize".
-func judgeProbe(r reply, overStdio bool) verdict {
-	switch {
-	case r.fault != nil:
-		return judgeFault(r, overStdio)
-	case r.message.Kind == wire.Response:
-		return judgeDiscover(r.message.Result)
-	case r.message.Error != nil:
-		return judgeError(r)
-	}
-	return verdict{kind: tryHandshake, why: "server/discover was not understood"}
-}
-
-func judgeFault(r reply, overStdio bool) verdict {
-	f := r.fault
-	switch {
-	case f.kind == wire.Auth || f.kind == wire.Signal || f.kind == wire.LocalIO:
-		return verdict{}
-	case overStdio && f.kind == wire.Timeout:
-		return verdict{kind: tryHandshake, why: "server/discover was not answered in time"}
-	case overStdio:
-		return verdict{kind: tryHandshake, why: "the server ended on server/discover", respawn: true}
-	case f.kind == wire.BadResponse:
-		return verdict{kind: tryHandshake, why: "server/discover was answered with no JSON-RPC message"}
-	case r.http != nil && isRefusal(r.http.Status):
-		return verdict{kind: tryHandshake, why: fmt.Sprintf("server/discover was answered with HTTP %d", r.http.Status)}
-	}
-	return verdict{}
-}
-
-// judgeDiscover: a result is no proof. Servers exist that answer {} to any
-// method, and servers that list only revisions with a handshake.
-func judgeDiscover(result json.RawMessage) verdict {
-	theirs, ok := supportedVersions(result)
-	if !ok {
-		return verdict{kind: tryHandshake, why: "the answer to server/discover lists no versions"}
-	}
-	return judgeVersions(theirs, speaksModern, "server/discover lists ")
-}
-
-func judgeVersions(theirs []string, found verdictKind, how string) verdict {
-	if revision := newest(theirs, stateless); revision != "" {
-		return verdict{kind: found, revision: revision, why: how + list(theirs)}
-	}
-	for _, revision := range theirs {
-		if stateless(revision) {
-			return verdict{text: "the server speaks " + list(theirs) + "; mcpc speaks " + list(revisions)}
-		}
-	}
-	return verdict{kind: tryHandshake, why: how + list(theirs)}
-}
-
-func judgeError(r reply) verdict {
-	e := r.message.Error
-	theirs := supportedIn(e)
-	switch {
-	case e.Code == codeUnsupportedVersion && len(theirs) > 0,
-		e.Code == codeDraftVersion && len(theirs) > 0:
-		return judgeVersions(theirs, askAgain, fmt.Sprintf("server/discover was answered with %d, which lists ", e.Code))
-	case e.Code == codeUnsupportedVersion || e.Code == codeHeaderMismatch || e.Code == codeMissingCapability:
-		return verdict{}
-	}
-	why := fmt.Sprintf("server/discover was answered with the error %d", e.Code)
-	if r.http != nil && r.http.Status/100 == 5 {
-		return verdict{}
-	}
-	return verdict{kind: tryHandshake, why: why}
-}
-
-// supportedVersions reads a DiscoverResult; false where it is none.
-func supportedVersions(result json.RawMessage) ([]string, bool) {
-	members, err := wire.Object(result)
-	if err != nil {
-		return nil, false
-	}
-	raw, _ := members.Get("supportedVersions")
-	return texts(raw)
-}
-
-// supportedIn reads data.supported of a version error; nil where there is none.
-func supportedIn(e *wire.RPCError) []string {
-	if e == nil || e.Data == nil {
-		return nil
-	}
-	members, err := wire.Object(e.Data)
-	if err != nil {
-		return nil
-	}
-	raw, _ := members.Get("supported")
-	versions, _ := texts(raw)
-	return versions
-}
-
-func texts(raw json.RawMessage) ([]string, bool) {
-	items, err := wire.Array(raw)
-	if err != nil {
-		return nil, false
-	}
-	var out []string
-	for _, item := range items {
-		if s, ok := wire.Text(item); ok {
-			out = append(out, s)
-		}
-	}
-	return out, true
 }
 
 func rpcCode(o wire.Outcome) int64 {
@@ -375,18 +290,4 @@ func rpcCode(o wire.Outcome) int64 {
 		return 0
 	}
 	return o.RPC().Code
-}
-
-// mistaken reports a reply that a server which speaks the remembered revision
-// would not give: the memory is out of date.
-func (s *Session) mistaken(r reply) bool {
-	if s.opt.Protocol != "" || s.opt.Resume == nil && s.opt.Known == "" {
-		return false
-	}
-	if r.message != nil && r.message.Error != nil {
-		code := r.message.Error.Code
-		return code == codeUnsupportedVersion || code == codeHeaderMismatch && !stateless(s.era().revision()) ||
-			r.http != nil && isRefusal(r.http.Status) && noID(r.message)
-	}
-	return r.fault != nil && r.http != nil && isRefusal(r.http.Status)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -25,17 +24,16 @@ type pipe struct {
 	out    io.WriteCloser
 	rec    *recorder
 	limits Limits
-	// notice is told of what is wrong and can be lived with.
-	notice func(string)
-	noise  int
 	// why names the fault when the line ends; a process knows more than EOF.
 	why func(error) *fault
-
-	writing sync.Mutex
+	// noise counts the lines that were no messages. It belongs to readAll.
+	noise int
+	// writing holds one token: whoever has it may write a line.
+	writing chan struct{}
 }
 
-func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to inbox, notice func(string)) *pipe {
-	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, limits: limits, notice: notice}
+func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to inbox) *pipe {
+	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, limits: limits, writing: make(chan struct{}, 1)}
 	p.why = func(err error) *fault {
 		return &fault{kind: wire.Transport, phase: "read", text: "the server ended the stream", err: err}
 	}
@@ -46,11 +44,18 @@ func (p *pipe) name() TransportName { return Stdio }
 
 func (p *pipe) end(context.Context, *outgoing) {}
 
+// close ends a server without a process: it is asked by the end of its input,
+// and after a while no longer listened to.
 func (p *pipe) close() {
 	p.out.Close()
+	timer := time.NewTimer(graceAfterEOF)
+	defer timer.Stop()
 	select {
 	case <-p.done:
-	case <-time.After(graceAfterEOF):
+	case <-timer.C:
+	}
+	if in, ok := p.in.(io.Closer); ok {
+		in.Close()
 	}
 }
 
@@ -64,42 +69,63 @@ func (p *pipe) call(ctx context.Context, out *outgoing) reply {
 }
 
 // send writes one line. A server that has stopped reading must not hold the
-// caller for ever, so the write is left behind when ctx is done.
+// caller for ever, so the write is left behind when ctx is done; what waits for
+// its turn then is not written at all.
 func (p *pipe) send(ctx context.Context, out *outgoing) reply {
+	select {
+	case p.writing <- struct{}{}:
+	case <-p.done:
+		return p.overFault(wire.Unsent)
+	case <-ctx.Done():
+		return failed(notTaken(ctx, wire.Unsent))
+	}
 	if p.isEnded() {
-		f := *p.ended
-		return failed(&f)
+		<-p.writing
+		return p.overFault(wire.Unsent)
 	}
 	p.rec.body(wire.Sent, wire.Body, 0, out.raw, nil)
-	wrote := make(chan error, 1)
-	go func() { wrote <- p.writeLine(out.raw) }()
+	type written struct {
+		n   int
+		err error
+	}
+	wrote := make(chan written, 1)
+	go func() {
+		n, err := p.out.Write(append(append(make([]byte, 0, len(out.raw)+1), out.raw...), '\n'))
+		<-p.writing
+		wrote <- written{n, err}
+	}()
 	select {
-	case err := <-wrote:
-		return p.afterWrite(err)
+	case w := <-wrote:
+		return p.afterWrite(w.n, w.err)
 	case <-ctx.Done():
-		return failed(cutFault(ctx, 0, ctx.Err()))
+		return failed(notTaken(ctx, wire.Unknown))
 	}
 }
 
-func (p *pipe) writeLine(raw []byte) error {
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	_, err := p.out.Write(append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
-	return err
+func notTaken(ctx context.Context, reached wire.Reached) *fault {
+	f := cutFault(ctx, 0, ctx.Err())
+	f.phase, f.reached = "send", reached
+	return f
 }
 
-// afterWrite gives a server that closed its input a moment to say why.
-func (p *pipe) afterWrite(err error) reply {
+// afterWrite gives a server that closed its input a moment to say why. A line
+// of which a part was written may have been read.
+func (p *pipe) afterWrite(n int, err error) reply {
 	if err == nil {
 		return reply{}
 	}
+	reached := wire.Unsent
+	if n > 0 {
+		reached = wire.Unknown
+	}
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
 	select {
 	case <-p.done:
-		f := *p.ended
-		return failed(&f)
-	case <-time.After(time.Second):
+		return p.overFault(reached)
+	case <-timer.C:
 	}
-	return failed(&fault{kind: wire.Transport, phase: "send", reached: wire.Unknown,
+	return failed(&fault{kind: wire.Transport, phase: "send", reached: reached,
 		text: "the server does not read its standard input", err: err})
 }
 
@@ -108,23 +134,29 @@ func (p *pipe) readAll() {
 	lines := bufio.NewReaderSize(p.in, 64<<10)
 	for {
 		line, err := p.readLine(lines)
-		if f := (*fault)(nil); errors.As(err, &f) {
-			p.router.end(f)
+		if f, ok := errors.AsType[*fault](err); ok {
+			p.giveUp(f)
 			return
 		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			if f := p.take(bytes.TrimRight(line, "\r\n")); f != nil {
-				p.router.end(f)
+		if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
+			if f := p.take(line); f != nil {
+				p.giveUp(f)
 				return
 			}
 		}
 		if err != nil {
 			f := p.why(err)
 			p.rec.closed(0, wire.Received, "end", f.text)
-			p.router.end(f)
+			p.over(f)
 			return
 		}
 	}
+}
+
+// giveUp stops listening to a server that does not speak MCP.
+func (p *pipe) giveUp(f *fault) {
+	p.rec.closed(0, wire.Sent, "cancelled", f.text)
+	p.over(f)
 }
 
 // readLine reads a line of any length within the limit; its bytes are owned by
@@ -143,22 +175,49 @@ func (p *pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// take looks at one line. What is no JSON is noise: servers print banners to
+// take looks at one line. What is no message is noise: servers print banners to
 // their standard output, which is their fault and no reason to stop.
 func (p *pipe) take(line []byte) *fault {
 	m := wire.ParseMessage(line)
-	if m.Kind != wire.Invalid || isJSON(line) {
+	if m.Kind != wire.Invalid || p.isAwaited(m) {
 		p.rec.body(wire.Received, wire.Body, 0, line, nil)
 		p.deliver(m)
 		return nil
 	}
 	p.rec.body(wire.Received, wire.Noise, 0, line, nil)
 	if p.noise++; p.noise == 1 {
-		p.notice(fmt.Sprintf("the server wrote a line to standard output that is no message, and it was skipped: %q", wire.Excerpt(line, 80)))
+		p.inbox.finding(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
+			"the server wrote a line to standard output that is no message%s, and it was skipped: %q",
+			strangeness(line), wire.Excerpt(line, 80))})
 	}
 	if p.noise > maxNoise {
-		return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Unknown, raw: line,
+		return &fault{kind: wire.BadResponse, phase: "read", raw: line,
 			text: fmt.Sprintf("the server wrote more than %d lines that are no messages", maxNoise)}
 	}
 	return nil
+}
+
+// isAwaited reports JSON that is no message and still answers somebody.
+func (p *pipe) isAwaited(m *wire.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.waiting {
+		if claims(m, w.out.id) || w.out.anyReply && isJSON(m.Raw) {
+			return true
+		}
+	}
+	return false
+}
+
+// strangeness says what a line looks like that is no message.
+func strangeness(line []byte) string {
+	switch {
+	case bytes.HasPrefix(line, []byte("\xFF\xFE")) || bytes.HasPrefix(line, []byte("\xFE\xFF")) || bytes.IndexByte(line, 0) >= 0:
+		return " (it looks like UTF-16, where UTF-8 is asked for)"
+	case bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")):
+		return " (it begins with a byte order mark)"
+	case isJSON(line):
+		return " (it is JSON, but not JSON-RPC)"
+	}
+	return ""
 }

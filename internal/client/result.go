@@ -7,9 +7,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// outcome turns a reply into the one ending of its exchange.
-func (s *Session) outcome(call *Call, r reply) wire.Outcome {
-	o := wire.Outcome{Method: call.Method, Name: nameIn(call), Where: s.opt.Server.Name,
+// outcome turns a reply into the one ending of its exchange. e may be nil,
+// where the era was never found.
+func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
+	o := wire.Outcome{Method: call.Method, Name: nameIn(call), Where: t.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.message, HTTP: r.http}
 	if r.fault != nil {
 		return r.fault.fill(o)
@@ -20,11 +21,11 @@ func (s *Session) outcome(call *Call, r reply) wire.Outcome {
 		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
 	case m.Kind == wire.Response:
 		o.Result = m.Result
-		if e := s.era(); e != nil {
+		if e != nil {
 			o.Kind, o.Text = e.settle(call, m.Result)
 		}
 	default:
-		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, m.ID)
+		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
 	return o
 }
@@ -49,6 +50,26 @@ func ended(o wire.Outcome, kind wire.Kind, text string) wire.Outcome {
 	o.Kind, o.Text = kind, text
 	return o
 }
+
+// mismatch says why a message does not answer the request with that id.
+func mismatch(m *wire.Message, id json.RawMessage) string {
+	if problem := m.Problem(); problem != "" {
+		return problem
+	}
+	if m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
+		return "the response has id " + orNone(m.ID) + ", the request had " + orNone(id)
+	}
+	return "a " + m.Kind.String() + " came where the response was expected"
+}
+
+func orNone(id json.RawMessage) string {
+	if id == nil {
+		return "none"
+	}
+	return wire.Excerpt(id, 40)
+}
+
+func noID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
 
 // settleResult judges a complete result by what every revision asks of it.
 func settleResult(call *Call, result json.RawMessage) (wire.Kind, string) {

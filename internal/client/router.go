@@ -2,7 +2,7 @@ package client
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"sync"
 
 	"mcpc/internal/wire"
@@ -11,17 +11,20 @@ import (
 // A router gives the messages of one shared line to those who wait for them.
 // Over stdio and over HTTP+SSE all answers come on one line, in any order.
 type router struct {
+	inbox inbox
+	// done is closed when nothing can come any more; ended says why.
+	done  chan struct{}
+	ended *fault
+
 	mu      sync.Mutex
 	waiting map[string]*waiter
-	inbox   inbox
-	ended   *fault // why nothing can come any more
-	done    chan struct{}
 }
 
+// A waiter waits for one response. Whoever takes it out of the router's map is
+// the one who fills answer.
 type waiter struct {
-	id       json.RawMessage
-	anyReply bool
-	answer   chan *wire.Message
+	out    *outgoing
+	answer chan reply
 }
 
 func newRouter(in inbox) *router {
@@ -30,7 +33,7 @@ func newRouter(in inbox) *router {
 
 // expect announces a request before it is sent, so that no answer is too quick.
 func (r *router) expect(out *outgoing) *waiter {
-	w := &waiter{id: out.id, anyReply: out.anyReply, answer: make(chan *wire.Message, 1)}
+	w := &waiter{out: out, answer: make(chan reply, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting[string(out.id)] = w
@@ -40,63 +43,104 @@ func (r *router) expect(out *outgoing) *waiter {
 func (r *router) forget(w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waiting[string(w.id)] == w {
-		delete(r.waiting, string(w.id))
+	r.dropLocked(w)
+}
+
+func (r *router) dropLocked(w *waiter) {
+	if r.waiting[string(w.out.id)] == w {
+		delete(r.waiting, string(w.out.id))
 	}
 }
 
 // wait blocks until the answer is there, the line has ended, or ctx is done.
 func (r *router) wait(ctx context.Context, w *waiter) reply {
 	select {
-	case m := <-w.answer:
-		return reply{message: m}
+	case answer := <-w.answer:
+		return answer
 	case <-ctx.Done():
 		return failed(cutFault(ctx, 0, ctx.Err()))
 	case <-r.done:
 	}
 	// The answer may have come just before the end.
 	select {
-	case m := <-w.answer:
-		return reply{message: m}
+	case answer := <-w.answer:
+		return answer
 	default:
-		f := *r.ended
-		f.reached = wire.Unknown
-		return failed(&f)
+		return r.overFault(wire.Unknown)
 	}
 }
 
 // deliver hands a message to its waiter, or to the inbox.
 func (r *router) deliver(m *wire.Message) {
-	if m.Kind == wire.Batch {
-		for _, item := range m.Items {
-			r.deliver(item)
-		}
-		return
+	switch w := r.waiterFor(m); {
+	case w != nil:
+		w.answer <- reply{message: m}
+	case m.Kind == wire.Batch:
+		r.deliverItems(m)
+	case m.Kind == wire.ErrorResponse && noID(m) && r.ambiguous(m):
+	default:
+		r.inbox.receive(m)
 	}
-	if w := r.waiterFor(m); w != nil {
-		w.answer <- m
-		return
-	}
-	r.inbox(m)
 }
 
-// waiterFor finds and takes the one who waits for m. An error that names no id
-// can only belong to the one request that is open.
+// deliverItems takes an array apart. One that answers nobody is left whole.
+func (r *router) deliverItems(m *wire.Message) {
+	var rest []*wire.Message
+	for _, item := range m.Items {
+		if w := r.waiterFor(item); w != nil {
+			w.answer <- reply{message: item}
+		} else {
+			rest = append(rest, item)
+		}
+	}
+	if len(rest) == len(m.Items) {
+		rest = []*wire.Message{m}
+	}
+	for _, item := range rest {
+		r.inbox.receive(item)
+	}
+}
+
+// waiterFor finds and takes the one who waits for m: by its id, or because m can
+// belong to nobody else. An array that holds an answer which may not stand in
+// one is the answer as a whole, and a wrong one.
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, w := range r.waiting {
-		only := len(r.waiting) == 1
-		if m.Answers(w.id) || only && m.Kind == wire.ErrorResponse && noID(m) || w.anyReply && m.Kind != wire.Notification {
-			delete(r.waiting, key)
-			return w
+	for _, fits := range []func(*outgoing) bool{
+		func(out *outgoing) bool {
+			return m.Answers(out.id) || claims(m, out.id) || !out.batches && holds(m, out.id)
+		},
+		func(*outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && noID(m) },
+		func(out *outgoing) bool {
+			return out.anyReply && m.Kind != wire.Notification && m.Kind != wire.Request
+		},
+	} {
+		for _, w := range r.waiting {
+			if fits(w.out) {
+				r.dropLocked(w)
+				return w
+			}
 		}
 	}
 	return nil
 }
 
-// end says that nothing can come any more, and why. The first reason stays.
-func (r *router) end(f *fault) {
+// ambiguous ends all open requests on an error that names none of them: nobody
+// can tell whose it is, and one of them will not be answered.
+func (r *router) ambiguous(m *wire.Message) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.waiting)
+	for _, w := range r.waiting {
+		r.dropLocked(w)
+		w.answer <- failed(badContent(fmt.Sprintf("an error came that names none of %d open requests: %s", n, m.Error.Message), m.Raw))
+	}
+	return n > 0
+}
+
+// over says that nothing can come any more, and why. The first reason stays.
+func (r *router) over(f *fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended == nil {
@@ -112,4 +156,11 @@ func (r *router) isEnded() bool {
 	default:
 		return false
 	}
+}
+
+// overFault is why the line ended, for one request. It is good after done.
+func (r *router) overFault(reached wire.Reached) reply {
+	f := *r.ended
+	f.reached = reached
+	return failed(&f)
 }

@@ -11,12 +11,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Server is where a conversation goes: one of its three members is set.
+// A Server is where a conversation goes: one of its first three members is set.
 type Server struct {
 	URL     string
 	Command []string
-	// Pipe opens a server inside this process.
+	// Pipe opens a server inside this process. It is called again where the
+	// server has to be started anew.
 	Pipe func() (io.Reader, io.WriteCloser)
+	// Env and Dir are the command's environment and working directory; nil and
+	// "" are mcpc's own.
+	Env []string
+	Dir string
 	// Transport is the one an earlier run found to work; "" is to find out.
 	Transport TransportName
 	// Name is how the server is called in outcomes.
@@ -44,62 +49,51 @@ type Options struct {
 	// Fields are the user's header fields. They come last and win.
 	Fields []wire.Field
 	Limits Limits
+	// Dial opens connections; nil is the machine's network.
+	Dial DialFunc
 	// NextID hands out request ids; nil counts from 1.
 	NextID func() int64
-	Now    func() time.Time
-	Tap    wire.Tap
+	// Now is the clock; where it is nil, nothing is dated.
+	Now func() time.Time
+	Tap wire.Tap
 	// Notified is told of notifications, Found of what is wrong and can be lived
-	// with, Renewed of a conversation that had to be opened anew, Asked of nothing
-	// else. They are called from several goroutines; each may be nil.
+	// with, Renewed of a conversation that had to be opened anew. They are called
+	// from several goroutines and must not block; each may be nil.
 	Notified func(m *wire.Message)
 	Found    func(f wire.Finding)
 	Renewed  func(why string)
 }
 
-// A Session is a conversation with one server. Its methods may be called from
-// several goroutines.
-type Session struct {
-	opt  Options
-	rec  *recorder
-	info Info
-	// why says how the revision was found.
-	why string
-	// opened is set once this run has opened the conversation itself.
-	opened bool
+func (o Options) withDefaults() Options {
+	o.Limits = o.Limits.WithDefaults()
+	if o.Capabilities == nil {
+		o.Capabilities = json.RawMessage("{}")
+	}
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Time{} }
+	}
+	return o
+}
 
+// A Session is a conversation with one server, opened anew where the server
+// loses it. Its methods may be called from several goroutines.
+type Session struct {
+	opt Options
+	rec *recorder
+	// reopening holds one token: whoever has it may open the conversation anew.
+	reopening chan struct{}
+	// life is the context of the answers to the server's own requests.
+	life    context.Context
+	stop    context.CancelFunc
 	answers sync.WaitGroup
 
-	mu     sync.Mutex
-	lastID int64
-	waits  map[string]*watch // by progress token
-	// Both are replaced when the conversation is opened anew; the era is nil
-	// until it is found.
-	currentLine transport
-	currentEra  era
-}
-
-func (s *Session) line() transport {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.currentLine
-}
-
-func (s *Session) setLine(t transport) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.currentLine = t
-}
-
-func (s *Session) era() era {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.currentEra
-}
-
-func (s *Session) setEra(e era) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.currentEra = e
+	mu      sync.Mutex
+	current *talk
+	lastID  int64
+	watches map[string]*watch // by progress token
+	// answering counts the answers under way; none begins after closed.
+	answering int
+	closed    bool
 }
 
 // A Call is one request.
@@ -119,151 +113,122 @@ type Call struct {
 	Once bool
 }
 
-// Open begins a conversation, or goes on with a remembered one.
+// Open begins a conversation, or goes on with a remembered one. After an
+// outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
-	opt.Limits = opt.Limits.WithDefaults()
-	if opt.Capabilities == nil {
-		opt.Capabilities = json.RawMessage("{}")
-	}
-	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap}, waits: map[string]*watch{}}
-	o := s.begin(ctx)
+	opt = opt.withDefaults()
+	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap}, watches: map[string]*watch{},
+		reopening: make(chan struct{}, 1)}
+	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	began := opt.Now()
+	t, o := s.begin(ctx, opt.Known, opt.Resume)
+	o.Took = opt.Now().Sub(began)
 	if !o.Good() {
 		s.Close(ctx, false)
+		return s, o
 	}
+	s.install(t)
 	return s, o
 }
 
-// Revision is the negotiated one; Why says how it was found.
-func (s *Session) Revision() string { return s.era().revision() }
+// Revision is the negotiated one.
+func (s *Session) Revision() string { return s.talk().revision() }
 
 // Why says in a few words how the revision was found.
-func (s *Session) Why() string { return s.why }
+func (s *Session) Why() string { return s.talk().reason() }
 
 // Info is what the server said of itself; empty where it was not asked.
-func (s *Session) Info() Info { return s.info }
+func (s *Session) Info() Info { return s.talk().said() }
 
 // Transport names the transport in use.
-func (s *Session) Transport() TransportName { return s.line().name() }
+func (s *Session) Transport() TransportName { return s.talk().line().name() }
 
 // Memory is what a later run needs to go on.
 func (s *Session) Memory() Memory {
-	e := s.era()
-	return Memory{Revision: e.revision(), Transport: s.line().name(), SessionID: e.sessionID(), Info: s.info}
+	t := s.talk()
+	return Memory{Revision: t.revision(), Transport: t.line().name(), SessionID: t.era().sessionID(), Info: t.said()}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
+// It takes as long as the shutdown of a process may take, 5 s.
 func (s *Session) Close(ctx context.Context, end bool) {
-	s.answers.Wait()
-	line, e := s.line(), s.era()
-	if end && e != nil && line != nil {
-		e.end(ctx, s)
+	s.mu.Lock()
+	s.closed = true
+	t := s.current
+	s.mu.Unlock()
+	s.finishAnswers()
+	if t != nil {
+		t.close(ctx, end)
 	}
-	if line != nil {
-		line.close()
+}
+
+// talk is the conversation as it now stands.
+func (s *Session) talk() *talk {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// install makes t the conversation, unless the session was closed meanwhile.
+func (s *Session) install(t *talk) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.current = t
 	}
+	return !s.closed
 }
 
 // Do sends one request and waits for its ending. Where the server no longer
 // knows the conversation, a new one is opened, and the request is sent again if
 // that cannot do anything twice.
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
-	fresh := !s.opened
-	r := s.request(ctx, s.era(), &call, s.opt.Limits.Idle)
-	if call.Bare || ctx.Err() != nil {
-		return s.outcome(&call, r)
-	}
-	switch {
-	case s.era().lost(r):
-		s.opt.Known = s.era().revision()
-		return s.again(ctx, call, r, fresh, "the server no longer knows this session: a new one was opened")
-	case fresh && s.mistaken(r):
-		was := s.era().revision()
-		s.opt.Known = ""
-		return s.again(ctx, call, r, true, "the server no longer speaks "+was+": the revision was negotiated anew")
-	}
-	s.opened = s.opened || r.fault == nil
-	return s.outcome(&call, r)
-}
-
-// again opens a new conversation. The request was refused unread; still, one
-// that may do something, and was meant for the state of a session, is sent
-// again only when this run had not used that session yet.
-func (s *Session) again(ctx context.Context, call Call, r reply, fresh bool, why string) wire.Outcome {
-	s.opt.Resume, s.opened = nil, true
-	s.line().close()
-	if o := s.begin(ctx); !o.Good() {
-		return o
-	}
-	s.note(why)
-	if call.Once || !fresh && !repeatable(call.Method) {
-		o := s.outcome(&call, r)
-		o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Unsent, true
-		o.Text = "the server no longer knew the session, and " + call.Method + " was not sent again"
-		o.Hint = "a new session is open: run the command again"
-		return o
-	}
-	return s.outcome(&call, s.request(ctx, s.era(), &call, s.opt.Limits.Idle))
-}
-
-// repeatable are the methods that only read.
-func repeatable(method string) bool {
-	switch method {
-	case "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
-		"resources/read", "completion/complete", "server/discover", "ping", "tasks/get", "tasks/list":
-		return true
-	}
-	return false
+	o, _ := s.do(ctx, &call)
+	return o
 }
 
 // Notify sends a notification with the session's stamps.
 func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
+	began, t := s.opt.Now(), s.talk()
 	out := &outgoing{method: call.Method}
-	s.stamp(s.era(), &call, out)
+	t.stamp(t.era(), &call, out)
 	out.raw = wire.ComposeNotification(call.Method, call.Params)
-	return s.outcome(&call, s.line().send(ctx, out))
+	o := t.outcome(t.era(), &call, t.post(ctx, out))
+	o.Took = s.opt.Now().Sub(began)
+	return o
 }
 
-// Raw sends exactly these bytes and takes the first thing that comes back. The
-// header fields are those of the era unless bare is set.
+// Raw sends exactly these bytes and takes the first thing that comes back,
+// notifications and the server's own requests aside. The header fields are those
+// of the era unless bare is set.
 func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
-	m := wire.ParseMessage(raw)
+	began, t := s.opt.Now(), s.talk()
+	e, m := t.era(), wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
 	out := &outgoing{id: m.ID, method: m.Method, anyReply: true}
 	stamped := *call
-	s.stamp(s.era(), &stamped, out)
-	out.raw, out.resumable = raw, false
+	t.stamp(e, &stamped, out)
+	out.raw, out.resumable, out.lasting = raw, false, out.lasting || m.Kind != wire.Request
+	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
-		return s.outcome(call, s.line().send(ctx, out))
+		r = t.post(ctx, out)
+	} else {
+		r = t.exchange(ctx, e, out, s.opt.Limits.Idle)
 	}
-	return s.outcome(call, s.exchange(ctx, out, s.opt.Limits.Idle))
-}
-
-// request composes a request, sends it and waits for its response.
-func (s *Session) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
-	out := &outgoing{id: call.ID, method: call.Method}
-	if out.id == nil {
-		out.id = s.nextID()
+	o := t.outcome(e, call, r)
+	if r.message != nil && r.message.Kind == wire.Batch && e.batches() {
+		o.Kind, o.Phase, o.Text = wire.OK, "result", ""
 	}
-	stamped := *call
-	s.stamp(e, &stamped, out)
-	out.raw = wire.ComposeRequest(out.id, call.Method, stamped.Params)
-	return s.exchange(ctx, out, idle)
-}
-
-// stamp puts the era's marks on a request, in its params and in its header
-// fields. A bare one gets neither.
-func (s *Session) stamp(e era, call *Call, out *outgoing) {
-	if !call.Bare {
-		e.stamp(s, call, out)
-	}
+	o.Took = s.opt.Now().Sub(began)
+	return o
 }
 
 func (s *Session) nextID() json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.opt.NextID != nil {
 		return strconv.AppendInt(nil, s.opt.NextID(), 10)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.lastID++
 	return strconv.AppendInt(nil, s.lastID, 10)
 }
@@ -274,46 +239,4 @@ func (s *Session) LastID() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lastID
-}
-
-// receive is the inbox: what came and answers nothing.
-func (s *Session) receive(m *wire.Message) {
-	switch m.Kind {
-	case wire.Request:
-		if e := s.era(); e != nil {
-			s.answers.Go(func() { e.asked(s, m) })
-		}
-	case wire.Notification:
-		s.notified(m)
-	case wire.Batch:
-		for _, item := range m.Items {
-			s.receive(item)
-		}
-	case wire.Response, wire.ErrorResponse:
-		s.finding(wire.Finding{Rule: "orphan", Level: wire.Info,
-			Text: "a response came that nobody waits for, with id " + orNone(m.ID)})
-	default:
-		s.finding(wire.Finding{Rule: "message", Level: wire.Warning, Text: "something came that is no JSON-RPC message: " + m.Problem()})
-	}
-}
-
-func (s *Session) notified(m *wire.Message) {
-	if m.Method == "notifications/progress" {
-		s.progressed(m)
-	}
-	if s.opt.Notified != nil {
-		s.opt.Notified(m)
-	}
-}
-
-func (s *Session) finding(f wire.Finding) {
-	if s.opt.Found != nil {
-		s.opt.Found(f)
-	}
-}
-
-func (s *Session) note(why string) {
-	if s.opt.Renewed != nil {
-		s.opt.Renewed(why)
-	}
 }

@@ -72,19 +72,17 @@ func (r *eventReader) next() (event, error) {
 
 // field reads one non-empty line into the event being built.
 func (r *eventReader) field(line []byte) error {
-	r.size += len(line)
-	if r.limit > 0 && int64(r.size) > r.limit {
-		return errTooLarge{r.limit}
-	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	switch string(name) {
-	case "":
-		if !r.seen {
-			r.ev.comment = true
-		}
+	if len(name) == 0 {
+		r.ev.comment = r.ev.comment || !r.seen
 		r.seen = true
 		return nil
+	}
+	if r.size += len(value); r.limit > 0 && int64(r.size) > r.limit {
+		return errTooLarge{r.limit}
+	}
+	switch string(name) {
 	case "data":
 		r.addData(value)
 	case "event":
@@ -95,7 +93,9 @@ func (r *eventReader) field(line []byte) error {
 			r.ev.id = &id
 		}
 	case "retry":
-		r.ev.retry = milliseconds(string(value))
+		if d, ok := milliseconds(value); ok {
+			r.ev.retry = &d
+		}
 	default:
 		return nil
 	}
@@ -111,17 +111,18 @@ func (r *eventReader) addData(value []byte) {
 	r.ev.hasData = true
 }
 
-// milliseconds reads a retry field: ASCII digits only.
-func milliseconds(s string) *time.Duration {
-	if s == "" || strings.Trim(s, "0123456789") != "" || len(s) > 12 {
-		return nil
+// milliseconds reads a retry field: ASCII digits only. More than a year is a
+// year.
+func milliseconds(digits []byte) (time.Duration, bool) {
+	const year = 365 * 24 * time.Hour
+	var d time.Duration
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		d = min(d*10+time.Duration(c-'0')*time.Millisecond, year)
 	}
-	var n int64
-	for _, c := range s {
-		n = n*10 + int64(c-'0')
-	}
-	d := time.Duration(n) * time.Millisecond
-	return &d
+	return d, len(digits) > 0
 }
 
 // line gives the next line without its end. The bytes are good until the next

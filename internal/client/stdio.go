@@ -20,10 +20,15 @@ import (
 type stdio struct {
 	*pipe
 	cmd    *exec.Cmd
-	stderr *tail
+	errors io.Reader // its standard error
+	stderr *tail     // the end of it
 	// exited is closed when the child was reaped; state is good from then on.
 	exited chan struct{}
 	state  *os.ProcessState
+	// reaped is closed when nothing is left of it and its streams are closed.
+	reaped chan struct{}
+	// closing is closed by close.
+	closing chan struct{}
 	// quiet is closed when the child's standard error has ended.
 	quiet chan struct{}
 	ends  []io.Closer
@@ -31,8 +36,11 @@ type stdio struct {
 }
 
 // startStdio starts the command and reads from it until it ends.
-func startStdio(argv []string, limits Limits, rec *recorder, to inbox, notice func(string)) (*stdio, *fault) {
-	s := &stdio{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), quiet: make(chan struct{}), stderr: &tail{limit: 64 << 10}}
+func startStdio(server Server, limits Limits, rec *recorder, to inbox) (*stdio, *fault) {
+	argv := server.Command
+	s := &stdio{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), reaped: make(chan struct{}),
+		closing: make(chan struct{}), quiet: make(chan struct{}), stderr: &tail{limit: 64 << 10}}
+	s.cmd.Env, s.cmd.Dir = server.Env, server.Dir
 	ownGroup(s.cmd)
 	stdin, stdout, stderr, err := s.pipes()
 	if err != nil {
@@ -45,12 +53,17 @@ func startStdio(argv []string, limits Limits, rec *recorder, to inbox, notice fu
 	for _, f := range []any{s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr} {
 		f.(io.Closer).Close()
 	}
-	s.pipe = newPipe(stdout, stdin, limits, rec, to, notice)
+	s.pipe = newPipe(stdout, stdin, limits, rec, to)
 	s.pipe.why = s.whyEnded
-	go s.readStderr(stderr)
+	s.errors = stderr
+	return s, nil
+}
+
+// listen begins to deliver what comes.
+func (s *stdio) listen() {
+	go s.readStderr(s.errors)
 	go s.pipe.readAll()
 	go s.reap()
-	return s, nil
 }
 
 // pipes connects the child's three streams. They are files, so that nothing in
@@ -94,40 +107,59 @@ func startFault(name string, err error) *fault {
 }
 
 // reap waits for the child. What it wrote before its end is still read; a
-// grandchild that keeps the stream open is not waited for longer than that.
+// grandchild that keeps a stream open is not waited for longer than that, and
+// what is left of the group is killed while its number cannot be another's yet.
 func (s *stdio) reap() {
 	_ = s.cmd.Wait()
 	s.state = s.cmd.ProcessState
 	close(s.exited)
+	s.heardOut(s.pipe.done, graceAfterKill)
+	s.heardOut(s.quiet, graceForWords)
+	signalGroup(s.cmd, kill)
+	s.release()
+	close(s.reaped)
+}
+
+// heardOut waits for the end of a stream of a dead child, and only a moment
+// where nobody is interested any more.
+func (s *stdio) heardOut(done <-chan struct{}, grace time.Duration) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
 	select {
-	case <-s.pipe.done:
-	case <-time.After(graceAfterKill):
-		s.release()
+	case <-done:
+	case <-timer.C:
+	case <-s.closing:
+		s.isWithin(done, graceForWords)
 	}
 }
 
-// whyEnded says how the process went when its output ends.
+func (s *stdio) isWithin(done <-chan struct{}, grace time.Duration) bool {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// whyEnded says how the process went when its output ends. Its last words on
+// standard error tell more about that than its status does.
 func (s *stdio) whyEnded(err error) *fault {
 	f := &fault{kind: wire.Transport, phase: "read", err: err, text: "the server closed its standard output"}
-	select {
-	case <-s.exited:
-		s.hearOut()
-		f.process = &wire.ProcessFacts{Ended: s.state.String(), Stderr: s.stderr.text()}
-		f.text = "the server ended (" + s.state.String() + ") before it answered"
-	case <-time.After(graceAfterKill):
-		f.process = &wire.ProcessFacts{Stderr: s.stderr.text()}
+	f.process = &wire.ProcessFacts{}
+	if s.isWithin(s.exited, graceAfterKill) {
+		s.isWithin(s.quiet, graceForWords)
+		f.process.Ended = s.state.String()
+		f.text = "the server ended (" + f.process.Ended + ") before it answered"
 	}
+	f.process.Stderr = s.stderr.text()
 	return f
 }
 
-// hearOut waits for the last words on standard error, which tell more about an
-// end than its status does.
-func (s *stdio) hearOut() {
-	select {
-	case <-s.quiet:
-	case <-time.After(200 * time.Millisecond):
-	}
-}
+// graceForWords is how long a dead server's standard error is listened to.
+const graceForWords = 200 * time.Millisecond
 
 func (s *stdio) readStderr(r io.Reader) {
 	defer close(s.quiet)
@@ -148,30 +180,25 @@ func (s *stdio) readStderr(r io.Reader) {
 // the input stream to the child process (the server). Waiting for the server to
 // exit, or sending SIGTERM if the server does not exit within a reasonable
 // time. Sending SIGKILL if the server does not exit within a reasonable time
-// after SIGTERM." The signals go to the whole group, and what is left of the
-// group after the child's own end is killed as well.
+// after SIGTERM." The signals go to the whole group.
 func (s *stdio) close() {
 	s.once.Do(func() {
+		close(s.closing)
 		s.pipe.out.Close()
-		if !s.gone(graceAfterEOF) {
-			signalGroup(s.cmd, terminate)
-			if !s.gone(graceAfterTerm) {
-				signalGroup(s.cmd, kill)
-				s.gone(graceAfterKill)
-			}
+		if s.isWithin(s.exited, graceAfterEOF) {
+			return
+		}
+		signalGroup(s.cmd, terminate)
+		if s.isWithin(s.exited, graceAfterTerm) {
+			return
 		}
 		signalGroup(s.cmd, kill)
-		s.release()
 	})
-}
-
-func (s *stdio) gone(within time.Duration) bool {
-	select {
-	case <-s.exited:
-		return true
-	case <-time.After(within):
-		return false
+	if !s.isWithin(s.reaped, graceAfterKill+graceForWords) {
+		s.release() // it cannot be killed; at least nobody listens to it
 	}
+	s.isWithin(s.pipe.done, graceForWords)
+	s.isWithin(s.quiet, graceForWords)
 }
 
 func (s *stdio) end(context.Context, *outgoing) {}

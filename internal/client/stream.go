@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"time"
 
@@ -15,12 +15,17 @@ import (
 // A cursor is where one stream stands: event ids are cursors of their stream,
 // never of the session (2025-11-25 basic/transports, "Resumability").
 type cursor struct {
-	id    string
+	id string
+	// seen are the ids that came; nil where the stream cannot be resumed, so
+	// that nothing can come twice.
 	seen  map[string]bool
-	retry time.Duration
+	retry *time.Duration
 	// moved is set when an event with a new id came since the last attempt.
 	moved bool
 }
+
+// maxSeen bounds the memory of one stream.
+const maxSeen = 100_000
 
 const (
 	maxResumes  = 5
@@ -32,63 +37,75 @@ const (
 
 // readEvents follows the stream of one request to its response. A stream that
 // ends without it is picked up again where the era allows and an event id was
-// seen: a clean end then means "ask again", not "failed".
+// seen: a clean end then means "ask again", not "failed". Attempts are counted
+// from the last event that was new.
 func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing) reply {
-	at := &cursor{seen: map[string]bool{}}
-	r, attempts := t.follow(ctx, tr, out, at), 0
-	for r.message == nil && r.fault.kind == wire.Transport && out.resumable && at.id != "" && ctx.Err() == nil {
+	at := &cursor{}
+	if out.resumable {
+		at.seen = map[string]bool{}
+	}
+	r := t.follow(ctx, tr, out, at)
+	for attempt := 1; r.message == nil && r.fault.kind == wire.Transport && at.seen != nil && at.id != ""; attempt++ {
 		if at.moved {
-			attempts = 0
+			at.moved, attempt = false, 1
 		}
-		if attempts++; attempts > maxResumes {
+		if attempt > maxResumes || !at.pause(ctx, attempt) {
 			break
 		}
-		at.moved = false
 		next, f := t.resume(ctx, out, at)
-		if f != nil {
-			return failed(f)
+		if f == nil {
+			r = t.follow(ctx, next, out, at)
+			continue
 		}
-		r = t.follow(ctx, next, out, at)
+		if r = failed(f); f.status != 0 && f.status/100 != 5 {
+			break
+		}
 	}
 	return r
 }
 
-// resume waits as long as the server asked and opens the stream anew with GET,
-// whatever the method of the first was.
-func (t *httpTransport) resume(ctx context.Context, out *outgoing, at *cursor) (*trip, *fault) {
+// pause waits as long as the server asked for, within reason, or longer with
+// each attempt; false where ctx ended first.
+func (c *cursor) pause(ctx context.Context, attempt int) bool {
+	wait := firstRetry << (attempt - 1)
+	if c.retry != nil {
+		wait = min(max(*c.retry, shortRetry), longRetry)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	select {
-	case <-time.After(at.wait()):
+	case <-timer.C:
+		return true
 	case <-ctx.Done():
-		return nil, cutFault(ctx, 0, ctx.Err())
+		return false
 	}
-	again := &outgoing{fields: append(append([]wire.Field{}, out.fields...), wire.Field{Name: "Last-Event-ID", Value: at.id})}
-	tr, f := t.roundTrip(ctx, http.MethodGet, again)
+}
+
+// resume opens the stream anew with GET, whatever the method of the first was.
+func (t *httpTransport) resume(ctx context.Context, out *outgoing, at *cursor) (*trip, *fault) {
+	fields := append(append([]wire.Field{}, out.fields...), wire.Field{Name: "Last-Event-ID", Value: at.id})
+	tr, f := t.roundTrip(ctx, http.MethodGet, &outgoing{fields: fields})
+	if f == nil && (tr.resp.StatusCode != http.StatusOK || mediaType(tr.resp) != "text/event-stream") {
+		t.recordBody(tr, t.refusalBody(tr))
+		tr.resp.Body.Close()
+		f = statusFault(tr.resp, nil)
+	}
 	if f != nil {
-		f.reached, f.retryable = wire.Unknown, false
-		return nil, f
-	}
-	mediaType, _, _ := mime.ParseMediaType(tr.resp.Header.Get("Content-Type"))
-	if tr.resp.StatusCode != http.StatusOK || mediaType != "text/event-stream" {
-		defer tr.resp.Body.Close()
-		f := statusFault(tr.resp, nil)
-		f.kind, f.reached, f.phase = wire.Transport, wire.Unknown, "read"
+		f.kind, f.reached, f.retryable, f.phase, f.hint = wire.Transport, wire.Unknown, false, "read", ""
 		f.text = "the stream ended before the response, and it could not be resumed: " + f.text
-		f.hint = ""
 		return nil, f
 	}
 	return tr, nil
 }
 
-func (c *cursor) wait() time.Duration {
-	if c.retry == 0 {
-		return firstRetry
-	}
-	return min(max(c.retry, shortRetry), longRetry)
-}
-
 // follow reads one HTTP response's events until the answer to out, or the end.
 func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) reply {
-	events := newEventReader(tr.resp.Body, t.limits.Message)
+	src, f := decoded(tr.resp)
+	if f != nil {
+		tr.resp.Body.Close()
+		return failed(f)
+	}
+	events := newEventReader(src, t.limits.Message)
 	for {
 		ev, err := events.next()
 		if err != nil {
@@ -96,26 +113,58 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 			return failed(t.streamEnd(ctx, tr, err))
 		}
 		t.recordEvent(tr, ev)
-		if at.repeated(ev) || !ev.isMessage() {
+		if at.repeated(ev) {
+			t.inbox.finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
+				Text: "a resumed stream brought an event a second time; the copy was dropped"})
 			continue
 		}
-		m := wire.ParseMessage(ev.data)
-		if answer := t.pickEvent(m, out); answer != nil {
-			t.drain(tr)
-			return reply{message: answer, http: factsOf(tr.resp, nil)}
+		if !ev.isMessage() {
+			continue
 		}
-		if m.Kind == wire.Invalid && !isJSON(ev.data) {
-			tr.resp.Body.Close()
-			return failed(badContent(tr, "an event's data is no JSON: "+m.Problem(), ev.data))
+		if r, ok := t.answerIn(tr, ev, out); ok {
+			t.drain(tr)
+			return r
 		}
 	}
 }
 
-func (t *httpTransport) pickEvent(m *wire.Message, out *outgoing) *wire.Message {
-	if out.anyReply && m.Kind != wire.Notification {
-		return m
+// answerIn takes one event; ok where it ends the request.
+func (t *httpTransport) answerIn(tr *trip, ev event, out *outgoing) (r reply, ok bool) {
+	m := wire.ParseMessage(ev.data)
+	if out.anyReply {
+		ok = m.Kind != wire.Notification && m.Kind != wire.Request
+		return reply{message: m, http: factsOf(tr.resp, nil)}, ok
 	}
-	return t.pick(m, out)
+	if m.Kind == wire.Invalid && (!isJSON(ev.data) || claims(m, out.id)) {
+		return reply{fault: badContent("an event holds no JSON-RPC message: "+m.Problem(), ev.data), http: factsOf(tr.resp, nil)}, true
+	}
+	if m.Kind == wire.Batch && !out.batches {
+		if holds(m, out.id) {
+			return reply{fault: badContent(mismatch(m, out.id), ev.data), http: factsOf(tr.resp, nil)}, true
+		}
+		t.inbox.receive(m)
+		return reply{}, false
+	}
+	if answer := t.pick(m, out); answer != nil {
+		return reply{message: answer, http: factsOf(tr.resp, nil)}, true
+	}
+	return reply{}, false
+}
+
+// claims reports a message that is no response and still names the request: a
+// broken answer to it.
+func claims(m *wire.Message, id []byte) bool {
+	return m.Kind == wire.Invalid && len(id) > 0 && bytes.Equal(m.ID, id) && m.Method == ""
+}
+
+// holds reports an array with the response to the request.
+func holds(m *wire.Message, id []byte) bool {
+	for _, item := range m.Items {
+		if item.Answers(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // isMessage tells an event that carries JSON-RPC from priming events and from
@@ -130,16 +179,19 @@ func isJSON(raw []byte) bool { return wire.Valid(raw) == nil }
 // brought a second time.
 func (c *cursor) repeated(ev event) bool {
 	if ev.retry != nil {
-		c.retry = *ev.retry
+		c.retry = ev.retry
 	}
-	if ev.id == nil {
+	if ev.id == nil || c.seen == nil {
 		return false
 	}
 	id := *ev.id
 	if id != "" && c.seen[id] {
 		return true
 	}
-	c.seen[id], c.moved, c.id = true, true, id
+	if len(c.seen) < maxSeen {
+		c.seen[id] = true
+	}
+	c.moved, c.id = true, id
 	return false
 }
 
@@ -147,13 +199,16 @@ func (t *httpTransport) recordEvent(tr *trip, ev event) {
 	if !t.rec.on() {
 		return
 	}
+	data := ev.data
+	if ev.name == "endpoint" {
+		data = []byte(wire.RedactURL(string(data))) // it holds the session's id
+	}
 	facts := &wire.SSEFacts{Event: ev.name, ID: ev.id, Retry: ev.retry, Comment: ev.comment}
-	t.rec.body(wire.Received, wire.Event, tr.stream, ev.data, facts)
+	t.rec.body(wire.Received, wire.Event, tr.stream, data, facts)
 }
 
 func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fault {
-	var large errTooLarge
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[errTooLarge](err); ok {
 		t.rec.closed(tr.stream, wire.Sent, "cancelled", "over the limit")
 		return overLimit(large.limit)
 	}
@@ -162,11 +217,11 @@ func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fau
 		return &fault{kind: wire.Transport, phase: "read", reached: wire.Unknown,
 			text: "the stream ended before the response"}
 	}
+	t.recordCut(ctx, tr, err)
 	f := cutFault(ctx, 0, err)
-	if ctx.Err() == nil {
-		f.text = "the stream was cut before the response: " + innermost(err)
+	if ctx.Err() == nil && f.kind == wire.Transport {
+		f.text = fmt.Sprintf("the stream was cut before the response: %s", withoutURL(err))
 	}
-	t.rec.closed(tr.stream, wire.Received, "cut", f.text)
 	return f
 }
 
@@ -174,16 +229,16 @@ func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fau
 // used again; a server that keeps the stream open is not waited for.
 func (t *httpTransport) drain(tr *trip) {
 	done := make(chan struct{})
-	t.background.Add(1)
 	go func() {
-		defer t.background.Done()
 		defer close(done)
-		_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, 64<<10))
-		tr.resp.Body.Close()
+		_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
 	}()
+	timer := time.NewTimer(drainWithin)
+	defer timer.Stop()
 	select {
 	case <-done:
-	case <-time.After(drainWithin):
-		tr.resp.Body.Close()
+	case <-timer.C:
 	}
+	tr.resp.Body.Close()
+	<-done
 }

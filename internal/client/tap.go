@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/wire"
@@ -16,7 +17,12 @@ type recorder struct {
 	seq uint64
 	now func() time.Time
 	tap wire.Tap
+	// streams counts the HTTP requests of all transports of a conversation.
+	streams atomic.Int64
 }
+
+// nextStream numbers an HTTP request and what comes back for it.
+func (r *recorder) nextStream() int { return int(r.streams.Add(1)) }
 
 // on reports whether anybody listens, so that bytes are copied only then.
 func (r *recorder) on() bool { return r != nil && r.tap != nil }

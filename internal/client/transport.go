@@ -24,12 +24,14 @@ type transport interface {
 	// close lets go of everything, within the limits of a shutdown.
 	close()
 	name() TransportName
+	// isEnded reports that nothing can cross any more.
+	isEnded() bool
 }
 
 // A TransportName is how a transport is called in state files and tables.
 type TransportName string
 
-// The three transports of MCP; Pipe is the framing of stdio without a process.
+// The three transports of MCP. Stdio is the framing, with a process or without.
 const (
 	StreamableHTTP TransportName = "http"
 	HTTPSSE        TransportName = "sse"
@@ -42,10 +44,19 @@ type outgoing struct {
 	// id is nil for a message to which no response belongs.
 	id     json.RawMessage
 	method string
+	// token is the progress token that the message carries, or nil.
+	token json.RawMessage
 	// fields are the era's HTTP header fields; stdio has no place for them.
 	fields []wire.Field
 	// resumable allows a cut stream to be picked up with Last-Event-ID.
 	resumable bool
+	// batches allows the answer to stand in an array (2025-03-26 and before).
+	batches bool
+	// lasting forbids to cancel the request.
+	lasting bool
+	// headed is told of the head of a good HTTP response before its body is
+	// read; it may change fields for what follows. It may be nil.
+	headed func(http.Header)
 	// anyReply takes the first thing that comes back for the answer, message
 	// or not: raw bytes have no id to match.
 	anyReply bool
@@ -68,7 +79,9 @@ type fault struct {
 	hint      string
 	reached   wire.Reached
 	retryable bool
-	process   *wire.ProcessFacts
+	// status is that of the HTTP response, where there was one.
+	status  int
+	process *wire.ProcessFacts
 	// raw are the bytes that were no message.
 	raw []byte
 	err error
@@ -76,12 +89,27 @@ type fault struct {
 
 func (f *fault) Error() string { return f.text }
 
+// endBy makes the fault the ending of a request that was given up, by a timer
+// or by the caller.
+func (f *fault) endBy(cause error) {
+	f.err = cause
+	if t, ok := cause.(timeoutError); ok {
+		f.kind, f.text = wire.Timeout, t.Error()
+		return
+	}
+	f.kind, f.text = wire.Signal, "interrupted"
+}
+
 func failed(f *fault) reply { return reply{fault: f} }
 
-// An inbox takes every message that is not the response somebody waits for:
-// notifications, the server's own requests, responses nobody asked for. It must
-// not block.
-type inbox func(m *wire.Message)
+// An inbox is what a transport reports to. Neither method may block.
+type inbox interface {
+	// receive takes every message that is not the response somebody waits for:
+	// notifications, the server's own requests, responses nobody asked for.
+	receive(m *wire.Message)
+	// finding takes what is wrong and can be lived with.
+	finding(f wire.Finding)
+}
 
 // Limits bound what one conversation may cost. Zero means the default, a
 // negative duration or size means no limit.

@@ -18,75 +18,98 @@ type timeoutError struct {
 
 func (e timeoutError) Error() string { return fmt.Sprintf("%s within %s", e.what, e.after) }
 
-// A watch is the pair of timers over one request: one that progress starts
-// anew, and one that nothing stops.
-type watch struct {
-	mu         sync.Mutex
-	idle, hard *time.Timer
-	period     time.Duration
-	last       float64
-	moved      bool
-}
-
 // exchange sends a request and waits under the session's timers. Whoever stops
 // waiting, a timer or the caller's ctx, the server is told first, as its era
 // has it, and then the transport lets go.
-func (s *Session) exchange(ctx context.Context, out *outgoing, idle time.Duration) reply {
+func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	var once sync.Once
-	giveUp := func(cause error) {
-		once.Do(func() {
-			if e := s.era(); e != nil {
-				e.cancel(s, out)
-			}
-			cancel(cause)
-		})
-	}
-	w := s.startWatch(out, idle, giveUp)
-	defer s.stopWatch(out, w)
-	stop := context.AfterFunc(ctx, func() { giveUp(context.Cause(ctx)) })
-	defer stop()
-	r := s.line().call(inner, out)
+	w := t.s.startWatch(out, idle, func(cause error) {
+		if !out.lasting && out.id != nil {
+			e.cancel(t, out)
+		}
+		cancel(cause)
+	})
+	unhook := context.AfterFunc(ctx, func() { w.giveUp(context.Cause(ctx)) })
+	r := t.line().call(inner, out)
+	unhook()
+	t.s.stopWatch(w)
 	if cause := context.Cause(inner); cause != nil && r.fault != nil {
-		r.fault.kind, r.fault.text = endedBy(cause)
+		r.fault.endBy(cause)
 	}
 	return r
 }
 
-// endedBy names the ending of a request that was given up.
-func endedBy(cause error) (wire.Kind, string) {
-	if t, ok := cause.(timeoutError); ok {
-		return wire.Timeout, t.Error()
-	}
-	return wire.Signal, "interrupted"
+// A watch is the pair of timers over one request: one that progress starts
+// anew, and one that nothing stops.
+type watch struct {
+	token  string
+	period time.Duration
+	// end is called once, by whoever gives the request up first.
+	end func(cause error)
+
+	mu         sync.Mutex
+	idle, hard *time.Timer
+	last       float64
+	moved      bool
+	// over is set once the request has ended or is being given up, leaving once
+	// it is being given up; that is closed when it is done.
+	over    bool
+	leaving chan struct{}
 }
 
-func (s *Session) startWatch(out *outgoing, idle time.Duration, giveUp func(error)) *watch {
-	w := &watch{period: idle}
+func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error)) *watch {
+	w := &watch{token: string(out.token), period: idle, end: end}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if idle > 0 {
-		w.idle = time.AfterFunc(idle, func() { giveUp(timeoutError{"no answer", idle}) })
+		w.idle = time.AfterFunc(idle, func() { w.giveUp(timeoutError{"no answer", idle}) })
 	}
 	if hard := s.opt.Limits.Hard; hard > 0 {
-		w.hard = time.AfterFunc(hard, func() { giveUp(timeoutError{"no end of the answer", hard}) })
+		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"no end of the answer", hard}) })
 	}
-	if out.id != nil {
+	if w.token != "" {
 		s.mu.Lock()
-		s.waits[string(out.id)] = w
+		s.watches[w.token] = w
 		s.mu.Unlock()
 	}
 	return w
 }
 
-func (s *Session) stopWatch(out *outgoing, w *watch) {
+// stopWatch ends the watch. From then on nothing is cancelled any more, and
+// what is being cancelled has been (basic/utilities/cancellation: only requests
+// "believed to be still in-progress").
+func (s *Session) stopWatch(w *watch) {
+	s.mu.Lock()
+	if s.watches[w.token] == w {
+		delete(s.watches, w.token)
+	}
+	s.mu.Unlock()
+	w.mu.Lock()
+	w.over = true
 	for _, t := range []*time.Timer{w.idle, w.hard} {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.waits, string(out.id))
+	leaving := w.leaving
+	w.mu.Unlock()
+	if leaving != nil {
+		<-leaving
+	}
+}
+
+func (w *watch) giveUp(cause error) {
+	w.mu.Lock()
+	first := !w.over
+	if first {
+		w.over, w.leaving = true, make(chan struct{})
+	}
+	w.mu.Unlock()
+	if first {
+		w.end(cause)
+		close(w.leaving)
+	}
 }
 
 // progressed starts the idle timer of a request anew. Only progress of an open
@@ -101,14 +124,17 @@ func (s *Session) progressed(m *wire.Message) {
 	raw, _ := params.Get("progress")
 	value, bad := strconv.ParseFloat(string(raw), 64)
 	s.mu.Lock()
-	w := s.waits[string(token)]
+	w := s.watches[string(token)]
 	s.mu.Unlock()
-	if w == nil || bad != nil {
-		return
+	if w != nil && bad == nil {
+		w.advance(value)
 	}
+}
+
+func (w *watch) advance(value float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.moved && value <= w.last {
+	if w.over || w.moved && value <= w.last {
 		return
 	}
 	w.moved, w.last = true, value

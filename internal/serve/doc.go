@@ -18,7 +18,8 @@
 //
 // What no rule is for is answered as a server of that revision answers it. The
 // words are those of script.go; `mcpc mock --help` lists them. $ID, $METHOD,
-// $NAME, $TOKEN, $CURSOR and $VERSION stand for parts of the request.
+// $NAME, $TOKEN, $CURSOR, $VERSION and $PORT stand for parts of the request,
+// ${Mcp-Name} for any field of its header.
 //
 // This package knows no client, and nothing of what a client should make of what
 // it gets. It executes nothing but its own script.

@@ -60,6 +60,7 @@ type httpServer struct {
 
 	mu     sync.Mutex
 	counts count
+	came   []*wire.Message // in the order in which they came
 }
 
 // serve answers the requests of one connection, one after the other.
@@ -67,10 +68,14 @@ func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	defer conn.Close()
+	if !h.accepted(ctx, conn) {
+		return
+	}
 	in := bufio.NewReader(conn)
 	for {
 		req, err := http.ReadRequest(in)
 		if err != nil {
+			misunderstood(conn, err)
 			return
 		}
 		body, err := io.ReadAll(req.Body)
@@ -78,7 +83,8 @@ func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 			return
 		}
 		m := wire.ParseMessage(body)
-		x := &exchange{conn: conn, in: in, message: m, version: req.Header.Get("MCP-Protocol-Version")}
+		req.Header.Set("Host", req.Host)
+		x := &exchange{conn: conn, in: in, message: m, header: req.Header, await: h.waiter(m)}
 		if !h.answer(ctx, x, req) || x.gone {
 			return
 		}
@@ -136,7 +142,8 @@ type exchange struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	message *wire.Message
-	version string
+	header  http.Header
+	await   func(ctx context.Context, method string) *wire.Message
 	// status and fields wait until the first byte of the body.
 	status  string
 	fields  []string
@@ -147,7 +154,7 @@ type exchange struct {
 
 // play does one action; false ends the connection.
 func (x *exchange) play(ctx context.Context, a action) bool {
-	rest := expand(a.rest, x.message, x.version)
+	rest := expand(a.rest, x.message, x.header)
 	switch a.word {
 	case "status":
 		x.status = rest
@@ -179,6 +186,11 @@ func (x *exchange) play(ctx context.Context, a action) bool {
 	case "zeros":
 		n, _ := strconv.ParseInt(rest, 10, 64)
 		return x.write(compressed(io.LimitReader(zeros{}, n)))
+	case "drip":
+		return x.drip(ctx, rest)
+	case "await":
+		x.message = x.await(ctx, rest)
+		return x.message != nil
 	case "wait":
 		return x.pause(ctx, duration(rest))
 	case "hang":
@@ -277,6 +289,17 @@ func (x *exchange) repeat(rest string) bool {
 		}
 	}
 	return x.write(strings.Repeat(text, n))
+}
+
+func (x *exchange) drip(ctx context.Context, rest string) bool {
+	between, text, _ := strings.Cut(rest, " ")
+	text = unescape(text)
+	for i := range len(text) {
+		if !x.write(text[i:i+1]) || !x.pause(ctx, duration(between)) {
+			return false
+		}
+	}
+	return true
 }
 
 // respond is a whole answer of a well-behaved server; the connection stays open.

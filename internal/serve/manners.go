@@ -3,6 +3,9 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -133,8 +136,9 @@ func join(items []json.RawMessage) []byte {
 }
 
 // expand puts the parts of a request into a text of the script: $ID, $METHOD,
-// $NAME, $TOKEN, $CURSOR and $VERSION.
-func expand(text string, m *wire.Message, version string) string {
+// $NAME, $TOKEN and $CURSOR, of its header $VERSION, $PORT (to which it was
+// sent) and ${FIELD}, the values of any field.
+func expand(text string, m *wire.Message, header http.Header) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
@@ -142,6 +146,13 @@ func expand(text string, m *wire.Message, version string) string {
 	rawMeta, _ := params.Get("_meta")
 	meta, _ := wire.Object(rawMeta)
 	token, _ := meta.Get("progressToken")
+	_, port, _ := net.SplitHostPort(header.Get("Host"))
+	text = fieldInText.ReplaceAllStringFunc(text, func(field string) string {
+		return strings.Join(header.Values(field[len("${"):len(field)-len("}")]), ", ")
+	})
 	return strings.NewReplacer("$ID", string(m.ID), "$METHOD", m.Method, "$NAME", params.Text("name"),
-		"$TOKEN", string(token), "$CURSOR", params.Text("cursor"), "$VERSION", version).Replace(text)
+		"$TOKEN", string(token), "$CURSOR", params.Text("cursor"),
+		"$VERSION", header.Get("MCP-Protocol-Version"), "$PORT", port).Replace(text)
 }
+
+var fieldInText = regexp.MustCompile(`\$\{[A-Za-z0-9-]+\}`)

@@ -25,9 +25,10 @@ type Script struct {
 }
 
 // A rule says what to do when something comes: a JSON-RPC method, an HTTP
-// method, the start of a stdio server or the end of its input.
+// method, a connection, the start of a stdio server or the end of its input.
 type rule struct {
-	// on is "tools/call", "GET", "start", "eof" or "*" for every message.
+	// on is "tools/call", "GET", "start", "eof" or "*" for every message; "accept"
+	// is a connection before its first byte, and before TLS.
 	on string
 	// nth is for which time it counts, from 1; 0 is every time.
 	nth     int
@@ -65,7 +66,9 @@ var Words = [][2]string{
 	{"nest N", "an array in an array, N deep"},
 	{"gzip BYTES", "these bytes, compressed"},
 	{"zeros N", "N zero bytes, compressed"},
+	{"drip TIME BYTES", "these bytes one by one, with this time between them"},
 	{"wait TIME", "do nothing for a while, as 50ms"},
+	{"await METHOD", "HTTP: wait for this request, and answer it here"},
 	{"hang", "do nothing until the client leaves"},
 	{"close", "close the connection"},
 	{"reset", "reset the connection"},
@@ -166,7 +169,7 @@ func (s *Script) addRule(rest string, line int) (*rule, error) {
 		r.nth = n
 	}
 	if r.on == "" {
-		return nil, &ScriptError{line, "on wants a method, GET, DELETE, start, eof or *"}
+		return nil, &ScriptError{line, "on wants a method, GET, DELETE, accept, start, eof or *"}
 	}
 	s.rules = append(s.rules, r)
 	return r, nil

@@ -108,7 +108,7 @@ func (s *stdioServer) play(ctx context.Context, r *rule, m *wire.Message) {
 }
 
 func (s *stdioServer) act(ctx context.Context, a action, m *wire.Message) {
-	rest := expand(a.rest, m, "")
+	rest := expand(a.rest, m, nil)
 	switch a.word {
 	case "result":
 		s.write(string(wire.ComposeResult(m.ID, []byte(rest))) + "\n")

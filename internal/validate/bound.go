@@ -9,9 +9,9 @@ import (
 )
 
 // The library evaluates a schema without a budget, cannot be interrupted, and
-// calls itself: a schema of one line can keep it busy until the sun goes out,
-// or nest its calls until Go ends the process for the size of its stack, which
-// no recover catches. A timer would not help. It gives the answer on a fast
+// calls itself: a schema of one line can keep it busy for years, or nest its
+// calls until Go ends the process for the size of its stack, which no recover
+// catches. A timer would not help. It gives the answer on a fast
 // machine and none on a slow one, and the goroutine that it gives up on runs on.
 //
 // So the work is counted before any of it is done. A walk goes down the value
@@ -23,8 +23,9 @@ import (
 // has matched) is counted, too: the count is a bound, and the same on every
 // machine and in every run.
 //
-// A unit is some 70 nanoseconds of evaluation in the worst cases that could be
-// made up, and 20 in ordinary ones; a subschema that looks at one value takes 8.
+// A unit is some 80 nanoseconds of evaluation in the worst cases that could be
+// made up, and 20 in ordinary ones, on two cores of 2026; a subschema that looks
+// at one value takes 10.
 const (
 	maxWork = 2_000_000
 	// maxFrames bounds how deep the library's calls nest, a kilobyte or two
@@ -35,9 +36,9 @@ const (
 // An account is the count for one value.
 type account struct {
 	spent int
-	// slots has for each rule, by rank, its position in order, plus one, while
-	// the entries of one place are expanded; entries of the places that the walk
-	// stands in are stacked in arena.
+	// While the entries of one place are expanded, order has their rules, and
+	// slots, by rank, where they stand in arena. There the entries of all places
+	// are stacked that the walk is in.
 	slots []int
 	order []*rule
 	arena []entry

@@ -4,8 +4,8 @@ import "encoding/json"
 
 // What one evaluation of a subschema costs by itself, in units.
 const (
-	visitWork  = 8 // any
-	memberWork = 3 // for each member of the object
+	visitWork  = 10 // any
+	memberWork = 3  // for each member of the object
 )
 
 // A typeSet is a set of JSON types.
@@ -69,7 +69,10 @@ func (e *entry) cost(v any, t typeSet, depth int) int {
 	if r.types&t == 0 {
 		return work
 	}
-	work += r.choices + r.numbers*3*numberWork(max(digits, r.digits))
+	work += r.choices
+	if t&(numberType|arrayType|objectType) != 0 {
+		work += r.numbers * 3 * numberWork(max(digits, r.digits))
+	}
 	switch v := v.(type) {
 	case json.Number:
 		work += r.limits * 3 * numberWork(digits+r.digits)
@@ -94,6 +97,9 @@ func (r *rule) stringWork(s string) int {
 // matchWork is what a regular expression costs in the worst of Go's engines,
 // which at every character may hold every instruction.
 func matchWork(p *pattern, s string) int {
+	if p.re == nil {
+		return visitWork // it matches, and true is applied
+	}
 	return 4 + (p.size+4)*(len(s)+1)/12
 }
 

@@ -102,27 +102,29 @@ func cut(s string) string {
 	return s[:n] + "…"
 }
 
-func briefAll(vs []any) []string {
-	out := make([]string, 0, min(len(vs), 2*maxBriefList))
-	for _, v := range vs {
-		out = append(out, brief(v))
+// list prints alternatives: "a, b or c". Those that it leaves out it does not
+// print, and there may be a hundred thousand.
+func list[T any](items []T, print func(T) string) string {
+	n, left := len(items), ""
+	if n > maxBriefList {
+		left = fmt.Sprintf(", … (%d in all)", n)
+		items = items[:maxBriefList-1]
 	}
-	return out
+	printed := make([]string, len(items))
+	for i, item := range items {
+		printed[i] = print(item)
+	}
+	switch last := len(printed) - 1; {
+	case left != "":
+		return "one of " + strings.Join(printed, ", ") + left
+	case last > 0:
+		return strings.Join(printed[:last], ", ") + " or " + printed[last]
+	}
+	return strings.Join(printed, "")
 }
 
-// list prints alternatives: "a, b or c".
-func list(items []string) string {
-	n := len(items)
-	switch {
-	case n == 0:
-		return ""
-	case n == 1:
-		return items[0]
-	case n > maxBriefList:
-		return fmt.Sprintf("one of %s, … (%d in all)", strings.Join(items[:maxBriefList-1], ", "), n)
-	}
-	return strings.Join(items[:n-1], ", ") + " or " + items[n-1]
-}
+// asIs prints what has been printed.
+func asIs(s string) string { return s }
 
 // count prints a number of things.
 func count[N int | string](n N, thing string) string {

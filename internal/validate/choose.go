@@ -10,10 +10,10 @@ import (
 // A choice is what is told of an anyOf or oneOf as a whole.
 type choice struct {
 	of int // alternatives
-	// values are the problems of alternatives that want other values or types.
-	values []problem
-	// tried has a problem of each alternative that came equally close.
-	tried []problem
+	// near are those that came equally close.
+	near []alternative
+	// far is how far that is. From otherTag on, values are told that would do.
+	far int
 }
 
 // How far an alternative is from the value. The JSON type decides first, then
@@ -29,7 +29,7 @@ const (
 type alternative struct {
 	tally
 	far int
-	tag problem // of otherTag
+	tag int // of otherTag: which problem
 }
 
 // choose tells of alternatives, all of which failed, what helps most: the
@@ -41,39 +41,32 @@ func choose(e *jsonschema.ValidationError, kw string) tally {
 		alts[i] = assess(gather(cause), len(e.InstanceLocation))
 		best = min(best, alts[i].far)
 	}
-	whole := problem{at: e.InstanceLocation, rule: kw, err: e, choice: &choice{of: len(alts)}}
-	var near []alternative
-	for _, a := range alts {
-		if a.far == best && best < otherValue {
-			near = append(near, a)
-		}
+	c := &choice{of: len(alts), near: alts, far: best}
+	whole := problem{at: e.InstanceLocation, rule: kw, err: e, choice: c}
+	if best >= otherValue {
+		return only(whole)
 	}
-	switch {
-	case best >= otherValue:
-		for _, a := range alts {
-			whole.choice.values = append(whole.choice.values, a.first...)
-		}
-	case best == otherTag && len(near) > 1 && sameTag(near):
-		whole.at = near[0].tag.at
-		for _, a := range near {
-			whole.choice.values = append(whole.choice.values, a.tag)
-		}
-	default:
-		if won := closest(near); won != nil {
-			return won.among(alts)
-		}
-		for _, a := range near {
-			whole.choice.tried = append(whole.choice.tried, a.first[0])
-		}
+	c.near = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.far != best })
+	if best == otherTag && len(c.near) > 1 && sameTag(c.near) {
+		whole.at = c.near[0].tagged().at
+		return only(whole)
 	}
-	return tally{first: []problem{whole}, total: 1}
+	c.far = sameKind
+	if won := closest(c.near); won != nil {
+		return won.among(alts)
+	}
+	return only(whole)
 }
+
+func only(p problem) tally { return tally{first: []problem{p}, total: 1} }
+
+func (a *alternative) tagged() problem { return a.first[a.tag] }
 
 // assess says how far the problems of an alternative put it from a value at
 // some depth.
 func assess(t tally, depth int) alternative {
 	a := alternative{tally: t}
-	for _, p := range t.first {
+	for i, p := range t.first {
 		far := sameKind
 		switch p.err.ErrorKind.(type) {
 		case *kind.Type, *kind.FalseSchema:
@@ -81,12 +74,12 @@ func assess(t tally, depth int) alternative {
 		case *kind.Const, *kind.Enum:
 			far = otherValue
 		case *kind.AnyOf, *kind.OneOf:
-			if p.choice != nil && p.choice.values != nil {
+			if p.choice != nil && p.choice.far >= otherTag {
 				far = otherValue
 			}
 		}
 		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.at) == depth+1 && a.far <= otherTag {
-			a.far, a.tag = otherTag, p
+			a.far, a.tag = otherTag, i
 		}
 		if len(p.at) == depth {
 			a.far = max(a.far, far)
@@ -134,7 +127,7 @@ func (a *alternative) among(alts []alternative) tally {
 // sameTag says whether alternatives are told apart by the same member.
 func sameTag(alts []alternative) bool {
 	for _, a := range alts {
-		if !slices.Equal(a.tag.at, alts[0].tag.at) {
+		if !slices.Equal(a.tagged().at, alts[0].tagged().at) {
 			return false
 		}
 	}
@@ -149,14 +142,29 @@ func (p problem) wants() []string {
 	case *kind.Const:
 		return []string{brief(k.Want)}
 	case *kind.Enum:
-		return briefAll(k.Want)
+		var wants []string
+		for _, v := range k.Want {
+			wants = append(wants, brief(v))
+		}
+		return wants
 	}
 	if p.choice == nil {
 		return nil
 	}
+	return p.choice.wants()
+}
+
+func (c *choice) wants() []string {
 	var wants []string
-	for _, v := range p.choice.values {
-		wants = append(wants, v.wants()...)
+	for _, a := range c.near {
+		switch {
+		case c.far == otherTag:
+			wants = append(wants, a.tagged().wants()...)
+		case c.far >= otherValue:
+			for _, p := range a.first {
+				wants = append(wants, p.wants()...)
+			}
+		}
 	}
 	return distinct(wants)
 }

@@ -41,6 +41,9 @@ func dialectOf(doc any) (dialect, error) {
 	return dialect{}, unknownDialect("/$schema", uri)
 }
 
+// older dialects want the items of enum to be unique.
+func (d dialect) older() bool { return d.name == "draft-06" || d.name == "draft-04" }
+
 func dialectNamed(uri string) (dialect, bool) {
 	bare, ok := strings.CutPrefix(uri, "https://")
 	if !ok {

@@ -94,6 +94,18 @@ func TestHostileSchemas(t *testing.T) {
 			"too long to compile"},
 		{"long pointers", `{"properties":{"` + strings.Repeat("k", 500_000) + `":{"allOf":[` + repeat(2_000, same("{}")) + `]}}}`,
 			"too long to compile"},
+		{"a chain of references elsewhere", `{"$ref":"#/x/x0","x":{` + repeat(4_000, func(i int) string {
+			return fmt.Sprintf(`"x%d":{"$ref":"#/x/x%d"}`, i, i+1)
+		}) + `}}`, "too long to compile"},
+		{"ids times references", `{"allOf":[` + repeat(4_000, func(i int) string {
+			return fmt.Sprintf(`{"$id":"h%d","$ref":"#/x/x%d"}`, i, i)
+		}) + `]}`, "too long to compile"},
+		{"a long id", `{"$id":"http://` + strings.Repeat("x", 500_000) + `","$defs":{"a":{}},"allOf":[` +
+			repeat(3_000, same(`{"$ref":"#/$defs/a"}`)) + `]}`, "too long to compile"},
+		{"long ids in ids", strings.Repeat(`{"$id":"`+strings.Repeat("a/", 6_000)+`","not":`, 60) + "{}" + strings.Repeat("}", 60),
+			"too long to compile"},
+		{"a reference to find behind a long name", `{"properties":{"` + strings.Repeat("A", 400_000) + `":{"enum":[` +
+			repeat(100_000, same("0")) + `]},"z":{"$ref":"http://x/y"}}}`, "leads out of the schema"},
 		{"dynamic tangle", `{"$defs":{` + repeat(900, func(i int) string {
 			return fmt.Sprintf(`"d%d":{"$id":"http://h/%d","$dynamicAnchor":"n"}`, i, i)
 		}) + `},"allOf":[` + repeat(900, func(i int) string {

@@ -197,41 +197,51 @@ func (l *library) misnamed(err error) error {
 	return bad("", "an id or an anchor in it is not well formed")
 }
 
-// whoNames finds the first subschema, in the order of pointers, whose reference
-// or $schema the library must have meant by a URL. The library tells the URL
-// only after resolving it.
+// whoNames finds the first subschema, in the order of names, whose reference or
+// $schema the library must have meant by a URL. The library tells the URL only
+// after resolving it.
 func (l *library) whoNames(target string) (ptr, kw, spelled string) {
 	f := finder{target: target}
-	if !f.search(l.doc, "") {
+	if !f.search(l.doc) {
 		return "", "", strings.TrimPrefix(target, docURL)
 	}
-	return f.ptr, f.kw, f.spelled
+	return pointer(f.path...), f.path[len(f.path)-1], f.spelled
 }
 
 type finder struct {
-	target           string
-	ptr, kw, spelled string
+	target  string
+	path    []string // where the search is; a pointer is long, and is made once
+	spelled string
 }
 
-func (f *finder) search(v any, at string) bool {
+func (f *finder) search(v any) bool {
 	switch v := v.(type) {
 	case []any:
 		for i, item := range v {
-			if f.search(item, at+"/"+strconv.Itoa(i)) {
+			if f.enter(strconv.Itoa(i), item) {
 				return true
 			}
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if s, ok := v[name].(string); ok && isName(name) && means(s, f.target) {
-				f.ptr, f.kw, f.spelled = at+"/"+name, name, s
-				return true
-			}
-			if f.search(v[name], at+pointer(name)) {
+			if f.enter(name, v[name]) {
 				return true
 			}
 		}
 	}
+	return false
+}
+
+func (f *finder) enter(tok string, v any) bool {
+	f.path = append(f.path, tok)
+	if s, ok := v.(string); ok && isName(tok) && means(s, f.target) {
+		f.spelled = s
+		return true
+	}
+	if f.search(v) {
+		return true
+	}
+	f.path = f.path[:len(f.path)-1]
 	return false
 }
 

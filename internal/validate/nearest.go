@@ -35,9 +35,9 @@ func nearest(name string, known []string) []string {
 }
 
 // plain drops what people mix up in names: case, and how words are joined.
-func plain(name string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
-}
+func plain(name string) string { return joints.Replace(strings.ToLower(name)) }
+
+var joints = strings.NewReplacer("_", "", "-", "")
 
 // distance is the number of single letters to insert, drop, change or swap with
 // the next, or something over limit.

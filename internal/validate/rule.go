@@ -191,12 +191,11 @@ const maxFan = 100_000
 // settle ranks a rule and everything that it applies to the same value.
 func (r *rule) settle(rank *int) error {
 	const busy, done = 1, 2
-	where, _ := place(r.schema.Location)
 	switch r.state {
 	case done:
 		return nil
 	case busy:
-		return tooComplex(where, "it refers back to itself without going into the value")
+		return tooComplex(r.where(), "it refers back to itself without going into the value")
 	}
 	r.state, r.fan = busy, 1
 	for _, sub := range r.same() {
@@ -204,13 +203,18 @@ func (r *rule) settle(rank *int) error {
 			return err
 		}
 		if r.fan += sub.fan; r.fan > maxFan {
-			return tooComplex(where, "its subschemas multiply: they apply to one value more than %d times", maxFan)
+			return tooComplex(r.where(), "its subschemas multiply: they apply to one value more than %d times", maxFan)
 		}
 	}
 	r.state = done
 	*rank--
 	r.rank = *rank
 	return nil
+}
+
+func (r *rule) where() string {
+	ptr, _ := place(r.schema.Location)
+	return ptr
 }
 
 // same lists the rules that this one can apply to the same value.

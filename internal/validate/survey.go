@@ -2,17 +2,17 @@ package validate
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // What a schema may be. The library compiles in time that grows with the square
 // of the number of subschemas, and faster with long pointers, nested references
 // and many $ids; maxCompileWork bounds the sum. One unit was about a nanosecond
 // on two cores of 2026, which makes the limit 150 milliseconds. Flat schemas
-// reach it at some 6 000 subschemas; the largest tool seen in the wild has 300.
+// reach it at some 5 000 subschemas.
 const (
 	maxSchemaBytes = 1 << 20
 	maxSubschemas  = 10_000
@@ -31,9 +31,13 @@ type survey struct {
 
 	seen      map[string]bool // pointers of the subschemas; true if a keyword leads there
 	pointers  int             // bytes of all those pointers
+	base      int             // bytes of the ids around the subschema that is visited
+	idBytes   int             // bytes of all ids
 	resources []string        // pointers of the root and of subschemas with an id
 	refs      int
-	fragments map[string]bool // JSON pointers in references
+	fragments []string        // JSON pointers in references, from the root of some resource
+	known     map[string]bool // the same
+	leads     []string        // pointers that they may mean, still to be followed
 	extras    map[string]bool // pointers of subschemas that only a reference leads to
 	following bool
 	work      int
@@ -62,10 +66,10 @@ func lookOver(doc any, spoken dialect) (*survey, error) {
 	sv := &survey{
 		doc:       doc,
 		patterns:  newPatterns(),
-		olderEnum: spoken.name == "draft-06" || spoken.name == "draft-04",
+		olderEnum: spoken.older(),
 		seen:      map[string]bool{},
 		resources: []string{""},
-		fragments: map[string]bool{},
+		known:     map[string]bool{},
 		extras:    map[string]bool{},
 		declared:  member(doc, "$schema") != nil,
 	}
@@ -126,6 +130,7 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if !ok {
 		return nil
 	}
+	defer func(base int) { sv.base = base }(sv.base)
 	if err := sv.note(obj, ptr); err != nil {
 		return err
 	}
@@ -134,10 +139,17 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 
 // note takes down what matters about one subschema by itself.
 func (sv *survey) note(obj map[string]any, ptr string) error {
-	if hasString(obj, "$id") || hasString(obj, "id") {
-		sv.resources = append(sv.resources, ptr)
+	for _, kw := range []string{"$id", "id"} {
+		if id, ok := obj[kw].(string); ok {
+			if err := sv.noteResource(id, ptr); err != nil {
+				return err
+			}
+		}
 	}
-	if hasString(obj, "$dynamicAnchor") {
+	if d, ok := dialectNamed(fmt.Sprint(obj["$schema"])); ok && d.older() {
+		sv.olderEnum = true
+	}
+	if _, ok := obj["$dynamicAnchor"].(string); ok {
 		sv.anchors = append(sv.anchors, ptr)
 	}
 	if _, ok := obj["items"].([]any); ok && sv.tuple == "" {
@@ -148,18 +160,15 @@ func (sv *survey) note(obj map[string]any, ptr string) error {
 	sv.modern = sv.modern || prefix || dynamic
 	for _, kw := range refKeywords {
 		if ref, ok := obj[kw].(string); ok {
-			sv.noteRef(ref)
+			if err := sv.noteRef(ref); err != nil {
+				return err
+			}
 		}
 	}
 	if err := sv.noteUnique(obj, ptr); err != nil {
 		return err
 	}
 	return sv.notePatterns(obj, ptr)
-}
-
-func hasString(obj map[string]any, name string) bool {
-	_, ok := obj[name].(string)
-	return ok
 }
 
 // noteUnique guards the keywords whose items a meta-schema wants to be unique.
@@ -174,8 +183,8 @@ func (sv *survey) noteUnique(obj map[string]any, ptr string) error {
 			}
 		}
 	}
-	for at, list := range lists {
-		if nested, _ := nestedSize(list); nested {
+	for _, at := range slices.Sorted(maps.Keys(lists)) {
+		if nested, _ := nestedSize(lists[at]); nested {
 			return &SchemaError{
 				Reason: NotASchema,
 				Where:  ptr + "/" + at,
@@ -247,76 +256,4 @@ func (sv *survey) descend(obj map[string]any, ptr string, nesting int) error {
 		}
 	}
 	return nil
-}
-
-// follow visits what references lead to outside of the places for subschemas,
-// as in {"$ref":"#/components/x"}. A pointer counts from the root of some
-// resource; rather than work out which, it is tried in all of them.
-func (sv *survey) follow() error {
-	sv.following = true
-	for before := -1; before != len(sv.seen); {
-		before = len(sv.seen)
-		if len(sv.fragments)*len(sv.resources) > maxSubschemas*10 {
-			return tooComplex("", "it has too many references and $ids")
-		}
-		for _, frag := range slices.Sorted(maps.Keys(sv.fragments)) {
-			for _, root := range slices.Clone(sv.resources) {
-				if err := sv.followTo(root + frag); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (sv *survey) followTo(ptr string) error {
-	if sv.seen[ptr] || sv.extras[ptr] {
-		return nil
-	}
-	target, ok := lookup(sv.doc, tokens(ptr))
-	if !ok {
-		return nil
-	}
-	sv.extras[ptr] = true
-	return sv.visit(target, ptr, 1)
-}
-
-// noteRef takes down where a reference points to.
-func (sv *survey) noteRef(ref string) {
-	sv.refs++
-	_, frag, _ := strings.Cut(ref, "#")
-	if frag = unescaped(frag); strings.HasPrefix(frag, "/") {
-		sv.fragments[frag] = true
-	}
-}
-
-// total adds what grows faster than the number of subschemas.
-func (sv *survey) total() error {
-	n, ids, extras, anchors := len(sv.seen), len(sv.resources), len(sv.extras), len(sv.anchors)
-	sv.work += n * n * 5 / 2            // every new subschema is looked up in a list of all
-	sv.work += n * (sv.pointers / 40)   // by comparing pointers that often begin alike
-	sv.work += extras * (n + ids) * 200 // the whole table is copied for each
-	sv.work += (n + sv.refs) * ids * 20
-	sv.work += anchors * anchors * 5
-	if sv.work <= maxCompileWork {
-		sv.again()
-	}
-	if sv.work > maxCompileWork {
-		return tooComplex("", "it would take too long to compile (%d subschemas, %d of them only reached by $ref, %d ids)",
-			n, extras, ids)
-	}
-	return nil
-}
-
-// again counts what the library holds against a meta-schema once more, because
-// it stands inside of something that a reference leads to.
-func (sv *survey) again() {
-	for extra := range sv.extras {
-		for ptr := range sv.seen {
-			if strings.HasPrefix(ptr, extra+"/") {
-				sv.work += 12_000 + 1_000*strings.Count(ptr[len(extra):], "/")
-			}
-		}
-	}
 }

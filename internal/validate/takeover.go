@@ -19,8 +19,7 @@ import (
 // candidates by a hash that [[],[]] and [[[]]] share, and so many other lists
 // that a hostile value of 200 kB keeps it busy for minutes.
 //
-// Both go the way that Go schemas with these keywords always go: the check of
-// whether the work is affordable knows them.
+// What the two cost is a part of the bound.
 func (r *rule) takeOver(of map[*jsonschema.Schema]*rule) {
 	s := r.schema
 	if s.PropertyNames != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"mcpc/internal/wire"
@@ -71,11 +70,11 @@ func (x explainer) sayValue(p problem) (saying, bool) {
 		if got == "number" && slices.Contains(k.Want, "integer") {
 			got = brief(v)
 		}
-		return mustBe(list(x.typesWanted(p, k)), got), true
+		return mustBe(list(x.typesWanted(p, k), asIs), got), true
 	case *kind.Const:
 		return mustBe(brief(k.Want), brief(v)), true
 	case *kind.Enum:
-		return mustBe(list(briefAll(k.Want)), brief(v)), true
+		return mustBe(list(k.Want, brief), brief(v)), true
 	case *kind.Pattern:
 		return saying{
 			text: "must match the pattern " + cut(k.Want) + ", got " + brief(v),
@@ -133,16 +132,17 @@ func (x explainer) typesWanted(p problem, k *kind.Type) []string {
 func (x explainer) sayChoice(p problem) saying {
 	got := brief(x.there(p))
 	c := p.choice
-	if wants := p.wants(); len(wants) > 0 {
-		return mustBe(list(wants), got)
+	if wants := c.wants(); len(wants) > 0 {
+		return mustBe(list(wants, asIs), got)
 	}
 	const shown = 3
 	var why []string
-	for i, tried := range c.tried {
+	for i, a := range c.near {
 		if i == shown {
 			why = append(why, "…")
 			break
 		}
+		tried := a.first[0]
 		inner := pointer(tried.at[min(len(p.at), len(tried.at)):]...)
 		why = append(why, strings.TrimSpace(inner+" "+x.say(tried).text))
 	}
@@ -160,12 +160,4 @@ func (x explainer) written(location string, kw string) (any, bool) {
 		return nil, false
 	}
 	return lookup(x.schema, append(tokens(ptr), kw))
-}
-
-// rule is the subschema that an error is from.
-func (x explainer) rule(e *jsonschema.ValidationError) *rule {
-	if x.rules == nil {
-		return nil
-	}
-	return x.rules.at[e.SchemaURL]
 }

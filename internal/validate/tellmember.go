@@ -37,10 +37,10 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 	}
 	known := x.rules.at[location].knownMembers()
 	if near := nearest(p.member, known); len(near) > 0 {
-		said.want = list(quoteAll(near))
+		said.want = list(near, quote)
 		said.text += ", did you mean " + said.want + "?"
 	} else if len(known) > 0 {
-		said.want = list(quoteAll(known))
+		said.want = list(known, quote)
 	}
 	return said
 }
@@ -97,12 +97,4 @@ func (x explainer) sayItems(p problem) (saying, bool) {
 		}, true
 	}
 	return saying{}, false
-}
-
-func quoteAll(names []string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = quote(name)
-	}
-	return out
 }

@@ -107,6 +107,10 @@ func TestFindings(t *testing.T) {
 		{"format annotates in draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"date"}`, `"nope"`, nil},
 
 		{"minItems", `{"minItems":2}`, `[]`, []string{"must have at least 2 items, got 0"}},
+		{"maxItems", `{"maxItems":0}`, `[1]`, []string{"must have at most 0 items, got 1"}},
+		{"minProperties", `{"minProperties":2}`, `{"a":1}`, []string{"must have at least 2 members, got 1"}},
+		{"maxContains", `{"contains":{"type":"string"},"maxContains":1}`, `["a","b"]`,
+			[]string{"must have at most 1 matching item, got 2"}},
 		{"maxProperties", `{"maxProperties":1}`, `{"a":1,"b":2}`, []string{"must have at most 1 member, got 2"}},
 		{"uniqueItems", `{"uniqueItems":true}`, `[1,{"a":[1,2]},{"a":[1.0,2e0]}]`, []string{"items 1 and 2 are equal, must be unique"}},
 		{"uniqueItems, other types", `{"uniqueItems":true}`, `[1,"1",true,"true",null,"null",[],[[]],[[],[]],{},[{}]]`, nil},
@@ -134,6 +138,14 @@ func TestFindings(t *testing.T) {
 			[]string{`matches none of 2 alternatives: missing required member "a"; missing required member "b"`}},
 		{"oneOf, two match", `{"oneOf":[{"type":"number"},{"minimum":5}]}`, `7`,
 			[]string{"matches alternatives 0 and 1, must match only one"}},
+		{"anyOf in anyOf", `{"anyOf":[{"anyOf":[{"type":"string"},{"enum":[1,2]}]},{"type":"null"},{"type":"string"}]}`, `3`,
+			[]string{"must be string, 1, 2 or null, got 3"}},
+		{"oneOf, several tags", `{"oneOf":[{"properties":{"a":{"const":1}}},{"properties":{"b":{"const":1}}}]}`, `{"a":2,"b":2}`,
+			[]string{"matches none of 2 alternatives: /a must be 1, got 2; /b must be 1, got 2"}},
+		{"anyOf, many equally far", `{"anyOf":[{"required":["a"]},{"required":["b"]},{"required":["c"]},{"required":["d"]}]}`, `{}`,
+			[]string{`matches none of 4 alternatives: missing required member "a"; missing required member "b"; ` +
+				`missing required member "c"; …`}},
+		{"anyOf of nothing", `{"anyOf":[false,false]}`, `1`, []string{"matches none of 2 alternatives: is not allowed, got 1; is not allowed, got 1"}},
 		{"allOf, the same twice", `{"allOf":[{"$ref":"#/$defs/s"},{"$ref":"#/$defs/s"}],"$defs":{"s":{"type":"string"}}}`, `1`,
 			[]string{"must be string, got number"}},
 		{"recursive", `{"type":"object","properties":{"next":{"$ref":"#"}}}`, `{"next":{"next":1}}`,
@@ -195,144 +207,6 @@ func TestManyFindings(t *testing.T) {
 	if last := found[MaxFindings]; last != want {
 		t.Errorf("the last is %+v", last)
 	}
-}
-
-func TestWarnings(t *testing.T) {
-	for _, tt := range []struct {
-		name, schema string
-		warnings     []string
-		value        string
-		want         []string
-	}{
-		{"look-ahead", `{"type":"string","pattern":"^(?=a)b"}`,
-			[]string{`/pattern pattern not checked: "^(?=a)b": look-around is not supported`},
-			`1`, []string{"must be string, got number"}},
-		{"look-behind", `{"pattern":"(?<!a)b"}`,
-			[]string{`/pattern pattern not checked: "(?<!a)b": look-around is not supported`}, `"x"`, nil},
-		{"back-reference", `{"properties":{"a":{"pattern":"(.)\\1"}}}`,
-			[]string{`/properties/a/pattern pattern not checked: "(.)\\1": a back-reference is not supported`}, `{"a":"x"}`, nil},
-		{"repeat", `{"pattern":"a{1,2000}"}`,
-			[]string{`/pattern pattern not checked: "a{1,2000}": a repeat count over 1000 is not supported`}, `"x"`, nil},
-		{"nonsense", `{"pattern":"["}`,
-			[]string{`/pattern pattern not checked: "[": not a regular expression that mcpc can read`}, `"x"`, nil},
-		{"names", `{"patternProperties":{"^(?!a)b":{"type":"null"},"^x":{"type":"null"}},"additionalProperties":false}`,
-			[]string{`/patternProperties/^(?!a)b pattern not checked: "^(?!a)b": look-around is not supported`},
-			`{"y":1,"x":1}`, []string{"/x must be null, got number"}},
-		{"under not", `{"not":{"$ref":"#/$defs/p"},"$defs":{"p":{"pattern":"(?=a)"}}}`,
-			[]string{
-				`/$defs/p/pattern pattern not checked: "(?=a)": look-around is not supported`,
-				`/not "not" not fully checked: it depends on a pattern that is not checked`,
-			}, `"x"`, nil},
-		{"under oneOf", `{"oneOf":[{"pattern":"(?=a)"},{"type":"string"},{"type":"null"}]}`,
-			[]string{
-				`/oneOf/0/pattern pattern not checked: "(?=a)": look-around is not supported`,
-				`/oneOf "oneOf" not fully checked: it depends on a pattern that is not checked`,
-			}, `"x"`, nil},
-		{"under if", `{"if":{"pattern":"(?=a)"},"then":false}`,
-			[]string{
-				`/if/pattern pattern not checked: "(?=a)": look-around is not supported`,
-				`/if "if" not fully checked: it depends on a pattern that is not checked`,
-			}, `"x"`, nil},
-		{"tuple without $schema", `{"items":[{"type":"number"}],"definitions":{}}`,
-			[]string{`/items an array in "items" is not 2020-12, and there is no "$schema": read as 2019-09`},
-			`["x"]`, []string{"/0 must be number, got string"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s, warnings := mustCompile(t, tt.schema)
-			slices.SortFunc(warnings, func(a, b wire.Finding) int { return strings.Compare(a.Text, b.Text) })
-			slices.SortFunc(tt.warnings, func(a, b string) int {
-				_, a, _ = strings.Cut(a, " ")
-				_, b, _ = strings.Cut(b, " ")
-				return strings.Compare(a, b)
-			})
-			wantLines(t, warnings, tt.warnings)
-			for _, w := range warnings {
-				if w.Level != wire.Warning {
-					t.Errorf("level %v", w.Level)
-				}
-			}
-			wantLines(t, mustCheck(t, s, tt.value), tt.want)
-		})
-	}
-}
-
-func TestSchemaErrors(t *testing.T) {
-	supported := " not supported (supported: 2020-12, 2019-09, draft-07, draft-06, draft-04)"
-	types := `must be "array", "boolean", "integer", "null", "number", "object", "string" or array`
-	for _, tt := range []struct {
-		name, schema string
-		want         SchemaError
-	}{
-		{"empty", ``, SchemaError{NotJSON, "", "the schema is not JSON: EOF"}},
-		{"cut off", `{"type":`, SchemaError{NotJSON, "", "the schema is not JSON: unexpected EOF"}},
-		{"two", `{} {}`, SchemaError{NotJSON, "", "the schema is not JSON: invalid character after top-level value"}},
-		{"null", `null`, SchemaError{NotASchema, "", "not a schema: it must be an object, true or false, got null"}},
-		{"array", `[]`, SchemaError{NotASchema, "", "not a schema: it must be an object, true or false, got array"}},
-		{"typo", `{"type":"objekt"}`,
-			SchemaError{NotASchema, "/type", `not a valid 2020-12 schema: "/type" ` + types + `, got "objekt"`}},
-		{"typos", `{"properties":{"a/b":{"type":"strnig"},"c":{"minLength":-1}}}`,
-			SchemaError{NotASchema, "/properties/a~1b/type",
-				`not a valid 2020-12 schema: "/properties/a~1b/type" ` + types + `, got "strnig" (the first of 2 problems)`}},
-		{"typo where only a reference leads", `{"$ref":"#/components/x","components":{"x":{"minLength":"1"}}}`,
-			SchemaError{NotASchema, "/components/x/minLength",
-				`not a valid 2020-12 schema: "/components/x/minLength" must be integer, got string`}},
-		{"tuple in 2020-12", `{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`,
-			SchemaError{NotASchema, "/items", `not a valid 2020-12 schema: "/items" must be boolean or object, got array`}},
-		{"draft-04 in draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","exclusiveMinimum":true}`,
-			SchemaError{NotASchema, "/exclusiveMinimum",
-				`not a valid draft-07 schema: "/exclusiveMinimum" must be number, got boolean`}},
-		{"dialect", `{"$schema":"http://example.com/s"}`,
-			SchemaError{UnknownDialect, "/$schema", `dialect "http://example.com/s"` + supported}},
-		{"draft-03", `{"$schema":"http://json-schema.org/draft-03/schema#"}`,
-			SchemaError{UnknownDialect, "/$schema", `dialect "http://json-schema.org/draft-03/schema#"` + supported}},
-		{"dialect inside", `{"$defs":{"a":{"$id":"http://x/a","$schema":"http://x/meta"}},"$ref":"#/$defs/a"}`,
-			SchemaError{UnknownDialect, "/$defs/a/$schema", `dialect "http://x/meta"` + supported}},
-		{"remote", `{"properties":{"a":{"$ref":"https://example.com/x.json#/y"}}}`,
-			SchemaError{ExternalRef, "/properties/a/$ref",
-				`$ref "https://example.com/x.json#/y" leads out of the schema; mcpc does not fetch schemas`}},
-		{"relative", `{"$ref":"../other.json"}`,
-			SchemaError{ExternalRef, "/$ref", `$ref "../other.json" leads out of the schema; mcpc does not fetch schemas`}},
-		{"relative to an id", `{"$id":"http://example.com/s/","$ref":"other.json"}`,
-			SchemaError{ExternalRef, "/$ref", `$ref "other.json" leads out of the schema; mcpc does not fetch schemas`}},
-		{"dead pointer", `{"$ref":"#/$defs/x"}`,
-			SchemaError{UnresolvedRef, "/$ref", `$ref "#/$defs/x" leads to nothing in the schema`}},
-		{"dead anchor", `{"$dynamicRef":"#x"}`,
-			SchemaError{UnresolvedRef, "/$dynamicRef", `$dynamicRef "#x" leads to nothing in the schema`}},
-		{"two ids", `{"allOf":[{"$id":"http://x/a"},{"$id":"http://x/a"}]}`,
-			SchemaError{NotASchema, "/allOf/1", `not a valid schema: two subschemas have the id "http://x/a"`}},
-		{"not a schema there", `{"$ref":"#/type","type":"string"}`,
-			SchemaError{NotASchema, "/type", `not a valid 2020-12 schema: "/type" must be boolean or object, got string`}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := Compile([]byte(tt.schema))
-			var got *SchemaError
-			if !errors.As(err, &got) {
-				t.Fatalf("error is %#v", err)
-			}
-			if *got != tt.want {
-				t.Errorf("got  %+v\nwant %+v", *got, tt.want)
-			}
-		})
-	}
-}
-
-func TestDialects(t *testing.T) {
-	for _, uri := range []string{
-		"http://json-schema.org/draft-04/schema", "http://json-schema.org/draft-04/schema#",
-		"http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
-		"https://json-schema.org/draft-07/schema", "http://json-schema.org/draft/2019-09/schema#",
-		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
-		"http://json-schema.org/draft/2020-12/schema#", "http://json-schema.org/schema#",
-	} {
-		s, _ := mustCompile(t, `{"$schema":"`+uri+`","type":"string"}`)
-		wantLines(t, mustCheck(t, s, `1`), []string{"must be string, got number"})
-	}
-	for _, root := range []string{`true`, `{}`, `{"$id":"http://example.com/never/asked","definitions":{"a":{}}}`} {
-		s, _ := mustCompile(t, root)
-		wantLines(t, mustCheck(t, s, `1`), nil)
-	}
-	s, _ := mustCompile(t, `false`)
-	wantLines(t, mustCheck(t, s, `1`), []string{"is not allowed, got 1"})
 }
 
 func TestValueIsNotJSON(t *testing.T) {

@@ -116,7 +116,8 @@ func (f *folder) tie(e *Exchange, frame Frame, m *Message) {
 		e.Heads = append(e.Heads, h)
 		delete(f.waiting, frame.Stream)
 	}
-	if frame.Stream > 0 {
+	// A batch is one HTTP request: it belongs to the first of its requests.
+	if frame.Stream > 0 && f.streams[frame.Stream] == nil {
 		f.streams[frame.Stream] = e
 	}
 }

@@ -12,7 +12,7 @@ import (
 // number. A response that breaks the rules, and is Invalid for it, still
 // answers the request that it names: nothing better will come.
 func (m *Message) Answers(id json.RawMessage) bool {
-	return m.reply && len(id) > 0 && len(m.ID) > 0 && (bytes.Equal(m.ID, id) || idKey(m.ID) == idKey(id))
+	return m.reply && len(id) > 0 && (bytes.Equal(m.ID, id) || idKey(m.ID) == idKey(id))
 }
 
 // namesNone reports a response that does not say what it answers: the error of

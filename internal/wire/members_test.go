@@ -46,10 +46,10 @@ func TestObject(t *testing.T) {
 
 func TestArray(t *testing.T) {
 	for raw, want := range map[string][]string{
-		`[]`:                             nil,
-		" [ \n ] ":                       nil,
+		`[]`:                              nil,
+		" [ \n ] ":                        nil,
 		"[ 1 ,\t\"]\" , [ ] , {\"a\":1}]": {"1", `"]"`, "[ ]", `{"a":1}`},
-		`["\ud800",null]`:                {`"\ud800"`, "null"},
+		`["\ud800",null]`:                 {`"\ud800"`, "null"},
 	} {
 		items, err := Array([]byte(raw))
 		if err != nil {
@@ -94,7 +94,7 @@ func TestSyntaxErrors(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, MaxDepth) + "[]" + strings.Repeat("}", MaxDepth)
 	for _, c := range []struct{ raw, object, array, valid string }{
 		{``, "syntax 0", "syntax 0", "syntax 0"},
-		{" \n ", "syntax 3", "syntax 3", "syntax 3"},
+		{" \n ", "syntax 0", "syntax 0", "syntax 0"},
 		{`{}`, "", "not_array 0", ""},
 		{`[]`, "not_object 0", "", ""},
 		{`"a`, "syntax 2", "syntax 2", "syntax 2"},
@@ -121,6 +121,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{deep, "depth 5000", "depth 5000", "depth 5000"},
 		{strings.Repeat("]", MaxDepth+1) + strings.Repeat("[", MaxDepth+1), "syntax 0", "syntax 0", "syntax 0"},
 		{`["` + strings.Repeat(`[\"`, 2*MaxDepth) + `"]`, "not_object 0", "", ""},
+		{`["` + strings.Repeat("[", 2*MaxDepth), "syntax 2002", "syntax 2002", "syntax 2002"},
 		{`["\\",` + strings.Repeat("[", MaxDepth), "depth 1005", "depth 1005", "depth 1005"},
 	} {
 		_, object := Object([]byte(c.raw))

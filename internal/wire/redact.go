@@ -93,70 +93,81 @@ func RedactURL(raw string) string { return redactURL(raw, 3) }
 
 // redactURL looks into URLs within URLs so many levels deep: each costs a pass.
 func redactURL(raw string, levels int) string {
-	if levels == 0 {
+	if levels == 0 || !strings.ContainsAny(raw, "@=") {
 		return raw
 	}
-	return redactParams(redactUser(raw), levels)
-}
-
-// redactUser goes by the text: a URL that nobody can parse is often one whose
-// password holds a character that it may not hold.
-func redactUser(raw string) string {
 	start := 0
-	if at := strings.Index(raw, "//"); at >= 0 {
+	if at := strings.Index(raw, "//"); at >= 0 && !strings.ContainsAny(raw[:at], paramBegins+"@") {
 		start = at + len("//")
 	}
-	end := len(raw)
-	if u, err := url.Parse(raw); err == nil && u.Opaque == "" {
-		if u.User == nil {
-			return raw
-		}
-		end = start + strings.IndexAny(raw[start:]+"/", "/?#")
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" {
+		return redactBroken(raw, start, levels)
 	}
-	at := strings.LastIndexByte(raw[start:end], '@')
-	if at < 0 {
-		return raw
+	if u.User != nil {
+		end := start + strings.IndexAny(raw[start:]+"/", "/?#")
+		raw = raw[:start] + "redacted" + raw[strings.LastIndexByte(raw[:end], '@'):]
 	}
-	return raw[:start] + "redacted" + raw[start+at:]
+	return redactParams(raw, levels)
 }
 
-// redactParams hides values as far as the next "&", whatever they hold.
+// redactBroken goes by the text, because a URL that nobody can parse is often
+// one whose password holds a character that it may not hold. Where user
+// information ends then, only the last "@" says.
+func redactBroken(raw string, start, levels int) string {
+	safe := redactParams(raw, levels)
+	if strings.Count(safe, "@") < strings.Count(raw, "@") {
+		return raw[:start] + "redacted"
+	}
+	if at := strings.LastIndexByte(safe, '@'); at >= start {
+		return raw[:start] + "redacted" + safe[at:]
+	}
+	return safe
+}
+
+// paramBegins are the characters behind which a parameter may begin.
+const paramBegins = "?&;#"
+
+// redactParams hides secret values as far as the next "&", whatever they hold.
 func redactParams(raw string, levels int) string {
-	const begins = "?&;#"
 	var b strings.Builder
 	for {
-		at := strings.IndexAny(raw, begins) + 1
+		at := strings.IndexAny(raw, paramBegins) + 1
 		if at == 0 {
 			return b.String() + raw
 		}
 		b.WriteString(raw[:at])
 		raw = raw[at:]
-		equals := strings.IndexAny(raw, begins+"=")
+		equals := strings.IndexAny(raw, paramBegins+"=")
 		if equals < 0 || raw[equals] != '=' {
 			continue
 		}
-		name := raw[:equals]
-		value, _, _ := strings.Cut(raw[equals+1:], "&")
-		if safe := redactValue(name, value, levels); safe != value {
-			b.WriteString(name + "=" + safe)
-			raw = raw[equals+1+len(value):]
-		}
+		name := raw[:equals+1]
+		value, safe := redactParam(name, raw[len(name):], levels)
+		b.WriteString(name + safe)
+		raw = raw[len(name)+len(value):]
 	}
 }
 
-// redactValue gives what may be shown of one parameter's value.
-func redactValue(name, value string, levels int) string {
-	text := unescaped(value)
+// redactParam gives the value at the start of rest, and what may be shown of it.
+func redactParam(name, rest string, levels int) (value, safe string) {
 	if secretName(unescaped(name)) {
-		return url.QueryEscape(hide(text))
+		value, _, _ = strings.Cut(rest, "&")
+		text := unescaped(value)
+		if hide(text) == text {
+			return value, value
+		}
+		return value, url.QueryEscape(hide(text))
 	}
-	if text == value {
-		return value
+	value = rest
+	if at := strings.IndexAny(rest, paramBegins); at >= 0 {
+		value = rest[:at]
 	}
-	if safe := redactURL(text, levels-1); safe != text {
-		return url.QueryEscape(safe)
+	text := unescaped(value)
+	if safe = redactURL(text, levels-1); safe != text {
+		return value, url.QueryEscape(safe)
 	}
-	return value
+	return value, value
 }
 
 // unescaped is the text that s stands for; what is escaped wrongly stays.

@@ -85,8 +85,9 @@ json-schema-ref-no-deref)
   mcpc init "$url"
   mcpc list
   mcpc describe lookup_user
-  # The mock has no tools/call, but arguments are checked before that.
-  ends 6 mcpc call lookup_user '{"id":"ada","profile":{}}'
+  # What cannot be checked without fetching is not sent; the mock has no tools/call.
+  ends 3 mcpc call lookup_user '{"id":"ada","profile":{}}'
+  ends 6 mcpc call --no-validate lookup_user '{"id":"ada","profile":{}}'
   ;;
 
 json-schema-2020-12-preservation)

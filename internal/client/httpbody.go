@@ -1,0 +1,205 @@
+package client
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// shortBody is how much is read of a body that should be empty, longRefusal of
+// one that explains a refusal.
+const (
+	shortBody   = 64 << 10
+	longRefusal = 256 << 10
+)
+
+// read looks at a response to a request.
+func (t *httpTransport) read(ctx context.Context, tr *trip, out *outgoing) reply {
+	if tr.resp.StatusCode/100 != 2 {
+		return t.readRefusal(tr, out)
+	}
+	kind := mediaType(tr.resp)
+	switch charset := charsetOf(tr.resp); {
+	case charset != "" && !out.anyReply:
+		return failed(badContent("the answer is not in UTF-8 but in charset "+charset, nil))
+	case kind == "text/event-stream":
+		return t.readEvents(ctx, tr, out)
+	case kind == "application/json" || out.anyReply:
+		return t.readJSON(ctx, tr, out)
+	default:
+		return t.readOther(ctx, tr, kind, out)
+	}
+}
+
+// charsetOf is the charset of a response, or "" where it is UTF-8.
+func charsetOf(resp *http.Response) string {
+	_, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch charset := params["charset"]; strings.ToLower(charset) {
+	case "utf-8", "utf8", "us-ascii":
+		return ""
+	default:
+		return charset
+	}
+}
+
+func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) reply {
+	body, f := t.readBody(ctx, tr)
+	if f != nil {
+		return failed(f)
+	}
+	m := wire.ParseMessage(body)
+	if out.anyReply {
+		return reply{message: m, http: factsOf(tr.resp, body)}
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return failed(noResponse(tr, out))
+	}
+	if m.Kind != wire.Invalid {
+		if answer := t.pick(m, out); answer != nil {
+			return reply{message: answer, http: factsOf(tr.resp, nil)}
+		}
+	}
+	return reply{fault: badContent(mismatch(m, out.id), body), http: factsOf(tr.resp, body)}
+}
+
+// pick finds the answer to out in a message or a batch; the rest goes to the
+// inbox. An error that names no id answers the only request there is.
+func (t *httpTransport) pick(m *wire.Message, out *outgoing) *wire.Message {
+	if m.Kind == wire.Batch && out.batches {
+		var answer *wire.Message
+		for _, item := range m.Items {
+			if a := t.pick(item, out); a != nil {
+				answer = a
+			}
+		}
+		return answer
+	}
+	if m.Answers(out.id) || m.Kind == wire.ErrorResponse && noID(m) {
+		return m
+	}
+	if m.Kind != wire.Batch {
+		t.inbox.receive(m)
+	}
+	return nil
+}
+
+// readRefusal reads a response that is not 2xx. Its body may be a JSON-RPC
+// error, which then is the answer, with the status as its context.
+func (t *httpTransport) readRefusal(tr *trip, out *outgoing) reply {
+	body := t.refusalBody(tr)
+	t.recordBody(tr, body)
+	facts := factsOf(tr.resp, body)
+	m := wire.ParseMessage(body)
+	if out.anyReply {
+		return reply{message: m, http: facts}
+	}
+	rpc := m.Kind == wire.ErrorResponse && (noID(m) || m.Answers(out.id))
+	if rpc && tr.resp.StatusCode != http.StatusUnauthorized && tr.resp.StatusCode != http.StatusForbidden {
+		return reply{message: m, http: facts}
+	}
+	f := statusFault(tr.resp, body)
+	if rpc {
+		f.text += ": " + m.Error.Message
+	}
+	return reply{fault: f, http: facts}
+}
+
+// refusalBody reads what can be had of a refusal's body: a message as a whole,
+// of anything else the start.
+func (t *httpTransport) refusalBody(tr *trip) []byte {
+	limit := int64(longRefusal)
+	if mediaType(tr.resp) == "application/json" {
+		limit = max(t.limits.Message, longRefusal)
+	}
+	src, f := decoded(tr.resp)
+	if f != nil {
+		src = tr.resp.Body
+	}
+	body, _ := io.ReadAll(io.LimitReader(src, limit))
+	return body
+}
+
+func (t *httpTransport) readOther(ctx context.Context, tr *trip, kind string, out *outgoing) reply {
+	body, f := t.readBody(ctx, tr)
+	if f != nil {
+		return failed(f)
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return failed(noResponse(tr, out))
+	}
+	if kind == "" {
+		kind = "no Content-Type"
+	}
+	text := "expected application/json or text/event-stream, got " + kind
+	return reply{fault: badContent(text, body), http: factsOf(tr.resp, body)}
+}
+
+// readBody reads a whole body within the limit, which holds for what it is
+// after decoding.
+func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault) {
+	if t.limits.tooLarge(int(tr.resp.ContentLength)) {
+		return nil, overLimit(t.limits.Message)
+	}
+	src, f := decoded(tr.resp)
+	if f != nil {
+		return nil, f
+	}
+	if t.limits.Message > 0 {
+		src = io.LimitReader(src, t.limits.Message+1)
+	}
+	var body bytes.Buffer
+	// The length is the server's word, so that little is believed of it.
+	body.Grow(int(min(max(tr.resp.ContentLength, 0), 1<<20)) + bytes.MinRead)
+	if _, err := body.ReadFrom(src); err != nil {
+		t.recordCut(ctx, tr, err)
+		return nil, cutFault(ctx, int64(body.Len()), err)
+	}
+	if t.limits.tooLarge(body.Len()) {
+		return nil, overLimit(t.limits.Message)
+	}
+	t.recordBody(tr, body.Bytes())
+	return body.Bytes(), nil
+}
+
+// decoded undoes a Content-Encoding. None is asked for, but there are servers
+// and proxies that compress all the same; one layer of gzip is undone.
+func decoded(resp *http.Response) (io.Reader, *fault) {
+	encodings := resp.Header.Values("Content-Encoding")
+	switch encoding := strings.ToLower(strings.Join(encodings, ", ")); encoding {
+	case "", "identity":
+		return resp.Body, nil
+	case "gzip", "x-gzip":
+		return &gunzip{src: resp.Body}, nil
+	default:
+		return nil, badContent("the answer is encoded as "+encoding+", which was not asked for", nil)
+	}
+}
+
+// gunzip begins to decode with the first read, so that an empty body is empty
+// and a stream that waits for its first event does not hold anybody.
+type gunzip struct {
+	src io.Reader
+	z   *gzip.Reader
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	if g.z == nil {
+		z, err := gzip.NewReader(g.src)
+		if err != nil {
+			return 0, err
+		}
+		g.z = z
+	}
+	return g.z.Read(p)
+}
+
+func noResponse(tr *trip, out *outgoing) *fault {
+	return badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), tr.resp.StatusCode), nil)
+}

@@ -1,0 +1,164 @@
+package client
+
+import (
+	"context"
+
+	"mcpc/internal/wire"
+)
+
+// maxAgain is how often one request may be sent again.
+const maxAgain = 2
+
+// do is Do. renewed is set where the conversation was opened anew.
+func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
+	began := s.opt.Now()
+	defer func() { o.Took = s.opt.Now().Sub(began) }()
+	t := s.talk()
+	if t.line().isEnded() && !call.Bare {
+		if t, o = s.renew(ctx, t, t.revision()); !o.Good() {
+			return o, false
+		}
+		renewed = true
+	}
+	for sent := 1; ; sent++ {
+		e, untried := t.era(), t.isUntried()
+		r := t.request(ctx, e, call, s.opt.Limits.Idle)
+		next := stop
+		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {
+			next = t.remedy(ctx, call, r, untried)
+		}
+		switch {
+		case next == stop || renewed && next == reopen:
+			t.tried(r)
+			return t.outcome(e, call, r), renewed
+		case next == reopen:
+			was := t
+			if t, o = s.renew(ctx, was, revisionAfter(was, r)); !o.Good() {
+				return o, false
+			}
+			renewed = true
+			if call.Once || !untried && !repeatable(call.Method) {
+				return notAgain(was.outcome(e, call, r)), true
+			}
+		}
+	}
+}
+
+// A remedy is what can be done about a reply.
+type remedy int
+
+// stop: nothing, it is the ending. resend: send the request again. reopen: open
+// the conversation anew.
+const (
+	stop remedy = iota
+	resend
+	reopen
+)
+
+func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) remedy {
+	readsOnly := !call.Once && repeatable(call.Method)
+	broke := r.fault != nil && r.fault.kind == wire.Transport && r.fault.reached == wire.Unknown
+	switch {
+	case !call.Once && r.message != nil && t.takeVersion(r.message.Error):
+		return resend
+	case r.fault != nil && t.line().isEnded():
+		if readsOnly {
+			return reopen
+		}
+		return stop
+	case broke && readsOnly:
+		t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
+			Text: r.fault.text + "; " + call.Method + " only reads and was sent again"})
+		return resend
+	}
+	switch t.era().judge(r, untried) {
+	case forgotten:
+		return reopen
+	case doubtful:
+		if !t.era().alive(ctx, t) && ctx.Err() == nil {
+			return reopen
+		}
+	}
+	return stop
+}
+
+// repeatable are the methods that only read.
+func repeatable(method string) bool {
+	switch method {
+	case "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
+		"resources/read", "completion/complete", "server/discover", "ping", "tasks/get", "tasks/list":
+		return true
+	}
+	return false
+}
+
+// revisionAfter is the revision to open the next conversation with; "" is to
+// find out, because r says that the server has changed.
+func revisionAfter(was *talk, r reply) string {
+	if stateless(was.revision()) || modernEvidence(r.message) {
+		return ""
+	}
+	return was.revision()
+}
+
+// renew opens the conversation anew, once for all who found that was is over.
+func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wire.Outcome) {
+	select {
+	case s.reopening <- struct{}{}:
+		defer func() { <-s.reopening }()
+	case <-ctx.Done():
+		f := &fault{phase: "connect"}
+		f.endBy(context.Cause(ctx))
+		return nil, was.outcome(was.era(), &Call{}, failed(f))
+	}
+	if t := s.talk(); t != was {
+		return t, wire.Outcome{}
+	}
+	ended := was.line().isEnded()
+	was.forget()
+	was.close(ctx, false)
+	t, o := s.begin(ctx, known, nil)
+	if !o.Good() {
+		return nil, o
+	}
+	if !s.install(t) {
+		t.close(ctx, true)
+		return t, wire.Outcome{}
+	}
+	s.note(renewal(was.revision(), t.revision(), ended))
+	return t, wire.Outcome{}
+}
+
+func renewal(was, now string, ended bool) string {
+	switch {
+	case ended:
+		return "the server had ended: it was started again"
+	case was != now:
+		return "the server no longer speaks " + was + ": the revision was negotiated anew, and is " + now
+	}
+	return "the server no longer knows this session: a new one was opened"
+}
+
+// forget notes that the server no longer knows the conversation: there is
+// nothing left to end there.
+func (t *talk) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost = true
+}
+
+// tried notes that the server has answered.
+func (t *talk) tried(r reply) {
+	if r.message != nil {
+		t.setUntried(false)
+	}
+}
+
+// notAgain is the ending of a request that was refused unread, and that may do
+// something: whether it still makes sense in a new session is the user's to say.
+func notAgain(o wire.Outcome) wire.Outcome {
+	o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Unsent, true
+	o.Text = "the server no longer knew the session, and " + o.Method + " was not sent again"
+	o.Hint = "a new session is open: run the command again"
+	return o
+}

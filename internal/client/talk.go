@@ -1,0 +1,290 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A talk is one conversation: a line to the server, the era that was found on
+// it, and what the server said of itself. Where the server loses it, the session
+// opens another; none is opened twice.
+type talk struct {
+	s *Session
+
+	mu sync.Mutex
+	// The line and the era are replaced only while the talk is being opened,
+	// when the server may send already; the era is nil until it is found.
+	currentLine transport
+	currentEra  era
+	info        Info
+	// why says how the revision was found.
+	why string
+	// untried is set while the talk rests on an earlier run's word.
+	untried bool
+	// reversed is set once another revision was taken from a -32022.
+	reversed bool
+	// lost is set when the server said that it no longer knows the session.
+	lost bool
+}
+
+// begin opens a conversation. What it opened before it failed is closed.
+func (s *Session) begin(ctx context.Context, known string, resume *Memory) (*talk, wire.Outcome) {
+	t := &talk{s: s}
+	o := t.open(ctx, known, resume)
+	if !o.Good() {
+		t.close(context.WithoutCancel(ctx), true)
+		return nil, o
+	}
+	return t, o
+}
+
+func (t *talk) close(ctx context.Context, end bool) {
+	line, e := t.line(), t.era()
+	if line == nil {
+		return
+	}
+	if end && e != nil && !t.isLost() {
+		e.end(ctx, t)
+	}
+	line.close()
+}
+
+func (t *talk) line() transport {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.currentLine
+}
+
+func (t *talk) setLine(line transport) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.currentLine = line
+}
+
+func (t *talk) era() era {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.currentEra
+}
+
+func (t *talk) setEra(e era) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.currentEra = e
+}
+
+func (t *talk) setInfo(info Info) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.info = info
+}
+
+func (t *talk) setWhy(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.why = why
+}
+
+func (t *talk) isLost() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost
+}
+
+func (t *talk) isUntried() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.untried
+}
+
+func (t *talk) setUntried(untried bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.untried = untried
+}
+
+// said is what the server said of itself.
+func (t *talk) said() Info {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.info
+}
+
+func (t *talk) reason() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.why
+}
+
+func (t *talk) revision() string {
+	if e := t.era(); e != nil {
+		return e.revision()
+	}
+	return ""
+}
+
+// request composes a request, sends it and waits for its response.
+func (t *talk) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
+	out := &outgoing{id: call.ID, method: call.Method}
+	if out.id == nil {
+		out.id = t.s.nextID()
+	}
+	stamped := *call
+	t.stamp(e, &stamped, out)
+	out.raw = wire.ComposeRequest(out.id, call.Method, stamped.Params)
+	out.token = progressToken(stamped.Params)
+	return t.exchange(ctx, e, out, idle)
+}
+
+// stamp puts the era's marks on a request, in its params and in its header
+// fields. A bare one gets neither.
+func (t *talk) stamp(e era, call *Call, out *outgoing) {
+	if !call.Bare {
+		e.stamp(t, call, out)
+	}
+}
+
+// progressToken is the token that a request carries, its own or the caller's.
+func progressToken(params json.RawMessage) json.RawMessage {
+	members, err := wire.Object(params)
+	if err != nil {
+		return nil
+	}
+	raw, _ := members.Get("_meta")
+	meta, err := wire.Object(raw)
+	if err != nil {
+		return nil
+	}
+	token, _ := meta.Get("progressToken")
+	return token
+}
+
+// post sends a message to which no response belongs. A server that does not
+// take it is waited for no longer than for an answer.
+func (t *talk) post(ctx context.Context, out *outgoing) reply {
+	if idle := t.s.opt.Limits.Idle; idle > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, idle, timeoutError{"the message was not taken", idle})
+		defer stop()
+	}
+	r := t.line().send(ctx, out)
+	if r.fault != nil && ctx.Err() != nil {
+		r.fault.endBy(context.Cause(ctx))
+	}
+	return r
+}
+
+// receive takes what came and answers nothing.
+func (t *talk) receive(m *wire.Message) {
+	switch m.Kind {
+	case wire.Request:
+		t.serve(m)
+	case wire.Notification:
+		t.s.notified(m)
+	case wire.Batch:
+		if e := t.era(); e != nil && !e.batches() {
+			t.finding(wire.Finding{Rule: "batch", Level: wire.Warning,
+				Text: "the server sent an array of messages, which revision " + e.revision() + " does not know"})
+		}
+		for _, item := range m.Items {
+			t.receive(item)
+		}
+	case wire.Response, wire.ErrorResponse:
+		t.finding(wire.Finding{Rule: "orphan", Level: wire.Info,
+			Text: "a response came that nobody waits for, with id " + orNone(m.ID)})
+	default:
+		t.finding(wire.Finding{Rule: "message", Level: weight(m.Raw),
+			Text: "something came that is no JSON-RPC message: " + m.Problem()})
+	}
+}
+
+// weight: a resumed stream of real servers brings their priming events back as
+// {}, which is wrong and means nothing.
+func weight(raw []byte) wire.Level {
+	if string(raw) == "{}" {
+		return wire.Info
+	}
+	return wire.Warning
+}
+
+// serve deals with a request of the server's own, away from the line that it
+// came on.
+func (t *talk) serve(m *wire.Message) {
+	e := t.era()
+	if e == nil {
+		t.finding(wire.Finding{Rule: "server_request", Level: wire.Info,
+			Text: "the server asked for " + m.Method + " before the conversation was opened; it was not answered"})
+		return
+	}
+	for _, p := range m.Problems {
+		if p.Rule == "id" {
+			t.finding(wire.Finding{Rule: "id", Level: wire.Warning,
+				Text: "the server's request " + m.Method + " was not answered: " + p.Text})
+			return
+		}
+	}
+	if !t.s.answer(func(ctx context.Context) { e.asked(ctx, t, m) }) {
+		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
+			Text: "the server asks faster than it takes answers; " + m.Method + " was not answered"})
+	}
+}
+
+func (t *talk) finding(f wire.Finding) {
+	if t.s.opt.Found != nil {
+		t.s.opt.Found(f)
+	}
+}
+
+// maxAnswering is how many requests of a server are answered at a time.
+const maxAnswering = 32
+
+// answer runs f beside the conversation; false where too many run already.
+func (s *Session) answer(f func(context.Context)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return true
+	}
+	if s.answering >= maxAnswering {
+		return false
+	}
+	s.answering++
+	s.answers.Go(func() {
+		defer s.answered()
+		f(s.life)
+	})
+	return true
+}
+
+func (s *Session) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answering--
+}
+
+// finishAnswers waits a moment for the answers under way.
+func (s *Session) finishAnswers() {
+	timer := time.AfterFunc(graceForCancel, s.stop)
+	defer timer.Stop()
+	s.answers.Wait()
+	s.stop()
+}
+
+func (s *Session) notified(m *wire.Message) {
+	if m.Method == "notifications/progress" {
+		s.progressed(m)
+	}
+	if s.opt.Notified != nil {
+		s.opt.Notified(m)
+	}
+}
+
+func (s *Session) note(why string) {
+	if s.opt.Renewed != nil {
+		s.opt.Renewed(why)
+	}
+}

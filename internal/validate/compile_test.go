@@ -1,0 +1,153 @@
+package validate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+func TestWarnings(t *testing.T) {
+	for _, tt := range []struct {
+		name, schema string
+		warnings     []string
+		value        string
+		want         []string
+	}{
+		{"look-ahead", `{"type":"string","pattern":"^(?=a)b"}`,
+			[]string{`/pattern pattern not checked: "^(?=a)b": look-around is not supported`},
+			`1`, []string{"must be string, got number"}},
+		{"look-behind", `{"pattern":"(?<!a)b"}`,
+			[]string{`/pattern pattern not checked: "(?<!a)b": look-around is not supported`}, `"x"`, nil},
+		{"back-reference", `{"properties":{"a":{"pattern":"(.)\\1"}}}`,
+			[]string{`/properties/a/pattern pattern not checked: "(.)\\1": a back-reference is not supported`}, `{"a":"x"}`, nil},
+		{"repeat", `{"pattern":"a{1,2000}"}`,
+			[]string{`/pattern pattern not checked: "a{1,2000}": a repeat count over 1000 is not supported`}, `"x"`, nil},
+		{"nonsense", `{"pattern":"["}`,
+			[]string{`/pattern pattern not checked: "[": not a regular expression that mcpc can read`}, `"x"`, nil},
+		{"names", `{"patternProperties":{"^(?!a)b":{"type":"null"},"^x":{"type":"null"}},"additionalProperties":false}`,
+			[]string{`/patternProperties/^(?!a)b pattern not checked: "^(?!a)b": look-around is not supported`},
+			`{"y":1,"x":1}`, []string{"/x must be null, got number"}},
+		{"under not", `{"not":{"$ref":"#/$defs/p"},"$defs":{"p":{"pattern":"(?=a)"}}}`,
+			[]string{
+				`/$defs/p/pattern pattern not checked: "(?=a)": look-around is not supported`,
+				`/not "not" not fully checked: it depends on a pattern that is not checked`,
+			}, `"x"`, nil},
+		{"under oneOf", `{"oneOf":[{"pattern":"(?=a)"},{"type":"string"},{"type":"null"}]}`,
+			[]string{
+				`/oneOf/0/pattern pattern not checked: "(?=a)": look-around is not supported`,
+				`/oneOf "oneOf" not fully checked: it depends on a pattern that is not checked`,
+			}, `"x"`, nil},
+		{"under if", `{"if":{"pattern":"(?=a)"},"then":false}`,
+			[]string{
+				`/if/pattern pattern not checked: "(?=a)": look-around is not supported`,
+				`/if "if" not fully checked: it depends on a pattern that is not checked`,
+			}, `"x"`, nil},
+		{"tuple without $schema", `{"items":[{"type":"number"}],"definitions":{}}`,
+			[]string{`/items an array in "items" is not 2020-12, and there is no "$schema": read as 2019-09`},
+			`["x"]`, []string{"/0 must be number, got string"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, warnings := mustCompile(t, tt.schema)
+			slices.SortFunc(warnings, func(a, b wire.Finding) int { return strings.Compare(a.Text, b.Text) })
+			slices.SortFunc(tt.warnings, func(a, b string) int {
+				_, a, _ = strings.Cut(a, " ")
+				_, b, _ = strings.Cut(b, " ")
+				return strings.Compare(a, b)
+			})
+			wantLines(t, warnings, tt.warnings)
+			for _, w := range warnings {
+				if w.Level != wire.Warning {
+					t.Errorf("level %v", w.Level)
+				}
+			}
+			wantLines(t, mustCheck(t, s, tt.value), tt.want)
+		})
+	}
+}
+
+func TestSchemaErrors(t *testing.T) {
+	supported := " not supported (supported: 2020-12, 2019-09, draft-07, draft-06, draft-04)"
+	types := `must be "array", "boolean", "integer", "null", "number", "object", "string" or array`
+	for _, tt := range []struct {
+		name, schema string
+		want         SchemaError
+	}{
+		{"empty", ``, SchemaError{NotJSON, "", "the schema is not JSON: EOF"}},
+		{"cut off", `{"type":`, SchemaError{NotJSON, "", "the schema is not JSON: unexpected EOF"}},
+		{"two", `{} {}`, SchemaError{NotJSON, "", "the schema is not JSON: invalid character after top-level value"}},
+		{"null", `null`, SchemaError{NotASchema, "", "not a schema: it must be an object, true or false, got null"}},
+		{"array", `[]`, SchemaError{NotASchema, "", "not a schema: it must be an object, true or false, got array"}},
+		{"typo", `{"type":"objekt"}`,
+			SchemaError{NotASchema, "/type", `not a valid 2020-12 schema: "/type" ` + types + `, got "objekt"`}},
+		{"typos", `{"properties":{"a/b":{"type":"strnig"},"c":{"minLength":-1}}}`,
+			SchemaError{NotASchema, "/properties/a~1b/type",
+				`not a valid 2020-12 schema: "/properties/a~1b/type" ` + types + `, got "strnig" (the first of 2 problems)`}},
+		{"typo where only a reference leads", `{"$ref":"#/components/x","components":{"x":{"minLength":"1"}}}`,
+			SchemaError{NotASchema, "/components/x/minLength",
+				`not a valid 2020-12 schema: "/components/x/minLength" must be integer, got string`}},
+		{"tuple in 2020-12", `{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`,
+			SchemaError{NotASchema, "/items", `not a valid 2020-12 schema: "/items" must be boolean or object, got array`}},
+		{"draft-04 in draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","exclusiveMinimum":true}`,
+			SchemaError{NotASchema, "/exclusiveMinimum",
+				`not a valid draft-07 schema: "/exclusiveMinimum" must be number, got boolean`}},
+		{"dialect", `{"$schema":"http://example.com/s"}`,
+			SchemaError{UnknownDialect, "/$schema", `dialect "http://example.com/s"` + supported}},
+		{"draft-03", `{"$schema":"http://json-schema.org/draft-03/schema#"}`,
+			SchemaError{UnknownDialect, "/$schema", `dialect "http://json-schema.org/draft-03/schema#"` + supported}},
+		{"dialect inside", `{"$defs":{"a":{"$id":"http://x/a","$schema":"http://x/meta"}},"$ref":"#/$defs/a"}`,
+			SchemaError{UnknownDialect, "/$defs/a/$schema", `dialect "http://x/meta"` + supported}},
+		{"remote", `{"properties":{"a":{"$ref":"https://example.com/x.json#/y"}}}`,
+			SchemaError{ExternalRef, "/properties/a/$ref",
+				`$ref "https://example.com/x.json#/y" leads out of the schema; mcpc does not fetch schemas`}},
+		{"relative", `{"$ref":"../other.json"}`,
+			SchemaError{ExternalRef, "/$ref", `$ref "../other.json" leads out of the schema; mcpc does not fetch schemas`}},
+		{"relative to an id", `{"$id":"http://example.com/s/","$ref":"other.json"}`,
+			SchemaError{ExternalRef, "/$ref", `$ref "other.json" leads out of the schema; mcpc does not fetch schemas`}},
+		{"dead pointer under an id", `{"$id":"http://x/","$defs":{"a":{"$id":"b","$ref":"#/c"}},"$ref":"b"}`,
+			SchemaError{UnresolvedRef, "/$defs/a/$ref", `$ref "#/c" leads to nothing in the schema`}},
+		{"25 typos", `{"allOf":[` + repeat(25, same(`{"minLength":-1}`)) + `]}`,
+			SchemaError{NotASchema, "/allOf/0/minLength",
+				`not a valid 2020-12 schema: "/allOf/0/minLength" must be >= 0, got -1 (the first of 25 problems)`}},
+		{"dead pointer", `{"$ref":"#/$defs/x"}`,
+			SchemaError{UnresolvedRef, "/$ref", `$ref "#/$defs/x" leads to nothing in the schema`}},
+		{"dead anchor", `{"$dynamicRef":"#x"}`,
+			SchemaError{UnresolvedRef, "/$dynamicRef", `$dynamicRef "#x" leads to nothing in the schema`}},
+		{"two ids", `{"allOf":[{"$id":"http://x/a"},{"$id":"http://x/a"}]}`,
+			SchemaError{NotASchema, "/allOf/1", `not a valid schema: two subschemas have the id "http://x/a"`}},
+		{"not a schema there", `{"$ref":"#/type","type":"string"}`,
+			SchemaError{NotASchema, "/type", `not a valid 2020-12 schema: "/type" must be boolean or object, got string`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := Compile([]byte(tt.schema))
+			var got *SchemaError
+			if !errors.As(err, &got) {
+				t.Fatalf("error is %#v", err)
+			}
+			if *got != tt.want {
+				t.Errorf("got  %+v\nwant %+v", *got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDialects(t *testing.T) {
+	for _, uri := range []string{
+		"http://json-schema.org/draft-04/schema", "http://json-schema.org/draft-04/schema#",
+		"http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
+		"https://json-schema.org/draft-07/schema", "http://json-schema.org/draft/2019-09/schema#",
+		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
+		"http://json-schema.org/draft/2020-12/schema#", "http://json-schema.org/schema#",
+	} {
+		s, _ := mustCompile(t, `{"$schema":"`+uri+`","type":"string"}`)
+		wantLines(t, mustCheck(t, s, `1`), []string{"must be string, got number"})
+	}
+	for _, root := range []string{`true`, `{}`, `{"$id":"http://example.com/never/asked","definitions":{"a":{}}}`} {
+		s, _ := mustCompile(t, root)
+		wantLines(t, mustCheck(t, s, `1`), nil)
+	}
+	s, _ := mustCompile(t, `false`)
+	wantLines(t, mustCheck(t, s, `1`), []string{"is not allowed, got 1"})
+}

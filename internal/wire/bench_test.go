@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// shapes are responses of about n bytes whose id stands behind the payload.
+func shapes(n int) map[string][]byte {
+	times := func(s string) string { return strings.Repeat(s, n/len(s)) }
+	text := func(s string) string { return `"` + times(s) + `"` }
+	all := map[string][]byte{}
+	for name, payload := range map[string]string{
+		"text":    text(`Lorem \"ipsum\" {dolor} sit amet,\n consectetur `),
+		"base64":  text(`iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ`),
+		"objects": times(`{"id":12345,"name":"abc","ok":true,"tags":["x","y"],"v":1.25},`) + `1`,
+		"unicode": text(`Zwölf Boxkämpfer jagen Viktor quer über den Sylter Deich, 中文字符也在。`),
+	} {
+		all[name] = []byte(`{"jsonrpc":"2.0","result":{"content":[` + payload + `]},"id":7}`)
+	}
+	return all
+}
+
+func BenchmarkParseMessage(b *testing.B) {
+	for name, raw := range shapes(100 << 20) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if ParseMessage(raw).Kind != Response {
+					b.Fatal("no response")
+				}
+			}
+		})
+	}
+	small := []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get-sum","arguments":{"a":1,"b":2}}}`)
+	b.Run("small", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			ParseMessage(small)
+		}
+	})
+}
+
+// A large payload is looked at where it stands.
+func TestParsingCopiesNothing(t *testing.T) {
+	for name, raw := range shapes(4 << 20) {
+		m := ParseMessage(raw)
+		if m.Kind != Response || !utf8.Valid(m.Result) {
+			t.Fatalf("%s: %s", name, m.Problem())
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		ParseMessage(raw)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<10 {
+			t.Errorf("%s: %d bytes for a message of %d", name, n, len(raw))
+		}
+	}
+}
+
+// What a hostile message costs is bounded by its length, and by no more than a
+// few times that.
+func TestHostileMessagesAreCheap(t *testing.T) {
+	const size = 1 << 20
+	for name, raw := range map[string]string{
+		"brackets":        strings.Repeat("[", size),
+		"objects":         strings.Repeat(`{"":`, size/4),
+		"nested batches":  strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth),
+		"batch of ones":   "[1" + strings.Repeat(",1", size/2) + "]",
+		"members":         `{"":1` + strings.Repeat(`,"":1`, size/5) + "}",
+		"quotes":          strings.Repeat(`"`, size),
+		"backslashes":     `["` + strings.Repeat(`\\`, size/2),
+		"closing":         strings.Repeat("]", size),
+		"surrogates":      `{"a":"` + strings.Repeat(`\ud800`, size/6) + `"}`,
+		"digits":          `{"jsonrpc":"2.0","id":` + strings.Repeat("9", size) + `,"method":"a"}`,
+		"a long exponent": `{"jsonrpc":"2.0","id":1e` + strings.Repeat("9", size) + `,"result":1}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		m := ParseMessage([]byte(raw))
+		m.Answers(m.ID)
+		m.Answers([]byte("7"))
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 16*size {
+			t.Errorf("%s: %d bytes for a message of %d", name, n, len(raw))
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// listPages writes all pages of the tool list once. A definition has the size
+// of a usual one, half a kilobyte.
+func listPages(tools, pages int, start string) [][]byte {
+	out := make([][]byte, pages)
+	for page := range out {
+		var b bytes.Buffer
+		b.WriteString(start + `"tools":[`)
+		from, to := page*tools/pages, (page+1)*tools/pages
+		for i := from; i < to; i++ {
+			if i > from {
+				b.WriteByte(',')
+			}
+			writeTool(&b, i)
+		}
+		b.WriteByte(']')
+		if page < pages-1 {
+			fmt.Fprintf(&b, `,"nextCursor":"%d"`, page+1)
+		}
+		b.WriteByte('}')
+		out[page] = b.Bytes()
+	}
+	return out
+}
+
+func writeTool(b *bytes.Buffer, i int) {
+	name := "get-sum"
+	if i > 0 {
+		name += "-" + strconv.Itoa(i)
+	}
+	fmt.Fprintf(b, `{"name":%q,"title":"Get Sum %d","description":"Returns the sum of two numbers. `+
+		`The numbers may be of any size that a double holds.\nOverflow is reported as an error.",`+
+		`"inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":`+
+		`{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},`+
+		`"required":["a","b"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`, name, i)
+}
+
+// call writes the result of a call, in pieces where it is large, so that the
+// server stays small.
+func (s *server) call(w http.ResponseWriter, req request) {
+	if s.text == 0 && s.events == 0 {
+		s.result(w, req, s.resultStart(false)+`"content":[{"type":"text","text":"`+sum(req)+`"}]}`)
+		return
+	}
+	head := `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + s.resultStart(false) + `"content":[{"type":"text","text":"`
+	tail := `"}]}}`
+	text := sum(req)
+	if s.text > 0 {
+		text = ""
+	}
+	if !s.sse {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(head)+s.text+len(text)+len(tail)))
+		writeAnswer(w, head, text, s.text, tail)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := bufio.NewWriterSize(w, 32<<10)
+	writeProgress(out, req, s.events)
+	fmt.Fprint(out, "data: ")
+	writeAnswer(out, head, text, s.text, tail)
+	fmt.Fprint(out, "\n\n")
+	_ = out.Flush()
+}
+
+func sum(req request) string {
+	return strconv.FormatFloat(req.Params.Arguments.A+req.Params.Arguments.B, 'f', -1, 64)
+}
+
+func writeProgress(w io.Writer, req request, events int) {
+	token := req.Params.Meta.ProgressToken
+	for i := 1; i <= events && token != nil; i++ {
+		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d}}`+
+			"\n\n", token, i, events)
+	}
+}
+
+// line is a line of a log, as it stands in a JSON string.
+var line = strings.Repeat("2026-11-21 10:00:00 worker 7 did what it was told, ", 2) + `and said \"so\".\n`
+
+// writeAnswer writes head, text, then so many bytes more of log lines, and tail.
+func writeAnswer(w io.Writer, head, text string, more int, tail string) {
+	block := strings.Repeat(line, 512)
+	_, _ = io.WriteString(w, head+text)
+	for ; more >= len(block); more -= len(block) {
+		_, _ = io.WriteString(w, block)
+	}
+	whole := more / len(line) * len(line)
+	_, _ = io.WriteString(w, block[:whole]+strings.Repeat(" ", more-whole)+tail)
+}

@@ -1,0 +1,131 @@
+// Command server answers MCP requests as fast as a program can, in one era, so
+// that a measurement shows the client and not the server. Every tool adds a and
+// b; what the answer weighs is said by flags.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// The revisions it speaks: one of each era.
+const (
+	legacyRevision = "2025-11-25"
+	modernRevision = "2026-07-28"
+)
+
+type server struct {
+	legacy bool
+	// text is how many bytes a call's text has, 0 for the sum; events how many
+	// progress notifications come before it; sse answers calls with a stream.
+	text, events int
+	sse          bool
+	pages        [][]byte
+}
+
+func main() {
+	port := flag.Int("port", 0, "port on 127.0.0.1")
+	s := &server{}
+	flag.BoolVar(&s.legacy, "legacy", false, "speak "+legacyRevision+" and not "+modernRevision)
+	flag.IntVar(&s.text, "text", 0, "bytes of text in the result of a call")
+	flag.IntVar(&s.events, "events", 0, "progress notifications before the result of a call")
+	flag.BoolVar(&s.sse, "sse", false, "answer calls with a stream of events")
+	tools := flag.Int("tools", 10, "tools in the list")
+	pages := flag.Int("pages", 1, "pages of the list")
+	flag.Parse()
+	s.pages = listPages(*tools, *pages, s.resultStart(true))
+	log.Fatal(http.ListenAndServe(net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)), s))
+}
+
+// A request is what the server reads of one.
+type request struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Cursor    string
+		Arguments struct{ A, B float64 }
+		Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
+	}
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var req request
+	switch {
+	case r.Method == http.MethodDelete && s.legacy:
+		return
+	case r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case json.NewDecoder(r.Body).Decode(&req) != nil:
+		w.WriteHeader(http.StatusBadRequest)
+	case s.legacy && r.Header.Get("MCP-Protocol-Version") == modernRevision:
+		// What a server on the TypeScript SDK says to server/discover.
+		refuse(w, http.StatusBadRequest, nil, -32000, "Bad Request: Server not initialized")
+	case req.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		s.answer(w, req)
+	}
+}
+
+func (s *server) answer(w http.ResponseWriter, req request) {
+	switch {
+	case req.Method == "initialize" && s.legacy:
+		w.Header().Set("Mcp-Session-Id", "bench")
+		s.result(w, req, `{"protocolVersion":"`+legacyRevision+`","capabilities":{"tools":{}},`+
+			`"serverInfo":{"name":"bench","version":"1"}}`)
+	case req.Method == "server/discover" && !s.legacy:
+		s.result(w, req, s.resultStart(true)+`"supportedVersions":["`+modernRevision+`"],"capabilities":{"tools":{}},`+
+			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"bench","version":"1"}}}`)
+	case req.Method == "tools/list":
+		s.list(w, req)
+	case req.Method == "tools/call":
+		s.call(w, req)
+	default:
+		refuse(w, http.StatusNotFound, req.ID, -32601, "Method not found")
+	}
+}
+
+// resultStart is the beginning of a result: the modern era has members of its
+// own there, and two more where a client may keep the result.
+func (s *server) resultStart(cacheable bool) string {
+	switch {
+	case s.legacy:
+		return `{`
+	case cacheable:
+		return `{"resultType":"complete","ttlMs":60000,"cacheScope":"private",`
+	}
+	return `{"resultType":"complete",`
+}
+
+func (s *server) list(w http.ResponseWriter, req request) {
+	page := 0
+	if req.Params.Cursor != "" {
+		page, _ = strconv.Atoi(req.Params.Cursor)
+	}
+	if page < 0 || page >= len(s.pages) {
+		refuse(w, http.StatusBadRequest, req.ID, -32602, "no such cursor")
+		return
+	}
+	s.result(w, req, string(s.pages[page]))
+}
+
+// result writes a response in one body, whose length the client is told.
+func (s *server) result(w http.ResponseWriter, req request, result string) {
+	body := `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + result + `}`
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write([]byte(body))
+}
+
+func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, text string) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":` + strconv.Itoa(code) + `,"message":"` + text + `"}}`))
+}
