@@ -83,7 +83,7 @@ func unknownDialect(where, uri string) error {
 // as an array in "items" and gives no $schema. 2020-12 has no such thing;
 // 2019-09 has it, and is otherwise the nearest to it.
 func (sv *survey) settle(spoken dialect) (dialect, []wire.Finding) {
-	if sv.declared || sv.tuple == "" || sv.modern {
+	if sv.declared || sv.tuple == "" || sv.newest {
 		return spoken, nil
 	}
 	older := dialects[1]

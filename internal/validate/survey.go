@@ -45,7 +45,7 @@ type survey struct {
 	anchors  []string // pointers of subschemas with a $dynamicAnchor
 	declared bool     // there is a $schema
 	tuple    string   // pointer of an array in "items", if there is one
-	modern   bool     // a keyword is used that only 2020-12 has
+	newest   bool     // a keyword is used that only 2020-12 has
 }
 
 // The keywords that hold subschemas, of all dialects together.
@@ -157,7 +157,7 @@ func (sv *survey) note(obj map[string]any, ptr string) error {
 	}
 	_, prefix := obj["prefixItems"]
 	_, dynamic := obj["$dynamicRef"]
-	sv.modern = sv.modern || prefix || dynamic
+	sv.newest = sv.newest || prefix || dynamic
 	for _, kw := range refKeywords {
 		if ref, ok := obj[kw].(string); ok {
 			if err := sv.noteRef(ref); err != nil {

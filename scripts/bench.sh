@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# What mcpc costs, beside a raw Go program, curl, the Go SDK and the Inspector.
+#
+#   bench.sh [--rounds N] [--scale-rounds N]   measure, print a table, append to
+#                                              bench/history.tsv
+#     --no-node        without the Inspector (server-everything still needs Node)
+#     --no-scale       without the large lists, results and streams
+#     --no-history     append nothing
+#     --bin FILE       measure this mcpc and build none
+#     --against FILE   measure another mcpc in the same rounds, as mcpc-b
+#   bench.sh install [--no-node]               only install, into .peers/bench
+#
+# All contenders run in turn within a round, and only what ran in the same round
+# is compared: a machine that is busy slows all of them down. A ratio of one run
+# may be compared to a ratio of another, milliseconds may not. bench/run has the
+# cases and says how each is measured.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source_dir=$root/scripts/bench
+bench_dir=$root/.peers/bench
+
+main() {
+  local only_install='' with_node=1 bin='' commit='' history=$source_dir/history.tsv args=()
+  while (($# > 0)); do
+    case $1 in
+      install) only_install=1 ;;
+      --no-node) with_node= ;;
+      --no-scale) args+=(-no-scale) ;;
+      --no-history) history= ;;
+      --rounds | --scale-rounds) args+=("-${1#--}" "${2:?$1 needs a number}"); shift ;;
+      --bin) bin=$(absolute "${2:?--bin needs a file}"); shift ;;
+      --against) args+=(-against "$(absolute "${2:?--against needs a file}")"); shift ;;
+      *) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+    esac
+    shift
+  done
+  install
+  if [[ -n $only_install ]]; then
+    return
+  fi
+  if [[ -z $bin ]]; then
+    bin=$bench_dir/bin/mcpc
+    commit=$(commit_here)
+    go -C "$root" build -trimpath -o "$bin" ./cmd/mcpc
+  fi
+  if [[ -n $with_node ]]; then
+    args+=(-node "$(find_node)" -inspector "$(inspector)")
+  fi
+  "$bench_dir/bin/run" -bin "$bench_dir/bin" -mcpc "$bin" -commit "${commit:-$(commit_of "$bin")}" -history "$history" \
+    -everything "$("$root/scripts/peers.sh" table | awk -F '\t' '$1 == "everything-http"' | cut -f 6-)" "${args[@]}"
+}
+
+absolute() {
+  echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
+}
+
+# commit_here names what is built here; + says that the product has changes in it.
+commit_here() {
+  local changed=
+  if [[ -n $(git -C "$root" status --porcelain -- cmd internal go.mod) ]]; then
+    changed=+
+  fi
+  echo "$(git -C "$root" rev-parse --short HEAD)$changed"
+}
+
+# commit_of FILE is what the go command wrote into a program that it built.
+commit_of() {
+  go version -m "$1" | awk -F = '$1 ~ /vcs.revision$/ {print substr($2, 1, 7); found = 1} END {if (!found) print "unknown"}'
+}
+
+# --- installing --------------------------------------------------------------
+
+install() {
+  mkdir -p "$bench_dir/bin"
+  exec 9>"$bench_dir/.lock"
+  if command -v flock >/dev/null; then
+    flock 9
+  fi
+  "$root/scripts/peers.sh" install
+  GOWORK=off CGO_ENABLED=0 go -C "$source_dir" build -trimpath -o "$bench_dir/bin/" ./...
+  if [[ -n $with_node ]] && ! has_inspector; then
+    rm -f "$bench_dir/.stamp"
+    cp "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/.npmrc" "$bench_dir/"
+    npm ci --prefix "$bench_dir" --ignore-scripts --no-audit --no-fund --loglevel=error
+    hash_of_packages >"$bench_dir/.stamp"
+  fi
+}
+
+has_inspector() {
+  [[ -f $bench_dir/.stamp && $(<"$bench_dir/.stamp") == "$(hash_of_packages)" ]]
+}
+
+hash_of_packages() {
+  cat "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/.npmrc" | sha256sum
+}
+
+inspector() {
+  echo "$bench_dir/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+}
+
+# find_node prints the path of a Node that runs the Inspector: 22.19 or newer.
+find_node() {
+  local node check='const [a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2219 ? 1 : 0)'
+  for node in "$bench_dir"/node_modules/node-*/bin/node "$(command -v node || true)"; do
+    if [[ -x $node ]] && "$node" -e "$check"; then
+      printf '%s\n' "$node"
+      return
+    fi
+  done
+  echo "bench.sh: the Inspector needs Node 22.19 or newer: --no-node goes without" >&2
+  return 1
+}
+
+main "$@"

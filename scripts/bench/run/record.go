@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+
+	"mcpc/scripts/bench/plan"
+)
+
+// A recorder is a proxy before a server, which counts the requests and writes
+// them down. It stands there while a case is prepared and not while it is
+// measured.
+type recorder struct {
+	*httptest.Server
+	url string
+
+	mu   sync.Mutex
+	seen []plan.Request
+}
+
+func newRecorder(target string) (*recorder, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{}
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
+	proxy.FlushInterval = -1 // events go on as they come
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		r.note(req, string(body))
+		proxy.ServeHTTP(w, req)
+	}))
+	r.url = r.Server.URL + u.Path
+	return r, nil
+}
+
+func (r *recorder) note(req *http.Request, body string) {
+	header := req.Header.Clone()
+	for _, own := range []string{"Connection", "Content-Length", "Te"} {
+		header.Del(own) // every client sets those itself
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, plan.Request{Method: req.Method, Header: header, Body: body})
+}
+
+// take gives what was seen since it was last asked.
+func (r *recorder) take() []plan.Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := r.seen
+	r.seen = nil
+	return seen
+}
