@@ -30,9 +30,9 @@ func newCall(a *app) *cobra.Command {
 		Short: "call a tool",
 		Long: `Call a tool and print what it returns.
 
-ARGUMENTS is a JSON object, @FILE or - for standard input; without it {} is sent.
-They are checked against the tool's inputSchema before anything is sent, and a
-result's structuredContent against its outputSchema afterwards.`,
+ARGUMENTS is a JSON object, @FILE or - for standard input; without it {} is
+sent. They are checked against the tool's inputSchema before anything is sent,
+and a result's structuredContent against its outputSchema afterwards.`,
 		Example: `  mcpc -s demo call get-sum '{"a":1,"b":2}'
   mcpc -s demo call get-structured-content '{"location":"New York"}' --json
   echo '{"message":"hi"}' | mcpc -s demo call echo -`,

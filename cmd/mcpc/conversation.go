@@ -249,7 +249,9 @@ func (c *conversation) close(ctx context.Context) {
 			c.a.warn("the new session could not be remembered: " + err.Error())
 		}
 	}
-	c.Session.Close(context.WithoutCancel(ctx), c.saved == nil)
+	// With --protocol it may be another conversation than the remembered one.
+	remembered := c.saved != nil && (c.changed || c.saved.Revision == c.Revision())
+	c.Session.Close(context.WithoutCancel(ctx), !remembered)
 	c.a.talking.Store(false)
 }
 

@@ -17,8 +17,8 @@ func newList(a *app) *cobra.Command {
 		Use:   "list [-- COMMAND...]",
 		Short: "list the tools of a server",
 		Long: `List the tools of a server: name, arguments as a signature, hints and the first
-line of the description. All pages are fetched. Into a pipe goes one line a tool,
-with a TAB between name, arguments, hints and description.`,
+line of the description. All pages are fetched. Into a pipe goes one line a
+tool, with a TAB between name, arguments, hints and description.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list --long
   mcpc -s demo list --jq '.tools[].name'`,
@@ -49,7 +49,7 @@ func (a *app) list(ctx context.Context, argv []string, long bool) {
 	ans := answer{method: "tools/list", result: all.Result(), messages: all.Pages}
 	ans.human = func(w io.Writer, st render.Style) error { return render.Tools(w, st, all.tools, long) }
 	// A list that a limit cut is shown as far as it came, and is no success.
-	if len(all.Pages) > 0 && !out.Good() {
+	if len(all.Pages) > 0 && out.Kind == wire.BadResponse {
 		a.print(ctx, ans)
 	}
 	if out.Good() && len(all.tools) == 0 {
@@ -64,7 +64,8 @@ func newDescribe(a *app) *cobra.Command {
 		Use:   "describe NAME [-- COMMAND...]",
 		Short: "show what a tool takes and gives, with an example call",
 		Long: `Show a tool's description, arguments and output as readable fields, and an
-example call that works when it is pasted. --json gives the definition's own bytes.`,
+example call that works when it is pasted. --json gives the definition's own
+bytes.`,
 		Example: `  mcpc -s demo describe get-sum
   mcpc -s demo describe get-structured-content
   mcpc -s demo describe get-sum --jq .inputSchema`,

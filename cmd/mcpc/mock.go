@@ -29,8 +29,8 @@ func newMock(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mock --script FILE",
 		Short: "be a server that does everything wrong that a script says",
-		Long: `Play a script to an MCP client, to see what the client makes of a fault. A script
-says what a well-behaved server would do and where this one differs:
+		Long: `Play a script to an MCP client, to see what the client makes of a fault. A
+script says what a well-behaved server would do and where this one differs:
 
     speaks ` + client.Revisions()[1] + `
     tool echo {"type":"object"}
@@ -39,14 +39,14 @@ says what a well-behaved server would do and where this one differs:
         status 503
         header Retry-After: 1
 
-"on" is followed by a JSON-RPC method, by GET or DELETE, by start or eof (stdio),
-or by * for everything; #2 means the second time only. What no rule is for is
-answered as it should be. $ID, $METHOD, $NAME, $TOKEN, $CURSOR and $VERSION stand
-for parts of the request. The indented actions:
+"on" is followed by a JSON-RPC method, by GET or DELETE, by start or eof
+(stdio), or by * for everything; #2 means the second time only. What no rule is
+for is answered as it should be. $ID, $METHOD, $NAME, $TOKEN, $CURSOR and
+$VERSION stand for parts of the request. The indented actions:
 
 ` + mockWords() + `
-"tls expired", "tls wrong-name" and "tls self-signed" make it HTTPS, "session ID"
-gives a session.`,
+"tls expired", "tls wrong-name" and "tls self-signed" make it HTTPS,
+"session ID" gives a session.`,
 		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ gives a session.`,
 func mockWords() string {
 	var b strings.Builder
 	for _, w := range serve.Words {
-		fmt.Fprintf(&b, "    %-28s %s\n", w[0], w[1])
+		helpRow(&b, fmt.Sprintf("    %-28s ", w[0]), w[1])
 	}
 	return b.String()
 }
@@ -83,11 +83,12 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.script, err)
 	}
-	a.talking.Store(true)
 	if o.stdio {
+		// It waits for its input, which no signal interrupts: it just dies of one.
 		a.mockStdio(ctx, script)
 		return nil
 	}
+	a.talking.Store(true)
 	a.mockHTTP(ctx, script, o.listen)
 	return nil
 }

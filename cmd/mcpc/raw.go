@@ -36,7 +36,7 @@ func newRaw(a *app) *cobra.Command {
 validated. The session's stamps (revision, session id, _meta) are put on unless
 --no-stamp is given; -H adds, replaces or removes header fields.`,
 		Example: `  mcpc -s demo raw tools/list
-  mcpc -s demo raw completion/complete '{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":"b"}}'
+  mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
@@ -133,19 +133,22 @@ func rawID(text string) json.RawMessage {
 // showRaw prints whatever came back, message or not, good or not. With --json
 // it is the result alone, as everywhere.
 func (a *app) showRaw(ctx context.Context, out wire.Outcome) {
-	if raw := cameBack(out); raw != nil && !(a.json && out.Result != nil) {
+	if a.json && out.Result != nil {
+		a.show(ctx, out, answerOf(out))
+		return
+	}
+	// A notification's acknowledgement is nothing, and not an empty line.
+	if raw := cameBack(out); raw != nil {
 		ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
 		ans.human = func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }
 		a.print(ctx, ans)
-		a.end(out)
-		return
 	}
-	a.show(ctx, out, answerOf(out))
+	a.end(out)
 }
 
 func cameBack(out wire.Outcome) []byte {
 	switch {
-	case out.Message != nil:
+	case out.Message != nil && len(out.Message.Raw) > 0:
 		return out.Message.Raw
 	case out.HTTP != nil && len(out.HTTP.Body) > 0:
 		return out.HTTP.Body

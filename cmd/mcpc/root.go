@@ -152,8 +152,29 @@ func helpRows(b *strings.Builder, head string, rows [][2]string) {
 	}
 	fmt.Fprintf(b, "\n%s:\n", head)
 	for _, row := range rows {
-		fmt.Fprintf(b, "  %-*s  %s\n", width, row[0], row[1])
+		helpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
 	}
+}
+
+// helpColumns is how wide a line of help may be.
+const helpColumns = 80
+
+// helpRow writes what stands left and, beside it, a text in as many lines as it
+// needs.
+func helpRow(b *strings.Builder, left, text string) {
+	line := left
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) <= helpColumns:
+			line += " " + word
+		default:
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", len(left)) + word
+		}
+	}
+	b.WriteString(line + "\n")
 }
 
 // helpFlags lists flags with what they do, in 80 columns.
@@ -186,5 +207,5 @@ func placeholder(f *pflag.Flag) string {
 	}
 	return strings.ToUpper(strings.ReplaceAll(map[string]string{
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "output": "file",
-		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr"}[f.Name], "-", " "))
+		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file"}[f.Name], "-", " "))
 }

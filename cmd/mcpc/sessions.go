@@ -136,7 +136,8 @@ is the current session.`,
 			if len(args) > 1 || all && len(args) > 0 {
 				return hintedError{"close takes the name of one session", "mcpc sessions shows them"}
 			}
-			a.close(cmd.Context(), append(args, a.server)[0], all)
+			// Who is meant is settled as everywhere: -s, the variable, the current one.
+			a.close(cmd.Context(), append(args, or(a.server, a.getenv(envName("server"))))[0], all)
 			return nil
 		},
 	}
