@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -129,9 +130,22 @@ func (c *conversation) checkArguments(tool *definition, o callOptions) wire.Outc
 	if len(findings) == 0 {
 		return wire.Outcome{}
 	}
-	out := bad("the arguments do not fit the tool's inputSchema", "")
+	hint := ""
+	if takesNone(tool.InputSchema) {
+		hint = o.name + " takes no arguments; --no-validate sends them anyway"
+	}
+	out := bad("the arguments do not fit the tool's inputSchema", hint)
 	out.Findings = findings
 	return out
+}
+
+// takesNone reports whether a schema allows no arguments at all.
+func takesNone(schema json.RawMessage) bool {
+	members, _ := wire.Object(schema)
+	properties, _ := members.Get("properties")
+	inner, _ := wire.Object(properties)
+	more, _ := members.Get("additionalProperties")
+	return len(inner) == 0 && string(more) == "false"
 }
 
 // warnFresh says what is wrong with a definition when it is read, and not again
@@ -163,10 +177,33 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 	if client.DeniesTool(out) && tool != nil && !tool.fresh {
 		c.denied(ctx, &out, o.name)
 	}
+	if out.Result != nil {
+		c.warnOfOddities(out.Result)
+	}
 	if out.Good() && tool != nil && !o.noValidate {
 		return c.checkResult(tool, out)
 	}
 	return out
+}
+
+// blockTypes are those of server/tools, "Tool Result".
+var blockTypes = []string{"text", "image", "audio", "resource", "resource_link"}
+
+// warnOfOddities says what a result gets wrong that can be lived with.
+func (c *conversation) warnOfOddities(result json.RawMessage) {
+	members, _ := wire.Object(result)
+	content, ok := members.Get("content")
+	_, structured := members.Get("structuredContent")
+	if structured && (!ok || string(content) == "null") {
+		c.a.warn("the result has no content, which every tool result must have beside structuredContent")
+	}
+	blocks, _ := wire.Array(content)
+	for _, raw := range blocks {
+		block, _ := wire.Object(raw)
+		if kind := block.Text("type"); !slices.Contains(blockTypes, kind) {
+			c.a.warn(fmt.Sprintf("the content has a block of the unknown type %q", kind))
+		}
+	}
 }
 
 // denied forgets what was remembered of a tool that the server no longer knows,

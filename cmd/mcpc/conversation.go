@@ -124,7 +124,7 @@ func (c *conversation) aim(t target.Target) {
 	case target.URL:
 		c.where, c.known = wire.RedactURL(t.URL), t.Key()
 	case target.Command:
-		c.where, c.known = strings.Join(t.Command, " "), t.Key()
+		c.where, c.known = commandLine(t.Command), t.Key()
 	case target.Demo:
 		c.where = demoEndpoint
 	default:
@@ -138,6 +138,15 @@ func (c *conversation) aim(t target.Target) {
 	} else if c.saved.Endpoint != "" && c.saved.Endpoint != demoEndpoint {
 		c.where = t.Name + ", " + wire.RedactURL(c.saved.Endpoint)
 	}
+}
+
+// commandLine is a command as it may be shown.
+func commandLine(argv []string) string {
+	words := wire.RedactCommand(argv)
+	for i, word := range words {
+		words[i] = render.ShellQuote(word)
+	}
+	return strings.Join(words, " ")
 }
 
 // demoEndpoint stands for the server in the box where a URL would stand.

@@ -24,6 +24,10 @@ func (a *app) arguments(args []string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if limit := a.limits().WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
+		return nil, hintedError{fmt.Sprintf("%s has %d bytes, more than a message may have (%d)", from, len(raw), limit),
+			"--max-message-size SIZE raises the limit, 0 lifts it"}
+	}
 	if bad := wire.Valid(raw); bad != nil {
 		return nil, notJSON(raw, from, bad)
 	}

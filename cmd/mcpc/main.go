@@ -23,6 +23,7 @@ func main() {
 		version: version,
 		leave:   os.Exit,
 	}
+	catchBrokenPipes()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, interrupts...)
 	code, died := a.run(os.Args[1:], signals)

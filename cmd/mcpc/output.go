@@ -64,9 +64,26 @@ func (a *app) print(ctx context.Context, ans answer) {
 	case err == nil || a.ending.Kind != wire.OK:
 	case isUsage(err):
 		a.end(usage(err))
+	case isPayload(err):
+		a.end(unsaved(err))
 	default:
 		a.end(a.unwritten(err))
 	}
+}
+
+func isPayload(err error) bool {
+	_, ok := errorAs[*render.PayloadError](err)
+	return ok
+}
+
+// unsaved is the ending of -o where the result holds nothing that can be saved.
+func unsaved(err error) wire.Outcome {
+	failed, _ := errorAs[*render.PayloadError](err)
+	o := wire.Outcome{Kind: wire.Usage, Text: failed.Text, Hint: failed.Hint, Phase: "output", Reached: wire.Answered}
+	if failed.Broken {
+		o.Kind = wire.BadResponse
+	}
+	return o
 }
 
 func isUsage(err error) bool {

@@ -120,38 +120,16 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// A program is the built mcpc with a state directory of its own.
+// A program is mcpc, which TestMain put into the PATH, with a state directory of
+// its own.
 type program struct {
 	t     *testing.T
 	state string
 }
 
-var built = struct {
-	atomic.Value
-}{}
-
 func newProgram(t *testing.T) program {
 	t.Helper()
-	if built.Load() == nil {
-		dir, err := os.MkdirTemp("", "mcpc-peers-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		binary := filepath.Join(dir, "mcpc")
-		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-			t.Fatalf("building mcpc: %v\n%s", err, out)
-		}
-		built.Store(binary)
-	}
 	return program{t, t.TempDir()}
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if binary, ok := built.Load().(string); ok {
-		os.RemoveAll(filepath.Dir(binary))
-	}
-	os.Exit(code)
 }
 
 type ran struct {
@@ -161,7 +139,7 @@ type ran struct {
 
 func (p program) run(args ...string) ran {
 	p.t.Helper()
-	cmd := exec.Command(built.Load().(string), args...)
+	cmd := exec.Command("mcpc", args...)
 	cmd.Env = append(os.Environ(), "MCPC_STATE="+p.state, "MCPC_SERVER=")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +79,7 @@ func sessionRows(all []state.Session, current string, store *state.Store, now ti
 
 func placeOf(s state.Session) string {
 	if len(s.Command) > 0 {
-		return strings.Join(s.Command, " ")
+		return commandLine(s.Command)
 	}
 	return wire.RedactURL(s.Endpoint)
 }
@@ -115,7 +114,7 @@ func sessionsJSON(all []state.Session, current string) json.RawMessage {
 	}
 	rows := []row{}
 	for _, s := range all {
-		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), s.Command,
+		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command),
 			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})

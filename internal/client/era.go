@@ -60,8 +60,8 @@ type era interface {
 	settle(call *Call, result json.RawMessage) (wire.Kind, string)
 	// batches reports whether messages may stand in an array.
 	batches() bool
-	// asked deals with a request that the server sent.
-	asked(ctx context.Context, t *talk, m *wire.Message)
+	// asked deals with a request that the server sent. It must not block.
+	asked(t *talk, m *wire.Message)
 	// judge says what a reply means for the conversation. It is untried where
 	// it rests on an earlier run's word and nothing was answered yet.
 	judge(r reply, untried bool) standing

@@ -25,16 +25,17 @@ type httpTransport struct {
 	extra  []wire.Field
 }
 
-func newHTTPTransport(to string, opt *Options, rec *recorder, in inbox) *httpTransport {
-	return &httpTransport{url: to, client: newHTTPClient(opt.Limits, opt.Dial), inbox: in, rec: rec,
-		limits: opt.Limits, extra: opt.Fields}
+func newHTTPTransport(t *talk) *httpTransport {
+	opt := &t.s.opt
+	return &httpTransport{url: opt.Server.URL, client: t.s.web, inbox: t, rec: t.s.rec, limits: opt.Limits, extra: opt.Fields}
 }
 
 func (t *httpTransport) name() TransportName { return StreamableHTTP }
 
 func (t *httpTransport) isEnded() bool { return false }
 
-func (t *httpTransport) close() { t.client.CloseIdleConnections() }
+// close: the connections are the session's.
+func (t *httpTransport) close() {}
 
 func (t *httpTransport) call(ctx context.Context, out *outgoing) reply {
 	tr, f := t.roundTrip(ctx, http.MethodPost, out)
@@ -175,7 +176,11 @@ func mediaType(resp *http.Response) string {
 // recordCut records that no whole answer came, and who ended it.
 func (t *httpTransport) recordCut(ctx context.Context, tr *trip, err error) {
 	if ctx.Err() != nil {
-		t.rec.closed(tr.stream, wire.Sent, "cancelled", context.Cause(ctx).Error())
+		text := ""
+		if why := context.Cause(ctx); why != ctx.Err() {
+			text = why.Error()
+		}
+		t.rec.closed(tr.stream, wire.Sent, "cancelled", text)
 		return
 	}
 	t.rec.closed(tr.stream, wire.Received, "cut", withoutURL(err).Error())

@@ -54,10 +54,10 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 	if f != nil {
 		return failed(f)
 	}
-	m := wire.ParseMessage(body)
 	if out.anyReply {
-		return reply{message: m, http: factsOf(tr.resp, body)}
+		return reply{message: wire.ParseMessage(body), http: factsOf(tr.resp, body)}
 	}
+	m := wire.ParseMessage(t.withoutMark(body))
 	if len(bytes.TrimSpace(body)) == 0 {
 		return failed(noResponse(tr, out))
 	}
@@ -67,6 +67,17 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 		}
 	}
 	return reply{fault: badContent(mismatch(m, out.id), body), http: factsOf(tr.resp, body)}
+}
+
+// withoutMark drops a byte order mark, which RFC 8259, section 8.1, lets a reader
+// ignore and forbids to write.
+func (t *httpTransport) withoutMark(body []byte) []byte {
+	text, marked := bytes.CutPrefix(body, []byte("\xEF\xBB\xBF"))
+	if marked {
+		t.inbox.finding(wire.Finding{Rule: "byte_order_mark", Level: wire.Warning,
+			Text: "the answer begins with a byte order mark, which JSON must not"})
+	}
+	return text
 }
 
 // pick finds the answer to out in a message or a batch; the rest goes to the
@@ -97,10 +108,7 @@ func (t *httpTransport) readRefusal(tr *trip, out *outgoing) reply {
 	t.recordBody(tr, body)
 	facts := factsOf(tr.resp, body)
 	m := wire.ParseMessage(body)
-	if out.anyReply {
-		return reply{message: m, http: facts}
-	}
-	rpc := m.Kind == wire.ErrorResponse && (noID(m) || m.Answers(out.id))
+	rpc := m.Kind == wire.ErrorResponse && (noID(m) || m.Answers(out.id) || out.anyReply)
 	if rpc && tr.resp.StatusCode != http.StatusUnauthorized && tr.resp.StatusCode != http.StatusForbidden {
 		return reply{message: m, http: facts}
 	}

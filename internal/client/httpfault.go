@@ -122,8 +122,8 @@ func statusFault(resp *http.Response, body []byte) *fault {
 		if after := resp.Header.Get("Retry-After"); after != "" {
 			f.text += ", retry after " + after
 		}
-	case code/100 == 5:
-		f.retryable = code != http.StatusInternalServerError && code != http.StatusNotImplemented
+	case code == http.StatusBadGateway || code == http.StatusGatewayTimeout:
+		f.reached = wire.Unknown // what stands behind the gateway may have acted
 	}
 	return f
 }

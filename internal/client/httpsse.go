@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -116,21 +117,28 @@ func origin(u *url.URL) string {
 
 func (t *httpSSE) name() TransportName { return HTTPSSE }
 
+// call posts a request and waits for its response on the stream. Some servers
+// hold the answer to the POST back until they have replied there, so a reply does
+// not wait for it. The POST is not cut off then either: net/http would close a
+// connection that the next request may be using already.
 func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 	w := t.expect(out)
 	defer t.forget(w)
-	posting, letGo := context.WithCancel(ctx)
-	defer letGo()
+	posting, letGo := context.WithCancelCause(t.lasting)
+	unhook := context.AfterFunc(ctx, func() { letGo(context.Cause(ctx)) })
 	posted := make(chan reply, 1)
-	go func() { posted <- t.send(posting, out) }()
-	// Some servers hold the answer to the POST back until they have replied on
-	// the stream, so a reply on the stream does not wait for it.
+	go func() {
+		posted <- t.send(posting, out)
+		letGo(nil)
+	}()
 	select {
 	case r := <-posted:
 		if r.fault != nil || r.message != nil {
 			return r
 		}
 	case r := <-w.answer:
+		unhook()
+		time.AfterFunc(graceForAnswer, func() { letGo(nil) })
 		return r
 	case <-t.done:
 	}
@@ -156,7 +164,6 @@ func (t *httpSSE) close() {
 	t.cancel()
 	t.trip.resp.Body.Close()
 	<-t.done
-	t.http.close()
 }
 
 // readAll delivers the stream's messages until it ends, and with it the session:

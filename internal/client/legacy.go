@@ -181,13 +181,20 @@ func (e *legacy) settle(call *Call, result json.RawMessage) (wire.Kind, string) 
 
 // asked answers ping and refuses everything else: a capability that was not
 // declared is a method that does not exist (client/roots, "Error Handling").
-func (e *legacy) asked(ctx context.Context, t *talk, m *wire.Message) {
+func (e *legacy) asked(t *talk, m *wire.Message) {
 	raw := wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	if m.Method != "ping" {
 		raw = wire.ComposeError(m.ID, -32601, "Method not found: the client declared no capability for "+m.Method)
 		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
 			Text: "the server asked for " + m.Method + ", which was not offered; it was refused with -32601"})
 	}
+	if !t.s.answer(func(ctx context.Context) { e.answer(ctx, t, m, raw) }) {
+		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
+			Text: "the server asks faster than it takes answers; " + m.Method + " was not answered"})
+	}
+}
+
+func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byte) {
 	ctx, stop := context.WithTimeout(ctx, graceForAnswer)
 	defer stop()
 	r := t.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})

@@ -50,6 +50,7 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 	}
 	l, o, restart := s.walk(ctx, method, enough)
 	if restart {
+		l.Findings = nil
 		s.talk().finding(wire.Finding{Rule: "list_restarted", Level: wire.Warning,
 			Text: method + " could not be continued with the server's cursor and was started again"})
 		l, o, _ = s.walk(ctx, method, enough)

@@ -86,10 +86,10 @@ func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
 	case target.Transport == HTTPSSE && !noSSE:
 		if f = t.connectSSE(ctx); f != nil && notThere(f) {
 			f = nil
-			t.setLine(newHTTPTransport(target.URL, opt, t.s.rec, t))
+			t.setLine(newHTTPTransport(t))
 		}
 	default:
-		t.setLine(newHTTPTransport(target.URL, opt, t.s.rec, t))
+		t.setLine(newHTTPTransport(t))
 	}
 	if f != nil {
 		return t.outcome(nil, &Call{Method: "initialize"}, failed(f))
@@ -103,13 +103,12 @@ func notThere(f *fault) bool {
 }
 
 func (t *talk) connectSSE(ctx context.Context) *fault {
-	opt := &t.s.opt
-	if limit := opt.Limits.Connect; limit > 0 {
+	if limit := t.s.opt.Limits.Connect; limit > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, limit, timeoutError{"no endpoint event", limit})
 		defer stop()
 	}
-	line, f := openHTTPSSE(ctx, newHTTPTransport(opt.Server.URL, opt, t.s.rec, t))
+	line, f := openHTTPSSE(ctx, newHTTPTransport(t))
 	if f == nil {
 		t.setLine(line)
 		line.listen()

@@ -153,10 +153,14 @@ func (p *pipe) readAll() {
 	}
 }
 
-// giveUp stops listening to a server that does not speak MCP.
+// giveUp stops listening to a server that does not speak MCP, and lets it know:
+// it would wait for ever to get rid of its words.
 func (p *pipe) giveUp(f *fault) {
 	p.rec.closed(0, wire.Sent, "cancelled", f.text)
 	p.over(f)
+	if in, ok := p.in.(io.Closer); ok {
+		in.Close()
+	}
 }
 
 // readLine reads a line of any length within the limit; its bytes are owned by

@@ -57,7 +57,7 @@ const (
 
 func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) remedy {
 	readsOnly := !call.Once && repeatable(call.Method)
-	broke := r.fault != nil && r.fault.kind == wire.Transport && r.fault.reached == wire.Unknown
+	broke := r.fault != nil && r.fault.kind == wire.Transport && r.fault.reached == wire.Unknown && r.fault.status == 0
 	switch {
 	case !call.Once && r.message != nil && t.takeVersion(r.message.Error):
 		return resend
@@ -78,6 +78,7 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 		if !t.era().alive(ctx, t) && ctx.Err() == nil {
 			return reopen
 		}
+		t.setUntried(false)
 	}
 	return stop
 }
@@ -107,11 +108,12 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 	case s.reopening <- struct{}{}:
 		defer func() { <-s.reopening }()
 	case <-ctx.Done():
-		f := &fault{phase: "connect"}
-		f.endBy(context.Cause(ctx))
-		return nil, was.outcome(was.era(), &Call{}, failed(f))
+		return nil, was.gaveUp(context.Cause(ctx))
 	}
-	if t := s.talk(); t != was {
+	switch t := s.talk(); {
+	case s.isClosed():
+		return nil, was.gaveUp(errClosed)
+	case t != was:
 		return t, wire.Outcome{}
 	}
 	ended := was.line().isEnded()
@@ -123,18 +125,28 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 	}
 	if !s.install(t) {
 		t.close(ctx, true)
-		return t, wire.Outcome{}
+		return nil, was.gaveUp(errClosed)
 	}
-	s.note(renewal(was.revision(), t.revision(), ended))
+	s.note(renewal(was, t, ended))
 	return t, wire.Outcome{}
 }
 
-func renewal(was, now string, ended bool) string {
+// gaveUp is the ending of a request that was not sent at all.
+func (t *talk) gaveUp(cause error) wire.Outcome {
+	f := &fault{phase: "connect"}
+	f.endBy(cause)
+	return t.outcome(nil, &Call{}, failed(f))
+}
+
+// renewal says why the conversation is another.
+func renewal(was, now *talk, ended bool) string {
 	switch {
-	case ended:
+	case ended && was.line().name() == Stdio:
 		return "the server had ended: it was started again"
-	case was != now:
-		return "the server no longer speaks " + was + ": the revision was negotiated anew, and is " + now
+	case ended:
+		return "the server had ended the session: a new one was opened"
+	case was.revision() != now.revision():
+		return "the server no longer speaks " + was.revision() + ": the revision was negotiated anew, and is " + now.revision()
 	}
 	return "the server no longer knows this session: a new one was opened"
 }

@@ -12,8 +12,11 @@ import (
 func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
 	o := wire.Outcome{Method: call.Method, Name: nameIn(call), Where: t.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.message, HTTP: r.http}
-	if r.fault != nil {
-		return r.fault.fill(o)
+	if f := r.fault; f != nil {
+		o = f.fill(o)
+		broke := f.kind == wire.Transport || f.kind == wire.Timeout
+		o.Retryable = o.Retryable || broke && f.reached == wire.Unknown && repeatable(call.Method)
+		return o
 	}
 	switch m := r.message; {
 	case m == nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -80,9 +81,11 @@ func (o Options) withDefaults() Options {
 type Session struct {
 	opt Options
 	rec *recorder
+	// web holds the connections of all transports of the session.
+	web *http.Client
 	// reopening holds one token: whoever has it may open the conversation anew.
 	reopening chan struct{}
-	// life is the context of the answers to the server's own requests.
+	// life ends when the session is closed, and with it what is under way.
 	life    context.Context
 	stop    context.CancelFunc
 	answers sync.WaitGroup
@@ -117,8 +120,8 @@ type Call struct {
 // outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap}, watches: map[string]*watch{},
-		reopening: make(chan struct{}, 1)}
+	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap}, web: newHTTPClient(opt.Limits, opt.Dial),
+		watches: map[string]*watch{}, reopening: make(chan struct{}, 1)}
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	began := opt.Now()
 	t, o := s.begin(ctx, opt.Known, opt.Resume)
@@ -150,9 +153,11 @@ func (s *Session) Memory() Memory {
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
-// It takes as long as the shutdown of a process may take, 5 s.
+// Requests under way end. It takes as long as the shutdown of a process may
+// take, 5 s.
 func (s *Session) Close(ctx context.Context, end bool) {
 	s.mu.Lock()
+	end = end && !s.closed
 	s.closed = true
 	t := s.current
 	s.mu.Unlock()
@@ -160,6 +165,13 @@ func (s *Session) Close(ctx context.Context, end bool) {
 	if t != nil {
 		t.close(ctx, end)
 	}
+	s.web.CloseIdleConnections()
+}
+
+func (s *Session) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // talk is the conversation as it now stands.

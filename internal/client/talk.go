@@ -211,8 +211,7 @@ func weight(raw []byte) wire.Level {
 	return wire.Warning
 }
 
-// serve deals with a request of the server's own, away from the line that it
-// came on.
+// serve deals with a request of the server's own.
 func (t *talk) serve(m *wire.Message) {
 	e := t.era()
 	if e == nil {
@@ -227,10 +226,7 @@ func (t *talk) serve(m *wire.Message) {
 			return
 		}
 	}
-	if !t.s.answer(func(ctx context.Context) { e.asked(ctx, t, m) }) {
-		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
-			Text: "the server asks faster than it takes answers; " + m.Method + " was not answered"})
-	}
+	e.asked(t, m)
 }
 
 func (t *talk) finding(f wire.Finding) {
@@ -242,15 +238,13 @@ func (t *talk) finding(f wire.Finding) {
 // maxAnswering is how many requests of a server are answered at a time.
 const maxAnswering = 32
 
-// answer runs f beside the conversation; false where too many run already.
+// answer runs f away from the line that a request came on; false where too many
+// run already.
 func (s *Session) answer(f func(context.Context)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return true
-	}
-	if s.answering >= maxAnswering {
-		return false
+	if s.closed || s.answering >= maxAnswering {
+		return s.closed
 	}
 	s.answering++
 	s.answers.Go(func() {

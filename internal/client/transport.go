@@ -67,7 +67,6 @@ type outgoing struct {
 type reply struct {
 	message *wire.Message
 	http    *wire.HTTPFacts
-	header  http.Header
 	fault   *fault
 }
 
@@ -93,11 +92,15 @@ func (f *fault) Error() string { return f.text }
 // or by the caller.
 func (f *fault) endBy(cause error) {
 	f.err = cause
-	if t, ok := cause.(timeoutError); ok {
-		f.kind, f.text = wire.Timeout, t.Error()
-		return
+	timeout, ok := cause.(timeoutError)
+	switch {
+	case ok:
+		f.kind, f.text = wire.Timeout, timeout.Error()
+	case cause == errClosed:
+		f.kind, f.text = wire.Transport, errClosed.Error()
+	default:
+		f.kind, f.text = wire.Signal, "interrupted"
 	}
-	f.kind, f.text = wire.Signal, "interrupted"
 }
 
 func failed(f *fault) reply { return reply{fault: f} }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -15,6 +16,9 @@ type timeoutError struct {
 	what  string
 	after time.Duration
 }
+
+// errClosed is the cause of a context that closing the session ended.
+var errClosed = errors.New("the conversation was closed")
 
 func (e timeoutError) Error() string { return fmt.Sprintf("%s within %s", e.what, e.after) }
 
@@ -31,8 +35,10 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 		cancel(cause)
 	})
 	unhook := context.AfterFunc(ctx, func() { w.giveUp(context.Cause(ctx)) })
+	unlive := context.AfterFunc(t.s.life, func() { w.giveUp(errClosed) })
 	r := t.line().call(inner, out)
 	unhook()
+	unlive()
 	t.s.stopWatch(w)
 	if cause := context.Cause(inner); cause != nil && r.fault != nil {
 		r.fault.endBy(cause)

@@ -75,6 +75,10 @@ func (r *report) text(s string) {
 
 func (r *report) findings(findings []wire.Finding) {
 	for i, f := range findings {
+		if f.Rule == wire.RuleMore {
+			r.line("%s and %s more", r.st.ellipsis(), f.Got)
+			return
+		}
 		if i == maxFindings {
 			r.line("%s and %d more", r.st.ellipsis(), len(findings)-i)
 			return

@@ -133,8 +133,9 @@ func (r *report) badResponse(o wire.Outcome) {
 			r.line("%s", r.st.finding(p))
 		}
 	}
-	if err := wire.Valid(m.Raw); err != nil {
-		r.window(m.Raw, int(err.Offset))
+	raw := bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF"))
+	if err := wire.Valid(raw); err != nil {
+		r.window(raw, int(err.Offset))
 		return
 	}
 	r.line("it was: %s", r.st.excerpt(wire.Compact(m.Raw), maxData))

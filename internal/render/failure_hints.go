@@ -154,8 +154,5 @@ var statusHints = []struct {
 // word is a name as an argument in a hint that can be pasted into a shell,
 // whatever a server chose to call its tools.
 func word(name string) string {
-	if strings.HasPrefix(name, "-") {
-		return "-- " + ShellQuote(name)
-	}
 	return ShellQuote(name)
 }

@@ -19,18 +19,28 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 	case len(media) == 1:
 		data, err = decodeBase64(media[0].data)
 		if err != nil {
-			return nil, "", fmt.Errorf("decoding %s: %w", media[0].path, err)
+			return nil, "", &PayloadError{true, fmt.Sprintf("decoding %s: %v", media[0].path, err),
+				"--jq '" + media[0].path + "' gives the text as it came"}
 		}
 		return data, Line(describeMedia(media[0])), nil
 	case len(media) > 1:
-		return nil, "", fmt.Errorf("choosing what to save: the result has %d binary blocks: pick one, as in --jq '%s' | base64 -d",
-			len(media), media[0].path)
+		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, and -o saves one", len(media)),
+			"pick one, as in --jq '" + media[0].path + "' | base64 -d"}
 	case len(texts) > 0:
 		data = joinLines(texts)
 		return data, "text, " + size(len(data)), nil
 	}
 	return jsonPayload(method, result)
 }
+
+// A PayloadError says why -o has nothing to save. Broken is set where the
+// result is at fault, and not what was asked of it.
+type PayloadError struct {
+	Broken     bool
+	Text, Hint string
+}
+
+func (e *PayloadError) Error() string { return e.Text }
 
 // jsonPayload is a tool's structured content, or else the whole result.
 func jsonPayload(method string, result json.RawMessage) ([]byte, string, error) {

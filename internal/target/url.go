@@ -114,7 +114,7 @@ func isLocal(host string) bool {
 func parseAuthority(authority string) (host, port string, err *Error) {
 	if strings.Contains(authority, "@") {
 		return "", "", wrong("userinfo", 0, "the URL has a user name or password in it",
-			"send credentials as a header: --header-file FILE or -H 'Authorization: ...'")
+			"send credentials as a header: -H 'Authorization: ...'")
 	}
 	host, port, err = cutPort(authority)
 	if err != nil {

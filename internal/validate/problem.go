@@ -19,7 +19,7 @@ const MaxFindings = 20
 
 // RuleMore is the rule of the finding that says how many violations were left
 // out. Its Got is the number.
-const RuleMore = "more"
+const RuleMore = wire.RuleMore
 
 // A problem is one violation. Its text is not written before it is known to be
 // among those that are told.

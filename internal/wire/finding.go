@@ -21,6 +21,10 @@ func (l Level) String() string {
 	}
 }
 
+// RuleMore is the rule of a last finding that stands for more than could be
+// listed; its Got is how many.
+const RuleMore = "more"
+
 // A Finding is one rule that something on the wire did not keep. A schema
 // violation and a lint result are the same thing.
 type Finding struct {

@@ -51,6 +51,30 @@ func secretName(name string) bool {
 	return false
 }
 
+// RedactCommand hides the secrets among the words of a command: what follows a
+// flag that is named like one, or its "=".
+func RedactCommand(argv []string) []string {
+	out := make([]string, len(argv))
+	for i, word := range argv {
+		name, value, assigned := strings.Cut(word, "=")
+		flag := strings.HasPrefix(word, "-") || assigned
+		switch {
+		case i > 0 && !strings.HasPrefix(word, "-") && isSecretFlag(argv[i-1]):
+			out[i] = hide(word)
+		case flag && assigned && secretName(name):
+			out[i] = name + "=" + hide(value)
+		default:
+			out[i] = RedactURL(word)
+		}
+	}
+	return out
+}
+
+// isSecretFlag reports whether a word is a flag whose value is the next word.
+func isSecretFlag(word string) bool {
+	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && secretName(word)
+}
+
 func lettersOnly(r rune) rune {
 	switch {
 	case r >= 'A' && r <= 'Z':

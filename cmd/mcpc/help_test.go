@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What the help says is true: it fits a terminal, and its examples work.
+
+// commandsOf walks the tree of commands, hidden ones left out.
+func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
+	if cmd.Hidden || cmd.Name() == "completion" {
+		return nil
+	}
+	all = append(all, cmd)
+	for _, c := range cmd.Commands() {
+		all = append(all, commandsOf(c)...)
+	}
+	return all
+}
+
+func allCommands(t *testing.T) []*cobra.Command {
+	t.Helper()
+	a := &app{out: os.Stdout, err: os.Stderr, now: time.Now, getenv: func(string) string { return "" }}
+	a.settleStyles()
+	all := commandsOf(newRoot(a))
+	if len(all) < 12 {
+		t.Fatalf("only %d commands", len(all))
+	}
+	return all
+}
+
+// asTyped is what stands behind mcpc to get a command's help.
+func asTyped(c *cobra.Command) []string {
+	words := strings.Fields(c.CommandPath())[1:]
+	if !c.Runnable() && !c.HasSubCommands() {
+		return append([]string{"help"}, words...) // a topic
+	}
+	return append(words, "--help")
+}
+
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, c := range allCommands(t) {
+		out, err := exec.Command("mcpc", asTyped(c)...).Output()
+		if err != nil || len(out) == 0 {
+			t.Errorf("mcpc %q: %v", asTyped(c), err)
+		}
+		for _, line := range strings.Split(string(out), "\n") {
+			if n := utf8.RuneCountInString(line); n > 80 {
+				t.Errorf("mcpc %q: a line has %d columns: %q", asTyped(c), n, line)
+			}
+			if strings.HasSuffix(line, " ") || strings.Contains(line, "\t") {
+				t.Errorf("mcpc %q: a line ends in a blank or has a TAB: %q", asTyped(c), line)
+			}
+		}
+	}
+}
+
+// The short texts make one list: each begins with a small letter, in the mood of
+// a command, and has no full stop.
+func TestHelpHasOneVoice(t *testing.T) {
+	for _, c := range allCommands(t) {
+		if c.Short == "" || c.Short[0] < 'a' || c.Short[0] > 'z' || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: %q", c.CommandPath(), c.Short)
+		}
+		if c.Runnable() && c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() != "bool" && f.Value.Type() != "count" && placeholder(f) == "" {
+				t.Errorf("%s --%s says not what it takes", c.CommandPath(), f.Name)
+			}
+		})
+	}
+}
+
+// exampleEndings are the examples that are not meant to end well.
+var exampleEndings = map[string]string{}
+
+// Each example runs, in a directory that has what the examples speak of: two
+// sessions, of which "box" is one, and the files that are named. An example that
+// serves is ended by a signal once it listens; the usual port may be taken here.
+func TestEveryExampleRuns(t *testing.T) {
+	seen := 0
+	for _, c := range allCommands(t) {
+		for _, line := range strings.Split(c.Example, "\n") {
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			seen++
+			t.Run(strings.ReplaceAll(line, "/", "|"), func(t *testing.T) {
+				t.Parallel()
+				runExample(t, line)
+			})
+		}
+	}
+	if seen < 30 {
+		t.Errorf("only %d examples", seen)
+	}
+}
+
+func runExample(t *testing.T, line string) {
+	dir := exampleDir(t)
+	env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	line = strings.ReplaceAll(line, "127.0.0.1:3001", "127.0.0.1:0")
+	if strings.Contains(line, "--listen") {
+		serveExample(t, dir, env, line)
+		return
+	}
+	for _, setup := range []string{"mcpc init demo --as box", "mcpc init demo --as other"} {
+		if out, err := shellCommand(dir, env, setup).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", setup, err, out)
+		}
+	}
+	cmd := shellCommand(dir, env, line)
+	out, _ := cmd.CombinedOutput()
+	want := exampleEndings[line]
+	if want == "" {
+		want = "0"
+	}
+	if got := ending(cmd.ProcessState); got != want {
+		t.Errorf("%s\nended with %s, want %s\n%s", line, got, want, out)
+	}
+}
+
+// exampleFiles are the files that examples name.
+var exampleFiles = map[string]string{
+	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	"fault.txt":    "tool x\n",
+}
+
+func exampleDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range exampleFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func shellCommand(dir string, env []string, line string) *exec.Cmd {
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir, cmd.Env = dir, env
+	return cmd
+}
+
+// serveExample runs a server until it says that it listens.
+func serveExample(t *testing.T, dir string, env []string, line string) {
+	t.Helper()
+	cmd := shellCommand(dir, env, "exec "+line)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer stop.Stop()
+	said, _ := bufio.NewReader(stderr).ReadString('\n')
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+	if got := ending(cmd.ProcessState); got != "SIGINT" || !strings.Contains(said, "listening on ") {
+		t.Errorf("%s\nsaid %q and ended with %s", line, said, got)
+	}
+}

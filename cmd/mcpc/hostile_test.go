@@ -1,0 +1,154 @@
+//go:build unix
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Whatever a server writes, in whatever place, is text: no terminal takes it for
+// a command and nobody is shown another text than there is. In a pipe it is what
+// it was, byte for byte. The script puts the same few sequences into every string
+// that a server may choose.
+
+var hostileCommands = []struct {
+	ending string
+	args   []string
+}{
+	{"0", []string{"list"}},
+	{"0", []string{"list", "--long"}},
+	{"0", []string{"list", "--json"}},
+	{"0", []string{"list", "--wire"}},
+	{"0", []string{"list", "--jq", ".tools[]"}},
+	{"0", []string{"list", "--jq", ".tools[].description"}},
+	{"0", []string{"describe", "evil\x1b[2J"}},
+	{"0", []string{"describe", "evil\x1b[2J", "--json"}},
+	{"3", []string{"call", "evil"}},
+	{"3", []string{"call", "evil\x1b[2J", `{"p\u001b[6n\rEVIL":1}`}},
+	{"5", []string{"call", "evil\x1b[2J"}},
+	{"5", []string{"call", "evil\x1b[2J", "--json"}},
+	{"5", []string{"call", "evil\x1b[2J", "--wire"}},
+	{"5", []string{"call", "evil\x1b[2J", "--jq", ".content[].text"}},
+	{"5", []string{"call", "evil\x1b[2J", "-vvv"}},
+	{"5", []string{"call", "evil\x1b[2J", "--explain"}},
+	{"6", []string{"raw", "ping"}},
+	{"6", []string{"raw", "ping", "--json", "-vv"}},
+	{"7", []string{"raw", "dies"}},
+	{"9", []string{"raw", "broken", "--timeout", "0.3", "-v"}},
+	{"0", []string{"init", "--as", "x"}},
+	{"0", []string{"init", "--as", "x", "--json"}},
+	{"2", []string{"-s", "evil\x1b[2J\rEVIL", "sessions", "extra\x1b[2J\rEVIL"}},
+}
+
+func TestHostileOnATerminal(t *testing.T) {
+	t.Parallel()
+	for _, c := range hostileCommands {
+		argv := append([]string{"mcpc"}, c.args...)
+		if c.args[0] != "-s" {
+			argv = append(argv, "--", "spied", hostileScript(t), filepath.Join(t.TempDir(), "log"))
+		}
+		out := onTerminal(t, 80, nil, argv...).ends(c.ending)
+		if bad := forbidden(out); bad != "" {
+			t.Errorf("%q lets %s through:\n%q", c.args, bad, out)
+		}
+	}
+}
+
+// The same by HTTP, where the server also chooses a status, a type and header
+// fields.
+func TestHostileHTTPOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	for _, c := range []struct{ ending, rule string }{
+		{"7", `on server/discover
+    status 500 \x1b[2J
+    header Content-Type: text/\x1b[2J
+    text text/html <title>\x1b[2J\rEVIL\xe2\x80\xae</title>`},
+		{"7", `on server/discover
+    status 302
+    header Location: https://\xe2\x80\xaeEVIL\x9b2J/`},
+		{"4", `on server/discover
+    status 401
+    header WWW-Authenticate: Bearer realm="\x9b2J\xe2\x80\xae"`},
+		{"7", `on server/discover
+    status 503
+    header Retry-After: \x9b2J\xe2\x80\xae`},
+		{"8", `speaks 2025-11-25
+on tools/list
+    text text/\x9b2J \x1b[2J\rEVIL`},
+		{"8", `speaks 2025-11-25
+on tools/list
+    sse
+    send event: \x1b[2J\ndata: \x1b[2J\n\n
+    send data: \x1b[2J\rEVIL\n\n`},
+	} {
+		if err := s.play(c.rule); err != nil {
+			t.Fatal(err)
+		}
+		for _, flags := range [][]string{nil, {"-vvv", "--json"}, {"--explain"}} {
+			out := onTerminal(t, 80, nil, append([]string{"mcpc", "list", "-s", s.url("/mcp")}, flags...)...).ends(c.ending)
+			if bad := forbidden(out); bad != "" {
+				t.Errorf("%s\n%q lets %s through:\n%q", c.rule, flags, bad, out)
+			}
+		}
+		s.stop()
+	}
+}
+
+func hostileScript(t *testing.T) string {
+	t.Helper()
+	name, err := filepath.Abs(filepath.Join("testdata", "hostile.play"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// concealed is a sequence that mcpc's own colours never need.
+const concealed = "\x1b[8m"
+
+// forbidden names what must not reach a terminal and stands in out. mcpc's own
+// colours may, and a carriage return of its own, behind which a server's text
+// never stands.
+func forbidden(out string) string {
+	plain := strings.ReplaceAll(sgr.ReplaceAllString(out, ""), "\r\n", "\n")
+	if strings.Contains(plain, "\rEVIL") {
+		return "a carriage return"
+	}
+	if strings.Contains(out, concealed) {
+		return "a colour of the server's"
+	}
+	return regexp.MustCompile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0080-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]").FindString(plain)
+}
+
+func TestForbiddenFindsWhatItIsFor(t *testing.T) {
+	for _, text := range []string{"\x1b[2J", concealed, "a\rEVIL", "\u009b31m", "\u202e", "\a", "\b", "\u200b", "\U000e0041", "\x7f"} {
+		if forbidden("x"+text+"x") == "" {
+			t.Errorf("%q is let through", text)
+		}
+	}
+	if bad := forbidden("\x1b[1;31mmcpc:\x1b[0m ok\r\n\r[##--]\r      \r\tdone\r\n"); bad != "" {
+		t.Errorf("%q is forbidden", bad)
+	}
+}
+
+// In a pipe the answer is the server's bytes.
+func TestHostileInAPipe(t *testing.T) {
+	answer := regexp.MustCompile(`(?m)^    json \{"jsonrpc":"2.0","id":\$ID,"result":(.*)\}$`).FindStringSubmatch(read(t, hostileScript(t)))
+	if answer == nil {
+		t.Fatal("the script has no result")
+	}
+	cmd := exec.Command("mcpc", "call", "evil\x1b[2J", "--json", "--", "spied", hostileScript(t), filepath.Join(t.TempDir(), "log"))
+	cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
+	out, err := cmd.Output()
+	if got := ending(cmd.ProcessState); got != "5" {
+		t.Fatalf("it ended with %s: %v", got, err)
+	}
+	if string(out) != answer[1]+"\n" {
+		t.Errorf("got  %q\nwant %q", out, answer[1])
+	}
+}

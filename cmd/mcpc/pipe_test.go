@@ -1,0 +1,47 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Who reads standard output may go away: the command ends quietly, as every
+// other program in a pipe.
+func TestTheReaderMayGoAway(t *testing.T) {
+	script, log := playFile(t, "tool x\n")
+	for _, args := range [][]string{
+		{"-s", "demo", "list"},
+		{"-s", "demo", "list", "--json"},
+		{"-s", "demo", "call", "fail", "--json"},
+		{"--help"},
+		{"version"},
+		{"help", "exit-codes"},
+		{"list", "--", "spied", script, log},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var stderr bytes.Buffer
+		cmd := exec.Command("mcpc", args...)
+		cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		_ = cmd.Run()
+		w.Close()
+		// A shell sees 141 either way.
+		if got := ending(cmd.ProcessState); got != "141" && got != "SIGPIPE" {
+			t.Errorf("%q ended with %s", args, got)
+		}
+		if stderr.Len() > 0 {
+			t.Errorf("%q says %s", args, stderr.String())
+		}
+	}
+	if left := processes(t.Fatalf, script); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}

@@ -1,0 +1,94 @@
+package client
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"mcpc/internal/wire"
+)
+
+// runHelper is a stdio server with one bad habit. It serves the stateless era.
+func runHelper(habit string) int {
+	switch habit {
+	case "exits":
+		fmt.Fprintln(os.Stderr, "usage: server FILE")
+		return 3
+	case "kills-itself":
+		fmt.Fprintln(os.Stderr, "about to crash")
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			_ = self.Kill()
+		}
+		select {}
+	case "never-reads":
+		select {}
+	case "closes-stdout":
+		os.Stdout.Close()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	case "closes-stdin":
+		os.Stdin.Close()
+		select {}
+	case "prints-noise":
+		for i := range 2000 {
+			fmt.Println("noise", i)
+		}
+	case "floods-stderr":
+		fmt.Fprint(os.Stderr, strings.Repeat("no line end ", 2<<20))
+	case "forks":
+		fork()
+	case "forks-and-exits":
+		fork()
+		fmt.Fprintln(os.Stderr, "the daemon goes on")
+		return 0
+	case "ignores-term":
+		signal.Ignore(syscall.SIGTERM)
+	}
+	serveLines(habit)
+	if habit == "ignores-eof" || habit == "ignores-term" {
+		select {}
+	}
+	return 0
+}
+
+// fork leaves a process behind that keeps the three streams open.
+func fork() {
+	cmd := exec.Command("sleep", "60")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+func serveLines(habit string) {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		m := wire.ParseMessage([]byte(line))
+		switch m.Method {
+		case "server/discover":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`+"\r\n", m.ID)
+		case "tools/call":
+			if habit == "exits-mid-call" {
+				fmt.Fprintln(os.Stderr, "panic: boom")
+				os.Exit(2)
+			}
+			if habit == "writes-long-lines" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"x":%q}}`+"\n", m.ID, strings.Repeat("0123456789abcdef", 15<<16))
+				continue
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID)
+		case "env":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"env":%q}}`+"\n", m.ID, strings.Join(os.Environ(), " "))
+		}
+	}
+}

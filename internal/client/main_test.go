@@ -1,0 +1,22 @@
+package client
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain turns the test binary into a stdio server where it is started as
+// one, and looks for goroutines that nobody ended.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "helper" {
+		os.Exit(runHelper(os.Args[2]))
+	}
+	// Tests of processes wait more than they work.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}

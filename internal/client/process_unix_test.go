@@ -1,0 +1,294 @@
+//go:build unix
+
+package client
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// started opens a conversation with the helper and its bad habit. Whatever
+// happens, no process of its group may be left at the end of the test.
+func started(t *testing.T, habit string, more ...func(*Options)) (*Session, wire.Outcome) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Server: Server{Command: []string{self, "helper", habit}, Name: habit}, Version: "0", Now: time.Now}
+	// The race detector's runtime would sleep a second at the helper's end.
+	opt.Server.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	for _, change := range more {
+		change(&opt)
+	}
+	return Open(context.Background(), opt)
+}
+
+func pgidOf(s *Session) int { return s.talk().line().(*stdio).cmd.Process.Pid }
+
+// closed closes the session and checks what is left of it.
+func closed(t *testing.T, s *Session, within time.Duration) {
+	t.Helper()
+	pgid := pgidOf(s)
+	began := time.Now()
+	s.Close(context.Background(), true)
+	if took := time.Since(began); took > within {
+		t.Errorf("closing took %s, want at most %s", took, within)
+	}
+	gone(t, pgid)
+}
+
+// gone waits for the kernel to be done with a group that was ended already.
+func gone(t *testing.T, pgid int) {
+	t.Helper()
+	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		left := groupMembers(pgid)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("processes are left: %v", left)
+		}
+	}
+}
+
+// groupMembers lists the living processes of a group; one that nobody has
+// reaped does not live.
+func groupMembers(pgid int) (left []string) {
+	if runtime.GOOS != "linux" {
+		if errors.Is(syscall.Kill(-pgid, 0), syscall.ESRCH) {
+			return nil
+		}
+		return []string{strconv.Itoa(pgid)}
+	}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		text := string(raw)
+		fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+		if len(fields) > 2 && fields[0] != "Z" && fields[2] == strconv.Itoa(pgid) {
+			left = append(left, strings.TrimSpace(text[:strings.LastIndexByte(text, ')')+1]))
+		}
+	}
+	return left
+}
+
+func toolCall(ctx context.Context, s *Session) wire.Outcome {
+	return s.Do(ctx, Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)})
+}
+
+func TestProcessGoodServer(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "good", func(opt *Options) {
+		opt.Server.Env = []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}
+		opt.Server.Dir = t.TempDir()
+	})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); !o.Good() || o.Took <= 0 {
+		t.Errorf("got %q %q after %s", o.Kind, o.Text, o.Took)
+	}
+	o = s.Do(context.Background(), Call{Method: "env"})
+	if got := string(o.Result); !strings.Contains(got, "ONLY=this") || strings.Contains(got, "PATH=") {
+		t.Errorf("the server's environment is %s", got)
+	}
+	closed(t, s, time.Second)
+}
+
+func TestProcessCannotStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{
+		"no-such-command-anywhere": "no such command: no-such-command-anywhere", filepath.Join(dir, "none"): "no such command: " + filepath.Join(dir, "none"),
+		plain: "the command may not be executed: " + plain,
+	} {
+		_, o := started(t, "", func(opt *Options) { opt.Server.Command = []string{command} })
+		if o.Kind != wire.Transport || o.Text != want || o.Reached != wire.Unsent {
+			t.Errorf("got %s %s %q, want %q", o.Kind, o.Reached, o.Text, want)
+		}
+	}
+}
+
+// A server that ends before it answers: how it ended, and its last words.
+func TestProcessEndsAtStart(t *testing.T) {
+	t.Parallel()
+	for habit, want := range map[string]struct{ ended, stderr string }{
+		"exits":        {"exit status 3", "usage: server FILE\n"},
+		"kills-itself": {"signal: killed", "about to crash\n"},
+	} {
+		_, o := started(t, habit)
+		if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != want.ended || o.Process.Stderr != want.stderr {
+			t.Errorf("%s: got %s %q %+v, want %+v", habit, o.Kind, o.Text, o.Process, want)
+		}
+		if o.Method != "initialize" || !strings.Contains(o.Text, want.ended) {
+			t.Errorf("%s: got %s: %q", habit, o.Method, o.Text)
+		}
+	}
+}
+
+func TestProcessEndsMidCall(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "exits-mid-call")
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	o = toolCall(context.Background(), s)
+	if o.Kind != wire.Transport || o.Reached != wire.Unknown || o.Retryable {
+		t.Errorf("got %s %s %t", o.Kind, o.Reached, o.Retryable)
+	}
+	if o.Process == nil || o.Process.Ended != "exit status 2" || o.Process.Stderr != "panic: boom\n" {
+		t.Errorf("got %+v", o.Process)
+	}
+	closed(t, s, time.Second)
+}
+
+// The staged shutdown: the end of input, SIGTERM after 2 s, SIGKILL after 4 s.
+func TestProcessShutdown(t *testing.T) {
+	for habit, within := range map[string]time.Duration{
+		"good": time.Second, "ignores-eof": 3 * time.Second, "ignores-term": 5 * time.Second,
+		"never-reads": 3 * time.Second, "forks": 2 * time.Second,
+	} {
+		t.Run(habit, func(t *testing.T) {
+			t.Parallel()
+			s, o := started(t, habit, func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+			if !o.Good() {
+				t.Fatal(o.Text)
+			}
+			if habit != "never-reads" {
+				if o := toolCall(context.Background(), s); !o.Good() {
+					t.Error(o.Text)
+				}
+			}
+			closed(t, s, within)
+		})
+	}
+}
+
+// A child that ends and leaves a process behind which keeps the streams open is
+// not waited for, and what it left is ended.
+func TestProcessLeavesADaemon(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	pgid := pgidOf(s)
+	o = toolCall(context.Background(), s)
+	if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != "exit status 0" || o.Process.Stderr != "the daemon goes on\n" {
+		t.Errorf("got %s %q %+v", o.Kind, o.Text, o.Process)
+	}
+	gone(t, pgid)
+	closed(t, s, time.Second)
+}
+
+func TestProcessFloodsAndLongLines(t *testing.T) {
+	t.Parallel()
+	for habit, size := range map[string]int{"floods-stderr": 0, "writes-long-lines": 15 << 20} {
+		s, o := started(t, habit)
+		if !o.Good() {
+			t.Fatal(habit, o.Text)
+		}
+		if o := toolCall(context.Background(), s); !o.Good() || len(o.Result) < size {
+			t.Errorf("%s: got %s %q and %d bytes", habit, o.Kind, o.Text, len(o.Result))
+		}
+		closed(t, s, time.Second)
+	}
+}
+
+func TestProcessLineOverTheLimit(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "writes-long-lines", func(opt *Options) { opt.Limits.Message = 1 << 20 })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); o.Kind != wire.BadResponse || !strings.Contains(o.Text, "larger than") {
+		t.Errorf("got %s %q", o.Kind, o.Text)
+	}
+	closed(t, s, 3*time.Second)
+}
+
+func TestProcessNoise(t *testing.T) {
+	t.Parallel()
+	var found []string
+	_, o := started(t, "prints-noise", func(opt *Options) {
+		opt.Found = func(f wire.Finding) { found = append(found, f.Rule) }
+	})
+	if o.Kind != wire.BadResponse || !strings.Contains(o.Text, "more than 1000 lines") {
+		t.Errorf("got %s %q", o.Kind, o.Text)
+	}
+	if len(found) != 1 || found[0] != "stdout_noise" {
+		t.Errorf("found %q, want one word about it", found)
+	}
+}
+
+// Half-open pipes: the server lives and does not talk, or does not listen.
+func TestProcessHalfOpen(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "closes-stdout", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); o.Kind != wire.Transport || o.Text != "the server closed its standard output" {
+		t.Errorf("got %s %q", o.Kind, o.Text)
+	}
+	closed(t, s, time.Second)
+
+	s, o = started(t, "closes-stdin", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	// The child needs a moment to close its end; a line that is larger than
+	// the pipe cannot be written before it did.
+	call := Call{Method: "tools/call", Params: []byte(`{"name":"` + strings.Repeat("a", 1<<20) + `"}`)}
+	if o := s.Do(context.Background(), call); o.Kind != wire.Transport || o.Phase != "send" || o.Text != "the server does not read its standard input" {
+		t.Errorf("got %s %s %q", o.Kind, o.Phase, o.Text)
+	}
+	closed(t, s, 3*time.Second)
+}
+
+// A server that never reads: the call ends by its timer, the next one, which
+// was not even begun, says so, and a Ctrl-C is not held up.
+func TestProcessNeverReads(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "never-reads", func(opt *Options) {
+		opt.Protocol, opt.Quick, opt.Limits.Idle = rev2607, true, 300*time.Millisecond
+	})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	call := Call{Method: "tools/call", Params: []byte(`{"name":"` + strings.Repeat("a", 1<<20) + `"}`)}
+	if o := s.Do(context.Background(), call); o.Kind != wire.Timeout || o.Reached != wire.Unknown || o.Phase != "send" {
+		t.Errorf("the first: got %s %s %s", o.Kind, o.Reached, o.Phase)
+	}
+	if o := toolCall(context.Background(), s); o.Kind != wire.Timeout || o.Reached != wire.Unsent {
+		t.Errorf("the second: got %s %s", o.Kind, o.Reached)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	began := time.Now()
+	if o := toolCall(ctx, s); o.Kind != wire.Signal {
+		t.Errorf("the third: got %s", o.Kind)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("Ctrl-C took %s", took)
+	}
+	closed(t, s, 3*time.Second)
+}

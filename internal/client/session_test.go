@@ -1,0 +1,308 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A fake is a server in sessions, over a real socket. It knows the sessions that
+// it opened and forgets them when it is told to.
+type fake struct {
+	*httptest.Server
+	requests, opened atomic.Int64
+
+	mu       sync.Mutex
+	sessions map[string]bool
+	// asks makes it send a ping and progress before every response.
+	asks bool
+}
+
+func newFake(t *testing.T) *fake {
+	f := &fake{sessions: map[string]bool{}}
+	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
+	t.Cleanup(f.Server.Close)
+	return f
+}
+
+func (f *fake) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions = map[string]bool{}
+}
+
+func (f *fake) knows(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sessions[id]
+}
+
+func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
+	f.requests.Add(1)
+	body, _ := io.ReadAll(r.Body)
+	m := wire.ParseMessage(body)
+	session := r.Header.Get("Mcp-Session-Id")
+	switch {
+	case r.Method == http.MethodDelete:
+	case m.Method == "initialize":
+		id := fmt.Sprintf("S-%d", f.opened.Add(1))
+		f.mu.Lock()
+		f.sessions[id] = true
+		f.mu.Unlock()
+		w.Header().Set("Mcp-Session-Id", id)
+		f.answer(w, m, `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"fake","version":"1"}}`)
+	case session == "":
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`)
+	case !f.knows(session):
+		http.Error(w, "session not found", http.StatusNotFound)
+	case m.Kind != wire.Request:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		f.answer(w, m, `{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"content":[]}`)
+	}
+}
+
+func (f *fake) answer(w http.ResponseWriter, m *wire.Message, result string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	if f.asks {
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}\n\n", m.ID)
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":1}}\n\n", m.ID)
+	}
+	fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", m.ID, result)
+}
+
+func (f *fake) options() Options {
+	return Options{Server: Server{URL: f.URL, Name: "fake"}, Version: "0", Now: time.Now}
+}
+
+// A cold list is five requests: the probe, initialize, initialized, the list,
+// and DELETE. A call in a session that an earlier run opened is one.
+func TestRequestCounts(t *testing.T) {
+	f := newFake(t)
+	s, o := Open(context.Background(), f.options())
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if l, o := s.List(context.Background(), "tools/list"); !o.Good() || len(l.Items) != 1 {
+		t.Fatal(o.Text, l.Items)
+	}
+	memory := s.Memory()
+	s.Close(context.Background(), true)
+	if got := f.requests.Load(); got > 5 {
+		t.Errorf("a cold list took %d requests, want at most 5", got)
+	}
+
+	f.requests.Store(0)
+	opt := f.options()
+	opt.Resume, opt.Known = &memory, memory.Revision
+	s, o = Open(context.Background(), opt)
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := s.Do(context.Background(), Call{Method: "tools/call", Params: json.RawMessage(`{"name":"a"}`)}); !o.Good() {
+		t.Error(o.Text)
+	}
+	s.Close(context.Background(), false)
+	if got := f.requests.Load(); got != 1 {
+		t.Errorf("a resumed call took %d requests, want 1", got)
+	}
+}
+
+// Many find at the same time that the session is lost. One of them opens a new
+// one, and all go on in it. Everything else may be read meanwhile.
+func TestManyLoseOneSession(t *testing.T) {
+	f := newFake(t)
+	f.asks = true
+	opt := f.options()
+	var renewed atomic.Int64
+	opt.Renewed = func(string) { renewed.Add(1) }
+	opt.Found, opt.Notified = func(wire.Finding) {}, func(*wire.Message) {}
+	opt.Tap = func(wire.Frame) {}
+	s, o := Open(context.Background(), opt)
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	for round := range 3 {
+		f.forget()
+		opened := f.opened.Load()
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				if o := s.Do(context.Background(), Call{Method: "tools/list", Progress: true}); !o.Good() {
+					t.Errorf("round %d: %s", round, o.Text)
+				}
+				_, _, _, _, _ = s.Revision(), s.Why(), s.Info(), s.Memory(), s.Transport()
+			})
+		}
+		wg.Wait()
+		if got := f.opened.Load() - opened; got != 1 {
+			t.Errorf("round %d: %d new sessions, want 1", round, got)
+		}
+	}
+	if got := renewed.Load(); got != 3 {
+		t.Errorf("told %d times, want 3", got)
+	}
+	s.Close(context.Background(), true)
+}
+
+// The first calls of a resumed session all meet the 404: each is sent again,
+// because none was read, and one session is opened.
+func TestManyResumeALostSession(t *testing.T) {
+	f := newFake(t)
+	opt := f.options()
+	opt.Resume = &Memory{Revision: rev2511, SessionID: "old", Transport: StreamableHTTP}
+	s, o := Open(context.Background(), opt)
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	var good, unsent atomic.Int64
+	for range 8 {
+		wg.Go(func() {
+			<-start
+			switch o := s.Do(context.Background(), Call{Method: "tools/call", Params: json.RawMessage(`{"name":"a"}`)}); {
+			case o.Good():
+				good.Add(1)
+			case o.Kind == wire.Transport && o.Reached == wire.Unsent:
+				unsent.Add(1)
+			default:
+				t.Error(o.Kind, o.Text)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	s.Close(context.Background(), true)
+	if got := f.opened.Load(); got != 1 {
+		t.Errorf("%d new sessions, want 1", got)
+	}
+	if good.Load()+unsent.Load() != 8 || good.Load() == 0 {
+		t.Errorf("%d good, %d not sent", good.Load(), unsent.Load())
+	}
+}
+
+// Closing while requests run ends them and leaves nothing behind.
+func TestCloseWhileCalling(t *testing.T) {
+	f := newFake(t)
+	s, o := Open(context.Background(), f.options())
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { s.Do(context.Background(), Call{Method: "tools/list"}) })
+	}
+	s.Close(context.Background(), true)
+	s.Close(context.Background(), true)
+	wg.Wait()
+}
+
+// deafPipe is a server that says what it is told to say and never reads.
+func deafPipe(lines string, said chan<- struct{}) func() (io.Reader, io.WriteCloser) {
+	return func() (io.Reader, io.WriteCloser) {
+		_, clientOut := io.Pipe()
+		clientIn, serverOut := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(serverOut, lines)
+			close(said)
+		}()
+		return clientIn, clientOut
+	}
+}
+
+// A server that asks and does not take the answers holds nobody up: so many are
+// tried, the rest is told, and closing ends them within its time.
+func TestAnswersNobodyTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := make(chan struct{})
+		var mu sync.Mutex
+		found := map[string]int{}
+		opt := Options{Server: Server{Pipe: deafPipe(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000), said)},
+			Resume: nil, Protocol: rev2511, Now: time.Now}
+		opt.Found = func(f wire.Finding) {
+			mu.Lock()
+			defer mu.Unlock()
+			found[f.Rule]++
+		}
+		opt.Limits.Idle = 5 * time.Second
+		began := time.Now()
+		_, o := Open(context.Background(), opt)
+		<-said
+		if o.Kind != wire.Timeout {
+			t.Errorf("got %s %q", o.Kind, o.Text)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if found["server_request"] != 1000-maxAnswering {
+			t.Errorf("found %v", found)
+		}
+	})
+}
+
+// LastID and NextID: ids count on over sessions, and may come from elsewhere.
+func TestIDs(t *testing.T) {
+	f := newFake(t)
+	opt := f.options()
+	next := int64(100)
+	opt.NextID = func() int64 { next++; return next }
+	s, o := Open(context.Background(), opt)
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	defer s.Close(context.Background(), true)
+	if o := s.Do(context.Background(), Call{Method: "ping"}); string(o.Message.ID) != "103" || s.LastID() != 0 {
+		t.Errorf("got id %s and last id %d", o.Message.ID, s.LastID())
+	}
+	if o := s.Do(context.Background(), Call{Method: "ping", ID: json.RawMessage(`"mine"`)}); string(o.Message.ID) != `"mine"` {
+		t.Errorf("got id %s", o.Message.ID)
+	}
+}
+
+// The clock may be missing, and so may everybody who is told.
+func TestBareOptions(t *testing.T) {
+	f := newFake(t)
+	f.asks = true
+	s, o := Open(context.Background(), Options{Server: Server{URL: f.URL}, Resume: &Memory{Revision: rev2511, SessionID: "old", Transport: StreamableHTTP}})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := s.Do(context.Background(), Call{Method: "tools/list", Progress: true}); !o.Good() || o.Took != 0 {
+		t.Errorf("got %s %q after %s", o.Kind, o.Text, o.Took)
+	}
+	s.Close(context.Background(), true)
+}
+
+// What an earlier run remembered is looked at before it is used.
+func TestResumeNonsense(t *testing.T) {
+	f := newFake(t)
+	for _, m := range []Memory{
+		{Revision: rev2511, SessionID: "a\r\nX-Evil: 1", Transport: StreamableHTTP},
+		{Revision: "2031-01-01", SessionID: "a", Transport: StreamableHTTP},
+		{Revision: rev2511, SessionID: "a", Transport: Stdio},
+	} {
+		opt := f.options()
+		opt.Resume = &m
+		s, o := Open(context.Background(), opt)
+		if !o.Good() || s.Memory().SessionID == m.SessionID {
+			t.Errorf("%+v: got %s %q", m, o.Kind, o.Text)
+		}
+		s.Close(context.Background(), true)
+	}
+}
