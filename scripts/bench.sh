@@ -5,6 +5,8 @@
 #                                              bench/history.tsv
 #     --no-node        without the Inspector (server-everything still needs Node)
 #     --no-scale       without the large lists, results and streams
+#     --only REGEXP    only the measures whose name in the history matches, and
+#                      the start, without which no other can be judged
 #     --no-history     append nothing
 #     --bin FILE       measure this mcpc and build none
 #     --against FILE   measure another mcpc in the same rounds, as mcpc-b
@@ -28,7 +30,7 @@ main() {
       --no-node) with_node= ;;
       --no-scale) args+=(-no-scale) ;;
       --no-history) history= ;;
-      --rounds | --scale-rounds) args+=("-${1#--}" "${2:?$1 needs a number}"); shift ;;
+      --rounds | --scale-rounds | --only) args+=("-${1#--}" "${2:?$1 needs a value}"); shift ;;
       --bin) bin=$(absolute "${2:?--bin needs a file}"); shift ;;
       --against) args+=(-against "$(absolute "${2:?--against needs a file}")"); shift ;;
       *) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
@@ -42,7 +44,8 @@ main() {
   if [[ -z $bin ]]; then
     bin=$bench_dir/bin/mcpc
     commit=$(commit_here)
-    go -C "$root" build -trimpath -o "$bin" ./cmd/mcpc
+    # As it is released: without libc, whose start is a millisecond.
+    CGO_ENABLED=0 go -C "$root" build -trimpath -ldflags '-s -w' -o "$bin" ./cmd/mcpc
   fi
   if [[ -n $with_node ]]; then
     args+=(-node "$(find_node)" -inspector "$(inspector)")
@@ -64,13 +67,17 @@ commit_here() {
   echo "$(git -C "$root" rev-parse --short HEAD)$changed"
 }
 
-# commit_of FILE is what the go command wrote into a program that it built.
+# commit_of FILE is what the go command wrote into a program that it built, or
+# else the name of the file.
 commit_of() {
-  go version -m "$1" | awk -F = '$1 ~ /vcs.revision$/ {print substr($2, 1, 7); found = 1} END {if (!found) print "unknown"}'
+  local revision
+  revision=$(go version -m "$1" | sed -n 's/.*vcs\.revision=\(.\{7\}\).*/\1/p')
+  echo "${revision:-$(basename "$1")}"
 }
 
 # --- installing --------------------------------------------------------------
 
+# The lock is held to the end: two benches at once would measure each other.
 install() {
   mkdir -p "$bench_dir/bin"
   exec 9>"$bench_dir/.lock"

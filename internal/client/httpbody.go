@@ -57,7 +57,7 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 	if out.anyReply {
 		return reply{message: wire.ParseMessage(body), http: factsOf(tr.resp, body)}
 	}
-	m := wire.ParseMessage(t.withoutMark(body))
+	m := wire.ParseMessage(body)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return failed(noResponse(tr, out))
 	}
@@ -67,17 +67,6 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 		}
 	}
 	return reply{fault: badContent(mismatch(m, out.id), body), http: factsOf(tr.resp, body)}
-}
-
-// withoutMark drops a byte order mark, which RFC 8259, section 8.1, lets a reader
-// ignore and forbids to write.
-func (t *httpTransport) withoutMark(body []byte) []byte {
-	text, marked := bytes.CutPrefix(body, []byte("\xEF\xBB\xBF"))
-	if marked {
-		t.inbox.finding(wire.Finding{Rule: "byte_order_mark", Level: wire.Warning,
-			Text: "the answer begins with a byte order mark, which JSON must not"})
-	}
-	return text
 }
 
 // pick finds the answer to out in a message or a batch; the rest goes to the

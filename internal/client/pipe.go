@@ -183,7 +183,7 @@ func (p *pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 // their standard output, which is their fault and no reason to stop.
 func (p *pipe) take(line []byte) *fault {
 	m := wire.ParseMessage(line)
-	if m.Kind != wire.Invalid || p.isAwaited(m) {
+	if m.Kind != wire.Invalid && !hasMark(line) || p.isAwaited(m) {
 		p.rec.body(wire.Received, wire.Body, 0, line, nil)
 		p.deliver(m)
 		return nil
@@ -200,6 +200,10 @@ func (p *pipe) take(line []byte) *fault {
 	}
 	return nil
 }
+
+// hasMark reports a byte order mark, which makes a line no message: nothing but
+// MCP messages may stand on standard output.
+func hasMark(line []byte) bool { return bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")) }
 
 // isAwaited reports JSON that is no message and still answers somebody.
 func (p *pipe) isAwaited(m *wire.Message) bool {
@@ -218,7 +222,7 @@ func strangeness(line []byte) string {
 	switch {
 	case bytes.HasPrefix(line, []byte("\xFF\xFE")) || bytes.HasPrefix(line, []byte("\xFE\xFF")) || bytes.IndexByte(line, 0) >= 0:
 		return " (it looks like UTF-16, where UTF-8 is asked for)"
-	case bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")):
+	case hasMark(line):
 		return " (it begins with a byte order mark)"
 	case isJSON(line):
 		return " (it is JSON, but not JSON-RPC)"

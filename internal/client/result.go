@@ -18,6 +18,7 @@ func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
 		o.Retryable = o.Retryable || broke && f.reached == wire.Unknown && repeatable(call.Method)
 		return o
 	}
+	t.markFound(r.message)
 	switch m := r.message; {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
@@ -31,6 +32,13 @@ func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
 	return o
+}
+
+// markFound tells of a byte order mark, which is ignored (RFC 8259, section 8.1).
+func (t *talk) markFound(m *wire.Message) {
+	if m != nil && hasMark(m.Raw) {
+		t.finding(wire.Finding{Rule: "bom", Level: wire.Warning, Text: "a byte order mark stands before the answer, where JSON has none"})
+	}
 }
 
 // fill writes what a fault knows into an outcome.

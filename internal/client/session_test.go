@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -209,6 +210,42 @@ func TestCloseWhileCalling(t *testing.T) {
 	s.Close(context.Background(), true)
 	s.Close(context.Background(), true)
 	wg.Wait()
+}
+
+// A request that nobody answers ends with its session: the server is told, and
+// it does not look like Ctrl-C or a timer.
+func TestCloseEndsRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := make(chan string, 8)
+		serverIn, clientOut := io.Pipe()
+		clientIn, serverOut := io.Pipe()
+		go func() {
+			in := bufio.NewScanner(serverIn)
+			for in.Scan() {
+				requests <- wire.ParseMessage(in.Bytes()).Method
+			}
+			serverOut.Close()
+		}()
+		s, o := Open(context.Background(), Options{Protocol: rev2607, Quick: true,
+			Server: Server{Pipe: func() (io.Reader, io.WriteCloser) { return clientIn, clientOut }}})
+		if !o.Good() {
+			t.Fatal(o.Text)
+		}
+		ended := make(chan wire.Outcome)
+		go func() { ended <- s.Do(context.Background(), Call{Method: "tools/call"}) }()
+		synctest.Wait()
+		go s.Close(context.Background(), true)
+		if o := <-ended; o.Kind != wire.Transport || o.Reached != wire.Unknown {
+			t.Errorf("got %s %s %q", o.Kind, o.Reached, o.Text)
+		}
+		synctest.Wait()
+		if o := s.Do(context.Background(), Call{Method: "tools/list"}); o.Kind != wire.Transport || o.Text != "the conversation was closed" {
+			t.Errorf("after closing: got %s %q", o.Kind, o.Text)
+		}
+		if got := <-requests; got != "tools/call" {
+			t.Errorf("the server saw %s", got)
+		}
+	})
 }
 
 // deafPipe is a server that says what it is told to say and never reads.

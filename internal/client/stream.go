@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -151,10 +152,19 @@ func (t *httpTransport) answerIn(tr *trip, ev event, out *outgoing) (r reply, ok
 	return reply{}, false
 }
 
-// claims reports a message that is no response and still names the request: a
-// broken answer to it.
-func claims(m *wire.Message, id []byte) bool {
-	return m.Kind == wire.Invalid && len(id) > 0 && bytes.Equal(m.ID, id) && m.Method == ""
+// claims reports a broken answer to the request: nothing better will come. One
+// that has neither a result nor an error must at least look like JSON-RPC, as a
+// line of some logger does not.
+func claims(m *wire.Message, id json.RawMessage) bool {
+	if m.Kind != wire.Invalid || len(id) == 0 {
+		return false
+	}
+	if m.Answers(id) {
+		return true
+	}
+	members, err := wire.Object(m.Raw)
+	_, called := members.Get("method")
+	return err == nil && !called && bytes.Equal(m.ID, id) && members.Text("jsonrpc") != ""
 }
 
 // holds reports an array with the response to the request.

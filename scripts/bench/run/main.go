@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"syscall"
 )
 
 type config struct {
@@ -24,6 +26,7 @@ type config struct {
 	node, inspector string
 	// everything is the argv of server-everything, between tabs.
 	everything string
+	only       string
 	noScale    bool
 	history    string
 	commit     string
@@ -39,11 +42,12 @@ func main() {
 	flag.StringVar(&c.node, "node", "", "a Node for the Inspector")
 	flag.StringVar(&c.inspector, "inspector", "", "the Inspector's script")
 	flag.StringVar(&c.everything, "everything", "", "argv of server-everything, between tabs")
+	flag.StringVar(&c.only, "only", "", "regular expression for the keys of the measures")
 	flag.BoolVar(&c.noScale, "no-scale", false, "without the scale cases")
 	flag.StringVar(&c.history, "history", "", "file to append to")
 	flag.StringVar(&c.commit, "commit", "", "what was measured")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, c); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -59,11 +63,15 @@ func run(ctx context.Context, c config) error {
 	defer os.RemoveAll(dir)
 	b := &bench{config: c, dir: dir, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}}
 	defer b.stopServers()
-	if err := b.group(ctx, "small", b.smallCases(), c.rounds); err != nil {
+	only, err := regexp.Compile(c.only)
+	if err != nil {
+		return err
+	}
+	if err := b.group(ctx, "small", chosen(b.smallCases(), only), c.rounds); err != nil {
 		return err
 	}
 	if !c.noScale {
-		if err := b.group(ctx, "scale", b.scaleCases(), c.scaleRounds); err != nil {
+		if err := b.group(ctx, "scale", chosen(b.scaleCases(), only), c.scaleRounds); err != nil {
 			return err
 		}
 	}
@@ -73,6 +81,16 @@ func run(ctx context.Context, c config) error {
 		return nil
 	}
 	return b.appendHistory(c.history)
+}
+
+// chosen always keeps the start: the budgets are made of it.
+func chosen(all []*measure, only *regexp.Regexp) (some []*measure) {
+	for _, m := range all {
+		if m.key == startKey || only.MatchString(m.key) {
+			some = append(some, m)
+		}
+	}
+	return some
 }
 
 // A bench is one run.
@@ -101,7 +119,7 @@ func (b *bench) group(ctx context.Context, name string, cases []*measure, rounds
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
-	for round := range rounds {
+	for round := 0; round < rounds && len(cases) > 0; round++ {
 		fmt.Fprintf(os.Stderr, "bench: %s, round %d of %d\n", name, round+1, rounds)
 		for _, m := range cases {
 			for i := range m.entries {

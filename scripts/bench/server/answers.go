@@ -67,7 +67,7 @@ func (s *server) call(w http.ResponseWriter, req request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := bufio.NewWriterSize(w, 32<<10)
-	writeProgress(out, req, s.events)
+	s.writeProgress(out, req)
 	fmt.Fprint(out, "data: ")
 	writeAnswer(out, head, text, s.text, tail)
 	fmt.Fprint(out, "\n\n")
@@ -78,11 +78,16 @@ func sum(req request) string {
 	return strconv.FormatFloat(req.Params.Arguments.A+req.Params.Arguments.B, 'f', -1, 64)
 }
 
-func writeProgress(w io.Writer, req request, events int) {
+// writeProgress writes what comes before the result; with ids in the era where
+// a stream may be resumed.
+func (s *server) writeProgress(w io.Writer, req request) {
 	token := req.Params.Meta.ProgressToken
-	for i := 1; i <= events && token != nil; i++ {
+	for i := 1; i <= s.events && token != nil; i++ {
+		if s.legacy {
+			fmt.Fprintf(w, "id: stream-1_%d\n", i)
+		}
 		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d}}`+
-			"\n\n", token, i, events)
+			"\n\n", token, i, s.events)
 	}
 }
 
