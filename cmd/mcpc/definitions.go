@@ -76,11 +76,15 @@ func (c *conversation) keepTools(ctx context.Context, list client.List) {
 		return
 	}
 	kept := state.ToolList{FetchedAt: c.a.now(), TTLms: list.TTL}
+	times := map[string]int{}
 	for _, raw := range list.Items {
 		if tool, bad := wire.ParseTool(raw); bad == nil {
 			kept.Tools = append(kept.Tools, state.Tool{Name: tool.Name, Raw: raw})
+			times[tool.Name]++
 		}
 	}
+	// Of two tools with one name none is called, so none is remembered.
+	kept.Tools = slices.DeleteFunc(kept.Tools, func(t state.Tool) bool { return times[t.Name] > 1 })
 	if err := c.store.SaveTools(ctx, c.saved.Key, kept); err != nil && c.a.verbose > 0 {
 		c.a.warn("the tool list could not be remembered: " + err.Error())
 	}

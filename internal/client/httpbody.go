@@ -183,18 +183,35 @@ func decoded(resp *http.Response) (io.Reader, *fault) {
 // and a stream that waits for its first event does not hold anybody.
 type gunzip struct {
 	src io.Reader
-	z   *gzip.Reader
+	// ended is set when the body came to its proper end: what is missing then
+	// was never sent.
+	ended bool
+	z     *gzip.Reader
 }
 
-func (g *gunzip) Read(p []byte) (int, error) {
+func (g *gunzip) Read(p []byte) (n int, err error) {
 	if g.z == nil {
-		z, err := gzip.NewReader(g.src)
-		if err != nil {
-			return 0, err
-		}
-		g.z = z
+		g.z, err = gzip.NewReader(readerFunc(g.readSource))
 	}
-	return g.z.Read(p)
+	if err == nil {
+		n, err = g.z.Read(p)
+	}
+	if err == io.ErrUnexpectedEOF && g.ended {
+		err = gzip.ErrChecksum
+	}
+	return n, err
+}
+
+func (g *gunzip) readSource(p []byte) (int, error) {
+	n, err := g.src.Read(p)
+	g.ended = g.ended || err == io.EOF
+	return n, err
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) {
+	return f(p)
 }
 
 func noResponse(tr *trip, out *outgoing) *fault {

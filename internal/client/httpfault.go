@@ -11,7 +11,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"syscall"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -49,7 +51,10 @@ func describeConnect(f *fault, host string, err error) {
 	var dns *net.DNSError
 	var op *net.OpError
 	var timeout net.Error
+	var refusal proxyRefusal
 	switch {
+	case errors.As(err, &refusal):
+		f.text = "the proxy refused: " + refusal.status
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		f.text = "the proxy could not be used: " + op.Err.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -79,11 +84,11 @@ func describeTLS(f *fault, host string, err error) bool {
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &unknown):
-		f.text = "the certificate of " + host + " is signed by an authority that is not known here"
+		f.text = "the certificate of " + host + " is signed by an authority that is not known here" + aboutCertificate(unknown.Cert)
 	case errors.As(err, &name):
-		f.text = "the certificate of " + host + " is for another name"
+		f.text = "the certificate of " + host + " is for another name" + aboutCertificate(name.Certificate)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		f.text = "the certificate of " + host + " has expired or is not yet valid"
+		f.text = "the certificate of " + host + " has expired or is not yet valid" + aboutCertificate(invalid.Cert)
 	case errors.As(err, &invalid):
 		f.text = "the certificate of " + host + " is not valid: " + invalid.Error()
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
@@ -96,6 +101,19 @@ func describeTLS(f *fault, host string, err error) bool {
 	}
 	f.phase, f.retryable = "tls", false
 	return true
+}
+
+// aboutCertificate says for whom a certificate is, and for how long.
+func aboutCertificate(c *x509.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	names := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return fmt.Sprintf(" (%s, for %s, from %s until %s)", c.Subject, list(names),
+		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 
 // statusFault names an HTTP status that carried no JSON-RPC answer.
@@ -116,7 +134,12 @@ func statusFault(resp *http.Response, body []byte) *fault {
 		f.text += ": no MCP endpoint here"
 		f.hint = "check the path: most servers listen at /mcp, old ones at /sse"
 	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
-		f.text += " to Accept and Content-Type as the specification asks for them: a fault of the server or of a proxy"
+		h := resp.Request.Header
+		f.text += fmt.Sprintf(" to Accept: %s and Content-Type: %s", h.Get("Accept"), h.Get("Content-Type"))
+		f.hint = "the specification asks for both: a fault of the server or of a proxy, unless -H changed them"
+	case code == http.StatusProxyAuthRequired:
+		f.text = "the proxy wants to know who asks (" + status + ")"
+		f.hint = "put the credentials into the proxy's variable: http_proxy=http://USER:PASSWORD@HOST:PORT"
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
 		f.retryable = true
 		if after := resp.Header.Get("Retry-After"); after != "" {

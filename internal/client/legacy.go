@@ -176,7 +176,21 @@ func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {
 }
 
 func (e *legacy) settle(call *Call, result json.RawMessage) (wire.Kind, string) {
-	return settleResult(call, result)
+	kind, text := settleResult(call, result)
+	if kind == wire.OK && call.Method == "tools/call" {
+		return structuredIsObject(result)
+	}
+	return kind, text
+}
+
+// structuredIsObject: until 2025-11-25 structuredContent is an object; any other
+// JSON came with the revision after it (server/tools, "Structured Content").
+func structuredIsObject(result json.RawMessage) (wire.Kind, string) {
+	members, _ := wire.Object(result)
+	if value, ok := members.Get("structuredContent"); ok && value[0] != '{' {
+		return wire.BadResponse, "structuredContent must be an object in this revision, got " + wire.Excerpt(value, 40)
+	}
+	return wire.OK, ""
 }
 
 // asked answers ping and refuses everything else: a capability that was not

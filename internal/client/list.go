@@ -45,7 +45,7 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 	began := s.opt.Now()
 	if hard := s.opt.Limits.Hard; hard > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"no end of the list", hard})
+		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "no end of the list", hard})
 		defer stop()
 	}
 	l, o, restart := s.walk(ctx, method, enough)
@@ -66,7 +66,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 	var p page
 	for {
 		cursor := p.next
-		call := Call{Method: method, Once: cursor != nil}
+		call := Call{Method: method, inSession: cursor != nil}
 		if cursor != nil {
 			call.Params = wire.With(nil, "cursor", cursor)
 		}
@@ -80,7 +80,10 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		if p, ok = l.add(o); !ok {
 			return l, ended(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
-		p.same = p.follows(last)
+		if p.same = p.follows(last); p.same == 2 {
+			l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
+				Text: "three pages in a row are the same: the server may not understand its own cursors"})
+		}
 		switch {
 		case string(cursor) == `""` && l.startsOver(p, last):
 			l.dropLast(p)

@@ -105,7 +105,7 @@ func notThere(f *fault) bool {
 func (t *talk) connectSSE(ctx context.Context) *fault {
 	if limit := t.s.opt.Limits.Connect; limit > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, limit, timeoutError{"no endpoint event", limit})
+		ctx, stop = context.WithTimeoutCause(ctx, limit, timeoutError{"--connect-timeout", "no endpoint event", limit})
 		defer stop()
 	}
 	line, f := openHTTPSSE(ctx, newHTTPTransport(t))
@@ -246,7 +246,8 @@ func refused4xx(o wire.Outcome) bool {
 
 func isRefusal(status int) bool {
 	return status/100 == 4 && status != http.StatusUnauthorized && status != http.StatusForbidden &&
-		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&
+		status != http.StatusProxyAuthRequired
 }
 
 // openModern opens at a revision that was asked for or that the server named. A

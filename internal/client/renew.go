@@ -26,9 +26,15 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 		next := stop
 		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {
 			next = t.remedy(ctx, call, r, untried)
+			if next == stop && !call.Once && repeatable(call.Method) && t.patient(ctx, r, sent) {
+				next = resend
+			}
 		}
 		switch {
 		case next == stop || renewed && next == reopen:
+			if next == reopen {
+				t.forget()
+			}
 			t.tried(r)
 			return t.outcome(e, call, r), renewed
 		case next == reopen:
@@ -37,7 +43,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 				return o, false
 			}
 			renewed = true
-			if call.Once || !untried && !repeatable(call.Method) {
+			if call.Once || call.inSession || !untried && !repeatable(call.Method) {
 				return notAgain(was.outcome(e, call, r)), true
 			}
 		}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -77,6 +78,7 @@ func (r *router) deliver(m *wire.Message) {
 		w.answer <- reply{message: m}
 	case m.Kind == wire.Batch:
 		r.deliverItems(m)
+	case r.misnamed(m):
 	case m.Kind == wire.ErrorResponse && noID(m) && r.ambiguous(m):
 	default:
 		r.inbox.receive(m)
@@ -124,6 +126,24 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 		}
 	}
 	return nil
+}
+
+// misnamed ends a request whose answer has its id in another type, "7" for 7:
+// no better answer will come.
+func (r *router) misnamed(m *wire.Message) bool {
+	if m.Kind != wire.Response && m.Kind != wire.ErrorResponse {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.waiting {
+		if len(m.ID) > 0 && bytes.Equal(bytes.Trim(m.ID, `"`), bytes.Trim(w.out.id, `"`)) {
+			r.dropLocked(w)
+			w.answer <- failed(badContent(mismatch(m, w.out.id), m.Raw))
+			return true
+		}
+	}
+	return false
 }
 
 // ambiguous ends all open requests on an error that names none of them: nobody

@@ -114,6 +114,9 @@ type Call struct {
 	Bare bool
 	// Once forbids sending it a second time whatever happened.
 	Once bool
+	// inSession is set where the params are good in this conversation only, as a
+	// cursor is.
+	inSession bool
 }
 
 // Open begins a conversation, or goes on with a remembered one. After an

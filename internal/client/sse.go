@@ -62,9 +62,10 @@ func (r *eventReader) next() (event, error) {
 			}
 			continue
 		}
+		r.size = 0
 		if r.seen {
 			ev := r.ev
-			r.ev, r.seen, r.size = event{}, false, 0
+			r.ev, r.seen = event{}, false
 			return ev, nil
 		}
 	}
@@ -79,7 +80,8 @@ func (r *eventReader) field(line []byte) error {
 		r.seen = true
 		return nil
 	}
-	if r.size += len(value); r.limit > 0 && int64(r.size) > r.limit {
+	// Each data line adds a line end to the data, so that it counts as well.
+	if r.size += len(value) + 1; r.limit > 0 && int64(r.size) > r.limit {
 		return errTooLarge{r.limit}
 	}
 	switch string(name) {

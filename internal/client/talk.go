@@ -168,7 +168,7 @@ func progressToken(params json.RawMessage) json.RawMessage {
 func (t *talk) post(ctx context.Context, out *outgoing) reply {
 	if idle := t.s.opt.Limits.Idle; idle > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, idle, timeoutError{"the message was not taken", idle})
+		ctx, stop = context.WithTimeoutCause(ctx, idle, timeoutError{"--timeout", "the message was not taken", idle})
 		defer stop()
 	}
 	r := t.line().send(ctx, out)
@@ -194,7 +194,7 @@ func (t *talk) receive(m *wire.Message) {
 			t.receive(item)
 		}
 	case wire.Response, wire.ErrorResponse:
-		t.finding(wire.Finding{Rule: "orphan", Level: wire.Info,
+		t.finding(wire.Finding{Rule: "orphan", Level: wire.Warning,
 			Text: "a response came that nobody waits for, with id " + orNone(m.ID)})
 	default:
 		t.finding(wire.Finding{Rule: "message", Level: weight(m.Raw),
@@ -269,8 +269,9 @@ func (s *Session) finishAnswers() {
 }
 
 func (s *Session) notified(m *wire.Message) {
-	if m.Method == "notifications/progress" {
-		s.progressed(m)
+	// Progress of nobody's request is nobody's progress (basic/utilities/progress).
+	if m.Method == "notifications/progress" && !s.progressed(m) {
+		return
 	}
 	if s.opt.Notified != nil {
 		s.opt.Notified(m)

@@ -95,7 +95,7 @@ func (f *fault) endBy(cause error) {
 	timeout, ok := cause.(timeoutError)
 	switch {
 	case ok:
-		f.kind, f.text = wire.Timeout, timeout.Error()
+		f.kind, f.text, f.hint = wire.Timeout, timeout.Error(), timeout.flag+" TIME waits longer"
 	case cause == errClosed:
 		f.kind, f.text = wire.Transport, errClosed.Error()
 	default:

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ func newHTTPClient(limits Limits, dial DialFunc) *http.Client {
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            dial,
+			OnProxyConnectResponse: refusedTunnel,
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true,
 			TLSHandshakeTimeout:    max(limits.Connect, 0),
@@ -125,3 +127,15 @@ func headerSize(h http.Header) int {
 }
 
 func kib(n int) string { return fmt.Sprintf("%d KiB", n>>10) }
+
+// A proxyRefusal is a proxy's answer to CONNECT that opens no tunnel.
+type proxyRefusal struct{ status string }
+
+func (e proxyRefusal) Error() string { return "the proxy answered " + e.status }
+
+func refusedTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode/100 != 2 {
+		return proxyRefusal{resp.Status}
+	}
+	return nil
+}

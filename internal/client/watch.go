@@ -13,6 +13,7 @@ import (
 
 // A timeoutError is the cause of a context that a timer of mcpc's own ended.
 type timeoutError struct {
+	flag  string
 	what  string
 	after time.Duration
 }
@@ -69,10 +70,10 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if idle > 0 {
-		w.idle = time.AfterFunc(idle, func() { w.giveUp(timeoutError{"no answer", idle}) })
+		w.idle = time.AfterFunc(idle, func() { w.giveUp(timeoutError{"--timeout", "no answer", idle}) })
 	}
 	if hard := s.opt.Limits.Hard; hard > 0 {
-		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"no end of the answer", hard}) })
+		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "no end of the answer", hard}) })
 	}
 	if w.token != "" {
 		s.mu.Lock()
@@ -120,11 +121,12 @@ func (w *watch) giveUp(cause error) {
 
 // progressed starts the idle timer of a request anew. Only progress of an open
 // request that goes forward counts (basic/utilities/progress): a server must not
-// be able to keep a client waiting by repeating itself.
-func (s *Session) progressed(m *wire.Message) {
+// be able to keep a client waiting by repeating itself. It reports whether the
+// progress is that of an open request.
+func (s *Session) progressed(m *wire.Message) (ours bool) {
 	params, err := wire.Object(m.Params)
 	if err != nil {
-		return
+		return false
 	}
 	token, _ := params.Get("progressToken")
 	raw, _ := params.Get("progress")
@@ -135,6 +137,7 @@ func (s *Session) progressed(m *wire.Message) {
 	if w != nil && bad == nil {
 		w.advance(value)
 	}
+	return w != nil
 }
 
 func (w *watch) advance(value float64) {

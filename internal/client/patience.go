@@ -1,0 +1,62 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// maxRetryAfter is how long a server may ask a command to wait; who is asked for
+// more patience than that is told so and decides himself.
+const maxRetryAfter = 60 * time.Second
+
+// patient waits as long as an overloaded server or gateway asks for, before a
+// request that only reads is sent again. It reports whether that is worth it.
+func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
+	if r.fault == nil || r.http == nil {
+		return false
+	}
+	switch r.http.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	default:
+		return false
+	}
+	wait := t.retryAfter(r.http, sent)
+	if wait > maxRetryAfter {
+		return false
+	}
+	t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
+		Text: fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond))})
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
+// a date. Where it asks for nothing that makes sense, it is a little and more
+// each time, not the same for all who wait.
+func (t *talk) retryAfter(facts *wire.HTTPFacts, sent int) time.Duration {
+	for _, f := range facts.Fields {
+		if f.Name != "Retry-After" {
+			continue
+		}
+		if n, err := strconv.ParseInt(f.Value, 10, 32); err == nil {
+			return time.Duration(max(n, 0)) * time.Second
+		}
+		if at, err := http.ParseTime(f.Value); err == nil {
+			return max(at.Sub(t.s.opt.Now()), 0)
+		}
+	}
+	return time.Duration(sent) * (200 + rand.N[time.Duration](200)) * time.Millisecond
+}
