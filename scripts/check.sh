@@ -60,4 +60,8 @@ step "$what"
 scripts/peers.sh install
 go test -tags peers -count=1 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== ' 
 
+what="conformance"
+step "$what"
+scripts/conformance.sh
+
 echo "check: ok ($((SECONDS - started)) s)"

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"mcpc/internal/client"
@@ -30,8 +29,7 @@ type conversation struct {
 	saved, oneOff *state.Session
 	ids           idBlock
 	// known is the key under which the server's revision is remembered.
-	known   string
-	orphans atomic.Int64
+	known string
 	// changed is set when the session had to be opened anew.
 	changed bool
 	frames  []wire.Frame
@@ -347,10 +345,6 @@ func (c *conversation) notified(m *wire.Message) {
 }
 
 func (c *conversation) found(f wire.Finding) {
-	// A resumed stream may bring many responses of other requests: one is told.
-	if f.Rule == "orphan" && c.orphans.Add(1) > 1 && c.a.verbose == 0 {
-		return
-	}
 	if f.Level > wire.Info || c.a.verbose > 0 {
 		c.a.warn(f.Text)
 	}

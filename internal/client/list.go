@@ -64,6 +64,7 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 func (s *Session) walk(ctx context.Context, method string, enough func([]json.RawMessage) bool) (l List, o wire.Outcome, restart bool) {
 	l.member = members[method]
 	var p page
+	repeated := false
 	for {
 		cursor := p.next
 		call := Call{Method: method, inSession: cursor != nil}
@@ -80,10 +81,8 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		if p, ok = l.add(o); !ok {
 			return l, ended(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
-		if p.same = p.follows(last); p.same == 2 {
-			l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-				Text: "three pages in a row are the same: the server may not understand its own cursors"})
-		}
+		p.same = p.follows(last)
+		repeated = repeated || p.same == 2
 		switch {
 		case string(cursor) == `""` && l.startsOver(p, last):
 			l.dropLast(p)
@@ -91,6 +90,10 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 			return l, o, false
 		case p.next == nil:
 			l.Whole = true
+			if repeated {
+				l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
+					Text: "three pages in a row were the same: the server may not understand its own cursors"})
+			}
 			return l, o, false
 		case enough != nil && enough(l.Items):
 			return l, o, false

@@ -80,8 +80,11 @@ func (r *eventReader) field(line []byte) error {
 		r.seen = true
 		return nil
 	}
-	// Each data line adds a line end to the data, so that it counts as well.
-	if r.size += len(value) + 1; r.limit > 0 && int64(r.size) > r.limit {
+	// A further data line adds a line end to the data, so that it counts as well.
+	if r.ev.hasData && string(name) == "data" {
+		r.size++
+	}
+	if r.size += len(value); r.limit > 0 && int64(r.size) > r.limit {
 		return errTooLarge{r.limit}
 	}
 	switch string(name) {

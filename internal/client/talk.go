@@ -194,7 +194,7 @@ func (t *talk) receive(m *wire.Message) {
 			t.receive(item)
 		}
 	case wire.Response, wire.ErrorResponse:
-		t.finding(wire.Finding{Rule: "orphan", Level: wire.Warning,
+		t.finding(wire.Finding{Rule: "orphan", Level: wire.Info,
 			Text: "a response came that nobody waits for, with id " + orNone(m.ID)})
 	default:
 		t.finding(wire.Finding{Rule: "message", Level: weight(m.Raw),

@@ -41,7 +41,11 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 	unhook()
 	unlive()
 	t.s.stopWatch(w)
-	if cause := context.Cause(inner); cause != nil && r.fault != nil {
+	if cause := context.Cause(inner); cause != nil {
+		// What a server answers to a cancellation is not the answer.
+		if r.fault == nil {
+			r = reply{http: r.http, fault: &fault{phase: "wait", reached: wire.Answered}}
+		}
 		r.fault.endBy(cause)
 	}
 	return r
