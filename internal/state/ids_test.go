@@ -119,13 +119,13 @@ func TestPowerCutReusesNoID(t *testing.T) {
 	boot := "11111111-2222-3333-4444-555555555555"
 	s.boot = func() string { return boot }
 	path := s.path(idsName, sess.Key)
-	handedOut := reserve(t, s, sess, 1)
+	reserve(t, s, sess, 1)
 	// What a sync has made durable is at least the record as it was when the
 	// limit was last raised.
 	onDisk, _ := os.ReadFile(path)
 	for range 20 {
 		limit := record(t, path).limit
-		handedOut = reserve(t, s, sess, 100) + 99
+		handedOut := reserve(t, s, sess, 100) + 99
 		if record(t, path).limit != limit {
 			onDisk, _ = os.ReadFile(path)
 		}
