@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -171,15 +170,11 @@ func hostile() map[string]string {
 func TestHostileSchemas(t *testing.T) {
 	for name, schema := range hostile() {
 		tool := wire.Tool{Name: "x", InputSchema: []byte(schema), OutputSchema: []byte(schema)}
-		start := time.Now()
 		var b bytes.Buffer
 		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool); err != nil {
 			t.Error(name, err)
 		}
 		_ = listed(t, Style{Terminal: true, Width: 80}, []wire.Tool{tool}, true)
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s took %v", name, took)
-		}
 		if b.Len() > 1<<20 {
 			t.Errorf("%s: described in %d bytes", name, b.Len())
 		}
