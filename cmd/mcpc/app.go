@@ -184,7 +184,7 @@ func (a *app) end(o wire.Outcome) {
 // finish has the last word, and so that the JSON error is the last line whatever
 // else a command has to say, it says it here.
 func (a *app) finish() int {
-	if o := a.ending; (a.json || a.wire) && !a.interruptedQuietly(o) {
+	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
 		render.FailureJSON(a.stderr(), a.errStyle, o)
 	}
 	if a.progress != nil {
@@ -196,8 +196,11 @@ func (a *app) finish() int {
 	return a.ending.Kind.ExitCode()
 }
 
-// interruptedQuietly: who pressed Ctrl-C knows what happened.
-func (a *app) interruptedQuietly(o wire.Outcome) bool { return o.Kind == wire.Signal }
+// interruptedQuietly: who pressed Ctrl-C knows that, but not what became of a
+// request that was under way.
+func (a *app) interruptedQuietly(o wire.Outcome) bool {
+	return o.Kind == wire.Signal && (o.Method == "" || o.Reached == wire.Unsent)
+}
 
 // usage is the ending of a command that was asked wrongly.
 func usage(err error) wire.Outcome {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
+	"mcpc/internal/render"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -40,11 +41,14 @@ and a result's structuredContent against its outputSchema afterwards.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 || len(args) > 2 {
-				return hintedError{"call takes a tool's name and its arguments", "mcpc list shows the tools"}
+				return tooManyArguments(args)
 			}
 			o.name = args[0]
 			var err error
 			if o.arguments, err = a.arguments(args[1:]); err != nil {
+				if len(args) == 2 && !strings.ContainsAny(args[1], "{[\"") && strings.Contains(args[1], "=") {
+					return tooManyArguments(args)
+				}
 				return err
 			}
 			a.call(cmd.Context(), o)
@@ -290,4 +294,32 @@ func noArguments(cmd *cobra.Command, args []string) error {
 			"a server's command stands behind --, a URL behind -s"}
 	}
 	return nil
+}
+
+// tooManyArguments suggests the JSON that was perhaps meant by a=1 b=2.
+func tooManyArguments(args []string) error {
+	if len(args) == 0 {
+		return hintedError{"call takes a tool's name and its arguments", "mcpc list shows the tools"}
+	}
+	return hintedError{"the arguments of a tool are one JSON object", "mcpc call " + render.ShellQuote(args[0]) + " " + render.ShellQuote(asJSON(args[1:]))}
+}
+
+// asJSON reads a=1 b=x as an object; words without "=" are left out.
+func asJSON(pairs []string) string {
+	var object json.RawMessage
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			continue
+		}
+		raw := json.RawMessage(value)
+		if wire.Valid(raw) != nil {
+			raw = wire.Quote(value)
+		}
+		object = wire.With(object, strings.TrimLeft(name, "-"), raw)
+	}
+	if object == nil {
+		return `{"NAME":"VALUE"}`
+	}
+	return string(object)
 }

@@ -51,6 +51,9 @@ type opening struct {
 // with it. A caller must close it, also after an outcome that is not good.
 func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcome) {
 	c := &conversation{a: a}
+	if o := writable(a.output); !o.Good() {
+		return c, o
+	}
 	o := c.find(how.argv)
 	if !o.Good() {
 		return c, o
@@ -65,6 +68,9 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	a.talking.Store(true)
 	session, o := client.Open(ctx, opt)
 	if !o.Good() {
+		if c.target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
+			o.Hint = "no session is current, so this is the usual address: mcpc init URL opens one, -s demo tries the server in the box"
+		}
 		c.explained()
 		return c, o
 	}
@@ -96,6 +102,9 @@ func (c *conversation) find(argv []string) wire.Outcome {
 	if err == nil {
 		c.store = store
 		remembered, err = store.Load()
+	}
+	if c.a.serverGiven && argv != nil {
+		return usage(hintedError{"two servers are named: one with -s, one behind --", "leave one of them out"})
 	}
 	t, failed := target.Parse(target.Input{
 		Command: argv, Flag: c.a.server, FlagGiven: c.a.serverGiven, Environment: c.a.getenv(envName("server")),

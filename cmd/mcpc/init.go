@@ -113,9 +113,19 @@ func (c *conversation) introduce(w io.Writer, st render.Style) error {
 		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
 	}
 	if info.Instructions != "" {
-		rows = append(rows, []string{"instructions", info.Instructions})
+		rows = append(rows, []string{"instructions", firstLines(info.Instructions, 4)})
 	}
 	return render.Facts(w, st, rows)
+}
+
+// firstLines is the start of a text for a model that a person needs not read
+// whole.
+func firstLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) <= n {
+		return text
+	}
+	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n+%d lines (--json shows them)", len(lines)-n)
 }
 
 var transportWords = map[client.TransportName]string{

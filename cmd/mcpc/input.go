@@ -57,7 +57,7 @@ func (a *app) input(arg string) (raw []byte, from string, err error) {
 		return []byte(arg), "the argument", nil
 	}
 	if err != nil {
-		return nil, from, fmt.Errorf("reading %s: %w", from, err)
+		return nil, from, fmt.Errorf("reading %s: %w", from, bare(err))
 	}
 	return bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), from, nil
 }

@@ -89,6 +89,7 @@ func (a *app) describe(ctx context.Context, name string, argv []string) {
 	}
 	tool, out := c.define(ctx, name)
 	if !out.Good() {
+		out.Method = "tools/list"
 		a.end(out)
 		return
 	}

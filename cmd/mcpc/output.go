@@ -101,7 +101,9 @@ func (a *app) tryPrint(ctx context.Context, ans answer) error {
 		return err
 	}
 	if err := replaceFile(a.output, b.Bytes()); err != nil {
-		return err
+		// The answer must not be lost with the file.
+		_ = a.printTo(ctx, a.stdout(), a.outStyle, ans)
+		return fmt.Errorf("%s: %w", a.output, bare(err))
 	}
 	a.note(fmt.Sprintf("%s saved to %s", what, a.output))
 	return nil
@@ -189,4 +191,28 @@ func writeInto(name string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
+}
+
+// writable refuses -o where there is no folder for the file: before anything is
+// sent, and not when the answer is there.
+func writable(name string) wire.Outcome {
+	if name == "" {
+		return wire.Outcome{}
+	}
+	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
+		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: there is no folder " + filepath.Dir(name)}
+	}
+	return wire.Outcome{}
+}
+
+// bare is an error of the operating system without the name of the file, which
+// may be a temporary one that nobody typed.
+func bare(err error) error {
+	if failed, ok := errorAs[*os.PathError](err); ok {
+		return failed.Err
+	}
+	if failed, ok := errorAs[*os.LinkError](err); ok {
+		return failed.Err
+	}
+	return err
 }

@@ -88,7 +88,7 @@ func (a *app) rawBytes(arg string) ([]byte, error) {
 	if name, ok := strings.CutPrefix(arg, "@"); ok && name != "-" {
 		raw, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
+			return nil, fmt.Errorf("reading %s: %w", name, bare(err))
 		}
 		return raw, nil
 	}
@@ -131,9 +131,9 @@ func rawID(text string) json.RawMessage {
 }
 
 // showRaw prints whatever came back, message or not, good or not. With --json
-// it is the result alone, as everywhere.
+// or --jq it is about the result alone, as everywhere.
 func (a *app) showRaw(ctx context.Context, out wire.Outcome) {
-	if a.json && out.Result != nil {
+	if (a.json || a.jq != "" && !a.wire) && out.Result != nil {
 		a.show(ctx, out, answerOf(out))
 		return
 	}

@@ -67,6 +67,8 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	hint := cmd.CommandPath() + " --help shows the commands"
 	if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
 		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
+	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
+		hint = "did you mean mcpc " + other + "?"
 	}
 	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
 }
@@ -76,6 +78,12 @@ func commandNames(cmd *cobra.Command) (names []string) {
 		names = append(names, c.Name())
 	}
 	return names
+}
+
+// otherWords are what people type who come from other clients.
+var otherWords = map[string]string{
+	"ls": "list", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
+	"prompts": "raw prompts/list", "resources": "raw resources/list", "ping": "raw ping", "discover": "init",
 }
 
 // flagError suggests the flag that was perhaps meant.

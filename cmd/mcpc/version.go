@@ -36,7 +36,7 @@ func (a *app) printVersion(ctx context.Context) {
 		wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
 	ans := answer{result: []byte(raw), messages: []*wire.Message{{Raw: []byte(raw)}}}
 	ans.human = func(w io.Writer, _ render.Style) error {
-		_, err := fmt.Fprintf(w, "mcpc %s\n", a.version)
+		_, err := fmt.Fprintf(w, "mcpc %s\nspeaks %s\n", a.version, strings.Join(client.Revisions(), ", "))
 		return err
 	}
 	a.show(ctx, wire.Outcome{}, ans)

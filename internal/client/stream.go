@@ -61,6 +61,10 @@ func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing)
 		if r = failed(f); f.status != 0 && f.status/100 != 5 {
 			break
 		}
+		if attempt == 1 {
+			t.inbox.finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
+				Text: fmt.Sprintf("the stream broke, and the server does not take it up again (%s): trying %d times", f.text, maxResumes)})
+		}
 	}
 	return r
 }

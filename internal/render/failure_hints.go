@@ -81,9 +81,8 @@ func hintFor(o wire.Outcome) string {
 }
 
 var kindHints = map[wire.Kind]string{
-	wire.ToolError: "a tool execution error, not a protocol error: the tool ran, " +
-		"and its text on stdout is for a model to read and correct itself",
-	wire.Usage:         "mcpc --help",
+	wire.ToolError: "the tool execution channel: a result, and no JSON-RPC error, whatever numbers its text holds; " +
+		"that text, on stdout, is for a model to read and correct itself",
 	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and shows them without judging",
 	wire.Timeout:       "--timeout TIME waits longer",
 	wire.OutputInvalid: "the result is on stdout all the same; --no-validate skips this check",

@@ -46,7 +46,7 @@ var Endings = []Ending{
 	{2, Usage, "flags, arguments, unreadable input, bad JSON typed", "no", "empty"},
 	{3, InvalidArguments, "the arguments break the inputSchema, or a fresh list has no such tool", "no", "empty"},
 	{4, Auth, "authorization: 401, 403, or a login that failed", "refused", "empty"},
-	{5, ToolError, "tool execution: result.isError is true, the tool ran and said no", "yes", "the result"},
+	{5, ToolError, "tool execution: result.isError is true, the tool said no", "yes", "the result"},
 	{6, RPCFailed, "protocol: a top-level JSON-RPC error", "yes", "empty; raw: the message"},
 	{7, Transport, "transport: DNS, TCP, TLS, HTTP status, child process, stream cut", "see \"sent\"", "empty"},
 	{8, BadResponse, "bytes came that are not JSON, JSON-RPC or MCP, or exceed a limit", "yes", "empty; raw: the bytes"},
