@@ -221,11 +221,14 @@ func (c *conversation) denied(ctx context.Context, out *wire.Outcome, name strin
 
 // checkResult holds structuredContent against the tool's outputSchema.
 func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outcome {
-	result, err := wire.Object(out.Result)
-	structured, there := result.Get("structuredContent")
-	if tool.OutputSchema == nil || err != nil {
+	if tool.OutputSchema == nil {
 		return out
 	}
+	result, err := out.Message.ResultMembers()
+	if err != nil {
+		return out
+	}
+	structured, there := result.Get("structuredContent")
 	if !there {
 		return outputInvalid(out, "the tool has an outputSchema and the result no structuredContent", nil)
 	}

@@ -338,7 +338,7 @@ func (c *conversation) explained(methods ...string) {
 
 // notified shows progress and the server's log messages while a request runs.
 func (c *conversation) notified(m *wire.Message) {
-	params, err := wire.Object(m.Params)
+	params, err := m.ParamMembers()
 	if err != nil {
 		params = nil
 	}

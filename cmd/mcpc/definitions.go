@@ -34,6 +34,13 @@ type leftOut struct{ name, why string }
 // tools lists the server's tools, page by page until enough says so. The list
 // is remembered with the session.
 func (c *conversation) tools(ctx context.Context, enough func([]json.RawMessage) bool) (catalogue, wire.Outcome) {
+	list, o := c.listed(ctx, enough)
+	return c.sort(list), o
+}
+
+// listed is tools for who shows the entries as they crossed, whatever they are
+// good for.
+func (c *conversation) listed(ctx context.Context, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, "tools/list", enough)
 	for _, f := range list.Findings {
 		c.found(f)
@@ -41,12 +48,12 @@ func (c *conversation) tools(ctx context.Context, enough func([]json.RawMessage)
 	if o.Good() && list.Whole {
 		c.keepTools(ctx, list)
 	}
-	return c.sort(list), o
+	return list, o
 }
 
 // sort parts what can be called from what cannot.
 func (c *conversation) sort(list client.List) catalogue {
-	all := catalogue{List: list}
+	all := catalogue{List: list, tools: make([]wire.Tool, 0, len(list.Items))}
 	for i, raw := range list.Items {
 		tool, bad := wire.ParseTool(raw)
 		if bad != nil {

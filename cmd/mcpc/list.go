@@ -42,17 +42,25 @@ func (a *app) list(ctx context.Context, argv []string, long bool) {
 		a.end(out)
 		return
 	}
-	all, out := c.tools(ctx, nil)
-	for _, left := range all.leftOut {
-		a.warn(fmt.Sprintf("%s of tools/list is left out: %s", left.name, left.why))
+	list, out := c.listed(ctx, nil)
+	ans := answer{method: "tools/list", messages: list.Pages}
+	if a.json || a.jq != "" || a.output != "" {
+		ans.result = list.Result()
 	}
-	ans := answer{method: "tools/list", result: all.Result(), messages: all.Pages}
-	ans.human = func(w io.Writer, st render.Style) error { return render.Tools(w, st, all.tools, long) }
+	shown := len(list.Items)
+	if !a.json && !a.wire && a.jq == "" { // those show all that came
+		all := c.sort(list)
+		for _, left := range all.leftOut {
+			a.warn(fmt.Sprintf("%s of tools/list is left out: %s", left.name, left.why))
+		}
+		ans.human = func(w io.Writer, st render.Style) error { return render.Tools(w, st, all.tools, long) }
+		shown = len(all.tools)
+	}
 	// A list that a limit cut is shown as far as it came, and is no success.
-	if len(all.Pages) > 0 && out.Kind == wire.BadResponse {
+	if len(list.Pages) > 0 && out.Kind == wire.BadResponse {
 		a.print(ctx, ans)
 	}
-	if out.Good() && len(all.tools) == 0 {
+	if out.Good() && shown == 0 {
 		a.note("the server lists no tools")
 	}
 	a.show(ctx, out, ans)

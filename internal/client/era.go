@@ -57,7 +57,7 @@ type era interface {
 	stamp(t *talk, call *Call, out *outgoing)
 	// settle says how a result ends its exchange: the kind, and a text where
 	// the kind is not OK.
-	settle(call *Call, result json.RawMessage) (wire.Kind, string)
+	settle(call *Call, response *wire.Message) (wire.Kind, string)
 	// batches reports whether messages may stand in an array.
 	batches() bool
 	// asked deals with a request that the server sent. It must not block.

@@ -152,8 +152,10 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 		src = io.LimitReader(src, t.limits.Message+1)
 	}
 	var body bytes.Buffer
-	// The length is the server's word, so that little is believed of it.
-	body.Grow(int(min(max(tr.resp.ContentLength, 0), 1<<20)) + bytes.MinRead)
+	// The length is the server's word, so that only so much is believed of it. What
+	// is not written to takes no memory; without it a body would be copied as it
+	// grows, and take three times its length.
+	body.Grow(int(min(max(tr.resp.ContentLength, 0), 256<<20)) + bytes.MinRead)
 	if _, err := body.ReadFrom(src); err != nil {
 		t.recordCut(ctx, tr, err)
 		return nil, cutFault(ctx, int64(body.Len()), err)

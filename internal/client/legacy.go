@@ -175,18 +175,21 @@ func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {
 	}
 }
 
-func (e *legacy) settle(call *Call, result json.RawMessage) (wire.Kind, string) {
-	kind, text := settleResult(call, result)
+func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) {
+	members, err := response.ResultMembers()
+	if err != nil {
+		return noObject(response)
+	}
+	kind, text := settleResult(call, members)
 	if kind == wire.OK && call.Method == "tools/call" {
-		return structuredIsObject(result)
+		return structuredIsObject(members)
 	}
 	return kind, text
 }
 
 // structuredIsObject: until 2025-11-25 structuredContent is an object; any other
 // JSON came with the revision after it (server/tools, "Structured Content").
-func structuredIsObject(result json.RawMessage) (wire.Kind, string) {
-	members, _ := wire.Object(result)
+func structuredIsObject(members wire.Members) (wire.Kind, string) {
 	if value, ok := members.Get("structuredContent"); ok && value[0] != '{' {
 		return wire.BadResponse, "structuredContent must be an object in this revision, got " + wire.Excerpt(value, 40)
 	}

@@ -124,9 +124,9 @@ func (p page) follows(last page) int {
 // add takes the items and the next cursor out of one result. The cursor is
 // opaque: its bytes go back as they came. An empty string is a cursor.
 func (l *List) add(o wire.Outcome) (p page, ok bool) {
-	result, _ := wire.Object(o.Result)
+	result, _ := o.Message.ResultMembers()
 	p.items, _ = result.Get(l.member)
-	items, err := wire.Array(p.items)
+	items, err := o.Message.ResultItems(l.member)
 	if err != nil {
 		return p, false
 	}
@@ -152,7 +152,7 @@ func (l *List) startsOver(p, last page) bool {
 	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
 		return true
 	}
-	first, _ := wire.Object(l.Pages[0].Result)
+	first, _ := l.Pages[0].ResultMembers()
 	items, _ := first.Get(l.member)
 	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, items)
 }
@@ -208,8 +208,12 @@ func (l *List) Result() json.RawMessage {
 	if len(l.Pages) == 1 {
 		return first
 	}
-	parts, _ := wire.Object(first)
-	out := []byte{'{'}
+	parts, _ := l.Pages[0].ResultMembers()
+	size := len(first)
+	for _, item := range l.Items {
+		size += len(item) + 1
+	}
+	out := append(make([]byte, 0, size), '{')
 	for _, part := range parts {
 		if part.Name == "nextCursor" {
 			continue
@@ -219,7 +223,7 @@ func (l *List) Result() json.RawMessage {
 		}
 		out = append(append(out, wire.Quote(part.Name)...), ':')
 		if part.Name == l.member {
-			out = append(append(append(out, '['), bytes.Join(raws(l.Items), []byte(","))...), ']')
+			out = l.appendItems(out)
 		} else {
 			out = append(out, part.Value...)
 		}
@@ -227,10 +231,13 @@ func (l *List) Result() json.RawMessage {
 	return append(out, '}')
 }
 
-func raws(items []json.RawMessage) [][]byte {
-	out := make([][]byte, len(items))
-	for i, item := range items {
-		out[i] = item
+func (l *List) appendItems(out []byte) []byte {
+	out = append(out, '[')
+	for i, item := range l.Items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
 	}
-	return out
+	return append(out, ']')
 }

@@ -153,16 +153,16 @@ var mayAskBack = []string{"tools/call", "prompts/get", "resources/read"}
 
 // settle reads resultType: absent means complete; what was not declared, or may
 // not stand here, is an invalid result (2026-07-28 basic/index, "Result types").
-func (e *modern) settle(call *Call, result json.RawMessage) (wire.Kind, string) {
-	members, err := wire.Object(result)
+func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) {
+	members, err := response.ResultMembers()
 	if err != nil {
-		return wire.BadResponse, "the result is no object: " + wire.Excerpt(result, 60)
+		return noObject(response)
 	}
 	raw, ok := members.Get("resultType")
 	kind, isText := wire.Text(raw)
 	switch {
 	case !ok || kind == "complete":
-		return settleResult(call, result)
+		return settleResult(call, members)
 	case isText && kind == "input_required" && slices.Contains(mayAskBack, call.Method):
 		return settleQuestion(members)
 	default:

@@ -26,7 +26,7 @@ func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
 	case m.Kind == wire.Response:
 		o.Result = m.Result
 		if e != nil {
-			o.Kind, o.Text = e.settle(call, m.Result)
+			o.Kind, o.Text = e.settle(call, m)
 		}
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
@@ -82,12 +82,12 @@ func orNone(id json.RawMessage) string {
 
 func noID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
 
+func noObject(response *wire.Message) (wire.Kind, string) {
+	return wire.BadResponse, "the result is no object: " + wire.Excerpt(response.Result, 60)
+}
+
 // settleResult judges a complete result by what every revision asks of it.
-func settleResult(call *Call, result json.RawMessage) (wire.Kind, string) {
-	members, err := wire.Object(result)
-	if err != nil {
-		return wire.BadResponse, "the result is no object: " + wire.Excerpt(result, 60)
-	}
+func settleResult(call *Call, members wire.Members) (wire.Kind, string) {
 	if call.Method == "tools/call" {
 		return settleToolCall(members)
 	}

@@ -109,12 +109,21 @@ func (r *eventReader) field(line []byte) error {
 }
 
 func (r *eventReader) addData(value []byte) {
+	if !r.ev.hasData && len(value) > maxCopied {
+		// The event takes over the buffer, in which there is little else.
+		r.ev.data, r.ev.hasData = value[:len(value):len(value)], true
+		r.buf, r.start = append(make([]byte, 0, 32<<10), r.buf[r.start:]...), 0
+		return
+	}
 	if r.ev.hasData {
 		r.ev.data = append(r.ev.data, '\n')
 	}
 	r.ev.data = append(r.ev.data, value...)
 	r.ev.hasData = true
 }
+
+// maxCopied is how much data of an event is copied out of the buffer.
+const maxCopied = 64 << 10
 
 // milliseconds reads a retry field: ASCII digits only. More than a year is a
 // year.
@@ -158,7 +167,7 @@ func (r *eventReader) buffered() ([]byte, bool) {
 	if !r.began && !r.skipBOM() {
 		return nil, false
 	}
-	i := bytes.IndexAny(r.buf[r.start+r.scanned:], "\r\n")
+	i := lineEnd(r.buf[r.start+r.scanned:])
 	if i < 0 {
 		r.scanned = len(r.buf) - r.start
 		return nil, false
@@ -191,10 +200,41 @@ func (r *eventReader) fill() {
 		r.buf, r.start = r.buf[:n], 0
 	}
 	if cap(r.buf)-len(r.buf) < 16<<10 {
-		grown := make([]byte, len(r.buf), 2*cap(r.buf)+32<<10)
-		copy(grown, r.buf)
-		r.buf = grown
+		r.grow()
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err
+}
+
+// grow makes room, in large steps: what is copied on the way to a large event
+// stays behind as garbage, and what is not written to takes no memory.
+func (r *eventReader) grow() {
+	room := 4*cap(r.buf) + 32<<10
+	if r.limit > 0 {
+		room = min(room, int(r.limit)+128<<10)
+	}
+	grown := make([]byte, len(r.buf), max(room, len(r.buf)+32<<10))
+	copy(grown, r.buf)
+	r.buf = grown
+}
+
+// lineEnd gives the place of the first CR or LF, or -1. Two searches for one byte
+// are many times faster than one for two, but each must not run far ahead of the
+// other: lines may be short.
+func lineEnd(b []byte) int {
+	const far = 4 << 10
+	for at := 0; at < len(b); at += far {
+		near := b[at:min(at+far, len(b))]
+		lf := bytes.IndexByte(near, '\n')
+		if lf >= 0 {
+			near = near[:lf]
+		}
+		if cr := bytes.IndexByte(near, '\r'); cr >= 0 {
+			return at + cr
+		}
+		if lf >= 0 {
+			return at + lf
+		}
+	}
+	return -1
 }

@@ -128,7 +128,7 @@ func (w *watch) giveUp(cause error) {
 // be able to keep a client waiting by repeating itself. It reports whether the
 // progress is that of an open request.
 func (s *Session) progressed(m *wire.Message) (ours bool) {
-	params, err := wire.Object(m.Params)
+	params, err := m.ParamMembers()
 	if err != nil {
 		return false
 	}

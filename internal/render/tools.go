@@ -93,7 +93,7 @@ func (s Style) hints(t wire.Tool) []string {
 			hints = append(hints, h.text)
 		}
 	}
-	if hasUI(t.Raw) {
+	if hasUI(t.Meta) {
 		hints = append(hints, "ui")
 	}
 	if n := hiddenIn(t); n > 0 {
@@ -111,9 +111,10 @@ func (s Style) warning() string {
 
 // hasUI knows the mark of the MCP Apps extension.
 func hasUI(raw json.RawMessage) bool {
-	members, _ := wire.Object(raw)
-	value, _ := members.Get("_meta")
-	meta, _ := wire.Object(value)
+	if raw == nil {
+		return false
+	}
+	meta, _ := wire.Object(raw)
 	_, flat := meta.Get("ui/resourceUri")
 	_, nested := meta.Get("ui")
 	return flat || nested

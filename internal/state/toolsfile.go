@@ -32,7 +32,9 @@ const firstRead = 32 << 10
 // errTools: the file is not what SaveTools wrote.
 var errTools = errors.New("it is not a whole tool list")
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is the table of CRC-32C. It is asked for where it is needed: making
+// it takes longer than the rest of this package's start.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // encodeTools returns the pieces of a list's file; the definitions are not copied.
 func encodeTools(list ToolList) ([][]byte, error) {
@@ -41,13 +43,13 @@ func encodeTools(list ToolList) ([][]byte, error) {
 	newline := []byte("\n")
 	for _, t := range list.Tools {
 		index = strconv.AppendInt(index, int64(len(t.Raw)), 10)
-		index = fmt.Appendf(index, " %08x ", crc32.Checksum(t.Raw, castagnoli))
+		index = fmt.Appendf(index, " %08x ", crc32.Checksum(t.Raw, castagnoli()))
 		index = append(strconv.AppendQuote(index, t.Name), '\n')
 		parts = append(parts, t.Raw, newline)
 	}
 	head, err := toolsHead{
 		Format: toolsFormat, FetchedAt: list.FetchedAt, TTLms: list.TTLms,
-		Index: int64(len(index)), IndexCRC: crc32.Checksum(index, castagnoli),
+		Index: int64(len(index)), IndexCRC: crc32.Checksum(index, castagnoli()),
 	}.line()
 	if err != nil {
 		return nil, fmt.Errorf("encoding a tool list: %w", err)
@@ -107,7 +109,7 @@ func openTools(r io.ReaderAt, size int64) (*toolsFile, error) {
 			return nil, err
 		}
 	}
-	if crc32.Checksum(t.index, castagnoli) != t.head.IndexCRC {
+	if crc32.Checksum(t.index, castagnoli()) != t.head.IndexCRC {
 		return nil, errTools
 	}
 	return t, nil
@@ -169,7 +171,7 @@ func (t *toolsFile) find(name string) (*Tool, error) {
 	if _, err := t.r.ReadAt(raw, found.at); err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(raw, castagnoli) != found.crc {
+	if crc32.Checksum(raw, castagnoli()) != found.crc {
 		return nil, errTools
 	}
 	return &Tool{Name: name, Raw: raw}, nil
@@ -186,7 +188,7 @@ func (t *toolsFile) eachTool(use func(Tool)) error {
 		at := e.at - t.blobs
 		raw := all[at : at+e.length : at+e.length]
 		name, err := strconv.Unquote(string(e.name))
-		good = err == nil && crc32.Checksum(raw, castagnoli) == e.crc
+		good = err == nil && crc32.Checksum(raw, castagnoli()) == e.crc
 		use(Tool{Name: name, Raw: raw})
 		return !good
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -42,6 +43,14 @@ func (m Members) Text(name string) string {
 
 // Duplicate names the first member that stands twice, or is "".
 func (m Members) Duplicate() string {
+	if len(m) <= 16 { // what every message is; a map would cost more than the loop
+		for i := range m {
+			if _, twice := m[:i].Get(m[i].Name); twice {
+				return m[i].Name
+			}
+		}
+		return ""
+	}
 	seen := make(map[string]bool, len(m))
 	for i := range m {
 		if seen[m[i].Name] {
@@ -93,11 +102,10 @@ func eachMember(raw []byte, f func(i int, name string, from, to int) bool) (unpa
 			return err
 		}
 		for i := 0; d.PeekKind() == '"'; i++ {
-			token, err := d.ReadToken()
+			name, err := nextName(d)
 			if err != nil {
 				return syntaxError(d, err)
 			}
-			name := token.String()
 			from, to, err := nextValue(d)
 			if err != nil {
 				return syntaxError(d, err)
@@ -143,12 +151,25 @@ func Text(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
+	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && plainString(inner) {
+		return string(inner), true
+	}
 	// To the decoder an unpaired surrogate is an error like any other.
 	s, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil && Valid(raw) != nil {
 		return "", false
 	}
 	return string(s), true
+}
+
+// plainString reports bytes between quotes that stand for themselves.
+func plainString(inner []byte) bool {
+	for _, c := range inner {
+		if c < 0x20 || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.Valid(inner)
 }
 
 // Quote writes s as a JSON string. Nothing but what JSON demands is escaped:

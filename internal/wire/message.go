@@ -47,6 +47,8 @@ type Message struct {
 	Problems []Finding
 	// reply is set on what was meant for a response, whatever came of it.
 	reply bool
+	// noted is what stands in Params or Result.
+	noted noted
 }
 
 // An RPCError is the "error" member of a response (JSON-RPC 2.0, section 5.1).
@@ -79,7 +81,7 @@ func ParseMessage(raw []byte) *Message {
 		m.parseBatch(text)
 		return m
 	}
-	members, unpaired, err := object(text, maxParts)
+	members, unpaired, err := envelope(text, &m.noted)
 	if err != nil {
 		m.broken(text, err)
 		return m
@@ -179,6 +181,9 @@ func (m *Message) parseEnvelope(members Members) {
 }
 
 func isVersion(raw json.RawMessage) bool {
+	if string(raw) == `"2.0"` {
+		return true
+	}
 	version, ok := Text(raw)
 	return ok && version == "2.0"
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,13 +42,19 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 		return false, &SyntaxError{Offset: int64(at), Rule: "depth",
 			Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
 	}
-	if err = look(newDecoder(raw, false)); err == nil || err.Rule != "syntax" {
+	d := newDecoder(raw, false)
+	err = look(&d.Decoder)
+	d.release()
+	if err == nil || err.Rule != "syntax" {
 		return false, err
 	}
 	if at := invalidAt(raw); at < len(raw) {
 		return false, &SyntaxError{Offset: int64(at), Rule: "utf8", Text: "not UTF-8"}
 	}
-	if err = look(newDecoder(raw, true)); err != nil && err.Rule == "syntax" {
+	d = newDecoder(raw, true)
+	err = look(&d.Decoder)
+	d.release()
+	if err != nil && err.Rule == "syntax" {
 		return false, fault(raw)
 	}
 	return err == nil, err
@@ -56,15 +64,58 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 // it breaks: in [1,] at the comma and not behind it.
 func fault(raw []byte) *SyntaxError {
 	d := newDecoder(raw, true)
-	return syntaxError(d, d.SkipValue())
+	defer d.release()
+	return syntaxError(&d.Decoder, d.SkipValue())
 }
 
-// newDecoder reads raw where it stands: a decoder on a bytes.Buffer copies
-// nothing.
-func newDecoder(raw []byte, unpaired bool) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(raw),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(unpaired))
+// A decoder reads bytes where they stand: on a bytes.Buffer it copies nothing.
+type decoder struct {
+	jsontext.Decoder
+	src bytes.Buffer
 }
+
+// decoders are used again: most of what is read is so short that making a
+// decoder would cost more than reading.
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+func newDecoder(raw []byte, unpaired bool) *decoder {
+	d := decoders.Get().(*decoder)
+	d.src = *bytes.NewBuffer(raw)
+	d.Reset(&d.src, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(unpaired))
+	return d
+}
+
+// release gives d back, and holds on to nothing that it has read.
+func (d *decoder) release() {
+	d.src = bytes.Buffer{}
+	d.Reset(&d.src)
+	decoders.Put(d)
+}
+
+// nextName reads the name of a member. The usual ones are not copied.
+func nextName(d *jsontext.Decoder) (string, error) {
+	quoted, err := d.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	if name, ok := usualNames[string(quoted[1:len(quoted)-1])]; ok {
+		return name, nil
+	}
+	name, _ := jsontext.AppendUnquote(nil, quoted) // half a surrogate pair reads U+FFFD
+	return string(name), nil
+}
+
+// usualNames are the names of members that stand in most messages.
+var usualNames = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range strings.Fields(`jsonrpc id method params result error code message data _meta
+		progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
+		inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
+		type properties required content text isError structuredContent`) {
+		names[name] = name
+	}
+	return names
+}()
 
 // open reads the bracket that begins an object or an array.
 func open(d *jsontext.Decoder, raw []byte, bracket jsontext.Kind) *SyntaxError {

@@ -12,7 +12,9 @@ type Tool struct {
 	Name, Title, Description string
 	InputSchema              json.RawMessage
 	OutputSchema             json.RawMessage
-	Hints                    Hints
+	// Meta is the entry's _meta; nil where it has none.
+	Meta  json.RawMessage
+	Hints Hints
 }
 
 // Hints are a tool's annotations. A nil hint was not declared. They are the
@@ -36,6 +38,7 @@ func ParseTool(raw json.RawMessage) (Tool, *Finding) {
 	t := Tool{Raw: raw, Name: text, Title: members.Text("title"), Description: members.Text("description")}
 	t.InputSchema, _ = members.Get("inputSchema")
 	t.OutputSchema, _ = members.Get("outputSchema")
+	t.Meta, _ = members.Get("_meta")
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
 		return Tool{}, badTool("the tool %q has no inputSchema object", text)
 	}
