@@ -66,7 +66,11 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 			return reply{message: answer, http: factsOf(tr.resp, nil)}
 		}
 	}
-	return reply{fault: badContent(mismatch(m, out.id), body), http: factsOf(tr.resp, body)}
+	f = badContent(mismatch(m, out.id), body)
+	if m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
+		f.hint = "a server must give back the id as it got it, in value and type"
+	}
+	return reply{fault: f, http: factsOf(tr.resp, body)}
 }
 
 // pick finds the answer to out in a message or a batch; the rest goes to the

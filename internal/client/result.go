@@ -36,6 +36,14 @@ func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
 
 // markFound tells of a byte order mark, which is ignored (RFC 8259, section 8.1).
 func (t *talk) markFound(m *wire.Message) {
+	if m != nil {
+		t.doubleFound(m)
+		for _, p := range m.Problems {
+			if p.Rule == "surrogate" {
+				t.finding(p)
+			}
+		}
+	}
 	if m != nil && hasMark(m.Raw) {
 		t.finding(wire.Finding{Rule: "bom", Level: wire.Warning, Text: "a byte order mark stands before the answer, where JSON has none"})
 	}
@@ -122,4 +130,19 @@ func list(items []string) string {
 		return "none"
 	}
 	return strings.Join(items, ", ")
+}
+
+// longestSearched is up to which length a message is searched for members that
+// stand twice: the search remembers every name.
+const longestSearched = 256 << 10
+
+// doubleFound tells of a member that stands twice somewhere in a result.
+func (t *talk) doubleFound(m *wire.Message) {
+	if m.Kind != wire.Response || len(m.Raw) > longestSearched {
+		return
+	}
+	if where := wire.DuplicateIn(m.Result); where != "" {
+		t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
+			Text: "the result has the member " + where + " twice, and readers disagree on which one counts"})
+	}
 }

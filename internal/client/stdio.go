@@ -224,3 +224,12 @@ func (t *tail) text() string {
 	defer t.mu.Unlock()
 	return string(t.buf[max(0, len(t.buf)-t.limit):])
 }
+
+// lastWords are what a server that still runs wrote to standard error: it may
+// say what it is waiting for. A server that wrote nothing says nothing.
+func (s *stdio) lastWords() *wire.ProcessFacts {
+	if text := s.stderr.text(); text != "" {
+		return &wire.ProcessFacts{Stderr: text}
+	}
+	return nil
+}

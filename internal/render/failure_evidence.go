@@ -133,9 +133,9 @@ func (r *report) badResponse(o wire.Outcome) {
 			r.line("%s", r.st.finding(p))
 		}
 	}
-	raw := bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF"))
-	if err := wire.Valid(raw); err != nil {
-		r.window(raw, int(err.Offset))
+	mark := len(m.Raw) - len(bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF")))
+	if err := wire.Valid(m.Raw[mark:]); err != nil {
+		r.window(m.Raw, mark+int(err.Offset))
 		return
 	}
 	r.line("it was: %s", r.st.excerpt(wire.Compact(m.Raw), maxData))

@@ -225,3 +225,14 @@ func invalidAt(raw []byte) int {
 	}
 	return at
 }
+
+// DuplicateIn gives a JSON pointer to the first member of raw that stands twice
+// in its object, at any depth, or "". Readers disagree on which one counts.
+func DuplicateIn(raw []byte) string {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true))
+	var failed *jsontext.SyntacticError
+	if err := d.SkipValue(); errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &failed) {
+		return string(failed.JSONPointer)
+	}
+	return ""
+}
