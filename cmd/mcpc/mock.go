@@ -39,10 +39,11 @@ script says what a well-behaved server would do and where this one differs:
         status 503
         header Retry-After: 1
 
-"on" is followed by a JSON-RPC method, by GET or DELETE, by start or eof
-(stdio), or by * for everything; #2 means the second time only. What no rule is
-for is answered as it should be. $ID, $METHOD, $NAME, $TOKEN, $CURSOR and
-$VERSION stand for parts of the request. The indented actions:
+"on" is followed by a JSON-RPC method, by GET or DELETE, by accept (a new
+connection), start or eof (stdio), or by * for everything; #2 means the second
+time only. What no rule is for is answered as it should be. $ID, $METHOD, $NAME,
+$TOKEN, $CURSOR, $VERSION and ${Header-Name} stand for parts of the request,
+$PORT for the mock's own port. The indented actions:
 
 ` + mockWords() + `
 "tls expired", "tls wrong-name" and "tls self-signed" make it HTTPS,
