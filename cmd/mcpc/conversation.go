@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/client"
@@ -32,7 +33,9 @@ type conversation struct {
 	known string
 	// changed is set when the session had to be opened anew.
 	changed bool
-	frames  []wire.Frame
+
+	mu     sync.Mutex
+	frames []wire.Frame
 }
 
 // An opening says how a command wants its conversation.
@@ -299,7 +302,9 @@ func (c *conversation) tap() wire.Tap {
 	switch {
 	case c.a.explain:
 		return func(f wire.Frame) {
+			c.mu.Lock()
 			c.frames = append(c.frames, f)
+			c.mu.Unlock()
 			if c.a.verbose > 0 {
 				verbose(f)
 			}
@@ -316,7 +321,9 @@ func (c *conversation) explained(methods ...string) {
 	if !c.a.explain {
 		return
 	}
+	c.mu.Lock()
 	all := wire.Fold(c.frames)
+	c.mu.Unlock()
 	var own []*wire.Exchange
 	var before []string
 	for _, e := range all {
