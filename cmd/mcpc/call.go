@@ -182,7 +182,7 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 		c.denied(ctx, &out, o.name)
 	}
 	if out.Result != nil {
-		c.warnOfOddities(out.Result)
+		c.warnOfOddities(out.Message)
 	}
 	if out.Good() && tool != nil && !o.noValidate {
 		return c.checkResult(tool, out)
@@ -194,17 +194,16 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 var blockTypes = []string{"text", "image", "audio", "resource", "resource_link"}
 
 // warnOfOddities says what a result gets wrong that can be lived with.
-func (c *conversation) warnOfOddities(result json.RawMessage) {
-	members, _ := wire.Object(result)
+func (c *conversation) warnOfOddities(response *wire.Message) {
+	members, _ := response.ResultMembers()
 	content, ok := members.Get("content")
 	_, structured := members.Get("structuredContent")
 	if structured && (!ok || string(content) == "null") {
 		c.a.warn("the result has no content, which every tool result must have beside structuredContent")
 	}
-	blocks, _ := wire.Array(content)
+	blocks, _ := response.ResultItems("content")
 	for _, raw := range blocks {
-		block, _ := wire.Object(raw)
-		if kind := block.Text("type"); !slices.Contains(blockTypes, kind) {
+		if kind, _ := wire.Text(wire.First(raw, "type")); !slices.Contains(blockTypes, kind) {
 			c.a.warn(fmt.Sprintf("the content has a block of the unknown type %q", kind))
 		}
 	}

@@ -155,11 +155,12 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 	if t.limits.Message > 0 {
 		src = io.LimitReader(src, t.limits.Message+1)
 	}
-	var body bytes.Buffer
 	// The length is the server's word, so that only so much is believed of it. What
-	// is not written to takes no memory; without it a body would be copied as it
-	// grows, and take three times its length.
-	body.Grow(int(min(max(tr.resp.ContentLength, 0), 256<<20)) + bytes.MinRead)
+	// is not written to takes no memory (of a new slice, not after Buffer.Grow, which
+	// clears it); without it a body would be copied as it grows, and take three times
+	// its length.
+	length := min(max(tr.resp.ContentLength, 0), 256<<20)
+	body := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
 	if _, err := body.ReadFrom(src); err != nil {
 		t.recordCut(ctx, tr, err)
 		return nil, cutFault(ctx, int64(body.Len()), err)

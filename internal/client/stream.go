@@ -17,16 +17,20 @@ import (
 // never of the session (2025-11-25 basic/transports, "Resumability").
 type cursor struct {
 	id string
-	// seen are the ids that came; nil where the stream cannot be resumed, so
-	// that nothing can come twice.
-	seen  map[string]bool
-	retry *time.Duration
+	// seen are the latest ids that came, and order is the order in which they did,
+	// from oldest on round; seen is nil where the stream cannot be resumed, so that
+	// nothing can come twice.
+	seen   map[string]bool
+	order  []string
+	oldest int
+	retry  *time.Duration
 	// moved is set when an event with a new id came since the last attempt.
 	moved bool
 }
 
-// maxSeen bounds the memory of one stream.
-const maxSeen = 100_000
+// maxSeen bounds the memory of one stream. A stream is resumed behind its last
+// event, so that only late ones can come twice.
+const maxSeen = 10_000
 
 const (
 	maxResumes  = 5
@@ -202,11 +206,21 @@ func (c *cursor) repeated(ev event) bool {
 	if id != "" && c.seen[id] {
 		return true
 	}
-	if len(c.seen) < maxSeen {
-		c.seen[id] = true
+	if id != "" {
+		c.remember(id)
 	}
 	c.moved, c.id = true, id
 	return false
+}
+
+func (c *cursor) remember(id string) {
+	if c.seen[id] = true; len(c.order) < maxSeen {
+		c.order = append(c.order, id)
+		return
+	}
+	delete(c.seen, c.order[c.oldest])
+	c.order[c.oldest] = id
+	c.oldest = (c.oldest + 1) % maxSeen
 }
 
 func (t *httpTransport) recordEvent(tr *trip, ev event) {

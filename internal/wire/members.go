@@ -80,6 +80,18 @@ func Object(raw []byte) (Members, *SyntaxError) {
 	return members, err
 }
 
+// First gives the value of the first member called name, or nil. It reads no
+// further, whatever follows.
+func First(raw []byte, name string) (value json.RawMessage) {
+	_, _ = eachMember(raw, func(_ int, is string, from, to int) bool {
+		if is == name {
+			value = raw[from:to:to]
+		}
+		return is != name
+	})
+	return value
+}
+
 // object is Object for at most so many members. unpaired is set where a string
 // holds an unpaired surrogate.
 func object(raw []byte, most int) (members Members, unpaired bool, err *SyntaxError) {
