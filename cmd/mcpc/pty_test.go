@@ -290,7 +290,7 @@ func TestTerminalCtrlCStopsALoop(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("no bash")
+		t.Fatal("the tests need bash")
 	}
 	script, log := playFile(t, silent)
 	loop := "for i in 1 2 3; do mcpc call wait -- spied " + script + " " + log + "; done; echo the loop went on"

@@ -33,7 +33,12 @@ func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
 	}
 	t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
 		Text: fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond))})
-	timer := time.NewTimer(wait)
+	return rest(ctx, wait)
+}
+
+// rest does nothing for a while; false where ctx ended first.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

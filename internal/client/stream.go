@@ -80,14 +80,7 @@ func (c *cursor) pause(ctx context.Context, attempt int) bool {
 	if c.retry != nil {
 		wait = min(max(*c.retry, shortRetry), longRetry)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return rest(ctx, wait)
 }
 
 // resume opens the stream anew with GET, whatever the method of the first was.
