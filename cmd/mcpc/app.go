@@ -175,6 +175,7 @@ func (a *app) end(o wire.Outcome) {
 		return
 	}
 	a.ending = o
+	a.progress.Done()
 	if o.Good() || a.interruptedQuietly(o) {
 		return
 	}
@@ -186,9 +187,6 @@ func (a *app) end(o wire.Outcome) {
 func (a *app) finish() int {
 	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
 		render.FailureJSON(a.stderr(), a.errStyle, o)
-	}
-	if a.progress != nil {
-		a.progress.Done()
 	}
 	if a.exit != 0 {
 		return a.exit

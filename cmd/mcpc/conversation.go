@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -32,7 +31,8 @@ type conversation struct {
 	// known is the key under which the server's revision is remembered.
 	known string
 	// changed is set when the session had to be opened anew.
-	changed bool
+	changed     bool
+	stopTicking func()
 
 	mu     sync.Mutex
 	frames []wire.Frame
@@ -53,7 +53,7 @@ type opening struct {
 // open finds the server a command means and opens or resumes the conversation
 // with it. A caller must close it, also after an outcome that is not good.
 func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcome) {
-	c := &conversation{a: a}
+	c := &conversation{a: a, stopTicking: a.ticking()}
 	if o := writable(a.output); !o.Good() {
 		return c, o
 	}
@@ -262,6 +262,7 @@ func (c *conversation) remember(ctx context.Context, opt client.Options) {
 // close ends the conversation. A session that is not remembered is ended at the
 // server too; one that had to be opened anew is remembered as it now is.
 func (c *conversation) close(ctx context.Context) {
+	c.stopTicking()
 	if c.Session == nil {
 		return
 	}
@@ -349,12 +350,12 @@ func (c *conversation) notified(m *wire.Message) {
 	if err != nil {
 		params = nil
 	}
-	get := func(name string) json.RawMessage { raw, _ := params.Get(name); return raw }
 	switch m.Method {
 	case "notifications/progress":
-		c.a.progress.Update(get("progress"), get("total"), params.Text("message"))
+		c.a.progress.Update(params)
 	case "notifications/message":
-		c.a.progress.Log(params.Text("level"), params.Text("logger"), get("data"))
+		data, _ := params.Get("data")
+		c.a.progress.Log(params.Text("level"), params.Text("logger"), data)
 	case "notifications/tools/list_changed":
 		c.forgetTools()
 	}

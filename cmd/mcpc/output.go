@@ -59,6 +59,7 @@ func (a *app) hasAnswer(o wire.Outcome) bool {
 // print writes an answer to where it was asked for. That it could not be
 // written is an ending of its own.
 func (a *app) print(ctx context.Context, ans answer) {
+	a.progress.Done()
 	err := a.tryPrint(ctx, ans)
 	switch {
 	case err == nil || a.ending.Kind != wire.OK:

@@ -190,6 +190,32 @@ func TestTerminalProgress(t *testing.T) {
 	}
 }
 
+// Nothing came yet, and the person sees that something is waited for. Progress of
+// somebody else's request is not shown, and a message is a text and no command.
+func TestTerminalWaiting(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, waiting)
+	out := onTerminal(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log).ends("0")
+	for pattern, want := range map[string]bool{`[|/\\-]  waiting for the server`: true, `2/4  50%  [^\r]*␛\[2Jours`: true, `theirs`: false, "\x1b\\[2J": false} {
+		if regexp.MustCompile(pattern).MatchString(out) != want {
+			t.Errorf("that it shows %s is not %v: %q", pattern, want, out)
+		}
+	}
+	if screen := strings.Join(shown(out), "|"); screen != "done|" {
+		t.Errorf("the screen shows %q", screen)
+	}
+}
+
+const waiting = `tool wait
+
+on tools/call
+    wait 1s
+    event {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":3,"total":4,"message":"theirs"}}
+    event {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$TOKEN,"progress":2,"total":4,"message":"\u001b[2Jours"}}
+    wait 1s
+    result {"content":[{"type":"text","text":"done"}]}
+`
+
 const burning = `tool {"name":"burn","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}
 
 on tools/call

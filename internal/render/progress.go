@@ -23,9 +23,9 @@ const (
 	patience = 10 * time.Second
 )
 
-// A Progress shows how far a request is and what the server logs meanwhile. On a
-// terminal it is one line that is drawn again and again and goes away; in a pipe
-// each notification is a line of its own.
+// A Progress shows how far a request is and what the server logs meanwhile. How
+// far it is stands on one line that is drawn again and again and goes away: on a
+// terminal only, since nobody watches a pipe.
 //
 // It is a writer: what is written to standard error while a Progress lives goes
 // through it, so that the line is out of the way. Its methods may be called from
@@ -49,8 +49,6 @@ type Progress struct {
 	progress, total float64
 	message         string
 	frame           int
-	// bad counts notifications that break the specification.
-	bad int
 }
 
 // NewProgress begins to show progress on w. now is the clock that slows the
@@ -59,31 +57,24 @@ func NewProgress(w io.Writer, st Style, now func() time.Time) *Progress {
 	return &Progress{w: w, st: st, now: now, start: now()}
 }
 
-// Update takes one progress notification: progress and total as they crossed,
-// total nil where there is none. What is no number, or smaller than before, is
-// counted and does not move the line.
-func (p *Progress) Update(progress, total json.RawMessage, message string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.done {
+// Update takes the params of one progress notification. What is no number does
+// not move the line, nor does what is smaller than before.
+func (p *Progress) Update(params wire.Members) {
+	if !p.st.Terminal {
 		return
 	}
-	value, ok := number(progress)
-	if !ok || p.known && value <= p.progress {
-		p.bad++
-	}
-	if !p.st.Terminal {
-		p.plainLocked(progress, total, message)
-	}
+	get := func(name string) json.RawMessage { raw, _ := params.Get(name); return raw }
+	value, ok := number(get("progress"))
 	if !ok {
 		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !p.known || value > p.progress {
 		p.progress = value
 	}
-	p.known, p.message = true, message
-	p.total = 0
-	if t, ok := number(total); ok && t > 0 {
+	p.known, p.message, p.total = true, params.Text("message"), 0
+	if t, ok := number(get("total")); ok && t > 0 {
 		p.total = t
 	}
 	p.drawLocked()
@@ -128,13 +119,6 @@ func (p *Progress) Done() {
 	p.done = true
 }
 
-// Bad is how many notifications broke the specification so far.
-func (p *Progress) Bad() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.bad
-}
-
 // Write writes to the stream of the line, which is taken away first and comes
 // back when it is drawn next.
 func (p *Progress) Write(b []byte) (int, error) { return p.through(p.w, b) }
@@ -160,23 +144,12 @@ func (p *Progress) through(w io.Writer, b []byte) (int, error) {
 	return w.Write(b)
 }
 
-// Newline tells that a person ended the line that a prompt began.
+// Newline tells that a person ended the line that a prompt began: the waiting
+// begins there.
 func (p *Progress) Newline() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.midline = false
-}
-
-// plainLocked writes `progress 2/5 message`, with the numbers as they crossed.
-func (p *Progress) plainLocked(progress, total json.RawMessage, message string) {
-	text := "progress " + p.st.excerpt(progress, 40)
-	if total != nil {
-		text += "/" + p.st.excerpt(total, 40)
-	}
-	if message != "" {
-		text += " " + p.st.excerpt([]byte(message), maxBody)
-	}
-	_, _ = io.WriteString(p.w, p.st.Line(text)+"\n")
+	p.midline, p.start = false, p.now()
 }
 
 // number reads a JSON number; NaN and the infinities are none.

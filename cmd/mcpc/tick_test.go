@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpc/internal/render"
+)
+
+// What a person sees who waits for a server that says nothing.
+func TestTicking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen bytes.Buffer
+		a := &app{now: time.Now, errStyle: render.Style{Terminal: true, Width: 80}}
+		a.progress = render.NewProgress(&screen, a.errStyle, a.now)
+		stop := a.ticking()
+		after := func(d time.Duration) string {
+			screen.Reset()
+			time.Sleep(d)
+			synctest.Wait()
+			return screen.String()
+		}
+		if early := after(299 * time.Millisecond); early != "" {
+			t.Errorf("what is quick flashes: %q", early)
+		}
+		if n := strings.Count(after(time.Second), "waiting for the server"); n < 5 || n > 10 {
+			t.Errorf("%d drawings in a second", n)
+		}
+		if got := after(9 * time.Second); !strings.Contains(got, "(10 s, Ctrl-C cancels)") {
+			t.Errorf("after ten seconds it does not say how to get out: %q", got[max(0, len(got)-80):])
+		}
+		stop()
+		if late := after(time.Second); late != "" {
+			t.Errorf("it goes on behind the end: %q", late)
+		}
+	})
+}
+
+func TestTickingInAPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &app{} // whose progress would be a nil pointer
+		stop := a.ticking()
+		time.Sleep(time.Minute)
+		stop()
+	})
+}
