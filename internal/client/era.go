@@ -60,6 +60,9 @@ type era interface {
 	settle(call *Call, response *wire.Message) (wire.Kind, string)
 	// batches reports whether messages may stand in an array.
 	batches() bool
+	// ear gives the header fields of a stream that stands beside the requests,
+	// as they are when it is opened; nil where the era has no such stream.
+	ear() func() []wire.Field
 	// asked deals with a request that the server sent. It must not block.
 	asked(t *talk, m *wire.Message)
 	// judge says what a reply means for the conversation. It is untried where

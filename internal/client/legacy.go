@@ -163,6 +163,8 @@ func (e *legacy) fields() []wire.Field {
 	return fields
 }
 
+func (e *legacy) ear() func() []wire.Field { return e.fields }
+
 // stamp. A request that is augmented to a task must not be cancelled with the
 // notification (2025-11-25 basic/utilities/tasks).
 func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {

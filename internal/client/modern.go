@@ -39,6 +39,8 @@ func (e *modern) revision() string { return e.version }
 
 func (e *modern) batches() bool { return false }
 
+func (e *modern) ear() func() []wire.Field { return nil }
+
 // open asks server/discover. No server needs to be asked first; it is how a
 // person learns who answers.
 func (e *modern) open(ctx context.Context, t *talk) wire.Outcome {

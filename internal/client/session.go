@@ -47,6 +47,9 @@ type Options struct {
 	// LogLevel asks for log messages along with each request, in the era where
 	// that is how it is done; "" does not.
 	LogLevel string
+	// Standing keeps a stream open, where there is such a thing, for what the server
+	// says and asks apart from the answers to requests.
+	Standing bool
 	// Fields are the user's header fields. They come last and win.
 	Fields []wire.Field
 	Limits Limits

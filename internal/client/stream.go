@@ -76,7 +76,7 @@ func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing)
 // pause waits as long as the server asked for, within reason, or longer with
 // each attempt; false where ctx ended first.
 func (c *cursor) pause(ctx context.Context, attempt int) bool {
-	wait := firstRetry << (attempt - 1)
+	wait := min(firstRetry<<(min(attempt, 10)-1), longRetry)
 	if c.retry != nil {
 		wait = min(max(*c.retry, shortRetry), longRetry)
 	}
@@ -85,7 +85,20 @@ func (c *cursor) pause(ctx context.Context, attempt int) bool {
 
 // resume opens the stream anew with GET, whatever the method of the first was.
 func (t *httpTransport) resume(ctx context.Context, out *outgoing, at *cursor) (*trip, *fault) {
-	fields := append(append([]wire.Field{}, out.fields...), wire.Field{Name: "Last-Event-ID", Value: at.id})
+	tr, f := t.openStream(ctx, out.fields, at.id)
+	if f != nil {
+		f.kind, f.reached, f.retryable, f.phase, f.hint = wire.Transport, wire.Unknown, false, "read", ""
+		f.text = "the stream ended before the response, and it could not be resumed: " + f.text
+	}
+	return tr, f
+}
+
+// openStream asks for a stream with GET: the one that goes on behind the event
+// with that id, or, where it is "", one of its own.
+func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, behind string) (*trip, *fault) {
+	if behind != "" {
+		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: behind})
+	}
 	tr, f := t.roundTrip(ctx, http.MethodGet, &outgoing{fields: fields})
 	if f == nil && (tr.resp.StatusCode != http.StatusOK || mediaType(tr.resp) != "text/event-stream") {
 		t.recordBody(tr, t.refusalBody(tr))
@@ -93,26 +106,40 @@ func (t *httpTransport) resume(ctx context.Context, out *outgoing, at *cursor) (
 		f = statusFault(tr.resp, nil)
 	}
 	if f != nil {
-		f.kind, f.reached, f.retryable, f.phase, f.hint = wire.Transport, wire.Unknown, false, "read", ""
-		f.text = "the stream ended before the response, and it could not be resumed: " + f.text
 		return nil, f
 	}
 	return tr, nil
 }
 
 // follow reads one HTTP response's events until the answer to out, or the end.
-func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) reply {
+func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) (r reply) {
+	f := t.each(ctx, tr, at, func(ev event) (answered bool) {
+		if ev.isMessage() {
+			r, answered = t.answerIn(tr, ev, out)
+		}
+		return answered
+	})
+	if f != nil {
+		return failed(f)
+	}
+	t.drain(tr)
+	return r
+}
+
+// each gives one HTTP response's events, without those that came before, to take
+// until that says that it is enough. Else it gives how the stream ended.
+func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take func(event) bool) *fault {
 	src, f := decoded(tr.resp)
 	if f != nil {
 		tr.resp.Body.Close()
-		return failed(f)
+		return f
 	}
 	events := newEventReader(src, t.limits.Message)
 	for {
 		ev, err := events.next()
 		if err != nil {
 			tr.resp.Body.Close()
-			return failed(t.streamEnd(ctx, tr, err))
+			return t.streamEnd(ctx, tr, err)
 		}
 		t.recordEvent(tr, ev)
 		if at.repeated(ev) {
@@ -120,12 +147,8 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 				Text: "a resumed stream brought an event a second time; the copy was dropped"})
 			continue
 		}
-		if !ev.isMessage() {
-			continue
-		}
-		if r, ok := t.answerIn(tr, ev, out); ok {
-			t.drain(tr)
-			return r
+		if take(ev) {
+			return nil
 		}
 	}
 }

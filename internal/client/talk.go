@@ -29,6 +29,9 @@ type talk struct {
 	reversed bool
 	// lost is set when the server said that it no longer knows the session.
 	lost bool
+	// listening is the stream for what the server says unasked; nil until somebody
+	// wants it, and where there is none.
+	listening *ear
 }
 
 // begin opens a conversation. What it opened before it failed is closed.
@@ -39,7 +42,29 @@ func (s *Session) begin(ctx context.Context, known string, resume *Memory) (*tal
 		t.close(context.WithoutCancel(ctx), true)
 		return nil, o
 	}
+	if s.opt.Standing {
+		t.stand(ctx)
+	}
 	return t, o
+}
+
+// stand opens the stream for what the server says unasked, once, where the era
+// and the transport have one, and waits a moment for it, so that what the server
+// asks during the next request has a way to come. It gives nil where there is none.
+func (t *talk) stand(ctx context.Context) *ear {
+	line, ok := t.line().(*httpTransport)
+	fields := t.era().ear()
+	if !ok || fields == nil {
+		return nil
+	}
+	t.mu.Lock()
+	if t.listening == nil {
+		t.listening = line.openEar(t.s.life, fields)
+	}
+	h := t.listening
+	t.mu.Unlock()
+	h.settle(ctx)
+	return h
 }
 
 func (t *talk) close(ctx context.Context, end bool) {
@@ -47,6 +72,10 @@ func (t *talk) close(ctx context.Context, end bool) {
 	if line == nil {
 		return
 	}
+	t.mu.Lock()
+	listening := t.listening
+	t.mu.Unlock()
+	listening.end()
 	if end && e != nil && !t.isLost() {
 		e.end(ctx, t)
 	}

@@ -28,7 +28,8 @@ import (
 //
 //	options     one option a line: protocol, known, quick, resume REVISION
 //	            SESSION, transport sse|stdio, field NAME: VALUE, caps JSON, idle D,
-//	            hard D, probe D, pages N, items N, message N, loglevel L
+//	            hard D, probe D, pages N, items N, message N, loglevel L,
+//	            standing
 //	do          one step a line, after the conversation was opened:
 //	            call|once|progress|bare METHOD [PARAMS], tool SCHEMA-FILE PARAMS,
 //	            list METHOD, notify METHOD [PARAMS], raw BYTES,
@@ -139,6 +140,8 @@ func (tr *transcript) option(line string) {
 		o.Fields = append(o.Fields, wire.Field{Name: name, Value: strings.TrimSpace(value)})
 	case "caps":
 		o.Capabilities = json.RawMessage(value)
+	case "standing":
+		o.Standing = true
 	case "loglevel":
 		o.LogLevel = value
 	case "idle":

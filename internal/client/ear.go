@@ -1,0 +1,169 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// An ear is the stream that a client of Streamable HTTP opens with GET while
+// there are sessions: on it comes what belongs to no request that is under way
+// (2025-11-25 basic/transports, "Listening for Messages from the Server"). No
+// server has to offer it, and none has to keep it open: a stream that ends is
+// opened again behind its last event until the session is closed.
+type ear struct {
+	line   *httpTransport
+	fields func() []wire.Field
+	cancel context.CancelFunc
+	// headed is closed when the server has answered the first GET, over when
+	// nothing will come any more; refusal then says why, or is nil where nobody
+	// listens any more.
+	headed, over chan struct{}
+	refusal      *fault
+}
+
+// graceForHead is how long a request waits for the stream that is to stand
+// beside it: some servers send no head before there is a first event.
+const graceForHead = time.Second
+
+// openEar begins to listen and returns at once.
+func (t *httpTransport) openEar(life context.Context, fields func() []wire.Field) *ear {
+	h := &ear{line: t, fields: fields, headed: make(chan struct{}), over: make(chan struct{})}
+	life, h.cancel = context.WithCancel(life)
+	go h.run(life)
+	return h
+}
+
+// settle waits a moment for the stream to stand.
+func (h *ear) settle(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, graceForHead)
+	defer stop()
+	select {
+	case <-h.headed:
+	case <-ctx.Done():
+	}
+}
+
+// end closes the stream. It is safe on none.
+func (h *ear) end() {
+	if h != nil {
+		h.cancel()
+		<-h.over
+	}
+}
+
+// run opens the stream and opens it again whenever it ends.
+func (h *ear) run(ctx context.Context) {
+	defer close(h.over)
+	at := &cursor{seen: map[string]bool{}}
+	tr, f := h.line.openStream(ctx, h.fields(), "")
+	close(h.headed)
+	if f != nil {
+		h.refuse(ctx, f)
+		return
+	}
+	for attempt := 1; f == nil; {
+		var alive bool
+		if alive, f = h.hear(ctx, tr, at); alive {
+			attempt = 1
+		}
+		if f.kind != wire.BadResponse && ctx.Err() == nil {
+			h.broke(f)
+			tr, attempt, f = h.reopen(ctx, at, attempt)
+		}
+	}
+	h.giveUp(ctx, f)
+}
+
+// reopen asks for the stream again until the server gives it or says that it
+// never will. A server that has not noticed the break yet says 409, and nobody
+// else knows when the network comes back: only the time between two attempts
+// grows.
+func (h *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, *fault) {
+	for ; at.pause(ctx, attempt); attempt++ {
+		tr, f := h.line.openStream(ctx, h.fields(), at.id)
+		if f == nil || isFinal(f) {
+			return tr, attempt + 1, f
+		}
+	}
+	return nil, attempt, cutFault(ctx, 0, ctx.Err())
+}
+
+// hear passes on what comes. No response belongs here unless the stream goes on
+// with that of a request, and there are servers that then bring back the responses
+// of all the others: the inbox makes little of one. The stream was alive if it
+// brought a message or stood for a while.
+func (h *ear) hear(ctx context.Context, tr *trip, at *cursor) (alive bool, f *fault) {
+	began := h.line.rec.now()
+	f = h.line.each(ctx, tr, at, func(ev event) bool {
+		if ev.isMessage() {
+			alive = true
+			h.line.inbox.receive(wire.ParseMessage(ev.data))
+		}
+		return false
+	})
+	return alive || h.line.rec.now().Sub(began) >= longRetry, f
+}
+
+// refuse tells that there is no stream. To offer none is a server's right.
+func (h *ear) refuse(ctx context.Context, f *fault) {
+	if ctx.Err() != nil {
+		return
+	}
+	h.refusal = f
+	finding := wire.Finding{Rule: "no_stream", Level: wire.Info,
+		Text: "the server has no stream for what it says unasked (" + f.answer() + ")"}
+	switch {
+	case f.status == http.StatusConflict:
+		finding.Rule, finding.Level = "stream_held", wire.Warning
+		finding.Text = "another client holds this session's stream for what the server says unasked (" + f.answer() + ")"
+	case f.kind == wire.Auth || !isFinal(f):
+		finding.Level = wire.Warning
+		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()
+	}
+	h.line.inbox.finding(finding)
+}
+
+// giveUp tells that what was there is gone for good.
+func (h *ear) giveUp(ctx context.Context, f *fault) {
+	if ctx.Err() != nil {
+		return
+	}
+	h.refusal = f
+	h.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
+		Text: "the stream for what the server says unasked is gone for good: " + f.answer()})
+}
+
+// broke tells that the stream ended. Servers may end it in good order whenever
+// they like, and many do to save a connection (2025-11-25 basic/transports).
+func (h *ear) broke(f *fault) {
+	finding := wire.Finding{Rule: "stream_lost", Level: wire.Info,
+		Text: "the server ended the stream for what it says unasked; it is opened again"}
+	if f.err != nil {
+		finding.Level = wire.Warning
+		finding.Text = "the stream for what the server says unasked broke (" + withoutURL(f.err).Error() + "); it is opened again"
+	}
+	h.line.inbox.finding(finding)
+}
+
+// answer is what a server answered in place of a stream.
+func (f *fault) answer() string {
+	if f.status != 0 {
+		return fmt.Sprintf("HTTP %d %s", f.status, http.StatusText(f.status))
+	}
+	return f.text
+}
+
+// isFinal reports a refusal that another attempt will not change.
+func isFinal(f *fault) bool {
+	switch f.status {
+	case 0, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return false
+	case http.StatusNotImplemented:
+		return true
+	}
+	return f.status/100 != 5
+}
