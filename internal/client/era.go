@@ -51,6 +51,8 @@ type era interface {
 	revision() string
 	// sessionID is what the server gave to come back with, or "".
 	sessionID() string
+	// declared are the client capabilities that the server knows of.
+	declared(t *talk) json.RawMessage
 	// open begins the conversation and learns who the server is.
 	open(ctx context.Context, t *talk) wire.Outcome
 	// stamp gives a request what every request of the era carries.
@@ -101,7 +103,10 @@ type Memory struct {
 	Revision  string
 	Transport TransportName
 	SessionID string
-	Info      Info
+	// Declared are the ClientCapabilities that the conversation was opened with,
+	// where it has such; nil is none.
+	Declared json.RawMessage
+	Info     Info
 }
 
 // implementation is mcpc's own clientInfo.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -21,6 +22,8 @@ type legacy struct {
 	agreed string
 	// session is the Mcp-Session-Id; "" where the server gave none.
 	session string
+	// said are the capabilities that were declared when it was opened.
+	said json.RawMessage
 }
 
 func (e *legacy) revision() string {
@@ -33,6 +36,12 @@ func (e *legacy) sessionID() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.session
+}
+
+func (e *legacy) declared(*talk) json.RawMessage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.said
 }
 
 // batches: arrays are a part of 2025-03-26, were never excluded before it, and
@@ -75,6 +84,7 @@ func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 // on: what has to be sent while its body is read belongs to the session.
 func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 	e.join("", "")
+	e.declare(t.s.opt.Capabilities)
 	params := `{"protocolVersion":` + string(wire.Quote(e.offered)) + `,"capabilities":` + string(t.s.opt.Capabilities) +
 		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
@@ -101,6 +111,12 @@ func (e *legacy) join(agreed, session string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.agreed, e.session = agreed, session
+}
+
+func (e *legacy) declare(capabilities json.RawMessage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.said = capabilities
 }
 
 // accept reads the server's side of the handshake.
@@ -198,22 +214,39 @@ func structuredIsObject(members wire.Members) (wire.Kind, string) {
 	return wire.OK, ""
 }
 
-// asked answers ping and refuses everything else: a capability that was not
-// declared is a method that does not exist (client/roots, "Error Handling").
+// asked answers away from the line: ping at once, what was declared when it is
+// known what to say, and everything else with a refusal.
 func (e *legacy) asked(t *talk, m *wire.Message) {
-	raw := wire.ComposeResult(m.ID, json.RawMessage("{}"))
-	if m.Method != "ping" {
-		raw = wire.ComposeError(m.ID, -32601, "Method not found: the client declared no capability for "+m.Method)
+	code, what := offerOf(e.declared(t)).forbids(m.Method, m.Params)
+	reply := func(ctx context.Context) []byte { return t.put(ctx, m) }
+	switch {
+	case m.Method == "ping":
+		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
+	case code != 0:
+		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
 		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
-			Text: "the server asked for " + m.Method + ", which was not offered; it was refused with -32601"})
+			Text: fmt.Sprintf("the server asked for %s, which was not offered; it was refused with %d", what, code)})
 	}
-	if !t.s.answer(func(ctx context.Context) { e.answer(ctx, t, m, raw) }) {
+	if !t.s.answer(func(ctx context.Context) { e.answer(ctx, t, m, reply(ctx)) }) {
 		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
 			Text: "the server asks faster than it takes answers; " + m.Method + " was not answered"})
 	}
 }
 
+// refusal is the message of an error: a capability that was not declared is a
+// method that does not exist (client/roots, "Error Handling").
+func refusal(code int64, what string) string {
+	if code == -32601 {
+		return "Method not found: the client declared no capability for " + what
+	}
+	return "Invalid params: the client declared no capability for " + what
+}
+
+// answer sends what is to be said; nothing where the question was withdrawn.
 func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byte) {
+	if raw == nil {
+		return
+	}
 	ctx, stop := context.WithTimeout(ctx, graceForAnswer)
 	defer stop()
 	r := t.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})

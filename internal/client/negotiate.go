@@ -24,7 +24,7 @@ func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outc
 	switch {
 	case t.resumable(resume):
 		t.setInfo(resume.Info)
-		t.assume(eraFor(resume.Revision, resume.SessionID), "remembered with the session")
+		t.assume(eraFor(resume), "remembered with the session")
 		return wire.Outcome{}
 	case pinned != "" && stateless(pinned):
 		return t.openModern(ctx, pinned, "asked for with --protocol", t.s.opt.Quick)
@@ -58,11 +58,11 @@ func (t *talk) assume(e era, why string) {
 	t.setUntried(true)
 }
 
-func eraFor(revision, session string) era {
-	if stateless(revision) {
-		return &modern{version: revision}
+func eraFor(m *Memory) era {
+	if stateless(m.Revision) {
+		return &modern{version: m.Revision}
 	}
-	return &legacy{offered: revision, agreed: revision, session: session}
+	return &legacy{offered: m.Revision, agreed: m.Revision, session: m.SessionID, said: m.Declared}
 }
 
 // connect gets a line to the server. A URL costs nothing yet, unless it is known

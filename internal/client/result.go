@@ -9,8 +9,8 @@ import (
 
 // outcome turns a reply into the one ending of its exchange. e may be nil,
 // where the era was never found.
-func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
-	o := wire.Outcome{Method: call.Method, Name: nameIn(call), Where: t.s.opt.Server.Name,
+func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
+	o = wire.Outcome{Method: call.Method, Name: nameIn(call), Where: t.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.message, HTTP: r.http}
 	if f := r.fault; f != nil {
 		o = f.fill(o)
@@ -19,6 +19,7 @@ func (t *talk) outcome(e era, call *Call, r reply) wire.Outcome {
 		return o
 	}
 	t.markFound(r.message)
+	defer func() { o = r.asked.endOf(o) }()
 	switch m := r.message; {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:

@@ -44,6 +44,9 @@ type Options struct {
 	// Version is mcpc's own; Capabilities are those that this run can honour.
 	Version      string
 	Capabilities json.RawMessage
+	// Asker answers what the server asks of what Capabilities offer; where it is
+	// nil, nothing is answered.
+	Asker Asker
 	// LogLevel asks for log messages along with each request, in the era where
 	// that is how it is done; "" does not.
 	LogLevel string
@@ -88,6 +91,8 @@ type Session struct {
 	web *http.Client
 	// reopening holds one token: whoever has it may open the conversation anew.
 	reopening chan struct{}
+	// asking holds one token: whoever has it may ask the user.
+	asking chan struct{}
 	// life ends when the session is closed, and with it what is under way.
 	life    context.Context
 	stop    context.CancelFunc
@@ -97,6 +102,9 @@ type Session struct {
 	current *talk
 	lastID  int64
 	watches map[string]*watch // by progress token
+	// underWay are all watches; held counts what the user is being asked.
+	underWay map[*watch]bool
+	held     int
 	// answering counts the answers under way; none begins after closed.
 	answering int
 	closed    bool
@@ -127,7 +135,8 @@ type Call struct {
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
 	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap}, web: newHTTPClient(opt.Limits, opt.Dial),
-		watches: map[string]*watch{}, reopening: make(chan struct{}, 1)}
+		watches: map[string]*watch{}, underWay: map[*watch]bool{},
+		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	began := opt.Now()
 	t, o := s.begin(ctx, opt.Known, opt.Resume)
@@ -155,7 +164,8 @@ func (s *Session) Transport() TransportName { return s.talk().line().name() }
 // Memory is what a later run needs to go on.
 func (s *Session) Memory() Memory {
 	t := s.talk()
-	return Memory{Revision: t.revision(), Transport: t.line().name(), SessionID: t.era().sessionID(), Info: t.said()}
+	return Memory{Revision: t.revision(), Transport: t.line().name(), SessionID: t.era().sessionID(),
+		Declared: t.era().declared(t), Info: t.said()}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
@@ -167,6 +177,9 @@ func (s *Session) Close(ctx context.Context, end bool) {
 	s.closed = true
 	t := s.current
 	s.mu.Unlock()
+	if t != nil {
+		t.dropQuestions()
+	}
 	s.finishAnswers()
 	if t != nil {
 		t.close(ctx, end)
@@ -197,12 +210,12 @@ func (s *Session) install(t *talk) bool {
 	return !s.closed
 }
 
-// Do sends one request and waits for its ending. Where the server no longer
-// knows the conversation, a new one is opened, and the request is sent again if
-// that cannot do anything twice.
+// Do sends one request and waits for its ending, over as many rounds as the
+// server needs. Where the server no longer knows the conversation, a new one is
+// opened, and the request is sent again if that cannot do anything twice.
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 	o, _ := s.do(ctx, &call)
-	return o
+	return s.rounds(ctx, call, o)
 }
 
 // Notify sends a notification with the session's stamps.

@@ -32,6 +32,8 @@ type talk struct {
 	// listening is the stream for what the server says unasked; nil until somebody
 	// wants it, and where there is none.
 	listening *ear
+	// questions are the server's requests that the user is being asked.
+	questions []*question
 }
 
 // begin opens a conversation. What it opened before it failed is closed.
@@ -213,6 +215,7 @@ func (t *talk) receive(m *wire.Message) {
 	case wire.Request:
 		t.serve(m)
 	case wire.Notification:
+		t.withdrawn(m)
 		t.s.notified(m)
 	case wire.Batch:
 		if e := t.era(); e != nil && !e.batches() {

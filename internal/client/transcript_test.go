@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,9 +28,11 @@ import (
 // Time is that of a synctest bubble, so that a minute of waiting takes none.
 //
 //	options     one option a line: protocol, known, quick, resume REVISION
-//	            SESSION, transport sse|stdio, field NAME: VALUE, caps JSON, idle D,
-//	            hard D, probe D, pages N, items N, message N, loglevel L,
-//	            standing
+//	            SESSION, declared JSON (behind resume), transport sse|stdio,
+//	            field NAME: VALUE, caps JSON, idle D, hard D, probe D, pages N,
+//	            items N, message N, loglevel L, standing,
+//	            answer METHOD RESULT|declined|unfit|nobody [think D]: what the user
+//	            says to what the server asks, each line once, in order
 //	do          one step a line, after the conversation was opened:
 //	            call|once|progress|bare METHOD [PARAMS], tool SCHEMA-FILE PARAMS,
 //	            list METHOD, notify METHOD [PARAMS], raw BYTES,
@@ -52,6 +55,7 @@ type transcript struct {
 	archive *txtar.Archive
 	opt     Options
 	steps   []string
+	answers []string
 	script  []txtar.File
 
 	mu     sync.Mutex
@@ -142,6 +146,11 @@ func (tr *transcript) option(line string) {
 		o.Capabilities = json.RawMessage(value)
 	case "standing":
 		o.Standing = true
+	case "declared":
+		o.Resume.Declared = json.RawMessage(value)
+	case "answer":
+		tr.answers = append(tr.answers, value)
+		o.Asker = tr.answer
 	case "loglevel":
 		o.LogLevel = value
 	case "idle":
@@ -160,6 +169,34 @@ func (tr *transcript) option(line string) {
 	default:
 		tr.t.Fatalf("unknown option %q", name)
 	}
+}
+
+// answer is the user of a transcript: the first answer for the method.
+func (tr *transcript) answer(ctx context.Context, q Asking) Answer {
+	tr.say("asked: %s key=%q again=%t %s", q.Method, q.Key, q.Again, q.Params)
+	i := slices.IndexFunc(tr.answers, func(a string) bool { return strings.HasPrefix(a, q.Method+" ") })
+	if i < 0 {
+		return Answer{Ending: Unanswered(q.Method)}
+	}
+	said := strings.TrimPrefix(tr.answers[i], q.Method+" ")
+	tr.answers = slices.Delete(tr.answers, i, i+1)
+	said, think, _ := strings.Cut(said, " think ")
+	span, _ := time.ParseDuration(think)
+	select {
+	case <-time.After(span):
+	case <-ctx.Done():
+		tr.say("asked no more")
+		return Answer{}
+	}
+	switch said {
+	case "declined":
+		return Answer{Declined: true}
+	case "unfit":
+		return Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: "the answer does not fit"}}
+	case "nobody":
+		return Answer{Ending: Unanswered(q.Method)}
+	}
+	return Answer{Result: json.RawMessage(said)}
 }
 
 // play runs the client against the script.

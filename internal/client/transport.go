@@ -68,6 +68,8 @@ type reply struct {
 	message *wire.Message
 	http    *wire.HTTPFacts
 	fault   *fault
+	// asked is what the server asked on the way and nobody answered.
+	asked *unanswered
 }
 
 // A fault says why there is no response.

@@ -41,10 +41,11 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 	unhook()
 	unlive()
 	t.s.stopWatch(w)
+	r.asked = w.asked
 	if cause := context.Cause(inner); cause != nil {
 		// What a server answers to a cancellation is not the answer.
 		if r.fault == nil {
-			r = reply{http: r.http, fault: &fault{phase: "wait", reached: wire.Answered}}
+			r = reply{http: r.http, asked: r.asked, fault: &fault{phase: "wait", reached: wire.Answered}}
 		}
 		r.fault.endBy(cause)
 		if child, ok := t.line().(*stdio); ok && r.fault.kind == wire.Timeout {
@@ -66,14 +67,21 @@ type watch struct {
 	idle, hard *time.Timer
 	last       float64
 	moved      bool
+	// held counts what the user is being asked meanwhile.
+	held int
 	// over is set once the request has ended or is being given up, leaving once
 	// it is being given up; that is closed when it is done.
 	over    bool
 	leaving chan struct{}
+	// asked is what the server wanted to know and nobody answered. It belongs to
+	// the session's mutex.
+	asked *unanswered
 }
 
 func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error)) *watch {
 	w := &watch{token: string(out.token), period: idle, end: end}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if idle > 0 {
@@ -82,10 +90,12 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	if hard := s.opt.Limits.Hard; hard > 0 {
 		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "no end of the answer", hard}) })
 	}
+	s.underWay[w] = true
 	if w.token != "" {
-		s.mu.Lock()
 		s.watches[w.token] = w
-		s.mu.Unlock()
+	}
+	if w.held = s.held; w.held > 0 && w.idle != nil {
+		w.idle.Stop()
 	}
 	return w
 }
@@ -95,6 +105,7 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 // "believed to be still in-progress").
 func (s *Session) stopWatch(w *watch) {
 	s.mu.Lock()
+	delete(s.underWay, w)
 	if s.watches[w.token] == w {
 		delete(s.watches, w.token)
 	}
@@ -154,7 +165,7 @@ func (w *watch) advance(value float64) {
 		return
 	}
 	w.moved, w.last = true, value
-	if w.idle != nil {
+	if w.idle != nil && w.held == 0 {
 		w.idle.Reset(w.period)
 	}
 }

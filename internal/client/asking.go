@@ -1,0 +1,111 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+
+	"mcpc/internal/wire"
+)
+
+// An Asking is what a server wants to know of its client: a request of its own
+// until 2025-11-25, one of the inputRequests of a result since (client/elicitation,
+// client/sampling, client/roots).
+type Asking struct {
+	// Method is elicitation/create, sampling/createMessage or roots/list.
+	Method string
+	// Params are the server's bytes; nil where there are none.
+	Params json.RawMessage
+	// Key tells apart what is asked in one round; a request of the server's own
+	// has none.
+	Key string
+	// Again is set where the request is sent again as soon as all is answered:
+	// who has to do something elsewhere first must have done it by then.
+	Again bool
+}
+
+// An Answer is what an Asker has to say.
+type Answer struct {
+	// Result is the bare result object; nil where there is none.
+	Result json.RawMessage
+	// Declined is set where there is no Result because somebody said no.
+	Declined bool
+	// Ending says why there is neither. It becomes the ending of the exchange.
+	Ending wire.Outcome
+}
+
+// An Asker answers for the user. It is called for one question at a time, and
+// gives up when ctx ends.
+type Asker func(ctx context.Context, q Asking) Answer
+
+// Unanswered is the ending where this run has nobody to ask.
+func Unanswered(method string) wire.Outcome {
+	return wire.Outcome{Kind: wire.InputRequired, Text: "the server asked for " + method + ", and nobody could answer"}
+}
+
+// ask puts one question. Nobody's patience runs out while a person thinks.
+func (s *Session) ask(ctx context.Context, q Asking) Answer {
+	if s.opt.Asker == nil {
+		return Answer{Ending: Unanswered(q.Method)}
+	}
+	s.hold()
+	defer s.release()
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	case <-ctx.Done():
+		return Answer{Ending: Unanswered(q.Method)}
+	}
+	return s.opt.Asker(ctx, q)
+}
+
+// An offer is what a client declared that it answers: ClientCapabilities.
+type offer struct{ form, url, sampling, tools, roots bool }
+
+// offerOf reads capabilities. An elicitation without modes means forms (client/
+// elicitation, "Capabilities").
+func offerOf(capabilities json.RawMessage) offer {
+	var o offer
+	members, _ := wire.Object(capabilities)
+	_, o.roots = members.Get("roots")
+	if raw, ok := members.Get("elicitation"); ok {
+		modes, _ := wire.Object(raw)
+		_, o.form = modes.Get("form")
+		_, o.url = modes.Get("url")
+		o.form = o.form || !o.url
+	}
+	if raw, ok := members.Get("sampling"); ok {
+		inner, _ := wire.Object(raw)
+		_, o.tools = inner.Get("tools")
+		o.sampling = true
+	}
+	return o
+}
+
+// forbids says why a question was not offered to be answered, and with which
+// code of JSON-RPC that is refused; 0 where it was offered. A method without its
+// capability is unknown, a mode of elicitation or tools of sampling without
+// theirs are bad params.
+func (o offer) forbids(method string, params json.RawMessage) (code int64, what string) {
+	members, _ := wire.Object(params)
+	offered := false
+	switch method {
+	case "elicitation/create":
+		offered = o.form || o.url
+	case "sampling/createMessage":
+		offered = o.sampling
+	case "roots/list":
+		offered = o.roots
+	}
+	_, tools := members.Get("tools")
+	_, choice := members.Get("toolChoice")
+	mode := or(members.Text("mode"), "form")
+	switch {
+	case !offered:
+		return -32601, method
+	case method == "elicitation/create" && !(mode == "form" && o.form || mode == "url" && o.url):
+		return -32602, method + " in the mode " + wire.Excerpt([]byte(mode), 40)
+	case method == "sampling/createMessage" && (tools || choice) && !o.tools:
+		return -32602, method + " with tools"
+	}
+	return 0, ""
+}

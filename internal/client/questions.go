@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/wire"
+)
+
+// codeRejected is the code with which the specification's examples refuse a
+// request for sampling (client/sampling, "Error Handling").
+const codeRejected = -1
+
+// put asks the user what the server asked in a request of its own, and
+// composes the answer; nil where the server took the question back meanwhile.
+// What nobody could answer becomes the ending of the requests under way: the
+// server asked on their account, and which of them it was cannot be told.
+func (t *talk) put(ctx context.Context, m *wire.Message) []byte {
+	ctx, withdraw := context.WithCancel(ctx)
+	defer withdraw()
+	q := &question{string(m.ID), withdraw}
+	t.openQuestion(q)
+	a := t.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
+	if t.closeQuestion(q); ctx.Err() != nil {
+		return nil
+	}
+	if a.Result != nil {
+		return wire.ComposeResult(m.ID, a.Result)
+	}
+	if !a.Declined {
+		t.s.unanswered(&unanswered{a, m})
+	}
+	return noAnswer(m)
+}
+
+// noAnswer tells a server that it gets none.
+func noAnswer(m *wire.Message) []byte {
+	switch m.Method {
+	case "elicitation/create":
+		return wire.ComposeResult(m.ID, json.RawMessage(`{"action":"cancel"}`))
+	case "sampling/createMessage":
+		return wire.ComposeError(m.ID, codeRejected, "User rejected sampling request")
+	}
+	return wire.ComposeError(m.ID, -32603, "Internal error: the client has no answer")
+}
+
+// A question is a request of the server's that the user is being asked.
+type question struct {
+	id       string
+	withdraw func()
+}
+
+func (t *talk) openQuestion(q *question) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.questions = append(t.questions, q)
+}
+
+func (t *talk) closeQuestion(q *question) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.questions = slices.DeleteFunc(t.questions, func(other *question) bool { return other == q })
+}
+
+// dropQuestions takes back what nobody waits for any more.
+func (t *talk) dropQuestions() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, q := range t.questions {
+		q.withdraw()
+	}
+}
+
+// withdrawn takes notifications/cancelled for one of the server's own requests:
+// nobody waits for the answer any more (basic/utilities/cancellation).
+func (t *talk) withdrawn(m *wire.Message) {
+	if m.Method != "notifications/cancelled" {
+		return
+	}
+	params, _ := m.ParamMembers()
+	id, _ := params.Get("requestId")
+	t.mu.Lock()
+	at := slices.IndexFunc(t.questions, func(q *question) bool { return q.id == string(id) })
+	if at >= 0 {
+		t.questions[at].withdraw()
+	}
+	t.mu.Unlock()
+	if at >= 0 {
+		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: "the server took its question back"})
+	}
+}
+
+// unanswered is a request of the server's own that was answered with nothing.
+type unanswered struct {
+	answer  Answer
+	request *wire.Message
+}
+
+// unanswered notes it on every request under way.
+func (s *Session) unanswered(u *unanswered) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.underWay {
+		w.asked = u
+	}
+}
+
+// endOf is the ending of an exchange during which a question stayed open. What
+// weighs more (wire.Precedence) stays; of the others what was asked is what a
+// caller needs.
+func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
+	switch {
+	case u == nil:
+		return o
+	case o.Kind == wire.OK || o.Kind == wire.ToolError || o.Kind == wire.OutputInvalid:
+		o = u.answer.endOf(o)
+		o.Result, o.Message = u.request.Raw, u.request
+	}
+	return o
+}
+
+// hold stops the clocks that measure a server's silence while it waits for an
+// answer itself; release starts them anew.
+func (s *Session) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held++
+	for w := range s.underWay {
+		w.hold(1)
+	}
+}
+
+func (s *Session) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held--
+	for w := range s.underWay {
+		w.hold(-1)
+	}
+}
+
+func (w *watch) hold(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held += n
+	switch {
+	case w.idle == nil || w.over:
+	case w.held > 0:
+		w.idle.Stop()
+	default:
+		w.idle.Reset(w.period)
+	}
+}

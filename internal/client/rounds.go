@@ -1,0 +1,216 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A request may take several rounds: the server ends it by saying what it needs
+// to know, and the client sends it again with the answers (2026-07-28
+// basic/patterns/mrtr). Until 2025-11-25 the error -32042 does the same for
+// pages that a person has to visit first (client/elicitation, "URL Mode").
+
+// maxRounds bounds the rounds of one request, maxIdleRounds those in a row in
+// which the server asks nothing and only wants to be called again.
+const (
+	maxRounds     = 10
+	maxIdleRounds = 3
+	firstIdle     = 500 * time.Millisecond
+)
+
+// codeURLElicitation is URLElicitationRequired of 2025-11-25.
+const codeURLElicitation = -32042
+
+// rounds goes on with a request that came back with questions, until there is an
+// answer to it or nobody answers them. The hard limit is for all rounds.
+func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Outcome {
+	r := round{s: s, call: call}
+	if !r.isQuestion(o) || !s.mayGoOn(call) {
+		return o
+	}
+	if hard := s.opt.Limits.Hard; hard > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, hard-o.Took, timeoutError{"--max-time", "no end of the answer", hard})
+		defer stop()
+	}
+	began, first := s.opt.Now(), o.Took
+	for n := 1; r.isQuestion(o); n++ {
+		if n == maxRounds {
+			o = ended(o, wire.BadResponse, fmt.Sprintf("the server still asks for more after %d rounds", maxRounds))
+			break
+		}
+		next, failed, ok := r.answer(ctx, o)
+		if !ok {
+			o = failed
+			break
+		}
+		o, _ = s.do(ctx, &next)
+	}
+	o.Took = first + s.opt.Now().Sub(began)
+	return o
+}
+
+// mayGoOn: who writes the rounds' own members, the id or the whole message
+// himself wants to see what comes back; so does who sends just once and answers
+// nothing.
+func (s *Session) mayGoOn(call Call) bool {
+	members, _ := wire.Object(call.Params)
+	_, answers := members.Get("inputResponses")
+	_, state := members.Get("requestState")
+	return !answers && !state && !call.Bare && call.ID == nil && (!call.Once || s.opt.Asker != nil)
+}
+
+// A round is the request as the user meant it, and what is known of the rounds
+// before this one.
+type round struct {
+	s    *Session
+	call Call
+	// idle counts the rounds in a row in which nothing was asked.
+	idle int
+	// refused is what was asked when nothing was answered but no.
+	refused json.RawMessage
+}
+
+func (r *round) isQuestion(o wire.Outcome) bool {
+	if o.Kind == wire.InputRequired {
+		return o.Message != nil && o.Message.Kind == wire.Response
+	}
+	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && r.s.opt.Asker != nil && !stateless(r.s.Revision())
+}
+
+// answer makes the next round's call. ok is false where there is none, and o
+// then the ending.
+func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire.Outcome, ok bool) {
+	next = r.call
+	if o.RPC() != nil {
+		end, ok = r.visit(ctx, o)
+		return next, end, ok
+	}
+	members, _ := o.Message.ResultMembers()
+	asked, asks := members.Get("inputRequests")
+	state, hasState := members.Get("requestState")
+	if !asks {
+		if r.idle++; r.idle > maxIdleRounds {
+			return next, ended(o, wire.BadResponse, fmt.Sprintf("the server wanted to be called again %d times and asked nothing", r.idle)), false
+		}
+		if !rest(ctx, firstIdle<<(r.idle-1)) {
+			return next, gaveUp(ctx, o), false
+		}
+	} else {
+		r.idle = 0
+		answers, failed, good := r.responses(ctx, o, asked)
+		if !good {
+			return next, failed, false
+		}
+		next.Params = wire.With(next.Params, "inputResponses", answers)
+	}
+	if hasState {
+		next.Params = wire.With(next.Params, "requestState", state)
+	}
+	return next, o, true
+}
+
+// responses answers every request of a round, or none: a part of the answers
+// must not be sent.
+func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMessage) (answers json.RawMessage, end wire.Outcome, ok bool) {
+	requests, _ := wire.Object(asked)
+	if len(requests) > 0 && r.s.opt.Asker == nil {
+		return nil, o, false
+	}
+	if r.refused != nil && bytes.Equal(r.refused, asked) {
+		return nil, ended(o, wire.InputRequired, "the server asks the same again, which was declined"), false
+	}
+	answers, agreed := json.RawMessage("{}"), len(requests) == 0
+	for _, request := range requests {
+		q := asking(request.Name, request.Value)
+		if code, what := offerOf(r.s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
+			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" asks for "+what+", which was not offered"), false
+		}
+		result, end, ok := r.one(ctx, o, q)
+		if !ok {
+			return nil, end, false
+		}
+		agreed = agreed || accepts(result)
+		answers = wire.With(answers, request.Name, result)
+	}
+	if r.refused = nil; !agreed {
+		r.refused = asked
+	}
+	return answers, o, true
+}
+
+func asking(key string, request json.RawMessage) Asking {
+	members, _ := wire.Object(request)
+	params, _ := members.Get("params")
+	return Asking{Method: members.Text("method"), Params: params, Key: key, Again: true}
+}
+
+// one puts one question. What nobody answers ends the request: sampling and
+// roots have no shape for a refusal.
+func (r *round) one(ctx context.Context, o wire.Outcome, q Asking) (result json.RawMessage, end wire.Outcome, ok bool) {
+	a := r.s.ask(ctx, q)
+	switch {
+	case ctx.Err() != nil:
+		return nil, gaveUp(ctx, o), false
+	case a.Result != nil:
+		return a.Result, o, true
+	case a.Declined:
+		return nil, ended(o, wire.InputRequired, q.Method+" was declined, so the request was not sent again"), false
+	}
+	return nil, a.endOf(o), false
+}
+
+// endOf is the ending of an exchange in which the answer was missing.
+func (a Answer) endOf(o wire.Outcome) wire.Outcome {
+	o.Kind, o.Text, o.Hint, o.Findings = a.Ending.Kind, a.Ending.Text, a.Ending.Hint, a.Ending.Findings
+	return o
+}
+
+// accepts: declining and cancelling are words of elicitation alone.
+func accepts(result json.RawMessage) bool {
+	members, _ := wire.Object(result)
+	action, ok := members.Get("action")
+	return !ok || string(action) == `"accept"`
+}
+
+// visit asks the user to open each page of a -32042; the request is sent again
+// when that is done, and the error is the ending where the user does not want to
+// or the client never said that it could.
+func (r *round) visit(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok bool) {
+	members, _ := wire.Object(o.RPC().Data)
+	raw, _ := members.Get("elicitations")
+	pages, err := wire.Array(raw)
+	if err != nil || len(pages) == 0 {
+		return o, false
+	}
+	for _, params := range pages {
+		q := Asking{Method: "elicitation/create", Params: params, Again: true}
+		if code, _ := offerOf(r.s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
+			return o, false
+		}
+		a := r.s.ask(ctx, q)
+		switch {
+		case ctx.Err() != nil:
+			return gaveUp(ctx, o), false
+		case a.Result == nil && a.Ending.Kind != wire.OK && a.Ending.Kind != wire.InputRequired:
+			return a.endOf(o), false
+		case a.Result == nil || !accepts(a.Result):
+			return o, false
+		}
+	}
+	return o, true
+}
+
+// gaveUp is the ending of a request that was given up between two rounds. The
+// server has answered, and waits for nothing.
+func gaveUp(ctx context.Context, o wire.Outcome) wire.Outcome {
+	f := &fault{phase: "wait", reached: wire.Answered}
+	f.endBy(context.Cause(ctx))
+	o.Result = nil
+	return f.fill(o)
+}
