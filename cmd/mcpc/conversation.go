@@ -31,7 +31,9 @@ type conversation struct {
 	// known is the key under which the server's revision is remembered.
 	known string
 	// changed is set when the session had to be opened anew.
-	changed     bool
+	changed bool
+	// passing is set while it is another conversation than the remembered one.
+	passing     bool
 	stopTicking func()
 
 	mu     sync.Mutex
@@ -178,7 +180,7 @@ func (c *conversation) options(ctx context.Context, anew bool) (client.Options, 
 	c.serverOf(&opt)
 	switch {
 	case anew:
-		opt.Server.Transport = ""
+		opt.Server.Transport, c.passing = "", true
 	case c.saved != nil:
 		return opt, c.resumeFrom(ctx, &opt)
 	default:
@@ -266,13 +268,13 @@ func (c *conversation) close(ctx context.Context) {
 	if c.Session == nil {
 		return
 	}
-	if c.saved != nil && c.changed {
+	if c.saved != nil && c.changed && !c.passing {
 		if err := c.updateSaved(ctx); err != nil {
 			c.a.warn("the new session could not be remembered: " + err.Error())
 		}
 	}
 	// With --protocol it may be another conversation than the remembered one.
-	remembered := c.saved != nil && (c.changed || c.saved.Revision == c.Revision())
+	remembered := c.saved != nil && !c.passing && (c.changed || c.saved.Revision == c.Revision())
 	c.Session.Close(context.WithoutCancel(ctx), !remembered)
 	c.a.talking.Store(false)
 }

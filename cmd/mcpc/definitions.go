@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -34,18 +32,18 @@ type leftOut struct{ name, why string }
 // tools lists the server's tools, page by page until enough says so. The list
 // is remembered with the session.
 func (c *conversation) tools(ctx context.Context, enough func([]json.RawMessage) bool) (catalogue, wire.Outcome) {
-	list, o := c.listed(ctx, enough)
+	list, o := c.listed(ctx, toolKind, enough)
 	return c.sort(list), o
 }
 
-// listed is tools for who shows the entries as they crossed, whatever they are
+// listed lists one kind, for who shows the entries as they crossed, whatever they are
 // good for.
-func (c *conversation) listed(ctx context.Context, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
-	list, o := c.ListUntil(ctx, "tools/list", enough)
+func (c *conversation) listed(ctx context.Context, k kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
+	list, o := c.ListUntil(ctx, k.method, enough)
 	for _, f := range list.Findings {
 		c.found(f)
 	}
-	if o.Good() && list.Whole {
+	if o.Good() && list.Whole && k == toolKind {
 		c.keepTools(ctx, list)
 	}
 	return list, o
@@ -173,17 +171,7 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 	for _, tool := range all.tools {
 		names = append(names, tool.Name)
 	}
-	hint := "mcpc list shows the server's tools"
-	switch near := render.Nearest(name, names); {
-	case near != "":
-		hint = "did you mean " + near + "?"
-	case len(names) == 0:
-		hint = "the server lists no tools"
-	case len(names) <= 8:
-		slices.Sort(names)
-		hint = "there are: " + strings.Join(names, ", ")
-	}
-	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
+	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), nearestIn(toolKind, name, names))
 }
 
 // refusedCall is a call that was not sent because of what the list says.

@@ -84,7 +84,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 		place.OpenedAt, place.NextID = c.a.now(), c.LastID()+1
 		kept := st.Put(place)
 		st.SetCurrent(kept.Name)
-		c.saved = &kept
+		c.saved, c.passing = &kept, false
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,60 +12,107 @@ import (
 	"mcpc/internal/wire"
 )
 
+// listOptions are what `mcpc list` was asked.
+type listOptions struct {
+	kinds []kind
+	argv  []string
+	long  bool
+}
+
 func newList(a *app) *cobra.Command {
-	var long bool
+	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list [-- COMMAND...]",
-		Short: "list the tools of a server",
+		Use:   "list [tools|prompts|resources|templates|all] [-- COMMAND...]",
+		Short: "list what a server has: its tools, or prompts, resources, templates",
 		Long: `List the tools of a server: name, arguments as a signature, hints and the first
-line of the description. All pages are fetched. Into a pipe goes one line a
-tool, with a TAB between name, arguments, hints and description.`,
+line of the description. Prompts are listed the same way; resources and resource
+templates by URI, with name, type and size. All pages are fetched. Into a pipe
+goes one line an entry, with a TAB between the columns.
+
+"all" lists what the server declares a capability for. In a pipe each line then
+begins with the kind, and with --json all of it is one document.`,
 		Example: `  mcpc -s demo list
-  mcpc -s demo list --long
+  mcpc -s demo list resources
+  mcpc -s demo list all --long
   mcpc -s demo list --jq '.tools[].name'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
-			if err := noArguments(cmd, own); err != nil {
+			o.argv = argv
+			var err error
+			if o.kinds, err = kindsOf(own); err != nil {
 				return err
 			}
-			a.list(cmd.Context(), argv, long)
+			a.list(cmd.Context(), o)
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&long, "long", "l", false, "whole descriptions")
+	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
 	return cmd
 }
 
-func (a *app) list(ctx context.Context, argv []string, long bool) {
-	c, out := a.open(ctx, opening{argv: argv})
+// kindsOf reads what is to be listed.
+func kindsOf(words []string) ([]kind, error) {
+	switch {
+	case len(words) == 0:
+		return kinds[:1], nil
+	case len(words) > 1:
+		return nil, hintedError{fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
+			"a server's command stands behind --, a URL behind -s"}
+	case words[0] == "all":
+		return kinds, nil
+	}
+	if k, ok := kindNamed(words[0]); ok {
+		return []kind{k}, nil
+	}
+	hint := "a server's command stands behind --, a URL behind -s"
+	if near := render.Nearest(words[0], kindWords()); near != "" {
+		hint = "did you mean mcpc list " + near + "?"
+	}
+	return nil, hintedError{fmt.Sprintf("list knows no %q: it lists %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
+}
+
+func (a *app) list(ctx context.Context, o listOptions) {
+	all := len(o.kinds) > 1
+	c, out := a.open(ctx, opening{argv: o.argv, greet: all})
 	defer c.close(ctx)
 	if !out.Good() {
 		a.end(out)
 		return
 	}
-	list, out := c.listed(ctx, nil)
-	ans := answer{method: "tools/list", messages: list.Pages}
-	if a.json || a.jq != "" || a.output != "" {
-		ans.result = list.Result()
+	if all {
+		o.kinds = c.offered(o.kinds)
 	}
-	shown := len(list.Items)
-	if !a.json && !a.wire && a.jq == "" { // those show all that came
-		all := c.sort(list)
-		for _, left := range all.leftOut {
-			a.warn(fmt.Sprintf("%s of tools/list is left out: %s", left.name, left.why))
+	var l listing
+	for _, k := range o.kinds {
+		var left bool
+		if out, left = l.add(ctx, c, k, all); left {
+			out = wire.Outcome{}
 		}
-		ans.human = func(w io.Writer, st render.Style) error { return render.Tools(w, st, all.tools, long) }
-		shown = len(all.tools)
+		if !out.Good() {
+			break
+		}
 	}
+	if len(o.kinds) == 1 {
+		out = c.lacking(out, o.kinds[0].capability)
+	}
+	ans := a.answerOfLists(l, all, o.long)
 	// A list that a limit cut is shown as far as it came, and is no success.
-	if len(list.Pages) > 0 && out.Kind == wire.BadResponse {
+	if len(ans.messages) > 0 && out.Kind == wire.BadResponse {
 		a.print(ctx, ans)
 	}
-	if out.Good() && shown == 0 {
-		a.note("the server lists no tools")
+	if out.Good() && l.shown == 0 {
+		a.note("the server lists no " + nothing(o.kinds))
 	}
 	a.show(ctx, out, ans)
-	c.explained("tools/list")
+	c.explained(methodsOf(o.kinds)...)
+}
+
+// nothing names what a server turned out not to have.
+func nothing(asked []kind) string {
+	if len(asked) == 1 {
+		return asked[0].many
+	}
+	return strings.Join(kindWords(), ", ")
 }
 
 func newDescribe(a *app) *cobra.Command {

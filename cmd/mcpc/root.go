@@ -34,7 +34,7 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetHelpFunc(a.help)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRaw(a),
+	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRaw(a), newPing(a), newInfo(a),
 		newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
@@ -83,7 +83,8 @@ func commandNames(cmd *cobra.Command) (names []string) {
 // otherWords are what people type who come from other clients.
 var otherWords = map[string]string{
 	"ls": "list", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
-	"prompts": "raw prompts/list", "resources": "raw resources/list", "ping": "raw ping", "discover": "init",
+	"prompts": "list prompts", "prompts/list": "list prompts", "resources": "list resources",
+	"resources/list": "list resources", "templates": "list templates", "discover": "info",
 }
 
 // flagError suggests the flag that was perhaps meant.

@@ -32,6 +32,15 @@ func stateless(revision string) bool { return revision >= rev2607 }
 // Stateless reports whether every request of the revision stands alone.
 func Stateless(revision string) bool { return revision != "" && stateless(revision) }
 
+// PingMethod is what asks a server of the revision whether it is there: ping,
+// which 2026-07-28 does not have any more.
+func PingMethod(revision string) string {
+	if stateless(revision) {
+		return "server/discover"
+	}
+	return "ping"
+}
+
 // newest gives the newest of ours among theirs that satisfies the condition.
 func newest(theirs []string, want func(string) bool) string {
 	for _, revision := range revisions {

@@ -231,6 +231,17 @@ func (l *List) Result() json.RawMessage {
 	return append(out, '}')
 }
 
+// Array gives all items as one array, and the name of the member that it is in a
+// result: the server's own bytes where there was one page.
+func (l *List) Array() (member string, items json.RawMessage) {
+	if len(l.Pages) == 1 {
+		result, _ := l.Pages[0].ResultMembers()
+		items, _ = result.Get(l.member)
+		return l.member, items
+	}
+	return l.member, l.appendItems(nil)
+}
+
 func (l *List) appendItems(out []byte) []byte {
 	out = append(out, '[')
 	for i, item := range l.Items {

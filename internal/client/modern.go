@@ -275,6 +275,12 @@ func HeaderMismatch(o wire.Outcome) bool {
 	return o.RPC() != nil && o.RPC().Code == codeHeaderMismatch
 }
 
+// UnknownMethod reports an answer that says that the server does not have the
+// method. -32601 is the code in every revision.
+func UnknownMethod(o wire.Outcome) bool {
+	return o.Kind == wire.RPCFailed && rpcCode(o) == -32601
+}
+
 // DeniesTool reports whether an answer says that the server has no such tool,
 // or not as it was remembered. -32602 is the code in every revision.
 func DeniesTool(o wire.Outcome) bool {

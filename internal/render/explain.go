@@ -145,7 +145,7 @@ func (e *explainer) after(f wire.Frame) string {
 	if f.Time.IsZero() || e.x.Request.Time.IsZero() {
 		return ""
 	}
-	return ", after " + took(f.Time.Sub(e.x.Request.Time))
+	return ", after " + Took(f.Time.Sub(e.x.Request.Time))
 }
 
 // once gives the note the first time that it is asked for.

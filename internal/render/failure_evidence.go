@@ -206,7 +206,7 @@ func (r *report) fate(o wire.Outcome) {
 	}
 	var parts []string
 	if phase := phases[o.Phase]; phase != "" && o.Took > 0 {
-		parts = append(parts, "it ended "+phase+" after "+took(o.Took))
+		parts = append(parts, "it ended "+phase+" after "+Took(o.Took))
 	} else if phase != "" {
 		parts = append(parts, "it ended "+phase)
 	}
@@ -236,8 +236,8 @@ func reached(o wire.Outcome) string {
 	return "the request was sent, and the server may have acted on it"
 }
 
-// took is a duration as a person says it: 0.4 ms, 12 ms, 1.2 s, 61 s.
-func took(d time.Duration) string {
+// Took is a duration as a person says it: 0.4 ms, 12 ms, 1.2 s, 61 s.
+func Took(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
 		return tenths(d, time.Millisecond) + " ms"

@@ -23,7 +23,7 @@ var codes = []codeRow{
 	{-32600, "invalid request: the server does not take the message for a JSON-RPC request; some say this of a session or a revision",
 		"-vv shows the request; mcpc init opens a new session"},
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
-		"mcpc init shows what this server declares"},
+		"mcpc info shows what this server declares"},
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or a cursor that is not the server's",
 		"mcpc describe {name} shows what it takes; mcpc list shows what there is"},
 	{-32603, "internal error: something broke inside the server; the request may well be right",

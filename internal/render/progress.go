@@ -199,7 +199,7 @@ func (p *Progress) lineLocked(now time.Time) string {
 		parts = append(parts, p.spinner(), "waiting for the server")
 	}
 	if elapsed := now.Sub(p.start); elapsed >= patience {
-		parts = append(parts, "("+took(elapsed)+", Ctrl-C cancels)")
+		parts = append(parts, "("+Took(elapsed)+", Ctrl-C cancels)")
 	}
 	if p.message != "" {
 		parts = append(parts, p.st.Line(p.st.excerpt([]byte(p.message), 400)))
@@ -218,7 +218,7 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 		return nil
 	}
 	return []string{short(math.Round(10*p.progress/elapsed.Seconds())/10) + "/s",
-		"eta " + took(time.Duration(left).Round(time.Second))}
+		"eta " + Took(time.Duration(left).Round(time.Second))}
 }
 
 const barWidth = 20

@@ -26,26 +26,31 @@ func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
 	for i, t := range tools {
 		entries[i] = st.entry(t, long)
 	}
+	return st.list(w, entries, long)
+}
+
+func (s Style) list(w io.Writer, entries []entry, long bool) error {
 	var b bytes.Buffer
 	switch {
-	case !st.watched():
+	case !s.watched():
 		for _, e := range entries {
-			b.WriteString(e.fields(st, long) + "\n")
+			b.WriteString(e.fields(s, long) + "\n")
 		}
 	case long:
 		for i, e := range entries {
-			st.longEntry(&b, e, i > 0)
+			s.longEntry(&b, e, i > 0)
 		}
-	case !st.wideEntries(&b, entries):
+	case !s.wideEntries(&b, entries):
 		for _, e := range entries {
-			st.narrowEntry(&b, e)
+			s.narrowEntry(&b, e)
 		}
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// An entry is a tool as it stands in a list; its texts are sanitized.
+// An entry is a tool, or another thing that a server lists, as it stands in the
+// list; its texts are sanitized.
 type entry struct {
 	name, title string
 	params      []parameter
@@ -66,9 +71,14 @@ func (s Style) entry(t wire.Tool, long bool) entry {
 	for _, p := range newDocument(t.InputSchema).schema().properties() {
 		e.params = append(e.params, s.parameter(p, choices))
 	}
-	e.full = strings.TrimSpace(t.Description)
+	return s.about(e, t.Description, t.Title)
+}
+
+// about gives an entry its description, or the title where there is none.
+func (s Style) about(e entry, description, title string) entry {
+	e.full = strings.TrimSpace(description)
 	if e.full == "" {
-		e.full = t.Title
+		e.full = title
 	}
 	first, rest, _ := strings.Cut(e.full, "\n")
 	e.about = s.Line(strings.TrimSpace(first))
@@ -96,10 +106,14 @@ func (s Style) hints(t wire.Tool) []string {
 	if hasUI(t.Meta) {
 		hints = append(hints, "ui")
 	}
-	if n := hiddenIn(t); n > 0 {
-		hints = append(hints, fmt.Sprintf("%s%d hidden", s.warning(), n))
+	return append(hints, s.hidden(hiddenIn(t))...)
+}
+
+func (s Style) hidden(n int) []string {
+	if n == 0 {
+		return nil
 	}
-	return hints
+	return []string{fmt.Sprintf("%s%d hidden", s.warning(), n)}
 }
 
 func (s Style) warning() string {
@@ -126,12 +140,16 @@ func hiddenIn(t wire.Tool) int {
 	if t.Raw == nil {
 		return Hidden(t.Name) + Hidden(t.Title) + Hidden(t.Description)
 	}
-	if plainJSON(t.Raw) && !bytes.Contains(t.Raw, []byte(`\u`)) && !bytes.Contains(t.Raw, []byte(`\r`)) &&
-		!bytes.Contains(t.Raw, []byte(`\b`)) && !bytes.Contains(t.Raw, []byte(`\f`)) {
+	return hiddenInJSON(t.Raw)
+}
+
+func hiddenInJSON(raw json.RawMessage) int {
+	if plainJSON(raw) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) &&
+		!bytes.Contains(raw, []byte(`\b`)) && !bytes.Contains(raw, []byte(`\f`)) {
 		return 0
 	}
 	n := 0
-	d := json.NewDecoder(bytes.NewReader(t.Raw))
+	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	for {
 		token, err := d.Token()

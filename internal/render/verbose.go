@@ -128,7 +128,7 @@ func (v *verbose) statusLine(f wire.Frame) string {
 		}
 	}
 	if began := v.began[f.Stream]; !began.IsZero() && !f.Time.IsZero() {
-		text += "  " + took(f.Time.Sub(began))
+		text += "  " + Took(f.Time.Sub(began))
 	}
 	delete(v.began, f.Stream)
 	if t := f.HTTP.Timing; t != nil {
@@ -186,7 +186,7 @@ func (v *verbose) event(s *wire.SSEFacts) string {
 		text += " id " + v.st.excerpt([]byte(*s.ID), 80)
 	}
 	if s.Retry != nil {
-		text += " retry " + took(*s.Retry)
+		text += " retry " + Took(*s.Retry)
 	}
 	if s.Comment {
 		text += " (a comment: the stream is alive)"
@@ -245,7 +245,7 @@ func (v *verbose) answered(f wire.Frame, m *wire.Message) string {
 	case a.at.IsZero() || f.Time.IsZero():
 		return " of " + v.st.excerpt([]byte(a.method), 100)
 	}
-	return " of " + v.st.excerpt([]byte(a.method), 100) + ", " + took(f.Time.Sub(a.at))
+	return " of " + v.st.excerpt([]byte(a.method), 100) + ", " + Took(f.Time.Sub(a.at))
 }
 
 // key tells the requests of the two sides apart, which count their ids alone.

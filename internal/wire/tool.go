@@ -28,26 +28,26 @@ type Hints struct {
 func ParseTool(raw json.RawMessage) (Tool, *Finding) {
 	members, err := Object(raw)
 	if err != nil {
-		return Tool{}, badTool("the entry is no object: %s", Excerpt(raw, 60))
+		return Tool{}, badEntry("tool", "the entry is no object: %s", Excerpt(raw, 60))
 	}
 	name, _ := members.Get("name")
 	text, ok := Text(name)
 	if !ok || text == "" {
-		return Tool{}, badTool("the entry has no name")
+		return Tool{}, badEntry("tool", "the entry has no name")
 	}
 	t := Tool{Raw: raw, Name: text, Title: members.Text("title"), Description: members.Text("description")}
 	t.InputSchema, _ = members.Get("inputSchema")
 	t.OutputSchema, _ = members.Get("outputSchema")
 	t.Meta, _ = members.Get("_meta")
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
-		return Tool{}, badTool("the tool %q has no inputSchema object", text)
+		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", text)
 	}
 	t.readAnnotations(members)
 	return t, nil
 }
 
-func badTool(format string, args ...any) *Finding {
-	return &Finding{Rule: "tool", Level: Warning, Text: fmt.Sprintf(format, args...)}
+func badEntry(rule, format string, args ...any) *Finding {
+	return &Finding{Rule: rule, Level: Warning, Text: fmt.Sprintf(format, args...)}
 }
 
 // readAnnotations also gives the title its second place: the display name is

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+func newInfo(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info [-- COMMAND...]",
+		Short: "show who a server is, what it declares, and what was negotiated",
+		Long: `Ask a server who it is, as init does, and remember nothing of it: its name,
+version and website, the revision that was negotiated and why, the capabilities
+and extensions that it declares with their settings, and its instructions.
+--json gives the result of server/discover or initialize as it came.`,
+		Example: `  mcpc -s demo info
+  mcpc -s demo info --protocol ` + client.Revisions()[1] + `
+  mcpc -s demo info --jq .capabilities`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			if err := noArguments(cmd, own); err != nil {
+				return err
+			}
+			a.info(cmd.Context(), argv)
+			return nil
+		},
+	}
+}
+
+func (a *app) info(ctx context.Context, argv []string) {
+	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	ans := answerOf(out)
+	ans.human = func(w io.Writer, st render.Style) error { return c.present(w, st, out.Result) }
+	a.show(ctx, out, ans)
+	c.explained("server/discover", "initialize")
+}
+
+// present tells a person all that a server said of itself.
+func (c *conversation) present(w io.Writer, st render.Style, result json.RawMessage) error {
+	info := c.Info()
+	server, _ := wire.Object(info.ServerInfo)
+	members, _ := wire.Object(result)
+	rows := [][]string{
+		{"server", serverName(info.ServerInfo)},
+		{"about", server.Text("description")},
+		{"website", server.Text("websiteUrl")},
+		{"protocol", c.Revision() + sessionWord(c.Memory().SessionID, c.Revision())},
+		{"why", c.Why()},
+		{"also speaks", strings.Join(otherRevisions(members, c.Revision()), ", ")},
+		{"transport", transportWords[c.Transport()]},
+	}
+	if err := render.Facts(w, st, rows); err != nil {
+		return err
+	}
+	if err := parted(w, st, func(w io.Writer) error {
+		return render.Table(w, st, []string{"declares", "name", "settings"}, declarations(info.Capabilities))
+	}); err != nil {
+		return err
+	}
+	return parted(w, st, func(w io.Writer) error {
+		return render.Facts(w, st, [][]string{{"instructions", strings.TrimSpace(info.Instructions)}})
+	})
+}
+
+// parted puts a blank line before what a person reads next.
+func parted(w io.Writer, st render.Style, write func(io.Writer) error) error {
+	var b strings.Builder
+	if err := write(&b); err != nil || b.Len() == 0 {
+		return err
+	}
+	text := b.String()
+	if st.Terminal {
+		text = "\n" + text
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// otherRevisions are those that the server names beside the negotiated one.
+func otherRevisions(result wire.Members, negotiated string) (others []string) {
+	raw, _ := result.Get("supportedVersions")
+	items, _ := wire.Array(raw)
+	for _, item := range items {
+		if revision, ok := wire.Text(item); ok && revision != negotiated {
+			others = append(others, revision)
+		}
+	}
+	return others
+}
+
+// declarations are the rows of the table of capabilities. What stands in
+// extensions and experimental is a name of its own, known or not, and its
+// settings are shown as they came.
+func declarations(capabilities json.RawMessage) (rows [][]string) {
+	members, _ := wire.Object(capabilities)
+	for _, m := range members {
+		inner, err := wire.Object(m.Value)
+		what := map[string]string{"extensions": "extension", "experimental": "experimental"}[m.Name]
+		if what == "" || err != nil {
+			rows = append(rows, []string{"capability", m.Name, settings(m.Value)})
+			continue
+		}
+		for _, one := range inner {
+			rows = append(rows, []string{what, one.Name, settings(one.Value)})
+		}
+	}
+	return rows
+}
+
+// settings names the options that are set where that says all, and is the JSON
+// otherwise.
+func settings(raw json.RawMessage) string {
+	members, err := wire.Object(raw)
+	if err != nil {
+		return string(wire.Compact(raw))
+	}
+	var set []string
+	for _, m := range members {
+		switch string(m.Value) {
+		case "true", "{}":
+			set = append(set, m.Name)
+		case "false":
+		default:
+			return string(wire.Compact(raw))
+		}
+	}
+	return strings.Join(set, ", ")
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// A kind is one of the things that a server lists.
+type kind struct {
+	// one and many are what a person calls it.
+	one, many string
+	// method lists it.
+	method string
+	// capability is what a server declares that has it.
+	capability string
+}
+
+// kinds are all of them; the first is what is listed where none is named.
+var kinds = []kind{
+	{"tool", "tools", "tools/list", "tools"},
+	{"prompt", "prompts", "prompts/list", "prompts"},
+	{"resource", "resources", "resources/list", "resources"},
+	{"template", "templates", "resources/templates/list", "resources"},
+}
+
+var toolKind, promptKind, resourceKind, templateKind = kinds[0], kinds[1], kinds[2], kinds[3]
+
+// kindNamed takes the singular and the plural: nobody should have to remember
+// which command wants which.
+func kindNamed(word string) (kind, bool) {
+	for _, k := range kinds {
+		if word == k.one || word == k.many {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+func kindWords() (words []string) {
+	for _, k := range kinds {
+		words = append(words, k.many)
+	}
+	return words
+}
+
+func methodsOf(kinds []kind) (methods []string) {
+	for _, k := range kinds {
+		methods = append(methods, k.method)
+	}
+	return methods
+}
+
+// declares reports whether the server said that it has a capability. Where it
+// said nothing at all of itself, nobody knows.
+func (c *conversation) declares(capability string) (declared, known bool) {
+	members, err := wire.Object(c.Info().Capabilities)
+	if err != nil {
+		return false, false
+	}
+	_, declared = members.Get(capability)
+	return declared, true
+}
+
+// offered leaves out what the server declares no capability for.
+func (c *conversation) offered(all []kind) []kind {
+	var there []kind
+	for _, k := range all {
+		if declared, known := c.declares(k.capability); known && !declared {
+			if c.a.verbose > 0 {
+				c.a.note("the server declares no " + k.capability + ", so " + k.method + " was not asked")
+			}
+			continue
+		}
+		there = append(there, k)
+	}
+	return there
+}
+
+// lacking says of a method that the server does not know what that has to do with
+// the capabilities that it declares.
+func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome {
+	if !client.UnknownMethod(out) {
+		return out
+	}
+	out.Hint = "mcpc info shows what this server declares"
+	if declared, known := c.declares(capability); known && !declared {
+		out.Hint = "the server declares no " + capability + "; " + out.Hint
+	}
+	return out
+}
+
+// A listing is what a server listed, of one kind or of several.
+type listing struct {
+	lists    []sorted
+	messages []*wire.Message
+	// shown counts the entries that a person sees.
+	shown int
+}
+
+// sorted is the list of one kind.
+type sorted struct {
+	kind
+	client.List
+	entries entries
+}
+
+// add lists one kind. Where several are asked for, one that the server declares
+// and then refuses is left out.
+func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool) (out wire.Outcome, left bool) {
+	list, out := c.listed(ctx, k, nil)
+	if several && client.UnknownMethod(out) {
+		c.a.warn(fmt.Sprintf("%s is left out: the server has no such method", k.method))
+		return out, true
+	}
+	if len(list.Pages) == 0 {
+		return out, false
+	}
+	s := sorted{kind: k, List: list}
+	if !c.a.json && !c.a.wire && c.a.jq == "" { // those show all that came
+		s.entries = c.sortEntries(k, list)
+		for _, left := range s.entries.leftOut {
+			c.a.warn(fmt.Sprintf("%s of %s is left out: %s", left.name, k.method, left.why))
+		}
+		l.shown += s.entries.count()
+	} else {
+		l.shown += len(list.Items)
+	}
+	l.lists = append(l.lists, s)
+	l.messages = append(l.messages, list.Pages...)
+	return out, false
+}
+
+// entries are what a list holds, taken apart; only those of its kind are set.
+type entries struct {
+	tools     []wire.Tool
+	prompts   []wire.Prompt
+	resources []wire.Resource
+	leftOut   []leftOut
+}
+
+func (e entries) count() int { return len(e.tools) + len(e.prompts) + len(e.resources) }
+
+// sortEntries parts what can be used from what cannot.
+func (c *conversation) sortEntries(k kind, list client.List) entries {
+	if k == toolKind {
+		all := c.sort(list)
+		return entries{tools: all.tools, leftOut: all.leftOut}
+	}
+	var e entries
+	for i, raw := range list.Items {
+		var bad *wire.Finding
+		switch k {
+		case promptKind:
+			e.prompts, bad = appended(e.prompts, raw, wire.ParsePrompt)
+		case resourceKind:
+			e.resources, bad = appended(e.resources, raw, wire.ParseResource)
+		case templateKind:
+			e.resources, bad = appended(e.resources, raw, wire.ParseTemplate)
+		}
+		if bad != nil {
+			e.leftOut = append(e.leftOut, leftOut{fmt.Sprintf("entry %d", i), bad.Text})
+		}
+	}
+	return e
+}
+
+func appended[T any](all []T, raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding)) ([]T, *wire.Finding) {
+	one, bad := parse(raw)
+	if bad != nil {
+		return all, bad
+	}
+	return append(all, one), nil
+}
+
+// write shows the entries as a table.
+func (e entries) write(w io.Writer, st render.Style, k kind, long bool) error {
+	switch k {
+	case toolKind:
+		return render.Tools(w, st, e.tools, long)
+	case promptKind:
+		return render.Prompts(w, st, e.prompts, long)
+	}
+	return render.Resources(w, st, e.resources, long)
+}
+
+// answerOfLists is what `mcpc list` prints: one list, or several as one answer.
+func (a *app) answerOfLists(l listing, several, long bool) answer {
+	ans := answer{messages: l.messages}
+	if a.json || a.jq != "" || a.output != "" {
+		ans.result = l.result(several)
+	}
+	if len(l.lists) == 1 && !several {
+		s := l.lists[0]
+		ans.method = s.method
+		ans.human = func(w io.Writer, st render.Style) error { return s.entries.write(w, st, s.kind, long) }
+		return ans
+	}
+	ans.human = func(w io.Writer, st render.Style) error {
+		var parts []render.Section
+		for _, s := range l.lists {
+			parts = append(parts, render.Section{Heading: s.many, Prefix: s.one,
+				Write: func(w io.Writer) error { return s.entries.write(w, st, s.kind, long) }})
+		}
+		return render.Sections(w, st, parts)
+	}
+	return ans
+}
+
+// result is the list as one result, or the lists as members of one document,
+// made of the server's bytes.
+func (l listing) result(several bool) json.RawMessage {
+	if !several {
+		for _, s := range l.lists {
+			return s.List.Result()
+		}
+		return nil
+	}
+	doc := json.RawMessage("{}")
+	for _, s := range l.lists {
+		member, items := s.List.Array()
+		doc = wire.With(doc, member, items)
+	}
+	return doc
+}
+
+// nearestIn names what was perhaps meant, or what there is.
+func nearestIn(k kind, name string, names []string) string {
+	switch near := render.Nearest(name, names); {
+	case near != "":
+		return "did you mean " + near + "?"
+	case len(names) == 0:
+		return "the server lists no " + k.many
+	case len(names) <= 8:
+		slices.Sort(names)
+		return "there are: " + strings.Join(names, ", ")
+	}
+	return "mcpc list " + k.many + " shows the server's " + k.many
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+)
+
+func newPing(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ping [-- COMMAND...]",
+		Short: "ask a server whether it is there, and how long it takes",
+		Long: `Send one request that does nothing, and say how long the answer took. That is
+ping where the revision has one; where it has none, server/discover is asked,
+which every such server answers.`,
+		Example: `  mcpc -s demo ping
+  mcpc -s demo ping --protocol ` + client.Revisions()[1],
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			if err := noArguments(cmd, own); err != nil {
+				return err
+			}
+			a.ping(cmd.Context(), argv)
+			return nil
+		},
+	}
+}
+
+func (a *app) ping(ctx context.Context, argv []string) {
+	c, out := a.open(ctx, opening{argv: argv})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	method := client.PingMethod(c.Revision())
+	out = c.Do(ctx, client.Call{Method: method})
+	if method != "ping" {
+		a.note("revision " + c.Revision() + " has no ping, so " + method + " was asked")
+	}
+	ans := answerOf(out)
+	ans.human = func(w io.Writer, _ render.Style) error {
+		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", render.Line(c.where), method, render.Took(out.Took))
+		return err
+	}
+	a.show(ctx, out, ans)
+	c.explained(method)
+}

@@ -1,0 +1,83 @@
+package render
+
+import (
+	"bytes"
+	"io"
+
+	"mcpc/internal/wire"
+)
+
+// Prompts writes one entry a prompt, as Tools does: its name, its arguments, and
+// the first line of its description.
+func Prompts(w io.Writer, st Style, prompts []wire.Prompt, long bool) error {
+	entries := make([]entry, len(prompts))
+	for i, p := range prompts {
+		e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: st.hidden(hiddenInJSON(p.Raw))}
+		for _, a := range p.Arguments {
+			name := st.Line(a.Name)
+			if !a.Required {
+				name += "?"
+			}
+			e.params = append(e.params, parameter{name, name, name})
+		}
+		entries[i] = st.about(e, p.Description, p.Title)
+	}
+	return st.list(w, entries, long)
+}
+
+// Resources writes one entry a resource or template, as Tools does: its URI, its
+// name, its type and size, and the first line of its description.
+func Resources(w io.Writer, st Style, resources []wire.Resource, long bool) error {
+	entries := make([]entry, len(resources))
+	for i, r := range resources {
+		e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
+		if name := st.Line(r.Name); name != "" {
+			e.params = []parameter{{name, name, name}}
+		}
+		if r.MIMEType != "" {
+			e.hints = append(e.hints, st.Line(r.MIMEType))
+		}
+		if r.Size >= 0 {
+			e.hints = append(e.hints, size(r.Size))
+		}
+		e.hints = append(e.hints, st.hidden(hiddenInJSON(r.Raw))...)
+		entries[i] = st.about(e, r.Description, r.Title)
+	}
+	return st.list(w, entries, long)
+}
+
+// A Section is a part of an answer: a reader sees its heading, a pipe the prefix
+// of each line.
+type Section struct {
+	Heading, Prefix string
+	Write           func(io.Writer) error
+}
+
+// Sections writes each section below its heading, or into a pipe with its prefix
+// and a TAB before each line. What writes nothing has no heading either.
+func Sections(w io.Writer, st Style, sections []Section) error {
+	var all bytes.Buffer
+	for _, s := range sections {
+		var b bytes.Buffer
+		if err := s.Write(&b); err != nil {
+			return err
+		}
+		if b.Len() == 0 {
+			continue
+		}
+		prefix := s.Prefix + "\t"
+		if st.watched() {
+			if all.Len() > 0 {
+				all.WriteString("\n")
+			}
+			all.WriteString(st.paint(bold, s.Heading+":") + "\n")
+			prefix = ""
+		}
+		for line := range bytes.Lines(b.Bytes()) {
+			all.WriteString(prefix)
+			all.Write(line)
+		}
+	}
+	_, err := w.Write(all.Bytes())
+	return err
+}

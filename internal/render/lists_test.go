@@ -1,0 +1,65 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// What servers list beside tools, and what no server should.
+var (
+	somePrompts = parsed(wire.ParsePrompt,
+		`{"name":"args-prompt","title":"Arguments Prompt","description":"A prompt with two arguments\nand a second line","arguments":[{"name":"city","required":true},{"name":"state"}]}`,
+		`{"name":"simple","title":"Simple Prompt"}`,
+		`{"name":"evil\u001b[31m","description":"hid\u200bden","arguments":[{"name":"a\nb"}]}`)
+	someResources = parsed(wire.ParseResource,
+		`{"uri":"demo://resource/static/document/features.md","name":"features.md","description":"Static document: features.md","mimeType":"text/markdown","size":620}`,
+		`{"uri":"file:///bare"}`,
+		`{"uri":"demo://\u202egnp","name":"logo","title":"The logo","mimeType":"image/png\u0007"}`)
+	someTemplates = parsed(wire.ParseTemplate,
+		`{"uriTemplate":"demo://resource/dynamic/text/{resourceId}","name":"Dynamic Text Resource","mimeType":"text/plain","description":"Plaintext fabricated from the variable, which must be an integer, and from nothing else"}`)
+)
+
+func parsed[T any](parse func(json.RawMessage) (T, *wire.Finding), raws ...string) (all []T) {
+	for _, raw := range raws {
+		one, bad := parse(json.RawMessage(raw))
+		if bad != nil {
+			panic(bad.Text)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestLists(t *testing.T) {
+	sections := func(st Style, long bool) []Section {
+		return []Section{
+			{"prompts", "prompt", func(w io.Writer) error { return Prompts(w, st, somePrompts, long) }},
+			{"tools", "tool", func(w io.Writer) error { return Tools(w, st, nil, long) }},
+			{"resources", "resource", func(w io.Writer) error { return Resources(w, st, someResources, long) }},
+			{"templates", "template", func(w io.Writer) error { return Resources(w, st, someTemplates, long) }},
+		}
+	}
+	var b bytes.Buffer
+	for _, c := range []struct {
+		name string
+		st   Style
+		long bool
+	}{
+		{"pipe", Style{Width: 80}, false},
+		{"60", Style{Terminal: true, Width: 60}, false},
+		{"160", Style{Terminal: true, Width: 160}, false},
+		{"long", Style{Terminal: true, Width: 60}, true},
+		{"color", Style{Color: true, Width: 60}, false},
+	} {
+		fmt.Fprintf(&b, "=== %s\n", c.name)
+		if err := Sections(&b, c.st, sections(c.st, c.long)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "lists.txt", b.Bytes())
+}
