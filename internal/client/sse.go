@@ -22,7 +22,7 @@ type event struct {
 // An eventReader takes a text/event-stream apart as WHATWG HTML, section 9.2
 // says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
 // space behind the colon is dropped; an event that no blank line ends is
-// discarded. Its events own their data.
+// discarded. Its events own their data: what was read is never written over.
 type eventReader struct {
 	src   io.Reader
 	limit int64
@@ -109,21 +109,12 @@ func (r *eventReader) field(line []byte) error {
 }
 
 func (r *eventReader) addData(value []byte) {
-	if !r.ev.hasData && len(value) > maxCopied {
-		// The event takes over the buffer, in which there is little else.
-		r.ev.data, r.ev.hasData = value[:len(value):len(value)], true
-		r.buf, r.start = append(make([]byte, 0, 32<<10), r.buf[r.start:]...), 0
+	if r.ev.hasData {
+		r.ev.data = append(append(r.ev.data, '\n'), value...)
 		return
 	}
-	if r.ev.hasData {
-		r.ev.data = append(r.ev.data, '\n')
-	}
-	r.ev.data = append(r.ev.data, value...)
-	r.ev.hasData = true
+	r.ev.data, r.ev.hasData = value[:len(value):len(value)], true
 }
-
-// maxCopied is how much data of an event is copied out of the buffer.
-const maxCopied = 64 << 10
 
 // milliseconds reads a retry field: ASCII digits only. More than a year is a
 // year.
@@ -139,8 +130,7 @@ func milliseconds(digits []byte) (time.Duration, bool) {
 	return d, len(digits) > 0
 }
 
-// line gives the next line without its end. The bytes are good until the next
-// call.
+// line gives the next line without its end.
 func (r *eventReader) line() ([]byte, error) {
 	for {
 		if line, ok := r.buffered(); ok {
@@ -194,28 +184,35 @@ func (r *eventReader) skipBOM() bool {
 	return true
 }
 
+// Sizes of the buffer: a block of it holds many short events, and is read into
+// where it has room for a fair piece.
+const (
+	eventBlock = 64 << 10
+	eventRoom  = 16 << 10
+)
+
+// fill reads more. It begins a new block where the old one is full, or was made
+// for a large event that is gone.
 func (r *eventReader) fill() {
-	if r.start > 0 {
-		n := copy(r.buf, r.buf[r.start:])
-		r.buf, r.start = r.buf[:n], 0
-	}
-	if cap(r.buf)-len(r.buf) < 16<<10 {
-		r.grow()
+	rest := r.buf[r.start:]
+	if cap(r.buf)-len(r.buf) < eventRoom || cap(r.buf) > eventBlock && len(rest) < eventRoom {
+		r.buf, r.start = append(make([]byte, 0, r.blockFor(len(rest))), rest...), 0
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err
 }
 
-// grow makes room, in large steps: what is copied on the way to a large event
+// blockFor grows in large steps: what is copied on the way to a large event
 // stays behind as garbage, and what is not written to takes no memory.
-func (r *eventReader) grow() {
-	room := 4*cap(r.buf) + 32<<10
-	if r.limit > 0 {
-		room = min(room, int(r.limit)+128<<10)
+func (r *eventReader) blockFor(rest int) int {
+	if rest < eventRoom {
+		return eventBlock
 	}
-	grown := make([]byte, len(r.buf), max(room, len(r.buf)+32<<10))
-	copy(grown, r.buf)
-	r.buf = grown
+	size := 4*rest + eventBlock
+	if r.limit > 0 {
+		size = min(size, int(r.limit)+2*eventBlock)
+	}
+	return max(size, rest+2*eventRoom)
 }
 
 // lineEnd gives the place of the first CR or LF, or -1. Two searches for one byte
