@@ -206,3 +206,11 @@ func TestViewsDoNotShareRoom(t *testing.T) {
 		t.Errorf("became %s", raw)
 	}
 }
+
+func TestUsualNamesShareNoSlot(t *testing.T) {
+	for _, name := range strings.Fields(usual) {
+		if got := usualNames[nameSlot([]byte(name))]; got != name {
+			t.Errorf("%q stands where %q should", got, name)
+		}
+	}
+}

@@ -81,7 +81,8 @@ func ParseMessage(raw []byte) *Message {
 		m.parseBatch(text)
 		return m
 	}
-	members, unpaired, err := envelope(text, &m.noted)
+	var room [4]Member
+	members, unpaired, err := envelope(text, &m.noted, room[:])
 	if err != nil {
 		m.broken(text, err)
 		return m

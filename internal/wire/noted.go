@@ -62,10 +62,10 @@ func (m *Message) ResultItems(name string) ([]json.RawMessage, *SyntaxError) {
 
 // envelope is object for a message; in is what stands in its params or its
 // result. Of a message that has both, or one of them twice, nothing is noted:
-// it is no message.
-func envelope(raw []byte, in *noted) (members Members, unpaired bool, err *SyntaxError) {
+// it is no message. The members are put into room as far as they fit there.
+func envelope(raw []byte, in *noted, room Members) (members Members, unpaired bool, err *SyntaxError) {
 	unpaired, err = read(raw, func(d *jsontext.Decoder) *SyntaxError {
-		members, *in = make(Members, 0, 4), noted{}
+		members, *in = room[:0], noted{}
 		if err := open(d, raw, '{'); err != nil {
 			return err
 		}

@@ -98,24 +98,35 @@ func nextName(d *jsontext.Decoder) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if name, ok := usualNames[string(quoted[1:len(quoted)-1])]; ok {
+	bare := quoted[1 : len(quoted)-1]
+	if name := usualNames[nameSlot(bare)]; name == string(bare) {
 		return name, nil
 	}
 	name, _ := jsontext.AppendUnquote(nil, quoted) // half a surrogate pair reads U+FFFD
 	return string(name), nil
 }
 
-// usualNames are the names of members that stand in most messages.
-var usualNames = func() map[string]string {
-	names := map[string]string{}
-	for _, name := range strings.Fields(`jsonrpc id method params result error code message data _meta
-		progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
-		inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
-		type properties required content text isError structuredContent`) {
-		names[name] = name
+// usual are the names of members that stand in most messages.
+const usual = `jsonrpc id method params result error code message data _meta
+	progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
+	inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
+	type properties required content text isError structuredContent`
+
+// usualNames has them each in a slot of its own.
+var usualNames = func() (names [256]string) {
+	for _, name := range strings.Fields(usual) {
+		names[nameSlot([]byte(name))] = name
 	}
 	return names
 }()
+
+func nameSlot(name []byte) byte {
+	slot := byte(len(name))
+	for _, c := range name[:min(len(name), 3)] {
+		slot = slot*17 + c
+	}
+	return slot
+}
 
 // open reads the bracket that begins an object or an array.
 func open(d *jsontext.Decoder, raw []byte, bracket jsontext.Kind) *SyntaxError {
