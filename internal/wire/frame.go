@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,12 +15,9 @@ const (
 	Received
 )
 
-func (d Direction) String() string {
-	if d == Sent {
-		return "sent"
-	}
-	return "received"
-}
+var directions = [...]string{"sent", "received"}
+
+func (d Direction) String() string { return directions[d] }
 
 // A FrameKind says what a Frame holds.
 type FrameKind int
@@ -40,9 +38,9 @@ const (
 	Closed
 )
 
-func (k FrameKind) String() string {
-	return [...]string{"body", "head", "event", "stderr", "noise", "closed"}[k]
-}
+var frameKinds = [...]string{"body", "head", "event", "stderr", "noise", "closed"}
+
+func (k FrameKind) String() string { return frameKinds[k] }
 
 // A Frame is one thing that crossed. It owns its bytes: nobody may change Raw
 // after the frame was handed to a Tap.
@@ -55,10 +53,16 @@ type Frame struct {
 	// Stream tells the exchanges of one conversation apart: the n-th HTTP
 	// request and what came back for it; 0 is the pipe of a stdio server.
 	Stream int
-	Raw    []byte
-	HTTP   *HTTPHead
-	SSE    *SSEFacts
-	Close  *CloseFacts
+	// Conn tells conversations apart where one recording holds several, as a
+	// proxy's does; 0 where it holds one.
+	Conn int
+	Raw  []byte
+	// Hidden is how many secrets were taken out of Raw, and Size how many bytes
+	// crossed; Size is 0 where that is len(Raw).
+	Hidden, Size int
+	HTTP         *HTTPHead
+	SSE          *SSEFacts
+	Close        *CloseFacts
 }
 
 // An HTTPHead is the head of an HTTP request (Method and URL set) or of a
@@ -114,6 +118,25 @@ type CloseFacts struct {
 	How string
 	// Text is the error's own words, if there was one.
 	Text string
+}
+
+// Bytes is how many bytes crossed: more or less than Raw holds where secrets were
+// taken out of it.
+func (f Frame) Bytes() int {
+	if f.Size > 0 {
+		return f.Size
+	}
+	return len(f.Raw)
+}
+
+// ParseDirection reads what Direction.String writes; false for any other text.
+func ParseDirection(text string) (Direction, bool) {
+	return Direction(max(slices.Index(directions[:], text), 0)), slices.Contains(directions[:], text)
+}
+
+// ParseFrameKind reads what FrameKind.String writes; false for any other text.
+func ParseFrameKind(text string) (FrameKind, bool) {
+	return FrameKind(max(slices.Index(frameKinds[:], text), 0)), slices.Contains(frameKinds[:], text)
 }
 
 // A Tap is told of every frame, in order, while it crosses. It must be quick and

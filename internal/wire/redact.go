@@ -103,10 +103,15 @@ func RedactField(f Field) Field {
 		return Field{f.Name, hide(f.Value)}
 	case secretName(name):
 		return Field{f.Name, hide(f.Value)}
-	case name == "location" || name == "content-location" || name == "referer":
+	case isURLField(name):
 		return Field{f.Name, RedactURL(f.Value)}
 	}
 	return f
+}
+
+func isURLField(name string) bool {
+	name = strings.ToLower(name)
+	return name == "location" || name == "content-location" || name == "referer"
 }
 
 // RedactURL hides the user information and the values of the secret parameters

@@ -1,0 +1,186 @@
+package trace
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// parseLine reads one line. A line of a kind that is not known is a Line without
+// content and no error; an error says why the line is damaged.
+func parseLine(raw []byte) (Line, error) {
+	m, err := wire.Object(raw)
+	if err != nil {
+		return Line{}, err
+	}
+	if version, ok := m.Get("mcpc-traffic"); ok {
+		if n := integer(version); n != Version {
+			return Line{}, &VersionError{Got: string(version)}
+		}
+		h := parseHead(m)
+		return Line{Head: &h}, nil
+	}
+	if end, ok := m.Get("end"); ok {
+		e, err := parseEnd(end)
+		return Line{End: e}, err
+	}
+	if lost, ok := m.Get("lost"); ok {
+		return Line{Lost: int(integer(lost))}, nil
+	}
+	if _, ok := m.Get("kind"); !ok {
+		return Line{}, nil
+	}
+	f, failed := parseFrame(m)
+	return Line{Frame: f}, failed
+}
+
+// A VersionError is a capture that this reader does not understand.
+type VersionError struct{ Got string }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the capture has version %s of the format, and this mcpc reads version %d", e.Got, Version)
+}
+
+func parseHead(m wire.Members) Head {
+	h := Head{Mcpc: m.Text("mcpc"), Started: moment(m.Text("started")), Target: m.Text("target"),
+		Run: int(integer(get(m, "run"))), By: m.Text("by"), Of: m.Text("of")}
+	words, _ := wire.Array(get(m, "argv"))
+	for _, word := range words {
+		text, _ := wire.Text(word)
+		h.Argv = append(h.Argv, text)
+	}
+	return h
+}
+
+func parseEnd(raw []byte) (*End, error) {
+	m, err := wire.Object(raw)
+	if err != nil {
+		return nil, err
+	}
+	e := &End{Time: moment(m.Text("time")), Exit: int(integer(get(m, "exit"))), Kind: wire.Kind(m.Text("kind")),
+		Method: m.Text("method"), Name: m.Text("name"), Text: m.Text("text"), Hint: m.Text("hint"),
+		Took: time.Duration(integer(get(m, "took")))}
+	findings, _ := wire.Array(get(m, "findings"))
+	for _, raw := range findings {
+		f, _ := wire.Object(raw)
+		e.Findings = append(e.Findings, wire.Finding{Rule: f.Text("rule"), Level: levels[f.Text("level")],
+			Where: f.Text("where"), Text: f.Text("text"), Want: f.Text("want"), Got: f.Text("got")})
+	}
+	return e, nil
+}
+
+var levels = map[string]wire.Level{"info": wire.Info, "warning": wire.Warning, "error": wire.Error}
+
+// parseFrame reads all of a frame but its bytes' absence: a frame of unknown kind
+// is nil, because a later version may have more of them.
+func parseFrame(m wire.Members) (*wire.Frame, error) {
+	kind, ok := wire.ParseFrameKind(m.Text("kind"))
+	if !ok {
+		return nil, nil
+	}
+	dir, ok := wire.ParseDirection(m.Text("dir"))
+	if !ok {
+		return nil, fmt.Errorf("a frame was neither sent nor received")
+	}
+	f := &wire.Frame{Dir: dir, Kind: kind}
+	for _, member := range m {
+		switch raw := member.Value; member.Name {
+		case "seq":
+			f.Seq = uint64(integer(raw))
+		case "time":
+			text, _ := wire.Text(raw)
+			f.Time = moment(text)
+		case "stream":
+			f.Stream = int(integer(raw))
+		case "conn":
+			f.Conn = int(integer(raw))
+		case "hidden":
+			f.Hidden = int(integer(raw))
+		case "size":
+			f.Size = int(integer(raw))
+		case "http":
+			f.HTTP = parseHTTP(raw)
+		case "sse":
+			f.SSE = parseSSE(raw)
+		case "close":
+			f.Close = parseClose(raw)
+		}
+	}
+	return f, parseRaw(f, m)
+}
+
+func parseRaw(f *wire.Frame, m wire.Members) error {
+	if raw, ok := m.Get("raw"); ok {
+		text, is := wire.Text(raw)
+		if !is {
+			return fmt.Errorf("raw is no string")
+		}
+		f.Raw = []byte(text)
+	} else if raw, ok := m.Get("raw64"); ok {
+		text, _ := wire.Text(raw)
+		bytes, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return fmt.Errorf("raw64: %w", err)
+		}
+		f.Raw = bytes
+	}
+	return nil
+}
+
+func parseHTTP(raw []byte) *wire.HTTPHead {
+	m, _ := wire.Object(raw)
+	h := &wire.HTTPHead{Method: m.Text("method"), URL: m.Text("url"), Proto: m.Text("proto"), Status: int(integer(get(m, "status")))}
+	fields, _ := wire.Array(get(m, "fields"))
+	for _, field := range fields {
+		if pair, _ := wire.Array(field); len(pair) == 2 {
+			name, _ := wire.Text(pair[0])
+			value, _ := wire.Text(pair[1])
+			h.Fields = append(h.Fields, wire.Field{Name: name, Value: value})
+		}
+	}
+	if timing, ok := m.Get("timing"); ok {
+		t, _ := wire.Object(timing)
+		took := func(name string) time.Duration { return time.Duration(integer(get(t, name))) }
+		h.Timing = &wire.Timing{DNS: took("dns"), Connect: took("connect"), TLS: took("tls"), FirstByte: took("firstByte")}
+	}
+	return h
+}
+
+func parseSSE(raw []byte) *wire.SSEFacts {
+	m, _ := wire.Object(raw)
+	s := &wire.SSEFacts{Event: m.Text("event"), Comment: string(get(m, "comment")) == "true"}
+	if id, ok := m.Get("id"); ok {
+		text, _ := wire.Text(id)
+		s.ID = &text
+	}
+	if retry, ok := m.Get("retry"); ok {
+		d := time.Duration(integer(retry))
+		s.Retry = &d
+	}
+	return s
+}
+
+func parseClose(raw []byte) *wire.CloseFacts {
+	m, _ := wire.Object(raw)
+	by, _ := wire.ParseDirection(m.Text("by"))
+	return &wire.CloseFacts{By: by, How: m.Text("how"), Text: m.Text("text")}
+}
+
+func get(m wire.Members, name string) json.RawMessage {
+	raw, _ := m.Get(name)
+	return raw
+}
+
+func integer(raw []byte) int64 {
+	n, _ := strconv.ParseInt(string(raw), 10, 64)
+	return n
+}
+
+func moment(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, text)
+	return t
+}

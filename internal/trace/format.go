@@ -1,0 +1,254 @@
+package trace
+
+import (
+	"encoding/base64"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// Version is that of the capture format; a reader refuses a higher one.
+const Version = 1
+
+// A Head is the first line of a run.
+type Head struct {
+	// Mcpc is the version of the program that recorded.
+	Mcpc    string
+	Started time.Time
+	// Target is the server as a person would name it, Argv the command line that
+	// was given, both without secrets.
+	Target string
+	Argv   []string
+	// Run is the number of the run in the ring; 0 elsewhere.
+	Run int
+	// By says what recorded: "command", "tap" or "proxy".
+	By string
+	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
+	Of string
+}
+
+// An End is the last line of a run: how the command ended. Its texts have no
+// secrets.
+type End struct {
+	Time time.Time
+	// Exit is the exit status of the process.
+	Exit int
+	Kind wire.Kind
+	// Method and Name are what was asked: "tools/call", "get-sum".
+	Method, Name string
+	Text, Hint   string
+	// Took is from sending the request to its ending; 0 where nothing was sent.
+	Took     time.Duration
+	Findings []wire.Finding
+}
+
+// A Line is one line of a capture: exactly one of Head, Frame, End and Lost is set.
+type Line struct {
+	Head  *Head
+	Frame *wire.Frame
+	End   *End
+	// Lost is how many frames the recorder left out here, because the disk was
+	// slower than what crossed.
+	Lost int
+	// Offset is where in the capture the line begins, Length how long it is with
+	// its line feed; both in bytes.
+	Offset, Length int64
+}
+
+// AppendHead appends a head as one line, line feed included.
+func AppendHead(b []byte, h Head) []byte {
+	b = append(b, `{"mcpc-traffic":`...)
+	b = strconv.AppendInt(b, Version, 10)
+	b = appendText(b, "mcpc", h.Mcpc)
+	b = appendTime(b, "started", h.Started)
+	b = appendText(b, "target", h.Target)
+	if len(h.Argv) > 0 {
+		b = append(b, `,"argv":[`...)
+		for i, word := range h.Argv {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, wire.Quote(word)...)
+		}
+		b = append(b, ']')
+	}
+	b = appendInt(b, "run", int64(h.Run))
+	b = appendText(b, "by", h.By)
+	b = appendText(b, "of", h.Of)
+	return append(b, '}', '\n')
+}
+
+// AppendFrame appends a frame as one line, line feed included. The bytes stand
+// last, so that a reader that does not need them need not read them.
+func AppendFrame(b []byte, f wire.Frame) []byte {
+	b = append(b, `{"seq":`...)
+	b = strconv.AppendUint(b, f.Seq, 10)
+	b = appendTime(b, "time", f.Time)
+	b = appendText(b, "dir", f.Dir.String())
+	b = appendText(b, "kind", f.Kind.String())
+	b = appendInt(b, "stream", int64(f.Stream))
+	b = appendInt(b, "conn", int64(f.Conn))
+	if f.HTTP != nil {
+		b = appendHTTP(append(b, `,"http":`...), f.HTTP)
+	}
+	if f.SSE != nil {
+		b = appendSSE(append(b, `,"sse":`...), f.SSE)
+	}
+	if f.Close != nil {
+		b = append(b, `,"close":{"by":"`...)
+		b = append(append(b, f.Close.By.String()...), '"')
+		b = appendText(b, "how", f.Close.How)
+		b = appendText(b, "text", f.Close.Text)
+		b = append(b, '}')
+	}
+	b = appendInt(b, "hidden", int64(f.Hidden))
+	b = appendInt(b, "size", int64(f.Size))
+	return append(appendRaw(b, f.Raw), '}', '\n')
+}
+
+// appendRaw leaves out what is not there: nil bytes and none are different.
+func appendRaw(b, raw []byte) []byte {
+	switch {
+	case raw == nil:
+		return b
+	case utf8.Valid(raw):
+		return append(appendString(append(b, `,"raw":"`...), raw), '"')
+	}
+	b = append(b, `,"raw64":"`...)
+	return append(base64.StdEncoding.AppendEncode(b, raw), '"')
+}
+
+// AppendEnd appends an end as one line, line feed included.
+func AppendEnd(b []byte, e End) []byte {
+	b = append(b, `{"end":{"exit":`...)
+	b = strconv.AppendInt(b, int64(e.Exit), 10)
+	b = appendTime(b, "time", e.Time)
+	b = appendText(b, "kind", string(e.Kind))
+	b = appendText(b, "method", e.Method)
+	b = appendText(b, "name", e.Name)
+	b = appendInt(b, "took", int64(e.Took))
+	b = appendText(b, "text", e.Text)
+	b = appendText(b, "hint", e.Hint)
+	if len(e.Findings) > 0 {
+		b = append(b, `,"findings":[`...)
+		for i, f := range e.Findings {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendFinding(b, f)
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}', '}', '\n')
+}
+
+func appendFinding(b []byte, f wire.Finding) []byte {
+	b = append(b, `{"rule":`...)
+	b = append(b, wire.Quote(f.Rule)...)
+	b = appendText(b, "level", f.Level.String())
+	b = appendText(b, "where", f.Where)
+	b = appendText(b, "text", f.Text)
+	b = appendText(b, "want", f.Want)
+	b = appendText(b, "got", f.Got)
+	return append(b, '}')
+}
+
+func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
+	b = append(b, `{"proto":`...)
+	b = append(b, wire.Quote(h.Proto)...)
+	b = appendText(b, "method", h.Method)
+	b = appendText(b, "url", h.URL)
+	b = appendInt(b, "status", int64(h.Status))
+	b = append(b, `,"fields":[`...)
+	for i, f := range h.Fields {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, '['), wire.Quote(f.Name)...)
+		b = append(append(b, ','), wire.Quote(f.Value)...)
+		b = append(b, ']')
+	}
+	b = append(b, ']')
+	if t := h.Timing; t != nil {
+		b = append(b, `,"timing":{"firstByte":`...)
+		b = strconv.AppendInt(b, int64(t.FirstByte), 10)
+		b = appendInt(b, "dns", int64(t.DNS))
+		b = appendInt(b, "connect", int64(t.Connect))
+		b = appendInt(b, "tls", int64(t.TLS))
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendSSE(b []byte, s *wire.SSEFacts) []byte {
+	b = append(b, `{"event":`...)
+	b = append(b, wire.Quote(s.Event)...)
+	if s.ID != nil {
+		b = append(b, `,"id":`...)
+		b = append(b, wire.Quote(*s.ID)...)
+	}
+	if s.Retry != nil {
+		b = append(b, `,"retry":`...)
+		b = strconv.AppendInt(b, int64(*s.Retry), 10)
+	}
+	if s.Comment {
+		b = append(b, `,"comment":true`...)
+	}
+	return append(b, '}')
+}
+
+// appendText appends a member that is not empty.
+func appendText(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(append(append(b, ',', '"'), name...), '"', ':')
+	return append(b, wire.Quote(value)...)
+}
+
+// appendInt appends a member that is not 0.
+func appendInt(b []byte, name string, value int64) []byte {
+	if value == 0 {
+		return b
+	}
+	b = append(append(append(b, ',', '"'), name...), '"', ':')
+	return strconv.AppendInt(b, value, 10)
+}
+
+func appendTime(b []byte, name string, t time.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
+	b = append(append(append(b, ',', '"'), name...), '"', ':', '"')
+	return append(t.UTC().AppendFormat(b, time.RFC3339Nano), '"')
+}
+
+// appendString appends the inside of a JSON string. Nothing is escaped but what
+// JSON demands (RFC 8259, section 7).
+func appendString(b, text []byte) []byte {
+	from := 0
+	for i, c := range text {
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, text[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(b, text[from:]...)
+}
+
+const hex = "0123456789abcdef"

@@ -1,0 +1,135 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"mcpc/internal/wire"
+)
+
+// MaxLine is how long a line of a capture may be, in bytes. A message of 64 MiB,
+// which is what mcpc reads from a server unless told otherwise, fits in however it
+// is escaped.
+const MaxLine = 512 << 20
+
+// A Reader gives back the lines of a capture, one after the other. It holds one
+// line at a time.
+type Reader struct {
+	// Found is told of every line that was left out; it may be nil.
+	Found func(wire.Finding)
+
+	src    *bufio.Reader
+	offset int64
+	line   int
+	begun  bool
+	buf    []byte
+	// whole is set when the last line that was read had its line feed.
+	whole bool
+}
+
+// NewReader reads a capture from its beginning.
+func NewReader(r io.Reader) *Reader { return &Reader{src: bufio.NewReaderSize(r, 256<<10)} }
+
+// ErrNoCapture is the error of a file that does not begin as a capture does.
+var ErrNoCapture = errors.New("not a capture: its first line is no head")
+
+// Next gives the next line that it understands; io.EOF is the end. Damaged lines
+// and lines of unknown kinds are left out, a torn last line as well: it is what a
+// recorder that was killed leaves behind. ErrNoCapture and a
+// *VersionError are final.
+func (r *Reader) Next() (Line, error) {
+	for {
+		raw, at, err := r.rawLine()
+		if err != nil {
+			return Line{}, err
+		}
+		line, err := parseLine(raw)
+		var version *VersionError
+		switch {
+		case errors.As(err, &version):
+			return Line{}, err
+		case !r.begun && line.Head == nil:
+			return Line{}, ErrNoCapture
+		case err != nil && !r.whole:
+			r.found("torn_line", fmt.Sprintf("line %d, the last, is not whole and was left out", r.line))
+			continue
+		case err != nil:
+			r.found("damaged_line", fmt.Sprintf("line %d is damaged and was left out: %v", r.line, err))
+			continue
+		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0:
+			continue
+		}
+		r.begun = true
+		line.Offset, line.Length = at, r.offset-at
+		return line, nil
+	}
+}
+
+func (r *Reader) found(rule, text string) {
+	if r.Found != nil {
+		r.Found(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
+	}
+}
+
+// rawLine gives the next line that is not empty, good until the next call, and
+// where it begins.
+func (r *Reader) rawLine() (raw []byte, at int64, err error) {
+	for {
+		at = r.offset
+		raw, err = r.readLine()
+		r.offset += int64(len(raw))
+		switch {
+		case errors.Is(err, errTooLong):
+			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was left out", r.line, MaxLine>>20))
+			continue
+		case err != nil:
+			return nil, at, err
+		}
+		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
+			return raw, at, nil
+		}
+	}
+}
+
+var errTooLong = errors.New("line too long")
+
+// readLine reads as far as the line feed. Most lines are not copied.
+func (r *Reader) readLine() ([]byte, error) {
+	r.line++
+	part, err := r.src.ReadSlice('\n')
+	r.whole = err == nil
+	if err == nil {
+		return part, nil
+	}
+	r.buf = append(r.buf[:0], part...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		part, err = r.src.ReadSlice('\n')
+		if len(r.buf)+len(part) > MaxLine {
+			return nil, r.skipLine(err)
+		}
+		r.buf = append(r.buf, part...)
+	}
+	r.whole = err == nil
+	if errors.Is(err, io.EOF) && len(r.buf) > 0 {
+		err = nil
+	}
+	return r.buf, err
+}
+
+// skipLine reads over the rest of a line that is too long.
+func (r *Reader) skipLine(err error) error {
+	r.offset += int64(len(r.buf))
+	r.buf = nil
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var part []byte
+		part, err = r.src.ReadSlice('\n')
+		r.offset += int64(len(part))
+	}
+	if err != nil {
+		return err
+	}
+	return errTooLong
+}

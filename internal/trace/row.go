@@ -1,0 +1,64 @@
+package trace
+
+import (
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A Row is one exchange as a person counts it, with its notifications, retries,
+// resumed streams and rounds folded in; or a run in which nothing was exchanged,
+// for the sake of its ending. It holds what a table and a filter need; the bytes
+// stay in the file, see Frames.
+type Row struct {
+	// Run is the number of the run in the ring, 0 in other files; Index counts the
+	// rows of its run from 1, in other files those of the whole file. Of is how many
+	// rows the run or the file has so far.
+	Run, Index, Of int
+	// Own is set on the exchange that the run was about: the last that opened or
+	// closed no conversation.
+	Own bool
+
+	Time   time.Time
+	Target string
+	// Method is as it crossed; Name is the tool, prompt, URI, task or cursor that
+	// it is about, or "".
+	Method, Name string
+	// Channel is a wire.Kind by its name, "ok", or "open" where no answer came.
+	Channel string
+	// Exit is the exit status that the channel has, and that of the process where
+	// the row is a command's own; -1 where there is none yet.
+	Exit int
+	// Code is that of a JSON-RPC error, 0 elsewhere.
+	Code int64
+	// Duration is from the request to the response, or to the last frame where none
+	// came.
+	Duration time.Duration
+	// Sent and Received are the bytes of all messages, as they crossed.
+	Sent, Received int64
+	// Revision is that of the protocol, "" where nothing says so; Era is "legacy"
+	// where conversations are opened, "modern" where requests stand alone, or "".
+	Revision, Era string
+	// Status is that of the last HTTP response, 0 over a pipe.
+	Status int
+	// By is what recorded: "command", "tap", "proxy".
+	By string
+	// Again names the exchange that this one issued again, "" elsewhere.
+	Again string
+	Notes Notes
+	// Findings are what is wrong with the messages, as far as the listing looked.
+	Findings []wire.Finding
+	// Text and Hint are the last words of the command that the row is about.
+	Text, Hint string
+}
+
+// Notes count what was folded into a Row.
+type Notes struct {
+	// Notifications are the server's, Questions what the server asked on the way,
+	// Retries the requests that were sent again, Resumed the streams that were taken
+	// up again, Rounds the trips beyond the first, Cuts the streams that broke.
+	Notifications, Questions, Retries, Resumed, Rounds, Cuts int
+}
+
+// Size is the bytes of all messages, both ways.
+func (r *Row) Size() int64 { return r.Sent + r.Received }

@@ -1,0 +1,349 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+)
+
+// What follows finds secrets in bytes that may be JSON, JSON within a JSON string,
+// a log line or half of anything: it goes by the characters alone, and in one
+// pass, because it runs over everything that is recorded.
+
+// openMembers end like secrets and are none, or seldom, where they name a member
+// and not a parameter of a URL: a token of progress, a key of a map, an error's
+// code, a session's name. Others carry what the other side needs to be understood.
+var openMembers = map[string]bool{"progresstoken": true, "code": true, "key": true, "session": true, "sig": true,
+	"pass": true, "primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "cachekey": true}
+
+// secretMember is secretName for what stands before a ":" or a "=".
+func secretMember(word []byte) bool {
+	if len(word) < 3 || len(word) > 64 {
+		return false
+	}
+	name := strings.Map(lettersOnly, string(word))
+	return !openMembers[name] && secretName(name)
+}
+
+// An edit is bytes of which some are replaced, from the front to the end.
+type edit struct {
+	raw, out []byte
+	// done is how much of raw is in out, n how often something was replaced.
+	done, n int
+}
+
+// put replaces raw[from:to].
+func (e *edit) put(from, to int, shown string) {
+	e.out = append(append(e.out, e.raw[e.done:from]...), shown...)
+	e.done, e.n = to, e.n+1
+}
+
+func (e *edit) result() ([]byte, int) {
+	if e.n == 0 {
+		return e.raw, 0
+	}
+	return append(e.out, e.raw[e.done:]...), e.n
+}
+
+// hideNamed hides the values that stand behind a secret name and ":" or "=", and
+// learns them.
+func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
+	e := edit{raw: raw}
+	for at := 0; ; {
+		next := bytes.IndexAny(raw[at:], ":=")
+		if next < 0 {
+			return e.result()
+		}
+		at += next + 1
+		if at-1 < e.done || !secretMember(wordBefore(raw[e.done:at-1])) {
+			continue
+		}
+		values, end := secretValues(raw, at)
+		for _, v := range values {
+			secret := string(raw[v.from:v.to])
+			if hidden.MatchString(secret) {
+				continue
+			}
+			e.put(v.from, v.to, v.shown(secret))
+			s.Learn(plainText(secret))
+		}
+		at = max(at, end)
+	}
+}
+
+// wordBefore is the last word of text, in quotes or not.
+func wordBefore(text []byte) []byte {
+	text = bytes.TrimRight(text, whiteSpace)
+	text = bytes.TrimRight(text, `"'\`)
+	from := len(text)
+	for from > 0 && isNameByte(text[from-1]) && len(text)-from <= 64 {
+		from--
+	}
+	return text[from:]
+}
+
+func isNameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/'
+}
+
+// A span is where in the bytes a secret value stands.
+type span struct {
+	from, to int
+	// bare is set on a JSON number, which is replaced by a string.
+	bare bool
+}
+
+func (v span) shown(secret string) string {
+	if v.bare {
+		return `"` + Redacted(secret) + `"`
+	}
+	return Redacted(plainText(secret))
+}
+
+// plainText is the text that stands for itself or in a JSON string.
+func plainText(secret string) string {
+	if !strings.Contains(secret, `\`) {
+		return secret
+	}
+	if text, ok := Text([]byte(`"` + secret + `"`)); ok {
+		return text
+	}
+	return secret
+}
+
+// secretValues finds what is secret behind a secret name: one string or word, or
+// all strings of an array or an object. Before end nothing more is to be found.
+func secretValues(raw []byte, at int) (values []span, end int) {
+	value := len(raw) - len(bytes.TrimLeft(raw[at:], whiteSpace))
+	if value == len(raw) {
+		return nil, value
+	}
+	if from, to, ok := quotedAt(raw, value); ok {
+		return nonEmpty(span{from: from + schemeOf(raw[from:to]), to: to}), to
+	}
+	if raw[value] != '[' && raw[value] != '{' {
+		return wordAt(raw, value, raw[at-1] == '=' && value == at), at
+	}
+	if isSchema(raw[value:min(len(raw), value+schemaWithin)]) {
+		return nil, at
+	}
+	return valuesWithin(raw, value)
+}
+
+func nonEmpty(v span) []span {
+	if v.from >= v.to {
+		return nil
+	}
+	return []span{v}
+}
+
+// quotedAt finds the text between quotes at a place. In JSON within a JSON string
+// a quote stands behind a backslash, one level deeper behind three.
+func quotedAt(raw []byte, at int) (from, to int, ok bool) {
+	open := at
+	for open < len(raw) && raw[open] == '\\' {
+		open++
+	}
+	if open == len(raw) || raw[open] != '"' && raw[open] != '\'' {
+		return 0, 0, false
+	}
+	slashes, quote := open-at, raw[open]
+	from = open + 1
+	for i := from; i < len(raw); i++ {
+		next := bytes.IndexByte(raw[i:], quote)
+		if next < 0 {
+			break
+		}
+		i += next
+		before := 0
+		for i-before > from && raw[i-before-1] == '\\' {
+			before++
+		}
+		if before == slashes || before < slashes {
+			return from, i - before, true
+		}
+		// Behind more backslashes it is a quote of the text, or of a text in it; an
+		// even number of them in plain JSON is the end of the text.
+		if slashes == 0 && before%2 == 0 {
+			return from, i, true
+		}
+	}
+	return from, len(raw), true // it was cut: the rest is the secret
+}
+
+// schemeOf is how long the word and the space before the credentials are.
+func schemeOf(value []byte) int {
+	word, _, ok := bytes.Cut(value, []byte(" "))
+	if ok && authSchemes[strings.ToLower(string(word))] {
+		return len(word) + 1
+	}
+	return 0
+}
+
+// mark is how Redacted begins, and escapedMark how in a URL.
+const (
+	mark        = "••••(len"
+	escapedMark = "%E2%80%A2%E2%80%A2%E2%80%A2%E2%80%A2%28len"
+)
+
+// wordAt finds a value without quotes. Behind a "=" any is one; behind a ":" the
+// text may be prose, "the token: it has expired", so that only a line that begins
+// with the name, or a word that looks like a secret, is one.
+func wordAt(raw []byte, at int, assigned bool) []span {
+	end := at
+	for end < len(raw) && !strings.ContainsRune(" \t\r\n\"'\\,;&}])<>", rune(raw[end])) {
+		end++
+	}
+	word := string(raw[at:end])
+	if strings.HasPrefix(word, mark) || strings.HasPrefix(word, escapedMark) {
+		return nil
+	}
+	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {
+		return wordAt(raw, end+1, true)
+	}
+	switch {
+	case word == "" || word == "true" || word == "false" || word == "null":
+		return nil
+	case isNumber([]byte(word)) && Valid([]byte(word)) == nil:
+		return []span{{at, end, !assigned}}
+	case assigned || len(word) >= 20 || len(word) >= 6 && strings.ContainsAny(word, "0123456789"):
+		return []span{{at, end, false}}
+	}
+	return nil
+}
+
+// valuesWithin finds the strings and numbers of an array or object that has a
+// secret name.
+func valuesWithin(raw []byte, at int) (values []span, end int) {
+	for i, depth := at, 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			if depth--; depth == 0 {
+				return values, i
+			}
+		case c == '"' || c == '\\':
+			from, to, ok := quotedAt(raw, i)
+			if !ok {
+				continue
+			}
+			closing := bytes.IndexByte(raw[to:], '"')
+			if closing < 0 {
+				return append(values, nonEmpty(span{from: from, to: to})...), len(raw)
+			}
+			i = to + closing
+			if rest := bytes.TrimLeft(raw[i+1:], whiteSpace); len(rest) == 0 || rest[0] != ':' {
+				values = append(values, nonEmpty(span{from: from, to: to})...)
+			}
+		case isNumber(raw[i:i+1]) && !isNameByte(raw[i-1]):
+			found := wordAt(raw, i, false)
+			values = append(values, found...)
+			if len(found) > 0 {
+				i = found[0].to - 1
+			}
+		}
+	}
+	return values, len(raw)
+}
+
+// schemaWithin bounds how far a value is read to see whether it is a schema.
+const schemaWithin = 4 << 10
+
+// schemaTypes are the values of "type" that tell a JSON Schema.
+var schemaTypes = map[string]bool{"string": true, "object": true, "array": true, "number": true, "integer": true,
+	"boolean": true, "null": true}
+
+// isSchema tells a JSON Schema by its beginning. One that describes a secret has a
+// secret's name, and holds none itself.
+func isSchema(raw []byte) bool {
+	if raw[0] != '{' {
+		return false
+	}
+	schema := false
+	_, _ = eachMember(raw, func(_ int, name string, from, to int) bool {
+		text, ok := Text(raw[from:to])
+		switch name {
+		case "type":
+			schema = !ok || schemaTypes[text]
+		case "$ref", "anyOf", "oneOf", "allOf", "enum", "const":
+			schema = true
+		}
+		return !schema
+	})
+	return schema
+}
+
+// hideURLs hides what RedactURL does in the URLs that stand in a text.
+func hideURLs(raw []byte) ([]byte, int) {
+	e := edit{raw: raw}
+	for at := 0; ; {
+		next := bytes.Index(raw[at:], []byte("://"))
+		if next < 0 {
+			return e.result()
+		}
+		at += next
+		from, to := at, at
+		for from > e.done && isNameByte(raw[from-1]) {
+			from--
+		}
+		for to < len(raw) && !strings.ContainsRune(" \t\r\n\"'\\<>`", rune(raw[to])) {
+			to++
+		}
+		link := string(raw[from:to])
+		if safe := RedactURL(link); safe != link {
+			e.put(from, to, safe)
+		}
+		at = to
+	}
+}
+
+// tokenBegins are how tokens of well-known services begin, and the word before a
+// credential in prose.
+var tokenBegins = []string{"Bearer ", "bearer ", "sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-",
+	"xoxb-", "xoxp-", "AKIA", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
+
+// shortestToken is how many characters must follow.
+const shortestToken = 16
+
+func hideTokens(raw []byte) (safe []byte, n int) {
+	for _, begin := range tokenBegins {
+		found := 0
+		raw, found = hideTokensBy(raw, begin)
+		n += found
+	}
+	return raw, n
+}
+
+func hideTokensBy(raw []byte, begin string) ([]byte, int) {
+	e := edit{raw: raw}
+	for at := 0; ; {
+		next := bytes.Index(raw[at:], []byte(begin))
+		if next < 0 {
+			return e.result()
+		}
+		from := at + next
+		body := from + len(begin)
+		at = body
+		for at < len(raw) && isTokenByte(raw[at]) {
+			at++
+		}
+		if from > 0 && isTokenByte(raw[from-1]) || !isToken(begin, raw[body:at]) {
+			continue
+		}
+		if strings.HasSuffix(begin, " ") {
+			from = body
+		}
+		e.put(from, at, Redacted(string(raw[from:at])))
+	}
+}
+
+// isToken: a JSON Web Token has three parts; without them it is JSON in base64, as
+// cursors are.
+func isToken(begin string, body []byte) bool {
+	if begin == "eyJ" && bytes.Count(body, []byte(".")) < 2 {
+		return false
+	}
+	return len(body) >= shortestToken && bytes.ContainsAny(body, "0123456789")
+}
+
+func isTokenByte(c byte) bool { return isNameByte(c) || c == '+' || c == '=' || c == '~' }

@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSecretsAreHiddenWhereverTheyAreNamed(t *testing.T) {
+	const c = "CANARYzq5x77"
+	for _, text := range []string{
+		`{"password":"` + c + `"}`,
+		`{"params":{"arguments":{"api_key" : "` + c + `"}}}`,
+		`{"result":{"_meta":{"accessToken":"` + c + `","expires":3}}}`,
+		`{"text":"{\"clientSecret\": \"` + c + `\"}"}`,
+		`{"text":"{\"a\":\"{\\\"clientSecret\\\":\\\"` + c + `\\\"}\"}"}`,
+		`{"credentials":["` + c + `",{"user":"` + c + `"}]}`,
+		`{"credentials":{"user":"u","value":"` + c + `"}}`,
+		`{"token":"a\"` + c + `"}`,
+		`{"token":"cut off ` + c,
+		`API_KEY=` + c,
+		`export GITHUB_TOKEN="` + c + `"`,
+		`password: ` + c,
+		`Authorization: Bearer ` + c,
+		`{"headers":{"Authorization":"Bearer ` + c + `"}}`,
+		`connecting to postgres://u:` + c + `@h/db`,
+		`GET https://h/x?access_token=` + c + `&a=1 failed`,
+		`{"text":"see https://h/cb?code=` + c + `"}`,
+		`a Bearer ` + c + c + ` was sent`,
+		`key sk-` + c + c,
+		`jwt eyJhbGciOiJIUzI1NiJ9.` + c + `.` + c,
+	} {
+		safe, n := (*Secrets)(nil).Bytes([]byte(text))
+		if strings.Contains(string(safe), c) || n == 0 {
+			t.Errorf("%s\nbecame %s", text, safe)
+		}
+		if text[0] == '{' && Valid([]byte(text)) == nil && Valid(safe) != nil {
+			t.Errorf("%s\nis no JSON any more: %s", text, safe)
+		}
+		again, n := (*Secrets)(nil).Bytes(safe)
+		if string(again) != string(safe) || n != 0 {
+			t.Errorf("%s\nwas hidden twice: %s", safe, again)
+		}
+	}
+}
+
+func TestWhatIsNoSecretStaysAsItIs(t *testing.T) {
+	for _, text := range []string{
+		``, `{}`, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"abc123456"}}}`,
+		`{"error":{"code":-32602,"message":"Invalid token: expected a string"}}`,
+		`{"inputSchema":{"type":"object","properties":{"apiKey":{"type":"string","default":"x"},"token":{"description":"d","$ref":"#/x"}},"required":["apiKey"]}}`,
+		`{"code":"print(1)","key":"a1b2c3d4"}`, `{"token":true,"password":null,"secret":""}`,
+		`{"nextCursor":"eyJwYWdlIjoyLCJ4IjoxMjM0NTY3ODkwfQ"}`,
+		`see https://example.com/a?page=2`, `{"maxTokens":12345}`, `a=1 b: 2 "c":3`,
+	} {
+		if safe, n := (*Secrets)(nil).Bytes([]byte(text)); string(safe) != text || n != 0 {
+			t.Errorf("%s\nbecame %s", text, safe)
+		}
+	}
+}
+
+func TestKnownSecretsAreHiddenEverywhere(t *testing.T) {
+	var s Secrets
+	s.LearnField(Field{"Authorization", "Bearer first-known"})
+	s.LearnURL("https://user:second+known@h/?token=third%20known")
+	s.LearnCommand([]string{"server", "--api-key", "fourth-known", "PASSWORD=fifth-known"})
+	s.LearnEnvironment([]string{"HOME=/nowhere/at/all", "X_TOKEN=sixth\"known"})
+	text := `first-known second+known third known third+known fourth-known fifth-known sixth\"known`
+	if safe := s.Text(text); strings.Contains(safe, "known") {
+		t.Error(safe)
+	}
+	f := s.Frame(Frame{Raw: []byte(`{"password":"seventh-known"}`)})
+	if f.Hidden != 1 || f.Bytes() != len(`{"password":"seventh-known"}`) {
+		t.Errorf("%+v", f)
+	}
+	if safe := s.Text("a server repeats seventh-known, and /nowhere/at/all"); !strings.HasSuffix(safe, "/nowhere/at/all") || strings.Contains(safe, "seventh") {
+		t.Error(safe)
+	}
+}
+
+func FuzzSecrets(f *testing.F) {
+	f.Add([]byte(`{"password":"x","token":["a",{"b":1}],"t":"{\"secret\":\"y\"}"}`))
+	f.Add([]byte(`API_KEY=x Bearer abcdefghijklmnop1 https://u:p@h/?code=1`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		before := string(raw)
+		safe, n := new(Secrets).Bytes(raw)
+		if string(raw) != before {
+			t.Fatal("the bytes were written to")
+		}
+		if n == 0 && string(safe) != before {
+			t.Fatal("changed, and nothing was hidden")
+		}
+	})
+}
