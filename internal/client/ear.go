@@ -15,12 +15,12 @@ import (
 // server has to offer it, and none has to keep it open: a stream that ends is
 // opened again behind its last event until the session is closed.
 type ear struct {
+	s      *Session
 	line   *httpTransport
 	fields func() []wire.Field
 	cancel context.CancelFunc
-	// headed is closed when the server has answered the first GET, over when
-	// nothing will come any more; refusal then says why, or is nil where nobody
-	// listens any more.
+	// headed is closed when the server has opened the stream, over when nothing will
+	// come any more; refusal then says why, or is nil where nobody listens any more.
 	headed, over chan struct{}
 	refusal      *fault
 }
@@ -30,9 +30,10 @@ type ear struct {
 const graceForHead = time.Second
 
 // openEar begins to listen and returns at once.
-func (t *httpTransport) openEar(life context.Context, fields func() []wire.Field) *ear {
-	h := &ear{line: t, fields: fields, headed: make(chan struct{}), over: make(chan struct{})}
-	life, h.cancel = context.WithCancel(life)
+func (s *Session) openEar(line *httpTransport, fields func() []wire.Field) *ear {
+	h := &ear{s: s, line: line, fields: fields, headed: make(chan struct{}), over: make(chan struct{})}
+	var life context.Context
+	life, h.cancel = context.WithCancel(s.life)
 	go h.run(life)
 	return h
 }
@@ -43,6 +44,7 @@ func (h *ear) settle(ctx context.Context) {
 	defer stop()
 	select {
 	case <-h.headed:
+	case <-h.over:
 	case <-ctx.Done():
 	}
 }
@@ -60,19 +62,21 @@ func (h *ear) run(ctx context.Context) {
 	defer close(h.over)
 	at := &cursor{seen: map[string]bool{}}
 	tr, f := h.line.openStream(ctx, h.fields(), "")
-	close(h.headed)
 	if f != nil {
 		h.refuse(ctx, f)
 		return
 	}
+	close(h.headed)
 	for attempt := 1; f == nil; {
 		var alive bool
 		if alive, f = h.hear(ctx, tr, at); alive {
 			attempt = 1
 		}
 		if f.kind != wire.BadResponse && ctx.Err() == nil {
-			h.broke(f)
-			tr, attempt, f = h.reopen(ctx, at, attempt)
+			missed := h.broke(f, at)
+			if tr, attempt, f = h.reopen(ctx, at, attempt); f == nil && missed {
+				h.s.tellAll("")
+			}
 		}
 	}
 	h.giveUp(ctx, f)
@@ -110,10 +114,6 @@ func (h *ear) hear(ctx context.Context, tr *trip, at *cursor) (alive bool, f *fa
 
 // refuse tells that there is no stream. To offer none is a server's right.
 func (h *ear) refuse(ctx context.Context, f *fault) {
-	if ctx.Err() != nil {
-		return
-	}
-	h.refusal = f
 	finding := wire.Finding{Rule: "no_stream", Level: wire.Info,
 		Text: "the server has no stream for what it says unasked (" + f.answer() + ")"}
 	switch {
@@ -124,29 +124,48 @@ func (h *ear) refuse(ctx context.Context, f *fault) {
 		finding.Level = wire.Warning
 		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()
 	}
-	h.line.inbox.finding(finding)
+	h.settleOn(ctx, f, finding)
 }
 
 // giveUp tells that what was there is gone for good.
 func (h *ear) giveUp(ctx context.Context, f *fault) {
-	if ctx.Err() != nil {
-		return
-	}
-	h.refusal = f
-	h.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
+	h.settleOn(ctx, f, wire.Finding{Rule: "stream_lost", Level: wire.Warning,
 		Text: "the stream for what the server says unasked is gone for good: " + f.answer()})
 }
 
-// broke tells that the stream ended. Servers may end it in good order whenever
-// they like, and many do to save a connection (2025-11-25 basic/transports).
-func (h *ear) broke(f *fault) {
-	finding := wire.Finding{Rule: "stream_lost", Level: wire.Info,
-		Text: "the server ended the stream for what it says unasked; it is opened again"}
-	if f.err != nil {
-		finding.Level = wire.Warning
-		finding.Text = "the stream for what the server says unasked broke (" + withoutURL(f.err).Error() + "); it is opened again"
+// settleOn keeps why nothing will come any more. Who listens says it himself.
+func (h *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
+	if ctx.Err() != nil {
+		return
 	}
-	h.line.inbox.finding(finding)
+	f.text = finding.Text
+	if h.refusal = f; !h.s.isListening() {
+		h.line.inbox.finding(finding)
+	}
+}
+
+// broke tells that the stream ended: who listens to it, or else whoever notes what
+// is wrong. Servers may end it in good order whenever they like, and many do to
+// save a connection (2025-11-25 basic/transports); where they number their events
+// nothing is missed then.
+func (h *ear) broke(f *fault, at *cursor) (missed bool) {
+	why, level := "the stream for what the server says unasked "+broke(f), wire.Info
+	if f.err != nil {
+		level = wire.Warning
+	}
+	missed = f.err != nil || at.id == ""
+	if !missed || !h.s.tellAll(why) {
+		h.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; it is opened again"})
+	}
+	return missed
+}
+
+// broke says how a stream ended that had nothing to end for.
+func broke(f *fault) string {
+	if f.err == nil {
+		return "was ended by the server"
+	}
+	return "broke (" + withoutURL(f.err).Error() + ")"
 }
 
 // answer is what a server answered in place of a stream.
@@ -166,4 +185,21 @@ func isFinal(f *fault) bool {
 		return true
 	}
 	return f.status/100 != 5
+}
+
+// gone is closed when nothing can come any more, and nil on no stream.
+func (h *ear) gone() <-chan struct{} {
+	if h == nil {
+		return nil
+	}
+	return h.over
+}
+
+func (h *ear) isOver() bool {
+	select {
+	case <-h.over:
+		return true
+	default:
+		return false
+	}
 }

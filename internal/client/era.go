@@ -74,6 +74,11 @@ type era interface {
 	// ear gives the header fields of a stream that stands beside the requests,
 	// as they are when it is opened; nil where the era has no such stream.
 	ear() func() []wire.Field
+	// heard takes a notification; false where it was meant for the client itself.
+	heard(t *talk, m *wire.Message) bool
+	// listen asks to be told of what a Listening names and waits until that ends;
+	// the remedy says how to go on.
+	listen(ctx context.Context, t *talk, l *hearing) (wire.Outcome, remedy)
 	// asked deals with a request that the server sent. It must not block.
 	asked(t *talk, m *wire.Message)
 	// judge says what a reply means for the conversation. It is untried where

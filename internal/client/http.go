@@ -34,6 +34,8 @@ func (t *httpTransport) name() TransportName { return StreamableHTTP }
 
 func (t *httpTransport) isEnded() bool { return false }
 
+func (t *httpTransport) gone() <-chan struct{} { return nil }
+
 // close: the connections are the session's.
 func (t *httpTransport) close() {}
 

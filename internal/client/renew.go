@@ -89,11 +89,13 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 	return stop
 }
 
-// repeatable are the methods that only read.
+// repeatable are the methods that only read, or come to the same if they are sent
+// twice.
 func repeatable(method string) bool {
 	switch method {
 	case "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
-		"resources/read", "completion/complete", "server/discover", "ping", "tasks/get", "tasks/list":
+		"resources/read", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel",
+		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list":
 		return true
 	}
 	return false

@@ -178,6 +178,8 @@ func (r *router) isEnded() bool {
 	}
 }
 
+func (r *router) gone() <-chan struct{} { return r.done }
+
 // overFault is why the line ended, for one request. It is good after done.
 func (r *router) overFault(reached wire.Reached) reply {
 	f := *r.ended

@@ -105,6 +105,10 @@ type Session struct {
 	// underWay are all watches; held counts what the user is being asked.
 	underWay map[*watch]bool
 	held     int
+	// hearings are those that Listen serves or served, complained the rules that were told of
+	// once and are not told of again.
+	hearings   []*hearing
+	complained map[string]bool
 	// answering counts the answers under way; none begins after closed.
 	answering int
 	closed    bool
@@ -128,6 +132,8 @@ type Call struct {
 	// inSession is set where the params are good in this conversation only, as a
 	// cursor is.
 	inSession bool
+	// begun is that of the outgoing message.
+	begun func() bool
 }
 
 // Open begins a conversation, or goes on with a remembered one. After an
@@ -135,7 +141,7 @@ type Call struct {
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
 	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap}, web: newHTTPClient(opt.Limits, opt.Dial),
-		watches: map[string]*watch{}, underWay: map[*watch]bool{},
+		watches: map[string]*watch{}, underWay: map[*watch]bool{}, complained: map[string]bool{},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	began := opt.Now()

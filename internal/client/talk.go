@@ -61,7 +61,7 @@ func (t *talk) stand(ctx context.Context) *ear {
 	}
 	t.mu.Lock()
 	if t.listening == nil {
-		t.listening = line.openEar(t.s.life, fields)
+		t.listening = t.s.openEar(line, fields)
 	}
 	h := t.listening
 	t.mu.Unlock()
@@ -160,7 +160,7 @@ func (t *talk) revision() string {
 
 // request composes a request, sends it and waits for its response.
 func (t *talk) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
-	out := &outgoing{id: call.ID, method: call.Method}
+	out := &outgoing{id: call.ID, method: call.Method, begun: call.begun}
 	if out.id == nil {
 		out.id = t.s.nextID()
 	}
@@ -216,7 +216,9 @@ func (t *talk) receive(m *wire.Message) {
 		t.serve(m)
 	case wire.Notification:
 		t.withdrawn(m)
-		t.s.notified(m)
+		if e := t.era(); e == nil || e.heard(t, m) {
+			t.s.notified(m)
+		}
 	case wire.Batch:
 		if e := t.era(); e != nil && !e.batches() {
 			t.finding(wire.Finding{Rule: "batch", Level: wire.Warning,

@@ -24,8 +24,10 @@ type transport interface {
 	// close lets go of everything, within the limits of a shutdown.
 	close()
 	name() TransportName
-	// isEnded reports that nothing can cross any more.
+	// isEnded reports that nothing can cross any more; gone is closed then, and nil
+	// where no line has to last.
 	isEnded() bool
+	gone() <-chan struct{}
 }
 
 // A TransportName is how a transport is called in state files and tables.
@@ -57,6 +59,9 @@ type outgoing struct {
 	// headed is told of the head of a good HTTP response before its body is
 	// read; it may change fields for what follows. It may be nil.
 	headed func(http.Header)
+	// begun is for a request whose answer is the end of what it asks for: the timers
+	// run only until begun reports true. It is nil where the answer is the thing.
+	begun func() bool
 	// anyReply takes the first thing that comes back for the answer, message
 	// or not: raw bytes have no id to match.
 	anyReply bool

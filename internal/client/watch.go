@@ -30,7 +30,7 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	w := t.s.startWatch(out, idle, func(cause error) {
-		if !out.lasting && out.id != nil {
+		if !out.lasting && out.id != nil && cause != errServerEnds {
 			e.cancel(t, out)
 		}
 		cancel(cause)
@@ -85,9 +85,13 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if idle > 0 {
-		w.idle = time.AfterFunc(idle, func() { w.giveUp(timeoutError{"--timeout", "no answer", idle}) })
+		w.idle = time.AfterFunc(idle, func() {
+			if out.begun == nil || !out.begun() {
+				w.giveUp(timeoutError{"--timeout", "no answer", idle})
+			}
+		})
 	}
-	if hard := s.opt.Limits.Hard; hard > 0 {
+	if hard := s.opt.Limits.Hard; hard > 0 && out.begun == nil {
 		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "no end of the answer", hard}) })
 	}
 	s.underWay[w] = true

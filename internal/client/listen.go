@@ -1,0 +1,253 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcpc/internal/wire"
+)
+
+// A Filter names what a server may be asked to tell of (2026-07-28
+// basic/patterns/subscriptions, "SubscriptionFilter").
+type Filter struct {
+	// Tools, Prompts and Resources are changes of those lists.
+	Tools, Prompts, Resources bool
+	// URIs are resources whose updates are told.
+	URIs []string
+}
+
+// A Listening is what somebody wants to be told of. What comes goes to
+// Options.Notified, as every notification does.
+type Listening struct {
+	Filter
+	// LogLevel sets from which level on a server logs, where a conversation has such
+	// a level; "" leaves it to the server.
+	LogLevel string
+	// Began is told each time that the server has agreed to tell, and of what; after
+	// the first time something may have been missed, so that lists must be read
+	// again. Lost is told why it no longer did, before it is asked again. They must
+	// not block and may be nil.
+	Began func(agreed Filter)
+	Lost  func(why string)
+}
+
+// A hearing is a Listening under way.
+type hearing struct {
+	Listening
+
+	mu sync.Mutex
+	// id is that of the request that asked for it, where there is one.
+	id json.RawMessage
+	// begun is set while the server tells, ever once it did, and over when nobody
+	// listens any more; what still comes then is nobody's fault.
+	begun, ever, over bool
+	// agreed is what the server agreed to last.
+	agreed Filter
+	// leave ends the request because the server says that it is over.
+	leave context.CancelCauseFunc
+}
+
+// errServerEnds is the cause of a context that the server's own word ended.
+var errServerEnds = errors.New("the server ended it")
+
+// Listen asks the server to tell of changes and waits until ctx is done, the
+// server ends it in good order (a good outcome) or it cannot go on. Where the
+// connection, the process or the session is lost, the server is asked again, for
+// as long as it takes.
+func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
+	h := &hearing{Listening: l}
+	s.mu.Lock()
+	s.hearings = append(s.hearings, h)
+	s.mu.Unlock()
+	defer h.end()
+	wait := &cursor{}
+	for attempt := 1; ; attempt++ {
+		since := s.opt.Now()
+		o, next := s.listenOnce(ctx, h)
+		if s.opt.Now().Sub(since) >= longRetry {
+			attempt = 1
+		}
+		if next == stop || ctx.Err() != nil || !h.hasBegun() && (next != reopen || attempt > 1) {
+			return o
+		}
+		h.lose(o.Text)
+		if h.hasBegun() && !wait.pause(ctx, attempt) {
+			return s.talk().gaveUp(context.Cause(ctx))
+		}
+	}
+}
+
+// listenOnce listens until that ends, in a conversation of which nobody has said
+// that it is over.
+func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, remedy) {
+	t := s.talk()
+	if t.isLost() || t.line().isEnded() {
+		fresh, o := s.renew(ctx, t, revisionAfter(t, reply{}))
+		switch {
+		case o.Good():
+			t = fresh
+		case o.Kind == wire.Transport || o.Kind == wire.Timeout:
+			return o, resend
+		default:
+			return o, stop
+		}
+	}
+	o, next := t.era().listen(ctx, t, h)
+	if next == reopen {
+		t.forget()
+	}
+	return o, next
+}
+
+// tellAll tells all who listen that the line on which they do is lost, and why,
+// or, with "", that it is there again. It reports whether anybody listens.
+func (s *Session) tellAll(why string) (any bool) {
+	for _, h := range s.listeners() {
+		switch {
+		case h.isOver():
+			continue
+		case why == "":
+			h.begin(h.last())
+		default:
+			h.lose(why)
+		}
+		any = true
+	}
+	return any
+}
+
+func (s *Session) isListening() bool {
+	return slices.ContainsFunc(s.listeners(), func(h *hearing) bool { return !h.isOver() })
+}
+
+// listeners are all who ever listened.
+func (s *Session) listeners() []*hearing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.hearings)
+}
+
+// complain tells of something wrong once in a session: whoever does it does it
+// with every message.
+func (t *talk) complain(rule, text string) {
+	t.s.mu.Lock()
+	told := t.s.complained[rule]
+	t.s.complained[rule] = true
+	t.s.mu.Unlock()
+	if !told {
+		t.finding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
+	}
+}
+
+func (h *hearing) begin(agreed Filter) {
+	h.mu.Lock()
+	h.begun, h.ever, h.agreed = true, true, agreed
+	h.mu.Unlock()
+	if h.Began != nil {
+		h.Began(agreed)
+	}
+}
+
+// lose tells, once, that the server tells no longer.
+func (h *hearing) lose(why string) {
+	h.mu.Lock()
+	first := h.begun
+	h.begun = false
+	h.mu.Unlock()
+	if first && h.Lost != nil {
+		h.Lost(why)
+	}
+}
+
+func (h *hearing) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun, h.over = false, true
+}
+
+// last is what the server agreed to last.
+func (h *hearing) last() Filter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.agreed
+}
+
+func (h *hearing) isOver() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.over
+}
+
+// hasBegun reports whether the server ever agreed, isBegun whether it tells now.
+func (h *hearing) hasBegun() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ever
+}
+
+func (h *hearing) isBegun() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.begun
+}
+
+// members is the filter as a request carries it.
+func (f Filter) members() json.RawMessage {
+	raw := json.RawMessage("{}")
+	for _, kind := range []struct {
+		name string
+		on   bool
+	}{{"toolsListChanged", f.Tools}, {"promptsListChanged", f.Prompts}, {"resourcesListChanged", f.Resources}} {
+		if kind.on {
+			raw = wire.With(raw, kind.name, json.RawMessage("true"))
+		}
+	}
+	if len(f.URIs) > 0 {
+		uris, _ := json.Marshal(f.URIs) // strings always can be
+		raw = wire.With(raw, "resourceSubscriptions", uris)
+	}
+	return raw
+}
+
+// filterIn reads a filter; what is not there is not agreed to.
+func filterIn(raw json.RawMessage) (f Filter, err error) {
+	var shape struct {
+		Tools     bool     `json:"toolsListChanged"`
+		Prompts   bool     `json:"promptsListChanged"`
+		Resources bool     `json:"resourcesListChanged"`
+		URIs      []string `json:"resourceSubscriptions"`
+	}
+	err = json.Unmarshal(raw, &shape)
+	return Filter{shape.Tools, shape.Prompts, shape.Resources, shape.URIs}, err
+}
+
+// without names what f has and other lacks.
+func (f Filter) without(other Filter) (names []string) {
+	for _, kind := range []struct {
+		name     string
+		has, not bool
+	}{{"the list of tools", f.Tools, other.Tools}, {"the list of prompts", f.Prompts, other.Prompts},
+		{"the list of resources", f.Resources, other.Resources}} {
+		if kind.has && !kind.not {
+			names = append(names, kind.name)
+		}
+	}
+	for _, uri := range f.URIs {
+		if !slices.Contains(other.URIs, uri) {
+			names = append(names, uri)
+		}
+	}
+	return names
+}
+
+// agreed tells what the server does not tell of although it was asked to.
+func (t *talk) agreed(asked, given Filter) {
+	if missing := asked.without(given); len(missing) > 0 {
+		t.finding(wire.Finding{Rule: "not_honoured", Level: wire.Warning,
+			Text: "the server does not tell of changes of " + strings.Join(missing, ", ")})
+	}
+}

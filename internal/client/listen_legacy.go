@@ -1,0 +1,98 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"mcpc/internal/wire"
+)
+
+// heard: what a server of this era says is for whoever is told of notifications.
+func (e *legacy) heard(*talk, *wire.Message) bool { return true }
+
+// listen: what a server says unasked comes on the line itself or, by Streamable
+// HTTP, on the stream that stands beside the requests. Changes of lists come
+// without being asked for; updates are asked for resource by resource (2025-11-25
+// server/resources, "Subscriptions").
+func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome, remedy) {
+	ear := t.stand(ctx)
+	if ear != nil && ear.isOver() {
+		return e.deaf(ctx, t, ear)
+	}
+	given := h.Filter
+	given.URIs = nil
+	for _, uri := range h.URIs {
+		o, next := e.request(ctx, t, "resources/subscribe", "uri", uri)
+		switch {
+		case o.Good():
+			given.URIs = append(given.URIs, uri)
+		case next != stop || o.RPC() == nil:
+			return o, next
+		}
+	}
+	if h.LogLevel != "" {
+		if o, next := e.request(ctx, t, "logging/setLevel", "level", h.LogLevel); !o.Good() && (next != stop || o.RPC() == nil) {
+			return o, next
+		}
+	}
+	t.agreed(h.Filter, given)
+	h.begin(given)
+	select {
+	case <-ctx.Done():
+		e.unsubscribe(t, given.URIs)
+		return t.gaveUp(context.Cause(ctx)), stop
+	case <-t.s.life.Done():
+		return t.gaveUp(errClosed), stop
+	case <-t.line().gone():
+		return wire.Outcome{Kind: wire.Transport, Text: "the server has gone"}, reopen
+	case <-ear.gone():
+		return e.deaf(ctx, t, ear)
+	}
+}
+
+// request sends one of the small requests that listening is made of. A refusal is
+// told of.
+func (e *legacy) request(ctx context.Context, t *talk, method, member, value string) (wire.Outcome, remedy) {
+	call := &Call{Method: method, Params: wire.With(nil, member, wire.Quote(value))}
+	r := t.request(ctx, e, call, t.s.opt.Limits.Idle)
+	o, next := t.outcome(e, call, r), t.remedy(ctx, call, r, t.isUntried())
+	if t.tried(r); o.RPC() != nil && next == stop {
+		t.finding(wire.Finding{Rule: "refused", Level: wire.Warning,
+			Text: "the server refused " + method + " for " + value + ": " + o.Text})
+	}
+	return o, next
+}
+
+// deaf says what became of the stream on which nothing can come any more. "404
+// Not Found" means a session that is over, or a server that never had such a
+// stream: it is asked.
+func (e *legacy) deaf(ctx context.Context, t *talk, ear *ear) (wire.Outcome, remedy) {
+	f := ear.refusal
+	if f == nil { // another has opened the conversation anew
+		return wire.Outcome{Kind: wire.Transport, Text: "the session is over"}, reopen
+	}
+	o := t.outcome(e, &Call{}, failed(f))
+	if f.kind == wire.Transport {
+		o.Hint = ""
+	}
+	if f.status == http.StatusConflict {
+		o.Hint = "a session of its own has a stream of its own: mcpc listen -s URL"
+	}
+	if f.status == http.StatusNotFound && e.sessionID() != "" && !e.alive(ctx, t) && ctx.Err() == nil {
+		o.Text = "the server no longer knows this session"
+		return o, reopen
+	}
+	return o, stop
+}
+
+// unsubscribe leaves the server as it was found, as far as that takes no time.
+func (e *legacy) unsubscribe(t *talk, uris []string) {
+	ctx, stop := context.WithTimeout(t.s.life, graceForEnd)
+	defer stop()
+	for _, uri := range uris {
+		call := &Call{Method: "resources/unsubscribe", Params: wire.With(nil, "uri", wire.Quote(uri))}
+		if r := t.request(ctx, e, call, graceForEnd); r.fault != nil {
+			return
+		}
+	}
+}

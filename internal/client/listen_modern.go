@@ -1,0 +1,176 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"mcpc/internal/wire"
+)
+
+const (
+	metaSubscription   = "io.modelcontextprotocol/subscriptionId"
+	methodAcknowledged = "notifications/subscriptions/acknowledged"
+)
+
+// listen sends subscriptions/listen, whose answer is the end of it: what it asks
+// for comes before (2026-07-28 basic/patterns/subscriptions). There is a limit of
+// time for the acknowledgement and none for the rest.
+func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome, remedy) {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
+		Params: wire.With(nil, "notifications", h.members()), begun: h.isBegun}
+	h.ask(call.ID, leave)
+	r := t.request(ctx, e, call, t.s.opt.Limits.Idle)
+	o := t.outcome(e, call, r)
+	switch {
+	case context.Cause(ctx) == errServerEnds:
+		return wire.Outcome{Method: call.Method, Where: o.Where, Reached: wire.Answered}, stop
+	case ctx.Err() != nil:
+		return o, stop
+	case o.Good():
+		e.ended(t, h, r.message)
+		return o, stop
+	case r.fault != nil && !isFinal(r.fault) && (r.fault.kind == wire.Transport || h.hasBegun() && r.fault.kind == wire.Timeout):
+		if t.line().isEnded() {
+			return o, reopen
+		}
+		if h.isBegun() {
+			o.Text = "the stream of the subscription " + broke(r.fault)
+		}
+		return o, resend
+	}
+	next := t.remedy(ctx, call, r, t.isUntried())
+	t.tried(r)
+	return o, next
+}
+
+func (h *hearing) ask(id json.RawMessage, leave context.CancelCauseFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.id, h.leave, h.begun = id, leave, false
+}
+
+// ended looks at the answer that ends the listening in good order.
+func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
+	if !h.isBegun() {
+		t.complain("no_acknowledgement", "the server ended subscriptions/listen without having acknowledged it")
+	}
+	members, _ := m.ResultMembers()
+	if id := subscriptionIn(members); !bytes.Equal(id, m.ID) {
+		t.complain("subscription", "the result of subscriptions/listen names the subscription "+orNone(id)+" in place of "+orNone(m.ID))
+	}
+}
+
+// subscriptionIn is the id that stands in the _meta of params or of a result.
+func subscriptionIn(members wire.Members) json.RawMessage {
+	raw, _ := members.Get("_meta")
+	meta, err := wire.Object(raw)
+	if err != nil {
+		return nil
+	}
+	id, _ := meta.Get(metaSubscription)
+	return id
+}
+
+// heard gives what belongs to a subscription to the one who asked for it, by its
+// id, which "the client MUST use" over a line that several share (2026-07-28
+// basic/transports/stdio).
+func (e *modern) heard(t *talk, m *wire.Message) bool {
+	params, err := m.ParamMembers()
+	if err != nil {
+		params = nil
+	}
+	if m.Method == "notifications/cancelled" {
+		id, _ := params.Get("requestId")
+		if h := t.s.hearingOf(id); h != nil {
+			h.leaveNow()
+			return false
+		}
+		return true
+	}
+	id := subscriptionIn(params)
+	h := t.s.hearingOf(id)
+	switch {
+	case h != nil && h.isOver():
+		return false
+	case m.Method == methodAcknowledged:
+		e.acknowledged(t, h, id, params)
+		return false
+	case id == nil && onlyListening(m.Method):
+		t.complain("subscription", "the server sent "+m.Method+" without the id of the subscription it belongs to")
+	case id == nil:
+	case h == nil:
+		t.complain("foreign_subscription", "the server sent "+m.Method+" for the subscription "+orNone(id)+", which nobody asked for; it was dropped")
+		return false
+	case !h.isBegun():
+		t.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
+	case !h.asked(m.Method):
+		t.complain("unrequested", "the server sent "+m.Method+", which was not asked for")
+	}
+	return true
+}
+
+// acknowledged begins a listening with what the server agreed to.
+func (e *modern) acknowledged(t *talk, h *hearing, id json.RawMessage, params wire.Members) {
+	if h == nil {
+		t.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which nobody asked for")
+		return
+	}
+	raw, _ := params.Get("notifications")
+	given, err := filterIn(raw)
+	if err != nil {
+		t.complain("subscription", "the acknowledgement does not say what the server tells of: "+orNone(raw))
+	}
+	t.agreed(h.Filter, given)
+	h.begin(given)
+}
+
+// hearingOf finds who asked for a subscription; value and type of the id count.
+func (s *Session) hearingOf(id json.RawMessage) *hearing {
+	for _, h := range s.listeners() {
+		h.mu.Lock()
+		own := len(id) > 0 && bytes.Equal(h.id, id)
+		h.mu.Unlock()
+		if own {
+			return h
+		}
+	}
+	return nil
+}
+
+// leaveNow ends the listening as the server wants it.
+func (h *hearing) leaveNow() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leave(errServerEnds)
+}
+
+// onlyListening reports the notifications that come for subscriptions only.
+func onlyListening(method string) bool {
+	switch method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed", "notifications/resources/updated":
+		return true
+	}
+	return false
+}
+
+// asked reports whether the kind of a notification was asked for. What belongs to
+// a request never is.
+func (h *hearing) asked(method string) bool {
+	switch method {
+	case "notifications/tools/list_changed":
+		return h.Tools
+	case "notifications/prompts/list_changed":
+		return h.Prompts
+	case "notifications/resources/list_changed":
+		return h.Resources
+	case "notifications/resources/updated":
+		return len(h.URIs) > 0
+	case "notifications/message", "notifications/progress":
+		return false
+	}
+	return true
+}
