@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The whole bar, the same on a laptop and in CI.
 #
-#   scripts/check.sh           everything: format, vet, lint, race tests, fuzz
-#                              seconds, the real servers
+#   scripts/check.sh           everything: format, vet, lint, race tests, every
+#                              call failing once, fuzz seconds, the real servers
 #   scripts/check.sh --quick   the inner loop, under two minutes
 #
 # FUZZTIME=5m makes each fuzz target run for minutes.
@@ -28,7 +28,7 @@ unformatted=$(gofmt -l cmd internal scripts)
 
 what="vet"
 step "$what"
-go vet ./... && go vet -tags peers ./cmd/mcpc
+go vet ./... && go vet -tags peers ./cmd/mcpc && go vet -tags torture ./cmd/mcpc
 for os in windows darwin; do GOOS=$os go vet ./cmd/... ./internal/...; done
 
 if [ -n "$quick" ]; then
@@ -50,6 +50,11 @@ go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 what="race tests"
 step "$what"
 go test -race ./...
+
+# Each fallible call fails once; it is there for Linux on amd64.
+what="torture"
+step "$what"
+go test -tags torture -count=1 -parallel 12 -run 'Torture' ./cmd/mcpc
 
 what="fuzz seconds"
 step "$what"

@@ -187,13 +187,18 @@ func (c faultCase) checkError(t *testing.T, stderr string) {
 	}
 }
 
-// builtBinary builds mcpc once for all tests of this package.
+// builtBinary is mcpc as users get it, without the race detector.
 func builtBinary(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "mcpc")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("building mcpc: %v\n%s", err, out)
+	return built(t, ".")
+}
+
+// built builds the program of a directory.
+func built(t *testing.T, dir string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "mcpc")
+	if out, err := exec.Command("go", "build", "-o", binary, dir).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", dir, err, out)
 	}
 	return binary
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -200,10 +201,15 @@ func writable(name string) wire.Outcome {
 	if name == "" {
 		return wire.Outcome{}
 	}
-	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
-		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: there is no folder " + filepath.Dir(name)}
+	folder := filepath.Dir(name)
+	info, err := os.Stat(folder)
+	switch {
+	case err == nil && info.IsDir():
+		return wire.Outcome{}
+	case err == nil || errors.Is(err, fs.ErrNotExist):
+		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: there is no folder " + folder}
 	}
-	return wire.Outcome{}
+	return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: " + folder + ": " + bare(err).Error(), Err: err}
 }
 
 // bare is an error of the operating system without the name of the file, which

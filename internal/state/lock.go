@@ -44,9 +44,9 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 		}
 		same, err := sign(fl)
 		if err == nil && same {
-			return func() { _ = fl.Unlock() }, nil
+			return func() { release(fl) }, nil
 		}
-		_ = fl.Unlock()
+		release(fl)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func acquire(ctx context.Context, fl *flock.Flock) (bool, error) {
 		select {
 		case taken <- err:
 		case <-ctx.Done(): // too late: nobody waits for it any more
-			_ = fl.Unlock()
+			release(fl)
 		}
 	}()
 	select {
@@ -87,6 +87,14 @@ func acquire(ctx context.Context, fl *flock.Flock) (bool, error) {
 		return err == nil, err
 	case <-ctx.Done():
 		return false, nil
+	}
+}
+
+// release gives the lock back. Where that fails, the file stays open and the lock
+// stays taken, from this process too: it is tried once more.
+func release(fl *flock.Flock) {
+	if fl.Unlock() != nil {
+		_ = fl.Unlock()
 	}
 }
 
