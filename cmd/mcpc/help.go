@@ -42,5 +42,5 @@ that a script can tell a tool that said no from a server that is not there.`,
 		_, _ = a.stdout().Write([]byte(cmd.Long + "\n\n"))
 		render.ExitCodes(a.stdout(), a.outStyle)
 	})
-	return []*cobra.Command{exitCodes}
+	return []*cobra.Command{exitCodes, newFilters(a)}
 }

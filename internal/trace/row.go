@@ -24,6 +24,10 @@ type Row struct {
 	// Method is as it crossed; Name is the tool, prompt, URI, task or cursor that
 	// it is about, or "".
 	Method, Name string
+	// ID is the request's, as a person writes it: 7, abc; "" where it has none.
+	ID string
+	// Asker is the side that sent the request.
+	Asker wire.Direction
 	// Channel is a wire.Kind by its name, "ok", or "open" where no answer came.
 	Channel string
 	// Exit is the exit status that the channel has, and that of the process where
@@ -46,6 +50,10 @@ type Row struct {
 	// Again names the exchange that this one issued again, "" elsewhere.
 	Again string
 	Notes Notes
+	// Kinds are those of the row's frames.
+	Kinds Kinds
+	// Orphan is set where a message came that answers nothing, or a second time.
+	Orphan bool
 	// Findings are what is wrong with the messages, as far as the listing looked.
 	Findings []wire.Finding
 	// Text and Hint are the last words of the command that the row is about.
@@ -62,3 +70,15 @@ type Notes struct {
 
 // Size is the bytes of all messages, both ways.
 func (r *Row) Size() int64 { return r.Sent + r.Received }
+
+// Open reports whether no answer came.
+func (r *Row) Open() bool { return r.Channel == "open" }
+
+// Kinds are a set of wire.FrameKinds.
+type Kinds uint8
+
+// With is the set and k.
+func (s Kinds) With(k wire.FrameKind) Kinds { return s | 1<<k }
+
+// Has reports whether k is in the set.
+func (s Kinds) Has(k wire.FrameKind) bool { return s&(1<<k) != 0 }

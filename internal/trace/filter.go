@@ -1,0 +1,271 @@
+package trace
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A Filter says which rows are wanted. The zero Filter wants every row.
+//
+// The language, of which `mcpc help filters` shows examples:
+//
+//	filter  = every { "or" every }
+//	every   = one { ["and"] one }
+//	one     = ( "-" | "not" ) one | "(" filter ")" | text | field
+//	text    = word | quoted
+//	field   = name ":" value { "," value } | name "~/" RE2 "/"
+//	value   = [ ">" | ">=" | "<" | "<=" | "=" | "!=" ] atom | [atom] ".." [atom]
+//	atom    = word | quoted
+//
+// In a quoted text \" and \\ stand for the character behind the backslash. Case
+// makes no difference but in a regular expression.
+type Filter struct{ root node }
+
+// A FilterError says where a filter stops making sense.
+type FilterError struct {
+	// Filter is the whole text, and Offset the byte in it.
+	Filter string
+	Offset int
+	// Text says what is wrong, in lower case and without a full stop.
+	Text string
+	// Word is what stands where only one of Known can; both are empty where
+	// something else is wrong.
+	Word  string
+	Known []string
+}
+
+func (e *FilterError) Error() string { return e.Text }
+
+// Column counts the characters up to the error, from 1.
+func (e *FilterError) Column() int { return utf8.RuneCountInString(e.Filter[:e.Offset]) + 1 }
+
+// ParseFilter reads a filter; its errors are *FilterError. Times that say how
+// long ago ("since:10m") count from now, and days and hours are those of now's
+// location. A blank text is the zero Filter.
+func ParseFilter(text string, now time.Time) (Filter, error) {
+	p := &filterParser{text: text, now: now}
+	p.blanks()
+	if p.at == len(p.text) {
+		return Filter{}, nil
+	}
+	root, err := p.some()
+	if err == nil && p.at < len(p.text) {
+		err = p.wrong(p.at, "this parenthesis closes nothing")
+	}
+	if err != nil {
+		return Filter{}, err
+	}
+	return Filter{root}, nil
+}
+
+// String gives the filter in its plainest form. Parsed again it is the same
+// filter.
+func (f Filter) String() string {
+	if f.root == nil {
+		return ""
+	}
+	var b strings.Builder
+	f.root.write(&b)
+	return b.String()
+}
+
+// NeedsBodies reports whether there are rows for which the filter has to look
+// into what crossed. All else can be answered from the row.
+func (f Filter) NeedsBodies() bool { return f.root != nil && f.root.deep() }
+
+// Match reports whether r is wanted. bodies gives the messages of the row as
+// they crossed; it is called at most once, and only if nothing else decides.
+func (f Filter) Match(r *Row, bodies func() [][]byte) bool {
+	return f.root == nil || f.root.match(&candidate{row: r, load: bodies})
+}
+
+// A candidate is a row whose bodies are read when they are asked for.
+type candidate struct {
+	row    *Row
+	load   func() [][]byte
+	loaded bool
+	bodies [][]byte
+}
+
+func (c *candidate) anyBody(test func([]byte) bool) bool {
+	if !c.loaded {
+		c.bodies, c.loaded = c.load(), true
+	}
+	for _, b := range c.bodies {
+		if test(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// A node is a part of a filter.
+type node interface {
+	match(c *candidate) bool
+	// deep reports whether match may ask for the bodies.
+	deep() bool
+	write(b *strings.Builder)
+}
+
+// A group wants all of its terms, or with or set at least one.
+type group struct {
+	or    bool
+	terms []node
+	// order are the terms with those in front that need no bodies.
+	order []node
+}
+
+func newGroup(or bool, terms []node) node {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	g := &group{or: or}
+	for _, t := range terms {
+		if inner, ok := t.(*group); ok && inner.or == or {
+			g.terms = append(g.terms, inner.terms...)
+		} else {
+			g.terms = append(g.terms, t)
+		}
+	}
+	for _, deep := range []bool{false, true} {
+		for _, t := range g.terms {
+			if t.deep() == deep {
+				g.order = append(g.order, t)
+			}
+		}
+	}
+	return g
+}
+
+func (g *group) match(c *candidate) bool {
+	for _, t := range g.order {
+		if t.match(c) == g.or {
+			return g.or
+		}
+	}
+	return !g.or
+}
+
+func (g *group) deep() bool { return g.order[len(g.order)-1].deep() }
+
+func (g *group) write(b *strings.Builder) {
+	for i, t := range g.terms {
+		switch {
+		case i > 0 && g.or:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteByte(' ')
+		}
+		// Only an or inside an and needs them, and-groups bind closer.
+		if inner, ok := t.(*group); ok && inner.or {
+			writeInside(b, inner)
+		} else {
+			t.write(b)
+		}
+	}
+}
+
+func writeInside(b *strings.Builder, n node) {
+	b.WriteByte('(')
+	n.write(b)
+	b.WriteByte(')')
+}
+
+// A negation wants what its term does not.
+type negation struct{ node }
+
+func negate(n node) node {
+	if twice, ok := n.(negation); ok {
+		return twice.node
+	}
+	return negation{n}
+}
+
+func (n negation) match(c *candidate) bool { return !n.node.match(c) }
+
+func (n negation) write(b *strings.Builder) {
+	b.WriteByte('-')
+	if g, ok := n.node.(*group); ok {
+		writeInside(b, g)
+	} else {
+		n.node.write(b)
+	}
+}
+
+// A fullText is found in what the row is called and in its bodies.
+type fullText struct{ needle }
+
+func (t fullText) match(c *candidate) bool {
+	for _, name := range []string{c.row.Method, c.row.Name, c.row.Target} {
+		if t.in([]byte(name)) {
+			return true
+		}
+	}
+	return c.anyBody(t.in)
+}
+
+func (t fullText) deep() bool { return true }
+
+func (t fullText) write(b *strings.Builder) {
+	if plainWord(t.text) {
+		b.WriteString(t.text)
+	} else {
+		writeQuoted(b, t.text)
+	}
+}
+
+// A fieldTerm wants one of several values in a field.
+type fieldTerm struct {
+	field  *field
+	values []value
+}
+
+// A value is one of those that a field may have.
+type value struct {
+	typed  string // as it was written, with its operator
+	quoted bool
+	test   func(c *candidate) bool
+}
+
+func (t *fieldTerm) match(c *candidate) bool {
+	for _, v := range t.values {
+		if v.test(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *fieldTerm) deep() bool { return t.field.deep }
+
+func (t *fieldTerm) write(b *strings.Builder) {
+	b.WriteString(t.field.name + ":")
+	for i, v := range t.values {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(v.typed)
+	}
+}
+
+// A pattern is a regular expression over a field. Its text keeps the backslash
+// before a slash, which RE2 understands.
+type pattern struct {
+	field *field
+	re    *regexp.Regexp
+}
+
+func (t *pattern) match(c *candidate) bool {
+	if t.field.deep {
+		return c.anyBody(t.re.Match)
+	}
+	return t.re.MatchString(t.field.text(c.row))
+}
+
+func (t *pattern) deep() bool { return t.field.deep }
+
+func (t *pattern) write(b *strings.Builder) {
+	b.WriteString(t.field.name + "~/" + t.re.String() + "/")
+}

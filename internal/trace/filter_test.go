@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// filterNow is a Saturday at 17:30, east of Greenwich.
+var filterNow = time.Date(2026, 11, 21, 17, 30, 0, 0, time.FixedZone("", 3600))
+
+func parse(t *testing.T, text string) Filter {
+	t.Helper()
+	f, err := ParseFilter(text, filterNow)
+	if err != nil {
+		t.Fatalf("%s: column %d: %v", text, err.(*FilterError).Column(), err)
+	}
+	return f
+}
+
+func TestFilterInItsPlainestForm(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{" \t\n ", ""},
+		{"  sum  ", "sum"},
+		{"get sum", "get sum"},
+		{"get AND sum", "get sum"},
+		{"get or sum", "get or sum"},
+		{`"get"`, "get"},
+		{`"get sum"`, `"get sum"`},
+		{`"say \"hi\" \\ \n"`, `"say \"hi\" \\ \\n"`},
+		{`"or"`, `"or"`},
+		{`oracle android nothing`, "oracle android nothing"},
+		{`"method:x"`, `"method:x"`},
+		{`"-x"`, `"-x"`},
+		{"not x", "-x"},
+		{"not not x", "x"},
+		{"--x", "x"},
+		{"- x", `"-" x`},
+		{"-(a b)", "-(a b)"},
+		{"not (a or b)", "-(a or b)"},
+		{"not(a)", "-a"},
+		{"(a)", "a"},
+		{"((a) and ((b)))", "a b"},
+		{"a b or c d", "a b or c d"},
+		{"a (b or c) d", "a (b or c) d"},
+		{"a or (b or c)", "a or b or c"},
+		{"(a b) or c", "a b or c"},
+		{"METHOD:tools/call", "method:tools/call"},
+		{`name:"get sum",get-*`, `name:"get sum",get-*`},
+		{`name:"get"`, `name:"get"`},
+		{"channel:tool_error,rpc_error", "channel:tool_error,rpc_error"},
+		{"dur:>500ms size:>1mb http:>=400 exit:!=0", "dur:>500ms size:>1mb http:>=400 exit:!=0"},
+		{"http:4xx,500..599 run:..9", "http:4xx,500..599 run:..9"},
+		{"-method:ping not has:finding", "-method:ping -has:finding"},
+		{`body~/a\/b "c" (d)/ name~/^get-/`, `body~/a\/b "c" (d)/ name~/^get-/`},
+		{`time:"2026-11-20 10:00"`, `time:"2026-11-20 10:00"`},
+		{"10:30", `"10:30"`},
+		{"a~b", `"a~b"`},
+		{"Größe 世界", "Größe 世界"},
+		{"a\xffb", "a\xffb"},
+		{"a\u00a0b", "a b"},
+	} {
+		f := parse(t, c.text)
+		if got := f.String(); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+		if again := parse(t, f.String()).String(); again != f.String() {
+			t.Errorf("%q: %q becomes %q", c.text, f, again)
+		}
+	}
+}
+
+func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		column int
+		want   string
+	}{
+		{"(", 2, "something to look for is missing here"},
+		{"a (", 4, "something to look for is missing here"},
+		{"(a", 1, "this parenthesis is never closed"},
+		{"a (b (c) d", 3, "this parenthesis is never closed"},
+		{"()", 2, "something to look for is missing before this parenthesis"},
+		{"a)", 2, "this parenthesis closes nothing"},
+		{"a b) c", 4, "this parenthesis closes nothing"},
+		{"a or", 5, "something to look for is missing here"},
+		{"a or or b", 6, "something to look for is missing before this word; in quotes it is text"},
+		{"and a", 1, "something to look for is missing before this word; in quotes it is text"},
+		{"a and", 6, "something to look for is missing here"},
+		{"not", 4, "something to look for is missing here"},
+		{"-)", 2, "something to look for is missing before this parenthesis"},
+		{"a(b)", 2, "a blank is missing here, or quotes around the whole text"},
+		{`a"b"`, 2, "a blank is missing here, or quotes around the whole text"},
+		{`"a"b`, 4, "a blank is missing here, or quotes around the whole text"},
+		{`"a`, 1, "this quote is never closed"},
+		{`x "a\"`, 3, "this quote is never closed"},
+		{`""`, 1, "there is nothing between these quotes"},
+		{"methd:x", 1, `there is no field "methd"; in quotes it is text`},
+		{"Größe Status:200", 7, `there is no field "Status"; in quotes it is text`},
+		{"-status:200", 2, `there is no field "status"; in quotes it is text`},
+		{"name:", 6, "name takes a name: get-sum, get-*"},
+		{"name: x", 6, "name takes a name: get-sum, get-*"},
+		{"name:a,", 8, "name takes a name: get-sum, get-*"},
+		{"name:>x", 6, "name has no order; -name:… is what it is not, and quotes make this text"},
+		{"channel:tool_eror", 9, `channel is never "tool_eror"; it takes ` + strings.Join(channels(), ", ")},
+		{"channel:ok,*_eror", 12, `channel is never "*_eror"; it takes ` + strings.Join(channels(), ", ")},
+		{"dir:in", 5, `dir is never "in"; it takes sent, received`},
+		{"has:findings", 5, `has is never "findings"; it takes finding, retry, resume, round, notification, question`},
+		{"a dur:500", 7, `dur takes a time: >500ms, 1s..2s, not "500"`},
+		{"dur:>=fast", 7, `dur takes a time: >500ms, 1s..2s, not ">=fast"`},
+		{"http:http://x", 6, `http takes a status: 404, 4xx, >=400, not "http://x"`},
+		{"http:0xx", 6, `http takes a status: 404, 4xx, >=400, not "0xx"`},
+		{"run:>1..2", 6, `run takes the number of a run: 42, 40..45, not ">1..2"`},
+		{"run:..", 5, `run takes the number of a run: 42, 40..45, not ".."`},
+		{"size:1tb", 6, `size takes a size: >1mb, 10kb..20kb, not "1tb"`},
+		{"size:nan", 6, `size takes a size: >1mb, 10kb..20kb, not "nan"`},
+		{"time:2026-02-30", 6, `time takes a time: 2026-01-31, >=15:04, 15:00..15:30, not "2026-02-30"`},
+		{"time:0001-01-01", 6, `time takes a time: 2026-01-31, >=15:04, 15:00..15:30, not "0001-01-01"`},
+		{"since:-5m", 7, `since takes how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04, not "-5m"`},
+		{"body~/a", 6, "the regular expression has no slash at its end"},
+		{`body~/a\/`, 6, "the regular expression has no slash at its end"},
+		{"body~/a(/", 7, "the regular expression is none that RE2 has: missing closing ): `a(`"},
+		{`body~/(a)\1/`, 7, "the regular expression is none that RE2 has: invalid escape sequence: `\\1`"},
+		{"bdy~/a/", 1, `there is no field "bdy"; in quotes it is text`},
+		{"dur~/a/", 1, "dur takes a time: >500ms, 1s..2s, and no regular expression"},
+		{strings.Repeat("(", 101) + "a", 101, "more than 100 parentheses and negations stand in each other"},
+		{strings.Repeat("-", 101) + "a", 101, "more than 100 parentheses and negations stand in each other"},
+	} {
+		_, err := ParseFilter(c.text, filterNow)
+		if err == nil {
+			t.Errorf("%q: no error, want %q", c.text, c.want)
+			continue
+		}
+		got := err.(*FilterError)
+		if got.Text != c.want || got.Column() != c.column || got.Filter != c.text {
+			t.Errorf("%q: got column %d: %s\nwant column %d: %s", c.text, got.Column(), got.Text, c.column, c.want)
+		}
+	}
+}
+
+// Where there are only so many words, the error has them for a suggestion.
+func TestFilterErrorsKnowTheWords(t *testing.T) {
+	for text, word := range map[string]string{"methd:x": "method", "is:opn": "open", "channel:timout": "timeout"} {
+		_, err := ParseFilter(text, filterNow)
+		got := err.(*FilterError)
+		if got.Word == "" || !strings.Contains(strings.Join(got.Known, " "), word) {
+			t.Errorf("%s: got %q of %q", text, got.Word, got.Known)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, seed := range []string{
+		`method:tools/call name:get-* -(channel:ok or dur:>500ms) "a \" b" body~/x\/y/`, "not not (a)", "- a", "--a",
+		`name:"a,b",c http:4xx,500..599 since:3d time:2026-11-20..2026-11-21`, "a\xff\x00", "((", `"`, "a~b a~/b/", "or", "-(-(-a))",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		filter, err := ParseFilter(text, filterNow)
+		if err != nil {
+			if e := err.(*FilterError); e.Offset < 0 || e.Offset > len(text) || e.Text == "" {
+				t.Fatalf("%q: %+v", text, e)
+			}
+			return
+		}
+		again, err := ParseFilter(filter.String(), filterNow)
+		if err != nil || again.String() != filter.String() {
+			t.Fatalf("%q prints as %q, and that as %q (%v)", text, filter, again, err)
+		}
+		for _, row := range []Row{{}, {Method: "tools/call", Name: text, Status: 404, Sent: 9}} {
+			bodies := func() [][]byte { return [][]byte{[]byte(text)} }
+			if filter.Match(&row, bodies) != again.Match(&row, bodies) {
+				t.Fatalf("%q does not match what %q matches", text, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package trace
+
+import (
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A field is what a filter can ask of a row. One of text, number, traits and deep
+// is set.
+type field struct {
+	name string
+	// takes says what a value looks like.
+	takes string
+	// text gives what globs and regular expressions are held against; known are
+	// the only texts there can be, where they are few.
+	text  func(*Row) string
+	known func() []string
+	// number gives what comparisons are held against, and whether the row has it;
+	// bounds the least and the greatest number that a value stands for.
+	number func(*Row) (int64, bool)
+	bounds func(text string, now time.Time) (low, high int64, ok bool)
+	// op is the comparison that stands where none was written; "" is equality.
+	op     string
+	traits []trait
+	// deep is set on the field that is found in the bodies.
+	deep bool
+}
+
+// A trait is something that a row has or is, or not.
+type trait struct {
+	name string
+	test func(*Row) bool
+}
+
+var fields = []field{
+	{name: "method", takes: "a method: tools/call, tools/*", text: func(r *Row) string { return r.Method }},
+	{name: "name", takes: "a name: get-sum, get-*", text: func(r *Row) string { return r.Name }},
+	{name: "target", takes: "a server: demo, *example.com*", text: func(r *Row) string { return r.Target }},
+	{name: "channel", takes: "an ending: ok, tool_error, rpc_error", text: func(r *Row) string { return r.Channel }, known: channels},
+	{name: "era", takes: "an era", text: func(r *Row) string { return r.Era }},
+	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *Row) string { return r.Revision }},
+	{name: "id", takes: "the id of a request: 7", text: func(r *Row) string { return r.ID }},
+	{name: "dir", takes: "who asked: sent, received", text: func(r *Row) string { return r.Asker.String() }, known: directions},
+	{name: "kind", takes: "what crossed: stderr, event", traits: kindTraits()},
+	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
+	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},
+	{name: "dur", takes: "a time: >500ms, 1s..2s", number: took, bounds: durationBounds},
+	{name: "size", takes: "a size: >1mb, 10kb..20kb", number: func(r *Row) (int64, bool) { return r.Size(), true }, bounds: sizeBounds},
+	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds},
+	{name: "since", takes: "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04", number: when, bounds: sinceBounds, op: ">="},
+	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: wholeBounds},
+	{name: "has", takes: "what a row can have: finding, retry", traits: hasTraits},
+	{name: "is", takes: "what a row can be: open, error", traits: isTraits},
+	{name: "body", takes: "a text in a message", deep: true},
+}
+
+// FilterFields are the names of the fields.
+func FilterFields() (names []string) {
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func run(r *Row) (int64, bool) { return int64(r.Run), r.Run > 0 }
+
+func status(r *Row) (int64, bool) { return int64(r.Status), r.Status > 0 }
+func exit(r *Row) (int64, bool)   { return int64(r.Exit), r.Exit >= 0 }
+func took(r *Row) (int64, bool)   { return int64(r.Duration), true }
+func when(r *Row) (int64, bool)   { return r.Time.UnixNano(), !r.Time.IsZero() }
+
+// channels are the names of the endings.
+func channels() []string {
+	names := []string{"ok", "open"}
+	for _, e := range wire.Endings {
+		if e.Kind != wire.OK {
+			names = append(names, string(e.Kind))
+		}
+	}
+	return names
+}
+
+func directions() []string { return []string{wire.Sent.String(), wire.Received.String()} }
+
+func kindTraits() (traits []trait) {
+	for kind := wire.Body; kind <= wire.Closed; kind++ {
+		traits = append(traits, trait{kind.String(), func(r *Row) bool { return r.Kinds.Has(kind) }})
+	}
+	return traits
+}
+
+var hasTraits = []trait{
+	{"finding", func(r *Row) bool { return len(r.Findings) > 0 }},
+	{"retry", func(r *Row) bool { return r.Notes.Retries > 0 }},
+	{"resume", func(r *Row) bool { return r.Notes.Resumed > 0 }},
+	{"round", func(r *Row) bool { return r.Notes.Rounds > 0 }},
+	{"notification", func(r *Row) bool { return r.Notes.Notifications > 0 }},
+	{"question", func(r *Row) bool { return r.Notes.Questions > 0 }},
+}
+
+var isTraits = []trait{
+	{"open", func(r *Row) bool { return r.Open() }},
+	{"error", func(r *Row) bool { return !r.Open() && r.Channel != "ok" }},
+	{"orphan", func(r *Row) bool { return r.Orphan }},
+}

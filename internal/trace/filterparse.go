@@ -1,0 +1,339 @@
+package trace
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNesting bounds how deep parentheses and negations stand in each other.
+const maxNesting = 100
+
+// A filterParser walks over the text of a filter; each of its methods leaves at
+// behind what it has read and the blanks that follow.
+type filterParser struct {
+	text  string
+	at    int
+	depth int
+	now   time.Time
+}
+
+func (p *filterParser) wrong(at int, format string, args ...any) error {
+	return &FilterError{Filter: p.text, Offset: at, Text: fmt.Sprintf(format, args...)}
+}
+
+// some reads terms of which one is wanted: a or b.
+func (p *filterParser) some() (node, error) {
+	var terms []node
+	for {
+		n, err := p.every()
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, n)
+		if !p.keyword("or") {
+			return newGroup(true, terms), nil
+		}
+	}
+}
+
+// every reads terms that are wanted together: a b, a and b.
+func (p *filterParser) every() (node, error) {
+	var terms []node
+	for {
+		n, err := p.one()
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, n)
+		if !p.keyword("and") && (p.at == len(p.text) || p.text[p.at] == ')' || p.peek("or")) {
+			return newGroup(false, terms), nil
+		}
+	}
+}
+
+func (p *filterParser) one() (node, error) {
+	if p.depth++; p.depth > maxNesting {
+		return nil, p.wrong(p.at, "more than %d parentheses and negations stand in each other", maxNesting)
+	}
+	defer func() { p.depth-- }()
+	start := p.at
+	switch {
+	case p.at == len(p.text):
+		return nil, p.wrong(start, "something to look for is missing here")
+	case p.text[p.at] == ')':
+		return nil, p.wrong(start, "something to look for is missing before this parenthesis")
+	case p.text[p.at] == '(':
+		return p.parenthesis()
+	case p.text[p.at] == '-' && p.at+1 < len(p.text) && !blankAt(p.text[p.at+1:]) || p.peek("not"):
+		return p.negated()
+	case p.peek("and") || p.peek("or"):
+		return nil, p.wrong(start, "something to look for is missing before this word; in quotes it is text")
+	}
+	n, err := p.term()
+	if err != nil {
+		return nil, err
+	}
+	if p.at < len(p.text) && p.text[p.at] != ')' && !blankAt(p.text[p.at:]) {
+		return nil, p.wrong(p.at, "a blank is missing here, or quotes around the whole text")
+	}
+	p.blanks()
+	return n, nil
+}
+
+func (p *filterParser) parenthesis() (node, error) {
+	open := p.at
+	p.at++
+	p.blanks()
+	n, err := p.some()
+	if err != nil {
+		return nil, err
+	}
+	if p.at == len(p.text) {
+		return nil, p.wrong(open, "this parenthesis is never closed")
+	}
+	p.at++ // some ends before a parenthesis that closes, or at the end
+	p.blanks()
+	return n, nil
+}
+
+func (p *filterParser) negated() (node, error) {
+	if !p.keyword("not") {
+		p.at++
+	}
+	n, err := p.one()
+	if err != nil {
+		return nil, err
+	}
+	return negate(n), nil
+}
+
+// term reads a text or a field.
+func (p *filterParser) term() (node, error) {
+	start := p.at
+	if p.text[p.at] == '"' {
+		text, err := p.quoted()
+		if err != nil {
+			return nil, err
+		}
+		return fullText{newNeedle(text)}, nil
+	}
+	if name := letters(p.text[p.at:]); name != "" {
+		rest := p.text[p.at+len(name):]
+		switch {
+		case strings.HasPrefix(rest, ":"):
+			return p.fieldTerm(name)
+		case strings.HasPrefix(rest, "~/"):
+			return p.pattern(name)
+		}
+	}
+	word := p.word("")
+	if word == "" {
+		return nil, p.wrong(start, "something to look for is missing here")
+	}
+	return fullText{newNeedle(word)}, nil
+}
+
+// field finds the field that is called name, which stands at p.at.
+func (p *filterParser) field(name string) (*field, error) {
+	lower := strings.ToLower(name)
+	for i := range fields {
+		if fields[i].name == lower {
+			return &fields[i], nil
+		}
+	}
+	return nil, &FilterError{Filter: p.text, Offset: p.at, Word: lower, Known: FilterFields(),
+		Text: fmt.Sprintf("there is no field %q; in quotes it is text", name)}
+}
+
+func (p *filterParser) fieldTerm(name string) (node, error) {
+	f, err := p.field(name)
+	if err != nil {
+		return nil, err
+	}
+	p.at += len(name) + 1
+	t := &fieldTerm{field: f}
+	for {
+		v, err := p.value(f)
+		if err != nil {
+			return nil, err
+		}
+		t.values = append(t.values, v)
+		if !strings.HasPrefix(p.text[p.at:], ",") {
+			return t, nil
+		}
+		p.at++
+	}
+}
+
+// operators are the comparisons, those first that begin with another one.
+var operators = []string{">=", "<=", "!=", ">", "<", "="}
+
+func (p *filterParser) value(f *field) (value, error) {
+	start, op := p.at, ""
+	for _, o := range operators {
+		if strings.HasPrefix(p.text[p.at:], o) {
+			op = o
+			p.at += len(o)
+			break
+		}
+	}
+	if op != "" && f.bounds == nil {
+		return value{}, p.wrong(start, "%s has no order; -%s:… is what it is not, and quotes make this text", f.name, f.name)
+	}
+	a, err := p.atom(f)
+	if err != nil {
+		return value{}, err
+	}
+	v, err := f.value(op, a, p.now)
+	if err != nil {
+		wrong := err.(*FilterError)
+		wrong.Filter, wrong.Offset = p.text, a.at
+		return value{}, wrong
+	}
+	v.typed = op + a.written()
+	return v, nil
+}
+
+// An atom is one value as it stands in the filter.
+type atom struct {
+	text   string
+	quoted bool
+	at     int
+}
+
+func (a atom) written() string {
+	if !a.quoted {
+		return a.text
+	}
+	var b strings.Builder
+	writeQuoted(&b, a.text)
+	return b.String()
+}
+
+func (p *filterParser) atom(f *field) (atom, error) {
+	start := p.at
+	if strings.HasPrefix(p.text[p.at:], `"`) {
+		text, err := p.quoted()
+		return atom{text, true, start}, err
+	}
+	word := p.word(",")
+	if word == "" {
+		return atom{}, p.wrong(start, "%s takes %s", f.name, f.takes)
+	}
+	return atom{word, false, start}, nil
+}
+
+func (p *filterParser) pattern(name string) (node, error) {
+	f, err := p.field(name)
+	if err != nil {
+		return nil, err
+	}
+	if f.text == nil && !f.deep {
+		return nil, p.wrong(p.at, "%s takes %s, and no regular expression", f.name, f.takes)
+	}
+	start := p.at + len(name) + 2
+	end := start
+	for end < len(p.text) && p.text[end] != '/' {
+		if p.text[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(p.text) {
+		return nil, p.wrong(start-1, "the regular expression has no slash at its end")
+	}
+	re, err := regexp.Compile(p.text[start:end])
+	if err != nil {
+		return nil, p.wrong(start, "the regular expression is none that RE2 has: %s", plainCause(err))
+	}
+	p.at = end + 1
+	return &pattern{f, re}, nil
+}
+
+func plainCause(err error) string {
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
+
+// quoted reads a text between quotes.
+func (p *filterParser) quoted() (string, error) {
+	start := p.at
+	var b strings.Builder
+	for i := start + 1; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '\\' && i+1 < len(p.text) && (p.text[i+1] == '"' || p.text[i+1] == '\\'):
+			i++
+			b.WriteByte(p.text[i])
+		case c == '"' && b.Len() == 0:
+			return "", p.wrong(start, "there is nothing between these quotes")
+		case c == '"':
+			p.at = i + 1
+			return b.String(), nil
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", p.wrong(start, "this quote is never closed")
+}
+
+// word reads up to where a word ends, or before one of the characters in stop.
+func (p *filterParser) word(stop string) string {
+	start := p.at
+	for p.at < len(p.text) && !endsWord(p.text[p.at:]) && !strings.ContainsRune(stop, rune(p.text[p.at])) {
+		_, n := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += n
+	}
+	return p.text[start:p.at]
+}
+
+// peek reports whether the next word is the keyword k.
+func (p *filterParser) peek(k string) bool {
+	rest := p.text[p.at:]
+	return len(rest) >= len(k) && strings.EqualFold(rest[:len(k)], k) && (len(rest) == len(k) || endsWord(rest[len(k):]))
+}
+
+func (p *filterParser) keyword(k string) bool {
+	if !p.peek(k) {
+		return false
+	}
+	p.at += len(k)
+	p.blanks()
+	return true
+}
+
+func (p *filterParser) blanks() {
+	p.at = len(p.text) - len(strings.TrimLeftFunc(p.text[p.at:], unicode.IsSpace))
+}
+
+func blankAt(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsSpace(r)
+}
+
+// endsWord reports whether a word ends before s.
+func endsWord(s string) bool { return s == "" || strings.ContainsRune(`()"`, rune(s[0])) || blankAt(s) }
+
+// letters gives the ASCII letters at the start of s.
+func letters(s string) string {
+	return s[:len(s)-len(strings.TrimLeftFunc(s, func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) }))]
+}
+
+// plainWord reports whether text is a text also without quotes.
+func plainWord(text string) bool {
+	if text == "" || text[0] == '-' || strings.ContainsAny(text, `()":~`) || strings.ContainsFunc(text, unicode.IsSpace) {
+		return false
+	}
+	for _, k := range []string{"and", "or", "not"} {
+		if strings.EqualFold(text, k) {
+			return false
+		}
+	}
+	return true
+}
+
+var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+func writeQuoted(b *strings.Builder, text string) { b.WriteString(`"` + quoting.Replace(text) + `"`) }
