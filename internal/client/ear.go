@@ -60,7 +60,7 @@ func (h *ear) end() {
 // run opens the stream and opens it again whenever it ends.
 func (h *ear) run(ctx context.Context) {
 	defer close(h.over)
-	at := &cursor{seen: map[string]bool{}}
+	at := &cursor{seen: newRecent()}
 	tr, f := h.line.openStream(ctx, h.fields(), "")
 	if f != nil {
 		h.refuse(ctx, f)
@@ -96,16 +96,18 @@ func (h *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, 
 	return nil, attempt, cutFault(ctx, 0, ctx.Err())
 }
 
-// hear passes on what comes. No response belongs here unless the stream goes on
-// with that of a request, and there are servers that then bring back the responses
-// of all the others: the inbox makes little of one. The stream was alive if it
+// hear passes on what comes. No response belongs here. The stream was alive if it
 // brought a message or stood for a while.
 func (h *ear) hear(ctx context.Context, tr *trip, at *cursor) (alive bool, f *fault) {
 	began := h.line.rec.now()
 	f = h.line.each(ctx, tr, at, func(ev event) bool {
 		if ev.isMessage() {
 			alive = true
-			h.line.inbox.receive(wire.ParseMessage(ev.data))
+			if m := wire.ParseMessage(ev.data); isReply(m) {
+				strayed(h.line.inbox, m)
+			} else {
+				h.line.inbox.receive(m)
+			}
 		}
 		return false
 	})

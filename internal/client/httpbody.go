@@ -67,20 +67,30 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 		}
 	}
 	f = badContent(mismatch(m, out.id), body)
-	if m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
-		f.hint = "a server must give back the id as it got it, in value and type"
+	if isReply(m) {
+		f.hint = sameIDHint
 	}
 	return reply{fault: f, http: factsOf(tr.resp, body)}
 }
 
+const sameIDHint = "a server must give back the id as it got it, in value and type"
+
+// isReply reports a response, good or not.
+func isReply(m *wire.Message) bool {
+	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse
+}
+
 // pick finds the answer to out in a message or a batch; the rest goes to the
-// inbox. An error that names no id answers the only request there is.
+// inbox, but for a response to something else: what that means depends on what
+// comes after it. An error that names no id answers the only request there is.
 func (t *httpTransport) pick(m *wire.Message, out *outgoing) *wire.Message {
 	if m.Kind == wire.Batch && out.batches {
 		var answer *wire.Message
 		for _, item := range m.Items {
 			if a := t.pick(item, out); a != nil {
 				answer = a
+			} else if isReply(item) {
+				t.inbox.receive(item)
 			}
 		}
 		return answer
@@ -88,7 +98,7 @@ func (t *httpTransport) pick(m *wire.Message, out *outgoing) *wire.Message {
 	if m.Answers(out.id) || m.Kind == wire.ErrorResponse && noID(m) {
 		return m
 	}
-	if m.Kind != wire.Batch {
+	if m.Kind != wire.Batch && !isReply(m) {
 		t.inbox.receive(m)
 	}
 	return nil

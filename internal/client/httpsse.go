@@ -183,6 +183,8 @@ func (t *httpSSE) readAll() {
 		t.http.recordEvent(t.trip, ev)
 		if ev.isMessage() {
 			t.deliver(wire.ParseMessage(ev.data))
+		} else {
+			foreignEvent(t.inbox, ev)
 		}
 	}
 }

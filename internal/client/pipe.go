@@ -5,16 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"mcpc/internal/wire"
 )
-
-// maxNoise is how many lines that are no messages a server may write before
-// mcpc stops believing that it speaks MCP at all.
-const maxNoise = 1000
 
 // pipe is the framing of stdio on any pair of streams: one message a line, in
 // UTF-8, ended by LF (basic/transports, "stdio").
@@ -26,8 +21,8 @@ type pipe struct {
 	limits Limits
 	// why names the fault when the line ends; a process knows more than EOF.
 	why func(error) *fault
-	// noise counts the lines that were no messages. It belongs to readAll.
-	noise int
+	// noise are the lines that were no messages. It belongs to readAll.
+	noise noise
 	// writing holds one token: whoever has it may write a line.
 	writing chan struct{}
 }
@@ -179,31 +174,18 @@ func (p *pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// take looks at one line. What is no message is noise: servers print banners to
-// their standard output, which is their fault and no reason to stop.
+// take looks at one line.
 func (p *pipe) take(line []byte) *fault {
 	m := wire.ParseMessage(line)
 	if m.Kind != wire.Invalid && !hasMark(line) || p.isAwaited(m) {
+		p.noise.sprawl = nil
 		p.rec.body(wire.Received, wire.Body, 0, line, nil)
 		p.deliver(m)
 		return nil
 	}
 	p.rec.body(wire.Received, wire.Noise, 0, line, nil)
-	if p.noise++; p.noise == 1 {
-		p.inbox.finding(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
-			"the server wrote a line to standard output that is no message%s, and it was skipped: %q",
-			strangeness(line), wire.Excerpt(line, 80))})
-	}
-	if p.noise > maxNoise {
-		return &fault{kind: wire.BadResponse, phase: "read", raw: line,
-			text: fmt.Sprintf("the server wrote more than %d lines that are no messages", maxNoise)}
-	}
-	return nil
+	return p.hear(line)
 }
-
-// hasMark reports a byte order mark, which makes a line no message: nothing but
-// MCP messages may stand on standard output.
-func hasMark(line []byte) bool { return bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")) }
 
 // isAwaited reports JSON that is no message and still answers somebody.
 func (p *pipe) isAwaited(m *wire.Message) bool {
@@ -215,17 +197,4 @@ func (p *pipe) isAwaited(m *wire.Message) bool {
 		}
 	}
 	return false
-}
-
-// strangeness says what a line looks like that is no message.
-func strangeness(line []byte) string {
-	switch {
-	case bytes.HasPrefix(line, []byte("\xFF\xFE")) || bytes.HasPrefix(line, []byte("\xFE\xFF")) || bytes.IndexByte(line, 0) >= 0:
-		return " (it looks like UTF-16, where UTF-8 is asked for)"
-	case hasMark(line):
-		return " (it begins with a byte order mark)"
-	case isJSON(line):
-		return " (it is JSON, but not JSON-RPC)"
-	}
-	return ""
 }

@@ -76,7 +76,7 @@ func mismatch(m *wire.Message, id json.RawMessage) string {
 	if problem := m.Problem(); problem != "" {
 		return problem
 	}
-	if m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
+	if isReply(m) {
 		return "the response has id " + orNone(m.ID) + ", the request had " + orNone(id)
 	}
 	return "a " + m.Kind.String() + " came where the response was expected"

@@ -131,7 +131,7 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 // misnamed ends a request whose answer has its id in another type, "7" for 7:
 // no better answer will come.
 func (r *router) misnamed(m *wire.Message) bool {
-	if m.Kind != wire.Response && m.Kind != wire.ErrorResponse {
+	if !isReply(m) {
 		return false
 	}
 	r.mu.Lock()

@@ -148,6 +148,8 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	t, o := s.begin(ctx, opt.Known, opt.Resume)
 	o.Took = opt.Now().Sub(began)
 	if !o.Good() {
+		s.lookForTLS(ctx, &o)
+		s.lookNextDoor(ctx, &o)
 		s.Close(ctx, false)
 		return s, o
 	}
@@ -221,6 +223,7 @@ func (s *Session) install(t *talk) bool {
 // opened, and the request is sent again if that cannot do anything twice.
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 	o, _ := s.do(ctx, &call)
+	s.lookNextDoor(ctx, &o)
 	return s.rounds(ctx, call, o)
 }
 

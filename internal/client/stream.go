@@ -17,20 +17,15 @@ import (
 // never of the session (2025-11-25 basic/transports, "Resumability").
 type cursor struct {
 	id string
-	// seen are the latest ids that came, and order is the order in which they did,
-	// from oldest on round; seen is nil where the stream cannot be resumed, so that
-	// nothing can come twice.
-	seen   map[string]bool
-	order  []string
-	oldest int
-	retry  *time.Duration
+	// seen are the latest ids that came; it is nil where the stream cannot be
+	// resumed, so that nothing can come twice.
+	seen  *recent
+	retry *time.Duration
 	// moved is set when an event with a new id came since the last attempt.
 	moved bool
+	// stray is the latest response to something else.
+	stray *wire.Message
 }
-
-// maxSeen bounds the memory of one stream. A stream is resumed behind its last
-// event, so that only late ones can come twice.
-const maxSeen = 10_000
 
 const (
 	maxResumes  = 5
@@ -47,7 +42,7 @@ const (
 func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing) reply {
 	at := &cursor{}
 	if out.resumable {
-		at.seen = map[string]bool{}
+		at.seen = newRecent()
 	}
 	r := t.follow(ctx, tr, out, at)
 	for attempt := 1; r.message == nil && r.fault.kind == wire.Transport && at.seen != nil && at.id != ""; attempt++ {
@@ -69,6 +64,9 @@ func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing)
 			t.inbox.finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
 				Text: fmt.Sprintf("the stream broke, and the server does not take it up again (%s): trying %d times", f.text, maxResumes)})
 		}
+	}
+	if at.stray != nil {
+		t.inbox.receive(at.stray)
 	}
 	return r
 }
@@ -115,12 +113,12 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) (r reply) {
 	f := t.each(ctx, tr, at, func(ev event) (answered bool) {
 		if ev.isMessage() {
-			r, answered = t.answerIn(tr, ev, out)
+			r, answered = t.answerIn(tr, ev, out, at)
 		}
 		return answered
 	})
 	if f != nil {
-		return failed(f)
+		return failed(at.unanswered(f, out))
 	}
 	t.drain(tr)
 	return r
@@ -147,14 +145,48 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 				Text: "a resumed stream brought an event a second time; the copy was dropped"})
 			continue
 		}
+		foreignEvent(t.inbox, ev)
 		if take(ev) {
 			return nil
 		}
 	}
 }
 
+// unanswered is how a stream ended on which no answer came. Where it brought a
+// response to something else and cannot be picked up again, that one was meant.
+func (c *cursor) unanswered(f *fault, out *outgoing) *fault {
+	ended := f.kind == wire.Transport && f.err == nil
+	if c.stray == nil || c.id != "" || !ended {
+		return f
+	}
+	wrong := badContent(mismatch(c.stray, out.id), c.stray.Raw)
+	wrong.hint = sameIDHint
+	c.stray = nil
+	return wrong
+}
+
+// strayed tells of a response to something else on a stream that can be picked up
+// again: there are servers that then bring back those to all other requests.
+func strayed(in inbox, m *wire.Message) {
+	in.finding(wire.Finding{Rule: "orphan", Level: wire.Info,
+		Text: "a response came that nobody waits for, with id " + orNone(m.ID)})
+}
+
+// foreignEvent tells of an event that has another name than a message. One
+// without data is no event at all (WHATWG HTML, section 9.2.6), and is how servers
+// set a stream's id.
+func foreignEvent(in inbox, ev event) {
+	if ev.name == "" || ev.name == "message" || len(ev.data) == 0 {
+		return
+	}
+	name := wire.Excerpt([]byte(ev.name), 40)
+	in.often(wire.Finding{Rule: "event", Level: wire.Warning,
+		Text: fmt.Sprintf("an event called %q is no message, and was skipped", name)},
+		fmt.Sprintf("events called %q were no messages, and were skipped", name))
+}
+
 // answerIn takes one event; ok where it ends the request.
-func (t *httpTransport) answerIn(tr *trip, ev event, out *outgoing) (r reply, ok bool) {
+func (t *httpTransport) answerIn(tr *trip, ev event, out *outgoing, at *cursor) (r reply, ok bool) {
 	m := wire.ParseMessage(ev.data)
 	if out.anyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
@@ -172,6 +204,16 @@ func (t *httpTransport) answerIn(tr *trip, ev event, out *outgoing) (r reply, ok
 	}
 	if answer := t.pick(m, out); answer != nil {
 		return reply{message: answer, http: factsOf(tr.resp, nil)}, true
+	}
+	switch {
+	case !isReply(m):
+	case at.id != "":
+		strayed(t.inbox, m)
+	default:
+		if at.stray != nil {
+			t.inbox.receive(at.stray)
+		}
+		at.stray = m
 	}
 	return reply{}, false
 }
@@ -219,24 +261,14 @@ func (c *cursor) repeated(ev event) bool {
 		return false
 	}
 	id := *ev.id
-	if id != "" && c.seen[id] {
+	if _, known := c.seen.mark(id); known {
 		return true
 	}
 	if id != "" {
-		c.remember(id)
+		c.seen.put(id, true)
 	}
 	c.moved, c.id = true, id
 	return false
-}
-
-func (c *cursor) remember(id string) {
-	if c.seen[id] = true; len(c.order) < maxSeen {
-		c.order = append(c.order, id)
-		return
-	}
-	delete(c.seen, c.order[c.oldest])
-	c.order[c.oldest] = id
-	c.oldest = (c.oldest + 1) % maxSeen
 }
 
 func (t *httpTransport) recordEvent(tr *trip, ev event) {

@@ -34,11 +34,14 @@ type talk struct {
 	listening *ear
 	// questions are the server's requests that the user is being asked.
 	questions []*question
+	// asked are the ids of the requests, marked where one was given up.
+	asked *recent
+	tally tally
 }
 
 // begin opens a conversation. What it opened before it failed is closed.
 func (s *Session) begin(ctx context.Context, known string, resume *Memory) (*talk, wire.Outcome) {
-	t := &talk{s: s}
+	t := &talk{s: s, asked: newRecent()}
 	o := t.open(ctx, known, resume)
 	if !o.Good() {
 		t.close(context.WithoutCancel(ctx), true)
@@ -82,6 +85,13 @@ func (t *talk) close(ctx context.Context, end bool) {
 		e.end(ctx, t)
 	}
 	line.close()
+	t.mu.Lock()
+	sums := t.tally.sums()
+	t.tally = tally{}
+	t.mu.Unlock()
+	for _, sum := range sums {
+		t.finding(sum)
+	}
 }
 
 func (t *talk) line() transport {
@@ -228,11 +238,38 @@ func (t *talk) receive(m *wire.Message) {
 			t.receive(item)
 		}
 	case wire.Response, wire.ErrorResponse:
-		t.finding(wire.Finding{Rule: "orphan", Level: wire.Info,
-			Text: "a response came that nobody waits for, with id " + orNone(m.ID)})
+		t.orphan(m.ID)
 	default:
 		t.finding(wire.Finding{Rule: "message", Level: weight(m.Raw),
 			Text: "something came that is no JSON-RPC message: " + m.Problem()})
+	}
+}
+
+// orphan tells of a response that nobody waits for. One to a request that was
+// given up is no fault (basic/utilities/cancellation).
+func (t *talk) orphan(id json.RawMessage) {
+	t.mu.Lock()
+	givenUp, known := t.asked.mark(string(id))
+	t.mu.Unlock()
+	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "a response came that nobody waits for, with id " + orNone(id)}
+	switch {
+	case givenUp:
+		f.Level = wire.Info
+		t.finding(f)
+	case known:
+		f.Text = "a second response came to the request with id " + orNone(id) + ", and was ignored"
+		t.often(f, "responses came to requests that had their answer")
+	default:
+		t.often(f, "responses came that nobody waited for")
+	}
+}
+
+// noteAsked remembers a request, or that it was given up.
+func (t *talk) noteAsked(out *outgoing, givenUp bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if out.id != nil {
+		t.asked.put(string(out.id), givenUp)
 	}
 }
 
@@ -266,6 +303,15 @@ func (t *talk) serve(m *wire.Message) {
 func (t *talk) finding(f wire.Finding) {
 	if t.s.opt.Found != nil {
 		t.s.opt.Found(f)
+	}
+}
+
+func (t *talk) often(f wire.Finding, what string) {
+	t.mu.Lock()
+	first := t.tally.add(f, what)
+	t.mu.Unlock()
+	if first {
+		t.finding(f)
 	}
 }
 

@@ -112,13 +112,16 @@ func (f *fault) endBy(cause error) {
 
 func failed(f *fault) reply { return reply{fault: f} }
 
-// An inbox is what a transport reports to. Neither method may block.
+// An inbox is what a transport reports to. No method may block.
 type inbox interface {
 	// receive takes every message that is not the response somebody waits for:
 	// notifications, the server's own requests, responses nobody asked for.
 	receive(m *wire.Message)
 	// finding takes what is wrong and can be lived with.
 	finding(f wire.Finding)
+	// often takes a finding that may come again and again: the first is told, and
+	// at the end how many there were. what are several of them.
+	often(f wire.Finding, what string)
 }
 
 // Limits bound what one conversation may cost. Zero means the default, a

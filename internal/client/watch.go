@@ -29,7 +29,9 @@ func (e timeoutError) Error() string { return fmt.Sprintf("%s within %s", e.what
 func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	t.noteAsked(out, false)
 	w := t.s.startWatch(out, idle, func(cause error) {
+		t.noteAsked(out, true)
 		if !out.lasting && out.id != nil && cause != errServerEnds {
 			e.cancel(t, out)
 		}

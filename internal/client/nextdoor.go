@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// graceForLook is how long is looked for what the user may have meant.
+const graceForLook = 500 * time.Millisecond
+
+// lookNextDoor says so where a server listens at the same port of the other
+// loopback address: ::1 for 127.0.0.1, or the other way. Servers that bind
+// "localhost" take one of the two, and not always the same.
+func (s *Session) lookNextDoor(ctx context.Context, o *wire.Outcome) {
+	u := s.plainURL()
+	if u == nil || o.Kind != wire.Transport || !isDialing(o.Err) {
+		return
+	}
+	host := strings.ToLower(u.Hostname())
+	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+		return
+	}
+	for _, other := range []string{"127.0.0.1", "::1"} {
+		if other == host {
+			continue
+		}
+		there := *u
+		there.Host = net.JoinHostPort(other, u.Port())
+		if conn := s.look(ctx, &there); conn != nil {
+			conn.Close()
+			o.Hint = "something listens on " + there.Host + ": try -s " + wire.RedactURL(there.String())
+			return
+		}
+	}
+}
+
+// lookForTLS says so where http:// was spoken to a port of TLS. Some servers
+// answer that with 400, some with an alert, and some just leave; whether it was
+// that is found out by beginning a handshake, after which nothing is sent.
+func (s *Session) lookForTLS(ctx context.Context, o *wire.Outcome) {
+	u := s.plainURL()
+	if u == nil || u.Scheme != "http" || o.Kind != wire.Transport || isDialing(o.Err) {
+		return
+	}
+	if o.HTTP != nil && o.HTTP.Status != http.StatusBadRequest {
+		return
+	}
+	conn := s.look(ctx, u)
+	if conn == nil {
+		return
+	}
+	defer conn.Close()
+	ctx, stop := context.WithTimeout(ctx, graceForLook)
+	defer stop()
+	// Whose certificate it is does not matter: nothing is entrusted to the server.
+	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
+	var alert tls.AlertError
+	if err == nil || errors.As(err, &alert) {
+		o.Hint = "that port speaks TLS: try https:// in place of http://"
+	}
+}
+
+// isDialing reports that there was no connection at all.
+func isDialing(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// plainURL is the server's URL where it is asked directly, else nil.
+func (s *Session) plainURL() *url.URL {
+	u, err := url.Parse(s.opt.Server.URL)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	if proxy, err := s.web.Transport.(*http.Transport).Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
+		return nil
+	}
+	return u
+}
+
+// look opens a connection to the host of u, if that can be had quickly.
+func (s *Session) look(ctx context.Context, u *url.URL) net.Conn {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	ctx, stop := context.WithTimeout(ctx, graceForLook)
+	defer stop()
+	conn, err := s.web.Transport.(*http.Transport).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return nil
+	}
+	return conn
+}

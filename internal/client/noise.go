@@ -1,0 +1,145 @@
+package client
+
+import (
+	"bytes"
+	"fmt"
+
+	"mcpc/internal/wire"
+)
+
+// maxNoise is how many lines that are no messages a server may write before
+// mcpc stops believing that it speaks MCP at all.
+const maxNoise = 1000
+
+// noise is what stands on a server's standard output and is no message: a
+// banner, a log, or a message in several lines.
+type noise struct {
+	lines  int
+	sprawl *sprawl
+}
+
+// hear looks at a line that is no message. Servers print banners to their
+// standard output, which is their fault and no reason to stop.
+func (p *pipe) hear(line []byte) *fault {
+	p.inbox.often(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
+		"the server wrote a line to standard output that is no message%s, and it was skipped: %q",
+		strangeness(line), wire.Excerpt(line, 80))}, "lines that the server wrote to standard output were no messages")
+	bad := func(text string) *fault { return &fault{kind: wire.BadResponse, phase: "read", raw: line, text: text} }
+	switch p.noise.lines++; {
+	case p.noise.lines > maxNoise:
+		return bad(fmt.Sprintf("the server wrote more than %d lines that are no messages", maxNoise))
+	case isUTF16(line) && bytes.ContainsAny(line[:4], "{["):
+		return bad("the server writes UTF-16, where UTF-8 is asked for")
+	}
+	if whole := p.noise.gather(line, p.limits); whole != nil {
+		p.scold(whole)
+	}
+	return nil
+}
+
+// gather puts together what looks like one value over many lines, and gives it
+// when its last line came.
+func (n *noise) gather(line []byte, limits Limits) *sprawl {
+	s := n.sprawl
+	if s == nil {
+		if c := bytes.TrimSpace(line)[0]; c != '{' && c != '[' {
+			return nil
+		}
+		s = &sprawl{}
+	} else {
+		s.add('\n')
+	}
+	n.sprawl = nil
+	for i, c := range line {
+		if s.add(c); s.depth == 0 && len(bytes.TrimSpace(line[i+1:])) > 0 {
+			return nil // as "[info] ready" does, it goes on behind the last bracket
+		}
+	}
+	switch {
+	case s.depth == 0 && s.lines > 0:
+		return s
+	case s.depth > 0 && !limits.tooLarge(len(s.raw)):
+		s.lines++
+		n.sprawl = s
+	}
+	return nil
+}
+
+// A sprawl is a JSON value, or what looks like one, of which each line came for
+// itself. Line ends that stand in a text are no JSON.
+type sprawl struct {
+	raw []byte
+	// mended is raw with those line ends escaped.
+	mended          []byte
+	lines, depth    int
+	inText, escaped bool
+}
+
+func (s *sprawl) add(c byte) {
+	s.raw = append(s.raw, c)
+	if s.inText && c == '\n' {
+		s.mended = append(s.mended, `\n`...)
+		return
+	}
+	s.mended = append(s.mended, c)
+	switch {
+	case s.escaped:
+		s.escaped = false
+	case s.inText:
+		s.escaped, s.inText = c == '\\', c != '"'
+	case c == '"':
+		s.inText = true
+	case c == '{' || c == '[':
+		s.depth++
+	case c == '}' || c == ']':
+		s.depth--
+	}
+}
+
+// scold ends the request whose answer came in several lines: the specification
+// has one message per line, and no better answer will come.
+func (p *pipe) scold(s *sprawl) {
+	m := wire.ParseMessage(s.mended)
+	if m.Kind == wire.Invalid && !p.isAwaited(m) {
+		return
+	}
+	if w := p.waiterFor(m); w != nil {
+		w.answer <- failed(badContent(fmt.Sprintf("the answer stands in %d lines, where a server must write one message per line", s.lines+1), s.raw))
+	}
+}
+
+// hasMark reports a byte order mark, which makes a line no message: nothing but
+// MCP messages may stand on standard output.
+func hasMark(line []byte) bool { return bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")) }
+
+// isUTF16 reports a byte order mark of UTF-16, or text in which every second
+// byte is NUL.
+func isUTF16(line []byte) bool {
+	if len(line) < 4 {
+		return false
+	}
+	if bytes.HasPrefix(line, []byte("\xFF\xFE")) || bytes.HasPrefix(line, []byte("\xFE\xFF")) {
+		return true
+	}
+	var nuls [2]int
+	for i, c := range line[:min(len(line), 64)&^1] {
+		if c == 0 {
+			nuls[i%2]++
+		}
+	}
+	half := min(len(line), 64) / 2
+	return nuls[0] == half && nuls[1] == 0 || nuls[1] == half && nuls[0] == 0
+}
+
+// strangeness says what a line looks like that is no message.
+func strangeness(line []byte) string {
+	switch {
+	case isUTF16(line):
+		return " (it looks like UTF-16, where UTF-8 is asked for)"
+	case hasMark(line):
+		return " (it begins with a byte order mark)"
+	case isJSON(line):
+		return " (it is JSON, but not JSON-RPC)"
+	}
+	return ""
+}
