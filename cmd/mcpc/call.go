@@ -255,13 +255,10 @@ func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.
 }
 
 // confirmed asks before a tool that declares itself destructive is called. The
-// declaration may add caution; that it is missing promises nothing.
+// declaration may add caution; nothing else that the tool says takes it away.
 func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
 	if tool == nil || o.yes || tool.Hints.Destructive == nil || !*tool.Hints.Destructive {
 		return wire.Outcome{}
-	}
-	if tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly {
-		return wire.Outcome{} // the hint has a meaning only for a tool that writes
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.name, Where: c.where, Phase: "arguments",
 		Text: fmt.Sprintf("the tool %q declares itself destructive, and nobody confirmed the call", o.name),

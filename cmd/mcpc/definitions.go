@@ -102,16 +102,21 @@ func (c *conversation) forgetTools() {
 }
 
 // remembered gives the definition that an earlier run kept. It is used to check
-// arguments before they are sent and for the header fields, also when the
-// server's ttlMs has run out: a call that the definition allows is sent, and the
-// server judges it anew; one that it forbids is judged by a fresh list. Nobody
-// is ever shown it.
+// arguments before they are sent, to ask before a destructive tool is called,
+// and for the header fields. A server that promises a time has that time kept:
+// after it the definition is fetched anew. One that promises nothing, with a
+// ttlMs of 0 or without one, is believed for a day: a call that the definition
+// allows is sent, and the server judges it anew; one that it forbids is judged
+// by a fresh list. Nobody is ever shown it.
 func (c *conversation) remembered(name string) *definition {
 	if c.saved == nil {
 		return nil
 	}
 	kept, list, err := c.store.Tool(c.saved.Key, name)
 	if err != nil || kept == nil || c.a.now().Sub(list.FetchedAt) > rememberFor {
+		return nil
+	}
+	if promised := list.TTLms != nil && *list.TTLms > 0; promised && !list.Fresh(c.a.now()) {
 		return nil
 	}
 	tool, bad := wire.ParseTool(kept.Raw)
