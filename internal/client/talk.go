@@ -245,34 +245,6 @@ func (t *talk) receive(m *wire.Message) {
 	}
 }
 
-// orphan tells of a response that nobody waits for. One to a request that was
-// given up is no fault (basic/utilities/cancellation).
-func (t *talk) orphan(id json.RawMessage) {
-	t.mu.Lock()
-	givenUp, known := t.asked.mark(string(id))
-	t.mu.Unlock()
-	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "a response came that nobody waits for, with id " + orNone(id)}
-	switch {
-	case givenUp:
-		f.Level = wire.Info
-		t.finding(f)
-	case known:
-		f.Text = "a second response came to the request with id " + orNone(id) + ", and was ignored"
-		t.often(f, "responses came to requests that had their answer")
-	default:
-		t.often(f, "responses came that nobody waited for")
-	}
-}
-
-// noteAsked remembers a request, or that it was given up.
-func (t *talk) noteAsked(out *outgoing, givenUp bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if out.id != nil {
-		t.asked.put(string(out.id), givenUp)
-	}
-}
-
 // weight: a resumed stream of real servers brings their priming events back as
 // {}, which is wrong and means nothing.
 func weight(raw []byte) wire.Level {
@@ -303,15 +275,6 @@ func (t *talk) serve(m *wire.Message) {
 func (t *talk) finding(f wire.Finding) {
 	if t.s.opt.Found != nil {
 		t.s.opt.Found(f)
-	}
-}
-
-func (t *talk) often(f wire.Finding, what string) {
-	t.mu.Lock()
-	first := t.tally.add(f, what)
-	t.mu.Unlock()
-	if first {
-		t.finding(f)
 	}
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"mcpc/internal/wire"
@@ -49,4 +50,41 @@ func (t *tally) sums() []wire.Finding {
 		}
 	}
 	return sums
+}
+
+func (t *talk) often(f wire.Finding, what string) {
+	t.mu.Lock()
+	first := t.tally.add(f, what)
+	t.mu.Unlock()
+	if first {
+		t.finding(f)
+	}
+}
+
+// orphan tells of a response that nobody waits for. One to a request that was
+// given up is no fault (basic/utilities/cancellation).
+func (t *talk) orphan(id json.RawMessage) {
+	t.mu.Lock()
+	givenUp, known := t.asked.mark(string(id))
+	t.mu.Unlock()
+	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "a response came that nobody waits for, with id " + orNone(id)}
+	switch {
+	case givenUp:
+		f.Level = wire.Info
+		t.finding(f)
+	case known:
+		f.Text = "a second response came to the request with id " + orNone(id) + ", and was ignored"
+		t.often(f, "responses came to requests that had their answer")
+	default:
+		t.often(f, "responses came that nobody waited for")
+	}
+}
+
+// noteAsked remembers a request, or that it was given up.
+func (t *talk) noteAsked(out *outgoing, givenUp bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if out.id != nil {
+		t.asked.put(string(out.id), givenUp)
+	}
 }
