@@ -34,7 +34,7 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetHelpFunc(a.help)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRaw(a), newPing(a), newInfo(a),
+	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRead(a), newRaw(a), newPing(a), newInfo(a),
 		newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())

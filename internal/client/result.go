@@ -97,8 +97,29 @@ func noObject(response *wire.Message) (wire.Kind, string) {
 
 // settleResult judges a complete result by what every revision asks of it.
 func settleResult(call *Call, members wire.Members) (wire.Kind, string) {
-	if call.Method == "tools/call" {
+	switch call.Method {
+	case "tools/call":
 		return settleToolCall(members)
+	case "resources/read":
+		return arrayIn(members, call.Method, "contents")
+	case "prompts/get":
+		return arrayIn(members, call.Method, "messages")
+	case "completion/complete":
+		raw, _ := members.Get("completion")
+		completion, _ := wire.Object(raw)
+		return arrayIn(completion, call.Method, "values")
+	}
+	return wire.OK, ""
+}
+
+// arrayIn holds a result to the one array that it cannot do without
+// (server/resources, server/prompts, server/utilities/completion).
+func arrayIn(members wire.Members, method, name string) (wire.Kind, string) {
+	switch raw, _ := members.Get(name); {
+	case len(raw) == 0:
+		return wire.BadResponse, "the result of " + method + " has no " + name
+	case raw[0] != '[':
+		return wire.BadResponse, "the " + name + " of " + method + " are no array: " + wire.Excerpt(raw, 40)
 	}
 	return wire.OK, ""
 }

@@ -46,8 +46,8 @@ func TestLists(t *testing.T) {
 		t.Run(era.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := handshake(t, "2025-11-25", `{}`)
-				want(t, "tools", len(walk(t, p, "tools/list", "tools", era.more)), 20)
-				want(t, "resources", len(walk(t, p, "resources/list", "resources", era.more)), 4)
+				want(t, "tools", len(walk(t, p, "tools/list", "tools", era.more)), 21)
+				want(t, "resources", len(walk(t, p, "resources/list", "resources", era.more)), 6)
 				want(t, "templates", len(walk(t, p, "resources/templates/list", "resourceTemplates", era.more)), 2)
 				want(t, "prompts", len(walk(t, p, "prompts/list", "prompts", era.more)), 4)
 				want(t, "bad cursor", string(p.do(request(1, "tools/list", strings.Trim(`"cursor":"bogus",`+era.more, ","))).Error),
@@ -68,11 +68,18 @@ func TestResources(t *testing.T) {
 			{documents + "features.md", `"mimeType":"text/markdown","text":"# What this server has\n`},
 			{documents + "how-it-works.md", `"mimeType":"text/markdown","text":"# How this server works\n`},
 			{documents + "instructions.md", `"mimeType":"text/markdown","text":"# mcpc demo server\n`},
+			{pageURI, `"mimeType":"text/html;profile=mcp-app","text":"\u003c!doctype html\u003e`},
 		} {
 			got := string(p.do(request(i, "resources/read", fmt.Sprintf(`"uri":%q`, c.uri))).Result)
 			if !strings.Contains(got, `"contents":[{"uri":"`+c.uri+`",`+c.want) {
 				t.Errorf("%s: %s", c.uri, got)
 			}
+		}
+		folder := string(p.do(request(20, "resources/read", fmt.Sprintf(`"uri":%q`, documents))).Result)
+		want(t, "contents of the folder", strings.Count(folder, `"uri":"`+documents), 3)
+		page := string(p.do(request(21, "resources/read", fmt.Sprintf(`"uri":%q`, pageURI))).Result)
+		for _, part := range []string{`"_meta":{"ui":{`, `"csp":{"connectDomains":["https://weather.example"]}`, `"permissions":{"geolocation":{}}`} {
+			want(t, part, strings.Contains(page, part), true)
 		}
 		for i, uri := range []string{"demo://nowhere", "demo://resource/dynamic/text/abc", "demo://resource/dynamic/text/0"} {
 			want(t, uri, string(p.do(request(i, "resources/read", fmt.Sprintf(`"uri":%q`, uri))).Error),

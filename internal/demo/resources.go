@@ -17,17 +17,21 @@ const (
 	documents = "demo://resource/static/document/"
 	logoURI   = "demo://resource/static/image/logo.png"
 	dynamic   = "demo://resource/dynamic/"
+	pageURI   = "ui://demo/weather.html"
 
 	textTemplate = dynamic + "text/{resourceId}"
 	blobTemplate = dynamic + "blob/{resourceId}"
 )
 
-// addResources adds three documents, one image, and two templates that make
-// as many more as anyone asks for.
+// addResources adds three documents, all of them as one, one image, one page, and
+// two templates that make as many more as anyone asks for.
 func addResources(s *mcp.Server) {
-	for _, name := range []string{"features.md", "how-it-works.md", "instructions.md"} {
+	names := []string{"features.md", "how-it-works.md", "instructions.md"}
+	for _, name := range names {
 		addDocument(s, name)
 	}
+	addFolder(s, names)
+	addPage(s)
 	s.AddResource(&mcp.Resource{
 		URI:         logoURI,
 		Name:        "logo.png",
@@ -52,6 +56,41 @@ func addDocument(s *mcp.Server, name string) {
 		Size:        int64(len(body)),
 	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return contents(&mcp.ResourceContents{URI: req.Params.URI, MIMEType: "text/markdown", Text: string(body)}), nil
+	})
+}
+
+// addFolder adds a resource with several contents, as a directory has.
+func addFolder(s *mcp.Server, names []string) {
+	s.AddResource(&mcp.Resource{
+		URI:         documents,
+		Name:        "document",
+		Description: "All documents: a resource with several contents",
+		MIMEType:    "inode/directory",
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		res := &mcp.ReadResourceResult{}
+		for _, name := range names {
+			res.Contents = append(res.Contents, &mcp.ResourceContents{URI: documents + name, MIMEType: "text/markdown", Text: string(embedded(name))})
+		}
+		return res, nil
+	})
+}
+
+// addPage adds what a client shows that has a browser (extension MCP Apps): where
+// the page may connect to and what it may use stands beside it.
+func addPage(s *mcp.Server) {
+	s.AddResource(&mcp.Resource{
+		URI:         pageURI,
+		Name:        "weather.html",
+		Title:       "Weather page",
+		Description: "The page that show-weather names",
+		MIMEType:    pageType,
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return contents(&mcp.ResourceContents{URI: pageURI, MIMEType: pageType, Text: string(embedded("weather.html")), Meta: mcp.Meta{
+			"ui": map[string]any{
+				"csp":         map[string]any{"connectDomains": []string{"https://weather.example"}},
+				"permissions": map[string]any{"geolocation": map[string]any{}},
+			},
+		}}), nil
 	})
 }
 

@@ -23,9 +23,13 @@ func newServer() *mcp.Server {
 		Version: "1.0.0",
 	}, &mcp.ServerOptions{
 		// A document too, so that it can be read again later.
-		Instructions:       string(embedded("instructions.md")),
-		PageSize:           pageSize,
-		CompletionHandler:  complete,
+		Instructions:      string(embedded("instructions.md")),
+		PageSize:          pageSize,
+		CompletionHandler: complete,
+		Capabilities: &mcp.ServerCapabilities{
+			Logging:    &mcp.LoggingCapabilities{},
+			Extensions: map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}},
+		},
 		SubscribeHandler:   subscribe,
 		UnsubscribeHandler: unsubscribe,
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {

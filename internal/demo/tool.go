@@ -17,6 +17,7 @@ type tool struct {
 	input  string // a JSON object schema, sent as it stands here
 	output string // the same for structuredContent, or ""
 	hints  *mcp.ToolAnnotations
+	meta   mcp.Meta
 	run    func(context.Context, call) (*mcp.CallToolResult, error)
 }
 
@@ -39,6 +40,7 @@ func (t tool) add(s *mcp.Server) {
 		Description: t.description,
 		InputSchema: json.RawMessage(t.input),
 		Annotations: t.hints,
+		Meta:        t.meta,
 	}
 	if t.output != "" {
 		def.OutputSchema = json.RawMessage(t.output)

@@ -33,8 +33,24 @@ func markedTools() []tool {
 		run: func(context.Context, call) (*mcp.CallToolResult, error) {
 			return result(text("Everything is forgotten. (Nothing was stored, so nothing is lost.)")), nil
 		},
+	}, {
+		name:        "show-weather",
+		title:       "Show Weather Tool",
+		description: "Says what the weather is like, and names a page that shows it (MCP Apps), for clients that have a browser.",
+		input:       noInput,
+		hints:       reads(),
+		meta:        mcp.Meta{"ui": map[string]any{"resourceUri": pageURI}},
+		run: func(context.Context, call) (*mcp.CallToolResult, error) {
+			return result(text("Sunny, 24 degrees. (It always is, here.)")), nil
+		},
 	}}
 }
+
+// The extension MCP Apps, and the type of its pages.
+const (
+	apps     = "io.modelcontextprotocol/ui"
+	pageType = "text/html;profile=mcp-app"
+)
 
 // routeByRegion answers one line per annotated argument: its value as it came,
 // and the header as it came, still encoded.

@@ -67,6 +67,7 @@ func results() []struct{ tool, arguments, want string } {
 		{"route-by-region", `{"region":"eu-1","priority":3}`, said("Routed to region eu-1.\n" +
 			"region: \"eu-1\"; Mcp-Param-Region: (no header)\npriority: 3; Mcp-Param-Priority: (no header)")},
 		{"forget-everything", `{}`, said("Everything is forgotten. (Nothing was stored, so nothing is lost.)")},
+		{"show-weather", `{}`, said("Sunny, 24 degrees. (It always is, here.)")},
 		{"touch-resource", `{"uri":"demo://x"}`, said("Touched demo://x.")},
 		{"send-log-messages", `{}`, said("Sent 8 log messages, one per level.")},
 		{"hang-up", `{}`, said("You found the answer.")},

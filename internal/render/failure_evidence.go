@@ -49,7 +49,7 @@ func (r *report) rpc(o wire.Outcome) {
 	if o.Text != "" && o.Text != e.Message {
 		r.line("%s", o.Text)
 	} else {
-		r.line("%s", codeMeaning(e.Code))
+		r.line("%s", meaning(o))
 	}
 	if e.Data != nil {
 		r.line("data: %s", r.st.excerpt(wire.Compact(e.Data), maxData))

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -11,7 +12,9 @@ import (
 type codeRow struct {
 	code    int64
 	meaning string
-	// hint leads on; {name} stands for the tool, prompt or resource asked for.
+	// hint leads on. {describe} stands for the command that shows what was asked
+	// for, and what leads up to "; " is left out where there is none; {list} for
+	// the one that shows what there is.
 	hint string
 }
 
@@ -25,11 +28,11 @@ var codes = []codeRow{
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
 		"mcpc info shows what this server declares"},
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or a cursor that is not the server's",
-		"mcpc describe {name} shows what it takes; mcpc list shows what there is"},
+		"{describe} shows what it takes; {list} shows what there is"},
 	{-32603, "internal error: something broke inside the server; the request may well be right",
 		"the server's own log knows more; -v shows what it writes"},
 	{-32002, "resource not found, in the numbering of older revisions",
-		"mcpc raw resources/list shows the resources there are"},
+		"{list} shows what there is"},
 	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or says something else than the body",
 		"-vvv shows the headers and the body that were sent"},
 	{-32021, "missing client capability: the server needs something that this client did not offer; data.requiredCapabilities names it",
@@ -39,6 +42,27 @@ var codes = []codeRow{
 	{-32042, "URL elicitation required: the server wants a page visited before it goes on; data.elicitations has the address",
 		"visit the address if you trust it, then run the same again"},
 	{0, "JSON-RPC defines no code 0; it is what a server sends that sets none", ""},
+}
+
+// waysOn are the commands that show what a method can be asked for.
+var waysOn = map[string]struct{ describe, list string }{
+	"tools/call":     {"mcpc describe ", "mcpc list"},
+	"prompts/get":    {"mcpc describe prompt ", "mcpc list prompts"},
+	"resources/read": {"", "mcpc list resources"},
+}
+
+// meaning says in a sentence what an error means. That a resource was not found
+// is told from other invalid params by its URI in data (2026-07-28
+// server/resources, "Error Handling").
+func meaning(o wire.Outcome) string {
+	e := o.RPC()
+	if o.Method == "resources/read" && e.Code == -32602 {
+		data, _ := wire.Object(e.Data)
+		if data.Text("uri") == o.Name && o.Name != "" {
+			return "resource not found: the server has nothing at this URI"
+		}
+	}
+	return codeMeaning(e.Code)
 }
 
 // codeMeaning says in a sentence what an error code means.
@@ -99,13 +123,12 @@ func rpcHint(o wire.Outcome) string {
 		if row.code != e.Code {
 			continue
 		}
-		if o.Name == "" || o.Method != "tools/call" {
-			_, general, found := strings.Cut(row.hint, "; ")
-			if strings.Contains(row.hint, "{name}") && found {
-				return general
-			}
+		way := waysOn[o.Method]
+		hint := strings.ReplaceAll(row.hint, "{list}", cmp.Or(way.list, "mcpc list all"))
+		if _, general, found := strings.Cut(hint, "; "); found && (way.describe == "" || o.Name == "") && strings.Contains(hint, "{describe}") {
+			return general
 		}
-		return strings.ReplaceAll(row.hint, "{name}", word(o.Name))
+		return strings.ReplaceAll(hint, "{describe}", way.describe+word(o.Name))
 	}
 	return ""
 }

@@ -17,20 +17,27 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 	texts, media := split(blocks)
 	switch {
 	case len(media) == 1:
-		data, err = decodeBase64(media[0].data)
-		if err != nil {
-			return nil, "", &PayloadError{true, fmt.Sprintf("decoding %s: %v", media[0].path, err),
-				"--jq '" + media[0].path + "' gives the text as it came"}
-		}
-		return data, Line(describeMedia(media[0])), nil
+		data, err = decoded(media[0])
+		return data, Line(describeMedia(media[0])), err
 	case len(media) > 1:
 		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, and -o saves one", len(media)),
 			"pick one, as in --jq '" + media[0].path + "' | base64 -d"}
+	case len(blocks) == 1 && blocks[0].kind == textBlock && method == "resources/read":
+		data = []byte(blocks[0].text) // an empty file is a file
+		return data, "text, " + size(len(data)), nil
 	case len(texts) > 0:
 		data = joinLines(texts)
 		return data, "text, " + size(len(data)), nil
 	}
 	return jsonPayload(method, result)
+}
+
+func decoded(b block) ([]byte, error) {
+	data, err := decodeBase64(b.data)
+	if err != nil {
+		return nil, &PayloadError{true, fmt.Sprintf("decoding %s: %v", b.path, err), "--jq '" + b.path + "' gives the text as it came"}
+	}
+	return data, nil
 }
 
 // A PayloadError says why -o has nothing to save. Broken is set where the

@@ -160,16 +160,49 @@ func (p *page) contents(result json.RawMessage) {
 	}
 	blocks := parseContents(items)
 	p.save = saveHint(blocks)
-	for _, b := range blocks {
-		if len(blocks) > 1 || b.kind != textBlock {
+	switch {
+	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.watched():
+		p.text(blocks[0].text)
+	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.watched():
+		p.file(blocks[0])
+	default:
+		for _, b := range blocks {
 			p.block(b)
-		} else {
-			p.text(b.text)
 		}
 	}
 	if len(blocks) == 0 {
 		p.note("(no contents)")
 	}
+}
+
+// file writes what a resource holds, byte for byte: it is what a pipe reads a
+// resource for.
+func (p *page) file(b block) {
+	data := []byte(b.text)
+	if b.kind == mediaBlock {
+		if data, p.err = decoded(b); p.err != nil {
+			return
+		}
+	}
+	_, p.err = p.w.Write(data)
+}
+
+// Contents names the contents of a resource, one line each: URI, type, size.
+func Contents(result json.RawMessage) (names []string) {
+	for _, b := range resultBlocks("resources/read", result) {
+		p := &page{}
+		what := p.short(b.mime)
+		switch b.kind {
+		case textBlock:
+			what = p.bracket(what, size(len(b.text)))
+		case mediaBlock:
+			what = p.bracket(p.short(describeMedia(b)))
+		default:
+			what = p.bracket(what, "neither text nor blob")
+		}
+		names = append(names, Line(b.uri)+" "+what)
+	}
+	return names
 }
 
 // plainText is the string that raw holds, or else raw itself.

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// readOptions are what `mcpc read` was asked.
+type readOptions struct {
+	uri string
+	// left are the variables of a template that nothing was put into.
+	left []string
+	argv []string
+}
+
+func newRead(a *app) *cobra.Command {
+	var o readOptions
+	var template bool
+	cmd := &cobra.Command{
+		Use:   "read URI [NAME=VALUE... | JSON] [-- COMMAND...]",
+		Short: "read a resource",
+		Long: `Read a resource from the server and print what it holds: a text as it is; of
+bytes a terminal gets a line with their type and size, and a pipe or -o FILE the
+bytes themselves. Where a resource has several contents, each is named.
+
+With NAME=VALUE behind it the URI is a template (RFC 6570) and the values are put
+into it; a name that comes again makes a list, and one JSON object can hold lists
+and maps. --template does that without any value. The server is asked for the
+URI, whatever its scheme: mcpc never fetches it itself.`,
+		Example: `  mcpc -s demo read demo://resource/static/document/features.md
+  mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
+  mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.argv = splitDash(cmd, args)
+			if len(args) == 0 {
+				return hintedError{"read takes a resource's URI", "mcpc list resources shows the resources there are"}
+			}
+			if err := a.aimRead(&o, args, template); err != nil {
+				return err
+			}
+			a.read(cmd.Context(), o)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&template, "template", false, "the URI is a template, also if no value is given")
+	return cmd
+}
+
+// aimRead settles which URI is meant.
+func (a *app) aimRead(o *readOptions, args []string, template bool) error {
+	o.uri = args[0]
+	if len(args) == 1 && !template {
+		return nil
+	}
+	if !strings.Contains(o.uri, "{") && len(args) > 1 {
+		return hintedError{fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), "mcpc list templates shows the templates there are"}
+	}
+	t, err := wire.ParseURITemplate(o.uri)
+	if err != nil {
+		return fmt.Errorf("the template cannot be understood: %w", err)
+	}
+	raw, err := a.assigned(args[1:])
+	if err != nil {
+		return err
+	}
+	values, _ := wire.Object(raw)
+	if err := unknownVariable(t, values); err != nil {
+		return err
+	}
+	for _, name := range t.Variables() {
+		if _, given := values.Get(name); !given {
+			o.left = append(o.left, name)
+		}
+	}
+	o.uri, err = t.Expand(values)
+	return err
+}
+
+// unknownVariable refuses a value that the template has no place for: it would
+// be lost without a word.
+func unknownVariable(t wire.URITemplate, values wire.Members) error {
+	names := t.Variables()
+	for _, m := range values {
+		if slices.Contains(names, m.Name) {
+			continue
+		}
+		hint := "its variables are: " + strings.Join(names, ", ")
+		if near := render.Nearest(m.Name, names); near != "" {
+			hint = "did you mean " + near + "=?"
+		}
+		return hintedError{fmt.Sprintf("the template has no variable %q", m.Name), hint}
+	}
+	return nil
+}
+
+func (a *app) read(ctx context.Context, o readOptions) {
+	c, out := a.open(ctx, opening{argv: o.argv})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	if len(o.left) > 0 {
+		a.note("no value was given for " + strings.Join(o.left, ", ") + ", so this is read: " + o.uri)
+	}
+	out = c.readResource(ctx, o.uri)
+	a.nameContents(out)
+	a.show(ctx, out, answerOf(out))
+	c.explained("resources/read")
+}
+
+// readResource asks the server for one resource.
+func (c *conversation) readResource(ctx context.Context, uri string) wire.Outcome {
+	out := c.Do(ctx, client.Call{Method: "resources/read", Params: wire.With(nil, "uri", wire.Quote(uri))})
+	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
+		out.Hint = "a template wants values: mcpc read " + render.ShellQuote(uri) + " " + strings.Join(t.Variables(), "=VALUE ") + "=VALUE"
+	}
+	return c.lacking(out, resourceKind.capability)
+}
+
+// nameContents says what is wrong with a resource's contents, and where there
+// are several and no reader sees their headings, which they are.
+func (a *app) nameContents(out wire.Outcome) {
+	if !out.Good() {
+		return
+	}
+	items, _ := out.Message.ResultItems("contents")
+	if len(items) == 0 {
+		a.warn("the resource has no contents at all; for one that is not there the server should say so with an error")
+	}
+	names := render.Contents(out.Result)
+	for i, raw := range items {
+		if !holds(raw, "text") && !holds(raw, "blob") {
+			a.warn("content has neither text nor blob: " + names[i])
+		}
+	}
+	if len(names) < 2 || a.json || a.wire || a.jq != "" || a.outStyle.Terminal && a.output == "" {
+		return
+	}
+	for i, name := range names {
+		a.note(fmt.Sprintf("content %d of %d: %s", i+1, len(names), name))
+	}
+}
+
+// holds reports whether an object has a string under a name.
+func holds(raw json.RawMessage, name string) bool {
+	_, ok := wire.Text(wire.First(raw, name))
+	return ok
+}
