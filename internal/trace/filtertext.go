@@ -2,70 +2,83 @@ package trace
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"mcpc/internal/wire"
 )
 
 // A needle is a text that is looked for in any case.
 type needle struct {
 	text string
-	// forms are what the text may look like, in small letters: as it is, and as
-	// a JSON string spells it.
-	forms [][]byte
-	// ascii is set where a byte is a character, and letters are compared one by one.
-	ascii bool
+	// forms are the text as it is, and as a JSON string spells it.
+	forms []form
+}
+
+// A form is a text in small and in capital letters, both of the same length: a
+// letter whose forms differ in length stays as it is.
+type form struct {
+	small, capital []byte
+	at             int // the byte that is looked for first
 }
 
 func newNeedle(text string) needle {
-	n := needle{text: text, ascii: true}
-	lower := strings.ToLower(text)
-	n.forms = [][]byte{[]byte(lower)}
-	if spelled, err := json.Marshal(lower); err == nil {
-		if spelled = spelled[1 : len(spelled)-1]; string(spelled) != lower {
-			n.forms = append(n.forms, spelled)
-		}
-	}
-	for i := range len(lower) {
-		n.ascii = n.ascii && lower[i] < utf8.RuneSelf
+	n := needle{text: text, forms: []form{newForm(text)}}
+	if spelled := wire.Quote(text); len(spelled) != len(text)+2 {
+		n.forms = append(n.forms, newForm(string(spelled[1:len(spelled)-1])))
 	}
 	return n
 }
 
+func newForm(text string) form {
+	var f form
+	for i, r := range text {
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
+			size = 1 // no character, but a byte
+		}
+		as := text[i : i+size]
+		small, capital := string(unicode.ToLower(r)), string(unicode.ToUpper(r))
+		if len(small) != size || len(capital) != size {
+			small, capital = as, as
+		}
+		f.small, f.capital = append(f.small, small...), append(f.capital, capital...)
+	}
+	f.at = rarest(f.small)
+	return f
+}
+
 // in reports whether b holds the text.
 func (n needle) in(b []byte) bool {
-	if !n.ascii {
-		b = bytes.ToLower(b)
-	}
-	for _, form := range n.forms {
-		if n.ascii && foldedIndex(b, form) || !n.ascii && bytes.Contains(b, form) {
+	for _, f := range n.forms {
+		if f.in(b) {
 			return true
 		}
 	}
 	return false
 }
 
-// foldedIndex reports whether b holds lower, whose letters are small ASCII ones,
-// in any case. It jumps from one possible place to the next, so that a gigabyte
-// takes a second and not ten.
-func foldedIndex(b, lower []byte) bool {
-	at := rarest(lower)
-	small, large := lower[at], upper(lower[at])
-	for from := at; len(b)-from >= len(lower)-at; {
-		rest := b[from : len(b)-(len(lower)-at)+1]
+// in jumps from one possible place to the next, so that a gigabyte takes a second
+// and not ten.
+func (f form) in(b []byte) bool {
+	small, capital := f.small[f.at], f.capital[f.at]
+	behind := len(f.small) - f.at
+	for from := f.at; len(b)-from >= behind; {
+		rest := b[from : len(b)-behind+1]
 		i := bytes.IndexByte(rest, small)
-		if large != small {
+		if capital != small {
 			if i >= 0 {
 				rest = rest[:i]
 			}
-			if j := bytes.IndexByte(rest, large); j >= 0 {
+			if j := bytes.IndexByte(rest, capital); j >= 0 {
 				i = j
 			}
 		}
 		if i < 0 {
 			return false
 		}
-		if start := from + i - at; sameFolded(b[start:start+len(lower)], lower) {
+		if f.standsAt(b[from+i-f.at:]) {
 			return true
 		}
 		from += i + 1
@@ -73,11 +86,21 @@ func foldedIndex(b, lower []byte) bool {
 	return false
 }
 
-// rarest gives the index of the character that JSON and names have least of.
-func rarest(lower []byte) int {
-	const often = `etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
+func (f form) standsAt(b []byte) bool {
+	for i, c := range f.small {
+		if b[i] != c && b[i] != f.capital[i] {
+			return false
+		}
+	}
+	// Of a character of several bytes all have to be of one of the two forms.
+	return bytes.EqualFold(b[:len(f.small)], f.small)
+}
+
+// rarest gives the index of the byte that messages and names have least of.
+func rarest(small []byte) int {
+	const often = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
 	best, rank := 0, -1
-	for i, c := range lower {
+	for i, c := range small {
 		r := strings.IndexByte(often, c)
 		if r < 0 {
 			r = len(often)
@@ -87,22 +110,6 @@ func rarest(lower []byte) int {
 		}
 	}
 	return best
-}
-
-func upper(c byte) byte {
-	if 'a' <= c && c <= 'z' {
-		return c - 'a' + 'A'
-	}
-	return c
-}
-
-func sameFolded(b, lower []byte) bool {
-	for i, c := range lower {
-		if b[i] != c && b[i] != upper(c) {
-			return false
-		}
-	}
-	return true
 }
 
 // matchGlob reports whether text is what glob describes, in any case: * stands
