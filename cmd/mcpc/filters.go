@@ -59,8 +59,7 @@ Fields:
   time since run          2026-01-31, 15:04, 2026-01-31T15:04:05; 10m 2h 3d ago
                           (since only); the number of a run
   era protocol id         of the conversation, its revision; of the request
-  dir kind                who asked: sent, received; what crossed: body, head,
-                          event, stderr, noise, closed
+  kind                    what crossed: body, head, event, stderr, noise, closed
   has                     finding, retry, resume, round, notification, question
   is                      open, error, orphan
   body                    a text in a message; ~ takes method, name, target, too

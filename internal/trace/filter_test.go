@@ -105,7 +105,7 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{"name:>x", 6, "name has no order; -name:… is what it is not, and quotes make this text"},
 		{"channel:tool_eror", 9, `channel is never "tool_eror"; it takes ` + strings.Join(channels(), ", ")},
 		{"channel:ok,*_eror", 12, `channel is never "*_eror"; it takes ` + strings.Join(channels(), ", ")},
-		{"dir:in", 5, `dir is never "in"; it takes sent, received`},
+		{"kind:heads", 6, `kind is never "heads"; it takes body, head, event, stderr, noise, closed`},
 		{"has:findings", 5, `has is never "findings"; it takes finding, retry, resume, round, notification, question`},
 		{"a dur:500", 7, `dur takes a time: >500ms, 1s..2s, not "500"`},
 		{"dur:>=fast", 7, `dur takes a time: >500ms, 1s..2s, not ">=fast"`},

@@ -41,7 +41,6 @@ var fields = []field{
 	{name: "era", takes: "an era", text: func(r *Row) string { return r.Era }},
 	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *Row) string { return r.Revision }},
 	{name: "id", takes: "the id of a request: 7", text: func(r *Row) string { return r.ID }},
-	{name: "dir", takes: "who asked: sent, received", text: func(r *Row) string { return r.Asker.String() }, known: directions},
 	{name: "kind", takes: "what crossed: stderr, event", traits: kindTraits()},
 	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
 	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},
@@ -80,8 +79,6 @@ func channels() []string {
 	}
 	return names
 }
-
-func directions() []string { return []string{wire.Sent.String(), wire.Received.String()} }
 
 func kindTraits() (traits []trait) {
 	for kind := wire.Body; kind <= wire.Closed; kind++ {

@@ -23,7 +23,7 @@ var filterRows = []Row{
 	{Run: 4, Method: "resources/read", Name: "demo://a", ID: "2", Target: "demo", Channel: "open", Exit: -1, Status: 503,
 		Duration: time.Minute, Time: filterNow.Add(-time.Second), Notes: Notes{Rounds: 1, Resumed: 2, Questions: 1}, Orphan: true,
 		Kinds: Kinds(0).With(wire.Stderr).With(wire.Event)},
-	{Run: 5, Asker: wire.Received, Method: "ping", ID: "0", Channel: "ok"},
+	{Run: 5, Method: "ping", ID: "0", Channel: "ok"},
 }
 
 var filterBodies = []string{`{"a":"Hello"}`, `{"say":"\"hi\" there"}`, `{"ß":"ÄPFEL"}`, ``, `{"code": -32601}`}
@@ -65,7 +65,6 @@ func TestFilterMatches(t *testing.T) {
 		{"protocol:2025-*", []int{1}},
 		{"id:2", []int{2, 4}},
 		{"id:abc,0", []int{3, 5}},
-		{"dir:received", []int{5}},
 		{"kind:stderr", []int{4}},
 		{"kind:head,event", []int{1, 4}},
 		{"http:404", []int{3}},

@@ -26,8 +26,6 @@ type Row struct {
 	Method, Name string
 	// ID is the request's, as a person writes it: 7, abc; "" where it has none.
 	ID string
-	// Asker is the side that sent the request.
-	Asker wire.Direction
 	// Channel is a wire.Kind by its name, "ok", or "open" where no answer came.
 	Channel string
 	// Exit is the exit status that the channel has, and that of the process where
