@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -165,13 +166,25 @@ func childRewrite(s *Store, _ []string) error {
 	}
 }
 
+// killSeed chooses the moments of the kills; 0 chooses the seed.
+var killSeed = flag.Uint64("killseed", 0, "when TestKilledWriterLeavesOldOrNew kills: the seed that it printed")
+
+const kills = 200
+
 func TestKilledWriterLeavesOldOrNew(t *testing.T) {
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("again with: go test -run %s ./internal/state -killseed %d", t.Name(), seed)
+	moments := rand.New(rand.NewPCG(seed, 0))
 	s := newStore(t)
 	update(t, s, func(st *State) error { st.Put(sample("shared")); return nil })
 	generation := load(t, s).Generation
 	ids := map[string]bool{}
-	for range 40 {
-		for _, id := range runAndKill(t, s, rand.IntN(4), time.Duration(rand.IntN(10_000))*time.Microsecond) {
+	for range kills {
+		rounds, d := moments.IntN(4), time.Duration(moments.IntN(10_000))*time.Microsecond
+		for _, id := range runAndKill(t, s, rounds, d) {
 			if ids[id] {
 				t.Errorf("id %s was handed out twice", id)
 			}
@@ -191,7 +204,7 @@ func TestKilledWriterLeavesOldOrNew(t *testing.T) {
 			t.Errorf("tool list is torn: %v", err)
 		}
 	}
-	if len(ids) == 0 || generation < 10 {
+	if len(ids) < kills || generation < kills {
 		t.Errorf("the writers wrote next to nothing: generation %d, %d ids", generation, len(ids))
 	}
 	// What the dead left behind is in nobody's way.
