@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -227,34 +225,6 @@ func leftOvers(t *testing.T, world string) (left []string) {
 		left = append(left, found...)
 	}
 	return append(left, processesLeft(t, "TMPDIR="+filepath.Join(world, "tmp"))...)
-}
-
-// processesLeft waits until no process is left that has the marker in its
-// environment, and gives those that stay.
-func processesLeft(t *testing.T, marker string) (left []string) {
-	t.Helper()
-	for deadline := time.Now().Add(patience / 3); ; time.Sleep(5 * time.Millisecond) {
-		left = processesWith(t, marker)
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
-		}
-	}
-}
-
-func processesWith(t *testing.T, marker string) (found []string) {
-	t.Helper()
-	names, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		environment, _ := os.ReadFile(filepath.Join(name, "environ"))
-		if bytes.Contains(environment, []byte(marker)) {
-			command, _ := os.ReadFile(filepath.Join(name, "cmdline"))
-			found = append(found, fmt.Sprintf("process %s %q", filepath.Base(name), command))
-		}
-	}
-	return found
 }
 
 var answerID = regexp.MustCompile(`"id":\d+`)
