@@ -32,10 +32,10 @@ func newRead(a *app) *cobra.Command {
 bytes a terminal gets a line with their type and size, and a pipe or -o FILE the
 bytes themselves. Where a resource has several contents, each is named.
 
-With NAME=VALUE behind it the URI is a template (RFC 6570) and the values are put
-into it; a name that comes again makes a list, and one JSON object can hold lists
-and maps. --template does that without any value. The server is asked for the
-URI, whatever its scheme: mcpc never fetches it itself.`,
+With NAME=VALUE behind it the URI is a template (RFC 6570) and the values are
+put into it; a name that comes again makes a list, and one JSON object can hold
+lists and maps. --template does that without any value. The server is asked for
+the URI, whatever its scheme: mcpc never fetches it itself.`,
 		Example: `  mcpc -s demo read demo://resource/static/document/features.md
   mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
   mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
