@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"mcpc/internal/wire"
@@ -12,9 +14,8 @@ import (
 // stay in the file, see Frames.
 type Row struct {
 	// Run is the number of the run in the ring, 0 in other files; Index counts the
-	// rows of its run from 1, in other files those of the whole file. Of is how many
-	// rows the run or the file has so far.
-	Run, Index, Of int
+	// rows of its run from 1, in other files those of the whole file.
+	Run, Index int
 	// Own is set on the exchange that the run was about: the last that opened or
 	// closed no conversation.
 	Own bool
@@ -56,7 +57,28 @@ type Row struct {
 	Findings []wire.Finding
 	// Text and Hint are the last words of the command that the row is about.
 	Text, Hint string
+
+	capture *Capture
+	// id is the request's as ids are compared.
+	id string
+	// lines are where its frames stand in the file.
+	lines []int64
+	// unanswered is set where the channel was told without an answer.
+	unanswered bool
 }
+
+// Channels beside the names of a wire.Kind.
+const (
+	ChannelOK   = "ok"
+	ChannelOpen = "open"
+)
+
+// What recorded a run.
+const (
+	ByCommand = "command"
+	ByTap     = "tap"
+	ByProxy   = "proxy"
+)
 
 // Notes count what was folded into a Row.
 type Notes struct {
@@ -66,11 +88,32 @@ type Notes struct {
 	Notifications, Questions, Retries, Resumed, Rounds, Cuts int
 }
 
+// String is what a person reads: "2 notifications, 1 retry"; "" where there is
+// nothing to note.
+func (n Notes) String() string {
+	var parts []string
+	for _, note := range []struct {
+		count     int
+		one, many string
+	}{
+		{n.Notifications, "notification", "notifications"}, {n.Questions, "question", "questions"}, {n.Rounds, "more round", "more rounds"},
+		{n.Retries, "retry", "retries"}, {n.Cuts, "cut", "cuts"}, {n.Resumed, "resumed stream", "resumed streams"},
+	} {
+		switch {
+		case note.count == 1:
+			parts = append(parts, "1 "+note.one)
+		case note.count > 1:
+			parts = append(parts, strconv.Itoa(note.count)+" "+note.many)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Size is the bytes of all messages, both ways.
 func (r *Row) Size() int64 { return r.Sent + r.Received }
 
 // Open reports whether no answer came.
-func (r *Row) Open() bool { return r.Channel == "open" }
+func (r *Row) Open() bool { return r.Channel == ChannelOpen }
 
 // Kinds are a set of wire.FrameKinds.
 type Kinds uint8
@@ -80,3 +123,29 @@ func (s Kinds) With(k wire.FrameKind) Kinds { return s | 1<<k }
 
 // Has reports whether k is in the set.
 func (s Kinds) Has(k wire.FrameKind) bool { return s&(1<<k) != 0 }
+
+// Number is how a person names the row: "42.3" is the third of run 42, "42" the
+// only one; in a file that is no run it is "3".
+func (r *Row) Number() string {
+	switch {
+	case r.Run == 0:
+		return strconv.Itoa(r.Index)
+	case r.Index == 1 && len(r.capture.rows) == 1:
+		return strconv.Itoa(r.Run)
+	}
+	return strconv.Itoa(r.Run) + "." + strconv.Itoa(r.Index)
+}
+
+// Path is the file in which the row stands.
+func (r *Row) Path() string { return r.capture.Path }
+
+// Bodies reads the messages of the row, in the order in which they crossed.
+func (r *Row) Bodies() (bodies [][]byte, err error) {
+	frames, err := r.Frames()
+	for _, f := range frames {
+		if f.Kind == wire.Body || f.Kind == wire.Event {
+			bodies = append(bodies, f.Raw)
+		}
+	}
+	return bodies, err
+}

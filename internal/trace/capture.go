@@ -1,0 +1,183 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"mcpc/internal/wire"
+)
+
+// A Capture is a file of traffic and the rows in it. The bytes stay in the file
+// and are read where somebody asks for them.
+type Capture struct {
+	// Path is as it was given to Open.
+	Path string
+	// Heads are those of its runs, in the order in which they stand there.
+	Heads []Head
+
+	rows     []*Row
+	findings []wire.Finding
+	index    index
+	// offset is as far as whole lines were read, line how many those were.
+	offset int64
+	line   int
+	torn   bool
+
+	// mu guards file, which stays open between two looks at bytes.
+	mu   sync.Mutex
+	file *os.File
+}
+
+// Open reads through a capture and lists its rows. The errors are those of the
+// file, ErrNoCapture and *VersionError.
+func Open(path string) (*Capture, error) {
+	c := &Capture{Path: path}
+	c.index.capture = c
+	if _, err := c.Refresh(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Rows are the exchanges in the order of their requests. They are the Capture's
+// own and change with Refresh.
+func (c *Capture) Rows() []*Row { return c.rows }
+
+// Findings say which lines were left out, and why.
+func (c *Capture) Findings() []wire.Finding {
+	if c.torn {
+		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: "torn_line", Level: wire.Warning,
+			Text: "the last line is not whole and was left out"})
+	}
+	return c.findings
+}
+
+// Ended reports whether the last run came to its end.
+func (c *Capture) Ended() bool { return c.index.ended }
+
+// Refresh reads what was written since, and gives the rows that are new or have
+// changed, in no order.
+func (c *Capture) Refresh() (changed []*Row, err error) {
+	f, err := os.Open(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	c.index.changed = map[*Row]bool{}
+	if c.offset == 0 {
+		c.index.changed = nil // all of them
+	}
+	err = c.read(NewReader(f))
+	if c.index.changed == nil {
+		return c.Rows(), err
+	}
+	for row := range c.index.changed {
+		changed = append(changed, row)
+	}
+	return changed, err
+}
+
+func (c *Capture) read(r *Reader) error {
+	r.offset, r.line, r.begun = c.offset, c.line, len(c.Heads) > 0
+	r.Found = func(f wire.Finding) { c.findings = append(c.findings, f) }
+	s := scanner{capture: c, reader: r}
+	for {
+		raw, at, err := r.rawLine()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.line(raw, at); err != nil {
+			return err
+		}
+		if c.torn = !r.whole; c.torn {
+			return nil
+		}
+		c.offset, c.line = r.offset, r.line
+	}
+}
+
+// Close gives back what the Capture holds open. It may be used again.
+func (c *Capture) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file != nil {
+		c.file.Close()
+		c.file = nil
+	}
+}
+
+// Frames reads the frames of a row, in the order in which they crossed; nil where
+// nothing did.
+func (r *Row) Frames() ([]wire.Frame, error) {
+	frames := make([]wire.Frame, 0, len(r.lines))
+	err := r.eachLine(func(raw []byte) error {
+		line, err := parseLine(raw)
+		if err == nil && line.Frame != nil {
+			frames = append(frames, *line.Frame)
+		}
+		return err
+	})
+	return frames, err
+}
+
+// Exchange reads the row's exchange with its frames; nil where nothing crossed.
+func (r *Row) Exchange() (*wire.Exchange, error) {
+	frames, err := r.Frames()
+	if err != nil {
+		return nil, err
+	}
+	all := wire.Fold(frames)
+	for _, e := range all {
+		if t := wire.ParseMessage(e.Request.Raw).Traits(); t.ID == r.id {
+			return e, nil
+		}
+	}
+	if len(all) > 0 {
+		return all[0], nil
+	}
+	return nil, nil
+}
+
+// eachLine reads the row's lines from the file; raw is good during the call only.
+func (r *Row) eachLine(look func(raw []byte) error) error {
+	c := r.capture
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file == nil {
+		f, err := os.Open(c.Path)
+		if err != nil {
+			return err
+		}
+		c.file = f
+	}
+	for _, at := range r.lines {
+		raw, err := lineAt(c.file, at)
+		if err == nil {
+			err = look(raw)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lineAt reads the line that begins at a place.
+func lineAt(f io.ReaderAt, at int64) ([]byte, error) {
+	src := bufio.NewReaderSize(io.NewSectionReader(f, at, MaxLine), 8<<10)
+	raw, err := src.ReadBytes('\n')
+	if errors.Is(err, io.EOF) && len(raw) > 0 {
+		err = nil
+	}
+	return bytes.TrimRight(raw, "\r\n"), err
+}

@@ -1,0 +1,277 @@
+package trace
+
+import (
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// An index makes rows of the lines of a capture, one after the other.
+type index struct {
+	capture *Capture
+	head    Head
+	folder  wire.Folder
+	// first is how many rows there were before this run.
+	first int
+	// conns are what is known of each conversation of this run.
+	conns map[int]*conn
+	// ended is set when the run's end was read.
+	ended bool
+	// changed are the rows that the last lines touched.
+	changed map[*Row]bool
+}
+
+// A conn is what one conversation says of all its exchanges.
+type conn struct{ revision string }
+
+func (x *index) begin(h Head) {
+	x.head, x.folder, x.first, x.conns, x.ended = h, wire.Folder{}, len(x.capture.rows), map[int]*conn{}, false
+}
+
+// rows are those of this run.
+func (x *index) rows() []*Row { return x.capture.rows[x.first:] }
+
+func (x *index) touch(r *Row) {
+	if x.changed != nil {
+		x.changed[r] = true
+	}
+}
+
+func (x *index) newRow(at time.Time) *Row {
+	r := &Row{Run: x.head.Run, Index: len(x.capture.rows) + 1, Time: at, Target: x.head.Target, By: x.head.By,
+		Again: x.head.Of, Channel: ChannelOpen, Exit: -1, capture: x.capture}
+	if r.Run > 0 {
+		r.Index = len(x.rows()) + 1
+	}
+	x.capture.rows = append(x.capture.rows, r)
+	return r
+}
+
+// frame gives a frame to the rows it belongs to. The frame's bytes are in m, or
+// were peeked at.
+func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, offset int64) {
+	c := x.conns[f.Conn]
+	if c == nil {
+		c = &conn{}
+		x.conns[f.Conn] = c
+	}
+	if f.Kind == wire.Head && f.Dir == wire.Sent {
+		c.revision = or(f.HTTP.Field("Mcp-Protocol-Version"), c.revision)
+	}
+	for _, place := range x.folder.Add(offset, f, p.traits) {
+		if place.Role == wire.Asks {
+			x.newRow(f.Time)
+		}
+		row := x.rows()[place.Exchange]
+		own, traits := m, p.traits
+		if place.Item >= 0 {
+			own, traits = m.Items[place.Item], p.traits.Items[place.Item]
+		}
+		row.take(placed{frame: f, message: own, peeked: peeked{traits, p.size, p.toolError}, Place: place, conn: c})
+		x.touch(row)
+	}
+}
+
+// A placed is a frame that belongs to a row.
+type placed struct {
+	wire.Place
+	frame *wire.Frame
+	// message is nil where the frame has none or was only peeked at.
+	message *wire.Message
+	peeked  peeked
+	conn    *conn
+}
+
+// take folds one frame into the row.
+func (r *Row) take(p placed) {
+	if n := len(r.lines); n == 0 || r.lines[n-1] != p.Ref {
+		r.lines = append(r.lines, p.Ref)
+	}
+	r.Kinds = r.Kinds.With(p.frame.Kind)
+	if p.message != nil && p.Item <= 0 {
+		r.Findings = append(r.Findings, p.message.Problems...)
+	}
+	switch p.Role {
+	case wire.Asks:
+		r.asked(p)
+	case wire.Repeats:
+		r.Notes.Retries++
+	case wire.Continues:
+		r.Notes.Rounds++
+		r.Channel, r.Exit, r.unanswered = ChannelOpen, -1, false
+	case wire.Answers:
+		r.answered(p)
+	case wire.Accompanies:
+		r.accompanied(p)
+	case wire.Heads:
+		if p.frame.Dir == wire.Received {
+			r.status(p.frame)
+		}
+	case wire.Resumes:
+		r.Notes.Resumed++
+	case wire.Surrounds:
+		if p.frame.Kind == wire.Closed && p.frame.Close != nil && p.frame.Close.How == "cut" {
+			r.Notes.Cuts++
+			r.settleOpen(wire.Transport)
+		}
+	}
+	if p.Role < wire.Heads && p.Item <= 0 {
+		r.count(p.frame.Dir, p.peeked.size)
+	}
+	if r.Open() || p.Role == wire.Answers || r.unanswered {
+		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time))
+	}
+}
+
+func (r *Row) count(dir wire.Direction, size int) {
+	if dir == wire.Sent {
+		r.Sent += int64(size)
+	} else {
+		r.Received += int64(size)
+	}
+}
+
+// asked notes what the request is. Where requests stand alone each one says which
+// revision it speaks.
+func (r *Row) asked(p placed) {
+	r.Method, r.Name, r.id = p.message.Method, nameIn(p.message), p.peeked.traits.ID
+	if r.ID = string(p.message.ID); strings.HasPrefix(r.ID, `"`) {
+		r.ID, _ = wire.Text(p.message.ID)
+	}
+	params, _ := p.message.ParamMembers()
+	meta, _ := params.Get("_meta")
+	r.Era = "legacy"
+	if version, ok := wire.Text(wire.First(meta, metaVersion)); ok {
+		r.Era, p.conn.revision = "modern", version
+	}
+	r.Revision = p.conn.revision
+}
+
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
+// nameIn is what a request is about.
+func nameIn(m *wire.Message) string {
+	params, _ := m.ParamMembers()
+	for _, name := range []string{"name", "uri", "taskId"} {
+		if text := params.Text(name); text != "" {
+			return text
+		}
+	}
+	ref, _ := params.Get("ref")
+	members, _ := wire.Object(ref)
+	return or(members.Text("name"), members.Text("uri"))
+}
+
+func (r *Row) answered(p placed) {
+	m := p.message
+	r.unanswered = false
+	switch {
+	case p.peeked.toolError:
+		r.settle(wire.ToolError)
+	case m == nil:
+		r.settle(wire.OK)
+	case r.Status == 401 || r.Status == 403:
+		r.settle(wire.Auth)
+	case m.Kind == wire.ErrorResponse:
+		r.Code = m.Error.Code
+		r.settle(wire.RPCFailed)
+	case m.Kind == wire.Invalid:
+		r.settle(wire.BadResponse)
+	case p.peeked.traits.More:
+		r.settle(wire.InputRequired)
+	default:
+		r.settle(wire.OK)
+	}
+	if m != nil && r.Method == "initialize" && r.Channel == ChannelOK {
+		result, _ := m.ResultMembers()
+		p.conn.revision = or(result.Text("protocolVersion"), p.conn.revision)
+		r.Revision = p.conn.revision
+	}
+}
+
+// accompanied counts what came on the way. Bytes that are no message end an
+// exchange that has no better ending.
+func (r *Row) accompanied(p placed) {
+	if p.frame.Dir == wire.Sent {
+		return
+	}
+	r.Orphan = r.Orphan || p.peeked.traits.Reply
+	switch p.peeked.traits.Kind {
+	case wire.Notification:
+		r.Notes.Notifications++
+	case wire.Request:
+		r.Notes.Questions++
+	case wire.Invalid:
+		r.settleOpen(wire.BadResponse)
+	}
+}
+
+func (r *Row) status(f *wire.Frame) {
+	if f.HTTP == nil {
+		return
+	}
+	switch r.Status = f.HTTP.Status; {
+	case r.Status == 401 || r.Status == 403:
+		r.settleOpen(wire.Auth)
+	case r.Status >= 300:
+		r.settleOpen(wire.Transport)
+	}
+}
+
+func (r *Row) settle(kind wire.Kind) {
+	r.Channel, r.Exit = or(string(kind), ChannelOK), kind.ExitCode()
+}
+
+// settleOpen is the ending of a row that has no answer: one may still come.
+func (r *Row) settleOpen(kind wire.Kind) {
+	if r.Open() {
+		r.unanswered = true
+		r.settle(kind)
+	}
+}
+
+// end gives the command's ending to the row that it is about: the last exchange
+// of its method, or a row of its own where it came to none.
+func (x *index) end(e *End) {
+	x.ended = true
+	own := x.own(e)
+	if own == nil && (e.Method != "" || e.Kind != wire.OK) {
+		own = x.newRow(e.Time)
+		own.Method, own.Name = e.Method, e.Name
+	}
+	if own == nil || x.head.By != ByCommand {
+		return
+	}
+	own.Own = true
+	own.settle(e.Kind)
+	own.Exit, own.Text, own.Hint = e.Exit, e.Text, e.Hint
+	own.Name = or(own.Name, e.Name)
+	own.Findings = append(own.Findings, e.Findings...)
+	x.touch(own)
+}
+
+// own is the exchange that a command's ending speaks of.
+func (x *index) own(e *End) *Row {
+	rows := x.rows()
+	for i := len(rows) - 1; i >= 0; i-- {
+		if e.Method == rows[i].Method || e.Method == "" && !handshake[rows[i].Method] {
+			return rows[i]
+		}
+	}
+	if n := len(rows); n > 0 && (e.Method == "" || rows[n-1].Channel != ChannelOK) {
+		return rows[n-1]
+	}
+	return nil
+}
+
+// handshake are the methods that open a conversation.
+var handshake = map[string]bool{"initialize": true, "server/discover": true, "logging/setLevel": true}
+
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}

@@ -1,0 +1,201 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/wire"
+)
+
+// A script of frames: ">" was sent, "<" was received; a number behind it is the
+// stream. What follows is a message, or a word that says what else crossed.
+func written(t *testing.T, lines ...string) string {
+	t.Helper()
+	b := AppendHead(nil, Head{Started: noon, Target: "t", Run: 42, By: ByCommand})
+	for i, line := range lines {
+		if strings.HasPrefix(line, "{") {
+			b = append(b, line+"\n"...)
+			continue
+		}
+		b = AppendFrame(b, scripted(line, i))
+	}
+	name := filepath.Join(t.TempDir(), "x.jsonl")
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func scripted(line string, i int) wire.Frame {
+	f := wire.Frame{Seq: uint64(i + 1), Time: noon.Add(time.Duration(i) * time.Millisecond)}
+	mark, rest, _ := strings.Cut(line, " ")
+	if mark[0] == '<' {
+		f.Dir = wire.Received
+	}
+	_, _ = fmt.Sscan(mark[1:], &f.Stream)
+	switch word, more, _ := strings.Cut(rest, " "); word {
+	case "post", "get":
+		f.Kind, f.HTTP = wire.Head, &wire.HTTPHead{Method: strings.ToUpper(word)}
+		if name, value, ok := strings.Cut(more, ": "); ok {
+			f.HTTP.Fields = []wire.Field{{Name: name, Value: value}}
+		}
+	case "status":
+		f.Kind, f.HTTP = wire.Head, &wire.HTTPHead{}
+		_, _ = fmt.Sscan(more, &f.HTTP.Status)
+	case "closed":
+		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Received, How: more}
+	case "event":
+		id, data, _ := strings.Cut(more, " ")
+		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{ID: &id}, []byte(data)
+	default:
+		f.Raw = []byte(rest)
+	}
+	return f
+}
+
+// rowText is what the tests look at.
+func rowText(r *Row) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, r.Notes))
+}
+
+func TestRowsAreFolded(t *testing.T) {
+	big := strings.Repeat("x ", 4000)
+	for name, c := range map[string]struct{ script, want []string }{
+		"one call": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"progressToken":"p"}}}`,
+			`<1 status 200`, `<1 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}`,
+			`<1 {"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}`, `<1 closed end`},
+			[]string{"42 tools/call echo tool_error 5 3ms 200 1 notification"}},
+		"large results": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<0 {"jsonrpc":"2.0","id":1,"result":{"content":[{"t":"` + big + `"}]}}`,
+			`>0 {"jsonrpc":"2.0","id":"2","method":"b"}`, `<0 {"result":{"content":["` + big + `"], "isError" : true},"id":"2","jsonrpc":"2.0"}`,
+			`>0 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<0 {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"` + big + `"}}`,
+			`>0 {"jsonrpc":"2.0","id":4,"method":"d"}`, `<0 {"jsonrpc":"2.0","id":4,"result":{"a":"` + big + `","b":[}}`},
+			[]string{"42.1 a  ok 0 1ms 0", "42.2 b  tool_error 5 1ms 0", "42.3 c  rpc_error 6 1ms 0", "42.4 d  open -1 0s 0"}},
+		"cut and resumed": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`, `<1 status 200`, `<1 event e1 `, `<1 closed cut`,
+			`>2 get Last-Event-ID: e1`, `<2 status 200`, `<2 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
+			[]string{"42 tools/call slow ok 0 6ms 200 1 cut, 1 resumed stream"}},
+		"retried": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `<1 status 503`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `<2 status 200`, `<2 {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`},
+			[]string{"42 tools/list  ok 0 5ms 200 1 retry"}},
+		"rounds": {[]string{
+			`>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`,
+			`<1 {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s","inputRequests":{}}}`,
+			`>2 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","requestState":"s","inputResponses":{}}}`,
+			`<2 {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}`},
+			[]string{"42 tools/call ask ok 0 3ms 0 1 more round"}},
+		"unanswered": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 status 401`, `<1 go away`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"b"}`, `<2 status 502`, `<2 <html>`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<3 closed cut`,
+			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"d"}`},
+			[]string{"42.1 a  auth 4 2ms 401", "42.2 b  transport 7 2ms 502", "42.3 c  transport 7 1ms 0 1 cut", "42.4 d  open -1 0s 0"}},
+		"a stateless client numbers all alike": {[]string{
+			`>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `>2 {"jsonrpc":"2.0","id":1,"method":"b"}`,
+			`<1 {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `<2 {"jsonrpc":"2.0","id":1,"result":{}}`},
+			[]string{"42.1 a  rpc_error 6 2ms 0", "42.2 b  ok 0 2ms 0"}},
+		"a server asks": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<0 {"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
+			`>0 {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`},
+			[]string{"42 tools/call x ok 0 3ms 0 1 question"}},
+		"a subscription": {[]string{
+			`>0 {"jsonrpc":"2.0","id":"s1","method":"subscriptions/listen"}`, `>0 {"jsonrpc":"2.0","id":2,"method":"ping"}`,
+			`<0 {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s1"}}}`},
+			[]string{"42.1 subscriptions/listen  open -1 2ms 0 1 notification", "42.2 ping  open -1 0s 0"}},
+		"a command's own ending": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"initialize"}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`,
+			`>0 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`,
+			`{"end":{"exit":9,"kind":"timeout","method":"tools/call","name":"x"}}`},
+			[]string{"42.1 initialize  ok 0 1ms 0", "42.2 tools/call x timeout 9 0s 0"}},
+		"nothing was sent": {[]string{`{"end":{"exit":3,"kind":"invalid_arguments","method":"tools/call","name":"x"}}`},
+			[]string{"42 tools/call x invalid_arguments 3 0s 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			capture, err := Open(written(t, c.script...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, row := range capture.Rows() {
+				got = append(got, rowText(row))
+				if _, err := row.Exchange(); err != nil {
+					t.Error(err)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			capture.Close()
+		})
+	}
+}
+
+// A capture that grows is read on, also from the middle of a line.
+func TestCaptureGrows(t *testing.T) {
+	whole, err := os.ReadFile(written(t, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 {"jsonrpc":"2.0","id":1,"result":{}}`,
+		`>2 {"jsonrpc":"2.0","id":2,"method":"b"}`, `{"end":{"exit":0}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "grows.jsonl")
+	var capture *Capture
+	for n := 0; n <= len(whole); n += 7 {
+		if err := os.WriteFile(name, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if capture == nil {
+			if capture, err = Open(name); err != nil {
+				capture = nil // not even a head yet
+			}
+			continue
+		}
+		if _, err := capture.Refresh(); err != nil && !errors.Is(err, ErrNoCapture) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := capture.Refresh()
+	if err != nil || len(changed) != 1 || !capture.Ended() || len(capture.Findings()) > 0 {
+		t.Errorf("%d changed, %v, ended %v, %v", len(changed), err, capture.Ended(), capture.Findings())
+	}
+	if rows := capture.Rows(); len(rows) != 2 || rows[0].Channel != ChannelOK || !rows[1].Own {
+		t.Errorf("%+v", rows)
+	}
+}
+
+// What is peeked at is what reading would have found.
+func FuzzPeek(f *testing.F) {
+	for _, seed := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"id":"a","result":{"isError":true,"x":[1,{"y":"\"\\ \n"}]},"jsonrpc":"2.0"}`,
+		"{ \"jsonrpc\" : \"2.0\",\n\"id\":1e2,\"result\":{\"isError\":false,\"isError\":true}}", `{"jsonrpc":"2.0","id":1,"result":{"a":"\u00e9"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}`, `{"jsonrpc":"2.0","id":null,"result":{"a":{}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m := wire.ParseMessage(raw)
+		p, ok := peek(appendString(nil, raw))
+		if !ok || wire.Valid(raw) != nil {
+			return
+		}
+		if diff := cmp.Diff(m.Traits(), p.traits); diff != "" {
+			t.Fatalf("%s\n%s", raw, diff)
+		}
+		result, _ := m.ResultMembers()
+		flag, _ := result.Get("isError")
+		if p.size != len(raw) || p.toolError != (string(flag) == "true") {
+			t.Fatalf("%s: %+v", raw, p)
+		}
+	})
+}

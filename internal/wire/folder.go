@@ -1,0 +1,317 @@
+package wire
+
+// A Folder tells to which exchange each frame belongs, while frames come. It
+// holds no bytes, and what it remembers is bounded: it serves a stream without an
+// end.
+type Folder struct {
+	conns map[int]*threads
+	count int
+}
+
+// A Role is what a frame is to its exchange.
+type Role int
+
+// The roles of a frame.
+const (
+	// Asks is the request with which an exchange begins.
+	Asks Role = iota
+	// Repeats is the same request sent again, Continues the one of the next round:
+	// the answer so far was a question.
+	Repeats
+	Continues
+	// Answers is the response.
+	Answers
+	// Accompanies is any other message that belongs to the exchange.
+	Accompanies
+	// Heads is a head of HTTP, Resumes one that takes up a stream again.
+	Heads
+	Resumes
+	// Surrounds is what crossed meanwhile and is no message: the end of a stream, a
+	// line on standard error.
+	Surrounds
+)
+
+// A Place is where a frame belongs.
+type Place struct {
+	// Exchange counts the exchanges of all conversations from 0.
+	Exchange int
+	Role     Role
+	// Ref is what the frame was called when it was added. A request's head is placed
+	// together with the body that follows it.
+	Ref int64
+	// Item is the index in a batch, -1 elsewhere.
+	Item int
+}
+
+// Add places one frame. Traits are those of its message; they are not looked at
+// where the frame holds none. Frames that belong to no exchange have no place,
+// those with a batch may have several.
+func (f *Folder) Add(ref int64, frame *Frame, t Traits) []Place {
+	if f.conns == nil {
+		f.conns = map[int]*threads{}
+	}
+	c := f.conns[frame.Conn]
+	if c == nil {
+		c = &threads{count: &f.count, waiting: map[int]int64{}}
+		f.conns[frame.Conn] = c
+	}
+	c.places = nil
+	switch frame.Kind {
+	case Head:
+		c.head(ref, frame)
+	case Body, Event:
+		c.message(ref, frame, t, -1)
+	default:
+		c.beside(ref, frame)
+	}
+	return c.places
+}
+
+// A thread is what is known of one exchange.
+type thread struct {
+	number int
+	method string
+	// id and sum are those of the request that is not answered yet; open says that
+	// there is one.
+	id   string
+	sum  uint64
+	open bool
+	// state is what came with a question.
+	state string
+}
+
+// threads are the exchanges of one conversation, by what ties a frame to them.
+type threads struct {
+	count  *int
+	places []Place
+	latest *thread
+
+	open recent[string, *thread] // by the id of the request
+	// asked is by the id of what the server asked. The two sides number their
+	// requests apart from each other, so ids overlap.
+	asked     recent[string, *thread]
+	tokens    recent[string, *thread] // by progress token
+	streams   recent[int, *thread]    // by the HTTP request
+	bookmarks recent[string, *thread] // by the id of a server-sent event
+	waiting   map[int]int64           // heads whose request's body is still to come
+	rounds    []*thread               // that wait for the answer to a question
+}
+
+// mostRounds bounds the exchanges in which nobody may ever answer.
+const mostRounds = 1000
+
+func (c *threads) place(t *thread, role Role, ref int64, item int) {
+	c.places = append(c.places, Place{Exchange: t.number, Role: role, Ref: ref, Item: item})
+}
+
+// head gives a head to its exchange: a request's head comes before the body, a
+// response's head after it. A GET that names the last event of a broken stream
+// goes on where that ended (2025-11-25 basic/transports, "Resumability").
+func (c *threads) head(ref int64, h *Frame) {
+	if h.Dir == Received {
+		if t := c.streams.get(h.Stream); t != nil {
+			c.place(t, Heads, ref, -1)
+		}
+		return
+	}
+	c.streams.drop(h.Stream)
+	if t := c.bookmarks.get(h.HTTP.Field("Last-Event-ID")); t != nil {
+		c.place(t, Resumes, ref, -1)
+		c.streams.put(h.Stream, t)
+		return
+	}
+	if len(c.waiting) > mostRounds {
+		clear(c.waiting)
+	}
+	c.waiting[h.Stream] = ref
+}
+
+// beside gives what is no message to the exchange of its stream; on a pipe to the
+// latest.
+func (c *threads) beside(ref int64, frame *Frame) {
+	t := c.streams.get(frame.Stream)
+	if t == nil && frame.Stream == 0 {
+		t = c.latest
+	}
+	if t != nil {
+		c.place(t, Surrounds, ref, -1)
+	}
+}
+
+func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
+	if t := c.streams.get(frame.Stream); t != nil && frame.SSE != nil && frame.SSE.ID != nil && *frame.SSE.ID != "" {
+		c.bookmarks.put(*frame.SSE.ID, t)
+	}
+	switch {
+	case m.Kind == Batch:
+		for i := range m.Items {
+			c.message(ref, frame, m.Items[i], i)
+		}
+	case m.Kind == Request && frame.Dir == Sent:
+		c.request(ref, frame, m, item)
+	case m.Reply && frame.Dir == Received:
+		c.response(ref, frame, m, item)
+	default:
+		c.other(ref, frame, m, item)
+	}
+}
+
+func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
+	role := Repeats
+	t := c.open.get(m.ID)
+	if t == nil || t.sum != m.Sum {
+		if t = c.nextRound(m); t != nil {
+			role = Continues
+		} else {
+			t, role = &thread{number: *c.count, method: m.Method}, Asks
+			*c.count++
+			c.latest = t
+		}
+	}
+	t.id, t.sum, t.open = m.ID, m.Sum, true
+	c.open.put(m.ID, t)
+	c.place(t, role, ref, item)
+	c.tie(t, frame, m)
+}
+
+// tie remembers by what else the frames that follow are known to be t's.
+func (c *threads) tie(t *thread, frame *Frame, m Traits) {
+	if m.Token != "" {
+		c.tokens.put(m.Token, t)
+	}
+	if ref, ok := c.waiting[frame.Stream]; ok {
+		c.place(t, Heads, ref, -1)
+		delete(c.waiting, frame.Stream)
+	}
+	// A batch is one HTTP request: it belongs to the first of its requests.
+	if frame.Stream > 0 && c.streams.get(frame.Stream) == nil {
+		c.streams.put(frame.Stream, t)
+	}
+}
+
+// nextRound finds the exchange that m goes on with: m gives back the state that
+// the server handed out, or at least answers where it asked (2026-07-28
+// basic/patterns/mrtr).
+func (c *threads) nextRound(m Traits) *thread {
+	if len(c.rounds) == 0 || m.State == "" && !m.Answers {
+		return nil
+	}
+	for i := len(c.rounds) - 1; i >= 0; i-- {
+		if t := c.rounds[i]; t.state == m.State && t.method == m.Method {
+			c.rounds = append(c.rounds[:i:i], c.rounds[i+1:]...)
+			return t
+		}
+	}
+	return nil
+}
+
+// response goes by the HTTP response that it came in, where its exchange waits for
+// that id: clients that send each request by itself may number them all alike.
+func (c *threads) response(ref int64, frame *Frame, m Traits, item int) {
+	t := c.streams.get(frame.Stream)
+	if t == nil || !t.open || t.id != m.ID {
+		t = c.open.get(m.ID)
+	}
+	if m.NoID && t == nil {
+		t = c.only(frame.Stream)
+	}
+	if t == nil {
+		c.other(ref, frame, m, item)
+		return
+	}
+	if c.open.get(t.id) == t {
+		c.open.drop(t.id)
+	}
+	t.open = false
+	c.place(t, Answers, ref, item)
+	if m.More && len(c.rounds) < mostRounds {
+		t.state = m.State
+		c.rounds = append(c.rounds, t)
+	}
+}
+
+// only is the exchange to which an answer without an id can belong: that of its
+// HTTP response, or on a pipe the one that is open.
+func (c *threads) only(stream int) *thread {
+	if stream > 0 {
+		if t := c.streams.get(stream); t != nil && t.open {
+			return t
+		}
+		return nil
+	}
+	return c.open.single()
+}
+
+// other gives a message that is neither request nor response of the client's to
+// the exchange that it speaks of.
+func (c *threads) other(ref int64, frame *Frame, m Traits, item int) {
+	t := c.about(frame, m)
+	if t == nil || m.Blank || m.Kind == Invalid && c.streams.get(frame.Stream) == nil {
+		return
+	}
+	if m.Kind == Request {
+		c.asked.put(m.ID, t)
+	}
+	c.place(t, Accompanies, ref, item)
+}
+
+func (c *threads) about(frame *Frame, m Traits) *thread {
+	var named *thread
+	switch {
+	case frame.Dir == Sent && m.Reply:
+		named = c.asked.get(m.ID)
+	case m.Progress != "":
+		named = c.tokens.get(m.Progress)
+	case m.Cancels != "" && frame.Dir == Sent:
+		named = c.open.get(m.Cancels)
+	case m.Subscription != "" && frame.Dir == Received:
+		named = c.open.get(m.Subscription)
+	}
+	if named != nil {
+		return named
+	}
+	if t := c.streams.get(frame.Stream); t != nil {
+		return t
+	}
+	return c.latest
+}
+
+// recent is a map that forgets what was put into it long ago.
+type recent[K comparable, V any] struct{ young, old map[K]V }
+
+// generation is how many entries a recent map remembers at least.
+const generation = 20_000
+
+func (r *recent[K, V]) get(key K) V {
+	if v, ok := r.young[key]; ok {
+		return v
+	}
+	return r.old[key]
+}
+
+func (r *recent[K, V]) put(key K, v V) {
+	if r.young == nil {
+		r.young = map[K]V{}
+	}
+	if len(r.young) >= generation {
+		r.old, r.young = r.young, map[K]V{}
+	}
+	r.young[key] = v
+}
+
+func (r *recent[K, V]) drop(key K) {
+	delete(r.young, key)
+	delete(r.old, key)
+}
+
+// single is the only value, or nothing where there are none or several.
+func (r *recent[K, V]) single() (only V) {
+	if len(r.young)+len(r.old) == 1 {
+		for _, m := range []map[K]V{r.young, r.old} {
+			for _, v := range m {
+				only = v
+			}
+		}
+	}
+	return only
+}

@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// Traits are what of a message tells to which exchange it belongs.
+type Traits struct {
+	Kind   MessageKind
+	Method string
+	// Reply is set on what was meant for a response, whatever came of it.
+	Reply bool
+	// ID is the same for two ids that are the same; "" where there is none, and
+	// NoID where a reply does not say what it answers.
+	ID   string
+	NoID bool
+	// Token is the progress token that a request gives, Progress the one that a
+	// notification speaks of, Cancels the id of the request that one gives up.
+	Token, Progress, Cancels string
+	// Subscription is the id of the request to which a notification is an answer
+	// (2026-07-28 basic/utilities/subscriptions).
+	Subscription string
+	// State is the state that the server handed out, or that a request gives back;
+	// Answers is set on a request with answers to what the server asked, More on a
+	// result that asks.
+	State         string
+	Answers, More bool
+	// Blank is set where there are no bytes but white space.
+	Blank bool
+	// Sum is the same for two requests with the same bytes.
+	Sum uint64
+	// Items are those of a batch.
+	Items []Traits
+}
+
+var sumSeed = maphash.MakeSeed()
+
+// Traits looks at a message for what tells its exchange.
+func (m *Message) Traits() Traits {
+	t := Traits{Kind: m.Kind, Method: m.Method, Reply: m.reply, NoID: m.namesNone()}
+	if m.ID != nil {
+		t.ID = idKey(m.ID)
+	}
+	switch {
+	case m.Kind == Batch:
+		for _, item := range m.Items {
+			t.Items = append(t.Items, item.Traits())
+		}
+	case m.Kind == Request:
+		t.Sum = maphash.Bytes(sumSeed, m.Raw)
+		t.Token = keyInside(m.Params, "_meta", "progressToken")
+		t.State = string(inside(m.Params, "requestState"))
+		t.Answers = inside(m.Params, "inputResponses") != nil
+	case m.Method == "notifications/progress":
+		t.Progress = keyInside(m.Params, "progressToken")
+	case m.Method == "notifications/cancelled":
+		t.Cancels = keyInside(m.Params, "requestId")
+	case asksForMore(m.Result):
+		t.More, t.State = true, string(inside(m.Result, "requestState"))
+	}
+	if m.Kind == Notification {
+		t.Subscription = keyInside(m.Params, "_meta", "io.modelcontextprotocol/subscriptionId")
+	}
+	if m.Kind == Invalid {
+		t.Blank = len(bytes.Trim(m.Raw, whiteSpace)) == 0
+	}
+	return t
+}
+
+func keyInside(raw []byte, names ...string) string {
+	if id := inside(raw, names...); id != nil {
+		return idKey(id)
+	}
+	return ""
+}
+
+// asksForMore reports a result that says nothing but what the server wants to
+// know first.
+func asksForMore(result []byte) bool {
+	if len(result) > 1<<20 || !bytes.Contains(result, []byte("input_required")) {
+		return false
+	}
+	kind, _ := Text(inside(result, "resultType"))
+	return kind == "input_required"
+}
+
+// inside gives the value that stands in raw under one name after the other, or
+// nil.
+func inside(raw []byte, names ...string) []byte {
+	for _, name := range names {
+		members, err := Object(raw)
+		if err != nil {
+			return nil
+		}
+		raw, _ = members.Get(name)
+	}
+	return raw
+}
