@@ -154,16 +154,12 @@ func list(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// longestSearched is up to which length a message is searched for members that
-// stand twice: the search remembers every name.
-const longestSearched = 256 << 10
-
 // doubleFound tells of a member that stands twice somewhere in a result.
 func (t *talk) doubleFound(m *wire.Message) {
-	if m.Kind != wire.Response || len(m.Raw) > longestSearched {
+	if m.Kind != wire.Response {
 		return
 	}
-	if where := wire.DuplicateIn(m.Result); where != "" {
+	if where := m.DuplicateInResult(); where != "" {
 		t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
 			Text: "the result has the member " + where + " twice, and readers disagree on which one counts"})
 	}

@@ -322,3 +322,27 @@ func within(raw, part []byte) bool {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(raw)))
 	return at <= uintptr(len(raw)) && at+uintptr(len(part)) <= uintptr(len(raw))
 }
+
+// However long a message is, and whichever look found it.
+func TestDuplicateInResult(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"result":{"a":{"b":1,"b":2}}}`:                    "/a/b",
+		`{"jsonrpc":"2.0","id":1,"result":{"a":[{"b":1},{"b":1,"c":{"c":1}}]}}`:    "",
+		`{"jsonrpc":"2.0","id":1,"result":{"a":[0,{"b":"\ud800","\u0062":2}]}}`:    "/a/1/b",
+		`{"jsonrpc":"2.0","id":1,"result":{"a":"\ud800","b":{"a":1}}}`:             "",
+		`{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":1},"x":"` + "\xc3\xa4" + `"}`: "/a",
+		`{"jsonrpc":"2.0","id":1,"x":{"a":1,"a":1},"result":{}}`:                   "",
+		`{"jsonrpc":"2.0","id":1,"params":{"a":1,"a":1}}`:                          "",
+	} {
+		for _, more := range []int{0, 2 << 10, 300 << 10} {
+			m := ParseMessage([]byte(raw + strings.Repeat(" ", more)))
+			expected := want
+			if more > longestSearched {
+				expected = ""
+			}
+			if got := m.DuplicateInResult(); got != expected {
+				t.Errorf("%s and %d bytes: %q, want %q", raw, more, got, expected)
+			}
+		}
+	}
+}

@@ -20,6 +20,8 @@ type noted struct {
 	// lists are the items of those members that are arrays, at their indexes.
 	lists [][]json.RawMessage
 	at    []int
+	// single is set where it is known that no member stands twice in the message.
+	single bool
 }
 
 // maxNoted bounds the members and the items that are noted; who has more of them
@@ -60,11 +62,25 @@ func (m *Message) ResultItems(name string) ([]json.RawMessage, *SyntaxError) {
 	return Array(nil)
 }
 
+// longestSearched is up to which length a message is searched for members that
+// stand twice: the search remembers every name.
+const longestSearched = 256 << 10
+
+// DuplicateInResult gives a JSON pointer to the first member that stands twice
+// in its object, at any depth of Result, or "". Readers disagree on which one
+// counts. Large results are not searched.
+func (m *Message) DuplicateInResult() string {
+	if m.Result == nil || m.noted.single || len(m.Raw) > longestSearched {
+		return ""
+	}
+	return duplicateIn(m.Result)
+}
+
 // envelope is object for a message; in is what stands in its params or its
 // result. Of a message that has both, or one of them twice, nothing is noted:
 // it is no message. The members are put into room as far as they fit there.
 func envelope(raw []byte, in *noted, room Members) (members Members, unpaired bool, err *SyntaxError) {
-	unpaired, err = read(raw, func(d *jsontext.Decoder) *SyntaxError {
+	look := func(d *jsontext.Decoder) *SyntaxError {
 		members, *in = room[:0], noted{}
 		if err := open(d, raw, '{'); err != nil {
 			return err
@@ -89,7 +105,11 @@ func envelope(raw []byte, in *noted, room Members) (members Members, unpaired bo
 		}
 		in.known = in.known && asked == 1
 		return closed(d, raw)
-	})
+	}
+	if in.single = readSingle(raw, look); in.single {
+		return members, false, nil
+	}
+	unpaired, err = read(raw, look)
 	if err != nil && err.Rule == "too_many" {
 		return nil, false, err
 	}

@@ -42,7 +42,7 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 		return false, &SyntaxError{Offset: int64(at), Rule: "depth",
 			Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
 	}
-	d := newDecoder(raw, false)
+	d := newDecoder(raw)
 	err = look(&d.Decoder)
 	d.release()
 	if err == nil || err.Rule != "syntax" {
@@ -51,7 +51,7 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 	if at := invalidAt(raw); at < len(raw) {
 		return false, &SyntaxError{Offset: int64(at), Rule: "utf8", Text: "not UTF-8"}
 	}
-	d = newDecoder(raw, true)
+	d = newDecoder(raw, jsontext.AllowInvalidUTF8(true))
 	err = look(&d.Decoder)
 	d.release()
 	if err != nil && err.Rule == "syntax" {
@@ -60,10 +60,22 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 	return err == nil, err
 }
 
+// readSingle is a look that also sees to it that no member stands twice in its
+// object, and says of anything amiss no more than false. A short message is
+// left alone: of few of them anybody wants to know.
+func readSingle(raw []byte, look func(*jsontext.Decoder) *SyntaxError) bool {
+	if len(raw) < 1<<10 || len(raw) > longestSearched || tooDeep(raw) >= 0 {
+		return false
+	}
+	d := newDecoder(raw, jsontext.AllowDuplicateNames(false))
+	defer d.release()
+	return look(&d.Decoder) == nil
+}
+
 // fault reads raw token by token, which is slower and shows more exactly where
 // it breaks: in [1,] at the comma and not behind it.
 func fault(raw []byte) *SyntaxError {
-	d := newDecoder(raw, true)
+	d := newDecoder(raw, jsontext.AllowInvalidUTF8(true))
 	defer d.release()
 	return syntaxError(&d.Decoder, d.SkipValue())
 }
@@ -78,10 +90,12 @@ type decoder struct {
 // decoder would cost more than reading.
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-func newDecoder(raw []byte, unpaired bool) *decoder {
+var usualOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true)}
+
+func newDecoder(raw []byte, unusual ...jsontext.Options) *decoder {
 	d := decoders.Get().(*decoder)
 	d.src = *bytes.NewBuffer(raw)
-	d.Reset(&d.src, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(unpaired))
+	d.Reset(&d.src, append(usualOptions, unusual...)...)
 	return d
 }
 
@@ -237,9 +251,9 @@ func invalidAt(raw []byte) int {
 	return at
 }
 
-// DuplicateIn gives a JSON pointer to the first member of raw that stands twice
-// in its object, at any depth, or "". Readers disagree on which one counts.
-func DuplicateIn(raw []byte) string {
+// duplicateIn gives a JSON pointer to the first member of raw that stands twice
+// in its object, at any depth, or "".
+func duplicateIn(raw []byte) string {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true))
 	var failed *jsontext.SyntacticError
 	if err := d.SkipValue(); errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &failed) {
