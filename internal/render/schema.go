@@ -75,7 +75,11 @@ func (d *document) open(raw json.RawMessage, refs []string) schema {
 	s := schema{doc: d, raw: raw, refs: slices.Clip(refs)}
 	for {
 		members := d.object(raw)
-		s.members = append(s.members, members...)
+		if s.members == nil {
+			s.members = members
+		} else {
+			s.members = append(s.members, members...)
+		}
 		ref := ""
 		for _, name := range []string{"$ref", "$dynamicRef"} {
 			if ref == "" {

@@ -95,6 +95,7 @@ func First(raw []byte, name string) (value json.RawMessage) {
 // object is Object for at most so many members. unpaired is set where a string
 // holds an unpaired surrogate.
 func object(raw []byte, most int) (members Members, unpaired bool, err *SyntaxError) {
+	members = make(Members, 0, 4) // as most objects have, or fewer
 	unpaired, err = eachMember(raw, func(i int, name string, from, to int) bool {
 		members = append(members[:i], Member{Name: name, Value: raw[from:to:to]})
 		return i < most
