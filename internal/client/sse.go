@@ -208,7 +208,7 @@ func (r *eventReader) blockFor(rest int) int {
 	if rest < eventRoom {
 		return eventBlock
 	}
-	size := 4*rest + eventBlock
+	size := 8*rest + eventBlock
 	if r.limit > 0 {
 		size = min(size, int(r.limit)+2*eventBlock)
 	}
