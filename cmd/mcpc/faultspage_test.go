@@ -24,6 +24,47 @@ func TestFaultsPage(t *testing.T) {
 	}
 }
 
+// withoutCase are the faults that have a number and no case, and why.
+var withoutCase = []struct{ ids, fault, why string }{
+	{"F13", "401 at a terminal, where a login could be offered", "mcpc has no login yet; what a 401 is without one: F14"},
+	{"F15", "401 with a stored token", "mcpc stores no tokens yet"},
+	{"F17", "403 insufficient_scope", "mcpc has no login yet; what a 403 is without one: F18"},
+	{"F33", "HTTP/2 GOAWAY", "the scripted server speaks HTTP/1.1; the same loss there: F32, F37"},
+	{"F38", "a token whose times are off by hours", "mcpc looks into no token; a server's 401 is what counts: F14"},
+	{"F60", "answers in another order than the requests", "a command has one request open at a time; the transcripts in internal/client/testdata have two"},
+	{"F80", "subscriptions/listen and its acknowledgement", "no command subscribes yet; the transcripts in internal/client/testdata do"},
+	{"F81", "a proxy that holds a stream back", "it cannot be told from a slow server; -v shows the time to the first byte"},
+	{"F114 F116", "a question of the server at a terminal, answered or declined", "no command asks the user yet; what becomes of the question: F115"},
+	{"F118", "a requestState of 10 MB", "it goes back only with an answer, which no command gives yet"},
+	{"F138", "a=1 in place of JSON", "arguments are one JSON object, so nothing is guessed; what becomes of a=1: F137"},
+	{"F154 F155", "a bug in mcpc itself", "no server can be scripted to find one; cmd/mcpc/process_test.go puts one in"},
+	{"S35", "many processes write the state at once, or are killed at it", "internal/state/process_test.go; with real commands: F159"},
+}
+
+// Every number of a fault has a case, or a reason why not, and not both.
+func TestEveryFault(t *testing.T) {
+	has := map[string]string{}
+	for _, c := range readCases(t) {
+		id, _, _ := strings.Cut(c.name, "-")
+		if has[id] = "a case"; !strings.HasPrefix(c.head, id+": ") {
+			t.Errorf("%s begins with %q, want the number that its name has", c.name, c.head)
+		}
+	}
+	for _, row := range withoutCase {
+		for id := range strings.FieldsSeq(row.ids) {
+			if has[id] != "" {
+				t.Errorf("%s has %s and is listed as one without", id, has[id])
+			}
+			has[id] = "a reason"
+		}
+	}
+	for n := 1; n <= 159; n++ {
+		if id := fmt.Sprintf("F%02d", n); has[id] == "" {
+			t.Errorf("%s has neither a case nor a reason", id)
+		}
+	}
+}
+
 func faultsPage(cases []faultCase) string {
 	var b strings.Builder
 	b.WriteString("# Faults\n\nWhat mcpc makes of servers, proxies and networks that do something wrong. Each row is a case that the tests\n" +
@@ -36,6 +77,10 @@ func faultsPage(cases []faultCase) string {
 			id, wrong = c.name, head
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", id, cell(wrong), cell(says(c)), strings.TrimSpace(c.files["exit"]))
+	}
+	b.WriteString("\n## Without a case\n\n| case | what is wrong | why there is none |\n| --- | --- | --- |\n")
+	for _, row := range withoutCase {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.ReplaceAll(row.ids, " ", ", "), cell(row.fault), cell(row.why))
 	}
 	return b.String()
 }
