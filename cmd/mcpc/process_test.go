@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
 
@@ -73,9 +75,10 @@ func TestABugIsAnEndingToo(t *testing.T) {
 }
 
 // Fifty processes at a time use one state and one session at one server, twenty
-// times each. Nobody fails, nothing is lost, and the server never sees a request
-// id twice: ids "MUST NOT have been previously used by the requestor within the
-// same session" (2025-11-25 basic/index).
+// times each, after each has opened a session of its own. Nobody fails, nothing
+// is lost or sent twice, and the server never sees a request id twice: ids "MUST
+// NOT have been previously used by the requestor within the same session"
+// (2025-11-25 basic/index).
 func TestManyProcessesShareASession(t *testing.T) {
 	const users, calls = 50, 20
 	// Built without the race detector, with which a process starts five times as
@@ -85,44 +88,65 @@ func TestManyProcessesShareASession(t *testing.T) {
 	if err := s.demo(); err != nil {
 		t.Fatal(err)
 	}
-	p.mcpc("", "init", s.url("/mcp"), "--protocol", "2025-11-25")
-	p.mcpc("", "list")
+	open := func(name string) { p.mcpc("", "init", s.url("/mcp"), "--as", name, "--protocol", "2025-11-25") }
+	open("shared")
+	p.mcpc("", "-s", "shared", "list")
+	want := []string{"shared"}
 	var all sync.WaitGroup
 	for user := range users {
+		own := fmt.Sprint("own-", user)
+		want = append(want, own)
 		all.Go(func() {
+			open(own)
 			for call := range calls {
 				number := fmt.Sprint(user*calls + call)
-				p.mcpc("Echo: "+number+"\n", "call", "echo", `{"message":"`+number+`"}`)
+				p.mcpc("Echo: "+number+"\n", "-s", "shared", "call", "echo", `{"message":"`+number+`"}`)
 			}
 		})
 	}
 	all.Wait()
-	ids, sessions, messages := seenBy(t, s.log.name)
-	if len(messages) != users*calls {
-		t.Errorf("the server saw %d calls, want %d", len(messages), users*calls)
+	seen := seenBy(t, s.log.name)
+	if len(seen.calls) != users*calls || len(seen.callIDs) != users*calls {
+		t.Errorf("the server saw %d calls with %d ids, want %d", len(seen.calls), len(seen.callIDs), users*calls)
 	}
-	for id, n := range ids {
-		if n > 1 {
-			t.Errorf("the server saw the request id %s %d times", id, n)
+	for what, times := range map[string]map[string]int{"call": seen.calls, "session and id": seen.ids} {
+		for one, n := range times {
+			if n > 1 {
+				t.Errorf("the server saw the %s %s %d times", what, one, n)
+			}
 		}
 	}
-	if len(sessions) != 1 {
-		t.Errorf("the server saw %d sessions, want 1", len(sessions))
+	if len(seen.sessions) != users+1 {
+		t.Errorf("the server saw %d sessions, want %d", len(seen.sessions), users+1)
+	}
+	store, err := state.Open(p.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Load()
+	slices.Sort(want)
+	if got := st.Names(); err != nil || !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("the state remembers %q (%v), want %q", got, err, want)
 	}
 }
 
-// seenBy counts what a log tells: the requests by id, the sessions, and the
-// calls by their arguments.
-func seenBy(t *testing.T, log string) (ids, sessions, calls map[string]int) {
+// seen is what came to a server, and how often: requests by session and id,
+// sessions, tool calls by their arguments and by session and id.
+type seen struct{ ids, sessions, calls, callIDs map[string]int }
+
+// seenBy counts what a log tells.
+func seenBy(t *testing.T, log string) seen {
 	t.Helper()
 	text, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, sessions, calls = map[string]int{}, map[string]int{}, map[string]int{}
+	s := seen{map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}
 	for _, line := range strings.Split(string(text), "\n") {
-		if _, session, ok := strings.Cut(line, "Mcp-Session-Id="); ok {
-			sessions[session]++
+		_, fields, _ := strings.Cut(line, "Mcp-Session-Id=")
+		session, _, _ := strings.Cut(fields, " ")
+		if session != "" {
+			s.sessions[session]++
 		}
 		_, rest, ok := strings.Cut(line, " {")
 		if !ok {
@@ -130,17 +154,20 @@ func seenBy(t *testing.T, log string) (ids, sessions, calls map[string]int) {
 		}
 		raw := "{" + rest[:strings.LastIndex(rest, "}")+1]
 		m := wire.ParseMessage([]byte(raw))
-		if m.Kind != wire.Request {
+		// The request that opens a session is not in one yet.
+		if m.Kind != wire.Request || session == "" {
 			continue
 		}
-		ids[string(m.ID)]++
+		id := session + " " + string(m.ID)
+		s.ids[id]++
 		if m.Method == "tools/call" {
 			params, _ := wire.Object(m.Params)
 			arguments, _ := params.Get("arguments")
-			calls[string(arguments)]++
+			s.calls[string(arguments)]++
+			s.callIDs[id]++
 		}
 	}
-	return ids, sessions, calls
+	return s
 }
 
 // A crowd is many runs of mcpc on one state.
