@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,12 +32,30 @@ func newVersion(a *app) *cobra.Command {
 	}
 }
 
+// builtFrom is the commit that the go command wrote into the program, with + where
+// something was changed since. A program built away from its repository has none.
+func builtFrom() string {
+	commit, changed := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				commit = s.Value[:min(len(s.Value), 12)]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				changed = "+"
+			}
+		}
+	}
+	return commit + changed
+}
+
 func (a *app) printVersion(ctx context.Context) {
-	raw := fmt.Sprintf(`{"version":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.version),
-		wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
+	commit := builtFrom()
+	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.version),
+		wire.Quote(commit), wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
 	ans := answer{result: []byte(raw), messages: []*wire.Message{{Raw: []byte(raw)}}}
 	ans.human = func(w io.Writer, _ render.Style) error {
-		_, err := fmt.Fprintf(w, "mcpc %s\nspeaks %s\n", a.version, strings.Join(client.Revisions(), ", "))
+		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nspeaks %s\n", a.version, commit, strings.Join(client.Revisions(), ", "))
 		return err
 	}
 	a.show(ctx, wire.Outcome{}, ans)

@@ -53,6 +53,40 @@ func (m *measure) ratios(e *entry) []float64 {
 	return out
 }
 
+// factors are how many times slower than mcpc a contender is, round by round.
+func (m *measure) factors(e *entry) []float64 {
+	out, mcpc := e.took(), m.entry("mcpc").took()
+	for i := range out {
+		out[i] /= mcpc[i]
+	}
+	return out
+}
+
+// peers are the programs that somebody may use in the place of mcpc.
+var peers = []string{"curl", "curl, 2 times", "Go SDK", "Inspector"}
+
+func (b *bench) printFactors(w io.Writer) {
+	fmt.Fprintf(w, "\n%-38s", "how many times slower than mcpc")
+	for _, name := range peers {
+		fmt.Fprintf(w, " %13s", name)
+	}
+	fmt.Fprintln(w)
+	for _, m := range b.done {
+		row := ""
+		measured := false
+		for _, name := range peers {
+			cell := ""
+			if e := m.entry(name); e != nil {
+				cell, measured = fmt.Sprintf("%.2f", median(m.factors(e))), true
+			}
+			row += fmt.Sprintf(" %13s", cell)
+		}
+		if measured {
+			fmt.Fprintf(w, "%-38s%s\n", m.name, row)
+		}
+	}
+}
+
 func (b *bench) printTable(w io.Writer) {
 	fmt.Fprintf(w, "mcpc %s. Medians; × is the median of the ratios within a round, with its quartiles; MB is the largest peak.\n", b.commit)
 	fmt.Fprintln(w, "\"raw, least\" sends nothing but the handshake and what was asked.")
