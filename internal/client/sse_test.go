@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -213,6 +215,18 @@ func referenceEvents(stream []byte) []string {
 func FuzzEvents(f *testing.F) {
 	for _, c := range eventCases {
 		f.Add([]byte(c.stream), uint8(3))
+	}
+	// What servers sent, up to where it may have been cut.
+	real, err := filepath.Glob(filepath.Join("testdata", "events", "*.sse"))
+	if err != nil || len(real) == 0 {
+		f.Fatalf("no streams: %v", err)
+	}
+	for _, name := range real {
+		stream, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(stream, uint8(40))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
 		whole := events(bytes.NewReader(stream), 0)

@@ -149,13 +149,14 @@ func FuzzRedact(f *testing.F) {
 	f.Add("t%6fken", "a;b#c?", "%zz", "https://u@h/x?y=1&", "&z=1", uint8(0))
 	f.Add("", "Bearer ", " more", "", "", uint8(1))
 	f.Add("", "p/?#", "@", "https://", "h:1/mcp", uint8(2))
+	f.Add("", "=", " --a", "npx", "--header", uint8(3))
 	f.Fuzz(func(t *testing.T, name, before, behind, head, tail string, where uint8) {
 		if strings.Contains(name+before+behind+head+tail, canary[1:4]) {
 			return
 		}
 		secret := before + canary + behind
 		var got string
-		switch where % 3 {
+		switch where % 4 {
 		case 0: // a parameter whose value reaches as far as the next &
 			if plain, _ := url.QueryUnescape(name); !secretName(plain) || strings.ContainsAny(name, "?&;#=") {
 				name = "access_token"
@@ -176,9 +177,12 @@ func FuzzRedact(f *testing.F) {
 		case 2: // user information, where it may stand
 			secret = strings.NewReplacer("/", "", "?", "", "#", "", "\\", "").Replace(secret)
 			got = RedactURL("https://" + secret + "@host/" + tail)
+		case 3: // a flag of a command, and its value in the same word or in the next
+			argv := []string{"serve", "--api-key=" + secret, head, "--token", "x" + secret, tail}
+			got = strings.Join(RedactCommand(argv), "\n")
 		}
 		if strings.Contains(got, canary) {
-			t.Errorf("%d: the canary in %q survives in %q", where%3, secret, got)
+			t.Errorf("%d: the canary in %q survives in %q", where%4, secret, got)
 		}
 	})
 }

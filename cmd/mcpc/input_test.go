@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// FuzzArguments: arguments are sent as the bytes that were typed or that stand
+// in a file, or not at all; and the reason is said.
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{`{"message":"x"}`, ` {"a":1.10,"b":9007199254740993} `, `{"a":1,"a":2}`, `{"a":{"b":1,"b":2}}`, `{"\u0061":1,"a":2}`,
+		`a=1`, `[]`, `{} {}`, `null`, "\xEF\xBB\xBF{}", "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `@`, `@nothing`, ``, strings.Repeat(`{"a":`, 2000)} {
+		f.Add([]byte(s))
+	}
+	name := filepath.Join(f.TempDir(), "arguments")
+	a := &app{getenv: func(string) string { return "" }}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := os.WriteFile(name, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.arguments([]string{"@" + name})
+		checkArguments(t, bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), got, err)
+		if text := string(raw); text != "-" && !strings.HasPrefix(text, "@") {
+			got, err := a.arguments([]string{text})
+			checkArguments(t, raw, got, err)
+		}
+		if id := rawID(string(raw)); len(raw) > 0 && wire.Valid(id) != nil {
+			t.Errorf("the id %q becomes %s", raw, id)
+		}
+	})
+}
+
+// checkArguments holds what became of raw against encoding/json, which knows
+// neither that a name may stand once only, nor a bound of depth.
+func checkArguments(t *testing.T, raw []byte, got json.RawMessage, err error) {
+	t.Helper()
+	var object map[string]json.RawMessage
+	good := utf8.Valid(raw) && json.Unmarshal(raw, &object) == nil && object != nil
+	switch {
+	case err == nil && !bytes.Equal(got, bytes.TrimSpace(raw)):
+		t.Errorf("%q becomes %q", raw, got)
+	case err == nil && (!good || len(object) != names(t, raw)):
+		t.Errorf("%q is taken for arguments", raw)
+	case err != nil && (got != nil || err.Error() == ""):
+		t.Errorf("%q: %q and %q", raw, got, err)
+	case err != nil && good && len(object) == names(t, raw) && wire.Valid(raw) == nil:
+		t.Errorf("%q is refused: %v", raw, err)
+	}
+}
+
+// names counts the members of an object, also those that stand twice.
+func names(t *testing.T, raw []byte) (n int) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for d.More() {
+		var value json.RawMessage
+		if _, err := d.Token(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
