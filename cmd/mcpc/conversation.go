@@ -30,6 +30,7 @@ type conversation struct {
 	ids           idBlock
 	// known is the key under which the server's revision is remembered.
 	known string
+	heard func(*wire.Message) // nil where only answers matter
 	// changed is set when the session had to be opened anew.
 	changed bool
 	// passing is set while it is another conversation than the remembered one.
@@ -50,12 +51,14 @@ type opening struct {
 	blind bool
 	// anew opens a new conversation where an old one could be gone on with.
 	anew bool
+	// heard takes each notification besides; what the server logs is then not shown.
+	heard func(*wire.Message)
 }
 
 // open finds the server a command means and opens or resumes the conversation
 // with it. A caller must close it, also after an outcome that is not good.
 func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcome) {
-	c := &conversation{a: a, stopTicking: a.ticking()}
+	c := &conversation{a: a, heard: how.heard, stopTicking: a.ticking()}
 	if o := writable(a.output); !o.Good() {
 		return c, o
 	}
@@ -344,35 +347,6 @@ func (c *conversation) explained(methods ...string) {
 		c.a.note("before it went " + strings.Join(before, ", ") + " (-vv shows them)")
 	}
 	render.Explain(c.a.stderr(), c.a.errStyle, own)
-}
-
-// notified shows progress and the server's log messages while a request runs.
-func (c *conversation) notified(m *wire.Message) {
-	params, err := m.ParamMembers()
-	if err != nil {
-		params = nil
-	}
-	switch m.Method {
-	case "notifications/progress":
-		c.a.progress.Update(params)
-	case "notifications/message":
-		data, _ := params.Get("data")
-		c.a.progress.Log(params.Text("level"), params.Text("logger"), data)
-	case "notifications/tools/list_changed":
-		c.forgetTools()
-	}
-}
-
-func (c *conversation) found(f wire.Finding) {
-	if f.Level > wire.Info || c.a.verbose > 0 {
-		c.a.warn(f.Text)
-	}
-}
-
-func (c *conversation) renewed(why string) {
-	c.changed = true
-	c.forgetTools()
-	c.a.note(why)
 }
 
 // stateFailed is the ending of a command that cannot do without the state.

@@ -17,6 +17,7 @@ type listOptions struct {
 	kinds []kind
 	argv  []string
 	long  bool
+	watch watchOptions
 }
 
 func newList(a *app) *cobra.Command {
@@ -30,10 +31,14 @@ templates by URI, with name, type and size. All pages are fetched. Into a pipe
 goes one line an entry, with a TAB between the columns.
 
 "all" lists what the server declares a capability for. In a pipe each line then
-begins with the kind, and with --json all of it is one document.`,
+begins with the kind, and with --json all of it is one document.
+
+--watch goes on, lists again when the server tells that something changed, and
+shows the difference: "+" is new, "-" is gone, "~" is another of the same name.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list resources
   mcpc -s demo list all --long
+  mcpc -s demo list --watch --for 100ms
   mcpc -s demo list --jq '.tools[].name'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
@@ -42,11 +47,19 @@ begins with the kind, and with --json all of it is one document.`,
 			if o.kinds, err = kindsOf(own); err != nil {
 				return err
 			}
-			a.list(cmd.Context(), o)
+			if err := o.watch.check(a); err != nil {
+				return err
+			}
+			if o.watch.on {
+				a.watch(cmd.Context(), o)
+			} else {
+				a.list(cmd.Context(), o)
+			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
+	o.watch.flags(cmd.Flags())
 	return cmd
 }
 

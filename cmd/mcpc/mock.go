@@ -47,7 +47,7 @@ $PORT for the mock's own port. The indented actions:
 
 ` + mockWords() + `
 "tls expired", "tls wrong-name" and "tls self-signed" make it HTTPS,
-"session ID" gives a session.`,
+"session ID" gives a session, "capabilities JSON" is what it declares.`,
 		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -35,7 +35,7 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRead(a), newRaw(a), newPing(a), newInfo(a),
-		newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
+		newListen(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
 	return root
@@ -82,7 +82,7 @@ func commandNames(cmd *cobra.Command) (names []string) {
 
 // otherWords are what people type who come from other clients.
 var otherWords = map[string]string{
-	"ls": "list", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
+	"ls": "list", "watch": "listen", "subscribe": "listen", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
 	"prompts": "list prompts", "prompts/list": "list prompts", "resources": "list resources",
 	"resources/list": "list resources", "templates": "list templates", "discover": "info",
 }
@@ -198,11 +198,20 @@ func helpFlags(b *strings.Builder, head string, flags *pflag.FlagSet) {
 			name = "-" + f.Shorthand + ", --" + f.Name
 		}
 		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
-			name += " " + placeholder(f)
+			name += valueOf(f)
 		}
 		rows = append(rows, [2]string{name, f.Usage})
 	})
 	helpRows(b, head, rows)
+}
+
+// valueOf is what stands behind a flag's name: nothing has to where it has a
+// value of its own.
+func valueOf(f *pflag.Flag) string {
+	if f.NoOptDefVal != "" {
+		return "[=" + placeholder(f) + "]"
+	}
+	return " " + placeholder(f)
 }
 
 func placeholder(f *pflag.Flag) string {
@@ -212,9 +221,9 @@ func placeholder(f *pflag.Flag) string {
 	case "int":
 		return "N"
 	case "stringArray":
-		return "FIELD"
+		return or(map[string]string{"resource": "URI"}[f.Name], "FIELD")
 	}
 	return strings.ToUpper(strings.ReplaceAll(map[string]string{
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "output": "file",
-		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file"}[f.Name], "-", " "))
+		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file", "logs": "level"}[f.Name], "-", " "))
 }

@@ -86,10 +86,14 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	defer s.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	what := "no answer"
+	if out.begun != nil {
+		what = "no acknowledgement"
+	}
 	if idle > 0 {
 		w.idle = time.AfterFunc(idle, func() {
 			if out.begun == nil || !out.begun() {
-				w.giveUp(timeoutError{"--timeout", "no answer", idle})
+				w.giveUp(timeoutError{"--timeout", what, idle})
 			}
 		})
 	}

@@ -10,7 +10,8 @@
 // Names, titles and texts follow npm's server-everything where that makes
 // sense without a network, so that tutorials written against it still hold.
 // What a tool answers depends on its arguments and on nothing else: there is
-// no clock, no randomness and no memory in it.
+// no clock and no randomness in it, and no memory but for the one entry that the
+// tool change-list adds to a list, as long as the process lives.
 //
 // It does not know mcpc: no target, no session store, no recorder, no
 // terminal. It does not open a socket or start a process either; whoever calls

@@ -11,8 +11,9 @@ import (
 const pageSize = 8
 
 // freshFor is how long, in milliseconds, a client may keep what it was told.
-// Nothing here ever changes; five minutes is long enough for a shell loop to
-// live on one tools/list and short enough to watch a cache expire.
+// Nothing here changes but by the tool change-list, which tells; five minutes is
+// long enough for a shell loop to live on one tools/list and short enough to watch
+// a cache expire.
 const freshFor = 5 * 60 * 1000
 
 // newServer returns the demo server, which can hold any number of sessions.

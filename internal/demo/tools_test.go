@@ -69,6 +69,8 @@ func results() []struct{ tool, arguments, want string } {
 		{"forget-everything", `{}`, said("Everything is forgotten. (Nothing was stored, so nothing is lost.)")},
 		{"show-weather", `{}`, said("Sunny, 24 degrees. (It always is, here.)")},
 		{"touch-resource", `{"uri":"demo://x"}`, said("Touched demo://x.")},
+		{"change-list", `{"list":"prompts"}`, said("The list of prompts has an extra entry.")},
+		{"change-list", `{"list":"prompts","remove":true}`, said("The list of prompts is as it was at first.")},
 		{"send-log-messages", `{}`, said("Sent 8 log messages, one per level.")},
 		{"hang-up", `{}`, said("You found the answer.")},
 		{"fail", `{}`, failed("This tool always fails.")},

@@ -27,6 +27,18 @@ func JSON(w io.Writer, st Style, raw []byte) error {
 	return st.showJSON(w, raw)
 }
 
+// JSONLine writes one JSON document on one line, into a pipe as it is but for line
+// ends between its parts. On a terminal characters that hide are escaped.
+func JSONLine(w io.Writer, st Style, raw []byte) error {
+	if bytes.ContainsAny(raw, "\r\n") {
+		raw = wire.Compact(raw)
+	}
+	if st.Terminal {
+		raw = escapeHidden(raw)
+	}
+	return writeLine(w, raw)
+}
+
 // showJSON is JSON for a reader.
 func (s Style) showJSON(w io.Writer, raw []byte) error {
 	if err := wire.Valid(raw); err != nil {

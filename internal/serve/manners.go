@@ -56,7 +56,7 @@ func (s *Script) discover(m *wire.Message) answer {
 		return s.refuse(m, -32601, "Method not found", "")
 	}
 	versions, _ := json.Marshal(s.Speaks)
-	return s.result(m, `{"supportedVersions":`+string(versions)+`,"capabilities":{"tools":{}},`+
+	return s.result(m, `{"supportedVersions":`+string(versions)+`,"capabilities":`+string(s.Capabilities)+`,`+
 		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mock","version":"1"}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
 }
 
@@ -72,7 +72,7 @@ func (s *Script) initialize(m *wire.Message) answer {
 		supported, _ := json.Marshal(s.Speaks)
 		return s.refuse(m, -32022, "Unsupported protocol version", `{"supported":`+string(supported)+`}`)
 	}
-	a := s.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"mock","version":"1"}}`, revision))
+	a := s.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"mock","version":"1"}}`, revision, s.Capabilities))
 	a.session = s.Session
 	return a
 }

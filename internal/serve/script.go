@@ -16,6 +16,8 @@ type Script struct {
 	Speaks []string
 	// Session is the Mcp-Session-Id it gives, "" for none.
 	Session string
+	// Capabilities is what it declares, a JSON object.
+	Capabilities json.RawMessage
 	// Tools are the entries of its tools/list.
 	Tools []json.RawMessage
 	// TLS names what is wrong with its certificate: "", "good", "expired",
@@ -92,7 +94,7 @@ func known(word string) bool {
 
 // Parse reads a script.
 func Parse(text string) (*Script, error) {
-	s := &Script{Speaks: []string{revisions[0]}}
+	s := &Script{Speaks: []string{revisions[0]}, Capabilities: json.RawMessage(`{"tools":{}}`)}
 	var current *rule
 	for i, line := range strings.Split(text, "\n") {
 		number := i + 1
@@ -128,6 +130,11 @@ func (s *Script) top(word, rest string, line int) (*rule, error) {
 		}
 	case "session":
 		s.Session = unescape(rest)
+	case "capabilities":
+		s.Capabilities = json.RawMessage(rest)
+		if _, err := wire.Object(s.Capabilities); err != nil {
+			return nil, &ScriptError{line, "capabilities wants a JSON object"}
+		}
 	case "tls":
 		s.TLS = rest
 	case "tool":
@@ -135,7 +142,7 @@ func (s *Script) top(word, rest string, line int) (*rule, error) {
 	case "on":
 		return s.addRule(rest, line)
 	default:
-		return nil, &ScriptError{line, fmt.Sprintf("unknown word %q; a script says speaks, session, tls, tool or on", word)}
+		return nil, &ScriptError{line, fmt.Sprintf("unknown word %q; a script says speaks, session, capabilities, tls, tool or on", word)}
 	}
 	return nil, nil
 }

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// An endurance is how long a command that never ends by itself goes on.
+type endurance struct {
+	time  seconds
+	count int
+}
+
+func (p *endurance) flags(f *pflag.FlagSet, what string) {
+	f.Var(&p.time, "for", "end after this time")
+	f.IntVar(&p.count, "count", 0, "end after so many "+what)
+}
+
+func (p *endurance) check() error {
+	if p.count < 0 {
+		return hintedError{"--count is a number of lines, from 1 on", "without it there is no end"}
+	}
+	return nil
+}
+
+// errEnough is the cause of a context that --for or --count ended.
+var errEnough = errors.New("that is enough")
+
+// A notice is a notification and when it came.
+type notice struct {
+	*wire.Message
+	at time.Time
+}
+
+// An ear keeps what came until the command has shown the one before: whoever
+// reads a stream must not wait for whoever reads standard output.
+type ear struct {
+	ctx     context.Context
+	notices chan *wire.Message
+}
+
+// maxNotices is how many may wait. A server that tells more, and faster than it is
+// read, is read more slowly.
+const maxNotices = 4096
+
+func newEar(ctx context.Context) *ear {
+	return &ear{ctx, make(chan *wire.Message, maxNotices)}
+}
+
+func (e *ear) hear(m *wire.Message) {
+	select {
+	case e.notices <- m:
+	case <-e.ctx.Done():
+	}
+}
+
+// A listening is what a command listens to, until it has enough.
+type listening struct {
+	ctx    context.Context
+	enough func()
+	// ended gets how it ended, once.
+	ended chan wire.Outcome
+}
+
+// start listens beside the command, until ctx is done or the time is up.
+func (c *conversation) start(ctx context.Context, l client.Listening, until endurance) listening {
+	ctx, cancel := context.WithCancelCause(ctx)
+	on := listening{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
+	l.Began = until.from(l.Began, on.enough)
+	go func() { on.ended <- c.Listen(ctx, l) }()
+	return on
+}
+
+// ending is the outcome: what the user asked for is good, and who pressed Ctrl-C
+// knows that.
+func (on listening) ending(out wire.Outcome) wire.Outcome {
+	switch {
+	case context.Cause(on.ctx) == errEnough:
+		return wire.Outcome{}
+	case out.Kind == wire.Signal:
+		return wire.Outcome{Kind: wire.Signal}
+	}
+	return out
+}
+
+// hearAll listens and gives each notification to take, which says how many it
+// counts for, until that is enough, the time is up, or the listening ends.
+func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, until endurance, take func(notice) int) wire.Outcome {
+	on := c.start(ctx, l, until)
+	defer on.enough()
+	left := or(until.count, math.MaxInt)
+	count := func(m *wire.Message) {
+		if left > 0 && c.a.ending.Kind == wire.OK {
+			left -= take(notice{m, c.a.now()})
+		}
+		if left <= 0 || c.a.ending.Kind != wire.OK {
+			on.enough()
+		}
+	}
+	for {
+		select {
+		case m := <-e.notices:
+			count(m)
+		case out := <-on.ended:
+			for len(e.notices) > 0 {
+				count(<-e.notices)
+			}
+			return on.ending(out)
+		}
+	}
+}
+
+// from starts the time when the server has agreed for the first time.
+func (p endurance) from(began func(client.Filter), enough func()) func(client.Filter) {
+	var once sync.Once
+	return func(agreed client.Filter) {
+		if d := p.time.duration(); d > 0 {
+			once.Do(func() { time.AfterFunc(d, enough) })
+		}
+		began(agreed)
+	}
+}
+
+// printLine writes one JSON document of a stream, on a line or through --jq.
+func (a *app) printLine(ctx context.Context, raw json.RawMessage) {
+	var err error
+	if a.jq != "" {
+		err = a.filter(ctx, a.stdout(), a.outStyle, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
+	} else {
+		err = render.JSONLine(a.stdout(), a.outStyle, raw)
+	}
+	switch {
+	case err == nil || a.ending.Kind != wire.OK:
+	case isUsage(err):
+		a.end(usage(err))
+	default:
+		a.end(a.unwritten(err))
+	}
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// listenOptions are what `mcpc listen` was asked.
+type listenOptions struct {
+	argv                      []string
+	tools, prompts, resources bool
+	uris                      []string
+	// logs is a level, anyLevel where none was named, "" for no log messages.
+	logs  string
+	jsonl bool
+	until endurance
+}
+
+const anyLevel = "any"
+
+func newListen(a *app) *cobra.Command {
+	var o listenOptions
+	cmd := &cobra.Command{
+		Use:   "listen [-- COMMAND...]",
+		Short: "show what a server tells unasked: changes, updates, log messages",
+		Long: `Listen to what a server tells unasked, one line a notification, until Ctrl-C,
+the end of --for or the last of --count. Without one of the kinds it is
+everything that the server offers. A connection that is lost is opened again;
+nothing is told of what happened meanwhile.
+
+--jsonl gives each notification as it crossed, one a line; so do --json and
+--wire, and --jq filters each.`,
+		Example: `  mcpc -s demo listen --for 100ms
+  mcpc -s demo listen --tools --prompts --for 100ms --jsonl
+  mcpc -s demo listen --resource demo://resource/static/image/logo.png --for 100ms
+  mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			if err := noArguments(cmd, own); err != nil {
+				return err
+			}
+			if err := o.check(a); err != nil {
+				return err
+			}
+			o.argv = argv
+			a.listen(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.tools, "tools", false, "changes of the list of tools")
+	f.BoolVar(&o.prompts, "prompts", false, "changes of the list of prompts")
+	f.BoolVar(&o.resources, "resources", false, "changes of the list of resources")
+	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this URI (may be given again)")
+	f.StringVar(&o.logs, "logs", "", "log messages; --logs=LEVEL from that level on")
+	f.Lookup("logs").NoOptDefVal = anyLevel
+	f.BoolVar(&o.jsonl, "jsonl", false, "each notification as it crossed, one a line")
+	o.until.flags(f, "notifications")
+	return cmd
+}
+
+func (o *listenOptions) check(a *app) error {
+	if o.logs != "" && o.logs != anyLevel && !contains(logLevels, o.logs) {
+		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), "levels are " + strings.Join(logLevels, ", ")}
+	}
+	if a.output != "" {
+		return hintedError{"listen writes until it is ended, and -o writes whole files", "in place of -o FILE: > FILE"}
+	}
+	o.jsonl = o.jsonl || a.json || a.wire || a.jq != ""
+	return o.until.check()
+}
+
+// everything reports that no kind was named.
+func (o *listenOptions) everything() bool {
+	return !o.tools && !o.prompts && !o.resources && len(o.uris) == 0 && o.logs == ""
+}
+
+func (a *app) listen(ctx context.Context, o listenOptions) {
+	ear := newEar(ctx)
+	c, out := a.open(ctx, opening{argv: o.argv, greet: true, heard: ear.hear})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	want, out := c.wish(o)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	out = c.hearAll(ctx, ear, want.listening(c), o.until, func(n notice) int {
+		if !want.takes(n.Method) {
+			return 0
+		}
+		a.printNotice(ctx, o, n)
+		return 1
+	})
+	if out.Good() && out.Method != "" {
+		a.note("the server ended the subscription")
+	}
+	a.end(out)
+	c.explained("subscriptions/listen", "resources/subscribe")
+}
+
+func (a *app) printNotice(ctx context.Context, o listenOptions, n notice) {
+	if o.jsonl {
+		a.printLine(ctx, n.Raw)
+	} else if err := render.Heard(a.stdout(), a.outStyle, n.at, n.Message); err != nil {
+		a.end(a.unwritten(err))
+	}
+}
+
+// A wish is what is listened to, and what of it has to be asked for.
+type wish struct {
+	client.Filter
+	// all takes what nobody named as well.
+	all   bool
+	logs  bool
+	level string
+}
+
+// wish holds what was asked against what the server declares. What it does not
+// offer is left out and told of; where nothing is left nothing is sent.
+func (c *conversation) wish(o listenOptions) (wish, wire.Outcome) {
+	all := o.everything()
+	w := wish{all: all, level: o.logs}
+	var missing []string
+	offer := func(asked bool, capability, member, what string) bool {
+		there := c.offers(capability, member)
+		if !there && (asked || all) {
+			missing = append(missing, what)
+		}
+		return there && (asked || all)
+	}
+	w.Tools = offer(o.tools, "tools", "listChanged", changesOf("tools"))
+	w.Prompts = offer(o.prompts, "prompts", "listChanged", changesOf("prompts"))
+	w.Resources = offer(o.resources, "resources", "listChanged", changesOf("resources"))
+	if len(o.uris) > 0 && offer(true, "resources", "subscribe", "updates of resources") {
+		w.URIs = o.uris
+	}
+	if client.Stateless(c.Revision()) && o.logs != "" {
+		c.a.warn("log messages come with the request they are about in this revision, and not to who listens: mcpc call --log-level LEVEL shows them")
+	} else if !client.Stateless(c.Revision()) {
+		w.logs = offer(o.logs != "", "logging", "", "log messages")
+	}
+	if w.level == anyLevel {
+		w.level = ""
+	}
+	if len(missing) > 0 {
+		c.a.note("the server does not offer: " + strings.Join(missing, ", "))
+	}
+	if len(w.names()) == 0 {
+		return w, c.nothingToHear(all)
+	}
+	return w, wire.Outcome{}
+}
+
+func changesOf(list string) string { return "changes of the list of " + list }
+
+// nothingToHear is the ending where the server offers nothing of what was asked.
+func (c *conversation) nothingToHear(all bool) wire.Outcome {
+	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
+		Text: "the server offers nothing of this to listen to", Hint: "mcpc info shows what this server declares"}
+	if all && c.offers("resources", "subscribe") {
+		o.Text, o.Hint = "the server tells of nothing by itself", "it tells of updates of a resource: mcpc listen --resource URI"
+	}
+	return o
+}
+
+// offers reports that a capability is declared, with that member set. Of a server
+// that said nothing of itself everything is believed.
+func (c *conversation) offers(capability, member string) bool {
+	declared, known := c.declares(capability)
+	if !known || member == "" {
+		return !known || declared
+	}
+	members, _ := wire.Object(c.Info().Capabilities)
+	raw, _ := members.Get(capability)
+	settings, _ := wire.Object(raw)
+	flag, _ := settings.Get(member)
+	return string(flag) == "true"
+}
+
+// names is what is listened to, in words.
+func (w wish) names() (names []string) {
+	for _, kind := range []struct {
+		on   bool
+		name string
+	}{{w.Tools, changesOf("tools")}, {w.Prompts, changesOf("prompts")}, {w.Resources, changesOf("resources")}, {w.logs, "log messages"}} {
+		if kind.on {
+			names = append(names, kind.name)
+		}
+	}
+	for _, uri := range w.URIs {
+		names = append(names, "updates of "+uri)
+	}
+	return names
+}
+
+// takes reports whether a notification is one that was asked for.
+func (w wish) takes(method string) bool {
+	switch method {
+	case "notifications/progress":
+		return false
+	case "notifications/tools/list_changed":
+		return w.all || w.Tools
+	case "notifications/prompts/list_changed":
+		return w.all || w.Prompts
+	case "notifications/resources/list_changed":
+		return w.all || w.Resources
+	case "notifications/resources/updated":
+		return w.all || len(w.URIs) > 0
+	case "notifications/message":
+		return w.all || w.logs
+	}
+	return w.all
+}
+
+// listening is the wish as the client takes it. What the server agreed to is told
+// each time.
+func (w wish) listening(c *conversation) client.Listening {
+	again := false
+	return client.Listening{Filter: w.Filter, LogLevel: w.level,
+		Began: func(agreed client.Filter) {
+			c.a.progress.Done()
+			if again {
+				c.a.note("listening again; what changed meanwhile was not told")
+				return
+			}
+			again = true
+			given := w
+			given.Filter = agreed
+			c.a.note("listening to " + or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C ends it")
+		},
+		Lost: func(why string) { c.a.note(why + "; trying again") },
+	}
+}

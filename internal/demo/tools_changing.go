@@ -1,0 +1,70 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// extra is the entry that comes and goes.
+const (
+	extra    = "extra"
+	extraURI = documents + extra
+)
+
+// changingTools change what the server lists.
+func changingTools(s *mcp.Server) []tool {
+	return []tool{{
+		name:  "change-list",
+		title: "Change List Tool",
+		description: "Adds an entry called extra to one of the server's lists, or takes it away again, " +
+			"and tells everyone who listens that the list changed. Nothing else depends on it.",
+		input: `{"type":"object","properties":{
+			"list":{"type":"string","description":"Which list to change","enum":["tools","prompts","resources"]},
+			"remove":{"type":"boolean","default":false,"description":"Take the entry away"}
+		},"required":["list"],"additionalProperties":false}`,
+		hints: acts(),
+		run:   func(_ context.Context, c call) (*mcp.CallToolResult, error) { return changeList(s, c) },
+	}}
+}
+
+func changeList(s *mcp.Server, c call) (*mcp.CallToolResult, error) {
+	list := c.args.text("list")
+	if string(c.args["remove"]) == "true" {
+		removeExtra(s, list)
+		return result(text(fmt.Sprintf("The list of %s is as it was at first.", list))), nil
+	}
+	addExtra(s, list)
+	return result(text(fmt.Sprintf("The list of %s has an extra entry.", list))), nil
+}
+
+func addExtra(s *mcp.Server, list string) {
+	const about = "Comes and goes with the tool change-list."
+	switch list {
+	case "tools":
+		tool{name: extra, description: about, input: noInput, hints: reads(), run: func(context.Context, call) (*mcp.CallToolResult, error) {
+			return result(text("Here for now.")), nil
+		}}.add(s)
+	case "prompts":
+		s.AddPrompt(&mcp.Prompt{Name: extra, Description: about}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: text("Here for now.")}}}, nil
+		})
+	case "resources":
+		s.AddResource(&mcp.Resource{URI: extraURI, Name: extra, Description: about, MIMEType: "text/plain"},
+			func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+				return contents(&mcp.ResourceContents{URI: extraURI, MIMEType: "text/plain", Text: "Here for now."}), nil
+			})
+	}
+}
+
+func removeExtra(s *mcp.Server, list string) {
+	switch list {
+	case "tools":
+		s.RemoveTools(extra)
+	case "prompts":
+		s.RemovePrompts(extra)
+	case "resources":
+		s.RemoveResources(extraURI)
+	}
+}

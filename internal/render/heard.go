@@ -1,0 +1,81 @@
+package render
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// Heard writes one line for a notification that came at a time: when, of what
+// kind, and what it tells. Into a pipe goes the whole of it, with a TAB between
+// the three and the time as RFC 3339 has it.
+func Heard(w io.Writer, st Style, at time.Time, m *wire.Message) error {
+	kind, what := heard(m)
+	line := at.Format("2006-01-02T15:04:05.000Z07:00") + "\t" + st.Line(kind) + "\t" + st.Line(what)
+	if st.watched() {
+		line = st.paint(dim, at.Format(time.TimeOnly)) + gap + st.paint(bold, pad(st.Line(kind), len("resources"))) + gap +
+			st.Line(st.excerpt([]byte(what), maxBody))
+	}
+	_, err := io.WriteString(w, line+"\n")
+	return err
+}
+
+// heard is the kind of a notification and what it tells, as the server wrote it.
+func heard(m *wire.Message) (kind, what string) {
+	params, _ := wire.Object(m.Params)
+	switch m.Method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+		return strings.Split(m.Method, "/")[1], "the list changed"
+	case "notifications/resources/updated":
+		return "resource", "updated: " + params.Text("uri")
+	case "notifications/message":
+		return "log", logLine(params)
+	}
+	return strings.TrimPrefix(m.Method, "notifications/"), string(wire.Compact(m.Params))
+}
+
+// logLine is `[warning] logger: data`.
+func logLine(params wire.Members) string {
+	data, _ := params.Get("data")
+	text, ok := wire.Text(data)
+	if !ok {
+		text = string(wire.Compact(data))
+	}
+	if logger := params.Text("logger"); logger != "" {
+		text = logger + ": " + text
+	}
+	return "[" + params.Text("level") + "] " + text
+}
+
+// A Change is what became of one entry of a list.
+type Change struct {
+	// Sign is "+" for a new entry, "-" for one that is gone, "~" for another one of
+	// the same name.
+	Sign, Kind, Name string
+	// About says more: what an entry is good for, or what changed of it.
+	About string
+}
+
+// Changes writes one line for each change: `~ tool get-sum  description`. Into a
+// pipe the words stand with a TAB between them.
+func Changes(w io.Writer, st Style, changes []Change) error {
+	var b strings.Builder
+	for _, c := range changes {
+		cells := []string{c.Sign, st.Line(c.Kind), st.Line(c.Name), st.Line(c.About)}
+		if !st.watched() {
+			b.WriteString(strings.TrimRight(strings.Join(cells, "\t"), "\t") + "\n")
+			continue
+		}
+		line := cells[0] + " " + cells[1] + " " + st.paint(bold, cells[2])
+		if c.About != "" {
+			line += gap + cells[3]
+		}
+		b.WriteString(st.paint(signColor[c.Sign], line[:1]) + line[1:] + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+var signColor = map[string]string{"+": green, "-": red, "~": yellow}
