@@ -32,7 +32,6 @@ var withoutCase = []struct{ ids, fault, why string }{
 	{"F33", "HTTP/2 GOAWAY", "the scripted server speaks HTTP/1.1; the same loss there: F32, F37"},
 	{"F38", "a token whose times are off by hours", "mcpc looks into no token; a server's 401 is what counts: F14"},
 	{"F60", "answers in another order than the requests", "a command has one request open at a time; the transcripts in internal/client/testdata have two"},
-	{"F80", "subscriptions/listen and its acknowledgement", "no command subscribes yet; the transcripts in internal/client/testdata do"},
 	{"F81", "a proxy that holds a stream back", "it cannot be told from a slow server; -v shows the time to the first byte"},
 	{"F114 F116", "a question of the server at a terminal, answered or declined", "no command asks the user yet; what becomes of the question: F115"},
 	{"F118", "a requestState of 10 MB", "it goes back only with an answer, which no command gives yet"},

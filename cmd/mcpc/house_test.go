@@ -33,6 +33,7 @@ var mainOnly = []string{"os.Exit", "os.Args", "os.Getenv", "os.LookupEnv", "os.E
 // eraFiles are the only files that may name an era or a revision.
 var eraFiles = []string{
 	"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go",
+	"internal/client/listen_legacy.go", "internal/client/listen_modern.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/serve/manners.go",
 }
 

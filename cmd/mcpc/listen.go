@@ -39,7 +39,7 @@ nothing is told of what happened meanwhile.
 --wire, and --jq filters each.`,
 		Example: `  mcpc -s demo listen --for 100ms
   mcpc -s demo listen --tools --prompts --for 100ms --jsonl
-  mcpc -s demo listen --resource demo://resource/static/image/logo.png --for 100ms
+  mcpc -s demo listen --resource demo://resource/dynamic/text/1 --for 100ms
   mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)

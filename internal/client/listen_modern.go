@@ -98,7 +98,7 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 	case m.Method == methodAcknowledged:
 		e.acknowledged(t, h, id, params)
 		return false
-	case id == nil && onlyListening(m.Method) && t.s.isListening():
+	case id == nil && onlyListening(m.Method):
 		t.complain("subscription", "the server sent "+m.Method+" without the id of the subscription it belongs to")
 	case id == nil:
 	case h == nil:
