@@ -148,6 +148,23 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 	return nil, nil
 }
 
+// anyText reports whether what is searched for stands in the bytes of a frame of
+// the row.
+func (r *Row) anyText(s search) (found bool, err error) {
+	if r.capture == nil {
+		return false, nil
+	}
+	err = r.eachLine(func(raw []byte) error {
+		if found || !s.mayStandIn(raw) {
+			return nil
+		}
+		line, err := parseLine(raw)
+		found = err == nil && line.Frame != nil && s.in(line.Frame.Raw)
+		return err
+	})
+	return found, err
+}
+
 // eachLine reads the row's lines from the file; raw is good during the call only.
 func (r *Row) eachLine(look func(raw []byte) error) error {
 	c := r.capture

@@ -71,40 +71,47 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// NeedsBodies reports whether there are rows for which the filter has to look
-// into what crossed. All else can be answered from the row.
-func (f Filter) NeedsBodies() bool { return f.root != nil && f.root.deep() }
+// NeedsBytes reports whether there are rows for which the filter has to look into
+// what crossed. All else can be answered from the row.
+func (f Filter) NeedsBytes() bool { return f.root != nil && f.root.deep() }
 
-// Match reports whether r is wanted. bodies gives the messages of the row as
-// they crossed; it is called at most once, and only if nothing else decides.
-func (f Filter) Match(r *Row, bodies func() [][]byte) bool {
-	return f.root == nil || f.root.match(&candidate{row: r, load: bodies})
+// Match reports whether r is wanted. It reads what crossed only if nothing else
+// decides, and its error is that of reading.
+func (f Filter) Match(r *Row) (bool, error) {
+	c := &candidate{row: r, look: r.anyText}
+	return f.match(c), c.failed
 }
 
-// A candidate is a row whose bodies are read when they are asked for.
+func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(c) }
+
+// A candidate is a row, and a way to look into what crossed for it.
 type candidate struct {
 	row    *Row
-	load   func() [][]byte
-	loaded bool
-	bodies [][]byte
+	look   func(search) (bool, error)
+	failed error
 }
 
-func (c *candidate) anyBody(test func([]byte) bool) bool {
-	if !c.loaded {
-		c.bodies, c.loaded = c.load(), true
+// A search is one question about bytes.
+type search struct {
+	// in is asked of the bytes of every frame.
+	in func([]byte) bool
+	// mayStandIn is asked of a line of the capture: whether it is worth decoding.
+	mayStandIn func(line []byte) bool
+}
+
+func (c *candidate) any(s search) bool {
+	if c.failed != nil {
+		return false
 	}
-	for _, b := range c.bodies {
-		if test(b) {
-			return true
-		}
-	}
-	return false
+	found, err := c.look(s)
+	c.failed = err
+	return found
 }
 
 // A node is a part of a filter.
 type node interface {
 	match(c *candidate) bool
-	// deep reports whether match may ask for the bodies.
+	// deep reports whether match may ask for what crossed.
 	deep() bool
 	write(b *strings.Builder)
 }
@@ -113,7 +120,7 @@ type node interface {
 type group struct {
 	or    bool
 	terms []node
-	// order are the terms with those in front that need no bodies.
+	// order are the terms with those in front that need the row alone.
 	order []node
 }
 
@@ -194,16 +201,16 @@ func (n negation) write(b *strings.Builder) {
 	}
 }
 
-// A fullText is found in what the row is called and in its bodies.
+// A fullText is found in what a table shows of the row, and in what crossed.
 type fullText struct{ needle }
 
 func (t fullText) match(c *candidate) bool {
-	for _, name := range []string{c.row.Method, c.row.Name, c.row.Target} {
-		if t.in([]byte(name)) {
+	for _, shown := range []string{c.row.Method, c.row.Name, c.row.Target, c.row.Text} {
+		if t.in([]byte(shown)) {
 			return true
 		}
 	}
-	return c.anyBody(t.in)
+	return c.any(t.search())
 }
 
 func (t fullText) deep() bool { return true }
@@ -259,7 +266,7 @@ type pattern struct {
 
 func (t *pattern) match(c *candidate) bool {
 	if t.field.deep {
-		return c.anyBody(t.re.Match)
+		return c.any(search{t.re.Match, func([]byte) bool { return true }})
 	}
 	return t.re.MatchString(t.field.text(c.row))
 }

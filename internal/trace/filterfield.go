@@ -23,7 +23,7 @@ type field struct {
 	// op is the comparison that stands where none was written; "" is equality.
 	op     string
 	traits []trait
-	// deep is set on the field that is found in the bodies.
+	// deep is set on the field that is found in what crossed.
 	deep bool
 }
 

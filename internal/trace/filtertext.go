@@ -14,6 +14,8 @@ type needle struct {
 	text string
 	// forms are the text as it is, and as a JSON string spells it.
 	forms []form
+	// lines are the forms as they stand in a line of a capture: spelled once more.
+	lines []form
 }
 
 // A form is a text in small and in capital letters, both of the same length: a
@@ -24,11 +26,37 @@ type form struct {
 }
 
 func newNeedle(text string) needle {
-	n := needle{text: text, forms: []form{newForm(text)}}
-	if spelled := wire.Quote(text); len(spelled) != len(text)+2 {
-		n.forms = append(n.forms, newForm(string(spelled[1:len(spelled)-1])))
+	texts := []string{text, spelled(text), spelled(spelled(text))}
+	n := needle{text: text}
+	for i, text := range texts {
+		if i > 0 && text == texts[i-1] {
+			break // nor does it change the next time
+		}
+		if i < 2 {
+			n.forms = append(n.forms, newForm(text))
+		}
+		n.lines = append(n.lines, newForm(text))
 	}
 	return n
+}
+
+// spelled is the inside of a JSON string.
+func spelled(text string) string {
+	quoted := wire.Quote(text)
+	return string(quoted[1 : len(quoted)-1])
+}
+
+func (n needle) search() search { return search{n.in, n.mayStandIn} }
+
+// mayStandIn reports whether the bytes of the frame in a line can hold the text.
+// A character can also be spelled by its number, and bytes in base 64.
+func (n needle) mayStandIn(line []byte) bool {
+	for _, f := range n.lines {
+		if f.in(line) {
+			return true
+		}
+	}
+	return bytes.Contains(line, []byte(`\u`)) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
 }
 
 func newForm(text string) form {

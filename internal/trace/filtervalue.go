@@ -14,7 +14,7 @@ func (f *field) value(op string, a atom, now time.Time) (value, error) {
 	switch {
 	case f.deep:
 		text := newNeedle(a.text)
-		v.test = func(c *candidate) bool { return c.anyBody(text.in) }
+		v.test = func(c *candidate) bool { return c.any(text.search()) }
 	case f.traits != nil:
 		return f.traitValue(a)
 	case f.bounds != nil:
