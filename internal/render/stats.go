@@ -16,8 +16,8 @@ type Figure struct {
 	// What was asked: "tools/call get-sum".
 	What  string
 	Count int
-	// Answered are those that have a duration.
-	Answered      int
+	// Timed are those that have a duration.
+	Timed         int
 	P50, P95, P99 time.Duration
 	// Bytes and Tokens are those of all messages.
 	Bytes, Tokens int64
@@ -38,8 +38,12 @@ type Bar struct {
 
 // Stats writes figures as a table, how the failures came about, and how long all
 // of it took as a histogram. all is the last line of the table, where there is
-// more than one. It is the same into a pipe: programs take --json.
+// more than one. It is the same into a pipe: programs take --json. Without figures
+// nothing is written.
 func Stats(w io.Writer, st Style, figures []Figure, all Figure, bars []Bar) error {
+	if len(figures) == 0 {
+		return nil
+	}
 	var b bytes.Buffer
 	if len(figures) > 1 {
 		all.What = "all"
@@ -53,8 +57,7 @@ func Stats(w io.Writer, st Style, figures []Figure, all Figure, bars []Bar) erro
 	return err
 }
 
-// figures are a table whose numbers stand right; what does not fit is cut from
-// the names.
+// figures are a table whose numbers stand right.
 func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 	rows := [][]string{{"WHAT", "COUNT", "FAILED", "P50", "P95", "P99", "SIZE", "TOKENS"}}
 	for _, f := range figures {
@@ -63,7 +66,7 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 			failed += one.Count
 		}
 		row := []string{s.Line(f.What), strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", size(f.Bytes), about(f.Tokens)}
-		if f.Answered > 0 {
+		if f.Timed > 0 {
 			row[3], row[4], row[5] = s.brief(f.P50), s.brief(f.P95), s.brief(f.P99)
 		}
 		rows = append(rows, row)
@@ -80,7 +83,12 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 	}
 	widths[0] = min(widths[0], max(s.columns()-rest, 12))
 	for i, row := range rows {
-		line := pad(s.cut(row[0], widths[0]), widths[0])
+		// A name that is too long for its column has a line of its own.
+		if ansi.StringWidth(row[0]) > widths[0] {
+			b.WriteString(s.cut(row[0], s.columns()) + "\n")
+			row[0] = ""
+		}
+		line := pad(row[0], widths[0])
 		for j, cell := range row[1:] {
 			line += gap + left(cell, widths[j+1])
 		}

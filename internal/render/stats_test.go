@@ -13,13 +13,13 @@ import (
 func TestStats(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
 	figures := []Figure{
-		{What: "tools/call get-sum", Count: 1204, Answered: 1200, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_234_567, Tokens: 7_808_642,
+		{What: "tools/call get-sum", Count: 1204, Timed: 1200, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_234_567, Tokens: 7_808_642,
 			Failures: []Failed{{"tool_error", 12}, {"open", 4}}},
-		{What: "tools/call a\x1b[2Jname 日本語 that goes on and on and on and on and on and on", Count: 3, Answered: 3, P50: 5 * us, P95: 80 * us, P99: 80 * us, Bytes: 900, Tokens: 225,
+		{What: "tools/call a\x1b[2Jname 日本語 that goes on and on and on and on and on and on", Count: 3, Timed: 3, P50: 5 * us, P95: 80 * us, P99: 80 * us, Bytes: 900, Tokens: 225,
 			Failures: []Failed{{"rpc_error", 1}}},
 		{What: "ping", Count: 1, Bytes: 1, Tokens: 1},
 	}
-	all := Figure{Count: 1208, Answered: 1203, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_235_468, Tokens: 7_808_868}
+	all := Figure{Count: 1208, Timed: 1203, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_235_468, Tokens: 7_808_868}
 	bars := []Bar{{0, us, 1}, {500 * us, ms, 1}, {ms, 2 * ms, 1000}, {2 * ms, 5 * ms, 0}, {50 * time.Second, 100 * time.Second, 201}, {5e17, 1<<63 - 1, 1}}
 	var out bytes.Buffer
 	for _, st := range []Style{{}, {Terminal: true, Width: 80}, {Terminal: true, Width: 100, ASCII: true}, {Terminal: true, Color: true, Width: 130}} {
@@ -34,7 +34,7 @@ func TestStats(t *testing.T) {
 			}
 		}
 	}
-	fmt.Fprintln(&out, "=== one figure, nothing answered")
+	fmt.Fprintln(&out, "=== one figure, nothing sent")
 	if err := Stats(&out, Style{}, figures[2:], all, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func when(r *Row) (int64, bool)   { return r.Time.UnixNano(), !r.Time.IsZero() }
 
 // channels are the names of the endings.
 func channels() []string {
-	names := []string{"ok", "open"}
+	names := []string{ChannelOK, ChannelOpen}
 	for _, e := range wire.Endings {
 		if e.Kind != wire.OK {
 			names = append(names, string(e.Kind))
@@ -98,6 +98,6 @@ var hasTraits = []trait{
 
 var isTraits = []trait{
 	{"open", func(r *Row) bool { return r.Open() }},
-	{"error", func(r *Row) bool { return !r.Open() && r.Channel != "ok" }},
+	{"error", func(r *Row) bool { return !r.Open() && r.Channel != ChannelOK }},
 	{"orphan", func(r *Row) bool { return r.Orphan }},
 }

@@ -26,10 +26,10 @@ type Group struct {
 	// Open are those that were not answered.
 	Open   int
 	failed map[string]int
-	// Bytes are those of all messages, in both directions.
-	Bytes int64
-	// times are how long the answered ones took, in nanoseconds; sorted is set
-	// while they are in order.
+	// Sent and Received are the bytes of all messages.
+	Sent, Received int64
+	// times are how long those took that were sent and came to an end, well or not,
+	// in nanoseconds; sorted is set while they are in order.
 	times  []int64
 	sorted bool
 }
@@ -51,15 +51,18 @@ func (s *Stats) Add(r *Row) {
 
 func (g *Group) add(r *Row) {
 	g.Count++
-	g.Bytes += r.Size()
+	g.Sent += r.Sent
+	g.Received += r.Received
 	if r.Open() {
 		g.Open++
 		return
 	}
-	// What a capture says may be nonsense.
-	t := min(max(int64(r.Duration), 0), math.MaxInt64-1)
-	g.times, g.sorted = append(g.times, t), false
-	if r.Channel != "ok" {
+	if r.Size() > 0 {
+		// What a capture says may be nonsense.
+		t := min(max(int64(r.Duration), 0), math.MaxInt64-1)
+		g.times, g.sorted = append(g.times, t), false
+	}
+	if r.Channel != ChannelOK {
 		if g.failed == nil {
 			g.failed = map[string]int{}
 		}
@@ -99,12 +102,13 @@ func (g *Group) Failures() (all []Failure) {
 	return all
 }
 
-// Answered are how many have a duration.
-func (g *Group) Answered() int { return len(g.times) }
+// Timed are how many have a duration: what was never sent has none, nor what is
+// still open.
+func (g *Group) Timed() int { return len(g.times) }
 
-// Percentile is the least duration that at least p percent of the answered rows
-// did not exceed (the nearest rank: always one that was measured); 0 where none
-// was answered. 0 is the shortest and 100 the longest.
+// Percentile is the least duration that at least p percent did not exceed (the
+// nearest rank: always one that was measured); 0 where there is none. 0 is the
+// shortest and 100 the longest.
 func (g *Group) Percentile(p float64) time.Duration {
 	if len(g.times) == 0 {
 		return 0
@@ -124,7 +128,7 @@ func (g *Group) sort() {
 // Tokens is about how many tokens a model has for the messages: one for four
 // bytes, which is near for English and for JSON, and too few for many other
 // scripts.
-func (g *Group) Tokens() int64 { return (g.Bytes + 3) / 4 }
+func (g *Group) Tokens() int64 { return (g.Sent + g.Received + 3) / 4 }
 
 // A Bucket is how many rows took at least From and less than To.
 type Bucket struct {

@@ -12,7 +12,7 @@ import (
 func timed(all ...time.Duration) *Group {
 	g := &Group{}
 	for _, d := range all {
-		g.add(&Row{Channel: "ok", Duration: d})
+		g.add(&Row{Channel: "ok", Sent: 1, Duration: d})
 	}
 	return g
 }
@@ -34,7 +34,7 @@ func TestPercentilesAreDurationsThatWereMeasured(t *testing.T) {
 		{timed(hundred...), 99.9, 100}, {timed(hundred...), 0, 1},
 	} {
 		if got := c.of.Percentile(c.p); got != c.want {
-			t.Errorf("p%v of %d: got %d, want %d", c.p, c.of.Answered(), got, c.want)
+			t.Errorf("p%v of %d: got %d, want %d", c.p, c.of.Timed(), got, c.want)
 		}
 	}
 }
@@ -65,6 +65,7 @@ func TestStatsCountByMethodAndName(t *testing.T) {
 		{Method: "tools/call", Name: "a", Channel: "timeout", Sent: 1, Duration: 9},
 		{Method: "tools/call", Name: "a", Channel: "tool_error", Sent: 2, Duration: 3},
 		{Method: "tools/call", Name: "a", Channel: "open", Sent: 4},
+		{Method: "tools/call", Name: "a", Channel: "invalid_arguments"},
 	} {
 		s.Add(&r)
 	}
@@ -76,10 +77,10 @@ func TestStatsCountByMethodAndName(t *testing.T) {
 		t.Errorf("groups: got %q, want %q", names, want)
 	}
 	all := s.All()
-	if all.Count != 5 || all.Open != 1 || all.Answered() != 4 || all.Bytes != 37 || all.Tokens() != 10 {
+	if all.Count != 6 || all.Open != 1 || all.Timed() != 4 || all.Sent != 37 || all.Tokens() != 10 {
 		t.Errorf("all: got %+v, %d tokens", all, all.Tokens())
 	}
-	if diff := cmp.Diff([]Failure{{"tool_error", 2}, {"timeout", 1}}, all.Failures()); diff != "" {
+	if diff := cmp.Diff([]Failure{{"invalid_arguments", 1}, {"tool_error", 2}, {"timeout", 1}}, all.Failures()); diff != "" {
 		t.Error(diff)
 	}
 }
