@@ -181,6 +181,11 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 
 // refusedCall is a call that was not sent because of what the list says.
 func (c *conversation) refusedCall(name, text, hint string) wire.Outcome {
-	return wire.Outcome{Kind: wire.InvalidArguments, Method: "tools/call", Name: name, Where: c.where,
+	return c.unsent("tools/call", name, text, hint)
+}
+
+// unsent is a request that was not sent because of what a list says.
+func (c *conversation) unsent(method, name, text, hint string) wire.Outcome {
+	return wire.Outcome{Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.where,
 		Phase: "arguments", Text: text, Hint: hint}
 }

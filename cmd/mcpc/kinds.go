@@ -17,18 +17,18 @@ import (
 type kind struct {
 	// one and many are what a person calls it.
 	one, many string
-	// method lists it.
-	method string
+	// method lists it, and key is the member of an entry that asks for it.
+	method, key string
 	// capability is what a server declares that has it.
 	capability string
 }
 
 // kinds are all of them; the first is what is listed where none is named.
 var kinds = []kind{
-	{"tool", "tools", "tools/list", "tools"},
-	{"prompt", "prompts", "prompts/list", "prompts"},
-	{"resource", "resources", "resources/list", "resources"},
-	{"template", "templates", "resources/templates/list", "resources"},
+	{"tool", "tools", "tools/list", "name", "tools"},
+	{"prompt", "prompts", "prompts/list", "name", "prompts"},
+	{"resource", "resources", "resources/list", "uri", "resources"},
+	{"template", "templates", "resources/templates/list", "uriTemplate", "resources"},
 }
 
 var toolKind, promptKind, resourceKind, templateKind = kinds[0], kinds[1], kinds[2], kinds[3]
@@ -238,7 +238,7 @@ func nearestIn(k kind, name string, names []string) string {
 		return "did you mean " + near + "?"
 	case len(names) == 0:
 		return "the server lists no " + k.many
-	case len(names) <= 8:
+	case len(names) <= 8 && len(strings.Join(names, ", ")) <= 200:
 		slices.Sort(names)
 		return "there are: " + strings.Join(names, ", ")
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -126,44 +125,4 @@ func nothing(asked []kind) string {
 		return asked[0].many
 	}
 	return strings.Join(kindWords(), ", ")
-}
-
-func newDescribe(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "describe NAME [-- COMMAND...]",
-		Short: "show what a tool takes and gives, with an example call",
-		Long: `Show a tool's description, arguments and output as readable fields, and an
-example call that works when it is pasted. --json gives the definition's own
-bytes.`,
-		Example: `  mcpc -s demo describe get-sum
-  mcpc -s demo describe get-structured-content
-  mcpc -s demo describe get-sum --jq .inputSchema`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			own, argv := splitDash(cmd, args)
-			if len(own) != 1 {
-				return hintedError{"describe takes one tool's name", "mcpc list shows the tools"}
-			}
-			a.describe(cmd.Context(), own[0], argv)
-			return nil
-		},
-	}
-}
-
-func (a *app) describe(ctx context.Context, name string, argv []string) {
-	c, out := a.open(ctx, opening{argv: argv})
-	defer c.close(ctx)
-	if !out.Good() {
-		a.end(out)
-		return
-	}
-	tool, out := c.define(ctx, name)
-	if !out.Good() {
-		out.Method = "tools/list"
-		a.end(out)
-		return
-	}
-	ans := answer{result: tool.Raw, messages: []*wire.Message{{Raw: tool.Raw}}}
-	ans.human = func(w io.Writer, st render.Style) error { return render.Describe(w, st, tool.Tool) }
-	a.show(ctx, out, ans)
-	c.explained("tools/list")
 }

@@ -34,8 +34,8 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetHelpFunc(a.help)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newInit(a), newList(a), newDescribe(a), newCall(a), newRead(a), newRaw(a), newPing(a), newInfo(a),
-		newListen(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
+	root.AddCommand(newInit(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a), newPrompt(a),
+		newComplete(a), newListen(a), newRaw(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
 	return root
@@ -84,7 +84,7 @@ func commandNames(cmd *cobra.Command) (names []string) {
 var otherWords = map[string]string{
 	"ls": "list", "watch": "listen", "subscribe": "listen", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
 	"prompts": "list prompts", "prompts/list": "list prompts", "resources": "list resources",
-	"resources/list": "list resources", "templates": "list templates", "discover": "info",
+	"resources/list": "list resources", "templates": "list templates", "discover": "info", "get": "prompt", "resource": "read",
 }
 
 // flagError suggests the flag that was perhaps meant.

@@ -41,6 +41,10 @@ func PingMethod(revision string) string {
 	return "ping"
 }
 
+// CompletesInContext reports whether a completion request of the revision takes
+// the values that are chosen already (since 2025-06-18).
+func CompletesInContext(revision string) bool { return revision >= rev2506 }
+
 // newest gives the newest of ours among theirs that satisfies the condition.
 func newest(theirs []string, want func(string) bool) string {
 	for _, revision := range revisions {

@@ -193,15 +193,14 @@ func (p *page) link(b block) {
 // annotations writes for whom a block is and how much it weighs (server,
 // "Annotations").
 func (p *page) annotations(members wire.Members) {
-	raw, ok := members.Get("annotations")
-	if !ok || string(raw) == "null" {
-		return
+	if said := p.annotated(members); len(said) > 0 {
+		p.note("(" + strings.Join(said, "; ") + ")")
 	}
-	notes, err := wire.Object(raw)
-	if err != nil {
-		return
-	}
-	var said []string
+}
+
+func (p *page) annotated(members wire.Members) (said []string) {
+	raw, _ := members.Get("annotations")
+	notes, _ := wire.Object(raw)
 	for _, m := range notes {
 		value := plainText(m.Value)
 		if items, err := wire.Array(m.Value); err == nil {
@@ -209,9 +208,7 @@ func (p *page) annotations(members wire.Members) {
 		}
 		said = append(said, p.short(m.Name)+" "+p.short(value))
 	}
-	if len(said) > 0 {
-		p.note("(" + strings.Join(said, "; ") + ")")
-	}
+	return said
 }
 
 func joinTexts(items []json.RawMessage) string {

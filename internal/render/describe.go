@@ -11,16 +11,22 @@ import (
 // Describe writes all that a tool's definition says to someone who wants to call
 // it: what it does, its hints in words, its arguments and its output as fields,
 // and a command line with an example that can be pasted. Everything is
-// sanitized, also into a pipe; the definition's own bytes are in --json.
-func Describe(w io.Writer, st Style, tool wire.Tool) error {
-	s := &sheet{st: st, width: min(st.columns(), maxProse)}
-	s.title(tool)
+// sanitized, also into a pipe; the definition's own bytes are in --json. page is
+// what the tool's UI resource says of itself, nil where it has none or was not
+// read.
+func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error {
+	s := st.sheet()
+	s.title(tool.Name, tool.Title)
 	s.prose(0, tool.Description)
 	s.hints(tool)
+	if tool.TaskSupport != "" {
+		s.line(0, "as a task (execution.taskSupport): "+st.Line(tool.TaskSupport))
+	}
 	s.section("input", tool.InputSchema, "no arguments")
 	if tool.OutputSchema != nil {
 		s.section("output", tool.OutputSchema, "no members")
 	}
+	s.page(tool.UI, page)
 	s.heading("example")
 	s.line(1, ExampleCall(tool))
 	_, err := io.WriteString(w, s.b.String())
@@ -58,10 +64,12 @@ func (s *sheet) heading(name string) {
 	s.line(0, s.st.paint(bold, name+":"))
 }
 
-func (s *sheet) title(tool wire.Tool) {
-	line := s.st.paint(bold, s.st.Line(tool.Name))
-	if tool.Title != "" && tool.Title != tool.Name {
-		line += " - " + s.st.Line(tool.Title)
+func (s Style) sheet() *sheet { return &sheet{st: s, width: min(s.columns(), maxProse)} }
+
+func (s *sheet) title(name, title string) {
+	line := s.st.paint(bold, s.st.Line(name))
+	if title != "" && title != name {
+		line += " - " + s.st.Line(title)
 	}
 	s.line(0, line)
 }
@@ -73,7 +81,12 @@ func (s *sheet) hints(tool wire.Tool) {
 		words = []string{"none, so expect it to change and to destroy"}
 	}
 	s.wrapped(0, "hints (the server's word): "+strings.Join(words, ", "))
-	if n := hiddenIn(tool); n > 0 {
+	s.hidden(hiddenIn(tool))
+}
+
+// hidden warns of what a model reads and a person does not see.
+func (s *sheet) hidden(n int) {
+	if n > 0 {
 		s.line(0, s.st.paint(yellow, s.st.warning()+plural(n, "hidden character")+" in the definition, shown as "+s.st.Line("\u200b")))
 	}
 }

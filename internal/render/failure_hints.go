@@ -140,7 +140,7 @@ func argumentsHint(o wire.Outcome) string {
 	case len(o.Findings) == 0:
 		return "mcpc list shows the tools there are; --no-validate sends it anyway"
 	}
-	return "mcpc describe " + word(o.Name) + " shows what it takes; --no-validate sends it anyway"
+	return cmp.Or(waysOn[o.Method].describe, "mcpc describe ") + word(o.Name) + " shows what it takes; --no-validate sends it anyway"
 }
 
 func httpHint(o wire.Outcome) string {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 
 	"mcpc/internal/wire"
@@ -79,5 +80,16 @@ func Sections(w io.Writer, st Style, sections []Section) error {
 		}
 	}
 	_, err := w.Write(all.Bytes())
+	return err
+}
+
+// Values writes one value a line: strings as their text, anything else as it
+// stands.
+func Values(w io.Writer, st Style, values []json.RawMessage) error {
+	var b bytes.Buffer
+	for _, raw := range values {
+		b.WriteString(st.Line(plainText(raw)) + "\n")
+	}
+	_, err := w.Write(b.Bytes())
 	return err
 }

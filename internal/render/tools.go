@@ -103,7 +103,7 @@ func (s Style) hints(t wire.Tool) []string {
 			hints = append(hints, h.text)
 		}
 	}
-	if hasUI(t.Meta) {
+	if t.UI != "" {
 		hints = append(hints, "ui")
 	}
 	return append(hints, s.hidden(hiddenIn(t))...)
@@ -121,17 +121,6 @@ func (s Style) warning() string {
 		return "!"
 	}
 	return "⚠ "
-}
-
-// hasUI knows the mark of the MCP Apps extension.
-func hasUI(raw json.RawMessage) bool {
-	if raw == nil {
-		return false
-	}
-	meta, _ := wire.Object(raw)
-	_, flat := meta.Get("ui/resourceUri")
-	_, nested := meta.Get("ui")
-	return flat || nested
 }
 
 // hiddenIn counts the hidden characters in all strings of a tool's definition,

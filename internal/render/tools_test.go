@@ -118,7 +118,7 @@ func TestDescribe(t *testing.T) {
 		for style, st := range map[string]Style{"pipe": {}, "80": {Terminal: true, Width: 80}} {
 			var b bytes.Buffer
 			for _, tool := range toolsOf(t, name) {
-				if err := Describe(&b, st, tool); err != nil {
+				if err := Describe(&b, st, tool, nil); err != nil {
 					t.Fatal(err)
 				}
 				b.WriteString("\n================\n\n")
@@ -171,7 +171,7 @@ func TestHostileSchemas(t *testing.T) {
 	for name, schema := range hostile() {
 		tool := wire.Tool{Name: "x", InputSchema: []byte(schema), OutputSchema: []byte(schema)}
 		var b bytes.Buffer
-		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool); err != nil {
+		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil); err != nil {
 			t.Error(name, err)
 		}
 		_ = listed(t, Style{Terminal: true, Width: 80}, []wire.Tool{tool}, true)
@@ -196,7 +196,7 @@ func FuzzDescribe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, about string, schema []byte) {
 		tool := wire.Tool{Name: name, Description: about, InputSchema: schema, OutputSchema: schema}
 		var b bytes.Buffer
-		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool); err != nil {
+		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil); err != nil {
 			t.Fatal(err)
 		}
 		out := b.String() + listed(t, Style{Terminal: true, Width: 40}, []wire.Tool{tool}, false)

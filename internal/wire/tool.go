@@ -15,6 +15,12 @@ type Tool struct {
 	// Meta is the entry's _meta; nil where it has none.
 	Meta  json.RawMessage
 	Hints Hints
+	// UI is the URI of the page that shows the tool's results (extension MCP
+	// Apps, _meta.ui.resourceUri); "" where it names none.
+	UI string
+	// TaskSupport is execution.taskSupport (2025-11-25): "forbidden", "optional"
+	// or "required"; "" where the server did not say.
+	TaskSupport string
 }
 
 // Hints are a tool's annotations. A nil hint was not declared. They are the
@@ -42,8 +48,21 @@ func ParseTool(raw json.RawMessage) (Tool, *Finding) {
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
 		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", text)
 	}
+	execution, _ := members.Get("execution")
+	t.TaskSupport, _ = Text(First(execution, "taskSupport"))
+	t.UI = pageIn(t.Meta)
 	t.readAnnotations(members)
 	return t, nil
+}
+
+// pageIn reads the mark of MCP Apps, nested or in the flat form that it had
+// before.
+func pageIn(meta json.RawMessage) string {
+	if uri, ok := Text(First(First(meta, "ui"), "resourceUri")); ok {
+		return uri
+	}
+	uri, _ := Text(First(meta, "ui/resourceUri"))
+	return uri
 }
 
 func badEntry(rule, format string, args ...any) *Finding {

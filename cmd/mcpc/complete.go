@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// completeOptions are what `mcpc complete` was asked.
+type completeOptions struct {
+	// ref names the prompt or the template, argument one of its arguments and
+	// value what is typed of it.
+	ref             json.RawMessage
+	argument, value string
+	// chosen are the arguments that have their values already.
+	chosen json.RawMessage
+	argv   []string
+}
+
+func newComplete(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "complete prompt|template NAME ARGUMENT [VALUE [NAME=VALUE...]]",
+		Short: "ask which values an argument may have",
+		Long: `Ask a server how an argument of a prompt, or a variable of a resource template,
+may go on behind VALUE, and print one value a line. Arguments that have their
+values already stand behind VALUE, which may be '': some servers choose by them.`,
+		Example: `  mcpc -s demo complete prompt completable-prompt department
+  mcpc -s demo complete prompt completable-prompt name '' department=Sales
+  mcpc -s demo complete prompt resource-prompt resourceType T`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			o, err := a.completeWhat(own)
+			if err != nil {
+				return err
+			}
+			o.argv = argv
+			a.complete(cmd.Context(), o)
+			return nil
+		},
+	}
+}
+
+func (a *app) completeWhat(words []string) (o completeOptions, err error) {
+	if len(words) < 3 {
+		return o, hintedError{"complete takes a kind, a name and an argument", "mcpc complete prompt NAME ARGUMENT, or mcpc complete template URI ARGUMENT"}
+	}
+	switch k, _ := kindNamed(words[0]); k {
+	case promptKind:
+		o.ref = wire.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", wire.Quote(words[1]))
+	case templateKind, resourceKind:
+		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
+	default:
+		return o, hintedError{fmt.Sprintf("nothing can be completed in a %q", words[0]), "mcpc complete prompt NAME ARGUMENT, or mcpc complete template URI ARGUMENT"}
+	}
+	o.argument = words[2]
+	if len(words) > 3 {
+		o.value = words[3]
+	}
+	if len(words) <= 4 {
+		return o, nil
+	}
+	if o.chosen, err = a.assigned(words[4:]); err != nil {
+		return o, err
+	}
+	members, _ := wire.Object(o.chosen)
+	if bad := notStrings(members); len(bad) > 0 {
+		return o, fmt.Errorf("the value of %q is no string", strings.TrimPrefix(bad[0].Where, "/"))
+	}
+	return o, nil
+}
+
+func (a *app) complete(ctx context.Context, o completeOptions) {
+	c, out := a.open(ctx, opening{argv: o.argv})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	argument := wire.With(wire.With(nil, "name", wire.Quote(o.argument)), "value", wire.Quote(o.value))
+	params := wire.With(wire.With(nil, "ref", o.ref), "argument", argument)
+	switch {
+	case o.chosen == nil:
+	case client.CompletesInContext(c.Revision()):
+		params = wire.With(params, "context", wire.With(nil, "arguments", o.chosen))
+	default:
+		a.warn("revision " + c.Revision() + " has no place for values that are chosen already, so they are left out")
+	}
+	out = c.lacking(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
+	ans := answerOf(out)
+	values := a.completions(o, out)
+	ans.human = func(w io.Writer, st render.Style) error { return render.Values(w, st, values) }
+	a.show(ctx, out, ans)
+	c.explained("completion/complete")
+}
+
+// completions takes the values out of a result, and says what they are of.
+func (a *app) completions(o completeOptions, out wire.Outcome) []json.RawMessage {
+	if !out.Good() {
+		return nil
+	}
+	completion := wire.First(out.Result, "completion")
+	values, _ := wire.Array(wire.First(completion, "values"))
+	total := string(wire.First(completion, "total"))
+	switch {
+	case len(values) == 0 && strings.Contains(o.value, "=") && o.chosen == nil:
+		a.note(fmt.Sprintf("no values begin with %q; what is chosen already stands behind the value, which may be ''", o.value))
+	case len(values) == 0:
+		a.note("no values")
+	case total != "" && total != fmt.Sprint(len(values)):
+		a.note(fmt.Sprintf("%d of %s values", len(values), total))
+	case string(wire.First(completion, "hasMore")) == "true":
+		a.note(fmt.Sprintf("%d values, and the server has more", len(values)))
+	}
+	return values
+}

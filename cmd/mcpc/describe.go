@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// describeOptions are what `mcpc describe` was asked.
+type describeOptions struct {
+	kind kind
+	name string
+	argv []string
+}
+
+func newDescribe(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
+		Short: "show what a tool takes and gives, or a prompt, resource, template",
+		Long: `Show a tool's description, arguments and output as readable fields, and an
+example call that works when it is pasted; the same for a prompt, and for a
+resource or template by its URI. Without a kind NAME is a tool, or if it is a
+URI a resource or template. --json gives the definition's own bytes.
+
+Where a tool names a page to show its results on (MCP Apps), that resource is
+read for what it says of itself; it is never opened.`,
+		Example: `  mcpc -s demo describe get-sum
+  mcpc -s demo describe prompt args-prompt
+  mcpc -s demo describe demo://resource/static/image/logo.png
+  mcpc -s demo describe get-sum --jq .inputSchema`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			o, err := describeWhat(own)
+			if err != nil {
+				return err
+			}
+			o.argv = argv
+			a.describe(cmd.Context(), o)
+			return nil
+		},
+	}
+}
+
+// describeWhat reads the kind and the name. A URI alone tells its kind.
+func describeWhat(words []string) (o describeOptions, err error) {
+	switch {
+	case len(words) == 2:
+		k, ok := kindNamed(words[0])
+		if !ok {
+			return o, hintedError{fmt.Sprintf("describe knows no kind %q", words[0]), "mcpc describe tool|prompt|resource|template NAME"}
+		}
+		return describeOptions{kind: k, name: words[1]}, nil
+	case len(words) != 1:
+		return o, hintedError{"describe takes one name, and before it perhaps its kind", "mcpc list all shows what there is"}
+	case !strings.Contains(words[0], "://"):
+		return describeOptions{kind: toolKind, name: words[0]}, nil
+	case strings.Contains(words[0], "{"):
+		return describeOptions{kind: templateKind, name: words[0]}, nil
+	}
+	return describeOptions{kind: resourceKind, name: words[0]}, nil
+}
+
+func (a *app) describe(ctx context.Context, o describeOptions) {
+	c, out := a.open(ctx, opening{argv: o.argv})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	var found described
+	if o.kind == toolKind {
+		found, out = c.describeTool(ctx, o.name)
+	} else {
+		found, out = c.describeEntry(ctx, o.kind, o.name)
+	}
+	if !out.Good() {
+		out.Method = o.kind.method
+		a.end(c.lacking(out, o.kind.capability))
+		return
+	}
+	a.show(ctx, out, answer{result: found.raw, messages: []*wire.Message{{Raw: found.raw}}, human: found.human})
+	c.explained(o.kind.method)
+}
+
+// described is a definition, and how a person is shown it.
+type described struct {
+	raw   json.RawMessage
+	human func(w io.Writer, st render.Style) error
+}
+
+func (c *conversation) describeTool(ctx context.Context, name string) (described, wire.Outcome) {
+	tool, out := c.define(ctx, name)
+	if !out.Good() {
+		return described{}, out
+	}
+	var page json.RawMessage
+	if a := c.a; tool.UI != "" && !a.json && !a.wire && a.jq == "" {
+		page = c.page(ctx, tool.UI)
+	}
+	return described{tool.Raw, func(w io.Writer, st render.Style) error {
+		return render.Describe(w, st, tool.Tool, page)
+	}}, out
+}
+
+// page reads what a UI resource says of itself, nil where it cannot be read.
+func (c *conversation) page(ctx context.Context, uri string) json.RawMessage {
+	out := c.readResource(ctx, uri)
+	if !out.Good() {
+		c.a.warn("the tool's page " + uri + " could not be read: " + out.Text)
+		return nil
+	}
+	items, _ := out.Message.ResultItems("contents")
+	if len(items) > 0 {
+		if said := wire.First(wire.First(items[0], "_meta"), "ui"); said != nil {
+			return said
+		}
+	}
+	return json.RawMessage("{}")
+}
+
+func (c *conversation) describeEntry(ctx context.Context, k kind, name string) (described, wire.Outcome) {
+	raw, out := c.entry(ctx, k, name)
+	if !out.Good() {
+		return described{}, out
+	}
+	var human func(w io.Writer, st render.Style) error
+	var bad *wire.Finding
+	switch k {
+	case promptKind:
+		human, bad = shownBy(raw, wire.ParsePrompt, render.DescribePrompt)
+	case resourceKind:
+		human, bad = shownBy(raw, wire.ParseResource, render.DescribeResource)
+	default:
+		human, bad = shownBy(raw, wire.ParseTemplate, render.DescribeTemplate)
+	}
+	if bad != nil {
+		return described{}, c.unsent(k.method, name, bad.Text, "")
+	}
+	return described{raw, human}, out
+}
+
+func shownBy[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
+	show func(io.Writer, render.Style, T) error) (func(io.Writer, render.Style) error, *wire.Finding) {
+	one, bad := parse(raw)
+	return func(w io.Writer, st render.Style) error { return show(w, st, one) }, bad
+}
+
+// entry finds one thing in a list of its kind, by the name or URI that asks for
+// it, else by the name that it has beside its URI. That it is not there is an
+// ending of its own.
+func (c *conversation) entry(ctx context.Context, k kind, name string) (json.RawMessage, wire.Outcome) {
+	found := func(items []json.RawMessage, members ...string) json.RawMessage {
+		for _, raw := range items {
+			for _, member := range members {
+				if text, ok := wire.Text(wire.First(raw, member)); ok && text == name {
+					return raw
+				}
+			}
+		}
+		return nil
+	}
+	list, out := c.listed(ctx, k, func(items []json.RawMessage) bool { return found(items, k.key) != nil })
+	if !out.Good() {
+		return nil, out
+	}
+	for _, member := range []string{k.key, "name"} {
+		if raw := found(list.Items, member); raw != nil {
+			return raw, out
+		}
+	}
+	var names []string
+	for _, raw := range list.Items {
+		if text, ok := wire.Text(wire.First(raw, k.key)); ok {
+			names = append(names, text)
+		}
+	}
+	return nil, c.unsent(k.method, name, fmt.Sprintf("the server has no %s %q", k.one, name), nearestIn(k, name, names))
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// promptOptions are what `mcpc prompt` was asked.
+type promptOptions struct {
+	name       string
+	arguments  json.RawMessage
+	argv       []string
+	noValidate bool
+}
+
+func newPrompt(a *app) *cobra.Command {
+	var o promptOptions
+	cmd := &cobra.Command{
+		Use:   "prompt NAME [NAME=VALUE... | JSON] [-- COMMAND...]",
+		Short: "get a prompt, filled with arguments",
+		Long: `Get a prompt's messages from the server, each with the role that speaks it.
+
+A prompt's arguments are strings: NAME=VALUE for each, or one JSON object, @FILE
+or - for standard input. Whether one that is required is missing is checked with
+the server's list before anything is sent; --no-validate leaves that out.`,
+		Example: `  mcpc -s demo prompt simple-prompt
+  mcpc -s demo prompt args-prompt city=Paris
+  mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.argv = splitDash(cmd, args)
+			if len(args) == 0 {
+				return hintedError{"prompt takes a prompt's name and its arguments", "mcpc list prompts shows the prompts there are"}
+			}
+			o.name = args[0]
+			var err error
+			if o.arguments, err = a.assigned(args[1:]); err != nil {
+				return err
+			}
+			a.prompt(cmd.Context(), o)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&o.noValidate, "no-validate", false, "do not check the arguments")
+	return cmd
+}
+
+func (a *app) prompt(ctx context.Context, o promptOptions) {
+	c, out := a.open(ctx, opening{argv: o.argv})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	if !o.noValidate {
+		out = c.checkPrompt(ctx, o)
+	}
+	if out.Good() {
+		params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
+		out = c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
+	}
+	a.show(ctx, c.lacking(out, promptKind.capability), answerOf(out))
+	c.explained("prompts/get")
+}
+
+// checkPrompt holds the arguments against the prompt's definition: there is no
+// schema, only names, and which of them are required (server/prompts, "Prompt").
+func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) wire.Outcome {
+	raw, out := c.entry(ctx, promptKind, o.name)
+	if out.Kind == wire.InvalidArguments {
+		out.Method = "prompts/get"
+	}
+	if !out.Good() {
+		return out
+	}
+	prompt, bad := wire.ParsePrompt(raw)
+	if bad != nil {
+		return c.unsent("prompts/get", o.name, bad.Text, "--no-validate asks for it anyway")
+	}
+	arguments, _ := wire.Object(o.arguments)
+	var findings []wire.Finding
+	var names []string
+	for _, a := range prompt.Arguments {
+		names = append(names, a.Name)
+		if _, given := arguments.Get(a.Name); a.Required && !given {
+			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: pointer(a.Name), Text: "is missing and required"})
+		}
+	}
+	findings = append(findings, notStrings(arguments)...)
+	if len(findings) > 0 {
+		out := c.unsent("prompts/get", o.name, "the arguments do not fit the prompt", "")
+		out.Findings = findings
+		return out
+	}
+	for _, m := range arguments {
+		c.warnUnknown(o.name, m.Name, names)
+	}
+	return wire.Outcome{}
+}
+
+// notStrings finds the arguments that no prompt can take.
+func notStrings(arguments wire.Members) (findings []wire.Finding) {
+	for _, m := range arguments {
+		if _, ok := wire.Text(m.Value); !ok {
+			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: pointer(m.Name),
+				Text: "must be a string", Got: wire.Excerpt(m.Value, 40)})
+		}
+	}
+	return findings
+}
+
+// pointer is a JSON pointer to a member (RFC 6901).
+func pointer(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// warnUnknown tells of an argument that the prompt does not list. What becomes of
+// it is the server's to say.
+func (c *conversation) warnUnknown(prompt, name string, known []string) {
+	for _, k := range known {
+		if k == name {
+			return
+		}
+	}
+	text := fmt.Sprintf("the prompt %s lists no argument %q", prompt, name)
+	if near := render.Nearest(name, known); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	c.a.warn(text)
+}

@@ -1,0 +1,126 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// DescribePrompt writes all that a prompt's definition says, and how to ask for
+// it.
+func DescribePrompt(w io.Writer, st Style, p wire.Prompt) error {
+	s := st.sheet()
+	s.title(p.Name, p.Title)
+	s.prose(0, p.Description)
+	s.hidden(hiddenInJSON(p.Raw))
+	s.heading("arguments")
+	for _, a := range p.Arguments {
+		head := st.paint(cyan, st.Line(a.Name))
+		if a.Title != "" && a.Title != a.Name {
+			head += " - " + st.Line(a.Title)
+		}
+		if a.Required {
+			head += "  (required)"
+		}
+		s.wrapped(1, head)
+		s.prose(3, a.Description)
+	}
+	if len(p.Arguments) == 0 {
+		s.line(1, "no arguments")
+	}
+	s.heading("example")
+	s.line(1, ExamplePrompt(p))
+	_, err := io.WriteString(w, s.b.String())
+	return err
+}
+
+// ExamplePrompt is a command line that asks for a prompt, with every argument
+// that it requires.
+func ExamplePrompt(p wire.Prompt) string {
+	words := []string{"mcpc prompt", ShellQuote(p.Name)}
+	for _, a := range p.Arguments {
+		if a.Required {
+			words = append(words, ShellQuote(a.Name+"=VALUE"))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// DescribeResource writes all that a resource's entry says, and how to read it.
+func DescribeResource(w io.Writer, st Style, r wire.Resource) error {
+	return st.resource(w, r, func(s *sheet) {
+		s.heading("example")
+		s.line(1, "mcpc read "+ShellQuote(r.URI))
+	})
+}
+
+// DescribeTemplate does the same for a resource template, whose variables are to
+// be chosen.
+func DescribeTemplate(w io.Writer, st Style, r wire.Resource) error {
+	return st.resource(w, r, func(s *sheet) {
+		t, err := wire.ParseURITemplate(r.URI)
+		if err != nil {
+			s.line(0, st.Line("the template cannot be filled: "+err.Error()))
+			return
+		}
+		s.heading("variables")
+		read := "mcpc read " + ShellQuote(r.URI)
+		for _, name := range t.Variables() {
+			s.line(1, st.paint(cyan, st.Line(name)))
+			read += " " + ShellQuote(name+"=VALUE")
+		}
+		s.heading("example")
+		s.line(1, read)
+	})
+}
+
+func (s Style) resource(w io.Writer, r wire.Resource, more func(*sheet)) error {
+	sh := s.sheet()
+	title := r.Title
+	if title == "" {
+		title = r.Name
+	}
+	sh.title(r.URI, title)
+	sh.prose(0, r.Description)
+	sh.hidden(hiddenInJSON(r.Raw))
+	var facts []string
+	if r.MIMEType != "" {
+		facts = append(facts, s.Line(r.MIMEType))
+	}
+	if r.Size >= 0 {
+		facts = append(facts, size(r.Size))
+	}
+	members, _ := wire.Object(r.Raw)
+	facts = append(facts, (&page{st: s}).annotated(members)...)
+	if len(facts) > 0 {
+		sh.wrapped(0, strings.Join(facts, "; "))
+	}
+	more(sh)
+	_, err := io.WriteString(w, sh.b.String())
+	return err
+}
+
+// page writes what is known of the page of MCP Apps that a tool names. It is
+// shown and never run: the server's word on where it may connect to and what it
+// may use is for whoever opens it.
+func (s *sheet) page(uri string, said json.RawMessage) {
+	if uri == "" {
+		return
+	}
+	s.heading("page (MCP Apps), which mcpc does not open")
+	s.line(1, s.st.Line(uri))
+	members, err := wire.Object(said)
+	for _, name := range []string{"csp", "permissions"} {
+		value := "none declared"
+		if err != nil {
+			continue // it was not read
+		}
+		if raw, ok := members.Get(name); ok {
+			value = s.st.shown(raw, 1000)
+		}
+		s.wrapped(1, name+": "+value)
+	}
+	s.line(1, "mcpc read "+ShellQuote(uri)+" -o page.html")
+}
