@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"mcpc/internal/wire"
 )
 
@@ -68,11 +70,12 @@ func Changes(w io.Writer, st Style, changes []Change) error {
 			b.WriteString(strings.TrimRight(strings.Join(cells, "\t"), "\t") + "\n")
 			continue
 		}
-		line := cells[0] + " " + cells[1] + " " + st.paint(bold, cells[2])
-		if c.About != "" {
-			line += gap + cells[3]
+		room := st.columns() - ansi.StringWidth(strings.Join(cells[:3], " ")+gap)
+		line := st.paint(signColor[c.Sign], cells[0]) + " " + cells[1] + " " + st.paint(bold, cells[2])
+		if c.About != "" && room > 10 {
+			line += gap + st.cut(cells[3], room)
 		}
-		b.WriteString(st.paint(signColor[c.Sign], line[:1]) + line[1:] + "\n")
+		b.WriteString(line + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,0 +1,35 @@
+package demo
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// Each list has one more entry for a while, and whoever listens is told twice.
+func TestChangeList(t *testing.T) {
+	for _, era := range []struct{ name, more string }{{"handshake", ""}, {"stateless", meta}} {
+		t.Run(era.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := handshake(t, "2025-11-25", `{}`)
+				var more []string
+				if era.more != "" {
+					more = []string{meta}
+					p.send(request(99, "subscriptions/listen",
+						`"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true},`+meta))
+					want(t, "acknowledged", p.recv().Method, "notifications/subscriptions/acknowledged")
+				}
+				for i, list := range []string{"tools", "prompts", "resources"} {
+					before := len(walk(t, p, list+"/list", list, era.more))
+					for j, args := range []string{`{"list":"` + list + `"}`, `{"list":"` + list + `","remove":true}`} {
+						want(t, "answer", string(p.do(toolsCall(10*i+j, "change-list", args, more...)).ID) != "", true)
+						want(t, "told", p.recv().Method, "notifications/"+list+"/list_changed")
+						want(t, list, len(walk(t, p, list+"/list", list, era.more)), before+1-j)
+					}
+				}
+				if _, err := p.close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
