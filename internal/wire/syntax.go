@@ -38,6 +38,9 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Tex
 // JSON that real servers send: for them, and for the place of an error, there
 // is a second look.
 func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool, err *SyntaxError) {
+	if len(raw) == 0 { // as a member that is not there
+		return false, &SyntaxError{Rule: "syntax", Text: endsTooEarly}
+	}
 	if at := tooDeep(raw); at >= 0 {
 		return false, &SyntaxError{Offset: int64(at), Rule: "depth",
 			Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
@@ -187,6 +190,8 @@ func atEnd(d *jsontext.Decoder, raw []byte) *SyntaxError {
 	return nil
 }
 
+const endsTooEarly = "the JSON ends too early"
+
 func syntaxError(d *jsontext.Decoder, err error) *SyntaxError {
 	out := &SyntaxError{Offset: d.InputOffset(), Rule: "syntax", Text: "invalid JSON"}
 	var syntactic *jsontext.SyntacticError
@@ -194,7 +199,7 @@ func syntaxError(d *jsontext.Decoder, err error) *SyntaxError {
 		out.Offset = syntactic.ByteOffset
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		out.Text = "the JSON ends too early"
+		out.Text = endsTooEarly
 	}
 	return out
 }
