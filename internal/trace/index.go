@@ -16,6 +16,9 @@ type index struct {
 	first int
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
+	// opening is set while an initialize waits for its answer, which says more than
+	// a peek tells.
+	opening bool
 	// ended is set when the run's end was read.
 	ended bool
 	// changed are the rows that the last lines touched.
@@ -27,6 +30,7 @@ type conn struct{ revision string }
 
 func (x *index) begin(h Head) {
 	x.head, x.folder, x.first, x.conns, x.ended = h, wire.Folder{}, len(x.capture.rows), map[int]*conn{}, false
+	x.opening = false
 }
 
 // rows are those of this run.
@@ -70,6 +74,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, offset int64) {
 		}
 		row.take(placed{frame: f, message: own, peeked: peeked{traits, p.size, p.toolError}, Place: place, conn: c})
 		x.touch(row)
+		if row.Method == "initialize" {
+			x.opening = row.Open()
+		}
 	}
 }
 
@@ -97,6 +104,7 @@ func (r *Row) take(p placed) {
 		r.asked(p)
 	case wire.Repeats:
 		r.Notes.Retries++
+		r.Channel, r.Exit, r.unanswered = ChannelOpen, -1, false
 	case wire.Continues:
 		r.Notes.Rounds++
 		r.Channel, r.Exit, r.unanswered = ChannelOpen, -1, false
@@ -142,6 +150,9 @@ func (r *Row) asked(p placed) {
 	params, _ := p.message.ParamMembers()
 	meta, _ := params.Get("_meta")
 	r.Era = "legacy"
+	if r.Method == "initialize" {
+		p.conn.revision = "" // what was tried before does not hold
+	}
 	if version, ok := wire.Text(wire.First(meta, metaVersion)); ok {
 		r.Era, p.conn.revision = "modern", version
 	}

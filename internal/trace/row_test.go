@@ -62,7 +62,7 @@ func scripted(line string, i int) wire.Frame {
 
 // rowText is what the tests look at.
 func rowText(r *Row) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, r.Notes))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, strings.TrimSpace(r.Notes.String()+" "+r.Revision)))
 }
 
 func TestRowsAreFolded(t *testing.T) {
@@ -87,6 +87,20 @@ func TestRowsAreFolded(t *testing.T) {
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `<1 status 503`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `<2 status 200`, `<2 {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`},
 			[]string{"42 tools/list  ok 0 5ms 200 1 retry"}},
+		"retried under a new id": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1,"_meta":{"progressToken":1}}}`, `<1 status 503`, `<1 busy`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"a","params":{"x":2}}`, `<2 status 500`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"a","params":{"x":1,"_meta":{"progressToken":3}}}`, `<3 status 200`, `<3 closed cut`,
+			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"a","params":{"x":2}}`, `<4 status 200`, `<4 {"jsonrpc":"2.0","id":4,"result":{}}`,
+			`>5 post`, `>5 {"jsonrpc":"2.0","id":5,"method":"a","params":{"x":1,"_meta":{"progressToken":5}}}`, `<5 status 200`, `<5 {"jsonrpc":"2.0","id":5,"result":{}}`,
+			`>6 post`, `>6 {"jsonrpc":"2.0","id":6,"method":"a","params":{"x":1,"_meta":{"progressToken":6}}}`},
+			[]string{"42.1 a  ok 0 17ms 200 2 retries, 1 cut", "42.2 a  transport 7 1ms 500", "42.3 a  ok 0 2ms 200", "42.4 a  open -1 0s 0"}},
+		"a revision that was tried first": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`,
+			`>0 {"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18","x":"` + big + `"}}`,
+			`>0 {"jsonrpc":"2.0","id":3,"method":"b"}`},
+			[]string{"42.1 server/discover  rpc_error 6 1ms 0 2026-07-28", "42.2 initialize  ok 0 1ms 0 2025-06-18", "42.3 b  open -1 0s 0 2025-06-18"}},
 		"rounds": {[]string{
 			`>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`,
 			`<1 {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s","inputRequests":{}}}`,

@@ -27,9 +27,11 @@ var rawBegins = []byte(`,"raw":"`)
 
 func (s *scanner) line(raw []byte, at int64) error {
 	c := s.capture
-	if f, p, ok := s.peekLine(raw); ok && s.reader.begun {
-		c.index.frame(f, nil, p, at)
-		return nil
+	if s.reader.begun && !c.index.opening {
+		if f, p, ok := s.peekLine(raw); ok {
+			c.index.frame(f, nil, p, at)
+			return nil
+		}
 	}
 	line, err := parseLine(raw)
 	var version *VersionError

@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // A Folder tells to which exchange each frame belongs, while frames come. It
 // holds no bytes, and what it remembers is bounded: it serves a stream without an
 // end.
@@ -76,6 +78,10 @@ type thread struct {
 	id   string
 	sum  uint64
 	open bool
+	// asks is the same in a request that is sent again under another id, and
+	// failed is set where there is a reason to.
+	asks   uint64
+	failed bool
 	// state is what came with a question.
 	state string
 }
@@ -95,6 +101,7 @@ type threads struct {
 	bookmarks recent[string, *thread] // by the id of a server-sent event
 	waiting   map[int]int64           // heads whose request's body is still to come
 	rounds    []*thread               // that wait for the answer to a question
+	failed    recent[uint64, *thread] // by what was asked
 }
 
 // mostRounds bounds the exchanges in which nobody may ever answer.
@@ -111,6 +118,9 @@ func (c *threads) head(ref int64, h *Frame) {
 	if h.Dir == Received {
 		if t := c.streams.get(h.Stream); t != nil {
 			c.place(t, Heads, ref, -1)
+			if h.HTTP != nil && slices.Contains(askedAgain, h.HTTP.Status) {
+				c.fails(t)
+			}
 		}
 		return
 	}
@@ -126,6 +136,18 @@ func (c *threads) head(ref int64, h *Frame) {
 	c.waiting[h.Stream] = ref
 }
 
+// askedAgain are the statuses after which a client sends its request again: what
+// a server or a gateway says that has no time, and 404, with which a server says
+// that it has forgotten the session.
+var askedAgain = []int{404, 408, 429, 502, 503, 504}
+
+func (c *threads) fails(t *thread) {
+	if t.open {
+		t.failed = true
+		c.failed.put(t.asks, t)
+	}
+}
+
 // beside gives what is no message to the exchange of its stream; on a pipe to the
 // latest.
 func (c *threads) beside(ref int64, frame *Frame) {
@@ -135,6 +157,9 @@ func (c *threads) beside(ref int64, frame *Frame) {
 	}
 	if t != nil {
 		c.place(t, Surrounds, ref, -1)
+		if frame.Stream > 0 && frame.Close != nil && frame.Close.How == "cut" {
+			c.fails(t)
+		}
 	}
 }
 
@@ -160,7 +185,8 @@ func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
 	role := Repeats
 	t := c.open.get(m.ID)
 	if t == nil || t.sum != m.Sum {
-		if t = c.nextRound(m); t != nil {
+		if t = c.sentAgain(m); t != nil {
+		} else if t = c.nextRound(m); t != nil {
 			role = Continues
 		} else {
 			t, role = &thread{number: *c.count, method: m.Method}, Asks
@@ -168,10 +194,24 @@ func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
 			c.latest = t
 		}
 	}
-	t.id, t.sum, t.open = m.ID, m.Sum, true
+	t.id, t.sum, t.open, t.asks, t.failed = m.ID, m.Sum, true, m.Asks, false
 	c.open.put(m.ID, t)
 	c.place(t, role, ref, item)
 	c.tie(t, frame, m)
+}
+
+// sentAgain finds the exchange whose request failed on the way and is sent again
+// under a new id.
+func (c *threads) sentAgain(m Traits) *thread {
+	t := c.failed.get(m.Asks)
+	if t == nil || !t.failed || !t.open {
+		return nil
+	}
+	c.failed.drop(m.Asks)
+	if c.open.get(t.id) == t {
+		c.open.drop(t.id)
+	}
+	return t
 }
 
 // tie remembers by what else the frames that follow are known to be t's.

@@ -28,8 +28,9 @@ type Traits struct {
 	Answers, More bool
 	// Blank is set where there are no bytes but white space.
 	Blank bool
-	// Sum is the same for two requests with the same bytes.
-	Sum uint64
+	// Sum is the same for two requests with the same bytes, Asks for two that ask
+	// the same, whatever their ids and progress tokens.
+	Sum, Asks uint64
 	// Items are those of a batch.
 	Items []Traits
 }
@@ -49,6 +50,7 @@ func (m *Message) Traits() Traits {
 		}
 	case m.Kind == Request:
 		t.Sum = maphash.Bytes(sumSeed, m.Raw)
+		t.Asks = asks(m)
 		t.Token = keyInside(m.Params, "_meta", "progressToken")
 		t.State = string(inside(m.Params, "requestState"))
 		t.Answers = inside(m.Params, "inputResponses") != nil
@@ -66,6 +68,14 @@ func (m *Message) Traits() Traits {
 		t.Blank = len(bytes.Trim(m.Raw, whiteSpace)) == 0
 	}
 	return t
+}
+
+func asks(m *Message) uint64 {
+	params := m.Params
+	if token := inside(params, "_meta", "progressToken"); token != nil {
+		params = bytes.Replace(params, append([]byte(`"progressToken":`), token...), nil, 1)
+	}
+	return maphash.Bytes(sumSeed, append([]byte(m.Method+" "), params...))
 }
 
 func keyInside(raw []byte, names ...string) string {
