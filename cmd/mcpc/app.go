@@ -23,6 +23,7 @@ type app struct {
 	out     *os.File
 	err     *os.File
 	getenv  func(string) string
+	environ func() []string
 	now     func() time.Time
 	version string
 	// leave ends the process at once; only a mock server is told to do so.
@@ -33,6 +34,11 @@ type app struct {
 	progress *render.Progress
 	outStyle render.Style
 	errStyle render.Style
+	// args are those of the program, without its name.
+	args []string
+	// secrets are what no frame and no recording may show.
+	secrets wire.Secrets
+	record  record
 	// ending is how the command ended; the zero Outcome is the good ending.
 	ending wire.Outcome
 	// talking is set while there is a conversation that must be ended in order.
@@ -75,6 +81,7 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 // gives back means "you asked wrongly", because commands keep what the world did
 // in an Outcome.
 func (a *app) execute(ctx context.Context, args []string) (code int) {
+	a.args = args
 	a.settleStyles()
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -185,14 +192,14 @@ func (a *app) end(o wire.Outcome) {
 // finish has the last word, and so that the JSON error is the last line whatever
 // else a command has to say, it says it here.
 func (a *app) finish() int {
+	a.endRecording()
 	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
 		render.FailureJSON(a.stderr(), a.errStyle, o)
 	}
-	if a.exit != 0 {
-		return a.exit
-	}
-	return a.ending.Kind.ExitCode()
+	return a.exitCode()
 }
+
+func (a *app) exitCode() int { return or(a.exit, a.ending.Kind.ExitCode()) }
 
 // interruptedQuietly: who pressed Ctrl-C knows that, but not what became of a
 // request that was under way.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -175,8 +174,9 @@ func (c *conversation) options(ctx context.Context, anew bool) (client.Options, 
 	if err != nil {
 		return client.Options{}, usage(err)
 	}
+	c.learnSecrets(fields)
 	opt := client.Options{
-		Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
+		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
 		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(),
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
 	}
@@ -300,53 +300,6 @@ func (c *conversation) updateSaved(ctx context.Context) error {
 func fillSession(s *state.Session, m client.Memory) {
 	s.Transport, s.Revision, s.SessionID = string(m.Transport), m.Revision, state.Secret(m.SessionID)
 	s.Capabilities, s.ServerInfo, s.Instructions = m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
-}
-
-// tap is what listens to the frames: -v while they cross, --explain afterwards.
-func (c *conversation) tap() wire.Tap {
-	verbose := render.Verbose(c.a.stderr(), c.a.errStyle, c.a.verbose)
-	switch {
-	case c.a.explain:
-		return func(f wire.Frame) {
-			c.mu.Lock()
-			c.frames = append(c.frames, f)
-			c.mu.Unlock()
-			if c.a.verbose > 0 {
-				verbose(f)
-			}
-		}
-	case c.a.verbose > 0:
-		return verbose
-	}
-	return nil
-}
-
-// explained prints the exchange that the command was about, and names those
-// that led to it. A command that got no further shows what it came to.
-func (c *conversation) explained(methods ...string) {
-	if !c.a.explain {
-		return
-	}
-	c.mu.Lock()
-	all := wire.Fold(c.frames)
-	c.mu.Unlock()
-	var own []*wire.Exchange
-	var before []string
-	for _, e := range all {
-		method := wire.ParseMessage(e.Request.Raw).Method
-		if slices.Contains(methods, method) {
-			own = append(own, e)
-		} else {
-			before = append(before, method)
-		}
-	}
-	if len(own) == 0 {
-		own, before = all, nil
-	}
-	if len(before) > 0 {
-		c.a.note("before it went " + strings.Join(before, ", ") + " (-vv shows them)")
-	}
-	render.Explain(c.a.stderr(), c.a.errStyle, own)
 }
 
 // stateFailed is the ending of a command that cannot do without the state.

@@ -29,6 +29,8 @@ type globals struct {
 	verbose     int
 	color       string
 	logLevel    string
+	recordTo    string
+	noRecord    bool
 	connect     seconds
 	timeout     seconds
 	maxTime     seconds
@@ -53,6 +55,8 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.CountVarP(&g.verbose, "verbose", "v", "what crosses: -v lines, -vv bodies, -vvv bytes")
 	f.StringVar(&g.color, "color", "auto", "auto, always or never")
 	f.StringVar(&g.logLevel, "log-level", "", "ask the server for log messages from this level on")
+	f.StringVar(&g.recordTo, "record", "", "record the traffic in a file of your own; \"off\" does not")
+	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
 	f.Var(&g.connect, "connect-timeout", "limit for DNS, TCP and TLS (default 10s)")
 	f.Var(&g.timeout, "timeout", "limit without answer or progress (default 60s)")
 	f.Var(&g.maxTime, "max-time", "limit for a whole request or list (default 10m)")

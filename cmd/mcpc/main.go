@@ -19,6 +19,7 @@ func main() {
 		out:     os.Stdout,
 		err:     os.Stderr,
 		getenv:  os.Getenv,
+		environ: os.Environ,
 		now:     time.Now,
 		version: version,
 		leave:   os.Exit,

@@ -35,7 +35,8 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newInit(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a), newPrompt(a),
-		newComplete(a), newListen(a), newRaw(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
+		newComplete(a), newListen(a), newRaw(a), newLog(a), newShow(a), newSessions(a), newClose(a),
+		newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
 	return root
@@ -225,5 +226,6 @@ func placeholder(f *pflag.Flag) string {
 	}
 	return strings.ToUpper(strings.ReplaceAll(map[string]string{
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "output": "file",
-		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file", "logs": "level"}[f.Name], "-", " "))
+		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file", "logs": "level",
+		"record": "file", "file": "file"}[f.Name], "-", " "))
 }

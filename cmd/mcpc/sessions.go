@@ -200,7 +200,8 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 	if err != nil {
 		return err
 	}
-	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap()}
+	c.learnSecrets(fields)
+	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap(), Secrets: &a.secrets}
 	c.serverOf(&opt)
 	opt.Resume = &client.Memory{Revision: s.Revision, Transport: client.StreamableHTTP, SessionID: string(s.SessionID)}
 	session, out := client.Open(ctx, opt)

@@ -63,6 +63,9 @@ type Options struct {
 	// Now is the clock; where it is nil, nothing is dated.
 	Now func() time.Time
 	Tap wire.Tap
+	// Secrets learns the values of the header fields that are hidden from the Tap;
+	// nil where nobody wants to know.
+	Secrets *wire.Secrets
 	// Notified is told of notifications, Found of what is wrong and can be lived
 	// with, Renewed of a conversation that had to be opened anew. They are called
 	// from several goroutines and must not block; each may be nil.
@@ -140,7 +143,7 @@ type Call struct {
 // outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap}, web: newHTTPClient(opt.Limits, opt.Dial),
+	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, secrets: opt.Secrets}, web: newHTTPClient(opt.Limits, opt.Dial),
 		watches: map[string]*watch{}, underWay: map[*watch]bool{}, complained: map[string]bool{},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))

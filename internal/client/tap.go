@@ -17,6 +17,8 @@ type recorder struct {
 	seq uint64
 	now func() time.Time
 	tap wire.Tap
+	// secrets learns what is hidden, so that it is hidden elsewhere too.
+	secrets *wire.Secrets
 	// streams counts the HTTP requests of all transports of a conversation.
 	streams atomic.Int64
 }
@@ -48,7 +50,7 @@ func (r *recorder) body(dir wire.Direction, kind wire.FrameKind, stream int, raw
 func (r *recorder) request(stream int, req *http.Request) {
 	if r.on() {
 		head := &wire.HTTPHead{Method: req.Method, URL: wire.RedactURL(req.URL.String()),
-			Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
+			Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header)}
 		r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
 	}
 }
@@ -56,7 +58,7 @@ func (r *recorder) request(stream int, req *http.Request) {
 func (r *recorder) response(stream int, resp *http.Response, timing *wire.Timing) {
 	if r.on() {
 		head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto,
-			Fields: fieldsOf(resp.Header), Timing: timing}
+			Fields: r.fieldsOf(resp.Header), Timing: timing}
 		r.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, Stream: stream, HTTP: head})
 	}
 }
@@ -67,7 +69,7 @@ func (r *recorder) closed(stream int, by wire.Direction, how, text string) {
 }
 
 // fieldsOf lists header fields by name; net/http does not keep their order.
-func fieldsOf(h http.Header) []wire.Field {
+func (r *recorder) fieldsOf(h http.Header) []wire.Field {
 	names := make([]string, 0, len(h))
 	for name := range h {
 		names = append(names, name)
@@ -76,7 +78,9 @@ func fieldsOf(h http.Header) []wire.Field {
 	var fields []wire.Field
 	for _, name := range names {
 		for _, value := range h[name] {
-			fields = append(fields, wire.RedactField(wire.Field{Name: name, Value: value}))
+			f := wire.Field{Name: name, Value: value}
+			r.secrets.LearnField(f)
+			fields = append(fields, wire.RedactField(f))
 		}
 	}
 	return fields

@@ -14,6 +14,12 @@ import (
 // made a sanitized line. Without rows nothing is written: that there is nothing
 // is for standard error to say.
 func Table(w io.Writer, st Style, head []string, rows [][]string) error {
+	return TableCutting(w, st, head, rows)
+}
+
+// TableCutting is Table where only the columns in groups are cut, those of the
+// first group before those of the next.
+func TableCutting(w io.Writer, st Style, head []string, rows [][]string, groups ...[]int) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -26,7 +32,7 @@ func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 	}
 	var b bytes.Buffer
 	if st.watched() {
-		st.aligned(&b, head, clean)
+		st.aligned(&b, head, clean, groups)
 	} else {
 		for _, row := range clean {
 			b.WriteString(strings.Join(row, "\t") + "\n")
@@ -39,8 +45,8 @@ func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 // gap is what stands between two columns.
 const gap = "  "
 
-func (s Style) aligned(b *bytes.Buffer, head []string, rows [][]string) {
-	widths := s.fitted(append([][]string{head}, rows...))
+func (s Style) aligned(b *bytes.Buffer, head []string, rows [][]string, groups [][]int) {
+	widths := s.fitted(append([][]string{head}, rows...), groups)
 	if len(head) > 0 {
 		s.row(b, head, widths, bold)
 	}
@@ -66,7 +72,7 @@ func (s Style) row(b *bytes.Buffer, cells []string, widths []int, sgr string) {
 
 // fitted gives the widths of the columns: what each wants, or where that is too
 // much together, the widest ones cut back to one common width.
-func (s Style) fitted(rows [][]string) []int {
+func (s Style) fitted(rows [][]string, groups [][]int) []int {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -76,11 +82,39 @@ func (s Style) fitted(rows [][]string) []int {
 			widths[i] = max(widths[i], ansi.StringWidth(cell))
 		}
 	}
-	limit := common(widths, s.columns()-len(gap)*(len(widths)-1))
+	room := s.columns() - len(gap)*(len(widths)-1)
+	if len(groups) > 0 {
+		cutGroups(widths, room, groups)
+		return widths
+	}
+	limit := common(widths, room)
 	for i := range widths {
 		widths[i] = min(widths[i], limit)
 	}
 	return widths
+}
+
+// cutGroups takes from each group what is too much, down to readable columns.
+func cutGroups(widths []int, room int, groups [][]int) {
+	const readable = 8
+	over := -room
+	for _, w := range widths {
+		over += w
+	}
+	for _, group := range groups {
+		for ; over > 0; over-- {
+			widest := group[0]
+			for _, i := range group {
+				if widths[i] > widths[widest] {
+					widest = i
+				}
+			}
+			if widths[widest] <= readable {
+				break
+			}
+			widths[widest]--
+		}
+	}
 }
 
 // common is the greatest width to which columns can be cut so that all of them

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"mcpc/internal/wire"
@@ -177,6 +178,9 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 		}
 		c.file = f
 	}
+	// A request's head comes before the body that it was placed by.
+	slices.Sort(r.lines)
+	r.lines = slices.Compact(r.lines)
 	for _, at := range r.lines {
 		raw, err := lineAt(c.file, at)
 		if err == nil {
@@ -197,4 +201,29 @@ func lineAt(f io.ReaderAt, at int64) ([]byte, error) {
 		err = nil
 	}
 	return bytes.TrimRight(raw, "\r\n"), err
+}
+
+// Main is the exchange that the last run was about: the command's own, else the
+// last that opened no conversation, else the last; nil where there is none.
+func (c *Capture) Main() *Row {
+	for i := len(c.rows) - 1; i >= 0; i-- {
+		if c.rows[i].Own {
+			return c.rows[i]
+		}
+	}
+	for i := len(c.rows) - 1; i >= 0; i-- {
+		if !handshake[c.rows[i].Method] {
+			return c.rows[i]
+		}
+	}
+	return c.Row(len(c.rows))
+}
+
+// Row is the exchange with this number in the file, from 1; nil where there is
+// none.
+func (c *Capture) Row(n int) *Row {
+	if n < 1 || n > len(c.rows) {
+		return nil
+	}
+	return c.rows[n-1]
 }

@@ -141,8 +141,12 @@ func TestRowsAreFolded(t *testing.T) {
 			var got []string
 			for _, row := range capture.Rows() {
 				got = append(got, rowText(row))
-				if _, err := row.Exchange(); err != nil {
+				x, err := row.Exchange()
+				if err != nil {
 					t.Error(err)
+				}
+				if frames, _ := row.Frames(); x != nil && len(frames) != 1+len(x.Heads)+len(x.Between)+len(x.Beside)+answers(x) {
+					t.Errorf("%s: %d frames make %+v", row.Number(), len(frames), x)
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -151,6 +155,13 @@ func TestRowsAreFolded(t *testing.T) {
 			capture.Close()
 		})
 	}
+}
+
+func answers(x *wire.Exchange) int {
+	if x.Response.Raw == nil {
+		return 0
+	}
+	return 1
 }
 
 // A capture that grows is read on, also from the middle of a line.

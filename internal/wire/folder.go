@@ -286,7 +286,11 @@ func (c *threads) only(stream int) *thread {
 // the exchange that it speaks of.
 func (c *threads) other(ref int64, frame *Frame, m Traits, item int) {
 	t := c.about(frame, m)
-	if t == nil || m.Blank || m.Kind == Invalid && c.streams.get(frame.Stream) == nil {
+	if m.Blank { // an event that says nothing but its id, for a stream to be resumed
+		c.beside(ref, frame)
+		return
+	}
+	if t == nil || m.Kind == Invalid && c.streams.get(frame.Stream) == nil {
 		return
 	}
 	if m.Kind == Request {

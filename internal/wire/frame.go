@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 	"time"
@@ -142,3 +143,19 @@ func ParseFrameKind(text string) (FrameKind, bool) {
 // A Tap is told of every frame, in order, while it crosses. It must be quick and
 // must not keep the caller waiting.
 type Tap func(Frame)
+
+// Plain is the value of a header field in plain text: where it holds what no field
+// may hold, it crosses in base64 (2026-07-28
+// basic/transports/streamable-http, "Value encoding").
+func (f Field) Plain() string {
+	inner, begins := strings.CutPrefix(f.Value, "=?base64?")
+	inner, ends := strings.CutSuffix(inner, "?=")
+	if !begins || !ends {
+		return f.Value
+	}
+	text, err := base64.StdEncoding.DecodeString(inner)
+	if err != nil {
+		return f.Value
+	}
+	return string(text)
+}

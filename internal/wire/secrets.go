@@ -53,13 +53,21 @@ func (s *Secrets) Learn(values ...string) {
 
 // LearnField notes what RedactField hides of a header field.
 func (s *Secrets) LearnField(f Field) {
-	if safe := RedactField(f); safe.Value != f.Value && !isURLField(f.Name) {
-		s.Learn(f.Value)
-		if _, rest, ok := strings.Cut(f.Value, " "); ok {
-			s.Learn(strings.TrimSpace(rest))
-		}
-	} else {
+	if s == nil {
+		return
+	}
+	if isURLField(f.Name) || RedactField(f).Value == f.Value {
 		s.LearnURL(f.Value)
+		return
+	}
+	s.Learn(f.Value)
+	if strings.Contains(strings.ToLower(f.Name), "cookie") {
+		for _, part := range strings.Split(f.Value, ";") {
+			_, value, _ := strings.Cut(part, "=")
+			s.Learn(value)
+		}
+	} else if _, rest, ok := strings.Cut(f.Value, " "); ok {
+		s.Learn(strings.TrimSpace(rest))
 	}
 }
 

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// logOptions are what `mcpc log` was asked.
+type logOptions struct {
+	filter trace.Filter
+	file   string
+	count  int
+	lines  bool
+	follow bool
+	prune  bool
+}
+
+// fewRows is how many rows a terminal is shown where nobody says how many.
+const fewRows = 20
+
+func newLog(a *app) *cobra.Command {
+	var o logOptions
+	cmd := &cobra.Command{
+		Use:   "log [FILTER...]",
+		Short: "list what was recorded",
+		Long: `List the recorded exchanges, the newest last: number, time, server, method,
+name, channel, exit code, duration and bytes. mcpc show NUMBER shows one.
+
+Every command records what crosses, without secrets, in the folder of the state.
+mcpc help filters shows what a FILTER can say.`,
+		Example: `  mcpc log
+  mcpc log channel:tool_error 'dur:>500ms'
+  mcpc log --prune`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.filter, err = a.filterOf(args); err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("count") && a.outStyle.Terminal && !a.json && !o.lines {
+				o.count = fewRows
+			}
+			if o.count < 0 {
+				return hintedError{"--count is 0 for all, or more", ""}
+			}
+			a.log(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&o.count, "count", "n", 0, "the last so many; 0 is all (default 20 on a terminal)")
+	f.StringVar(&o.file, "file", "", "a capture of your own in the place of the recordings")
+	f.BoolVar(&o.lines, "jsonl", false, "one JSON object for each exchange")
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
+	f.BoolVar(&o.prune, "prune", false, "remove what is beyond the limits, and list nothing")
+	return cmd
+}
+
+func (a *app) log(ctx context.Context, o logOptions) {
+	if o.prune {
+		a.prune()
+		return
+	}
+	fits := a.matching(o.filter)
+	rows, out := a.rows(ctx, o.file, fits, o.count)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	if o.follow {
+		a.follow(ctx, o, rows, fits)
+		return
+	}
+	if len(rows) == 0 {
+		a.note("nothing that fits is recorded")
+	}
+	if o.lines {
+		a.logLines(rows)
+		return
+	}
+	ans := answer{result: rowsJSON(rows)}
+	ans.messages = []*wire.Message{{Raw: ans.result}}
+	ans.human = func(w io.Writer, style render.Style) error {
+		return logTable(w, style, logHead, rows, a.now())
+	}
+	a.show(ctx, wire.Outcome{}, ans)
+}
+
+var logHead = []string{"#", "TIME", "SERVER", "METHOD", "NAME", "CHANNEL", "EXIT", "TOOK", "BYTES", "NOTES"}
+
+// logCut are the columns that may be cut: server, name and notes before the method.
+var logCut = [][]int{{2, 4, 9}, {3}}
+
+func logTable(w io.Writer, style render.Style, head []string, rows []*trace.Row, now time.Time) error {
+	return render.TableCutting(w, style, head, logCells(rows, style.Terminal, now), logCut...)
+}
+
+func logCells(rows []*trace.Row, terminal bool, now time.Time) [][]string {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		exit := ""
+		if r.Exit >= 0 {
+			exit = strconv.Itoa(r.Exit)
+		}
+		when, size := r.Time.Format(time.RFC3339Nano), strconv.FormatInt(r.Size(), 10)
+		if terminal {
+			when, size = clock(r.Time, now), render.Bytes(r.Size())
+		}
+		cells[i] = []string{r.Number(), when, r.Target, r.Method, r.Name, r.Channel, exit, render.Took(r.Duration), size, r.Notes.String()}
+	}
+	return cells
+}
+
+// clock is the time of today, and the day where it is another.
+func clock(t, now time.Time) string {
+	t = t.In(now.Location())
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05")
+	}
+	return t.Format("01-02 15:04")
+}
+
+// rowOut is a row as a script reads it. Times are RFC 3339, durations seconds.
+type rowOut struct {
+	Number        string    `json:"number"`
+	Time          time.Time `json:"time"`
+	Target        string    `json:"target"`
+	Method        string    `json:"method"`
+	Name          string    `json:"name,omitempty"`
+	ID            string    `json:"id,omitempty"`
+	Channel       string    `json:"channel"`
+	Exit          *int      `json:"exit"`
+	Seconds       float64   `json:"seconds"`
+	Sent          int64     `json:"sent"`
+	Received      int64     `json:"received"`
+	Status        int       `json:"http,omitempty"`
+	Code          int64     `json:"code,omitempty"`
+	Revision      string    `json:"protocol,omitempty"`
+	Era           string    `json:"era,omitempty"`
+	By            string    `json:"by,omitempty"`
+	Again         string    `json:"again,omitempty"`
+	Notifications int       `json:"notifications,omitempty"`
+	Questions     int       `json:"questions,omitempty"`
+	Retries       int       `json:"retries,omitempty"`
+	Resumed       int       `json:"resumed,omitempty"`
+	Rounds        int       `json:"rounds,omitempty"`
+	Cuts          int       `json:"cuts,omitempty"`
+	Findings      int       `json:"findings,omitempty"`
+	Text          string    `json:"text,omitempty"`
+}
+
+func rowJSON(r *trace.Row) rowOut {
+	out := rowOut{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
+		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
+		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Retries: r.Notes.Retries,
+		Resumed: r.Notes.Resumed, Rounds: r.Notes.Rounds, Cuts: r.Notes.Cuts, Findings: len(r.Findings), Text: r.Text}
+	if r.Exit >= 0 {
+		out.Exit = &r.Exit
+	}
+	return out
+}
+
+func rowsJSON(rows []*trace.Row) json.RawMessage {
+	out := make([]rowOut, len(rows))
+	for i, r := range rows {
+		out[i] = rowJSON(r)
+	}
+	raw, _ := json.Marshal(map[string]any{"exchanges": out})
+	return raw
+}
+
+func (a *app) logLines(rows []*trace.Row) {
+	for _, r := range rows {
+		raw, _ := json.Marshal(rowJSON(r))
+		if _, err := a.stdout().Write(append(raw, '\n')); err != nil {
+			return
+		}
+	}
+}
+
+// prune brings the ring within its limits.
+func (a *app) prune() {
+	ring, err := a.ring()
+	if err != nil {
+		a.end(stateFailed(err))
+		return
+	}
+	removed, err := ring.Prune(trace.DefaultLimits, a.now())
+	if err != nil {
+		a.end(localIO("removing recordings", err))
+		return
+	}
+	var freed int64
+	for _, run := range removed {
+		freed += run.Bytes
+	}
+	l := trace.DefaultLimits
+	a.note(fmt.Sprintf("%d recordings removed, %s; kept are at most %d runs, %s, %d days",
+		len(removed), render.Bytes(freed), l.Runs, render.Bytes(l.Bytes), int(l.Age.Hours()/24)))
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// A record is what a command keeps of its traffic: the flight recorder, which
+// nobody has to switch on before the surprise.
+type record struct {
+	*trace.Recorder // nil where nothing is recorded
+	ring            *trace.Ring
+	// conns counts the conversations of the command.
+	conns int
+	// crossed is set when there was a frame: a command that was asked wrongly
+	// leaves no file.
+	crossed atomic.Bool
+	// quiet is set where another failure has told of the folder already.
+	quiet atomic.Bool
+	// resent names the exchange that the command issues again.
+	resent string
+}
+
+// offWord is what switches the recording off in the place of a file.
+const offWord = "off"
+
+// trafficDir is the folder of the ring within that of the state.
+const trafficDir = "traffic"
+
+// pruneEvery is how many runs go by between two looks at the ring's limits.
+const pruneEvery = 64
+
+// startRecording begins it with the first conversation; where is the server as a
+// person would name it.
+func (a *app) startRecording(where string) {
+	a.record.conns++
+	if a.record.conns > 1 || a.noRecord || a.recordTo == offWord {
+		return
+	}
+	place := trace.File(a.recordTo)
+	if a.recordTo == "" {
+		ring, err := a.ring()
+		if err != nil {
+			return // without a home there is no place, as there is none for the state
+		}
+		a.record.ring, place = ring, ring.Create
+	}
+	a.record.Recorder = trace.NewRecorder(trace.Recording{
+		Place: place, Secrets: &a.secrets, Failed: a.recordingFailed,
+		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: trace.ByCommand, Of: a.record.resent},
+	})
+}
+
+// ring is where every run is kept.
+func (a *app) ring() (*trace.Ring, error) {
+	store, err := state.Open(a.state)
+	if err != nil {
+		return nil, err
+	}
+	return trace.NewRing(filepath.Join(store.Dir(), trafficDir)), nil
+}
+
+// shownArgs is the command line as it may be kept.
+func (a *app) shownArgs() []string {
+	words := a.secrets.Command(append([]string{"mcpc"}, a.args...))
+	for i, word := range a.args {
+		before := ""
+		if i > 0 {
+			before = a.args[i-1]
+		}
+		if name, value, ok := strings.Cut(word, ":"); ok && (before == "-H" || before == "--header") {
+			field := wire.RedactField(wire.Field{Name: name, Value: strings.TrimSpace(value)})
+			words[i+1] = a.secrets.Text(field.Name + ": " + field.Value)
+		}
+	}
+	return words
+}
+
+// recordingFailed is loud once, and changes nothing else: the answer is what the
+// user wants.
+func (a *app) recordingFailed(err error) {
+	if a.record.quiet.Load() {
+		return
+	}
+	a.warn("the traffic is not recorded: " + reason(err) + " (--no-record does without)")
+}
+
+// reason is an error in the words of the operating system where it has any.
+func reason(err error) string {
+	if number, ok := errorAs[syscall.Errno](err); ok {
+		return number.Error()
+	}
+	return err.Error()
+}
+
+// endRecording writes how the command ended, and closes the recording. A command that
+// was asked wrongly before anything crossed leaves none.
+func (a *app) endRecording() {
+	r := &a.record
+	if r.Recorder == nil {
+		return
+	}
+	o := a.ending
+	r.quiet.Store(o.Phase == "state" && r.ring != nil) // it is in the same folder
+	if r.crossed.Load() || o.Kind != wire.Usage && !o.Good() {
+		r.End(trace.End{Time: a.now(), Exit: a.exitCode(), Kind: o.Kind, Method: o.Method, Name: o.Name,
+			Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings})
+	}
+	_ = r.Close() // what failed was said
+	if n := r.Run(); r.ring != nil && n > 0 && n%pruneEvery == 0 {
+		_, _ = r.ring.Prune(trace.DefaultLimits, a.now())
+	}
+	r.Recorder = nil
+}
+
+// learnSecrets tells what is known to be secret before anything crosses.
+func (c *conversation) learnSecrets(fields []wire.Field) {
+	s := &c.a.secrets
+	for _, f := range fields {
+		s.LearnField(f)
+	}
+	place := or(c.saved, c.oneOff)
+	s.LearnURL(place.Endpoint)
+	s.LearnCommand(place.Command)
+	s.Learn(string(place.SessionID))
+	if c.a.environ != nil {
+		s.LearnEnvironment(c.a.environ())
+	}
+}
+
+// tap is what listens to the frames: the recorder, -v while they cross, and
+// --explain afterwards. Whoever shows them is given them without their secrets;
+// the recorder sees to that itself, when nobody waits.
+func (c *conversation) tap() wire.Tap {
+	c.a.startRecording(c.where)
+	r, conn := &c.a.record, max(0, c.a.record.conns-1)
+	verbose := render.Verbose(c.a.stderr(), c.a.errStyle, c.a.verbose)
+	shown := c.a.explain || c.a.verbose > 0
+	if r.Recorder == nil && !shown {
+		return nil
+	}
+	return func(f wire.Frame) {
+		f.Conn = conn
+		if r.Recorder != nil {
+			r.crossed.Store(true)
+			r.Tap(f)
+		}
+		if !shown {
+			return
+		}
+		f = c.a.secrets.Frame(f)
+		if c.a.explain {
+			c.mu.Lock()
+			c.frames = append(c.frames, f)
+			c.mu.Unlock()
+		}
+		verbose(f)
+	}
+}
+
+// explained prints the exchange that the command was about, and names those
+// that led to it. A command that got no further shows what it came to.
+func (c *conversation) explained(methods ...string) {
+	if !c.a.explain {
+		return
+	}
+	c.mu.Lock()
+	all := wire.Fold(c.frames)
+	c.mu.Unlock()
+	var own []*wire.Exchange
+	var before []string
+	for _, e := range all {
+		method := wire.ParseMessage(e.Request.Raw).Method
+		if slices.Contains(methods, method) {
+			own = append(own, e)
+		} else {
+			before = append(before, method)
+		}
+	}
+	if len(own) == 0 {
+		own, before = all, nil
+	}
+	if len(before) > 0 {
+		c.a.note("before it went " + strings.Join(before, ", ") + " (-vv shows them)")
+	}
+	render.Explain(c.a.stderr(), c.a.errStyle, own)
+}

@@ -1,0 +1,295 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A Traffic is a recorded exchange as it is to be shown.
+type Traffic struct {
+	// Title is the first line, Facts what is known beside the bytes.
+	Title string
+	Facts [][]string
+	// Exchange is nil where nothing crossed.
+	Exchange *wire.Exchange
+	// Findings are shown at the end, but for those that stand beside their message.
+	Findings []wire.Finding
+	// HeadsOnly leaves out the messages.
+	HeadsOnly bool
+}
+
+// ShowTraffic writes an exchange for a person: facts, heads, messages with what
+// is wrong in them, and where the time went.
+func ShowTraffic(w io.Writer, st Style, t Traffic) error {
+	v := &viewer{st: st}
+	v.b.WriteString(st.paint(bold, st.Line(t.Title)) + "\n")
+	if err := Facts(&v.b, Style{Terminal: true, Color: st.Color}, t.Facts); err != nil {
+		return err
+	}
+	if t.Exchange != nil {
+		v.exchange(t.Exchange, t.HeadsOnly)
+	}
+	for _, f := range t.Findings {
+		if !slices.Contains(v.found, f) {
+			v.rest = append(v.rest, f)
+		}
+	}
+	if len(v.rest) > 0 {
+		v.section("findings")
+		v.findings(v.rest)
+	}
+	_, err := w.Write(v.b.Bytes())
+	return err
+}
+
+// A viewer writes the parts of an exchange.
+type viewer struct {
+	st Style
+	b  bytes.Buffer
+	// found are the findings that were shown beside their message.
+	found, rest []wire.Finding
+}
+
+func (v *viewer) section(name string) { v.noted(name, "") }
+
+// noted begins a section with a note beside its name.
+func (v *viewer) noted(name, note string) {
+	text := "\n" + v.st.paint(bold, name)
+	if note != "" {
+		text += "  " + v.st.paint(dim, note)
+	}
+	v.line(text)
+}
+
+func (v *viewer) line(text string) { v.b.WriteString(text + "\n") }
+
+func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
+	for _, f := range x.Heads {
+		v.head(f)
+	}
+	if !headsOnly {
+		v.message("request", x.Request)
+		shown := min(len(x.Between), maxBetween)
+		for _, f := range x.Between[:shown] {
+			v.message(v.st.between(f), f)
+		}
+		if more := len(x.Between) - shown; more > 0 {
+			v.section(fmt.Sprintf("%s %d more messages, which --raw shows", v.st.ellipsis(), more))
+		}
+		if x.Response.Raw != nil {
+			v.message("response", x.Response)
+		} else {
+			v.section("no response came")
+		}
+		v.beside(x.Beside)
+	}
+	v.timing(x)
+}
+
+// between names a message that is neither the request nor the response.
+func (s Style) between(f wire.Frame) string {
+	m := wire.ParseMessage(f.Raw)
+	word := m.Kind.String()
+	switch {
+	case m.Method != "":
+		word = s.excerpt([]byte(m.Method), 100)
+	case m.Kind == wire.Invalid:
+		word = "no message"
+	}
+	return s.arrow(f.Dir) + " " + word
+}
+
+// head writes a head of HTTP with its fields, and beside what crossed encoded what
+// it means.
+func (v *viewer) head(f wire.Frame) {
+	if f.HTTP == nil {
+		return
+	}
+	first := status(f.HTTP.Status)
+	if f.Dir == wire.Sent {
+		first = f.HTTP.Method + " " + f.HTTP.URL
+	}
+	v.section(v.st.arrow(f.Dir) + " " + v.st.Line(first))
+	for _, field := range f.HTTP.Fields {
+		text := "  " + v.st.Line(field.Name) + ": " + v.st.Line(field.Value)
+		if plain := field.Plain(); plain != field.Value {
+			text += v.st.paint(dim, "  = "+v.st.Line(strconv.Quote(plain)))
+		}
+		v.line(text)
+	}
+}
+
+// message writes one message, pretty, and below it what is wrong with it.
+func (v *viewer) message(name string, f wire.Frame) {
+	note := fmt.Sprintf("%d bytes", f.Bytes())
+	if f.Hidden > 0 {
+		note += fmt.Sprintf(", %s hidden", plural(f.Hidden, "secret"))
+	}
+	if s := f.SSE; s != nil && s.ID != nil {
+		note += ", event id " + v.st.excerpt([]byte(*s.ID), 60)
+	}
+	v.noted(name, note)
+	_ = v.st.showJSON(&v.b, f.Raw)
+	m := wire.ParseMessage(f.Raw)
+	v.findings(m.Problems)
+	v.found = append(v.found, m.Problems...)
+}
+
+func (v *viewer) findings(findings []wire.Finding) {
+	for _, f := range findings {
+		v.line(v.st.paint(yellow, "! ") + v.st.finding(f))
+	}
+}
+
+// beside writes what a child said meanwhile, and who ended what.
+func (v *viewer) beside(frames []wire.Frame) {
+	const most = 40
+	for i, f := range frames {
+		if i == 0 {
+			v.section("meanwhile")
+		}
+		if i == most {
+			v.line(v.st.paint(dim, fmt.Sprintf("%s %d more lines, which --raw shows", v.st.ellipsis(), len(frames)-most)))
+			return
+		}
+		if f.Kind == wire.Closed {
+			v.line("  " + v.st.ending(f))
+			continue
+		}
+		text := v.st.excerpt(f.Raw, 400)
+		if f.SSE != nil && f.SSE.ID != nil {
+			text += "id " + v.st.excerpt([]byte(*f.SSE.ID), 60)
+		}
+		v.line("  " + f.Kind.String() + ": " + text)
+	}
+}
+
+// ending says who ended a stream, and how.
+func (s Style) ending(f wire.Frame) string {
+	by := "the server"
+	if f.Close == nil {
+		return "the stream ended"
+	}
+	if f.Close.By == wire.Sent {
+		by = "the client"
+	}
+	text := by + " ended it: " + s.Line(f.Close.How)
+	if f.Close.Text != "" {
+		text += " (" + s.excerpt([]byte(f.Close.Text), 200) + ")"
+	}
+	return text
+}
+
+// A phase is a stretch of time within an exchange.
+type phase struct {
+	name     string
+	from, to time.Duration
+}
+
+// timing draws where the time went.
+func (v *viewer) timing(x *wire.Exchange) {
+	phases := phasesOf(x)
+	var total time.Duration
+	width := 0
+	for _, p := range phases {
+		total, width = max(total, p.to), max(width, len(p.name))
+	}
+	if len(phases) == 0 {
+		return
+	}
+	v.noted("timing", v.st.brief(total))
+	room := max(v.st.columns()-width-14, 10)
+	for _, p := range phases {
+		took := v.st.brief(p.to - p.from)
+		if p.to == p.from {
+			took = "+" + v.st.brief(p.from)
+		}
+		v.line(fmt.Sprintf("  %-*s  %8s  %s", width, v.st.Line(p.name), took, v.st.span(p, total, room)))
+	}
+}
+
+// span is a bar between two times.
+func (s Style) span(p phase, total time.Duration, room int) string {
+	if total <= 0 {
+		return ""
+	}
+	from := int(int64(p.from) * int64(room-1) / int64(total))
+	to := max(int(int64(p.to)*int64(room-1)/int64(total)), from+1)
+	mark, tick := "█", "│"
+	if s.ASCII {
+		mark, tick = "#", "|"
+	}
+	if p.from == p.to {
+		return strings.Repeat(" ", from) + tick
+	}
+	return strings.Repeat(" ", from) + strings.Repeat(mark, to-from)
+}
+
+// mostTicks is how many messages on the way have a line of their own.
+const mostTicks = 12
+
+// phasesOf are, for each HTTP request, the phases that its response names and the
+// reading of it; and the moments at which something came on the way.
+func phasesOf(x *wire.Exchange) (phases []phase) {
+	start := x.Request.Time
+	for _, h := range x.Heads {
+		if h.Time.Before(start) {
+			start = h.Time
+		}
+	}
+	since := func(f wire.Frame) time.Duration { return max(f.Time.Sub(start), 0) }
+	sent := map[int]time.Duration{}
+	for _, h := range x.Heads {
+		if h.Dir == wire.Sent {
+			sent[h.Stream] = since(h)
+			continue
+		}
+		phases = append(phases, httpPhases(sent[h.Stream], since(h), h.HTTP)...)
+	}
+	if len(phases) == 0 && x.Response.Raw != nil {
+		phases = append(phases, phase{"wait", since(x.Request), since(x.Response)})
+	}
+	if n := len(phases); n > 0 && x.Response.Raw != nil && len(x.Heads) > 0 {
+		phases = append(phases, phase{"read", phases[n-1].to, max(since(x.Response), phases[n-1].to)})
+	}
+	for i, f := range x.Between {
+		if i == mostTicks {
+			break
+		}
+		name := wire.ParseMessage(f.Raw).Method
+		if name == "" {
+			name = f.Kind.String()
+		}
+		phases = append(phases, phase{name, since(f), since(f)})
+	}
+	for _, f := range x.Beside {
+		if f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end" {
+			phases = append(phases, phase{f.Close.How, since(f), since(f)})
+		}
+	}
+	return phases
+}
+
+// httpPhases are those between a request's head and the first byte of its
+// response.
+func httpPhases(from, to time.Duration, h *wire.HTTPHead) (phases []phase) {
+	if h == nil {
+		return nil
+	}
+	if t := h.Timing; t != nil {
+		for _, p := range []phase{{"dns", 0, t.DNS}, {"connect", 0, t.Connect}, {"tls", 0, t.TLS}} {
+			if p.to > 0 && from+p.to <= to {
+				phases = append(phases, phase{p.name, from, from + p.to})
+				from += p.to
+			}
+		}
+	}
+	return append(phases, phase{"wait", from, max(from, to)})
+}
