@@ -96,7 +96,7 @@ func (r *Row) take(p placed) {
 		r.lines = append(r.lines, p.Ref)
 	}
 	r.Kinds = r.Kinds.With(p.frame.Kind)
-	if p.message != nil && p.Item <= 0 {
+	if p.message != nil && p.Item <= 0 && p.Role < wire.Heads {
 		r.Findings = append(r.Findings, p.message.Problems...)
 	}
 	switch p.Role {
