@@ -42,6 +42,12 @@ type Session struct {
 	ServerInfo   json.RawMessage `json:"server_info,omitempty"`
 	Instructions string          `json:"instructions,omitempty"`
 
+	// Declared are the client capabilities that the conversation was opened with,
+	// as JSON; a session of a time before there were any has none.
+	Declared json.RawMessage `json:"declared,omitempty"`
+	// Answering is how the user wants to answer what the server asks.
+	Answering *Answering `json:"answering,omitempty"`
+
 	// NextID is the first request id that was not used yet when the session was
 	// put: where [Store.Reserve] starts if it has not counted for this Key.
 	NextID int64 `json:"next_id,omitempty"`
@@ -51,4 +57,17 @@ type Session struct {
 	// extra holds members that a newer mcpc wrote, so that an update by this
 	// one does not lose them.
 	extra members
+}
+
+// An Answering holds the flags with which a session was told to answer what its
+// server asks, as they were typed; paths are absolute. It is data: nothing in it
+// is looked at here.
+type Answering struct {
+	Answers    []string `json:"answers,omitempty"`
+	Defaults   bool     `json:"defaults,omitempty"`
+	Decline    bool     `json:"decline,omitempty"`
+	OnElicit   string   `json:"on_elicit,omitempty"`
+	Sampling   string   `json:"sampling,omitempty"`
+	OnSampling string   `json:"on_sampling,omitempty"`
+	Roots      []string `json:"roots,omitempty"`
 }

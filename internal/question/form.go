@@ -1,0 +1,162 @@
+package question
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+
+	"mcpc/internal/wire"
+)
+
+// A Form is the requestedSchema of an elicitation: a flat object of a few kinds
+// of fields (client/elicitation, "Requested Schema").
+type Form struct {
+	Message string
+	// Schema is the requestedSchema as it crossed.
+	Schema json.RawMessage
+	Fields []Field
+}
+
+// A Kind is what is to be typed into a field.
+type Kind int
+
+// The kinds of fields. Choices takes several of its options; Other is a shape
+// that a form should not have, and takes JSON.
+const (
+	Text Kind = iota
+	Number
+	Integer
+	Boolean
+	Choice
+	Choices
+	Other
+)
+
+// A Field is one property of a form.
+type Field struct {
+	Name, Title, Description string
+	Kind                     Kind
+	Required                 bool
+	// Default is the value that stands there already; nil where there is none.
+	Default json.RawMessage
+	// Options are what a Choice or Choices may be.
+	Options []Option
+	// Format is email, uri, date or date-time; other names mean nothing.
+	Format string
+	// Schema is the property's own schema.
+	Schema json.RawMessage
+}
+
+// An Option is a value to choose and what it is called.
+type Option struct {
+	Value, Title string
+}
+
+// ParseForm reads the params of elicitation/create in form mode.
+func ParseForm(params json.RawMessage) (Form, error) {
+	members, _ := wire.Object(params)
+	form := Form{Message: members.Text("message")}
+	form.Schema, _ = members.Get("requestedSchema")
+	schema, err := wire.Object(form.Schema)
+	if err != nil {
+		return form, errors.New("the form's requestedSchema is no object")
+	}
+	required := map[string]bool{}
+	raw, _ := schema.Get("required")
+	names, _ := wire.Array(raw)
+	for _, name := range names {
+		text, _ := wire.Text(name)
+		required[text] = true
+	}
+	properties, _ := schema.Get("properties")
+	fields, _ := wire.Object(properties)
+	for _, f := range fields {
+		field := parseField(f.Name, f.Value)
+		field.Required = required[f.Name]
+		form.Fields = append(form.Fields, field)
+	}
+	return form, nil
+}
+
+func parseField(name string, schema json.RawMessage) Field {
+	members, _ := wire.Object(schema)
+	f := Field{Name: name, Title: members.Text("title"), Description: members.Text("description"),
+		Format: members.Text("format"), Kind: Other, Schema: schema}
+	f.Default, _ = members.Get("default")
+	switch members.Text("type") {
+	case "string":
+		f.Kind = Text
+		if f.Options = options(members, "oneOf"); f.Options != nil {
+			f.Kind = Choice
+		}
+	case "number":
+		f.Kind = Number
+	case "integer":
+		f.Kind = Integer
+	case "boolean":
+		f.Kind = Boolean
+	case "array":
+		raw, _ := members.Get("items")
+		items, _ := wire.Object(raw)
+		if f.Options = options(items, "anyOf"); f.Options != nil {
+			f.Kind = Choices
+		}
+	}
+	return f
+}
+
+// options reads the two ways to name what may be chosen: a plain enum, perhaps
+// with the enumNames of 2025-06-18, and constants with titles.
+func options(schema wire.Members, titled string) (all []Option) {
+	raw, _ := schema.Get("enum")
+	values, _ := wire.Array(raw)
+	raw, _ = schema.Get("enumNames")
+	names, _ := wire.Array(raw)
+	for i, value := range values {
+		text, _ := wire.Text(value)
+		o := Option{Value: text, Title: text}
+		if len(names) == len(values) {
+			o.Title, _ = wire.Text(names[i])
+		}
+		all = append(all, o)
+	}
+	raw, _ = schema.Get(titled)
+	constants, _ := wire.Array(raw)
+	for _, item := range constants {
+		members, _ := wire.Object(item)
+		value := members.Text("const")
+		title := members.Text("title")
+		if title == "" {
+			title = value
+		}
+		all = append(all, Option{Value: value, Title: title})
+	}
+	return all
+}
+
+// Field gives the field of that name.
+func (f Form) Field(name string) (Field, bool) {
+	for _, field := range f.Fields {
+		if field.Name == name {
+			return field, true
+		}
+	}
+	return Field{}, false
+}
+
+// Label is what a person is asked for.
+func (f Field) Label() string {
+	if f.Title != "" {
+		return f.Title
+	}
+	return f.Name
+}
+
+// secretWords are names of what no server may ask for in a form (client/
+// elicitation, "Security Considerations").
+var secretWords = regexp.MustCompile(`(?i)pass(word|wd|phrase|code)|secret|token|api[-_ ]?key|private[-_ ]?key|credential|card[-_ ]?(number|no)|\bcv[vc]\b|\bpin\b`)
+
+// Secret reports a field that looks as if it asked for a secret.
+func (f Field) Secret() bool {
+	return secretWords.MatchString(f.Name) || secretWords.MatchString(f.Title)
+}

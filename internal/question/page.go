@@ -1,0 +1,70 @@
+package question
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"mcpc/internal/wire"
+)
+
+// A Page is what an elicitation in URL mode wants a person to visit.
+type Page struct {
+	Message string
+	// URL is the server's own text, whole.
+	URL string
+	// Domain is the part of the host that somebody registered, or the whole host
+	// where there is no such part.
+	Domain string
+	// Warnings are what is odd about the address.
+	Warnings []string
+}
+
+// ParsePage reads the params of elicitation/create in URL mode. The error says
+// why the page must not be opened: only web pages are (client/elicitation, "Safe
+// URL Handling").
+func ParsePage(params json.RawMessage) (Page, error) {
+	members, _ := wire.Object(params)
+	p := Page{Message: members.Text("message"), URL: members.Text("url")}
+	u, err := url.Parse(p.URL)
+	switch {
+	case err != nil || strings.ContainsAny(p.URL, " \t\r\n\\"):
+		return p, errors.New("the address is no URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return p, errors.New("the address is no web page: only http and https are opened")
+	case u.Hostname() == "":
+		return p, errors.New("the address names no host")
+	}
+	host := u.Hostname()
+	if p.Domain, err = publicsuffix.EffectiveTLDPlusOne(strings.ToLower(host)); err != nil || net.ParseIP(host) != nil {
+		p.Domain = host
+	}
+	p.Warnings = oddities(u, host)
+	return p, nil
+}
+
+// oddities are the ways in which an address may be another than it seems.
+func oddities(u *url.URL, host string) (odd []string) {
+	address := net.ParseIP(host)
+	local := address != nil && address.IsLoopback() || host == "localhost"
+	if u.User != nil {
+		odd = append(odd, "what stands before the @ is not where it leads: the host is "+host)
+	}
+	if strings.Contains("."+strings.ToLower(host), ".xn--") {
+		odd = append(odd, "the host is written in Punycode: it will look like another name in the browser")
+	}
+	if strings.IndexFunc(host, func(r rune) bool { return r > 0x7E }) >= 0 {
+		odd = append(odd, "the host has letters outside ASCII, which may look like others")
+	}
+	if address != nil && !local {
+		odd = append(odd, "the host is a bare address and no name")
+	}
+	if u.Scheme == "http" && !local {
+		odd = append(odd, "the connection is not encrypted (http)")
+	}
+	return odd
+}

@@ -1,0 +1,133 @@
+package question
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// Read takes what somebody typed for the field's value. An option is named by
+// its value or its title, and with numbered also by its place in the list, from
+// 1 on; several are parted by commas. The error says what is wanted.
+func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
+	word := strings.TrimSpace(text)
+	switch f.Kind {
+	case Text:
+		return wire.Quote(text), checkFormat(f.Format, text)
+	case Number, Integer:
+		return readNumber(word, f.Kind)
+	case Boolean:
+		return readBoolean(word)
+	case Choice:
+		value, err := f.pick(word, numbered)
+		return wire.Quote(value), err
+	case Choices:
+		return f.pickAll(word, numbered)
+	}
+	if wire.Valid([]byte(word)) == nil {
+		return json.RawMessage(word), nil
+	}
+	return wire.Quote(text), nil
+}
+
+// The numbers of JSON, which are sent as they were typed.
+var (
+	integers = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	numbers  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+)
+
+func readNumber(word string, kind Kind) (json.RawMessage, error) {
+	switch {
+	case kind == Integer && !integers.MatchString(word):
+		return nil, errors.New("must be a whole number, such as 42")
+	case !numbers.MatchString(word):
+		return nil, errors.New("must be a number, such as 42 or 0.5")
+	}
+	return json.RawMessage(word), nil
+}
+
+func readBoolean(word string) (json.RawMessage, error) {
+	switch strings.ToLower(word) {
+	case "y", "yes", "true", "on":
+		return json.RawMessage("true"), nil
+	case "n", "no", "false", "off":
+		return json.RawMessage("false"), nil
+	}
+	return nil, errors.New("must be yes or no")
+}
+
+func (f Field) pick(word string, numbered bool) (string, error) {
+	for _, o := range f.Options {
+		if o.Value == word {
+			return o.Value, nil
+		}
+	}
+	for _, o := range f.Options {
+		if strings.EqualFold(o.Title, word) || strings.EqualFold(o.Value, word) {
+			return o.Value, nil
+		}
+	}
+	if n, err := strconv.Atoi(word); numbered && err == nil && n >= 1 && n <= len(f.Options) {
+		return f.Options[n-1].Value, nil
+	}
+	var values []string
+	for _, o := range f.Options[:min(len(f.Options), 20)] {
+		values = append(values, o.Value)
+	}
+	return "", fmt.Errorf("must be one of %s", strings.Join(values, ", "))
+}
+
+// pickAll reads a list; one in JSON is taken as it is.
+func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
+	if strings.HasPrefix(word, "[") && wire.Valid([]byte(word)) == nil {
+		return json.RawMessage(word), nil
+	}
+	list := []byte("[")
+	for part := range strings.SplitSeq(word, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		value, err := f.pick(part, numbered)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, wire.Quote(value)...)
+	}
+	return append(list, ']'), nil
+}
+
+// checkFormat judges the formats that a form may ask for, generously: the server
+// judges them as well.
+func checkFormat(format, text string) error {
+	switch format {
+	case "email":
+		if a, err := mail.ParseAddress(text); err != nil || a.Address != text {
+			return errors.New("must be an email address, such as ada@example.com")
+		}
+	case "uri":
+		if u, err := url.Parse(text); err != nil || u.Scheme == "" {
+			return errors.New("must be an address, such as https://example.com")
+		}
+	case "date":
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
+			return errors.New("must be a date, such as 2026-07-28")
+		}
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
+			return errors.New("must be a date and a time, such as 2026-07-28T12:00:00Z")
+		}
+	}
+	return nil
+}

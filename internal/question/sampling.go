@@ -1,0 +1,66 @@
+package question
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode"
+
+	"mcpc/internal/wire"
+)
+
+// ModelName is the model of a message that no model wrote.
+const ModelName = "mcpc"
+
+// Message makes a CreateMessageResult of what somebody or something wrote: JSON
+// with a role and content is taken as it is, anything else is the text of the
+// assistant. maxTokens of the request must be kept, and nobody here can count
+// tokens; a text of more words than that has certainly more, and is cut there.
+func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
+	if members, err := wire.Object(wrote); err == nil {
+		_, role := members.Get("role")
+		_, content := members.Get("content")
+		if !role || !content || members.Text("model") == "" {
+			return nil, errors.New("the answer is a JSON object and no message: it needs role, content and model")
+		}
+		return json.RawMessage(strings.TrimSpace(string(wrote))), nil
+	}
+	text, cut := firstWords(strings.TrimRight(string(wrote), "\r\n"), maxTokens(params))
+	reason := "endTurn"
+	if cut {
+		reason = "maxTokens"
+	}
+	content := wire.With(json.RawMessage(`{"type":"text"}`), "text", wire.Quote(text))
+	message := wire.With(json.RawMessage(`{"role":"assistant"}`), "content", content)
+	message = wire.With(message, "model", wire.Quote(ModelName))
+	return wire.With(message, "stopReason", wire.Quote(reason)), nil
+}
+
+// maxTokens is the request's limit, or -1.
+func maxTokens(params json.RawMessage) int {
+	members, _ := wire.Object(params)
+	raw, _ := members.Get("maxTokens")
+	limit := -1
+	if json.Unmarshal(raw, &limit) != nil {
+		return -1
+	}
+	return limit
+}
+
+// firstWords is the start of a text with at most so many words.
+func firstWords(text string, most int) (start string, cut bool) {
+	if most < 0 {
+		return text, false
+	}
+	words, inside := 0, false
+	for i, r := range text {
+		space := unicode.IsSpace(r)
+		if !space && !inside {
+			if words++; words > most {
+				return strings.TrimRightFunc(text[:i], unicode.IsSpace), true
+			}
+		}
+		inside = !space
+	}
+	return text, false
+}
