@@ -32,6 +32,10 @@ type app struct {
 	globals
 	// progress is the one writer to standard error while a command runs.
 	progress *render.Progress
+	// typist is the person who is asked, and question takes back what is being
+	// asked, where something is.
+	typist   *typist
+	question atomic.Pointer[context.CancelFunc]
 	outStyle render.Style
 	errStyle render.Style
 	// args are those of the program, without its name.
@@ -69,6 +73,10 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 			}
 			return code, died
 		case sig := <-signals:
+			if stop := a.question.Swap(nil); stop != nil && sig == os.Interrupt {
+				(*stop)()
+				continue
+			}
 			if ctx.Err() != nil || !a.talking.Load() {
 				return 0, sig
 			}
@@ -124,6 +132,7 @@ func (a *app) settleStyles() {
 	color := or(a.color, "auto")
 	a.outStyle = render.StyleFor(a.out, color, a.getenv)
 	a.errStyle = render.StyleFor(a.err, color, a.getenv)
+	a.typist = &typist{in: a.in}
 	a.progress = render.NewProgress(a.err, a.errStyle, a.now)
 }
 

@@ -58,6 +58,7 @@ and a result's structuredContent against its outputSchema afterwards.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
 	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
+	a.addAnswering(f)
 	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
 	return cmd
 }

@@ -32,6 +32,8 @@ type conversation struct {
 	heard func(*wire.Message) // nil where only answers matter
 	// changed is set when the session had to be opened anew.
 	changed bool
+	// answering is how this run answers what the server asks.
+	answering answering
 	// passing is set while it is another conversation than the remembered one.
 	passing     bool
 	stopTicking func()
@@ -65,7 +67,7 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	if !o.Good() {
 		return c, o
 	}
-	opt, o := c.options(ctx, how.anew)
+	opt, o := c.options(ctx, how)
 	if !o.Good() {
 		return c, o
 	}
@@ -169,7 +171,7 @@ func commandLine(argv []string) string {
 const demoEndpoint = "demo"
 
 // options puts together what the client needs for this target.
-func (c *conversation) options(ctx context.Context, anew bool) (client.Options, wire.Outcome) {
+func (c *conversation) options(ctx context.Context, how opening) (client.Options, wire.Outcome) {
 	fields, err := c.a.fields()
 	if err != nil {
 		return client.Options{}, usage(err)
@@ -181,13 +183,19 @@ func (c *conversation) options(ctx context.Context, anew bool) (client.Options, 
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
 	}
 	c.serverOf(&opt)
+	if err := c.respondTo(&opt, how); err != nil {
+		return opt, usage(err)
+	}
 	switch {
-	case anew:
+	case how.anew:
 		opt.Server.Transport, c.passing = "", true
 	case c.saved != nil:
-		return opt, c.resumeFrom(ctx, &opt)
+		o := c.resumeFrom(ctx, &opt)
+		opt.Standing = mayBeAsked(opt)
+		return opt, o
 	default:
 		c.recall(&opt)
+		opt.Standing = mayBeAsked(opt)
 	}
 	return opt, wire.Outcome{}
 }
@@ -221,9 +229,10 @@ func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire
 	if c.a.protocol == "" || c.a.protocol == saved.Revision {
 		opt.Resume = &client.Memory{
 			Revision: saved.Revision, Transport: client.TransportName(saved.Transport), SessionID: string(saved.SessionID),
-			Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
+			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
 		}
 		opt.Known = saved.Revision
+		c.standBeside(opt)
 	}
 	c.ids = idBlock{ctx: ctx, store: c.store, session: *saved, warn: c.a.warn}
 	if err := c.ids.refill(); err != nil {
@@ -299,7 +308,7 @@ func (c *conversation) updateSaved(ctx context.Context) error {
 
 func fillSession(s *state.Session, m client.Memory) {
 	s.Transport, s.Revision, s.SessionID = string(m.Transport), m.Revision, state.Secret(m.SessionID)
-	s.Capabilities, s.ServerInfo, s.Instructions = m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
+	s.Declared, s.Capabilities, s.ServerInfo, s.Instructions = m.Declared, m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
 }
 
 // stateFailed is the ending of a command that cannot do without the state.

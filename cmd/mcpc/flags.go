@@ -38,6 +38,8 @@ type globals struct {
 	maxSize     size
 	maxPages    int
 	maxItems    int
+	noInput     bool
+	answers     answering
 }
 
 // addGlobals declares them. Their defaults are those of internal/client, where
@@ -63,6 +65,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.Var(&g.probe, "probe-timeout", "limit for finding out a stdio server's era (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit for the pages of a list")
+	f.BoolVar(&g.noInput, "no-input", false, "ask nothing, not even at a terminal")
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit for the items of a list")
 }
 

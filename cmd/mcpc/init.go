@@ -46,6 +46,7 @@ TARGET is a URL or "demo"; a command to speak stdio with stands behind --.`,
 		},
 	}
 	cmd.Flags().StringVar(&name, "as", "", "name of the session")
+	a.addAnswering(cmd.Flags())
 	return cmd
 }
 
@@ -81,6 +82,9 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	return c.store.Update(ctx, func(st *state.State) error {
 		place.Name = or(name, or(place.Name, c.freeName(st)))
 		fillSession(&place, c.Memory())
+		if place.Answering = nil; !isZero(c.answering) {
+			place.Answering = &c.answering
+		}
 		place.OpenedAt, place.NextID = c.a.now(), c.LastID()+1
 		kept := st.Put(place)
 		st.SetCurrent(kept.Name)

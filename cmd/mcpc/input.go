@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -80,22 +79,17 @@ func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
 
 // interactive reports whether a person can be asked.
 func (a *app) interactive() bool {
-	return a.errStyle.Terminal && render.StyleFor(a.in, "never", a.getenv).Terminal
+	return !a.noInput && a.errStyle.Terminal && render.StyleFor(a.in, "never", a.getenv).Terminal
 }
 
 // ask puts a question to which the answer is no unless it is yes.
 func (a *app) ask(ctx context.Context, question string) bool {
 	fmt.Fprintf(a.stderr(), "%s [y/N] ", render.Line(question))
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(a.in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case line := <-answer:
-		a.progress.Newline()
-		return line == "y" || line == "yes"
-	case <-ctx.Done():
+	line, err := a.typist.line(ctx)
+	if ctx.Err() != nil {
 		return false
 	}
+	a.progress.Newline()
+	line = strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (line == "y" || line == "yes")
 }

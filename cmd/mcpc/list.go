@@ -59,6 +59,7 @@ shows the difference: "+" is new, "-" is gone, "~" is another of the same name.`
 	}
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
 	o.watch.flags(cmd.Flags())
+	a.addAnswering(cmd.Flags())
 	return cmd
 }
 

@@ -221,11 +221,10 @@ func placeholder(f *pflag.Flag) string {
 		return strings.ToUpper(f.Value.Type())
 	case "int":
 		return "N"
-	case "stringArray":
-		return or(map[string]string{"resource": "URI"}[f.Name], "FIELD")
 	}
 	return strings.ToUpper(strings.ReplaceAll(map[string]string{
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "output": "file",
-		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file", "logs": "level",
-		"record": "file", "file": "file"}[f.Name], "-", " "))
+		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
+		"header": "field", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
+		"resource": "uri", "logs": "level", "record": "file", "file": "file"}[f.Name], "-", " "))
 }

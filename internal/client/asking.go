@@ -81,6 +81,13 @@ func offerOf(capabilities json.RawMessage) offer {
 	return o
 }
 
+// Covers reports whether the capabilities that were declared allow a server to
+// ask for all that the wanted ones do.
+func Covers(declared, wanted json.RawMessage) bool {
+	d, w := offerOf(declared), offerOf(wanted)
+	return (d.form || !w.form) && (d.url || !w.url) && (d.sampling || !w.sampling) && (d.tools || !w.tools) && (d.roots || !w.roots)
+}
+
 // forbids says why a question was not offered to be answered, and with which
 // code of JSON-RPC that is refused; 0 where it was offered. A method without its
 // capability is unknown, a mode of elicitation or tools of sampling without

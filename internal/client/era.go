@@ -64,7 +64,8 @@ type era interface {
 	revision() string
 	// sessionID is what the server gave to come back with, or "".
 	sessionID() string
-	// declared are the client capabilities that the server knows of.
+	// declared are the client capabilities that the conversation was opened with;
+	// nil where every request names them.
 	declared(t *talk) json.RawMessage
 	// open begins the conversation and learns who the server is.
 	open(ctx context.Context, t *talk) wire.Outcome

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strings"
 
 	"mcpc/internal/wire"
 )
@@ -159,4 +160,44 @@ var secretWords = regexp.MustCompile(`(?i)pass(word|wd|phrase|code)|secret|token
 // Secret reports a field that looks as if it asked for a secret.
 func (f Field) Secret() bool {
 	return secretWords.MatchString(f.Name) || secretWords.MatchString(f.Title)
+}
+
+// counted is a number of things: "1 character", "2 characters".
+func counted(n json.RawMessage, unit string) string {
+	if string(n) == "1" {
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	return string(n) + unit
+}
+
+// Limits says in a few words how long, how large or how many.
+func (f Field) Limits() string {
+	members, _ := wire.Object(f.Schema)
+	span := func(low, high, unit string) string {
+		from, _ := members.Get(low)
+		to, _ := members.Get(high)
+		switch {
+		case from != nil && to != nil:
+			return string(from) + " to " + string(to) + unit
+		case from != nil:
+			return "at least " + counted(from, unit)
+		case to != nil:
+			return "at most " + counted(to, unit)
+		}
+		return ""
+	}
+	switch f.Kind {
+	case Number, Integer:
+		return span("minimum", "maximum", "")
+	case Choices:
+		return span("minItems", "maxItems", "")
+	case Text:
+		if limits := span("minLength", "maxLength", " characters"); f.Format != "" && limits != "" {
+			return f.Format + ", " + limits
+		} else if limits != "" {
+			return limits
+		}
+		return f.Format
+	}
+	return ""
 }

@@ -122,11 +122,11 @@ func checkFormat(format, text string) error {
 		}
 	case "date":
 		if _, err := time.Parse(time.DateOnly, text); err != nil {
-			return errors.New("must be a date, such as 2026-07-28")
+			return errors.New("must be a date, such as 2026-12-31")
 		}
 	case "date-time":
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
-			return errors.New("must be a date and a time, such as 2026-07-28T12:00:00Z")
+			return errors.New("must be a date and a time, such as 2026-12-31T12:00:00Z")
 		}
 	}
 	return nil

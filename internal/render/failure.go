@@ -169,8 +169,11 @@ func argumentsHeadline(o wire.Outcome) string {
 	if len(o.Findings) > 0 || o.Text == "" {
 		text = "invalid arguments: " + strings.TrimPrefix(text, "invalid arguments: ")
 	}
-	if strings.Contains(text, "nothing was sent") {
+	switch {
+	case strings.Contains(text, "nothing was sent"):
 		return text
+	case o.Reached != wire.Unsent: // it is the answer to a question of the server's
+		return text + "; it was not sent"
 	}
 	return text + "; nothing was sent"
 }

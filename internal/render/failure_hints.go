@@ -36,11 +36,11 @@ var codes = []codeRow{
 	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or says something else than the body",
 		"-vvv shows the headers and the body that were sent"},
 	{-32021, "missing client capability: the server needs something that this client did not offer; data.requiredCapabilities names it",
-		""},
+		"{flags}"},
 	{-32022, "unsupported protocol version: data.supported lists the revisions that the server speaks",
 		"without --protocol mcpc picks a revision that both speak, if there is one"},
 	{-32042, "URL elicitation required: the server wants a page visited before it goes on; data.elicitations has the address",
-		"visit the address if you trust it, then run the same again"},
+		"visit the address if you trust it, then run the same again; at a terminal mcpc shows it and asks"},
 	{0, "JSON-RPC defines no code 0; it is what a server sends that sets none", ""},
 }
 
@@ -110,7 +110,7 @@ var kindHints = map[wire.Kind]string{
 	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and shows them without judging",
 	wire.Timeout:       "--timeout TIME waits longer",
 	wire.OutputInvalid: "the result is on stdout all the same; --no-validate skips this check",
-	wire.InputRequired: "what it asked is on stdout",
+	wire.InputRequired: "what it asked is on stdout; mcpc help answering says how to answer it",
 	wire.Internal:      "please report it, with what -vvv shows",
 }
 
@@ -125,12 +125,43 @@ func rpcHint(o wire.Outcome) string {
 		}
 		way := waysOn[o.Method]
 		hint := strings.ReplaceAll(row.hint, "{list}", cmp.Or(way.list, "mcpc list all"))
+		hint = strings.ReplaceAll(hint, "{flags}", flagsFor(e.Data))
 		if _, general, found := strings.Cut(hint, "; "); found && (way.describe == "" || o.Name == "") && strings.Contains(hint, "{describe}") {
 			return general
 		}
 		return strings.ReplaceAll(hint, "{describe}", way.describe+word(o.Name))
 	}
 	return ""
+}
+
+// offers are the flags that let mcpc offer a capability to the server.
+var offers = []struct{ capability, flags string }{
+	{"elicitation", "--answer FIELD=VALUE or --answer-defaults offers forms"},
+	{"url", "--on-elicit COMMAND or a terminal offers to visit pages"},
+	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
+	{"roots", "--root DIR offers roots"},
+}
+
+// flagsFor says what offers the capabilities that a server requires (-32021).
+func flagsFor(data []byte) string {
+	members, _ := wire.Object(data)
+	raw, _ := members.Get("requiredCapabilities")
+	required, _ := wire.Object(raw)
+	elicitation, _ := required.Get("elicitation")
+	modes, _ := wire.Object(elicitation)
+	_, page := modes.Get("url")
+	_, form := modes.Get("form")
+	var all []string
+	for _, o := range offers {
+		_, named := required.Get(o.capability)
+		if o.capability == "elicitation" {
+			named = named && (form || !page)
+		}
+		if named || o.capability == "url" && page {
+			all = append(all, o.flags)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 func argumentsHint(o wire.Outcome) string {

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/question"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// A script is what --answer says: fields, or whole contents. `mcpc help
+// answering` has its grammar.
+type script struct {
+	// fields are FIELD=VALUE, in the order in which they were typed.
+	fields [][2]string
+	// contents are used in order, a single one again and again; named are those
+	// for the requests of these names.
+	contents []wire.Members
+	named    map[string]wire.Members
+	used     int
+}
+
+// readScript reads the texts of --answer.
+func (a *app) readScript(texts []string) (script, error) {
+	s := script{named: map[string]wire.Members{}}
+	for _, text := range texts {
+		raw, from := []byte(text), "--answer"
+		if strings.HasPrefix(text, "@") {
+			var err error
+			if raw, from, err = a.input(text); err != nil {
+				return s, err
+			}
+		}
+		name, value, isField := strings.Cut(text, "=")
+		switch trimmed := bytes.TrimSpace(raw); {
+		case bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("[")):
+			if err := s.add(trimmed, from); err != nil {
+				return s, err
+			}
+		case isField && !strings.HasPrefix(text, "@"):
+			s.fields = append(s.fields, [2]string{name, value})
+		default:
+			return s, hintedError{from + " is neither FIELD=VALUE nor JSON: " + wire.Excerpt(raw, 40), "mcpc help answering"}
+		}
+	}
+	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
+		return s, hintedError{"--answer takes fields or whole contents, not both", "mcpc help answering"}
+	}
+	return s, nil
+}
+
+// add takes one content, a list of them, or an object of them by name.
+func (s *script) add(raw []byte, from string) error {
+	if bad := wire.Valid(raw); bad != nil {
+		return notJSON(raw, from, bad)
+	}
+	items := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		items, _ = wire.Array(raw)
+	}
+	for _, item := range items {
+		members, err := wire.Object(item)
+		if err != nil {
+			return hintedError{fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), "mcpc help answering"}
+		}
+		if len(members) == 0 || !allObjects(members) {
+			s.contents = append(s.contents, members)
+			continue
+		}
+		for _, m := range members {
+			s.named[m.Name], _ = wire.Object(m.Value)
+		}
+	}
+	return nil
+}
+
+// allObjects: no field of a form is an object, so that these are several forms.
+func allObjects(members wire.Members) bool {
+	for _, m := range members {
+		if m.Value[0] != '{' {
+			return false
+		}
+	}
+	return true
+}
+
+// next is the content for a question; false where none is left.
+func (s *script) next(key string) (content wire.Members, ok bool) {
+	if content, ok = s.named[key]; ok && key != "" {
+		return content, true
+	}
+	switch {
+	case len(s.contents) == 1:
+		return s.contents[0], true
+	case s.used < len(s.contents):
+		s.used++
+		return s.contents[s.used-1], true
+	}
+	return nil, false
+}
+
+// fromScript answers a form with what --answer and --answer-defaults say; false
+// where they say nothing about it.
+func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
+	form, err := question.ParseForm(q.Params)
+	if err != nil {
+		return unfit(form, err.Error(), nil), true
+	}
+	content, ok := r.script.next(q.Key)
+	values, findings := map[string]json.RawMessage{}, []wire.Finding(nil)
+	switch {
+	case ok:
+		for _, m := range content {
+			values[m.Name] = m.Value
+			if string(m.Value) == "null" {
+				values[m.Name] = nil
+			}
+			findings = append(findings, form.Check(wire.With(nil, m.Name, m.Value))...)
+		}
+	case len(r.script.fields) > 0:
+		values, findings = r.script.read(form)
+	case !r.Defaults:
+		return client.Answer{Ending: client.Unanswered(q.Method)}, false
+	}
+	answer := form.Content(values)
+	if missing := form.Missing(answer); len(values) == 0 && len(missing) > 0 {
+		end := client.Unanswered(q.Method)
+		end.Text = "the form has no default for " + strings.Join(missing, ", ")
+		end.Hint = "--answer " + missing[0] + "=VALUE answers it"
+		return client.Answer{Ending: end}, false
+	}
+	if findings = append(findings, r.broken(form.Schema, answer)...); len(findings) > 0 {
+		return unfit(form, "the answer does not fit the form that the server asked for", findings), true
+	}
+	r.told(q.Method, "answered with "+wire.Excerpt(answer, 400))
+	return client.Answer{Result: question.Accept(answer)}, true
+}
+
+// read takes the fields for those of the form.
+func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Finding) {
+	texts, values := map[string]string{}, map[string]json.RawMessage{}
+	var findings []wire.Finding
+	bad := func(name, text string) {
+		findings = append(findings, wire.Finding{Rule: "answer", Level: wire.Error, Where: "/" + name, Text: text})
+	}
+	for _, pair := range s.fields {
+		name, text := pair[0], pair[1]
+		field, known := form.Field(name)
+		if !known {
+			bad(name, "is no field of the form")
+			continue
+		}
+		if before := texts[name]; field.Kind == question.Choices && before != "" {
+			text = before + "," + text
+		}
+		texts[name] = text
+		if values[name] = nil; text == "" {
+			continue
+		}
+		value, err := field.Read(text, false)
+		if err != nil {
+			bad(name, err.Error())
+			continue
+		}
+		values[name] = value
+	}
+	return values, findings
+}
+
+// broken holds an answer against the schema it was asked with. A schema that
+// cannot be followed is the server's fault and stops nobody.
+func (r *responder) broken(schema, value json.RawMessage) []wire.Finding {
+	compiled, _, err := validate.Compile(schema)
+	var findings []wire.Finding
+	if err == nil {
+		findings, err = compiled.Check(value)
+	}
+	if err != nil {
+		r.a.warn("the answer could not be checked against the form's schema: " + err.Error())
+	}
+	return findings
+}
+
+// unfit is an answer that must not be sent.
+func unfit(form question.Form, text string, findings []wire.Finding) client.Answer {
+	var names []string
+	for _, field := range form.Fields {
+		names = append(names, field.Name)
+	}
+	hint := ""
+	if len(names) > 0 {
+		hint = "the form has the fields " + strings.Join(names, ", ")
+	}
+	return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: hint, Findings: findings}}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// answering are the flags that say how to answer what a server asks. It is what
+// a session remembers of them.
+type answering = state.Answering
+
+// addAnswering declares them on a command that talks to a server.
+func (a *app) addAnswering(f *pflag.FlagSet) {
+	f.StringArrayVar(&a.answers.Answers, "answer", nil, "answer a form: FIELD=VALUE, JSON or @FILE (help answering)")
+	f.BoolVar(&a.answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
+	f.BoolVar(&a.answers.Decline, "decline", false, "decline every form and page")
+	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell command that answers: params in, action and content out")
+	f.StringVar(&a.answers.Sampling, "sampling", "", "file that answers sampling; - is you, or standard input")
+	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell command that answers sampling: params in, text or JSON out")
+	f.StringArrayVar(&a.answers.Roots, "root", nil, "directory to show the server as a root")
+}
+
+// newAnswering is the topic `mcpc help answering`.
+func newAnswering() *cobra.Command {
+	return &cobra.Command{
+		Use:   "answering",
+		Short: "how to answer what a server asks: forms, pages, sampling, roots",
+		Long: `A server may ask in the middle of a call. At a terminal mcpc asks you; in a pipe
+flags answer, and what no flag answers ends the command with exit code 11 and
+what was asked on standard output. Only what this run can answer is offered.
+
+Forms (elicitation)
+  --answer FIELD=VALUE  one field; repeat it for more. Choices are named by value
+                        or title, several with commas between them. "FIELD="
+                        leaves the field out.
+  --answer '{...}'      the whole content. Several of these, or one '[...]' of
+                        them, are used in order, one a form; a single one is for
+                        every form. An object of objects has an answer for each
+                        name under which the server asks.
+  --answer @FILE        the same from a file
+  --answer-defaults     the defaults of the form; --answer fills them in as well
+  --decline             say no, to pages too
+  --on-elicit COMMAND   sh -c COMMAND reads the params on standard input and
+                        writes {"action":"accept","content":{...}}, or "decline",
+                        or "cancel"
+
+Pages (elicitation in URL mode) are shown and opened at a terminal only, by
+$BROWSER or the system's own, after a yes.
+
+Sampling
+  --sampling FILE       the answer's text, or a CreateMessageResult in JSON; with
+                        - you are shown the request and type it
+  --on-sampling COMMAND sh -c COMMAND reads the params and writes either
+
+Roots
+  --root DIR            repeat it for more
+
+mcpc init remembers these flags with the session. --no-input never asks.`,
+	}
+}
+
+// elicits, samples and shows report which parts of an answering are set.
+func elicits(f answering) bool { return scripted(f) || f.Decline || f.OnElicit != "" }
+
+func scripted(f answering) bool { return len(f.Answers) > 0 || f.Defaults }
+
+func samples(f answering) bool { return f.Sampling != "" || f.OnSampling != "" }
+
+// settle checks the flags of this run, makes their paths absolute, and fills in
+// what the session remembers where this run says nothing.
+func settle(now answering, saved *answering) (answering, error) {
+	if err := contradiction(now); err != nil {
+		return now, err
+	}
+	if err := absolute(&now); err != nil {
+		return now, err
+	}
+	if saved == nil {
+		return now, nil
+	}
+	if !elicits(now) {
+		now.Answers, now.Defaults, now.Decline, now.OnElicit = saved.Answers, saved.Defaults, saved.Decline, saved.OnElicit
+	}
+	if !samples(now) {
+		now.Sampling, now.OnSampling = saved.Sampling, saved.OnSampling
+	}
+	if len(now.Roots) == 0 {
+		now.Roots = saved.Roots
+	}
+	return now, nil
+}
+
+func contradiction(f answering) error {
+	ways := 0
+	for _, set := range []bool{scripted(f), f.Decline, f.OnElicit != ""} {
+		if set {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return hintedError{"a form is answered in one way: with --answer and --answer-defaults, --decline, or --on-elicit", "leave the others out"}
+	case f.Sampling != "" && f.OnSampling != "":
+		return hintedError{"sampling is answered by --sampling or by --on-sampling", "leave one of them out"}
+	}
+	return nil
+}
+
+// absolute makes what names a file good in every directory.
+func absolute(f *answering) error {
+	f.Answers, f.Roots = slices.Clone(f.Answers), slices.Clone(f.Roots)
+	for i, text := range f.Answers {
+		if name, ok := strings.CutPrefix(text, "@"); ok && name != "-" {
+			path, err := filepath.Abs(name)
+			if err != nil {
+				return err
+			}
+			f.Answers[i] = "@" + path
+		}
+	}
+	if f.Sampling != "" && f.Sampling != "-" {
+		path, err := filepath.Abs(f.Sampling)
+		if err != nil {
+			return err
+		}
+		f.Sampling = path
+	}
+	for i, dir := range f.Roots {
+		path, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			return hintedError{fmt.Sprintf("--root: there is no directory %s", path), ""}
+		}
+		f.Roots[i] = path
+	}
+	return nil
+}
+
+// offer are the ClientCapabilities that can be honoured: by flags, and by
+// a person at the terminal.
+func offer(f answering, person bool) json.RawMessage {
+	modes, all := json.RawMessage("{}"), json.RawMessage("{}")
+	form, page := elicits(f) || person, f.Decline || f.OnElicit != "" || person
+	if form {
+		modes = wire.With(modes, "form", json.RawMessage("{}"))
+	}
+	if page {
+		modes = wire.With(modes, "url", json.RawMessage("{}"))
+	}
+	if form {
+		all = wire.With(all, "elicitation", modes)
+	}
+	if samples(f) {
+		all = wire.With(all, "sampling", json.RawMessage("{}"))
+	}
+	if len(f.Roots) > 0 {
+		all = wire.With(all, "roots", json.RawMessage("{}"))
+	}
+	return all
+}
+
+// canAsk reports whether a person may be asked in the middle of a command.
+func (a *app) canAsk() bool { return a.interactive() && a.getenv("CI") == "" }

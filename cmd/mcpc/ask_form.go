@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/question"
+	"mcpc/internal/wire"
+)
+
+// fill has the person at the terminal fill in a form.
+func (r *responder) fill(ctx context.Context, q client.Asking) client.Answer {
+	form, err := question.ParseForm(q.Params)
+	if err != nil {
+		return unfit(form, err.Error(), nil)
+	}
+	d, done := r.dialog(ctx)
+	defer done()
+	f := formDialog{dialog: d, form: form, asker: r.asker(), broken: r.broken}
+	return client.Answer{Result: f.run()}
+}
+
+// A formDialog asks for one field after the other, shows what will be sent, and
+// sends it after a word.
+type formDialog struct {
+	*dialog
+	form  question.Form
+	asker string
+	// broken holds a value against a schema.
+	broken func(schema, value json.RawMessage) []wire.Finding
+}
+
+var errDeclined = errors.New("declined")
+
+func (f *formDialog) run() json.RawMessage {
+	f.say("%s asks: %s", f.line(f.asker), f.line(f.form.Message))
+	if len(f.form.Fields) > 0 {
+		f.say("An empty line takes what stands in [brackets], - leaves a field out,")
+		f.say("/decline says no, Ctrl-D cancels.")
+	}
+	values := map[string]json.RawMessage{}
+	for {
+		if err := f.fields(values); err != nil {
+			return refused(err)
+		}
+		content := f.form.Content(values)
+		f.summary(content)
+		findings := append(f.form.Check(content), f.broken(f.form.Schema, content)...)
+		for _, finding := range findings {
+			f.say("  %s", f.line(finding.Where+" "+finding.Text))
+		}
+		prompt, words := "[s]end, [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
+		if len(findings) > 0 {
+			prompt, words = prompt[len("[s]end, "):], words[1:]
+		}
+		switch word, err := f.choose(prompt, words...); {
+		case err != nil:
+			return question.Cancel()
+		case word == "send":
+			return question.Accept(content)
+		case word == "decline":
+			return question.Decline()
+		case word == "cancel":
+			return question.Cancel()
+		}
+	}
+}
+
+// refused is the answer of who did not go through with it.
+func refused(err error) json.RawMessage {
+	if errors.Is(err, errDeclined) {
+		return question.Decline()
+	}
+	return question.Cancel()
+}
+
+// fields asks for every field; what was typed before stands there already.
+func (f *formDialog) fields(values map[string]json.RawMessage) error {
+	for _, field := range f.form.Fields {
+		current, given := values[field.Name]
+		if !given {
+			current = field.Default
+		}
+		f.introduce(field)
+		value, err := f.field(field, current)
+		if err != nil {
+			return err
+		}
+		values[field.Name] = value
+	}
+	return nil
+}
+
+// introduce says what a field is about.
+func (f *formDialog) introduce(field question.Field) {
+	f.say("")
+	line := f.line(field.Label())
+	if field.Required {
+		line += " (required)"
+	}
+	if field.Description != "" {
+		line += ": " + f.line(field.Description)
+	}
+	f.say("%s", line)
+	if field.Secret() {
+		f.say("  warning: this looks like a secret, which no server may ask for in a form")
+	}
+	for i, o := range field.Options {
+		title := f.line(o.Title)
+		if o.Title != o.Value {
+			title += " (" + f.line(o.Value) + ")"
+		}
+		f.say("  %d  %s", i+1, title)
+	}
+}
+
+// field asks until what is typed fits.
+func (f *formDialog) field(field question.Field, current json.RawMessage) (json.RawMessage, error) {
+	prompt := hints[field.Kind]
+	if limits := f.line(field.Limits()); limits != "" {
+		prompt = strings.TrimPrefix(prompt+", "+limits, ", ")
+	}
+	if len(current) > 0 {
+		prompt = strings.TrimSpace(prompt + " [" + f.line(f.plain(field, current)) + "]")
+	}
+	for {
+		text, err := f.ask(prompt)
+		switch word := strings.TrimSpace(text); {
+		case err != nil:
+			return nil, err
+		case word == "/decline":
+			return nil, errDeclined
+		case word == "" && (len(current) > 0 || !field.Required):
+			return current, nil
+		case word == "-" && !field.Required:
+			return nil, nil
+		case word == "":
+			f.say("  the server needs this one")
+			continue
+		}
+		value, err := field.Read(text, true)
+		if err == nil {
+			if findings := f.broken(field.Schema, value); len(findings) > 0 {
+				err = errors.New(findings[0].Text)
+			}
+		}
+		if err == nil {
+			return value, nil
+		}
+		f.say("  %s", f.line(err.Error()))
+	}
+}
+
+// hints are what the kinds of fields take, where it is no plain text.
+var hints = map[question.Kind]string{
+	question.Number: "number", question.Integer: "whole number", question.Boolean: "yes or no",
+	question.Choices: "several, parted by commas", question.Other: "JSON",
+}
+
+// plain is a value as a person would type it.
+func (f *formDialog) plain(field question.Field, value json.RawMessage) string {
+	switch text, isText := wire.Text(value); {
+	case isText:
+		return text
+	case string(value) == "true":
+		return "yes"
+	case string(value) == "false":
+		return "no"
+	case field.Kind == question.Choices:
+		items, _ := wire.Array(value)
+		var words []string
+		for _, item := range items {
+			word, _ := wire.Text(item)
+			words = append(words, word)
+		}
+		return strings.Join(words, ", ")
+	}
+	return string(wire.Compact(value))
+}
+
+// summary shows what will be sent, in the server's own names.
+func (f *formDialog) summary(content json.RawMessage) {
+	f.say("")
+	f.say("This goes to %s:", f.line(f.asker))
+	members, _ := wire.Object(content)
+	if len(members) == 0 {
+		f.say("  (nothing but your consent)")
+	}
+	width := 0
+	for _, m := range members {
+		width = max(width, len(f.line(m.Name)))
+	}
+	for _, m := range members {
+		f.say("  %s", strings.TrimRight(fmt.Sprintf("%-*s  %s", width, f.line(m.Name), f.line(string(m.Value))), " "))
+	}
+}

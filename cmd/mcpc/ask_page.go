@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/question"
+)
+
+// visit shows a page that the server wants visited, whole, and opens it after a
+// yes (client/elicitation, "Safe URL Handling"). Nothing is fetched: what happens
+// on the page is between the person and whoever made it.
+func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
+	page, err := question.ParsePage(q.Params)
+	d, done := r.dialog(ctx)
+	defer done()
+	d.say("%s asks you to visit a page: %s", d.line(r.asker()), d.line(page.Message))
+	d.say("  %s", d.line(page.URL))
+	if err != nil {
+		d.say("  it is not opened: %s", d.line(err.Error()))
+		return client.Answer{Result: question.Decline()}
+	}
+	d.say("  domain: %s", d.line(page.Domain))
+	for _, warning := range page.Warnings {
+		d.say("  warning: %s", d.line(warning))
+	}
+	switch word, err := d.choose("Open it? [y]es, [d]ecline, [c]ancel", "yes", "decline", "no", "cancel"); {
+	case err != nil || word == "cancel":
+		return client.Answer{Result: question.Cancel()}
+	case word != "yes":
+		return client.Answer{Result: question.Decline()}
+	}
+	if err := r.a.browse(page.URL); err != nil {
+		d.say("  no browser could be started (%s): open the address yourself", d.line(err.Error()))
+	}
+	if q.Again {
+		if _, err := d.ask("Press Enter when you are done there, Ctrl-D to cancel"); err != nil {
+			return client.Answer{Result: question.Cancel()}
+		}
+	}
+	return client.Answer{Result: question.Accept(nil)}
+}
+
+// browse opens an address in $BROWSER, or as the system does it. No shell sees
+// the address, and the address cannot be taken for a flag: it begins with http.
+func (a *app) browse(address string) error {
+	argv := map[string][]string{
+		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
+	}[runtime.GOOS]
+	if argv == nil {
+		argv = []string{"xdg-open"}
+	}
+	if own := strings.Fields(a.getenv("BROWSER")); len(own) > 0 {
+		argv = own
+	}
+	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], address)...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }()
+	return nil
+}

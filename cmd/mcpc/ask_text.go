@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/question"
+	"mcpc/internal/wire"
+)
+
+// write has the person at the terminal be the model: the request is shown, and
+// what is typed is the answer, unless it is declined (client/sampling, "Human in
+// the loop").
+func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
+	d, done := r.dialog(ctx)
+	defer done()
+	d.say("%s asks a model to write:", d.line(r.asker()))
+	d.conversation(q.Params)
+	d.say("Type the answer and end it with a line that is only a dot; Ctrl-D declines.")
+	var lines []string
+	for {
+		text, err := d.ask("")
+		if err != nil {
+			return client.Answer{Declined: true}
+		}
+		if text == "." {
+			break
+		}
+		lines = append(lines, text)
+	}
+	message, err := question.Message(q.Params, []byte(strings.Join(lines, "\n")))
+	if err != nil {
+		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error()}}
+	}
+	if word, err := d.choose("[s]end, [d]ecline", "send", "decline"); err != nil || word != "send" {
+		return client.Answer{Declined: true}
+	}
+	return client.Answer{Result: message}
+}
+
+// conversation shows what a model would be given.
+func (d *dialog) conversation(params json.RawMessage) {
+	members, _ := wire.Object(params)
+	if system := members.Text("systemPrompt"); system != "" {
+		d.say("  system: %s", d.line(system))
+	}
+	raw, _ := members.Get("messages")
+	messages, _ := wire.Array(raw)
+	for _, m := range messages {
+		message, _ := wire.Object(m)
+		content, _ := message.Get("content")
+		for _, block := range blocks(content) {
+			d.say("  %s: %s", d.line(message.Text("role")), d.line(block))
+		}
+	}
+	if limit, ok := members.Get("maxTokens"); ok {
+		d.say("  at most %s tokens", d.line(string(limit)))
+	}
+}
+
+// blocks are the texts of a message; what is no text is named.
+func blocks(content json.RawMessage) (texts []string) {
+	items := []json.RawMessage{content}
+	if list, err := wire.Array(content); err == nil {
+		items = list
+	}
+	for _, item := range items {
+		block, _ := wire.Object(item)
+		text := block.Text("text")
+		if kind := block.Text("type"); kind != "text" {
+			text = "(" + kind + ")"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// A typist is the person at the terminal, one line at a time. A line is read
+// only when one is wanted: what is typed meanwhile may be for a program that a
+// command started.
+type typist struct {
+	in io.Reader
+
+	mu sync.Mutex
+	// lines is nil until the first is wanted; reading is set while one is.
+	lines   chan typedLine
+	reading bool
+}
+
+type typedLine struct {
+	text string
+	err  error
+}
+
+// line waits for a line; its error is io.EOF for Ctrl-D, or why ctx ended. The
+// line that comes after that is given to whoever asks next.
+func (t *typist) line(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	if t.lines == nil {
+		t.lines = make(chan typedLine, 1)
+		t.in = bufio.NewReader(t.in)
+	}
+	if !t.reading {
+		t.reading = true
+		go t.read()
+	}
+	t.mu.Unlock()
+	select {
+	case l := <-t.lines:
+		t.mu.Lock()
+		t.reading = false
+		t.mu.Unlock()
+		return strings.TrimRight(l.text, "\r\n"), l.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+func (t *typist) read() {
+	text, err := t.in.(*bufio.Reader).ReadString('\n')
+	if text != "" {
+		err = nil
+	}
+	t.lines <- typedLine{text, err}
+}
+
+// A dialog is one question as a person sees it.
+type dialog struct {
+	out io.Writer
+	// line formats a text that somebody else wrote, for the terminal.
+	line func(string) string
+	// next reads a line.
+	next func() (string, error)
+}
+
+// say writes a line of mcpc's own words.
+func (d *dialog) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
+
+// ask prompts and reads a line.
+func (d *dialog) ask(prompt string) (string, error) {
+	_, _ = io.WriteString(d.out, prompt+"> ")
+	return d.next()
+}
+
+// choose asks until one of the words is typed, or its first letter. Its error is
+// that of a line.
+func (d *dialog) choose(prompt string, words ...string) (string, error) {
+	for {
+		text, err := d.ask(prompt)
+		if err != nil {
+			return "", err
+		}
+		text = strings.ToLower(strings.TrimSpace(text))
+		for _, word := range words {
+			if text != "" && (text == word || text == word[:1]) {
+				return word, nil
+			}
+		}
+	}
+}
+
+// dialog opens one at the terminal. A Ctrl-C while it is open ends the question
+// and not the command; done closes it.
+func (r *responder) dialog(ctx context.Context) (d *dialog, done func()) {
+	ctx, stop := context.WithCancel(ctx)
+	r.a.question.Store(&stop)
+	d = &dialog{out: r.a.stderr(), line: r.a.errStyle.Line}
+	d.next = func() (string, error) {
+		text, err := r.a.typist.line(ctx)
+		if err != nil {
+			d.say("")
+		}
+		r.a.progress.Newline()
+		return text, err
+	}
+	return d, func() {
+		r.a.question.CompareAndSwap(&stop, nil)
+		stop()
+	}
+}
