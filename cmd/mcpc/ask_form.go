@@ -51,7 +51,7 @@ func (f *formDialog) run() json.RawMessage {
 		f.summary(content)
 		findings := append(f.form.Check(content), f.broken(f.form.Schema, content)...)
 		for _, finding := range findings {
-			f.say("  %s", f.line(finding.Where+" "+finding.Text))
+			f.say("  %s", f.line(strings.TrimSpace(finding.Where+" "+finding.Text)))
 		}
 		prompt, words := "[s]end, [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
 		if len(findings) > 0 {

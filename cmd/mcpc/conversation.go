@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"io"
 	"strings"
 	"sync"
 	"time"
 
 	"mcpc/internal/client"
-	"mcpc/internal/demo"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -104,72 +102,6 @@ func (c *conversation) setLogLevel(ctx context.Context) {
 	}
 }
 
-// find settles which server is meant.
-func (c *conversation) find(argv []string) wire.Outcome {
-	store, err := state.Open(c.a.state)
-	var remembered state.State
-	if err == nil {
-		c.store = store
-		remembered, err = store.Load()
-	}
-	if c.a.serverGiven && argv != nil {
-		return usage(hintedError{"two servers are named: one with -s, one behind --", "leave one of them out"})
-	}
-	t, failed := target.Parse(target.Input{
-		Command: argv, Flag: c.a.server, FlagGiven: c.a.serverGiven, Environment: c.a.getenv(envName("server")),
-		Sessions: remembered.Names(), Current: remembered.Current(),
-	})
-	if failed != nil {
-		return unknownTarget(failed)
-	}
-	// Without state a URL or a command still works; a session does not.
-	if err != nil && (t.Kind == target.Session || t.Source == target.FromDefault) {
-		return stateFailed(err)
-	}
-	if t.Kind == target.Session {
-		saved, _ := remembered.Session(t.Name)
-		c.saved = &saved
-	}
-	c.aim(t)
-	return wire.Outcome{}
-}
-
-// aim notes how the target is called and under which key its revision is
-// remembered.
-func (c *conversation) aim(t target.Target) {
-	c.target = t
-	switch t.Kind {
-	case target.URL:
-		c.where, c.known = wire.RedactURL(t.URL), t.Key()
-	case target.Command:
-		c.where, c.known = commandLine(t.Command), t.Key()
-	case target.Demo:
-		c.where = demoEndpoint
-	default:
-		c.where = t.Name
-	}
-	if c.saved == nil {
-		c.oneOff = &state.Session{Endpoint: t.URL, Command: t.Command}
-		if t.Kind == target.Demo {
-			c.oneOff.Endpoint = demoEndpoint
-		}
-	} else if c.saved.Endpoint != "" && c.saved.Endpoint != demoEndpoint {
-		c.where = t.Name + ", " + wire.RedactURL(c.saved.Endpoint)
-	}
-}
-
-// commandLine is a command as it may be shown.
-func commandLine(argv []string) string {
-	words := wire.RedactCommand(argv)
-	for i, word := range words {
-		words[i] = render.ShellQuote(word)
-	}
-	return strings.Join(words, " ")
-}
-
-// demoEndpoint stands for the server in the box where a URL would stand.
-const demoEndpoint = "demo"
-
 // options puts together what the client needs for this target.
 func (c *conversation) options(ctx context.Context, how opening) (client.Options, wire.Outcome) {
 	fields, err := c.a.fields()
@@ -198,28 +130,6 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		opt.Standing = mayBeAsked(opt)
 	}
 	return opt, wire.Outcome{}
-}
-
-func (c *conversation) serverOf(opt *client.Options) {
-	place := or(c.saved, c.oneOff)
-	opt.Server = client.Server{Name: c.where, Command: place.Command, Transport: client.TransportName(place.Transport)}
-	switch {
-	case place.Endpoint == demoEndpoint:
-		opt.Server.Pipe = demoPipe
-	case place.Endpoint != "":
-		opt.Server.URL = place.Endpoint
-	}
-}
-
-// demoPipe runs the server in the box inside this process.
-func demoPipe() (io.Reader, io.WriteCloser) {
-	serverIn, clientOut := io.Pipe()
-	clientIn, serverOut := io.Pipe()
-	go func() {
-		err := demo.Serve(context.Background(), serverIn, serverOut)
-		serverOut.CloseWithError(err)
-	}()
-	return clientIn, clientOut
 }
 
 // resumeFrom goes on with a remembered session, unless another revision is
@@ -316,17 +226,6 @@ func stateFailed(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
 	if hinted, ok := errorAs[*state.Error](err); ok {
 		o.Hint = hinted.Hint()
-	}
-	return o
-}
-
-// unknownTarget is the ending of a command whose target nobody knows.
-func unknownTarget(err error) wire.Outcome {
-	o := usage(err)
-	if unknown, ok := errorAs[*target.UnknownError](err); ok {
-		if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
-			o.Hint = "did you mean " + near + "?"
-		}
 	}
 	return o
 }

@@ -97,12 +97,15 @@ type unanswered struct {
 	request *wire.Message
 }
 
-// unanswered notes it on every request under way.
+// unanswered notes it on every request under way. The first such question is the
+// one that the rest came of.
 func (s *Session) unanswered(u *unanswered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.underWay {
-		w.asked = u
+		if w.asked == nil {
+			w.asked = u
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-const allCapabilities = `{"elicitation":{"form":{}},"sampling":{},"roots":{}}`
+const allCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
 
 // questions are the tools that ask, what they ask in both eras, an answer, and
 // what comes of it.
@@ -24,6 +24,11 @@ func questions() []struct{ tool, arguments, method, asked, answer, want string }
 			`{"action":"accept","content":{"name":"Ada"}}`,
 			`{"content":[{"type":"text","text":"✅ User provided the requested information!"},` +
 				`{"type":"text","text":"Raw result: {\n  \"action\": \"accept\",\n  \"content\": {\n`,
+		}, {
+			"trigger-url-elicitation", `{"url":"https://example.com/x","message":"Go"}`, "elicitation/create",
+			`{"mode":"url","message":"Go","url":"https://example.com/x"`,
+			`{"action":"accept"}`,
+			`{"content":[{"type":"text","text":"The user's answer to visiting https://example.com/x: accept"}]`,
 		}, {
 			"trigger-sampling-request", `{"prompt":"Say hi","maxTokens":20}`, "sampling/createMessage",
 			`{"maxTokens":20,"messages":[{"content":{"type":"text","text":"Resource trigger-sampling-request context: Say hi"},"role":"user"}],` +
@@ -110,5 +115,50 @@ func TestInputEndsWhileAsked(t *testing.T) {
 		if !strings.Contains(rest, `"id":1,"result":{"content":[{"type":"text","text":"The client answered with an error: context canceled"}],"isError":true}`) || err != nil {
 			t.Errorf("at the end: %q, %v", rest, err)
 		}
+	})
+}
+
+// Several rounds ask for the same in both eras, where the server keeps nothing
+// as well as where it waits.
+func TestAskingInRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := handshake(t, "2025-11-25", allCapabilities)
+		q := p.do(toolsCall(1, "ask-in-rounds", `{}`))
+		for _, content := range []string{`{"name":"Ada"}`, `{"sugar":2}`, `{"tea":"mint"}`} {
+			p.send(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":{"action":"accept","content":` + content + `}}`)
+			q = p.recv()
+		}
+		want(t, "tea", string(q.Result), said("Tea for Ada: mint, sugar 2."))
+		p.finish()
+	})
+	capable := strings.Replace(meta, `"io.modelcontextprotocol/clientCapabilities":{}`,
+		`"io.modelcontextprotocol/clientCapabilities":`+allCapabilities, 1)
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t)
+		q := string(p.do(toolsCall(1, "ask-in-rounds", `{}`, capable)).Result)
+		want(t, "first", strings.Contains(q, `"inputRequests":{"who":{`) && strings.Contains(q, `"requestState":"the-state-of-the-demo"`), true)
+		q = string(p.do(toolsCall(2, "ask-in-rounds", `{}`, capable, `"requestState":"the-state-of-the-demo"`,
+			`"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`)).Result)
+		want(t, "second", strings.Contains(q, `"inputRequests":{"sugar":{`) && strings.Contains(q, `"requestState":"named:Ada"`), true)
+		got := string(p.do(toolsCall(3, "ask-in-rounds", `{}`, capable, `"requestState":"named:Ada"`,
+			`"inputResponses":{"tea":{"action":"accept","content":{"tea":"mint"}},"sugar":{"action":"decline"}}`)).Result)
+		want(t, "third", strings.Contains(got, `"Then no tea for Ada."`), true)
+		want(t, "foreign state", string(p.do(toolsCall(4, "ask-in-rounds", `{}`, capable, `"requestState":"x"`)).Error),
+			`{"code":-32602,"message":"requestState is not what this server sent"}`)
+		p.finish()
+	})
+}
+
+// The error -32042 sends the user to a page, and believes that he was there when
+// the same call comes again.
+func TestURLElicitationRequired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := handshake(t, "2025-11-25", allCapabilities)
+		refused := string(p.do(toolsCall(1, "trigger-url-elicitation", `{"errorPath":true}`)).Error)
+		if !strings.HasPrefix(refused, `{"code":-32042,`) || !strings.Contains(refused, `"elicitations":[{"mode":"url",`) {
+			t.Errorf("%s", refused)
+		}
+		want(t, "then", p.do(toolsCall(2, "trigger-url-elicitation", `{"errorPath":true}`)).Method, "elicitation/create")
+		_, _ = p.close()
 	})
 }

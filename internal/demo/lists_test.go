@@ -46,7 +46,7 @@ func TestLists(t *testing.T) {
 		t.Run(era.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := handshake(t, "2025-11-25", `{}`)
-				want(t, "tools", len(walk(t, p, "tools/list", "tools", era.more)), 22)
+				want(t, "tools", len(walk(t, p, "tools/list", "tools", era.more)), 24)
 				want(t, "resources", len(walk(t, p, "resources/list", "resources", era.more)), 6)
 				want(t, "templates", len(walk(t, p, "resources/templates/list", "resourceTemplates", era.more)), 2)
 				want(t, "prompts", len(walk(t, p, "prompts/list", "prompts", era.more)), 4)

@@ -78,6 +78,8 @@ func results() []struct{ tool, arguments, want string } {
 		{"break-output-schema", `{}`, structuredAnd(`{"count":3,"label":"three"}`)},
 		{"break-output-schema", `{"break":true}`, structuredAnd(`{"count":"three","extra":true}`)},
 		{"trigger-elicitation-request", `{}`, failed("This tool needs a client that declares the elicitation capability.")},
+		{"trigger-url-elicitation", `{}`, failed("This tool needs a client that declares the elicitation.url capability.")},
+		{"ask-in-rounds", `{}`, failed("This tool needs a client that declares the elicitation capability.")},
 		{"trigger-sampling-request", `{"prompt":"hi"}`, failed("This tool needs a client that declares the sampling capability.")},
 		{"get-roots-list", `{}`, failed("This tool needs a client that declares the roots capability.")},
 	}

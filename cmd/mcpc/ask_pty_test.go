@@ -1,0 +1,146 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpc/internal/client"
+)
+
+// What a server asks, as a person at a terminal meets it. Where CI is set nobody
+// is asked, also where the tests run on such a machine.
+
+func TestTerminalAsked(t *testing.T) {
+	t.Parallel()
+	for _, revision := range client.Revisions()[:2] {
+		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "--protocol", revision, "call", "ask-in-rounds")
+		tm.await(`mcpc demo server .* asks: Who\?`)
+		tm.await(`at least 1 character> $`)
+		tm.typed("Ada\n")
+		tm.await(`\[c\]ancel> $`)
+		tm.typed("send\n")
+		tm.await(`0 to 9 \[1\]> $`)
+		tm.typed("2\n")
+		tm.await(`sugar  2(?s:.)*\[c\]ancel> $`)
+		tm.typed("s\n")
+		tm.await(`\[mint\]> $`)
+		tm.typed("1\n")
+		tm.await(`tea  "green"(?s:.)*\[c\]ancel> $`)
+		tm.typed("s\n")
+		if out := tm.ends("0"); !strings.Contains(out, "Tea for Ada: green, sugar 2.") {
+			t.Errorf("%s: %q", revision, out)
+		}
+	}
+}
+
+// Ctrl-C and Ctrl-D are a cancel, and the call goes on; the next Ctrl-C is the
+// command's.
+func TestTerminalAskedAndCancelled(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"\x03", "\x04"} {
+		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "trigger-elicitation-request")
+		tm.await(`> $`)
+		tm.typed(key)
+		if out := tm.ends("0"); !strings.Contains(out, "cancelled the elicitation") {
+			t.Errorf("%q: %q", key, out)
+		}
+	}
+	script, log := playFile(t, "speaks "+client.Revisions()[1]+"\ntool x\n\non tools/call\n"+
+		`    event {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}`+"\n    wait 1ms\n")
+	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "x", "--", "spied", script, log)
+	tm.await(`\na\r\n> $`)
+	tm.typed("\x03")
+	awaitFile(t, log, `"action":"cancel"`)
+	tm.typed("\x03")
+	tm.ends("SIGINT")
+}
+
+// A page is shown whole and opened after a yes by the program that is asked for,
+// with the address as one argument; before that nobody is told of it.
+func TestTerminalPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	browser, opened := filepath.Join(dir, "browser"), filepath.Join(dir, "opened")
+	if err := os.WriteFile(opened, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(browser, []byte("#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+opened+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	call := []string{"mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"http://safe.example.co.uk@evil.example.co.uk/$(id)?a=b&c"}`}
+	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, call...)
+	tm.await(`http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\r\n  domain: example\.co\.uk\r\n`)
+	tm.await(`warning: what stands before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
+	if read(t, opened) != "" {
+		t.Error("it was opened before anybody agreed")
+	}
+	tm.typed("\n")
+	tm.typed("y\n")
+	tm.await(`Press Enter when you are done there, Ctrl-D to cancel> $`)
+	awaitFile(t, opened, `^1\|http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\|$`)
+	tm.typed("\n")
+	if out := tm.ends("0"); !strings.Contains(out, ": accept") {
+		t.Errorf("%q", out)
+	}
+	tm = onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser + "-not-there"}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation")
+	tm.await(`\[c\]ancel> $`)
+	tm.typed("no\n")
+	if out := tm.ends("0"); !strings.Contains(out, ": decline") {
+		t.Errorf("%q", out)
+	}
+	// What is no web page is not opened, whatever anybody says.
+	out := onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"file:///etc/passwd"}`).ends("0")
+	if !strings.Contains(out, "only http and https") || !strings.Contains(out, ": decline") {
+		t.Errorf("%q", out)
+	}
+}
+
+// -32042 is the same page in an error, after which the call is made again.
+func TestTerminalPageRequired(t *testing.T) {
+	t.Parallel()
+	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=true"}, "mcpc", "-s", "demo", "--protocol", client.Revisions()[1], "call",
+		"trigger-url-elicitation", `{"errorPath":true}`)
+	tm.await(`\[c\]ancel> $`)
+	tm.typed("y\n")
+	tm.await(`done there, Ctrl-D to cancel> $`)
+	tm.typed("\n")
+	tm.await(`done there(?s:.)*Open it\? .*\[c\]ancel> $`)
+	tm.typed("y\n")
+	if out := tm.ends("0"); !strings.Contains(out, ": accept") {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestTerminalSampling(t *testing.T) {
+	t.Parallel()
+	call := []string{"mcpc", "-s", "demo", "call", "trigger-sampling-request", `{"prompt":"Say hi","maxTokens":2}`, "--sampling", "-"}
+	tm := onTerminal(t, 80, []string{"CI="}, call...)
+	tm.await(`user: .*Say hi\r\n  at most 2 tokens(?s:.)*> $`)
+	tm.typed("hi to you\n.\n")
+	tm.await(`\[d\]ecline> $`)
+	tm.typed("send\n")
+	if out := tm.ends("0"); !strings.Contains(out, `"text": "hi to"`) || !strings.Contains(out, `"stopReason": "maxTokens"`) {
+		t.Errorf("%q", out)
+	}
+	tm = onTerminal(t, 80, []string{"CI="}, call...)
+	tm.await(`declines\.\r\n> $`)
+	tm.typed("\x04")
+	if out := tm.ends("11"); !strings.Contains(out, "sampling/createMessage was declined") {
+		t.Errorf("%q", out)
+	}
+}
+
+// Who asked not to be asked is not asked, nor is a machine.
+func TestTerminalNotAsked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ env, flag string }{{"CI=", "--no-input"}, {"CI=true", "--color=auto"}} {
+		out := onTerminal(t, 80, []string{c.env}, "mcpc", "-s", "demo", "call", "trigger-elicitation-request", c.flag).ends("6")
+		if !strings.Contains(out, "-32021") {
+			t.Errorf("%v: %q", c, out)
+		}
+	}
+}

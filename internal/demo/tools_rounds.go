@@ -1,0 +1,158 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// roundTools ask for more than a form: a page to visit, and several things one
+// after the other.
+func roundTools() []tool {
+	visited := &visits{asked: map[string]bool{}}
+	return []tool{{
+		name:        "trigger-url-elicitation",
+		title:       "Trigger URL Elicitation Tool",
+		description: "Trigger a URL elicitation so that the client can direct the user to a page",
+		input: `{"type":"object","properties":{
+			"url":{"type":"string","description":"The page to visit","default":"https://example.com/mcpc-demo"},
+			"message":{"type":"string","description":"What to say","default":"Please open the link to complete this action."},
+			"errorPath":{"type":"boolean","description":"Ask with the error -32042, in the revisions that have it","default":false}
+		},"additionalProperties":false}`,
+		hints: asks(),
+		run:   visited.trigger,
+	}, {
+		name:        "ask-in-rounds",
+		title:       "Ask in Rounds Tool",
+		description: "Asks for a name, then for two things at once, and answers when it knows all of them",
+		input:       noInput,
+		hints:       asks(),
+		run:         askInRounds,
+	}}
+}
+
+// visits remembers whom the error -32042 sent to a page: whoever comes back has
+// been there.
+type visits struct {
+	mu    sync.Mutex
+	asked map[string]bool
+}
+
+// first reports the first of every two visits.
+func (v *visits) first(key string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.asked[key] {
+		delete(v.asked, key)
+		return false
+	}
+	v.asked[key] = true
+	return true
+}
+
+func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	caps := c.ClientCapabilities()
+	if caps == nil || caps.Elicitation == nil || caps.Elicitation.URL == nil {
+		return c.cannotAsk("elicitation.url", `{"elicitation":{"url":{}}}`)
+	}
+	page := &mcp.ElicitParams{Mode: "url", Message: c.args.text("message"), URL: c.args.text("url")}
+	if c.ProtocolVersion() < stateless {
+		page.ElicitationID = "demo-page"
+		if c.args.flag("errorPath") && v.first(c.Session.ID()+" "+page.URL) {
+			return nil, mcp.URLElicitationRequiredError([]*mcp.ElicitParams{page})
+		}
+	}
+	answer, pending, err := ask[*mcp.ElicitResult](ctx, c, page)
+	if answer == nil {
+		return pending, err
+	}
+	return result(text("The user's answer to visiting " + page.URL + ": " + answer.Action)), nil
+}
+
+// The forms of askInRounds, and the states that stand for what is known.
+const (
+	nameForm  = `{"type":"object","properties":{"name":{"type":"string","minLength":1,"description":"Whose tea is it?"}},"required":["name"]}`
+	teaForm   = `{"type":"object","properties":{"tea":{"type":"string","enum":["green","black","mint"],"default":"mint"}},"required":["tea"]}`
+	sugarForm = `{"type":"object","properties":{"sugar":{"type":"integer","minimum":0,"maximum":9,"default":1}}}`
+	named     = "named:"
+)
+
+// askInRounds. Where the server may send requests it asks one thing after the
+// other. Where it may not, what it knows already travels in the state, which the
+// client brings back unread: nothing is kept here.
+func askInRounds(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	caps := c.ClientCapabilities()
+	if caps == nil || caps.Elicitation == nil {
+		return c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
+	}
+	if c.ProtocolVersion() < stateless {
+		return askOneByOne(ctx, c)
+	}
+	name, known := strings.CutPrefix(c.Params.RequestState, named)
+	responses := c.Params.InputResponses
+	switch {
+	case c.Params.RequestState == "":
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"who": formOf("Who?", nameForm)}, RequestState: askedState}, nil
+	case c.Params.RequestState == askedState:
+		who, ok := accepted(responses["who"])
+		if !ok {
+			return result(text("No tea for nobody.")), nil
+		}
+		return &mcp.CallToolResult{RequestState: named + asText(who["name"]), InputRequests: mcp.InputRequestMap{
+			"tea": formOf("Which tea?", teaForm), "sugar": formOf("How much sugar?", sugarForm),
+		}}, nil
+	case !known:
+		return nil, invalidParams("requestState is not what this server sent")
+	}
+	return tea(name, responses["tea"], responses["sugar"]), nil
+}
+
+func askOneByOne(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	var answers [3]mcp.InputResponse
+	for i, form := range []*mcp.ElicitParams{formOf("Who?", nameForm), formOf("How much sugar?", sugarForm), formOf("Which tea?", teaForm)} {
+		answer, err := askNow(ctx, c.Session, form)
+		if err != nil {
+			return toolError("The client answered with an error: " + err.Error()), nil
+		}
+		if answers[i] = answer; i == 0 {
+			if _, ok := accepted(answer); !ok {
+				return result(text("No tea for nobody.")), nil
+			}
+		}
+	}
+	who, _ := accepted(answers[0])
+	return tea(asText(who["name"]), answers[2], answers[1]), nil
+}
+
+func formOf(message, schema string) *mcp.ElicitParams {
+	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
+}
+
+// accepted is the content of an accepted form.
+func accepted(answer mcp.InputResponse) (map[string]any, bool) {
+	r, ok := answer.(*mcp.ElicitResult)
+	if !ok || r.Action != "accept" {
+		return nil, false
+	}
+	return r.Content, true
+}
+
+func tea(name string, kind, sugar mcp.InputResponse) *mcp.CallToolResult {
+	leaves, ok := accepted(kind)
+	sweet, sweetened := accepted(sugar)
+	if !ok || !sweetened {
+		return result(text("Then no tea for " + name + "."))
+	}
+	return result(text("Tea for " + name + ": " + asText(leaves["tea"]) + ", sugar " + asText(sweet["sugar"]) + "."))
+}
+
+// asText is a value of a form as a text.
+func asText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return strings.TrimSpace(indented(v))
+}
