@@ -40,9 +40,9 @@ flags answer, and what no flag answers ends the command with exit code 11 and
 what was asked on standard output. Only what this run can answer is offered.
 
 Forms (elicitation)
-  --answer FIELD=VALUE  one field; repeat it for more. Choices are named by value
-                        or title, several with commas between them. "FIELD="
-                        leaves the field out.
+  --answer FIELD=VALUE  one field; repeat it for more. Choices are named by
+                        value or title, several with commas between them.
+                        "FIELD=" leaves the field out.
   --answer '{...}'      the whole content. Several of these, or one '[...]' of
                         them, are used in order, one a form; a single one is for
                         every form. An object of objects has an answer for each
@@ -51,15 +51,15 @@ Forms (elicitation)
   --answer-defaults     the defaults of the form; --answer fills them in as well
   --decline             say no, to pages too
   --on-elicit COMMAND   sh -c COMMAND reads the params on standard input and
-                        writes {"action":"accept","content":{...}}, or "decline",
-                        or "cancel"
+                        writes {"action":"accept","content":{...}}, or
+                        "decline", or "cancel"
 
 Pages (elicitation in URL mode) are shown and opened at a terminal only, by
 $BROWSER or the system's own, after a yes.
 
 Sampling
-  --sampling FILE       the answer's text, or a CreateMessageResult in JSON; with
-                        - you are shown the request and type it
+  --sampling FILE       the answer's text, or a CreateMessageResult in JSON;
+                        with - you are shown the request and type it
   --on-sampling COMMAND sh -c COMMAND reads the params and writes either
 
 Roots

@@ -17,7 +17,7 @@ import (
 func TestTerminalAsked(t *testing.T) {
 	t.Parallel()
 	for _, revision := range client.Revisions()[:2] {
-		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "--protocol", revision, "call", "ask-in-rounds")
+		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea")
 		tm.await(`mcpc demo server .* asks: Who\?`)
 		tm.await(`at least 1 character> $`)
 		tm.typed("Ada\n")

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"

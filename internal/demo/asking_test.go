@@ -123,7 +123,7 @@ func TestInputEndsWhileAsked(t *testing.T) {
 func TestAskingInRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handshake(t, "2025-11-25", allCapabilities)
-		q := p.do(toolsCall(1, "ask-in-rounds", `{}`))
+		q := p.do(toolsCall(1, "order-tea", `{}`))
 		for _, content := range []string{`{"name":"Ada"}`, `{"sugar":2}`, `{"tea":"mint"}`} {
 			p.send(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":{"action":"accept","content":` + content + `}}`)
 			q = p.recv()
@@ -135,15 +135,15 @@ func TestAskingInRounds(t *testing.T) {
 		`"io.modelcontextprotocol/clientCapabilities":`+allCapabilities, 1)
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t)
-		q := string(p.do(toolsCall(1, "ask-in-rounds", `{}`, capable)).Result)
+		q := string(p.do(toolsCall(1, "order-tea", `{}`, capable)).Result)
 		want(t, "first", strings.Contains(q, `"inputRequests":{"who":{`) && strings.Contains(q, `"requestState":"the-state-of-the-demo"`), true)
-		q = string(p.do(toolsCall(2, "ask-in-rounds", `{}`, capable, `"requestState":"the-state-of-the-demo"`,
+		q = string(p.do(toolsCall(2, "order-tea", `{}`, capable, `"requestState":"the-state-of-the-demo"`,
 			`"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`)).Result)
 		want(t, "second", strings.Contains(q, `"inputRequests":{"sugar":{`) && strings.Contains(q, `"requestState":"named:Ada"`), true)
-		got := string(p.do(toolsCall(3, "ask-in-rounds", `{}`, capable, `"requestState":"named:Ada"`,
+		got := string(p.do(toolsCall(3, "order-tea", `{}`, capable, `"requestState":"named:Ada"`,
 			`"inputResponses":{"tea":{"action":"accept","content":{"tea":"mint"}},"sugar":{"action":"decline"}}`)).Result)
 		want(t, "third", strings.Contains(got, `"Then no tea for Ada."`), true)
-		want(t, "foreign state", string(p.do(toolsCall(4, "ask-in-rounds", `{}`, capable, `"requestState":"x"`)).Error),
+		want(t, "foreign state", string(p.do(toolsCall(4, "order-tea", `{}`, capable, `"requestState":"x"`)).Error),
 			`{"code":-32602,"message":"requestState is not what this server sent"}`)
 		p.finish()
 	})

@@ -25,12 +25,12 @@ func roundTools() []tool {
 		hints: asks(),
 		run:   visited.trigger,
 	}, {
-		name:        "ask-in-rounds",
-		title:       "Ask in Rounds Tool",
-		description: "Asks for a name, then for two things at once, and answers when it knows all of them",
+		name:        "order-tea",
+		title:       "Order Tea Tool",
+		description: "Asks whose tea it is, then for two things at once, and pours when it knows all of them",
 		input:       noInput,
 		hints:       asks(),
-		run:         askInRounds,
+		run:         orderTea,
 	}}
 }
 
@@ -72,7 +72,7 @@ func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, erro
 	return result(text("The user's answer to visiting " + page.URL + ": " + answer.Action)), nil
 }
 
-// The forms of askInRounds, and the states that stand for what is known.
+// The forms of orderTea, and the states that stand for what is known.
 const (
 	nameForm  = `{"type":"object","properties":{"name":{"type":"string","minLength":1,"description":"Whose tea is it?"}},"required":["name"]}`
 	teaForm   = `{"type":"object","properties":{"tea":{"type":"string","enum":["green","black","mint"],"default":"mint"}},"required":["tea"]}`
@@ -80,10 +80,10 @@ const (
 	named     = "named:"
 )
 
-// askInRounds. Where the server may send requests it asks one thing after the
+// orderTea. Where the server may send requests it asks one thing after the
 // other. Where it may not, what it knows already travels in the state, which the
 // client brings back unread: nothing is kept here.
-func askInRounds(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
 		return c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)

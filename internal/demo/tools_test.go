@@ -79,7 +79,7 @@ func results() []struct{ tool, arguments, want string } {
 		{"break-output-schema", `{"break":true}`, structuredAnd(`{"count":"three","extra":true}`)},
 		{"trigger-elicitation-request", `{}`, failed("This tool needs a client that declares the elicitation capability.")},
 		{"trigger-url-elicitation", `{}`, failed("This tool needs a client that declares the elicitation.url capability.")},
-		{"ask-in-rounds", `{}`, failed("This tool needs a client that declares the elicitation capability.")},
+		{"order-tea", `{}`, failed("This tool needs a client that declares the elicitation capability.")},
 		{"trigger-sampling-request", `{"prompt":"hi"}`, failed("This tool needs a client that declares the sampling capability.")},
 		{"get-roots-list", `{}`, failed("This tool needs a client that declares the roots capability.")},
 	}
