@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -226,15 +227,14 @@ func (w wish) takes(method string) bool {
 // listening is the wish as the client takes it. What the server agreed to is told
 // each time.
 func (w wish) listening(c *conversation) client.Listening {
-	again := false
+	var before atomic.Bool
 	return client.Listening{Filter: w.Filter, LogLevel: w.level,
 		Began: func(agreed client.Filter) {
 			c.a.progress.Done()
-			if again {
+			if before.Swap(true) {
 				c.a.note("listening again; what changed meanwhile was not told")
 				return
 			}
-			again = true
 			given := w
 			given.Filter = agreed
 			c.a.note("listening to " + or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C ends it")

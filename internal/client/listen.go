@@ -110,10 +110,10 @@ func (s *Session) tellAll(why string) (any bool) {
 		switch {
 		case h.isOver():
 			continue
-		case why == "":
-			h.begin(h.last())
-		default:
+		case why != "":
 			h.lose(why)
+		case h.hasBegun(): // else who asks for it is still at it
+			h.begin(h.last())
 		}
 		any = true
 	}
