@@ -100,10 +100,10 @@ func (h *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, 
 // brought a message or stood for a while.
 func (h *ear) hear(ctx context.Context, tr *trip, at *cursor) (alive bool, f *fault) {
 	began := h.line.rec.now()
-	f = h.line.each(ctx, tr, at, func(ev event) bool {
-		if ev.isMessage() {
+	f = h.line.each(ctx, tr, at, func(ev wire.ServerEvent) bool {
+		if ev.IsMessage() {
 			alive = true
-			if m := wire.ParseMessage(ev.data); isReply(m) {
+			if m := wire.ParseMessage(ev.Data); isReply(m) {
 				strayed(h.line.inbox, m)
 			} else {
 				h.line.inbox.receive(m)

@@ -23,7 +23,7 @@ type httpSSE struct {
 	lasting context.Context
 	cancel  context.CancelFunc
 	trip    *trip
-	events  *eventReader
+	events  *wire.EventReader
 }
 
 // openHTTPSSE opens the stream of t's URL and waits for its endpoint event. From
@@ -69,19 +69,19 @@ func (t *httpSSE) readEndpoint() *fault {
 	if f != nil {
 		return f
 	}
-	t.events = newEventReader(src, t.http.limits.Message)
+	t.events = wire.NewEventReader(src, t.http.limits.Message)
 	for {
-		ev, err := t.events.next()
+		ev, err := t.events.Next()
 		if err != nil {
 			return t.http.streamEnd(t.lasting, t.trip, err)
 		}
 		t.http.recordEvent(t.trip, ev)
-		if ev.name == "endpoint" {
-			t.http.url, f = resolveEndpoint(t.http.url, string(ev.data))
+		if ev.Event == "endpoint" {
+			t.http.url, f = resolveEndpoint(t.http.url, string(ev.Data))
 			return f
 		}
-		if ev.hasData {
-			return badContent("the stream does not begin with an endpoint event", ev.data)
+		if ev.HasData {
+			return badContent("the stream does not begin with an endpoint event", ev.Data)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (t *httpSSE) close() {
 func (t *httpSSE) readAll() {
 	defer t.trip.resp.Body.Close()
 	for {
-		ev, err := t.events.next()
+		ev, err := t.events.Next()
 		if err != nil {
 			f := t.http.streamEnd(t.lasting, t.trip, err)
 			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
@@ -181,8 +181,8 @@ func (t *httpSSE) readAll() {
 			return
 		}
 		t.http.recordEvent(t.trip, ev)
-		if ev.isMessage() {
-			t.deliver(wire.ParseMessage(ev.data))
+		if ev.IsMessage() {
+			t.deliver(wire.ParseMessage(ev.Data))
 		} else {
 			foreignEvent(t.inbox, ev)
 		}

@@ -111,8 +111,8 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 
 // follow reads one HTTP response's events until the answer to out, or the end.
 func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) (r reply) {
-	f := t.each(ctx, tr, at, func(ev event) (answered bool) {
-		if ev.isMessage() {
+	f := t.each(ctx, tr, at, func(ev wire.ServerEvent) (answered bool) {
+		if ev.IsMessage() {
 			r, answered = t.answerIn(tr, ev, out, at)
 		}
 		return answered
@@ -126,15 +126,15 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 
 // each gives one HTTP response's events, without those that came before, to take
 // until that says that it is enough. Else it gives how the stream ended.
-func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take func(event) bool) *fault {
+func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take func(wire.ServerEvent) bool) *fault {
 	src, f := decoded(tr.resp)
 	if f != nil {
 		tr.resp.Body.Close()
 		return f
 	}
-	events := newEventReader(src, t.limits.Message)
+	events := wire.NewEventReader(src, t.limits.Message)
 	for {
-		ev, err := events.next()
+		ev, err := events.Next()
 		if err != nil {
 			tr.resp.Body.Close()
 			return t.streamEnd(ctx, tr, err)
@@ -175,29 +175,29 @@ func strayed(in inbox, m *wire.Message) {
 // foreignEvent tells of an event that has another name than a message. One
 // without data is no event at all (WHATWG HTML, section 9.2.6), and is how servers
 // set a stream's id.
-func foreignEvent(in inbox, ev event) {
-	if ev.name == "" || ev.name == "message" || len(ev.data) == 0 {
+func foreignEvent(in inbox, ev wire.ServerEvent) {
+	if ev.Event == "" || ev.Event == "message" || len(ev.Data) == 0 {
 		return
 	}
-	name := wire.Excerpt([]byte(ev.name), 40)
+	name := wire.Excerpt([]byte(ev.Event), 40)
 	in.often(wire.Finding{Rule: "event", Level: wire.Warning,
 		Text: fmt.Sprintf("an event called %q is no message, and was skipped", name)},
 		fmt.Sprintf("events called %q were no messages, and were skipped", name))
 }
 
 // answerIn takes one event; ok where it ends the request.
-func (t *httpTransport) answerIn(tr *trip, ev event, out *outgoing, at *cursor) (r reply, ok bool) {
-	m := wire.ParseMessage(ev.data)
+func (t *httpTransport) answerIn(tr *trip, ev wire.ServerEvent, out *outgoing, at *cursor) (r reply, ok bool) {
+	m := wire.ParseMessage(ev.Data)
 	if out.anyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
 		return reply{message: m, http: factsOf(tr.resp, nil)}, ok
 	}
-	if m.Kind == wire.Invalid && (!isJSON(ev.data) || claims(m, out.id)) {
-		return reply{fault: badContent("an event holds no JSON-RPC message: "+m.Problem(), ev.data), http: factsOf(tr.resp, nil)}, true
+	if m.Kind == wire.Invalid && (!isJSON(ev.Data) || claims(m, out.id)) {
+		return reply{fault: badContent("an event holds no JSON-RPC message: "+m.Problem(), ev.Data), http: factsOf(tr.resp, nil)}, true
 	}
 	if m.Kind == wire.Batch && !out.batches {
 		if holds(m, out.id) {
-			return reply{fault: badContent(mismatch(m, out.id), ev.data), http: factsOf(tr.resp, nil)}, true
+			return reply{fault: badContent(mismatch(m, out.id), ev.Data), http: factsOf(tr.resp, nil)}, true
 		}
 		t.inbox.receive(m)
 		return reply{}, false
@@ -243,24 +243,18 @@ func holds(m *wire.Message, id []byte) bool {
 	return false
 }
 
-// isMessage tells an event that carries JSON-RPC from priming events and from
-// events of other types.
-func (e event) isMessage() bool {
-	return (e.name == "" || e.name == "message") && len(bytes.TrimSpace(e.data)) > 0
-}
-
 func isJSON(raw []byte) bool { return wire.Valid(raw) == nil }
 
 // repeated moves the cursor along and reports an event that a resumed stream
 // brought a second time.
-func (c *cursor) repeated(ev event) bool {
-	if ev.retry != nil {
-		c.retry = ev.retry
+func (c *cursor) repeated(ev wire.ServerEvent) bool {
+	if ev.Retry != nil {
+		c.retry = ev.Retry
 	}
-	if ev.id == nil || c.seen == nil {
+	if ev.ID == nil || c.seen == nil {
 		return false
 	}
-	id := *ev.id
+	id := *ev.ID
 	if _, known := c.seen.mark(id); known {
 		return true
 	}
@@ -271,22 +265,22 @@ func (c *cursor) repeated(ev event) bool {
 	return false
 }
 
-func (t *httpTransport) recordEvent(tr *trip, ev event) {
+func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	if !t.rec.on() {
 		return
 	}
-	data := ev.data
-	if ev.name == "endpoint" {
+	data := ev.Data
+	if ev.Event == "endpoint" {
 		data = []byte(wire.RedactURL(string(data))) // it holds the session's id
 	}
-	facts := &wire.SSEFacts{Event: ev.name, ID: ev.id, Retry: ev.retry, Comment: ev.comment}
-	t.rec.body(wire.Received, wire.Event, tr.stream, data, facts)
+	facts := ev.SSEFacts
+	t.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
 }
 
 func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fault {
-	if large, ok := errors.AsType[errTooLarge](err); ok {
+	if large, ok := errors.AsType[wire.TooLargeError](err); ok {
 		t.rec.closed(tr.stream, wire.Sent, "cancelled", "over the limit")
-		return overLimit(large.limit)
+		return overLimit(large.Limit)
 	}
 	if errors.Is(err, io.EOF) && ctx.Err() == nil {
 		t.rec.closed(tr.stream, wire.Received, "end", "")

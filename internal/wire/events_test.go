@@ -1,4 +1,4 @@
-package client
+package wire
 
 import (
 	"bytes"
@@ -16,31 +16,31 @@ import (
 )
 
 // shown is an event on one line: what it sets, and its data.
-func (e event) shown() string {
+func (e ServerEvent) shown() string {
 	var b strings.Builder
-	if e.comment {
+	if e.Comment {
 		b.WriteString("comment ")
 	}
-	if e.name != "" {
-		fmt.Fprintf(&b, "event=%q ", e.name)
+	if e.Event != "" {
+		fmt.Fprintf(&b, "event=%q ", e.Event)
 	}
-	if e.id != nil {
-		fmt.Fprintf(&b, "id=%q ", *e.id)
+	if e.ID != nil {
+		fmt.Fprintf(&b, "id=%q ", *e.ID)
 	}
-	if e.retry != nil {
-		fmt.Fprintf(&b, "retry=%s ", *e.retry)
+	if e.Retry != nil {
+		fmt.Fprintf(&b, "retry=%s ", *e.Retry)
 	}
-	if e.hasData {
-		fmt.Fprintf(&b, "data=%q", e.data)
+	if e.HasData {
+		fmt.Fprintf(&b, "data=%q", e.Data)
 	}
 	return strings.TrimSpace(b.String())
 }
 
 func events(src io.Reader, limit int64) []string {
-	r := newEventReader(src, limit)
+	r := NewEventReader(src, limit)
 	var out []string
 	for {
-		ev, err := r.next()
+		ev, err := r.Next()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				out = append(out, "error: "+err.Error())
@@ -140,12 +140,12 @@ func TestEventLimit(t *testing.T) {
 }
 
 func TestEventsOwnTheirData(t *testing.T) {
-	r := newEventReader(strings.NewReader("data: first\nid: 1\n\ndata: other\nid: 2\n\n"), 0)
-	first, err := r.next()
+	r := NewEventReader(strings.NewReader("data: first\nid: 1\n\ndata: other\nid: 2\n\n"), 0)
+	first, err := r.Next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.next(); err != nil {
+	if _, err := r.Next(); err != nil {
 		t.Fatal(err)
 	}
 	if got := first.shown(); got != `id="1" data="first"` {
@@ -155,10 +155,10 @@ func TestEventsOwnTheirData(t *testing.T) {
 
 func TestLongEvent(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1<<20)
-	r := newEventReader(strings.NewReader("data: "+long+"\n\n"), 64<<20)
-	ev, err := r.next()
-	if err != nil || string(ev.data) != long {
-		t.Errorf("got %d bytes and %v, want %d", len(ev.data), err, len(long))
+	r := NewEventReader(strings.NewReader("data: "+long+"\n\n"), 64<<20)
+	ev, err := r.Next()
+	if err != nil || string(ev.Data) != long {
+		t.Errorf("got %d bytes and %v, want %d", len(ev.Data), err, len(long))
 	}
 }
 
@@ -169,7 +169,7 @@ func referenceEvents(stream []byte) []string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
 	var out []string
-	var ev event
+	var ev ServerEvent
 	seen := false
 	for _, line := range lines[:len(lines)-1] {
 		name, value, _ := strings.Cut(line, ":")
@@ -179,30 +179,30 @@ func referenceEvents(stream []byte) []string {
 			if seen {
 				out = append(out, ev.shown())
 			}
-			ev, seen = event{}, false
+			ev, seen = ServerEvent{}, false
 			continue
 		case name == "":
-			ev.comment = ev.comment || !seen
+			ev.Comment = ev.Comment || !seen
 		case name == "data":
-			if ev.hasData {
-				value = string(ev.data) + "\n" + value
+			if ev.HasData {
+				value = string(ev.Data) + "\n" + value
 			}
-			ev.data, ev.hasData, ev.comment = []byte(value), true, false
+			ev.Data, ev.HasData, ev.Comment = []byte(value), true, false
 		case name == "event":
-			ev.name, ev.comment = value, false
+			ev.Event, ev.Comment = value, false
 		case name == "id":
-			if ev.comment = false; !strings.Contains(value, "\x00") {
-				ev.id = &value
+			if ev.Comment = false; !strings.Contains(value, "\x00") {
+				ev.ID = &value
 			}
 		case name == "retry":
-			ev.comment = false
+			ev.Comment = false
 			if value != "" && strings.Trim(value, "0123456789") == "" {
 				d := 365 * 24 * time.Hour
 				if digits := strings.TrimLeft(value, "0"); len(digits) <= 10 {
 					parsed, _ := time.ParseDuration("0" + digits + "ms")
 					d = parsed
 				}
-				ev.retry = &d
+				ev.Retry = &d
 			}
 		default:
 			continue

@@ -1,4 +1,4 @@
-package client
+package wire
 
 import (
 	"bytes"
@@ -7,23 +7,26 @@ import (
 	"time"
 )
 
-// An event is one dispatched server-sent event, or a priming event: one that
+// A ServerEvent is one dispatched server-sent event, or a priming event: one that
 // has no data and still sets the stream's id or its retry time.
-type event struct {
-	name string
-	data []byte
-	// hasData tells `data:` with nothing behind it from no data line at all.
-	hasData bool
-	id      *string
-	retry   *time.Duration
-	comment bool
+type ServerEvent struct {
+	SSEFacts
+	Data []byte
+	// HasData tells `data:` with nothing behind it from no data line at all.
+	HasData bool
 }
 
-// An eventReader takes a text/event-stream apart as WHATWG HTML, section 9.2
+// IsMessage tells an event that carries JSON-RPC from priming events and from
+// events of other types.
+func (e ServerEvent) IsMessage() bool {
+	return (e.Event == "" || e.Event == "message") && len(bytes.TrimSpace(e.Data)) > 0
+}
+
+// An EventReader takes a text/event-stream apart as WHATWG HTML, section 9.2
 // says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
 // space behind the colon is dropped; an event that no blank line ends is
 // discarded. Its events own their data: what was read is never written over.
-type eventReader struct {
+type EventReader struct {
 	src   io.Reader
 	limit int64
 	buf   []byte // bytes read and not yet consumed
@@ -35,85 +38,86 @@ type eventReader struct {
 	// skipLF is set behind a CR: if LF comes next it belongs to that line end.
 	skipLF bool
 	began  bool
-	ev     event
+	ev     ServerEvent
 	seen   bool // a field of the current event was seen
 	size   int
 }
 
-func newEventReader(src io.Reader, limit int64) *eventReader {
-	return &eventReader{src: src, limit: limit}
+// NewEventReader reads events of at most limit bytes; 0 is no limit.
+func NewEventReader(src io.Reader, limit int64) *EventReader {
+	return &EventReader{src: src, limit: limit}
 }
 
-// errTooLarge reports an event or message over the limit.
-type errTooLarge struct{ limit int64 }
+// A TooLargeError reports an event over the limit, in bytes.
+type TooLargeError struct{ Limit int64 }
 
-func (e errTooLarge) Error() string { return "larger than the limit" }
+func (e TooLargeError) Error() string { return "larger than the limit" }
 
-// next gives the next event. At the end of the stream it gives io.EOF.
-func (r *eventReader) next() (event, error) {
+// Next gives the next event. At the end of the stream it gives io.EOF.
+func (r *EventReader) Next() (ServerEvent, error) {
 	for {
 		line, err := r.line()
 		if err != nil {
-			return event{}, err
+			return ServerEvent{}, err
 		}
 		if len(line) > 0 {
 			if err := r.field(line); err != nil {
-				return event{}, err
+				return ServerEvent{}, err
 			}
 			continue
 		}
 		r.size = 0
 		if r.seen {
 			ev := r.ev
-			r.ev, r.seen = event{}, false
+			r.ev, r.seen = ServerEvent{}, false
 			return ev, nil
 		}
 	}
 }
 
 // field reads one non-empty line into the event being built.
-func (r *eventReader) field(line []byte) error {
+func (r *EventReader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	if len(name) == 0 {
-		r.ev.comment = r.ev.comment || !r.seen
+		r.ev.Comment = r.ev.Comment || !r.seen
 		r.seen = true
 		return nil
 	}
 	// A further data line adds a line end to the data, so that it counts as well.
-	if r.ev.hasData && string(name) == "data" {
+	if r.ev.HasData && string(name) == "data" {
 		r.size++
 	}
 	if r.size += len(value); r.limit > 0 && int64(r.size) > r.limit {
-		return errTooLarge{r.limit}
+		return TooLargeError{r.limit}
 	}
 	switch string(name) {
 	case "data":
 		r.addData(value)
 	case "event":
-		r.ev.name = string(value)
+		r.ev.Event = string(value)
 	case "id":
 		if bytes.IndexByte(value, 0) < 0 {
 			id := string(value)
-			r.ev.id = &id
+			r.ev.ID = &id
 		}
 	case "retry":
 		if d, ok := milliseconds(value); ok {
-			r.ev.retry = &d
+			r.ev.Retry = &d
 		}
 	default:
 		return nil
 	}
-	r.ev.comment, r.seen = false, true
+	r.ev.Comment, r.seen = false, true
 	return nil
 }
 
-func (r *eventReader) addData(value []byte) {
-	if r.ev.hasData {
-		r.ev.data = append(append(r.ev.data, '\n'), value...)
+func (r *EventReader) addData(value []byte) {
+	if r.ev.HasData {
+		r.ev.Data = append(append(r.ev.Data, '\n'), value...)
 		return
 	}
-	r.ev.data, r.ev.hasData = value[:len(value):len(value)], true
+	r.ev.Data, r.ev.HasData = value[:len(value):len(value)], true
 }
 
 // milliseconds reads a retry field: ASCII digits only. More than a year is a
@@ -131,7 +135,7 @@ func milliseconds(digits []byte) (time.Duration, bool) {
 }
 
 // line gives the next line without its end.
-func (r *eventReader) line() ([]byte, error) {
+func (r *EventReader) line() ([]byte, error) {
 	for {
 		if line, ok := r.buffered(); ok {
 			return line, nil
@@ -140,14 +144,14 @@ func (r *eventReader) line() ([]byte, error) {
 			return nil, r.err
 		}
 		if r.limit > 0 && int64(len(r.buf)-r.start) > r.limit+64 {
-			return nil, errTooLarge{r.limit}
+			return nil, TooLargeError{r.limit}
 		}
 		r.fill()
 	}
 }
 
 // buffered takes a whole line out of the buffer, if there is one.
-func (r *eventReader) buffered() ([]byte, bool) {
+func (r *EventReader) buffered() ([]byte, bool) {
 	if r.skipLF && r.start < len(r.buf) {
 		if r.buf[r.start] == '\n' {
 			r.start++
@@ -171,7 +175,7 @@ func (r *eventReader) buffered() ([]byte, bool) {
 
 // skipBOM reports whether the start of the stream is decided: the mark has
 // three bytes, which may come in three pieces.
-func (r *eventReader) skipBOM() bool {
+func (r *EventReader) skipBOM() bool {
 	const bom = "\xEF\xBB\xBF"
 	head := r.buf[r.start:]
 	if len(head) < len(bom) && strings.HasPrefix(bom, string(head)) && r.err == nil {
@@ -193,7 +197,7 @@ const (
 
 // fill reads more. It begins a new block where the old one is full, or was made
 // for a large event that is gone.
-func (r *eventReader) fill() {
+func (r *EventReader) fill() {
 	rest := r.buf[r.start:]
 	if cap(r.buf)-len(r.buf) < eventRoom || cap(r.buf) > eventBlock && len(rest) < eventRoom {
 		r.buf, r.start = append(make([]byte, 0, r.blockFor(len(rest))), rest...), 0
@@ -204,7 +208,7 @@ func (r *eventReader) fill() {
 
 // blockFor grows in large steps: what is copied on the way to a large event
 // stays behind as garbage, and what is not written to takes no memory.
-func (r *eventReader) blockFor(rest int) int {
+func (r *EventReader) blockFor(rest int) int {
 	if rest < eventRoom {
 		return eventBlock
 	}
