@@ -37,7 +37,7 @@ import (
 //	            call|once|progress|bare METHOD [PARAMS], tool SCHEMA-FILE PARAMS,
 //	            list METHOD, notify METHOD [PARAMS], raw BYTES,
 //	            interrupt D METHOD [PARAMS] (Ctrl-C after D), memory, sleep D,
-//	            listen D FILTER (for that time)
+//	            listen D FILTER (for that time), listens D FILTER | FILTER (at once)
 //	> POST      (GET, DELETE) the next HTTP request: header lines that must be
 //	            there, "Name: -" for one that must not, and members that the
 //	            body must have
@@ -266,7 +266,9 @@ func (tr *transcript) step(s *Session, line string) {
 	case "interrupt":
 		tr.interrupt(s, rest)
 	case "listen":
-		tr.listen(s, rest)
+		tr.listen(s, "", rest)
+	case "listens":
+		tr.listens(s, rest)
 	case "memory":
 		m := s.Memory()
 		tr.say("memory: %s %s %q %s", m.Revision, m.Transport, m.SessionID, m.Info.ServerInfo)
@@ -295,26 +297,6 @@ func (tr *transcript) interrupt(s *Session, rest string) {
 		call.Params = json.RawMessage(params)
 	}
 	tr.say("%s: %s", method, tr.told(s.Do(ctx, call)))
-}
-
-// listen listens for a time to what a filter, as it crosses, names.
-func (tr *transcript) listen(s *Session, rest string) {
-	span, filter, _ := strings.Cut(rest, " ")
-	d, err := time.ParseDuration(span)
-	if err != nil {
-		tr.t.Fatal(err)
-	}
-	f, err := filterIn([]byte(filter))
-	if err != nil {
-		tr.t.Fatal(err)
-	}
-	level, _ := wire.Object([]byte(filter))
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	o := s.Listen(ctx, Listening{Filter: f, LogLevel: level.Text("level"),
-		Began: func(given Filter) { tr.say("began: %s", given.members()) },
-		Lost:  func(why string) { tr.say("lost: %s", why) }})
-	tr.say("listen: %s", tr.told(o))
 }
 
 // both sends two requests at once, the second when the first is under way.

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// listen listens for a time to what a filter, as it crosses, names.
+func (tr *transcript) listen(s *Session, who, rest string) {
+	span, filter, _ := strings.Cut(rest, " ")
+	d, err := time.ParseDuration(span)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	f, err := filterIn([]byte(filter))
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	level, _ := wire.Object([]byte(filter))
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	o := s.Listen(ctx, Listening{Filter: f, LogLevel: level.Text("level"),
+		Began: func(given Filter) { tr.say("%sbegan: %s", who, given.members()) },
+		Lost:  func(why string) { tr.say("%slost: %s", who, why) }})
+	tr.say("%slisten: %s", who, tr.told(o))
+}
+
+// listens does it twice in one session, the second when the first is under way.
+func (tr *transcript) listens(s *Session, rest string) {
+	span, filters, _ := strings.Cut(rest, " ")
+	first, second, _ := strings.Cut(filters, " | ")
+	var wg sync.WaitGroup
+	wg.Go(func() { tr.listen(s, "first ", span+" "+first) })
+	synctest.Wait()
+	wg.Go(func() { tr.listen(s, "second ", span+" "+second) })
+	wg.Wait()
+}
