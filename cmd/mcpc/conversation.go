@@ -88,18 +88,6 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	return c, o
 }
 
-// setLogLevel asks for log messages where that is a request of its own; where
-// requests stand alone each one carries the level.
-func (c *conversation) setLogLevel(ctx context.Context) {
-	if c.a.logLevel == "" || client.Stateless(c.Revision()) {
-		return
-	}
-	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: wire.With(nil, "level", wire.Quote(c.a.logLevel))})
-	if !out.Good() {
-		c.a.warn("the log level could not be set: " + out.Text)
-	}
-}
-
 // options puts together what the client needs for this target.
 func (c *conversation) options(ctx context.Context, how opening) (client.Options, wire.Outcome) {
 	fields, err := c.a.fields()

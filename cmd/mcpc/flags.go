@@ -122,9 +122,6 @@ func (g *globals) check() error {
 	return err
 }
 
-// logLevels are those of server/utilities/logging, lightest first.
-var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
 func contains(all []string, one string) bool {
 	for _, s := range all {
 		if s == one {

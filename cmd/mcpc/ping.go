@@ -43,6 +43,9 @@ func (a *app) ping(ctx context.Context, argv []string) {
 	if method != "ping" {
 		a.note("revision " + c.Revision() + " has no ping, so " + method + " was asked")
 	}
+	if client.UnknownMethod(out) {
+		out.Hint = "the server is there and answers, but not to " + method + ", which every server must know"
+	}
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, _ render.Style) error {
 		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", render.Line(c.where), method, render.Took(out.Took))

@@ -45,10 +45,10 @@ http-standard-headers)
   mcpc list
   mcpc call test_headers
   mcpc call my-hyphenated-tool
-  mcpc raw resources/list
-  mcpc raw resources/read '{"uri":"file:///path/to/file%20name.txt"}'
-  mcpc raw prompts/list
-  mcpc raw prompts/get '{"name":"test_prompt"}'
+  mcpc list resources
+  mcpc read 'file:///path/to/file%20name.txt'
+  mcpc list prompts
+  mcpc prompt test_prompt
   ;;
 
 http-custom-headers)
