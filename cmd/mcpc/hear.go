@@ -45,7 +45,9 @@ type notice struct {
 // An ear keeps what came until the command has shown the one before: whoever
 // reads a stream must not wait for whoever reads standard output.
 type ear struct {
+	// ctx ends when nobody listens any more; what comes then is dropped.
 	ctx     context.Context
+	deaf    context.CancelFunc
 	notices chan *wire.Message
 }
 
@@ -54,7 +56,8 @@ type ear struct {
 const maxNotices = 4096
 
 func newEar(ctx context.Context) *ear {
-	return &ear{ctx, make(chan *wire.Message, maxNotices)}
+	ctx, deaf := context.WithCancel(ctx)
+	return &ear{ctx, deaf, make(chan *wire.Message, maxNotices)}
 }
 
 func (e *ear) hear(m *wire.Message) {
@@ -98,6 +101,7 @@ func (on listening) ending(out wire.Outcome) wire.Outcome {
 func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, until endurance, take func(notice) int) wire.Outcome {
 	on := c.start(ctx, l, until)
 	defer on.enough()
+	defer e.deaf()
 	left := or(until.count, math.MaxInt)
 	count := func(m *wire.Message) {
 		if left > 0 && c.a.ending.Kind == wire.OK {

@@ -87,6 +87,7 @@ func (a *app) listen(ctx context.Context, o listenOptions) {
 	ear := newEar(ctx)
 	c, out := a.open(ctx, opening{argv: o.argv, greet: true, heard: ear.hear})
 	defer c.close(ctx)
+	defer ear.deaf()
 	if !out.Good() {
 		a.end(out)
 		return
