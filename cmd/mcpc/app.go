@@ -97,7 +97,7 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 		}
 	}()
 	root := newRoot(a)
-	root.SetArgs(args)
+	root.SetArgs(withNegations(args))
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.json = a.json || a.asksJSON(args)
 		a.end(usage(err))

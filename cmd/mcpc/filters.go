@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,33 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset)}}
 }
 
+// withNegations writes -name:x and -(…) as "not", which no flag is: -n is one. They
+// mean nothing else on a command line.
+func withNegations(args []string) []string {
+	words := slices.Clone(args)
+	for i, word := range words {
+		if word == "--" {
+			break
+		}
+		if term, ok := strings.CutPrefix(word, "-"); ok && isTerm(term) {
+			words[i] = "not " + term
+		}
+	}
+	return words
+}
+
+func isTerm(word string) bool {
+	if strings.HasPrefix(word, "(") || strings.HasPrefix(word, `"`) {
+		return true
+	}
+	for _, field := range trace.FilterFields() {
+		if rest, ok := strings.CutPrefix(strings.ToLower(word), field); ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "~/")) {
+			return true
+		}
+	}
+	return false
+}
+
 // newFilters is the topic `mcpc help filters`.
 func newFilters(a *app) *cobra.Command {
 	topic := &cobra.Command{
@@ -38,7 +66,7 @@ func newFilters(a *app) *cobra.Command {
 	return topic
 }
 
-const filterHelp = `log, show, stats and export take a filter, and show what fits it.
+const filterHelp = `Commands over recorded exchanges take a filter, and show what fits it.
 
   mcpc log get-sum                         a text, in any case: in the method,
   mcpc log '"not found"'                   the name, the server or a message
@@ -66,5 +94,6 @@ Fields:
 
 Blanks and "and" mean both, "or" either, "-" or "not" neither; "and" goes before
 "or", and parentheses before both. What is in double quotes is taken as it
-stands. The shell wants single quotes around ( ) < > * ! and ".
+stands. The shell wants single quotes around ( ) < > * ! and "; a word alone is
+left out with "not", since -word is a flag to it.
 `

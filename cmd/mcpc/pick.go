@@ -97,16 +97,15 @@ func (a *app) warnOf(c *trace.Capture) {
 	}
 }
 
-// matching is the filter over a row, whose bodies are read where it needs them.
+// matching is the filter over a row. What cannot be read does not fit, and is told
+// of.
 func (a *app) matching(filter trace.Filter) func(*trace.Row) bool {
 	return func(row *trace.Row) bool {
-		return filter.Match(row, func() [][]byte {
-			bodies, err := row.Bodies()
-			if err != nil {
-				a.warn(row.Path() + ": " + err.Error())
-			}
-			return bodies
-		})
+		fits, err := filter.Match(row)
+		if err != nil {
+			a.warn(row.Path() + ": " + err.Error())
+		}
+		return fits
 	}
 }
 

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -76,16 +75,11 @@ func (f Filter) String() string {
 // what crossed. All else can be answered from the row.
 func (f Filter) NeedsBytes() bool { return f.root != nil && f.root.deep() }
 
-// Fits reports whether r is wanted. It reads what crossed only if nothing else
+// Match reports whether r is wanted. It reads what crossed only if nothing else
 // decides, and its error is that of reading.
-func (f Filter) Fits(r *Row) (bool, error) {
+func (f Filter) Match(r *Row) (bool, error) {
 	c := &candidate{row: r, look: r.anyText}
 	return f.match(c), c.failed
-}
-
-// Match is Fits for messages that the caller has at hand, or will get.
-func (f Filter) Match(r *Row, bodies func() [][]byte) bool {
-	return f.match(&candidate{row: r, look: func(s search) (bool, error) { return slices.ContainsFunc(bodies(), s.in), nil }})
 }
 
 func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(c) }

@@ -191,7 +191,7 @@ func (p *filterParser) value(f *field) (value, error) {
 	v, err := f.value(op, a, p.now)
 	if err != nil {
 		wrong := err.(*FilterError)
-		wrong.Filter, wrong.Offset = p.text, a.at
+		wrong.Filter, wrong.Offset = p.text, start
 		return value{}, wrong
 	}
 	v.typed = op + a.written()
@@ -202,7 +202,6 @@ func (p *filterParser) value(f *field) (value, error) {
 type atom struct {
 	text   string
 	quoted bool
-	at     int
 }
 
 func (a atom) written() string {
@@ -218,13 +217,13 @@ func (p *filterParser) atom(f *field) (atom, error) {
 	start := p.at
 	if strings.HasPrefix(p.text[p.at:], `"`) {
 		text, err := p.quoted()
-		return atom{text, true, start}, err
+		return atom{text, true}, err
 	}
 	word := p.word(",")
 	if word == "" {
 		return atom{}, p.wrong(start, "%s takes %s", f.name, f.takes)
 	}
-	return atom{word, false, start}, nil
+	return atom{word, false}, nil
 }
 
 func (p *filterParser) pattern(name string) (node, error) {

@@ -78,7 +78,7 @@ func TestGoldenQueries(t *testing.T) {
 		f := parse(t, c.text)
 		var got []int
 		for i, r := range rows {
-			wanted, err := f.Fits(r)
+			wanted, err := f.Match(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestStatisticsAreWhatAnybodyElseComputes(t *testing.T) {
 		if r.Size() > 0 {
 			i += 1 + r.Notes.Retries // what was never sent is no request that crossed
 		}
-		if wanted, err := filter.Fits(r); err != nil {
+		if wanted, err := filter.Match(r); err != nil {
 			t.Fatal(err)
 		} else if wanted {
 			stats.Add(r)

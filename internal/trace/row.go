@@ -138,14 +138,3 @@ func (r *Row) Number() string {
 
 // Path is the file in which the row stands.
 func (r *Row) Path() string { return r.capture.Path }
-
-// Bodies reads the messages of the row, in the order in which they crossed.
-func (r *Row) Bodies() (bodies [][]byte, err error) {
-	frames, err := r.Frames()
-	for _, f := range frames {
-		if f.Kind == wire.Body || f.Kind == wire.Event {
-			bodies = append(bodies, f.Raw)
-		}
-	}
-	return bodies, err
-}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// statsOptions are what `mcpc stats` was asked.
+type statsOptions struct {
+	filter trace.Filter
+	file   string
+}
+
+func newStats(a *app) *cobra.Command {
+	var o statsOptions
+	cmd := &cobra.Command{
+		Use:   "stats [FILTER]",
+		Short: "count the recorded exchanges, and how long they took",
+		Long: `Count the recorded exchanges by what they asked: how many, how they failed, how
+long they took and how large they were. Half of those that were sent took P50 or
+less, 95 of 100 took P95 or less: exact values, not estimates. SIZE is that of
+the messages, both ways, and TOKENS about what it is to a model, at four bytes a
+token.
+
+A filter picks what is counted: mcpc help filters.`,
+		Example: `  mcpc stats
+  mcpc stats method:tools/call since:1d
+  mcpc stats --json
+  mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.filter, err = a.filterOf(args); err != nil {
+				return err
+			}
+			a.showStats(cmd, o)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&o.file, "file", "", "a capture of your own in the place of the recordings")
+	return cmd
+}
+
+func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
+	rows, out := a.rows(cmd.Context(), o.file, a.matching(o.filter), 0)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	var stats trace.Stats
+	for _, row := range rows {
+		stats.Add(row)
+	}
+	if stats.All().Count == 0 {
+		a.note("nothing that fits is recorded")
+	}
+	ans := answer{result: statsJSON(&stats)}
+	ans.messages = []*wire.Message{{Raw: ans.result}}
+	ans.human = func(w io.Writer, st render.Style) error {
+		figures, all, bars := figuresOf(&stats)
+		return render.Stats(w, st, figures, all, bars)
+	}
+	a.show(cmd.Context(), wire.Outcome{}, ans)
+}
+
+func figuresOf(stats *trace.Stats) (figures []render.Figure, all render.Figure, bars []render.Bar) {
+	for _, g := range stats.Groups() {
+		figures = append(figures, figureOf(g))
+	}
+	for _, b := range stats.All().Histogram() {
+		bars = append(bars, render.Bar(b))
+	}
+	return figures, figureOf(stats.All()), bars
+}
+
+func figureOf(g *trace.Group) render.Figure {
+	f := render.Figure{What: g.Method, Count: g.Count, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
+		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
+	if g.Name != "" {
+		f.What += " " + g.Name
+	}
+	for _, failure := range g.Failures() {
+		f.Failures = append(f.Failures, render.Failed(failure))
+	}
+	if g.Open > 0 {
+		f.Failures = append(f.Failures, render.Failed{Channel: "not answered", Count: g.Open})
+	}
+	return f
+}
+
+// statsJSON is what a script reads: {"all":GROUP,"groups":[GROUP...]}. Times are in
+// nanoseconds, sizes in bytes; durationNs and histogram are left out where nothing
+// was sent.
+func statsJSON(stats *trace.Stats) json.RawMessage {
+	groups := []groupJSON{}
+	for _, g := range stats.Groups() {
+		groups = append(groups, groupOf(g))
+	}
+	raw, _ := json.Marshal(map[string]any{"all": groupOf(stats.All()), "groups": groups})
+	return raw
+}
+
+type groupJSON struct {
+	Method     string                   `json:"method,omitempty"`
+	Name       string                   `json:"name,omitempty"`
+	Count      int                      `json:"count"`
+	Open       int                      `json:"open"`
+	Failures   map[string]int           `json:"failures"`
+	DurationNs map[string]time.Duration `json:"durationNs,omitempty"`
+	Bytes      map[string]int64         `json:"bytes"`
+	Tokens     int64                    `json:"tokens"`
+	Histogram  []bucketJSON             `json:"histogram,omitempty"`
+}
+
+type bucketJSON struct {
+	From  time.Duration `json:"fromNs"`
+	To    time.Duration `json:"toNs"`
+	Count int           `json:"count"`
+}
+
+func groupOf(g *trace.Group) groupJSON {
+	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Failures: map[string]int{},
+		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens()}
+	for _, f := range g.Failures() {
+		j.Failures[f.Channel] = f.Count
+	}
+	for _, b := range g.Histogram() {
+		j.Histogram = append(j.Histogram, bucketJSON(b))
+	}
+	if g.Timed() > 0 {
+		j.DurationNs = map[string]time.Duration{}
+		for name, p := range map[string]float64{"min": 0, "p50": 50, "p95": 95, "p99": 99, "max": 100} {
+			j.DurationNs[name] = g.Percentile(p)
+		}
+	}
+	return j
+}
