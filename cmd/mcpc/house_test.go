@@ -34,6 +34,7 @@ var mainOnly = []string{"os.Exit", "os.Args", "os.Getenv", "os.LookupEnv", "os.E
 var eraFiles = []string{
 	"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go",
 	"internal/client/listen_legacy.go", "internal/client/listen_modern.go",
+	"internal/client/task_legacy.go", "internal/client/task_modern.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/serve/manners.go",
 }
 

@@ -93,6 +93,13 @@ type era interface {
 	alive(ctx context.Context, t *talk) bool
 	// cancel tells the server that nobody waits for a request any more.
 	cancel(t *talk, out *outgoing)
+	// taskOffer says how calls become tasks, taskIn reads the task that a result of
+	// the call is or holds; problem is why it is a wrong one.
+	taskOffer(capabilities json.RawMessage, support string) TaskOffer
+	taskIn(call *Call, result wire.Members) (task Task, problem string, ok bool)
+	// taskEnd goes on with a task as the server just told of it in o: it answers what
+	// the task needs to know. over is set where end is the ending of the call.
+	taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
 	// end asks the server to end the conversation.
 	end(ctx context.Context, t *talk)
 }

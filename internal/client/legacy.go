@@ -185,9 +185,8 @@ func (e *legacy) ear() func() []wire.Field { return e.fields }
 // notification (2025-11-25 basic/utilities/tasks).
 func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {
 	out.fields, out.resumable, out.batches = e.fields(), true, e.batches()
-	if params, err := wire.Object(call.Params); err == nil {
-		_, out.lasting = params.Get("task")
-	}
+	e.wish(call)
+	out.lasting = isTaskMethod(call.Method) || wire.First(call.Params, "task") != nil
 	if call.Progress {
 		call.Params = withMeta(call.Params, wire.Member{Name: "progressToken", Value: out.id})
 	}
@@ -198,8 +197,17 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	if err != nil {
 		return noObject(response)
 	}
-	kind, text := settleResult(call, members)
-	if kind == wire.OK && call.Method == "tools/call" {
+	if _, problem, ok := e.taskIn(call, members); problem != "" {
+		return wire.BadResponse, problem
+	} else if ok {
+		return wire.OK, ""
+	}
+	method := call.Method
+	if method == "tasks/result" {
+		method = "tools/call" // "exactly what the underlying request would have returned"
+	}
+	kind, text := settleResult(method, members)
+	if kind == wire.OK && method == "tools/call" {
 		return structuredIsObject(members)
 	}
 	return kind, text

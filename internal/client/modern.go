@@ -73,7 +73,7 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	marks := []wire.Member{
 		{Name: metaVersion, Value: wire.Quote(e.version)},
 		{Name: metaClientInfo, Value: implementation(t.s.opt.Version)},
-		{Name: metaCapabilities, Value: t.s.opt.Capabilities},
+		{Name: metaCapabilities, Value: e.capabilitiesFor(call, t.s.opt.Capabilities)},
 	}
 	if t.s.opt.LogLevel != "" {
 		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(t.s.opt.LogLevel)})
@@ -81,7 +81,7 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	if call.Progress {
 		marks = append(marks, wire.Member{Name: "progressToken", Value: out.id})
 	}
-	call.Params = withMeta(call.Params, marks...)
+	call.Params, out.lasting = withMeta(call.Params, marks...), isTaskMethod(call.Method)
 	members, _ := wire.Object(call.Params)
 	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(members)}, {Name: "Mcp-Method", Value: call.Method}}
 	if name, ok := headerName(call.Method, call.Params); ok {
@@ -162,9 +162,14 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	}
 	raw, ok := members.Get("resultType")
 	kind, isText := wire.Text(raw)
+	_, problem, isTask := e.taskIn(call, members)
 	switch {
+	case problem != "":
+		return wire.BadResponse, problem
+	case isTask:
+		return wire.OK, ""
 	case !ok || kind == "complete":
-		return settleResult(call, members)
+		return settleResult(call.Method, members)
 	case isText && kind == "input_required" && slices.Contains(mayAskBack, call.Method):
 		return settleQuestion(members)
 	default:

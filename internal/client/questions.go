@@ -26,7 +26,7 @@ func (t *talk) put(ctx context.Context, m *wire.Message) []byte {
 		return nil
 	}
 	if a.Result != nil {
-		return wire.ComposeResult(m.ID, a.Result)
+		return wire.ComposeResult(m.ID, relate(a.Result, m))
 	}
 	if !a.Declined {
 		t.s.unanswered(&unanswered{a, m})
@@ -38,7 +38,7 @@ func (t *talk) put(ctx context.Context, m *wire.Message) []byte {
 func noAnswer(m *wire.Message) []byte {
 	switch m.Method {
 	case "elicitation/create":
-		return wire.ComposeResult(m.ID, json.RawMessage(`{"action":"cancel"}`))
+		return wire.ComposeResult(m.ID, relate(json.RawMessage(`{"action":"cancel"}`), m))
 	case "sampling/createMessage":
 		return wire.ComposeError(m.ID, codeRejected, "User rejected sampling request")
 	}

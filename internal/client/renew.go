@@ -95,7 +95,7 @@ func repeatable(method string) bool {
 	switch method {
 	case "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
 		"resources/read", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel",
-		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list":
+		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result":
 		return true
 	}
 	return false

@@ -96,18 +96,18 @@ func noObject(response *wire.Message) (wire.Kind, string) {
 }
 
 // settleResult judges a complete result by what every revision asks of it.
-func settleResult(call *Call, members wire.Members) (wire.Kind, string) {
-	switch call.Method {
+func settleResult(method string, members wire.Members) (wire.Kind, string) {
+	switch method {
 	case "tools/call":
 		return settleToolCall(members)
 	case "resources/read":
-		return arrayIn(members, call.Method, "contents")
+		return arrayIn(members, method, "contents")
 	case "prompts/get":
-		return arrayIn(members, call.Method, "messages")
+		return arrayIn(members, method, "messages")
 	case "completion/complete":
 		raw, _ := members.Get("completion")
 		completion, _ := wire.Object(raw)
-		return arrayIn(completion, call.Method, "values")
+		return arrayIn(completion, method, "values")
 	}
 	return wire.OK, ""
 }
@@ -130,8 +130,7 @@ func arrayIn(members wire.Members, method, name string) (wire.Kind, string) {
 func settleToolCall(members wire.Members) (wire.Kind, string) {
 	content, _ := members.Get("content")
 	_, structured := members.Get("structuredContent")
-	_, task := members.Get("task")
-	if len(content) == 0 && !structured && !task {
+	if len(content) == 0 && !structured {
 		return wire.BadResponse, "the result of the tool call has no content"
 	}
 	if len(content) > 0 && content[0] != '[' && !structured {

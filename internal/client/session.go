@@ -130,13 +130,16 @@ type Call struct {
 	Progress bool
 	// Bare sends the params without the era's stamps.
 	Bare bool
+	// Task lets the call become a task; nil does not.
+	Task *TaskWish
 	// Once forbids sending it a second time whatever happened.
 	Once bool
 	// inSession is set where the params are good in this conversation only, as a
 	// cursor is.
 	inSession bool
-	// begun is that of the outgoing message.
-	begun func() bool
+	// patient and begun are those of the outgoing message.
+	patient bool
+	begun   func() bool
 }
 
 // Open begins a conversation, or goes on with a remembered one. After an

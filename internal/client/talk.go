@@ -170,7 +170,7 @@ func (t *talk) revision() string {
 
 // request composes a request, sends it and waits for its response.
 func (t *talk) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
-	out := &outgoing{id: call.ID, method: call.Method, begun: call.begun}
+	out := &outgoing{id: call.ID, method: call.Method, begun: call.begun, patient: call.patient}
 	if out.id == nil {
 		out.id = t.s.nextID()
 	}

@@ -265,6 +265,8 @@ func (tr *transcript) step(s *Session, line string) {
 		tr.say("list %s: %s; %d pages, whole %t, ttl %s, %s", method, tr.told(o), len(l.Pages), l.Whole, ttl(l.TTL), l.Result())
 	case "interrupt":
 		tr.interrupt(s, rest)
+	case "task", "await", "leave", "canceltask", "offer":
+		tr.taskStep(ctx, s, verb, rest)
 	case "listen":
 		tr.listen(s, "", rest)
 	case "listens":

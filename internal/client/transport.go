@@ -62,6 +62,9 @@ type outgoing struct {
 	// begun is for a request whose answer is the end of what it asks for: the timers
 	// run only until begun reports true. It is nil where the answer is the thing.
 	begun func() bool
+	// patient is for a request that the server answers when something else is done:
+	// it has no timers of its own, and its caller limits the time.
+	patient bool
 	// anyReply takes the first thing that comes back for the answer, message
 	// or not: raw bytes have no id to match.
 	anyReply bool

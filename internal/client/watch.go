@@ -90,6 +90,10 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	if out.begun != nil {
 		what = "no acknowledgement"
 	}
+	hard := s.opt.Limits.Hard
+	if out.patient {
+		idle, hard = 0, 0
+	}
 	if idle > 0 {
 		w.idle = time.AfterFunc(idle, func() {
 			if out.begun == nil || !out.begun() {
@@ -97,7 +101,7 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 			}
 		})
 	}
-	if hard := s.opt.Limits.Hard; hard > 0 && out.begun == nil {
+	if hard > 0 && out.begun == nil {
 		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "no end of the answer", hard}) })
 	}
 	s.underWay[w] = true

@@ -1,0 +1,265 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A call may become a task: the server answers at once with the task's id, and
+// the client asks for the result later. There are two shapes of it, an
+// experimental part of one revision and an extension of the next, and an era
+// knows its own (task_legacy.go, task_modern.go).
+
+// A TaskStatus is how a task is. The last three are final.
+type TaskStatus string
+
+const (
+	TaskWorking   TaskStatus = "working"
+	TaskNeedsYou  TaskStatus = "input_required"
+	TaskCompleted TaskStatus = "completed"
+	TaskFailed    TaskStatus = "failed"
+	TaskCancelled TaskStatus = "cancelled"
+)
+
+// Ended reports whether nothing more will happen to the task.
+func (s TaskStatus) Ended() bool {
+	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
+}
+
+func (s TaskStatus) known() bool { return s == TaskWorking || s == TaskNeedsYou || s.Ended() }
+
+// A Task is work that goes on at a server while nobody waits for an answer.
+type Task struct {
+	ID     string
+	Status TaskStatus
+	// Message is what the server says about the status; often empty.
+	Message string
+	// Created is by the server's clock; zero where it gave no time.
+	Created time.Time
+	// TTL is how long after Created the server keeps the task; 0 where it names no
+	// end.
+	TTL time.Duration
+	// Poll is how long the server wants to be left alone between two questions;
+	// 0 where it does not say.
+	Poll time.Duration
+	// token is the progress token of the call, which is good until the task has
+	// ended; nil where there is none.
+	token json.RawMessage
+}
+
+// A TaskWish lets a call become a task.
+type TaskWish struct {
+	// TTL is for how long the server is asked to keep the task; 0 leaves it to the
+	// server, as does an era in which it cannot be asked.
+	TTL time.Duration
+}
+
+// A TaskOffer says how calls become tasks in a conversation.
+type TaskOffer struct {
+	// Asked is set where a client asks for a task call by call; elsewhere the
+	// server alone decides, and the client says that it can take one.
+	Asked bool
+	// Must is set where the tool runs as a task only.
+	Must bool
+	// Lists and Cancels say whether tasks can be listed and cancelled.
+	Lists, Cancels bool
+	// Why says why there are no tasks here; "" where there may be.
+	Why string
+}
+
+// TaskOffer is the offer for a tool with that taskSupport.
+func (s *Session) TaskOffer(support string) TaskOffer {
+	t := s.talk()
+	return t.era().taskOffer(t.said().Capabilities, support)
+}
+
+// TaskIn is the task that an outcome of the call tells of; false where it is no
+// task, or where the outcome is not good.
+func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
+	if !o.Good() || o.Message == nil {
+		return Task{}, false
+	}
+	members, _ := o.Message.ResultMembers()
+	task, problem, ok := s.talk().era().taskIn(&call, members)
+	if ok && call.Progress {
+		task.token = o.Message.ID
+	}
+	return task, ok && problem == ""
+}
+
+// Task asks how a task is.
+func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
+	call := taskCall("tasks/get", id)
+	o := s.Do(ctx, call)
+	task, _ := s.TaskIn(call, o)
+	if raw, _ := wire.Text(wire.First(o.Result, "resultType")); raw == "task" {
+		s.talk().finding(wire.Finding{Rule: "result_type", Level: wire.Info,
+			Text: "the result of tasks/get has the type task, where it should be complete"})
+	}
+	return task, o
+}
+
+// CancelTask asks the server to give a task up. The task may end in another way
+// all the same.
+func (s *Session) CancelTask(ctx context.Context, id string) wire.Outcome {
+	return s.Do(ctx, taskCall("tasks/cancel", id))
+}
+
+// AnswerTask gives a task what it asked for, as an object of answers by key.
+// It is for the era in which a task carries its questions.
+func (s *Session) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
+	call := taskCall("tasks/update", id)
+	call.Params = wire.With(call.Params, "inputResponses", answers)
+	return s.Do(ctx, call)
+}
+
+// ParseTask reads an entry of tasks/list.
+func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
+	members, err := wire.Object(raw)
+	if err != nil {
+		return Task{}, false
+	}
+	task, problem, ok := s.talk().era().taskIn(&Call{Method: "tasks/get"}, members)
+	return task, ok && problem == ""
+}
+
+func taskCall(method, id string) Call {
+	return Call{Method: method, Params: wire.With(nil, "taskId", wire.Quote(id))}
+}
+
+// isTaskMethod: such requests are never taken back with
+// notifications/cancelled, which would look like an attempt on the task
+// (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
+func isTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }
+
+// readTask reads a task whose spans of time stand under these names; the problem
+// is "" where it is one.
+func readTask(members wire.Members, ttl, poll string) (task Task, problem string) {
+	task = Task{ID: members.Text("taskId"), Status: TaskStatus(members.Text("status")), Message: members.Text("statusMessage")}
+	task.Created, _ = time.Parse(time.RFC3339, members.Text("createdAt"))
+	task.TTL, task.Poll = millisecondsIn(members, ttl), millisecondsIn(members, poll)
+	switch status, _ := members.Get("status"); {
+	case task.ID == "":
+		return task, "the task has no taskId"
+	case !task.Status.known():
+		return task, "the task's status is " + orNone(status) + ", which is none that a task has"
+	}
+	return task, ""
+}
+
+// millisecondsIn is 0 for what is no positive number, and at most a hundred
+// years.
+func millisecondsIn(members wire.Members, name string) time.Duration {
+	const most = 100 * 365 * 24 * time.Hour
+	raw, _ := members.Get(name)
+	ms, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || !(ms > 0) {
+		return 0
+	}
+	return time.Duration(math.Min(ms, float64(most/time.Millisecond))) * time.Millisecond
+}
+
+// How long a task is left alone where the server does not say, and at least.
+const (
+	usualPoll    = time.Second
+	shortestPoll = 100 * time.Millisecond
+)
+
+// pause is the time until a task may be asked for again.
+func (t Task) pause() time.Duration {
+	if t.Poll == 0 {
+		return usualPoll
+	}
+	return max(t.Poll, shortestPoll)
+}
+
+// A Waiting is how somebody waits for a task.
+type Waiting struct {
+	// Tool is the name of the tool, for the outcome; "" where nobody knows it.
+	Tool string
+	// Seen is told of the task each time that the server told of it. It may be nil.
+	Seen func(Task)
+	// Answered are the keys of the questions that were answered before, which are
+	// not asked again; Answers is told of those that the server took. It may be nil.
+	Answered []string
+	Answers  func(keys []string)
+}
+
+// Await asks for a task again and again, as often as the server wants to be
+// asked, until it has ended, and gives the ending that the call itself would
+// have had. What the task needs to know meanwhile goes to Options.Asker. A task
+// without a Status is asked for at once. The hard limit is for all of it;
+// whoever gives up leaves the task running.
+func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
+	began := s.opt.Now()
+	if hard := s.opt.Limits.Hard; hard > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "no end of the task", hard})
+		defer stop()
+	}
+	defer s.follow(task.token)()
+	o := s.await(ctx, task, &w)
+	o.Took = s.opt.Now().Sub(began)
+	return o
+}
+
+func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
+	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: s.opt.Server.Name}
+	// One that is known to have ended, or to need something, is asked for at once.
+	for wait := task.Status == TaskWorking; ; wait = true {
+		if wait && !rest(ctx, task.pause()) {
+			return gaveUp(ctx, asked)
+		}
+		token := task.token
+		if task, asked = s.Task(ctx, task.ID); !asked.Good() {
+			return asked
+		}
+		if task.token = token; w.Seen != nil {
+			w.Seen(task)
+		}
+		if end, over := s.talk().era().taskEnd(ctx, s, task, asked, w); over {
+			return end
+		}
+	}
+}
+
+// follow keeps a progress token known that outlives its request.
+func (s *Session) follow(token json.RawMessage) (forget func()) {
+	if token == nil {
+		return func() {}
+	}
+	w := &watch{token: string(token)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches[w.token] = w
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.watches[w.token] == w {
+			delete(s.watches, w.token)
+		}
+	}
+}
+
+// cancelledTask is the ending of a call whose task was cancelled: there is no
+// result and never will be one. What the server says about the task stands in
+// its place.
+func cancelledTask(o wire.Outcome, task Task) wire.Outcome {
+	text := "the task was cancelled"
+	if task.Message != "" {
+		text += ": " + task.Message
+	}
+	return ended(o, wire.ToolError, text)
+}
+
+// ofCall makes the outcome that of the call which became the task.
+func ofCall(o wire.Outcome, tool string) wire.Outcome {
+	o.Method, o.Name = "tools/call", tool
+	return o
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"mcpc/internal/wire"
+)
+
+// metaRelatedTask names the task that a message belongs to.
+const metaRelatedTask = "io.modelcontextprotocol/related-task"
+
+// taskOffer: tasks are experimental in the last revision of the era and unknown
+// in the others. A client asks for one only where the server declares it and the
+// tool allows it (2025-11-25 basic/utilities/tasks, "Capability Negotiation").
+func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOffer {
+	tasks := wire.First(capabilities, "tasks")
+	calls := wire.First(wire.First(wire.First(tasks, "requests"), "tools"), "call")
+	offer := TaskOffer{Asked: true}
+	switch revision := e.revision(); {
+	case revision != rev2511:
+		offer.Why = "revision " + revision + " knows no tasks"
+		return offer
+	case tasks == nil:
+		offer.Why = "the server declares no tasks"
+		return offer
+	}
+	offer.Lists, offer.Cancels = wire.First(tasks, "list") != nil, wire.First(tasks, "cancel") != nil
+	switch {
+	case calls == nil:
+		offer.Why = "the server declares no tasks for tools"
+	case support != "optional" && support != "required":
+		offer.Why = "the tool does not run as a task: its taskSupport is " + or(support, "absent, which means forbidden")
+	}
+	offer.Must = offer.Why == "" && support == "required"
+	return offer
+}
+
+// wish writes params.task, unless the caller did.
+func (e *legacy) wish(call *Call) {
+	if call.Task == nil || wire.First(call.Params, "task") != nil {
+		return
+	}
+	task := json.RawMessage("{}")
+	if ttl := call.Task.TTL; ttl > 0 {
+		task = wire.With(task, "ttl", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
+	}
+	call.Params = wire.With(call.Params, "task", task)
+}
+
+// taskIn: the answer to a call that asks for a task has it under "task"; that to
+// tasks/get and to tasks/cancel is the task.
+func (e *legacy) taskIn(call *Call, result wire.Members) (task Task, problem string, ok bool) {
+	switch call.Method {
+	case "tools/call":
+		raw, nested := result.Get("task")
+		if !nested || call.Task == nil && wire.First(call.Params, "task") == nil {
+			return Task{}, "", false
+		}
+		inner, err := wire.Object(raw)
+		if err != nil {
+			return Task{}, "the task is no object: " + wire.Excerpt(raw, 40), true
+		}
+		result = inner
+	case "tasks/get", "tasks/cancel":
+	default:
+		return Task{}, "", false
+	}
+	task, problem = readTask(result, "ttl", "pollInterval")
+	return task, problem, true
+}
+
+// taskEnd: the result of a task is fetched with tasks/result. While the server
+// needs to know something, that is also how it gets a way to ask; it answers
+// when the task has ended (2025-11-25 basic/utilities/tasks, "Result Retrieval",
+// "Input Required Status").
+func (e *legacy) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
+	switch task.Status {
+	case TaskWorking:
+		return o, false
+	case TaskCancelled:
+		return cancelledTask(o, task), true
+	}
+	call := taskCall("tasks/result", task.ID)
+	call.patient = true
+	out := s.Do(ctx, call)
+	switch {
+	case out.Message == nil: // what is known is how asking for the result went
+		return out, true
+	case out.RPC() != nil && !task.Status.Ended():
+		if now, o := s.Task(ctx, task.ID); now.Status == TaskCancelled {
+			return cancelledTask(o, now), true
+		}
+	case out.Good() && task.Status == TaskFailed:
+		out = ended(out, wire.ToolError, "the task failed, though its result has no isError")
+	}
+	return ofCall(out, w.Tool), true
+}
+
+// relate marks what the client answers within a task as belonging to it: "MUST
+// include the related-task metadata" (2025-11-25 basic/utilities/tasks).
+func relate(result json.RawMessage, m *wire.Message) json.RawMessage {
+	related := wire.First(wire.First(m.Params, "_meta"), metaRelatedTask)
+	if related == nil {
+		return result
+	}
+	return withMeta(result, wire.Member{Name: metaRelatedTask, Value: related})
+}

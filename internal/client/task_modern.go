@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/wire"
+)
+
+// taskExtension is the id of the extension that brings tasks.
+const taskExtension = "io.modelcontextprotocol/tasks"
+
+// taskOffer: the server alone decides which calls become tasks, for those who
+// declare that they can take one. What it declares may not be known: no request
+// needs it.
+func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
+	offer := TaskOffer{Cancels: true}
+	if capabilities != nil && wire.First(wire.First(capabilities, "extensions"), taskExtension) == nil {
+		offer.Why = "the server does not declare the extension " + taskExtension
+	}
+	return offer
+}
+
+// capabilitiesFor adds the extension where it has a meaning: "clients MUST
+// declare" it on each request that may give a task and on each about one.
+func (e *modern) capabilitiesFor(call *Call, capabilities json.RawMessage) json.RawMessage {
+	if call.Task == nil && !isTaskMethod(call.Method) {
+		return capabilities
+	}
+	extensions := wire.First(capabilities, "extensions")
+	return wire.With(capabilities, "extensions", wire.With(extensions, taskExtension, json.RawMessage("{}")))
+}
+
+// takesTasks reports whether a call says that it can take a task, by itself or in
+// the caller's own _meta.
+func takesTasks(call *Call) bool {
+	declared := wire.First(wire.First(call.Params, "_meta"), metaCapabilities)
+	return call.Task != nil || wire.First(wire.First(declared, "extensions"), taskExtension) != nil
+}
+
+// taskIn: a result of the type "task" is one, flat, and so is every result of
+// tasks/get, whatever its type. The extension's own examples do not agree there.
+func (e *modern) taskIn(call *Call, result wire.Members) (task Task, problem string, ok bool) {
+	kind := result.Text("resultType")
+	switch {
+	case call.Method == "tools/call" && kind == "task" && takesTasks(call):
+	case call.Method == "tasks/get" && (kind == "task" || kind == "complete" || kind == ""):
+	default:
+		return Task{}, "", false
+	}
+	task, problem = readTask(result, "ttlMs", "pollIntervalMs")
+	if problem == "" && call.Method == "tasks/get" {
+		problem = taskLacks(task.Status, result)
+	}
+	return task, problem, true
+}
+
+// taskLacks says which object a task of that status must carry, and does not.
+func taskLacks(status TaskStatus, result wire.Members) string {
+	member := map[TaskStatus]string{TaskCompleted: "result", TaskFailed: "error", TaskNeedsYou: "inputRequests"}[status]
+	if member == "" {
+		return ""
+	}
+	raw, _ := result.Get(member)
+	if _, err := wire.Object(raw); err != nil {
+		return "the task is " + string(status) + " and its " + member + " is no object: " + orNone(raw)
+	}
+	return ""
+}
+
+// taskEnd: a task carries what became of it, or what it needs to know.
+func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
+	members, _ := o.Message.ResultMembers()
+	switch task.Status {
+	case TaskCancelled:
+		return cancelledTask(o, task), true
+	case TaskCompleted:
+		result, _ := members.Get("result")
+		return ofCall(e.inlined(o, wire.ComposeResult(o.Message.ID, result)), w.Tool), true
+	case TaskFailed:
+		failure, _ := members.Get("error")
+		return ofCall(e.inlined(o, wire.With(wire.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)), w.Tool), true
+	case TaskNeedsYou:
+		requests, _ := members.Get("inputRequests")
+		return e.inform(ctx, s, task, o, requests, w)
+	}
+	return o, false
+}
+
+// inlined is the outcome as if the task's result had come in a response of its
+// own. It may lack its resultType, and must be complete. The bytes that crossed
+// stay those of tasks/get.
+func (e *modern) inlined(o wire.Outcome, raw []byte) wire.Outcome {
+	m := wire.ParseMessage(raw)
+	crossed := o.Message.Raw
+	o.Message, o.Result = m, m.Result
+	switch {
+	case m.Error != nil && m.Kind == wire.ErrorResponse:
+		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
+	case m.Kind != wire.Response:
+		o.Kind, o.Text, m.Error = wire.BadResponse, "what the failed task carries is no error: "+m.Problem(), nil
+	default:
+		if o.Kind, o.Text = e.settle(&Call{Method: "tools/call"}, m); o.Kind == wire.InputRequired {
+			o.Kind, o.Text = wire.BadResponse, "the result of the task has the type input_required, and may only be complete"
+		}
+	}
+	m.Raw = crossed
+	return o
+}
+
+// inform answers what a task wants to know and nobody answered yet. A part of the
+// answers may be sent; a key is answered once in the life of a task (extension,
+// "Input Requests").
+func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outcome, asked json.RawMessage, w *Waiting) (end wire.Outcome, over bool) {
+	requests, _ := wire.Object(asked)
+	answers, keys := json.RawMessage("{}"), []string(nil)
+	for _, request := range requests {
+		if slices.Contains(w.Answered, request.Name) {
+			continue
+		}
+		var result json.RawMessage
+		if result, end, over = e.answerTo(ctx, s, o, request); over {
+			break
+		}
+		answers, keys = wire.With(answers, request.Name, result), append(keys, request.Name)
+	}
+	if len(keys) > 0 && ctx.Err() == nil {
+		if refused := s.AnswerTask(ctx, task.ID, answers); !refused.Good() {
+			return refused, true
+		}
+		if w.Answered = append(w.Answered, keys...); w.Answers != nil {
+			w.Answers(keys)
+		}
+	}
+	return end, over
+}
+
+// answerTo puts one question of a task; over is set where it has no answer.
+func (e *modern) answerTo(ctx context.Context, s *Session, o wire.Outcome, request wire.Member) (result json.RawMessage, end wire.Outcome, over bool) {
+	q := asking(request.Name, request.Value)
+	q.Again = false
+	if s.opt.Asker == nil {
+		return nil, ended(o, wire.InputRequired, Unanswered(q.Method).Text), true
+	}
+	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
+		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" asks for "+what+", which was not offered"), true
+	}
+	switch a := s.ask(ctx, q); {
+	case ctx.Err() != nil:
+		return nil, gaveUp(ctx, o), true
+	case a.Result != nil:
+		return a.Result, o, false
+	case a.Declined:
+		return nil, ended(o, wire.InputRequired, q.Method+" was declined, and the task waits for it"), true
+	default:
+		return nil, a.endOf(o), true
+	}
+}
