@@ -49,6 +49,7 @@ the server's list before anything is sent; --no-validate leaves that out.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.noValidate, "no-validate", false, "do not check the arguments")
+	a.addAnswering(cmd.Flags())
 	return cmd
 }
 
