@@ -1,8 +1,8 @@
 package trace
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -31,7 +31,17 @@ type Capture struct {
 	// mu guards file, which stays open between two looks at bytes.
 	mu   sync.Mutex
 	file *os.File
+	buf  []byte
 }
+
+// A stretch is where a line stands in a file, in bytes.
+type stretch struct {
+	at     int64
+	length int
+}
+
+// keepBuffer is how large a buffer is used again.
+const keepBuffer = 4 << 20
 
 // Open reads through a capture and lists its rows. The errors are those of the
 // file, ErrNoCapture and *VersionError.
@@ -97,7 +107,7 @@ func (c *Capture) read(r *Reader) error {
 		if err != nil {
 			return err
 		}
-		if err := s.line(raw, at); err != nil {
+		if err := s.line(raw, stretch{at, int(r.offset - at)}); err != nil {
 			return err
 		}
 		if c.torn = !r.whole; c.torn {
@@ -179,28 +189,21 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 		c.file = f
 	}
 	// A request's head comes before the body that it was placed by.
-	slices.Sort(r.lines)
+	slices.SortFunc(r.lines, func(a, b stretch) int { return cmp.Compare(a.at, b.at) })
 	r.lines = slices.Compact(r.lines)
-	for _, at := range r.lines {
-		raw, err := lineAt(c.file, at)
-		if err == nil {
-			err = look(raw)
+	for _, l := range r.lines {
+		if cap(c.buf) < l.length || cap(c.buf) > keepBuffer {
+			c.buf = make([]byte, l.length)
 		}
-		if err != nil {
+		raw := c.buf[:l.length]
+		if _, err := c.file.ReadAt(raw, l.at); err != nil {
+			return err
+		}
+		if err := look(bytes.TrimRight(raw, "\r\n")); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// lineAt reads the line that begins at a place.
-func lineAt(f io.ReaderAt, at int64) ([]byte, error) {
-	src := bufio.NewReaderSize(io.NewSectionReader(f, at, MaxLine), 8<<10)
-	raw, err := src.ReadBytes('\n')
-	if errors.Is(err, io.EOF) && len(raw) > 0 {
-		err = nil
-	}
-	return bytes.TrimRight(raw, "\r\n"), err
 }
 
 // Main is the exchange that the last run was about: the command's own, else the

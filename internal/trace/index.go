@@ -16,6 +16,8 @@ type index struct {
 	first int
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
+	// heads are how long the lines are of those whose body is still to come.
+	heads map[int64]int
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
@@ -30,8 +32,12 @@ type conn struct{ revision string }
 
 func (x *index) begin(h Head) {
 	x.head, x.folder, x.first, x.conns, x.ended = h, wire.Folder{}, len(x.capture.rows), map[int]*conn{}, false
+	x.heads = map[int64]int{}
 	x.opening = false
 }
+
+// mostHeads bounds the heads whose body never comes.
+const mostHeads = 20_000
 
 // rows are those of this run.
 func (x *index) rows() []*Row { return x.capture.rows[x.first:] }
@@ -54,7 +60,7 @@ func (x *index) newRow(at time.Time) *Row {
 
 // frame gives a frame to the rows it belongs to. The frame's bytes are in m, or
 // were peeked at.
-func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, offset int64) {
+func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 	c := x.conns[f.Conn]
 	if c == nil {
 		c = &conn{}
@@ -63,7 +69,18 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, offset int64) {
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
 		c.revision = or(f.HTTP.Field("Mcp-Protocol-Version"), c.revision)
 	}
-	for _, place := range x.folder.Add(offset, f, p.traits) {
+	if f.Kind == wire.Head && f.Dir == wire.Sent {
+		if len(x.heads) > mostHeads {
+			clear(x.heads)
+		}
+		x.heads[at.at] = at.length
+	}
+	for _, place := range x.folder.Add(at.at, f, p.traits) {
+		line := at
+		if place.Ref != at.at { // a head that waited for its body
+			line = stretch{place.Ref, x.heads[place.Ref]}
+			delete(x.heads, place.Ref)
+		}
 		if place.Role == wire.Asks {
 			x.newRow(f.Time)
 		}
@@ -72,7 +89,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, offset int64) {
 		if place.Item >= 0 {
 			own, traits = m.Items[place.Item], p.traits.Items[place.Item]
 		}
-		row.take(placed{frame: f, message: own, peeked: peeked{traits, p.size, p.toolError}, Place: place, conn: c})
+		row.take(placed{line: line, frame: f, message: own, peeked: peeked{traits, p.size, p.toolError}, Place: place, conn: c})
 		x.touch(row)
 		if row.Method == "initialize" {
 			x.opening = row.Open()
@@ -83,6 +100,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, offset int64) {
 // A placed is a frame that belongs to a row.
 type placed struct {
 	wire.Place
+	line  stretch
 	frame *wire.Frame
 	// message is nil where the frame has none or was only peeked at.
 	message *wire.Message
@@ -92,8 +110,8 @@ type placed struct {
 
 // take folds one frame into the row.
 func (r *Row) take(p placed) {
-	if n := len(r.lines); n == 0 || r.lines[n-1] != p.Ref {
-		r.lines = append(r.lines, p.Ref)
+	if n := len(r.lines); n == 0 || r.lines[n-1] != p.line {
+		r.lines = append(r.lines, p.line)
 	}
 	r.Kinds = r.Kinds.With(p.frame.Kind)
 	if p.message != nil && p.Item <= 0 && p.Role < wire.Heads {

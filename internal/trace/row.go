@@ -62,7 +62,7 @@ type Row struct {
 	// id is the request's as ids are compared.
 	id string
 	// lines are where its frames stand in the file.
-	lines []int64
+	lines []stretch
 	// unanswered is set where the channel was told without an answer.
 	unanswered bool
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -153,8 +154,33 @@ func TestRowsAreFolded(t *testing.T) {
 				t.Error(diff)
 			}
 			capture.Close()
+			if diff := cmp.Diff(got, writtenByOthers(t, capture.Path)); diff != "" {
+				t.Error("the same lines, written differently:", diff)
+			}
 		})
 	}
+}
+
+// writtenByOthers gives the rows of the capture where nothing stands as a Recorder
+// writes it, so that no short way of reading it is open.
+func writtenByOthers(t *testing.T, path string) (rows []string) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "others.jsonl")
+	if err := os.WriteFile(name, bytes.ReplaceAll(raw, []byte("\n{"), []byte("\n{ ")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	capture, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range capture.Rows() {
+		rows = append(rows, rowText(row))
+	}
+	return rows
 }
 
 func answers(x *wire.Exchange) int {

@@ -13,11 +13,10 @@ import (
 type scanner struct {
 	capture *Capture
 	reader  *Reader
-	prefix  []byte
 }
 
 const (
-	// prefixWithin is how far into a line its bytes must begin to be peeked at.
+	// prefixWithin is how far into a line its bytes must begin to be read quickly.
 	prefixWithin = 4 << 10
 	// peekFrom is how large a message must be to be peeked at and not read.
 	peekFrom = 1 << 10
@@ -25,13 +24,10 @@ const (
 
 var rawBegins = []byte(`,"raw":"`)
 
-func (s *scanner) line(raw []byte, at int64) error {
+func (s *scanner) line(raw []byte, at stretch) error {
 	c := s.capture
-	if s.reader.begun && !c.index.opening {
-		if f, p, ok := s.peekLine(raw); ok {
-			c.index.frame(f, nil, p, at)
-			return nil
-		}
+	if s.reader.begun && s.quick(raw, at) {
+		return nil
 	}
 	line, err := parseLine(raw)
 	var version *VersionError
@@ -57,11 +53,16 @@ func (s *scanner) line(raw []byte, at int64) error {
 	return nil
 }
 
-func (s *scanner) frame(f *wire.Frame, at int64) {
+func (s *scanner) frame(f *wire.Frame, at stretch) {
 	if f.Kind != wire.Body && f.Kind != wire.Event {
 		s.capture.index.frame(f, nil, peeked{}, at)
 		return
 	}
+	s.message(f, at)
+}
+
+// message gives a frame with a message to the index.
+func (s *scanner) message(f *wire.Frame, at stretch) {
 	m := wire.ParseMessage(f.Raw)
 	p := peeked{traits: m.Traits(), size: f.Bytes()}
 	if m.Kind == wire.Response {
@@ -72,23 +73,31 @@ func (s *scanner) frame(f *wire.Frame, at int64) {
 	s.capture.index.frame(f, m, p, at)
 }
 
-// peekLine reads a line with a large message by its beginning, where the line is
-// as a Recorder writes it: its bytes stand last.
-func (s *scanner) peekLine(raw []byte) (f *wire.Frame, p peeked, ok bool) {
-	begins := bytes.Index(raw[:min(len(raw), prefixWithin)], rawBegins)
-	if begins < 0 || len(raw)-begins < peekFrom || !bytes.HasSuffix(raw, []byte(`"}`)) {
-		return nil, p, false
+// unescaped undoes what appendString does; ok is false where there are other
+// escapes.
+func unescaped(text []byte) (out []byte, ok bool) {
+	out = make([]byte, 0, len(text))
+	for {
+		next := bytes.IndexByte(text, '\\')
+		if next < 0 {
+			return append(out, text...), bytes.IndexByte(text, '"') < 0
+		}
+		if next+1 == len(text) || bytes.IndexByte(text[:next], '"') >= 0 {
+			return nil, false
+		}
+		c := text[next+1]
+		switch c {
+		case '"', '\\':
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 't':
+			c = '\t'
+		default:
+			return nil, false
+		}
+		out = append(append(out, text[:next]...), c)
+		text = text[next+2:]
 	}
-	if p, ok = peek(raw[begins+len(rawBegins) : len(raw)-len(`"}`)]); !ok {
-		return nil, p, false
-	}
-	s.prefix = append(append(s.prefix[:0], raw[:begins]...), '}')
-	line, err := parseLine(s.prefix)
-	if err != nil || line.Frame == nil || line.Frame.Dir != wire.Received || line.Frame.Kind > wire.Event || line.Frame.Kind == wire.Head {
-		return nil, p, false
-	}
-	if line.Frame.Size > 0 {
-		p.size = line.Frame.Size
-	}
-	return line.Frame, p, true
 }

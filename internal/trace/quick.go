@@ -1,0 +1,120 @@
+package trace
+
+import (
+	"bytes"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// quick indexes a line that is as a Recorder writes it without reading it as JSON;
+// false where it is not, or where the index needs more of it. Nearly all lines of
+// a large capture are like that.
+func (s *scanner) quick(raw []byte, at stretch) bool {
+	f, rest, ok := quickFrame(raw)
+	if !ok || len(rest) < 2 || !bytes.HasSuffix(rest, []byte("}")) {
+		return false
+	}
+	switch {
+	case f.Kind == wire.Head:
+		return s.quickHead(f, rest, at)
+	case f.Kind != wire.Body || !bytes.HasPrefix(rest, rawBegins) || !bytes.HasSuffix(rest, []byte(`"}`)):
+		return false
+	}
+	text := rest[len(rawBegins) : len(rest)-len(`"}`)]
+	if len(text) >= peekFrom && f.Dir == wire.Received && !s.capture.index.opening {
+		if p, ok := peek(text); ok {
+			s.capture.index.frame(f, nil, p, at)
+			return true
+		}
+	}
+	body, ok := unescaped(text)
+	if !ok {
+		return false
+	}
+	f.Raw = body
+	s.message(f, at)
+	return true
+}
+
+// fieldsOfInterest are pieces of the names of those header fields that the index
+// looks at, however they are written.
+var fieldsOfInterest = [][]byte{[]byte("otocol-"), []byte("OTOCOL-"), []byte("st-"), []byte("ST-")}
+
+// quickHead indexes a head whose fields tell nothing.
+func (s *scanner) quickHead(f *wire.Frame, rest []byte, at stretch) bool {
+	f.HTTP = &wire.HTTPHead{}
+	if f.Dir == wire.Received {
+		_, text, ok := bytes.Cut(rest[:min(len(rest), 60)], []byte(`","status":`))
+		if !ok || !bytes.HasPrefix(rest, []byte(`,"http":{"proto":"`)) {
+			return false
+		}
+		f.HTTP.Status, _, ok = quickNumber(text)
+		if !ok {
+			return false
+		}
+		s.capture.index.frame(f, nil, peeked{}, at)
+		return true
+	}
+	for _, piece := range fieldsOfInterest {
+		if bytes.Contains(rest, piece) {
+			return false
+		}
+	}
+	s.capture.index.frame(f, nil, peeked{}, at)
+	return true
+}
+
+// quickFrame reads the members that begin each frame.
+func quickFrame(raw []byte) (f *wire.Frame, rest []byte, ok bool) {
+	f = &wire.Frame{}
+	rest, ok = bytes.CutPrefix(raw, []byte(`{"seq":`))
+	if !ok {
+		return nil, nil, false
+	}
+	seq, rest, ok := quickNumber(rest)
+	f.Seq = uint64(seq)
+	for _, member := range []struct {
+		begins string
+		read   func(text []byte) bool
+	}{
+		{`,"time":"`, func(text []byte) bool {
+			var err error
+			f.Time, err = time.Parse(time.RFC3339Nano, string(text))
+			return err == nil
+		}},
+		{`,"dir":"`, func(text []byte) (ok bool) { f.Dir, ok = wire.ParseDirection(string(text)); return ok }},
+		{`,"kind":"`, func(text []byte) (ok bool) { f.Kind, ok = wire.ParseFrameKind(string(text)); return ok }},
+	} {
+		if !ok || !bytes.HasPrefix(rest, []byte(member.begins)) {
+			return nil, nil, false
+		}
+		rest = rest[len(member.begins):]
+		end := bytes.IndexByte(rest, '"')
+		if end < 0 || !member.read(rest[:end]) {
+			return nil, nil, false
+		}
+		rest = rest[end+1:]
+	}
+	for _, member := range []struct {
+		begins string
+		value  *int
+	}{{`,"stream":`, &f.Stream}, {`,"conn":`, &f.Conn}} {
+		if text, there := bytes.CutPrefix(rest, []byte(member.begins)); there {
+			if *member.value, rest, ok = quickNumber(text); !ok {
+				return nil, nil, false
+			}
+		}
+	}
+	return f, rest, true
+}
+
+// quickNumber reads a whole number that is not large.
+func quickNumber(text []byte) (n int, rest []byte, ok bool) {
+	i := 0
+	for i < len(text) && i < 18 && text[i] >= '0' && text[i] <= '9' {
+		n = n*10 + int(text[i]-'0')
+		i++
+	}
+	return n, text[i:], i > 0 && i < 18
+}
