@@ -56,6 +56,7 @@ nothing is told of what happened meanwhile.
 		},
 	}
 	f := cmd.Flags()
+	a.addAnswering(f)
 	f.BoolVar(&o.tools, "tools", false, "changes of the list of tools")
 	f.BoolVar(&o.prompts, "prompts", false, "changes of the list of prompts")
 	f.BoolVar(&o.resources, "resources", false, "changes of the list of resources")

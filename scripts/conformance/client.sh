@@ -96,6 +96,21 @@ json-schema-2020-12-preservation)
   mcpc call json_schema_echo "{\"schema\":$schema}"
   ;;
 
+elicitation-sep1034-client-defaults)
+  mcpc init "$url" --answer-defaults
+  mcpc list
+  mcpc call test_client_elicitation_defaults
+  ;;
+
+sep-2322-client-request-state)
+  mcpc init "$url" --answer '{"confirmed":true}'
+  mcpc list
+  mcpc call test_mrtr_echo_state
+  mcpc call test_mrtr_unrelated
+  mcpc call test_mrtr_no_state
+  mcpc call test_mrtr_no_result_type
+  ;;
+
 *)
   echo "client.sh: nothing to type for $MCP_CONFORMANCE_SCENARIO" >&2
   exit 2
