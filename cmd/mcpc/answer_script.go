@@ -127,7 +127,7 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 		return client.Answer{Ending: client.Unanswered(q.Method)}, false
 	}
 	answer := form.Content(values)
-	if missing := form.Missing(answer); len(values) == 0 && len(missing) > 0 {
+	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
 		end := client.Unanswered(q.Method)
 		end.Text = "the form has no default for " + strings.Join(missing, ", ")
 		end.Hint = "--answer " + missing[0] + "=VALUE answers it"

@@ -31,7 +31,13 @@ func answerOf(o wire.Outcome) answer {
 	if o.Message != nil {
 		ans.messages = []*wire.Message{o.Message}
 	}
-	ans.human = func(w io.Writer, st render.Style) error { return render.Result(w, st, o.Method, o.Result) }
+	ans.human = func(w io.Writer, st render.Style) error {
+		// What a server asks is shown whole; a result of that method it is not.
+		if o.Kind == wire.InputRequired {
+			return render.JSON(w, st, o.Result)
+		}
+		return render.Result(w, st, o.Method, o.Result)
+	}
 	return ans
 }
 
