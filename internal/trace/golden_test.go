@@ -29,17 +29,17 @@ func openGolden(t testing.TB) *Capture {
 
 func TestGoldenQueries(t *testing.T) {
 	rows := openGolden(t).Rows()
-	if len(rows) != 44 {
+	if len(rows) != 54 {
 		t.Fatalf("the golden capture has %d rows", len(rows))
 	}
 	for _, c := range []struct {
 		text string
 		want []int
 	}{
-		{"method:tools/call", []int{4, 6, 9, 13, 17, 19, 22, 28, 31, 34, 37, 43}},
+		{"method:tools/call", []int{4, 6, 9, 13, 17, 19, 22, 28, 31, 34, 37, 43, 49, 54}},
 		{"name:get-*", []int{4, 22}},
 		{"name:get-sum channel:ok", []int{4}},
-		{"method:tools/* -method:tools/list -name:echo", []int{4, 6, 9, 13, 17, 19, 22}},
+		{"method:tools/* -method:tools/list -name:echo", []int{4, 6, 9, 13, 17, 19, 22, 49, 54}},
 		{"channel:tool_error", []int{6}},
 		{"channel:*_error target:*3901*", []int{6, 17}},
 		{"channel:transport,timeout,bad_response", []int{24, 28, 31, 44}},
@@ -55,13 +55,14 @@ func TestGoldenQueries(t *testing.T) {
 		{"size:7kb..8kb", []int{42}},
 		{"has:finding", []int{19, 22, 24, 28}},
 		{"has:resume", []int{34}},
-		{"has:question", []int{37}},
+		{"has:question", []int{37, 54}},
+		{"has:round", []int{49}},
 		{"has:notification", []int{13, 40, 42}},
 		{"is:orphan", []int{37}},
 		{"era:legacy protocol:2025-06-18", []int{23, 24}},
 		{"target:server-everything* protocol:2025-*", []int{39, 40, 41, 42, 43}},
 		{"kind:stderr", []int{38, 41}},
-		{"id:4", []int{4, 13, 17}},
+		{"id:4", []int{4, 13, 17, 48, 53}},
 		{"Größe", []int{6}},
 		{"größe", []int{6}},
 		{`"\"quoted\""`, []int{6}},
@@ -160,14 +161,14 @@ func naively(t *testing.T) (all []*naive) {
 
 func TestStatisticsAreWhatAnybodyElseComputes(t *testing.T) {
 	// Where the answer is the whole story: no notifications, no other endings.
-	const plain = "channel:ok,tool_error,rpc_error,output_invalid -has:notification,resume,question,retry"
+	const plain = "channel:ok,tool_error,rpc_error,output_invalid -has:notification,resume,question,retry,round"
 	var stats Stats
 	filter := parse(t, plain)
 	counted := map[int]bool{}
 	i := -1
 	for _, r := range openGolden(t).Rows() {
 		if r.Size() > 0 {
-			i += 1 + r.Notes.Retries // what was never sent is no request that crossed
+			i += 1 + r.Notes.Retries + r.Notes.Rounds // what was never sent is no request that crossed
 		}
 		if wanted, err := filter.Match(r); err != nil {
 			t.Fatal(err)

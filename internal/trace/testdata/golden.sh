@@ -52,3 +52,5 @@ mcpc -s $faulty call echo
 mcpc read demo://resource/static/document/extension.md -- $EVERYTHING
 mcpc call echo '{"message":"over a pipe"}' -- $EVERYTHING
 mcpc -s http://127.0.0.1:3903/mcp ping
+mcpc -s $modern call trigger-elicitation-request --answer name=Ada --answer-defaults
+mcpc -s $modern --protocol 2025-11-25 call trigger-elicitation-request --answer name=Ada --answer-defaults
