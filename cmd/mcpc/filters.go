@@ -26,7 +26,7 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 		hint = "did you mean " + near + "?"
 	}
 	return f, &inputError{fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), hint,
-		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset)}}
+		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}
 }
 
 // withNegations writes -name:x and -(…) as "not", which no flag is: -n is one. They

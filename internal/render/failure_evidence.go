@@ -25,7 +25,7 @@ func (r *report) evidence(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Usage:
 		if o.Input != nil {
-			r.window(o.Input.Raw, int(o.Input.Offset))
+			r.window(o.Input.Raw, int(o.Input.Offset), o.Input.Words)
 		}
 	case wire.RPCFailed:
 		r.rpc(o)
@@ -135,7 +135,7 @@ func (r *report) badResponse(o wire.Outcome) {
 	}
 	mark := len(m.Raw) - len(bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF")))
 	if err := wire.Valid(m.Raw[mark:]); err != nil {
-		r.window(m.Raw, mark+int(err.Offset))
+		r.window(m.Raw, mark+int(err.Offset), false)
 		return
 	}
 	r.line("it was: %s", r.st.excerpt(wire.Compact(m.Raw), maxData))
@@ -148,15 +148,19 @@ func saysJSON(h *wire.HTTPFacts) bool {
 		strings.Contains(h.ContentType, "json") || strings.Contains(h.ContentType, "event-stream")
 }
 
-// window shows the bytes around an offset, and a caret under it.
-func (r *report) window(raw []byte, at int) {
+// window shows the bytes around an offset, and a caret under it; which bytes they
+// are is not said of words.
+func (r *report) window(raw []byte, at int, words bool) {
 	at = max(0, min(at, len(raw)))
 	from := runeStart(raw, max(0, at-window))
 	to := runeStart(raw, min(len(raw), at+window))
 	before, after := r.st.Line(string(raw[from:at])), r.st.Line(string(raw[at:to]))
-	head := fmt.Sprintf("bytes %d to %d of %d: ", from, to, len(raw))
+	head, name := fmt.Sprintf("bytes %d to %d of %d: ", from, to, len(raw)), fmt.Sprint("^ byte ", at)
+	if words {
+		head, name = "", "^"
+	}
 	r.b.WriteString("  " + head + before + after + "\n")
-	caret := strings.Repeat(" ", len(head)+columns(before)) + "^ byte " + fmt.Sprint(at)
+	caret := strings.Repeat(" ", len(head)+columns(before)) + name
 	r.b.WriteString("  " + r.st.paint(red, caret) + "\n")
 }
 

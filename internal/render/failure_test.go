@@ -307,7 +307,7 @@ func TestWindowIsUnderTheByte(t *testing.T) {
 	for _, raw := range []string{`{"a":1,}`, `{"世界":"é",}`, "", "[", strings.Repeat("x", 300), `{"a":"` + "\xff" + `"}`} {
 		for at := -1; at <= len(raw)+1; at++ {
 			r := &report{}
-			r.window([]byte(raw), at)
+			r.window([]byte(raw), at, at%2 == 0)
 			lines := strings.Split(r.b.String(), "\n")
 			if len(lines) != 3 {
 				t.Fatalf("%q at %d: %q", raw, at, lines)
@@ -316,7 +316,7 @@ func TestWindowIsUnderTheByte(t *testing.T) {
 		}
 	}
 	r := &report{}
-	r.window([]byte(`{"世界":1,}`), 12)
+	r.window([]byte(`{"世界":1,}`), 12, false)
 	lines := strings.Split(r.b.String(), "\n")
 	caret, _, _ := strings.Cut(lines[1], "^")
 	if before := lines[0][:strings.LastIndex(lines[0], "}")]; columns(caret) != columns(before) {

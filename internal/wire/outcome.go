@@ -81,6 +81,8 @@ type ProcessFacts struct {
 type InputFacts struct {
 	Raw    []byte
 	Offset int64
+	// Words is set on a text that is no data: its bytes are not counted.
+	Words bool
 }
 
 // Good reports whether the outcome is the good answer.
