@@ -66,7 +66,7 @@ func (c *conversation) present(w io.Writer, st render.Style, result json.RawMess
 		return err
 	}
 	if err := parted(w, st, func(w io.Writer) error {
-		return render.Table(w, st, []string{"declares", "name", "settings"}, declarations(info.Capabilities))
+		return writeDeclarations(w, st, declarations(info.Capabilities))
 	}); err != nil {
 		return err
 	}
@@ -99,6 +99,24 @@ func otherRevisions(result wire.Members, negotiated string) (others []string) {
 		}
 	}
 	return others
+}
+
+// writeDeclarations shows what a server declares, of which nothing is cut: a pipe
+// gets a row for each, a reader each kind once.
+func writeDeclarations(w io.Writer, st render.Style, rows [][]string) error {
+	if !st.Terminal {
+		return render.Table(w, st, nil, rows)
+	}
+	var kinds [][]string
+	for _, row := range rows {
+		line := strings.TrimRight(render.Line(row[1])+"  "+render.Line(row[2]), " ")
+		if last := len(kinds) - 1; last >= 0 && kinds[last][0] == row[0] {
+			kinds[last][1] += "\n" + line
+		} else {
+			kinds = append(kinds, []string{row[0], line})
+		}
+	}
+	return render.Facts(w, st, kinds)
 }
 
 // declarations are the rows of the table of capabilities. What stands in
