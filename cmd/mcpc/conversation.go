@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -28,8 +29,10 @@ type conversation struct {
 	heard func(*wire.Message) // nil where only answers matter
 	// changed is set when the session had to be opened anew.
 	changed bool
-	// answering is how this run answers what the server asks.
+	// answering is how this run answers what the server asks, and promised the
+	// client capabilities that come of it.
 	answering answering
+	promised  json.RawMessage
 	// passing is set while it is another conversation than the remembered one.
 	passing     bool
 	stopTicking func()

@@ -115,6 +115,7 @@ func (c *conversation) introduce(w io.Writer, st render.Style) error {
 		{"protocol", c.Revision() + sessionWord(c.Memory().SessionID, c.Revision())},
 		{"transport", transportWords[c.Transport()]},
 		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
+		{"offered", strings.Join(capabilities(c.promised), ", ")},
 	}
 	if info.Instructions != "" {
 		rows = append(rows, []string{"instructions", firstLines(info.Instructions, 4)})

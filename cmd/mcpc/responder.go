@@ -45,7 +45,7 @@ func (c *conversation) respondTo(opt *client.Options, how opening) error {
 	if opt.Capabilities = offer(flags, r.person); string(opt.Capabilities) != "{}" {
 		opt.Asker = r.answer
 	}
-	c.answering = flags
+	c.answering, c.promised = flags, opt.Capabilities
 	return nil
 }
 
