@@ -218,7 +218,7 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 		return nil
 	}
 	return []string{short(math.Round(10*p.progress/elapsed.Seconds())/10) + "/s",
-		"eta " + Took(time.Duration(left).Round(time.Second))}
+		"eta " + Took(max(time.Duration(left).Round(time.Second), time.Second))}
 }
 
 const barWidth = 20

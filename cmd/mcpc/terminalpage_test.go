@@ -1,0 +1,108 @@
+//go:build unix
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var updateTerminal = flag.Bool("terminal", false, "write docs/terminal.md anew")
+
+// docs/terminal.md shows what a person at a terminal sees. It is made from real
+// runs: go test -run TestTerminalsPage ./cmd/mcpc -terminal writes it anew.
+func TestTerminalsPage(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join("..", "..", "docs", "terminal.md")
+	want := terminalIntro
+	for _, part := range []struct {
+		title, words string
+		session      func(*testing.T) string
+	}{
+		{"A question of the server", "`order-tea` asks twice. What is typed stands behind the `>`.", formSession},
+		{"Progress", "One line of the terminal, drawn over ten times a second at most, which is gone when the answer comes: here are\n" +
+			"its pictures as the steps go by.", progressSession},
+		{"Listening", "While this runs, another terminal calls `touch-resource` and `change-list`.", listenSession},
+	} {
+		want += fmt.Sprintf("\n## %s\n\n%s\n\n```text\n%s```\n", part.title, part.words, part.session(t))
+	}
+	if *updateTerminal {
+		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, name); got != want {
+		t.Errorf("docs/terminal.md is not what a terminal shows; write it with\n"+
+			"go test -run TestTerminalsPage ./cmd/mcpc -terminal\ngot\n%s\nwant\n%s", got, want)
+	}
+}
+
+const terminalIntro = `# At a terminal
+
+What mcpc shows a person. These are recordings of real runs against the server in the box (` + "`mcpc demo`" + `), without their
+colours; a test makes them again and compares. In a pipe none of it appears: there are no questions and no progress, and
+the answer is the same.
+`
+
+// typedAt is what a person answers to a prompt.
+type typedAt struct{ prompt, text string }
+
+func formSession(t *testing.T) string {
+	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "order-tea")
+	for _, at := range []typedAt{
+		{`at least 1 character> $`, "Ada\n"}, {`\[c\]ancel> $`, "s\n"},
+		{`0 to 9 \[1\]> $`, "2\n"}, {`sugar  2(?s:.)*\[c\]ancel> $`, "s\n"},
+		{`\[mint\]> $`, "1\n"}, {`tea  "green"(?s:.)*\[c\]ancel> $`, "s\n"},
+	} {
+		tm.await(at.prompt)
+		tm.typed(at.text)
+	}
+	return "$ mcpc -s demo call order-tea\n" + screenOf(tm.ends("0"))
+}
+
+// measured are the parts of a line that depend on the moment.
+var measured = regexp.MustCompile(`  [0-9.]+/s  eta \d+ m?s`)
+
+func progressSession(t *testing.T) string {
+	out := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-long-running-operation", `{"duration":1.6,"steps":4}`).ends("0")
+	text, drawn := "$ mcpc -s demo call trigger-long-running-operation '{\"duration\":1.6,\"steps\":4}'\n", map[string]bool{}
+	for _, picture := range strings.Split(out, "\r") {
+		picture = strings.TrimRight(measured.ReplaceAllString(sgr.ReplaceAllString(picture, ""), ""), " ")
+		// The last one may be drawn, or the answer is quicker.
+		if strings.HasPrefix(picture, "[") && !strings.Contains(picture, "4/4") && !drawn[picture] {
+			drawn[picture] = true
+			text += picture + "\n"
+		}
+	}
+	return text + screenOf(out)
+}
+
+func listenSession(t *testing.T) string {
+	process, url, err := runDemo(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	tm := onTerminal(t, 100, nil, "mcpc", "-s", url.String(), "listen", "--tools",
+		"--resource", "demo://resource/static/document/instructions.md", "--count", "2")
+	for _, step := range []struct{ shown, tool, arguments string }{
+		{"Ctrl-C ends it", "touch-resource", "{}"}, {"updated", "change-list", `{"list":"tools"}`},
+	} {
+		tm.await(step.shown)
+		if out, err := exec.Command("mcpc", "--state", t.TempDir(), "-s", url.String(), "call", step.tool, step.arguments).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", step.tool, err, out)
+		}
+	}
+	text := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(screenOf(tm.ends("0")), "12:00:00")
+	return "$ mcpc listen --tools --resource demo://resource/static/document/instructions.md --count 2\n" + text
+}
+
+func screenOf(output string) string {
+	return strings.TrimRight(strings.Join(shown(output), "\n"), "\n") + "\n"
+}
