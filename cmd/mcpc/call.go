@@ -23,6 +23,8 @@ type callOptions struct {
 	noValidate bool
 	strict     bool
 	yes        bool
+	// task is set where the call is to become a task, for that time or any.
+	task seconds
 }
 
 func newCall(a *app) *cobra.Command {
@@ -59,13 +61,15 @@ and a result's structuredContent against its outputSchema afterwards.`,
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
 	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
 	a.addAnswering(f)
+	f.Var(&o.task, "task", "begin a task, print its id and do not wait (mcpc tasks)")
+	f.Lookup("task").NoOptDefVal = "0"
 	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
 	return cmd
 }
 
 // call is the walk of a tool call, from the server that is meant to the ending.
 func (a *app) call(ctx context.Context, o callOptions) {
-	c, out := a.open(ctx, opening{argv: o.argv})
+	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task.set})
 	defer c.close(ctx)
 	if !out.Good() {
 		a.end(out)
@@ -75,11 +79,16 @@ func (a *app) call(ctx context.Context, o callOptions) {
 	if out.Good() {
 		out = c.confirmed(ctx, tool, o)
 	}
+	var begun *client.Task
 	if out.Good() {
-		out = c.callTool(ctx, tool, o)
+		out, begun = c.callTool(ctx, tool, o)
 	}
-	a.show(ctx, out, answerOf(out))
-	c.explained("tools/call")
+	ans := answerOf(out)
+	if begun != nil {
+		ans.human = writeTask(begun.ID)
+	}
+	a.show(ctx, out, ans)
+	c.explained("tools/call", "tasks/get", "tasks/result", "tasks/update")
 }
 
 // checked gets the tool's definition and holds the arguments against it. What a
@@ -87,7 +96,7 @@ func (a *app) call(ctx context.Context, o callOptions) {
 // refused.
 func (c *conversation) checked(ctx context.Context, o callOptions) (*definition, wire.Outcome) {
 	tool := c.remembered(o.name)
-	if o.noValidate && (tool != nil || !c.needsDefinition()) {
+	if o.noValidate && (tool != nil || !c.needsDefinition() && !o.task.set) {
 		return tool, wire.Outcome{}
 	}
 	if tool != nil && c.checkArguments(tool, o).Good() {
@@ -163,18 +172,22 @@ func (c *conversation) warnFresh(tool *definition, text string) {
 
 // callTool sends the call. Where the server finds the header fields out of date
 // the definition is fetched again and the call sent once more: it was refused
-// unread.
-func (c *conversation) callTool(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
+// unread. A call that becomes a task is waited for, unless the task is what was
+// asked for; then it is given back as well.
+func (c *conversation) callTool(ctx context.Context, tool *definition, o callOptions) (wire.Outcome, *client.Task) {
 	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
 	call := client.Call{Method: "tools/call", Params: params, Progress: true}
 	if tool != nil {
 		call.Schema = tool.InputSchema
 	}
+	if refused := c.askForTask(&call, tool, o); !refused.Good() {
+		return refused, nil
+	}
 	out := c.Do(ctx, call)
 	if client.HeaderMismatch(out) && tool != nil && !tool.fresh {
 		fresh, again := c.define(ctx, o.name)
 		if !again.Good() {
-			return again
+			return again, nil
 		}
 		tool, call.Schema = fresh, fresh.InputSchema
 		out = c.Do(ctx, call)
@@ -182,13 +195,21 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 	if client.DeniesTool(out) && tool != nil && !tool.fresh {
 		c.denied(ctx, &out, o.name)
 	}
+	switch task, ok := c.TaskIn(call, out); {
+	case ok:
+		if out = c.became(ctx, task, out, o); o.task.set {
+			return out, &task
+		}
+	case o.task.set && out.Good():
+		c.a.note("the server answered at once: the call did not become a task")
+	}
 	if out.Result != nil {
 		c.warnOfOddities(out.Message)
 	}
 	if out.Good() && tool != nil && !o.noValidate {
-		return c.checkResult(tool, out)
+		out = c.checkResult(tool, out)
 	}
-	return out
+	return out, nil
 }
 
 // blockTypes are those of server/tools, "Tool Result".

@@ -183,6 +183,9 @@ func (t Task) pause() time.Duration {
 type Waiting struct {
 	// Tool is the name of the tool, for the outcome; "" where nobody knows it.
 	Tool string
+	// Once asks how the task is a single time; one that has not ended is then a
+	// failed check.
+	Once bool
 	// Seen is told of the task each time that the server told of it. It may be nil.
 	Seen func(Task)
 	// Answered are the keys of the questions that were answered before, which are
@@ -223,10 +226,26 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 		if task.token = token; w.Seen != nil {
 			w.Seen(task)
 		}
+		if w.Once && !task.Status.Ended() {
+			return ended(asked, wire.CheckFailed, "the task has not ended: it is "+string(task.Status))
+		}
 		if end, over := s.talk().era().taskEnd(ctx, s, task, asked, w); over {
 			return end
 		}
 	}
+}
+
+// Inform answers what a task needs to know now, without waiting for what comes of
+// it. It is for the era in which a task carries its questions.
+func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
+	task, o := s.Task(ctx, id)
+	if !o.Good() || task.Status != TaskNeedsYou {
+		return o
+	}
+	if end, over := s.talk().era().taskEnd(ctx, s, task, o, &w); over {
+		return end
+	}
+	return o
 }
 
 // follow keeps a progress token known that outlives its request.
@@ -255,7 +274,14 @@ func cancelledTask(o wire.Outcome, task Task) wire.Outcome {
 	if task.Message != "" {
 		text += ": " + task.Message
 	}
+	o.Hint = "there is no result; what the server says of the task is on stdout"
 	return ended(o, wire.ToolError, text)
+}
+
+// NoSuchTask reports an answer that says that the server does not know the task,
+// or no longer. -32602 is the code in both shapes.
+func NoSuchTask(o wire.Outcome) bool {
+	return o.Kind == wire.RPCFailed && o.Method == "tasks/get" && rpcCode(o) == -32602
 }
 
 // ofCall makes the outcome that of the call which became the task.

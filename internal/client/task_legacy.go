@@ -8,6 +8,9 @@ import (
 	"mcpc/internal/wire"
 )
 
+// AskingRevision is the one revision in which a client asks for tasks.
+const AskingRevision = rev2511
+
 // metaRelatedTask names the task that a message belongs to.
 const metaRelatedTask = "io.modelcontextprotocol/related-task"
 

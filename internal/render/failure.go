@@ -130,6 +130,9 @@ var channels = map[wire.Kind]struct{ label, text string }{
 func headline(o wire.Outcome) string {
 	switch o.Kind {
 	case wire.ToolError:
+		if o.Text != "" && o.Result != nil && string(wire.First(o.Result, "isError")) != "true" {
+			return "the tool said no: " + o.Text
+		}
 		return "the tool said no: result.isError is true"
 	case wire.RPCFailed:
 		return rpcHeadline(o)

@@ -161,6 +161,10 @@ func flagsFor(data []byte) string {
 			all = append(all, o.flags)
 		}
 	}
+	extensions, _ := required.Get("extensions")
+	if wire.First(extensions, "io.modelcontextprotocol/tasks") != nil {
+		all = append(all, "mcpc call offers to take a task")
+	}
 	return strings.Join(all, "; ")
 }
 

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,6 +46,10 @@ type Progress struct {
 	midline bool
 	done    bool
 
+	// doing is what is waited for, and leaving what Ctrl-C does; empty for a plain
+	// request.
+	doing, leaving string
+
 	known           bool
 	progress, total float64
 	message         string
@@ -77,6 +82,15 @@ func (p *Progress) Update(params wire.Members) {
 	if t, ok := number(get("total")); ok && t > 0 {
 		p.total = t
 	}
+	p.drawLocked()
+}
+
+// Waiting says what is waited for, other than an answer, and what Ctrl-C does
+// about it.
+func (p *Progress) Waiting(doing, leaving string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doing, p.leaving = doing, leaving
 	p.drawLocked()
 }
 
@@ -195,11 +209,16 @@ func (p *Progress) lineLocked(now time.Time) string {
 		parts = append(parts, p.speed(now, share)...)
 	case p.known:
 		parts = append(parts, p.spinner(), short(p.progress))
-	default:
+	case p.doing == "":
 		parts = append(parts, p.spinner(), "waiting for the server")
+	default:
+		parts = append(parts, p.spinner())
 	}
 	if elapsed := now.Sub(p.start); elapsed >= patience {
-		parts = append(parts, "("+Took(elapsed)+", Ctrl-C cancels)")
+		parts = append(parts, "("+Took(elapsed)+", Ctrl-C "+cmp.Or(p.leaving, "cancels")+")")
+	}
+	if p.doing != "" {
+		parts = append(parts, p.st.Line(p.st.excerpt([]byte(p.doing), 400)))
 	}
 	if p.message != "" {
 		parts = append(parts, p.st.Line(p.st.excerpt([]byte(p.message), 400)))

@@ -22,6 +22,7 @@ type document[S any] struct {
 	Generation int64        `json:"generation"`
 	Current    string       `json:"current,omitempty"`
 	Sessions   map[string]S `json:"sessions,omitempty"`
+	Tasks      []Task       `json:"tasks,omitempty"`
 }
 
 // members are the JSON members of an object, undecoded.
@@ -50,7 +51,7 @@ func decode(raw []byte) (State, error) {
 	}
 	return State{
 		Version: doc.Version, Generation: doc.Generation, current: doc.Current,
-		sessions: doc.Sessions,
+		sessions: doc.Sessions, tasks: doc.Tasks,
 	}, nil
 }
 
@@ -113,7 +114,7 @@ func unknown(m members, t reflect.Type) members {
 // encode writes st as state.json, with the unknown members at the end.
 func encode(st *State) ([]byte, error) {
 	doc := document[json.RawMessage]{
-		Version: formatVersion, Generation: st.Generation, Current: st.current,
+		Version: formatVersion, Generation: st.Generation, Current: st.current, Tasks: st.tasks,
 		Sessions: make(map[string]json.RawMessage, len(st.sessions)),
 	}
 	for name, s := range st.sessions {

@@ -1,10 +1,10 @@
-// Package state is what mcpc remembers between two runs: sessions, the tool
-// lists of servers, which revision a server was found to speak, and the next
-// request id of each session.
+// Package state is what mcpc remembers between two runs: sessions, the tasks
+// that servers still work on, the tool lists of servers, which revision a server
+// was found to speak, and the next request id of each session.
 //
 // It is one directory, by default $XDG_STATE_HOME/mcpc:
 //
-//	state.json      sessions and the current one; replaced whole, never edited
+//	state.json      sessions, the current one, tasks; replaced whole, never edited
 //	state.lock      the one lock; holds the process id of its last holder
 //	ids/KEY         a session's request ids: 79 bytes, rewritten in place
 //	tools/HASH      a remembered tool list: an index, then the bytes as they crossed

@@ -19,6 +19,7 @@ type State struct {
 
 	current  string
 	sessions map[string]Session
+	tasks    []Task
 	extra    members
 }
 
@@ -47,12 +48,14 @@ func (st *State) Put(s Session) Session {
 	return s
 }
 
-// Remove forgets a session, with its tool list and request ids; if it was the
+// Remove forgets a session, with its tool list, request ids and tasks; if it was the
 // current one, there is none afterwards. It reports whether there was one.
 func (st *State) Remove(name string) bool {
 	if _, ok := st.sessions[name]; !ok {
 		return false
 	}
+	key := st.sessions[name].Key
+	st.tasks = slices.DeleteFunc(st.tasks, func(t Task) bool { return t.Key == key })
 	delete(st.sessions, name)
 	if st.current == name {
 		st.current = ""

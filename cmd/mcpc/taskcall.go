@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// askForTask lets a call become a task: where the user asks for one, where the tool
+// runs in no other way, and where the server alone decides. What cannot be is
+// refused before anything is sent.
+func (c *conversation) askForTask(call *client.Call, tool *definition, o callOptions) wire.Outcome {
+	support := ""
+	if tool != nil {
+		support = tool.TaskSupport
+	}
+	offer := c.TaskOffer(support)
+	if o.task.set {
+		if offer.Why != "" {
+			return c.refusedCall(o.name, offer.Why, "without --task the call waits for its result")
+		}
+		if why, hint := c.mortal(); why != "" {
+			return c.refusedCall(o.name, why, hint)
+		}
+	}
+	if o.task.set || offer.Must || !offer.Asked && offer.Why == "" {
+		call.Task = &client.TaskWish{TTL: max(0, o.task.duration())}
+	}
+	if o.task.duration() > 0 && !offer.Asked {
+		c.a.note("in this revision the server decides how long it keeps a task")
+	}
+	return wire.Outcome{}
+}
+
+// mortal says why nobody could come back to a task of this conversation, and
+// what helps; "" where that is possible.
+func (c *conversation) mortal() (why, hint string) {
+	const wait = "without --task the call waits for its result"
+	switch {
+	case c.Transport() == client.Stdio:
+		return "the server ends with this command, and the task with it", wait
+	case c.Transport() != client.StreamableHTTP:
+		return "the session ends with this command, and the task with it", wait
+	case c.Memory().SessionID != "" && (c.saved == nil || c.passing):
+		return "the task would live in a session that ends with this command", "mcpc init opens one that stays; " + wait
+	}
+	return "", ""
+}
+
+// became goes on with a call that became a task: it is left to itself where that
+// was asked for, and waited for elsewhere.
+func (c *conversation) became(ctx context.Context, task client.Task, out wire.Outcome, o callOptions) wire.Outcome {
+	kept := state.Task{ID: task.ID, Tool: o.name, Revision: c.Revision(), BegunAt: c.a.now(), TTLms: task.TTL.Milliseconds()}
+	c.placeTask(&kept)
+	c.keepTask(ctx, kept)
+	if o.task.set {
+		return out
+	}
+	return c.waitFor(ctx, task, kept, false)
+}
+
+// waitFor waits until a task has ended, or, with once, asks a single time. A task
+// whose result was fetched is forgotten; one that goes on is named.
+func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state.Task, once bool) wire.Outcome {
+	leaving := "leaves it running"
+	if why, _ := c.mortal(); why != "" {
+		leaving = "gives it up"
+	}
+	status := ""
+	seen := func(task client.Task) {
+		said := or(task.Message, string(task.Status))
+		c.a.progress.Waiting("task: "+said, leaving)
+		if c.a.verbose > 0 && said != status {
+			c.a.note(fmt.Sprintf("task %s is %s: %s", task.ID, task.Status, task.Message))
+		}
+		status = said
+	}
+	if task.Status != "" {
+		seen(task)
+	}
+	out := c.Await(ctx, task, client.Waiting{Tool: kept.Tool, Once: once, Seen: seen, Answered: kept.Answered, Answers: func(keys []string) {
+		kept.Answered = append(slices.Clone(kept.Answered), keys...)
+		c.keepTask(ctx, kept)
+	}})
+	switch {
+	case client.NoSuchTask(out):
+		return c.stale(ctx, out, kept)
+	case settled(out):
+		c.dropTask(ctx, kept)
+	case leaving != "gives it up":
+		out.Hint = c.wayBack(kept, out)
+	case out.Kind == wire.Signal || out.Kind == wire.Timeout:
+		out.Hint = "nobody can come back to the task: it lived in this command's session"
+	}
+	return out
+}
+
+// settled reports an ending after which there is nothing left to fetch.
+func settled(out wire.Outcome) bool {
+	switch out.Kind {
+	case wire.OK, wire.ToolError, wire.OutputInvalid:
+		return true
+	case wire.RPCFailed, wire.BadResponse:
+		return out.Method == "tools/call"
+	}
+	return false
+}
+
+// wayBack is the hint of a command that left its task running.
+func (c *conversation) wayBack(kept state.Task, out wire.Outcome) string {
+	id := render.ShellQuote(kept.ID)
+	if out.Kind == wire.InputRequired {
+		return "mcpc tasks wait " + id + " goes on with the task; mcpc help answering says how to answer it"
+	}
+	return "the task goes on at the server: mcpc tasks wait " + id
+}
+
+// writeTask is what a person, or a script, reads of a task that was begun: its
+// id.
+func writeTask(id string) func(io.Writer, render.Style) error {
+	return func(w io.Writer, st render.Style) error {
+		_, err := io.WriteString(w, st.Line(id)+"\n")
+		return err
+	}
+}

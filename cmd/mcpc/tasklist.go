@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+func newTasksList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "list the tasks of a server",
+		Long: `List the tasks of a server: those that it lists, where it can, and those that
+mcpc remembers, each of which it is asked for. One that the server no longer
+knows is forgotten.`,
+		Example: `  mcpc tasks list
+  mcpc tasks list --jq '.tasks[].taskId'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArguments(cmd, args); err != nil {
+				return err
+			}
+			a.taskList(cmd.Context())
+			return nil
+		},
+	}
+}
+
+// A taskRow is a task as its server told of it, and as it is remembered, if it is.
+type taskRow struct {
+	client.Task
+	raw  json.RawMessage
+	kept state.Task
+}
+
+// A taskSurvey is what is known of a server's tasks.
+type taskSurvey struct {
+	rows     []taskRow
+	messages []*wire.Message
+	// elsewhere counts the remembered tasks of other servers.
+	elsewhere int
+}
+
+func (a *app) taskList(ctx context.Context) {
+	c, out := a.open(ctx, opening{greet: true})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	survey, out := c.surveyTasks(ctx)
+	if out.Good() {
+		c.remarkOn(survey)
+	}
+	doc := []byte("[")
+	for i, row := range survey.rows {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(doc, row.raw...)
+	}
+	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", append(doc, ']')), messages: survey.messages}
+	ans.human = func(w io.Writer, st render.Style) error {
+		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, c.taskRows(survey.rows))
+	}
+	a.show(ctx, out, ans)
+	c.explained("tasks/list", "tasks/get")
+}
+
+// surveyTasks asks the server for its list, and for each remembered task that is
+// not on it.
+func (c *conversation) surveyTasks(ctx context.Context) (s taskSurvey, out wire.Outcome) {
+	var kept []state.Task
+	if c.store != nil {
+		if st, err := c.store.Load(); err == nil {
+			kept = st.Tasks(c.a.now())
+		}
+	}
+	listed := map[string]bool{}
+	if c.TaskOffer("").Lists {
+		var list client.List
+		if list, out = c.List(ctx, "tasks/list"); len(list.Pages) == 0 {
+			return s, out
+		}
+		s.messages = list.Pages
+		for i, raw := range list.Items {
+			task, ok := c.ParseTask(raw)
+			if !ok {
+				c.a.warn(fmt.Sprintf("entry %d of tasks/list is no task", i))
+				continue
+			}
+			listed[task.ID] = true
+			s.rows = append(s.rows, taskRow{task, raw, c.keptAs(task.ID, kept)})
+		}
+	}
+	for _, one := range kept {
+		switch {
+		case !c.isHere(one):
+			s.elsewhere++
+		case out.Good() && !listed[one.ID]:
+			out = c.lookAt(ctx, one, &s)
+		}
+	}
+	return s, out
+}
+
+func (c *conversation) keptAs(id string, all []state.Task) state.Task {
+	for _, kept := range all {
+		if kept.ID == id && c.isHere(kept) {
+			return kept
+		}
+	}
+	return state.Task{}
+}
+
+// lookAt asks how a remembered task is.
+func (c *conversation) lookAt(ctx context.Context, kept state.Task, s *taskSurvey) wire.Outcome {
+	task, out := c.Task(ctx, kept.ID)
+	switch {
+	case client.NoSuchTask(out):
+		c.dropTask(ctx, kept)
+		c.a.note("the server no longer knows the task " + kept.ID)
+		return wire.Outcome{}
+	case !out.Good():
+		return out
+	}
+	s.rows, s.messages = append(s.rows, taskRow{task, out.Result, kept}), append(s.messages, out.Message)
+	return wire.Outcome{}
+}
+
+// remarkOn says what the table does not.
+func (c *conversation) remarkOn(s taskSurvey) {
+	if why := c.TaskOffer("optional").Why; why != "" {
+		c.a.note(why)
+	} else if len(s.rows) == 0 {
+		c.a.note("no tasks")
+	}
+	if s.elsewhere > 0 {
+		c.a.note(fmt.Sprintf("%d more of other servers or sessions are remembered: -s names the server", s.elsewhere))
+	}
+}
+
+func (c *conversation) taskRows(all []taskRow) (rows [][]string) {
+	for _, row := range all {
+		begun := ago(c.a.now(), or(row.kept.BegunAt, row.Created))
+		rows = append(rows, []string{row.ID, string(row.Status), or(row.kept.Tool, "-"), begun,
+			or(c.left(row.Task, row.kept), "-"), or(row.kept.Session, "-"), row.Message})
+	}
+	return rows
+}

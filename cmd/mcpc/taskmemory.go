@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"mcpc/internal/client"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// placeTask notes where a task of this conversation lives.
+func (c *conversation) placeTask(kept *state.Task) {
+	if c.saved != nil && !c.passing {
+		kept.Session, kept.Key, kept.Endpoint = c.saved.Name, c.saved.Key, c.saved.Endpoint
+		return
+	}
+	kept.Endpoint = or(c.saved, c.oneOff).Endpoint
+}
+
+// isHere reports whether a remembered task lives where this conversation goes.
+func (c *conversation) isHere(kept state.Task) bool {
+	here := state.Task{ID: kept.ID}
+	c.placeTask(&here)
+	return here.Key == kept.Key && here.Endpoint == kept.Endpoint
+}
+
+// keepTask remembers a task that can be come back to. That it could not be
+// remembered is worth a word: its id is what stands between it and oblivion.
+func (c *conversation) keepTask(ctx context.Context, kept state.Task) {
+	if why, _ := c.mortal(); why != "" {
+		return
+	}
+	err := c.updateTasks(ctx, func(st *state.State) { st.PutTask(kept, c.a.now()) })
+	if err != nil {
+		c.a.warn("the task " + kept.ID + " could not be remembered: " + err.Error())
+	}
+}
+
+// dropTask forgets a task. One that stays by mistake is forgotten with its time.
+func (c *conversation) dropTask(ctx context.Context, kept state.Task) {
+	_ = c.updateTasks(ctx, func(st *state.State) { st.DropTask(kept) })
+}
+
+func (c *conversation) updateTasks(ctx context.Context, change func(*state.State)) error {
+	if c.store == nil {
+		return nil
+	}
+	return c.store.Update(context.WithoutCancel(ctx), func(st *state.State) error {
+		change(st)
+		return nil
+	})
+}
+
+// meantTask finds the task that a command means: by its id, by "last", or the
+// only one that is remembered. An id that is not remembered is one of the server
+// that -s or the current session names.
+func (a *app) meantTask(args []string) (state.Task, error) {
+	if len(args) > 1 {
+		return state.Task{}, hintedError{"one task at a time", "mcpc tasks list shows them"}
+	}
+	_, st, err := a.loadState()
+	if err != nil {
+		if len(args) == 1 && a.serverGiven {
+			return state.Task{ID: args[0]}, nil
+		}
+		return state.Task{}, err
+	}
+	all := st.Tasks(a.now())
+	switch {
+	case len(args) == 0 && len(all) > 1:
+		return state.Task{}, hintedError{fmt.Sprintf("%d tasks are remembered: which one?", len(all)), `write its id, or "last"; mcpc tasks list shows them`}
+	case len(all) == 0 && (len(args) == 0 || args[0] == "last"):
+		return state.Task{}, hintedError{"no task is remembered", "mcpc call --task begins one"}
+	case len(args) == 0 || args[0] == "last":
+		return all[len(all)-1], a.aimAt(all[len(all)-1], st)
+	}
+	for _, kept := range all {
+		if kept.ID == args[0] {
+			return kept, a.aimAt(kept, st)
+		}
+	}
+	return state.Task{ID: args[0]}, nil
+}
+
+// aimAt goes to where a task lives, unless -s says where.
+func (a *app) aimAt(kept state.Task, st state.State) error {
+	if a.serverGiven {
+		return nil
+	}
+	session, ok := st.Session(kept.Session)
+	switch {
+	case ok && session.Key == kept.Key:
+		a.server = kept.Session
+	case kept.Key == "" || client.Stateless(kept.Revision):
+		a.server = kept.Endpoint
+	default:
+		return hintedError{fmt.Sprintf("the session in which the task %s was begun has ended, and the task with it", kept.ID), "mcpc tasks list shows the others"}
+	}
+	a.serverGiven = true
+	return nil
+}
+
+// stale says of an answer about a task what the code alone does not.
+func (c *conversation) stale(ctx context.Context, out wire.Outcome, kept state.Task) wire.Outcome {
+	if !client.NoSuchTask(out) {
+		return out
+	}
+	c.dropTask(ctx, kept)
+	out.Hint = "the server knows no such task here: its time may be up, or its session over; mcpc tasks list shows what there is"
+	return out
+}

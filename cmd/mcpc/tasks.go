@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+func newTasks(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tasks",
+		Short: "look after calls that go on at a server",
+		Long: `A server may work on a call while nobody waits: the call becomes a task, with an
+id to come back with. mcpc call --task begins one; mcpc remembers it, so that
+"last", or nothing where only one is remembered, is as good as its id.`,
+		Example: `  mcpc tasks list`,
+		Args:    unknownCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return hintedError{"tasks takes a command", "mcpc tasks --help shows the commands"}
+		},
+	}
+	cmd.AddCommand(newTasksList(a),
+		a.taskCommand("get [ID]", "say how a task is", "", `  mcpc tasks get last`, a.taskGet),
+		a.taskCommand("wait [ID]", "wait for a task, and end as its call would",
+			`Ask for a task, as often as its server wants to be asked, until it has ended;
+then print its result and end as the call itself would have. What the task needs
+to know is asked as in a call (mcpc help answering). Ctrl-C leaves it running.`,
+			`  mcpc tasks wait last
+  mcpc tasks wait last --answer-defaults --max-time 30m`, a.taskWait),
+		a.taskCommand("result [ID]", "print the result of a task that has ended",
+			`Print the result of a task that has ended, and end as its call would. One that
+has not ends the command with exit code 1.`, `  mcpc tasks result last`, a.taskResult),
+		a.taskCommand("update [ID]", "answer what a task asks, without waiting for it",
+			`Answer what a task asks: with the flags, or at the terminal. A question that was
+answered is not asked again. Up to revision `+client.AskingRevision+` a task asks only while
+somebody waits for it; there mcpc tasks wait takes the same flags.`,
+			`  mcpc tasks update last --answer city=Paris`, a.taskUpdate),
+		a.taskCommand("cancel [ID]", "ask the server to give a task up", "", `  mcpc tasks cancel last`, a.taskCancel))
+	return cmd
+}
+
+// taskCommand is a command about one task.
+func (a *app) taskCommand(use, short, long, example string, run func(context.Context, *conversation, state.Task)) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		kept, err := a.meantTask(args)
+		if _, failed := errorAs[*state.Error](err); failed {
+			a.end(stateFailed(err))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		c, out := a.open(ctx, opening{})
+		defer c.close(ctx)
+		if !out.Good() {
+			a.end(out)
+			return nil
+		}
+		if kept.Endpoint == "" {
+			c.placeTask(&kept)
+		}
+		run(ctx, c, kept)
+		return nil
+	}
+	if use == "wait [ID]" || use == "update [ID]" {
+		a.addAnswering(cmd.Flags())
+	}
+	return cmd
+}
+
+func (a *app) taskGet(ctx context.Context, c *conversation, kept state.Task) {
+	task, out := c.Task(ctx, kept.ID)
+	ans := answerOf(out)
+	ans.human = func(w io.Writer, st render.Style) error { return render.Facts(w, st, c.taskFacts(task, kept)) }
+	a.show(ctx, c.stale(ctx, out, kept), ans)
+	c.explained("tasks/get")
+}
+
+// taskFacts tells a person how a task is.
+func (c *conversation) taskFacts(task client.Task, kept state.Task) [][]string {
+	rows := [][]string{
+		{"task", task.ID},
+		{"status", string(task.Status)},
+		{"message", task.Message},
+		{"tool", kept.Tool},
+		{"begun", ago(c.a.now(), or(kept.BegunAt, task.Created))},
+		{"kept for", c.left(task, kept)},
+	}
+	if kept.BegunAt.IsZero() && task.Created.IsZero() {
+		rows[4][1] = ""
+	}
+	return rows
+}
+
+// left is for how long the server still keeps a task: by the clock of this
+// machine where it was begun here.
+func (c *conversation) left(task client.Task, kept state.Task) string {
+	begun := or(kept.BegunAt, task.Created)
+	if task.TTL == 0 || begun.IsZero() {
+		return ""
+	}
+	return render.Took(max(0, begun.Add(task.TTL).Sub(c.a.now())))
+}
+
+func (a *app) taskWait(ctx context.Context, c *conversation, kept state.Task) {
+	a.fetched(ctx, c, kept, false)
+}
+
+func (a *app) taskResult(ctx context.Context, c *conversation, kept state.Task) {
+	a.fetched(ctx, c, kept, true)
+}
+
+// fetched ends as the call would that became the task.
+func (a *app) fetched(ctx context.Context, c *conversation, kept state.Task, once bool) {
+	out := c.waitFor(ctx, client.Task{ID: kept.ID}, kept, once)
+	if tool := c.remembered(kept.Tool); out.Good() && tool != nil {
+		out = c.checkResult(tool, out)
+	}
+	a.show(ctx, out, answerOf(out))
+	c.explained("tasks/get", "tasks/result", "tasks/update")
+}
+
+func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) {
+	if c.TaskOffer("").Asked {
+		a.end(c.unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a task asks only while somebody waits for it",
+			"mcpc tasks wait "+render.ShellQuote(kept.ID)+" takes the same flags"))
+		return
+	}
+	var answered []string
+	out := c.Inform(ctx, kept.ID, client.Waiting{Tool: kept.Tool, Answered: kept.Answered, Answers: func(keys []string) {
+		answered = keys
+		kept.Answered = append(kept.Answered, keys...)
+		c.keepTask(ctx, kept)
+	}})
+	if out.Good() && len(answered) == 0 {
+		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task asks nothing that was not answered", "mcpc tasks wait "+render.ShellQuote(kept.ID)
+	}
+	ans := answerOf(out)
+	if len(answered) > 0 {
+		ans.human = func(w io.Writer, st render.Style) error {
+			_, err := fmt.Fprintln(w, "answered "+st.Line(strings.Join(answered, ", ")))
+			return err
+		}
+	}
+	a.show(ctx, c.stale(ctx, out, kept), ans)
+	c.explained("tasks/get", "tasks/update")
+}
+
+// taskCancel: a server may agree to give a task up and finish it all the same.
+func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) {
+	offer := c.TaskOffer("")
+	if !offer.Cancels {
+		a.end(c.unsent("tasks/cancel", kept.ID, or(offer.Why, "the server declares no tasks/cancel"), ""))
+		return
+	}
+	out := c.CancelTask(ctx, kept.ID)
+	ans := answerOf(out)
+	task, known := c.ParseTask(out.Result)
+	ans.human = func(w io.Writer, st render.Style) error {
+		said := "the server was asked to give the task up: mcpc tasks get " + render.ShellQuote(kept.ID) + " shows what came of it"
+		if known {
+			said = "the task is " + string(task.Status)
+		}
+		_, err := fmt.Fprintln(w, st.Line(said))
+		return err
+	}
+	if known && task.Status.Ended() {
+		c.dropTask(ctx, kept)
+	}
+	a.show(ctx, out, ans)
+	c.explained("tasks/cancel")
+}
