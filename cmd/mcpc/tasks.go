@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -109,7 +110,16 @@ func (c *conversation) left(task client.Task, kept state.Task) string {
 	if task.TTL == 0 || begun.IsZero() {
 		return ""
 	}
-	return render.Took(max(0, begun.Add(task.TTL).Sub(c.a.now())))
+	switch d := begun.Add(task.TTL).Sub(c.a.now()); {
+	case d <= 0:
+		return "over"
+	case d < 2*time.Minute:
+		return render.Took(d)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
 }
 
 func (a *app) taskWait(ctx context.Context, c *conversation, kept state.Task) {
