@@ -23,10 +23,11 @@ import (
 // in the block, after stdout.
 
 // Where the documents name the usual port or an npm package, the demo stands in:
-// the tests need no network and no fixed port. The package itself is called by
+// the tests need no network and no fixed port. A script stands in for a server with
+// tasks, which the demo has not. The package itself is called by
 // the tests with real servers.
-func standIns(url string) *strings.Replacer {
-	return strings.NewReplacer("http://localhost:3001/mcp", url,
+func standIns(url, tasks string) *strings.Replacer {
+	return strings.NewReplacer("http://localhost:3001/mcp", url, "http://localhost:3002/mcp", tasks,
 		"npx -y @modelcontextprotocol/server-everything stdio", "mcpc demo --stdio")
 }
 
@@ -72,7 +73,7 @@ func runBlocks(t *testing.T, text string) int {
 	defer server.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	sh := newShell(t)
-	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/mcp")
+	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t))
 	blocks := consoleBlock.FindAllStringSubmatch(text, -1)
 	for _, block := range blocks {
 		for _, step := range splitSteps(swap.Replace(block[1])) {
@@ -82,6 +83,24 @@ func runBlocks(t *testing.T, text string) int {
 		}
 	}
 	return len(blocks)
+}
+
+// tasksStandIn plays testdata/tasks.play, in the words of server-everything.
+func tasksStandIn(t *testing.T) (url string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "tasks.play"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(filepath.Join(t.TempDir(), "tasks.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.stop(); s.listener.Close() })
+	if err := s.play(string(text)); err != nil {
+		t.Fatal(err)
+	}
+	return s.url("/mcp")
 }
 
 type step struct{ command, want string }

@@ -1,0 +1,70 @@
+//go:build peers
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPeerTasks calls the tool of server-everything that runs as a task only, by
+// scripts that know nothing of tasks and by some that do.
+func TestPeerTasks(t *testing.T) {
+	for _, name := range []string{"everything-http", "everything-sse", "everything-stdio", "everything-2026-01-http"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it is the servers that take their time
+			p := peerNamed(t, name)
+			target := p.start(t)
+			m := newProgram(t)
+			ask := func(code int, words ...string) ran {
+				t.Helper()
+				return m.want(code, with(target, append([]string{"call", "simulate-research-query"}, words...)...)...)
+			}
+			if got := ask(0, `{"topic":"python"}`).stdout; !strings.HasPrefix(got, "# Research Report: python\n") {
+				t.Errorf("the report:\n%s", got)
+			}
+			got := ask(0, `{"topic":"python","ambiguous":true}`, "--answer", "interpretation=Python snake species")
+			// The older server says that it cannot ask over HTTP.
+			if !strings.Contains(got.stdout, "**Clarification**: snake") && !strings.Contains(got.stdout, "elicitation unavailable on HTTP") {
+				t.Errorf("the report behind a question:\n%s", got.stdout)
+			}
+			if refused := ask(3, "{}", "--task").stderr; !strings.Contains(refused, "topic") {
+				t.Errorf("without its argument: %s", refused)
+			}
+			refused := ask(3, `{"topic":"x"}`, "--task").stderr
+			if !strings.Contains(refused, "ends with this command") {
+				t.Errorf("a task that nobody could come back to: %s", refused)
+			}
+			if p.transport == "http" {
+				m.comesBack(target)
+			}
+		})
+	}
+}
+
+// comesBack begins tasks in a session that stays, and finds them again.
+func (p program) comesBack(target []string) {
+	p.t.Helper()
+	p.want(0, initWith(target, "--as", "peer")...)
+	id := strings.TrimSpace(p.want(0, "call", "simulate-research-query", `{"topic":"bees"}`, "--task=1m").stdout)
+	if listed := p.want(0, "tasks", "list").stdout; !strings.Contains(listed, id+"\tworking\tsimulate-research-query\t") {
+		p.t.Errorf("tasks list: %s", listed)
+	}
+	if got := p.want(0, "tasks", "get").stdout; !strings.Contains(got, "status\tworking\n") {
+		p.t.Errorf("tasks get: %s", got)
+	}
+	p.want(1, "tasks", "result", id)
+	if got := p.want(0, "tasks", "wait").stdout; !strings.HasPrefix(got, "# Research Report: bees\n") {
+		p.t.Errorf("tasks wait: %s", got)
+	}
+	p.want(0, "call", "simulate-research-query", `{"topic":"wasps"}`, "--task")
+	if got := p.want(0, "tasks", "cancel").stdout; got != "the task is cancelled\n" {
+		p.t.Errorf("tasks cancel: %s", got)
+	}
+	if got := p.want(6, "tasks", "wait", "nobody").stderr; !strings.Contains(got, "the server knows no such task here") {
+		p.t.Errorf("an unknown task: %s", got)
+	}
+	if got := p.want(3, "call", "echo", `{"message":"x"}`, "--task").stderr; !strings.Contains(got, "its taskSupport is forbidden") {
+		p.t.Errorf("a tool that is no task: %s", got)
+	}
+}
