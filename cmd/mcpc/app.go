@@ -181,15 +181,16 @@ func localIO(doing string, err error) wire.Outcome {
 	return wire.Outcome{Kind: wire.LocalIO, Text: doing + ": " + err.Error(), Err: err, Phase: "output"}
 }
 
-func (a *app) note(text string) { render.Note(a.stderr(), a.errStyle, text) }
+func (a *app) note(text string) { render.Note(a.stderr(), a.errStyle, a.secrets.Text(text)) }
 
-func (a *app) warn(text string) { render.Warn(a.stderr(), a.errStyle, text) }
+func (a *app) warn(text string) { render.Warn(a.stderr(), a.errStyle, a.secrets.Text(text)) }
 
 // end says how a command ended, unless it was said already.
 func (a *app) end(o wire.Outcome) {
 	if a.ending.Kind != wire.OK {
 		return
 	}
+	o = a.withoutSecrets(o)
 	a.ending = o
 	a.progress.Done()
 	if o.Good() || a.interruptedQuietly(o) {

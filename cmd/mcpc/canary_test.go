@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// canaries are secrets that must not be found anywhere but where they belong. Each
+// is named by the position in which it crosses.
+var canaries = func() map[string]string {
+	all := map[string]string{}
+	for i, position := range []string{
+		"url password", "url query", "bearer", "api key field", "cookie", "proxy field", "own field", "session id", "set-cookie",
+		"redirect", "argument", "nested argument", "array", "result member", "json in text", "meta", "error message", "error data",
+		"html body", "argv flag", "argv assignment", "environment", "stderr line", "known in prose", "progress",
+	} {
+		all[position] = fmt.Sprintf("cAnArY%02dx7Qz", i)
+	}
+	return all
+}()
+
+// findCanaries reports every canary in a text.
+func findCanaries(t *testing.T, where string, text []byte) {
+	t.Helper()
+	for position, secret := range canaries {
+		if at := strings.Index(string(text), secret); at >= 0 {
+			t.Errorf("%s holds the secret of %q: ...%s", where, position, text[max(0, at-80):min(len(text), at+40)])
+		}
+	}
+}
+
+// findCanariesIn reports every canary in the files below a folder.
+func findCanariesIn(t *testing.T, dir string) (files int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		raw, err := os.ReadFile(path)
+		findCanaries(t, path, raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// canaryServer answers with secrets in every place that a server has for them.
+func canaryServer(t *testing.T, hung chan<- bool) *httptest.Server {
+	c := canaries
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		m := wire.ParseMessage(raw)
+		params, _ := m.ParamMembers()
+		answer := func(body string) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body)
+		}
+		switch name := params.Text("name"); {
+		case m.Kind == wire.Notification || r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusAccepted)
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", c["session id"])
+			w.Header().Set("Set-Cookie", "sid="+c["set-cookie"]+"; HttpOnly")
+			answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}`)
+		case m.Method == "tools/list":
+			answer(`"result":{"tools":[{"name":"leak","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}},` +
+				`{"name":"html","inputSchema":{"type":"object"}},{"name":"away","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
+		case name == "leak":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":1,\"message\":\"token=%s\"}}\n\n", c["progress"])
+			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"{\"clientSecret\":\"%s\"} and %s"}],`+
+				`"structuredContent":{"accessToken":"%s","passwords":["x"],"credentials":["%s"]},"_meta":{"x/session-token":"%s"}}}`+"\n\n",
+				m.ID, c["json in text"], r.Header.Get("X-Own-Secret"), c["result member"], c["array"], c["meta"])
+		case name == "fail":
+			answer(`"error":{"code":-32000,"message":"login failed: password=` + c["error message"] + `, session ` + c["session id"] +
+				`","data":{"refresh_token":"` + c["error data"] + `"}}`)
+		case name == "html":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprintf(w, "<html><title>no</title>api_key=%s</html>", c["html body"])
+		case name == "away":
+			w.Header().Set("Location", "https://u:x@example.com/cb?code="+c["redirect"])
+			w.WriteHeader(http.StatusFound)
+		case name == "hang":
+			hung <- true
+			<-r.Context().Done()
+		default:
+			answer(`"error":{"code":-32601,"message":"no such method"}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Secrets in every position, every command as loud as it can be, what is on the
+// disk afterwards, and a process that is killed in the middle of a call: what is
+// the answer stands on standard output, and nowhere else does a secret.
+func TestNoSecretIsKeptOrShown(t *testing.T) {
+	binary := builtBinary(t)
+	hung := make(chan bool, 1)
+	s := canaryServer(t, hung)
+	c := canaries
+	url := s.URL + "/mcp?access_token=" + c["url query"]
+	dir := t.TempDir()
+	traffic := filepath.Join(dir, trafficDir)
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(binary, args...)
+		cmd.Env = append(cleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])
+		return cmd
+	}
+	stderrOf := func(args ...string) {
+		t.Helper()
+		var stderr strings.Builder
+		cmd := command(args...)
+		cmd.Stderr = &stderr
+		_ = cmd.Run() // most of them fail, each in its own way
+		findCanaries(t, "standard error of "+strings.Join(args[:2], " "), []byte(stderr.String()))
+	}
+	headers := []string{"-s", url, "-H", "Authorization: Bearer " + c["bearer"], "-H", "X-Api-Key: " + c["api key field"], "-H", "Cookie: a=" + c["cookie"],
+		"-H", "Proxy-Authorization: Basic " + c["proxy field"], "-H", "X-Own-Secret: " + c["own field"]}
+	arguments := `{"password":"` + c["argument"] + `","deep":{"api_key":"` + c["nested argument"] + `","list":[1]},"note":"` + c["own field"] + `"}`
+	for _, loud := range [][]string{{"-vvv"}, {"-vvv", "--explain"}, {"--json"}} {
+		for _, what := range [][]string{{"call", "leak", arguments}, {"call", "fail", arguments}, {"call", "html", arguments}, {"call", "away", arguments},
+			{"call", "nope", arguments}, {"list"}, {"raw", "x/y", arguments}, {"ping"}} {
+			stderrOf(append(append(append([]string{}, what...), loud...), headers...)...)
+		}
+		stderrOf(append([]string{"ping", "-s", strings.Replace(s.URL, "://", "://user:"+c["url password"]+"@", 1)}, loud...)...)
+		talk := `echo "API_KEY=` + c["stderr line"] + ` SOME_TOKEN is $SOME_TOKEN" >&2; read line; echo "$2 $3 is noise"; exit 3`
+		stderrOf(append(append([]string{"list", "tools"}, loud...), "--", "bash", "-c", talk, "x", "--api-key", c["argv flag"], "PASSWORD="+c["argv assignment"])...)
+	}
+	cmd := command(append([]string{"call", "hang", arguments}, headers...)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-hung:
+	case <-time.After(patience / 3):
+		t.Fatalf("the call never came: %s", said.String())
+	}
+	before := filesIn(t, traffic)
+	awaitTrue(t, func() bool { return filesIn(t, traffic) >= before && lastHolds(t, traffic, `"name\":\"hang\"`) })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if n := findCanariesIn(t, traffic); n < 25 {
+		t.Errorf("only %d files were recorded", n)
+	}
+	// What is read back is shown as it was kept, and the killed run with it.
+	for _, args := range [][]string{{"log", "--json"}, {"show", "last"}, {"show", "1", "--json"}, {"show", "1", "--raw"}} {
+		out, err := command(args...).Output()
+		if err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+		findCanaries(t, strings.Join(args, " "), out)
+		if args[0] == "show" && args[1] == "last" && !strings.Contains(string(out), "tools/call hang") {
+			t.Errorf("the killed run is not shown:\n%s", out)
+		}
+	}
+}
+
+func filesIn(t *testing.T, dir string) int {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// lastHolds reports whether the last recorded run holds a text.
+func lastHolds(t *testing.T, dir, text string) bool {
+	names, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(names) == 0 {
+		return false
+	}
+	raw, err := os.ReadFile(names[len(names)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(raw), text)
+}
+
+func awaitTrue(t *testing.T, fits func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !fits(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never came")
+		}
+	}
+}

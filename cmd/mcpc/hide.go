@@ -1,0 +1,40 @@
+package main
+
+import (
+	"slices"
+
+	"mcpc/internal/wire"
+)
+
+// withoutSecrets is an outcome as it may be told and kept: a server's last words, a
+// body or an error may repeat what nobody wants in a log. The answer on standard
+// output is the user's, and is not touched.
+func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
+	s := &a.secrets
+	o.Text, o.Hint = s.Text(o.Text), s.Text(o.Hint)
+	if o.Process != nil {
+		process := *o.Process
+		process.Stderr = s.Text(process.Stderr)
+		o.Process = &process
+	}
+	if o.HTTP != nil {
+		facts := *o.HTTP
+		facts.URL = s.Text(facts.URL)
+		facts.Body, _ = s.Bytes(facts.Body)
+		facts.Fields = slices.Clone(facts.Fields)
+		for i, f := range facts.Fields {
+			facts.Fields[i].Value = s.Text(wire.RedactField(f).Value)
+		}
+		o.HTTP = &facts
+	}
+	if o.Message != nil && o.Result == nil {
+		if safe, n := s.Bytes(o.Message.Raw); n > 0 {
+			o.Message = wire.ParseMessage(safe)
+		}
+	}
+	o.Findings = slices.Clone(o.Findings)
+	for i, f := range o.Findings {
+		o.Findings[i].Text, o.Findings[i].Got = s.Text(f.Text), s.Text(f.Got)
+	}
+	return o
+}
