@@ -107,10 +107,11 @@ func (s *Secrets) LearnCommand(argv []string) {
 	}
 }
 
-// LearnEnvironment notes the secrets of an environment of "NAME=value".
+// LearnEnvironment notes the secrets of an environment of "NAME=value". PWD is no
+// password there.
 func (s *Secrets) LearnEnvironment(environ []string) {
 	for _, entry := range environ {
-		if name, value, _ := strings.Cut(entry, "="); secretName(name) {
+		if name, value, _ := strings.Cut(entry, "="); secretName(name) && name != "PWD" {
 			s.Learn(value)
 		}
 	}

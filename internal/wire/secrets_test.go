@@ -63,7 +63,7 @@ func TestKnownSecretsAreHiddenEverywhere(t *testing.T) {
 	s.LearnField(Field{"Authorization", "Bearer first-known"})
 	s.LearnURL("https://user:second+known@h/?token=third%20known")
 	s.LearnCommand([]string{"server", "--api-key", "fourth-known", "PASSWORD=fifth-known"})
-	s.LearnEnvironment([]string{"HOME=/nowhere/at/all", "X_TOKEN=sixth\"known"})
+	s.LearnEnvironment([]string{"HOME=/nowhere/at/all", "PWD=/nowhere/at/all", "X_TOKEN=sixth\"known"})
 	text := `first-known second+known third known third+known fourth-known fifth-known sixth\"known`
 	if safe := s.Text(text); strings.Contains(safe, "known") {
 		t.Error(safe)
