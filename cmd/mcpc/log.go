@@ -115,9 +115,21 @@ func logCells(rows []*trace.Row, terminal bool, now time.Time) [][]string {
 		if terminal {
 			when, size = clock(r.Time, now), render.Bytes(r.Size())
 		}
-		cells[i] = []string{r.Number(), when, r.Target, r.Method, r.Name, r.Channel, exit, render.Took(r.Duration), size, r.Notes.String()}
+		cells[i] = []string{r.Number(), when, r.Target, r.Method, r.Name, r.Channel, exit, render.Took(r.Duration), size, notesOf(r)}
 	}
 	return cells
+}
+
+// notesOf says what was folded into a row, and what it issued again.
+func notesOf(r *trace.Row) string {
+	notes := r.Notes.String()
+	switch {
+	case r.Again == "":
+		return notes
+	case notes == "":
+		return "again " + r.Again
+	}
+	return "again " + r.Again + ", " + notes
 }
 
 // clock is the time of today, and the day where it is another.

@@ -169,36 +169,55 @@ func (a *app) filter(ctx context.Context, w io.Writer, st render.Style, ans answ
 	return nil
 }
 
-// replaceFile writes a temporary file beside the name and renames it, so that
-// no reader ever sees half an answer.
+// replaceFile writes a file as a whole.
 func replaceFile(name string, data []byte) error {
+	_, err := replaceBy(name, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	return err
+}
+
+// replaceBy writes a temporary file beside the name and renames it, so that no
+// reader ever sees half an answer. It gives the number of bytes.
+func replaceBy(name string, write func(io.Writer) error) (int64, error) {
 	// A pipe or a device is written to: who may write into /dev would otherwise
 	// put a file in the place of /dev/null.
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return writeInto(name, data)
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, err
+		}
+		return fill(f, write)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".mcpc-*")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer os.Remove(f.Name())
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
+	n, err := fill(f, write)
+	if err != nil {
+		return n, err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return n, os.Rename(f.Name(), name)
 }
 
-func writeInto(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+// fill writes a file, counts its bytes and closes it.
+func fill(f *os.File, write func(io.Writer) error) (int64, error) {
+	count := &counter{w: f}
+	err := write(count)
+	return count.n, errors.Join(err, f.Close())
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
 }
 
 // writable refuses -o where there is no folder for the file: before anything is

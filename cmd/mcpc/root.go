@@ -35,8 +35,8 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newInit(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a), newPrompt(a),
-		newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newSessions(a), newClose(a),
-		newDemo(a), newMock(a), newState(a), newVersion(a))
+		newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a),
+		newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
 	return root
@@ -226,5 +226,5 @@ func placeholder(f *pflag.Flag) string {
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "output": "file",
 		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
 		"header": "field", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
-		"resource": "uri", "logs": "level", "record": "file", "file": "file"}[f.Name], "-", " "))
+		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target"}[f.Name], "-", " "))
 }

@@ -72,7 +72,7 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 		ans := answer{result: exchangeJSON(row, exchange)}
 		ans.messages = []*wire.Message{{Raw: ans.result}}
 		ans.human = func(w io.Writer, st render.Style) error {
-			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(c, row), Exchange: exchange,
+			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
 				Findings: row.Findings, HeadsOnly: o.headers})
 		}
 		a.show(ctx, wire.Outcome{}, ans)
@@ -107,7 +107,7 @@ func titleOf(row *trace.Row) string {
 }
 
 // factsOf is what is known of an exchange beside its bytes.
-func factsOf(c *trace.Capture, row *trace.Row) [][]string {
+func factsOf(row *trace.Row) [][]string {
 	ending := row.Channel
 	if row.Exit >= 0 {
 		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
@@ -123,16 +123,14 @@ func factsOf(c *trace.Capture, row *trace.Row) [][]string {
 		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"ending", ending}, {"said", row.Text},
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision}, {"took", render.Took(row.Duration)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"folded in", row.Notes.String()},
-		{"issued again", row.Again}, {"command", commandOf(c, row)},
+		{"issued again", row.Again}, {"command", commandOf(row)},
 	}
 }
 
 // commandOf is the command line that was recorded with a row.
-func commandOf(c *trace.Capture, row *trace.Row) string {
-	for _, h := range c.Heads {
-		if h.Run == row.Run && len(h.Argv) > 0 {
-			return commandLine(h.Argv)
-		}
+func commandOf(row *trace.Row) string {
+	if argv := row.Head().Argv; len(argv) > 0 {
+		return commandLine(argv)
 	}
 	return ""
 }

@@ -22,7 +22,11 @@ type Capture struct {
 
 	rows     []*Row
 	findings []wire.Finding
-	index    index
+	// heads are where the Heads stand, ends where the runs' last lines do, by the
+	// index of the head.
+	heads []stretch
+	ends  map[int]stretch
+	index index
 	// offset is as far as whole lines were read, line how many those were.
 	offset int64
 	line   int
@@ -46,7 +50,7 @@ const keepBuffer = 4 << 20
 // Open reads through a capture and lists its rows. The errors are those of the
 // file, ErrNoCapture and *VersionError.
 func Open(path string) (*Capture, error) {
-	c := &Capture{Path: path}
+	c := &Capture{Path: path, ends: map[int]stretch{}}
 	c.index.capture = c
 	if _, err := c.Refresh(); err != nil {
 		return nil, err
@@ -178,7 +182,20 @@ func (r *Row) anyText(s search) (found bool, err error) {
 
 // eachLine reads the row's lines from the file; raw is good during the call only.
 func (r *Row) eachLine(look func(raw []byte) error) error {
-	c := r.capture
+	// A request's head comes before the body that it was placed by.
+	r.lines = inOrder(r.lines)
+	return r.capture.eachLine(r.lines, func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
+}
+
+// inOrder sorts lines as they stand in the file, each once.
+func inOrder(lines []stretch) []stretch {
+	slices.SortFunc(lines, func(a, b stretch) int { return cmp.Compare(a.at, b.at) })
+	return slices.Compact(lines)
+}
+
+// eachLine reads lines from the file, with their line feeds; raw is good during
+// the call only.
+func (c *Capture) eachLine(lines []stretch, look func(raw []byte) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.file == nil {
@@ -188,10 +205,7 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 		}
 		c.file = f
 	}
-	// A request's head comes before the body that it was placed by.
-	slices.SortFunc(r.lines, func(a, b stretch) int { return cmp.Compare(a.at, b.at) })
-	r.lines = slices.Compact(r.lines)
-	for _, l := range r.lines {
+	for _, l := range lines {
 		if cap(c.buf) < l.length || cap(c.buf) > keepBuffer {
 			c.buf = make([]byte, l.length)
 		}
@@ -199,11 +213,28 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 		if _, err := c.file.ReadAt(raw, l.at); err != nil {
 			return err
 		}
-		if err := look(bytes.TrimRight(raw, "\r\n")); err != nil {
+		if err := look(raw); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Copy writes the lines of some of its rows as they stand in the file: a capture
+// again, with the heads of their runs, and the ends of those whose own exchange is
+// among the rows.
+func (c *Capture) Copy(w io.Writer, rows []*Row) error {
+	var lines []stretch
+	for _, row := range rows {
+		lines = append(append(lines, c.heads[row.head]), row.lines...)
+		if end, ok := c.ends[row.head]; ok && row.Own {
+			lines = append(lines, end)
+		}
+	}
+	return c.eachLine(inOrder(lines), func(raw []byte) error {
+		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
+		return err
+	})
 }
 
 // Main is the exchange that the last run was about: the command's own, else the

@@ -50,7 +50,7 @@ func (x *index) touch(r *Row) {
 
 func (x *index) newRow(at time.Time) *Row {
 	r := &Row{Run: x.head.Run, Index: len(x.capture.rows) + 1, Time: at, Target: x.head.Target, By: x.head.By,
-		Again: x.head.Of, Channel: ChannelOpen, Exit: -1, capture: x.capture}
+		Channel: ChannelOpen, Exit: -1, capture: x.capture, head: len(x.capture.Heads) - 1}
 	if r.Run > 0 {
 		r.Index = len(x.rows()) + 1
 	}
@@ -272,7 +272,7 @@ func (x *index) end(e *End) {
 	if own == nil || x.head.By != ByCommand {
 		return
 	}
-	own.Own = true
+	own.Own, own.Again = true, x.head.Of
 	own.settle(e.Kind)
 	own.Exit, own.Text, own.Hint = e.Exit, e.Text, e.Hint
 	own.Name = or(own.Name, e.Name)

@@ -59,6 +59,8 @@ type Row struct {
 	Text, Hint string
 
 	capture *Capture
+	// head is the index of its run's head.
+	head int
 	// id is the request's as ids are compared.
 	id string
 	// lines are where its frames stand in the file.
@@ -138,3 +140,9 @@ func (r *Row) Number() string {
 
 // Path is the file in which the row stands.
 func (r *Row) Path() string { return r.capture.Path }
+
+// Head is that of the run in which the row stands.
+func (r *Row) Head() Head { return r.capture.Heads[r.head] }
+
+// SameRun reports whether two rows of one capture were recorded by one run.
+func (r *Row) SameRun(other *Row) bool { return r.capture == other.capture && r.head == other.head }

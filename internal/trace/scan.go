@@ -41,11 +41,12 @@ func (s *scanner) line(raw []byte, at stretch) error {
 	case err != nil:
 	case line.Head != nil:
 		s.reader.begun = true
-		c.Heads = append(c.Heads, *line.Head)
+		c.Heads, c.heads = append(c.Heads, *line.Head), append(c.heads, at)
 		c.index.begin(*line.Head)
 	case line.Frame != nil:
 		s.frame(line.Frame, at)
 	case line.End != nil:
+		c.ends[len(c.Heads)-1] = at
 		c.index.end(line.End)
 	case line.Lost > 0:
 		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were not recorded, because the disk was too slow", s.reader.line, line.Lost))

@@ -105,3 +105,32 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	}
 	return append(out, object[taken:]...)
 }
+
+// Without gives the object without the member name, in whichever of its places.
+// Every other byte stays as it is. What is no object, or has no such member, comes
+// back unchanged.
+func Without(object json.RawMessage, name string) json.RawMessage {
+	var out json.RawMessage
+	taken, kept, found := 0, 0, false
+	_, err := eachMember(object, func(i int, is string, _, to int) bool {
+		if i == 0 {
+			taken = bytes.IndexByte(object, '{') + 1
+			out, kept, found = append(out[:0], object[:taken]...), 0, false
+		}
+		part := object[taken:to]
+		taken = to
+		if is == name {
+			found = true
+			return true
+		}
+		if kept == 0 && i > 0 { // what stood before it is gone
+			part = bytes.TrimLeft(part, ","+whiteSpace)
+		}
+		out, kept = append(out, part...), kept+1
+		return true
+	})
+	if err != nil || !found {
+		return object
+	}
+	return append(out, object[taken:]...)
+}

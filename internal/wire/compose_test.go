@@ -113,3 +113,22 @@ func TestWith(t *testing.T) {
 		t.Errorf("With(nil) is %s", got)
 	}
 }
+
+func TestWithout(t *testing.T) {
+	for _, c := range []struct{ object, want string }{
+		{`{"a":1,"_meta":{},"b":2}`, `{"a":1,"b":2}`},
+		{`{"_meta":{},"b" : 2 }`, `{"b" : 2 }`},
+		{`{ "a":1 , "_meta":3 }`, `{ "a":1 }`},
+		{`{"_meta":{}}`, `{}`},
+		{`{"\u0061":1e0,"_meta":1,"_meta":2,"b":2}`, `{"\u0061":1e0,"b":2}`},
+		{`{"a":1}`, `{"a":1}`},
+		{`{}`, `{}`},
+		{`[1]`, `[1]`},
+		{``, ``},
+		{`{"_meta":`, `{"_meta":`},
+	} {
+		if got := string(Without(json.RawMessage(c.object), "_meta")); got != c.want {
+			t.Errorf("Without(%s) = %s, want %s", c.object, got, c.want)
+		}
+	}
+}

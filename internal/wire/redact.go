@@ -206,3 +206,11 @@ func unescaped(s string) string {
 	}
 	return s
 }
+
+// hiddenIn finds what Redacted wrote, as it stands in a text or in a URL.
+var hiddenIn = regexp.MustCompile(`••••\(len \d+, sha256:[0-9a-f]{4}\)|` +
+	`(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`)
+
+// HiddenIn gives where in a text Redacted stands for a secret: the begin and the
+// end of each place, in bytes.
+func HiddenIn(text string) [][]int { return hiddenIn.FindAllStringIndex(text, -1) }

@@ -186,3 +186,21 @@ func FuzzRedact(f *testing.F) {
 		}
 	})
 }
+
+func TestHiddenInFindsWhatRedactedWrites(t *testing.T) {
+	secret := Redacted("0123456789abcdef")
+	for _, text := range []string{"Bearer " + secret, "http://x/?key=" + url.QueryEscape(secret) + "&a=1", secret + secret} {
+		for _, place := range HiddenIn(text) {
+			got := text[place[0]:place[1]]
+			if plain, err := url.QueryUnescape(got); err != nil || plain != secret {
+				t.Errorf("%q: found %q", text, got)
+			}
+		}
+		if n := len(HiddenIn(text)); n != strings.Count(text, "sha256") {
+			t.Errorf("%q: %d found", text, n)
+		}
+	}
+	if n := len(HiddenIn("••••(len 4, sha256:zzzz)")); n != 0 {
+		t.Errorf("found %d in what nobody wrote", n)
+	}
+}

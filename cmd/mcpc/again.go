@@ -1,0 +1,211 @@
+package main
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// An again is a recorded request that is to be issued again.
+type again struct {
+	row      *trace.Row
+	exchange *wire.Exchange
+	capture  *trace.Capture
+	version  string
+}
+
+// head is that of the HTTP request, nil over stdio.
+func (g again) head() *wire.HTTPHead {
+	for _, f := range g.exchange.Heads {
+		if f.Dir == wire.Sent && f.Stream == g.exchange.Request.Stream && f.HTTP != nil {
+			return f.HTTP
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether the answer came on another stream than that of the
+// request, as the transport of 2024 has it.
+func (g again) elsewhere() bool {
+	x := g.exchange
+	accepted := slices.ContainsFunc(x.Heads, func(f wire.Frame) bool {
+		return f.Dir == wire.Received && f.Stream == x.Request.Stream && f.HTTP != nil && f.HTTP.Status == 202
+	})
+	return accepted && x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
+}
+
+// opens are the methods that begin a conversation, or are one of their own.
+var opens = []string{"initialize", "server/discover"}
+
+// session is the variable of the session's id in a script.
+const session = "session"
+
+// addCurl writes the request as curl sends it, or over stdio as a pipeline. A
+// conversation with a handshake is opened first.
+func addCurl(s *render.Script, g again) error {
+	handshake := !client.Stateless(g.row.Revision) && !slices.Contains(opens, g.row.Method)
+	head := g.head()
+	switch {
+	case g.exchange.Request.Stream == 0:
+		g.addPipeline(s, handshake)
+		return nil
+	case head == nil:
+		return &render.Unscriptable{Text: "the head of its HTTP request was not recorded"}
+	case g.elsewhere():
+		return &render.Unscriptable{Text: "the answer comes on a stream that was opened before (HTTP+SSE), which takes a client"}
+	}
+	if len(g.exchange.Between) > 0 && g.row.Notes.Rounds > 0 {
+		s.Comment("this is the first of its rounds: the server asks back")
+	}
+	post := render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.exchange.Request.Raw}
+	if !handshake {
+		return s.Curl(post, "")
+	}
+	opening, opened := post, post
+	opening.Fields = without(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
+	opening.Body, opened.Body = g.initialize(), wire.ComposeNotification("notifications/initialized", nil)
+	if err := s.CurlSession(opening, session); err != nil {
+		return err
+	}
+	if err := s.Curl(opened, session); err != nil {
+		return err
+	}
+	return s.Curl(post, session)
+}
+
+func without(fields []wire.Field, names ...string) (rest []wire.Field) {
+	for _, f := range fields {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) }) {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// initialize is the request that opened the conversation, or where a run before
+// did that, one like it.
+func (g again) initialize() []byte {
+	for _, row := range g.capture.Rows() {
+		if row.Method != "initialize" || row.Channel != trace.ChannelOK || !row.SameRun(g.row) {
+			continue
+		}
+		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.exchange.Request.Conn {
+			return x.Request.Raw
+		}
+	}
+	revision := g.row.Revision
+	for _, known := range client.Revisions() {
+		if revision == "" && !client.Stateless(known) {
+			revision = known
+		}
+	}
+	params := wire.With(nil, "protocolVersion", wire.Quote(revision))
+	params = wire.With(params, "capabilities", json.RawMessage("{}"))
+	who := wire.With(wire.With(nil, "name", wire.Quote("mcpc")), "version", wire.Quote(g.version))
+	return wire.ComposeRequest(json.RawMessage("0"), "initialize", wire.With(params, "clientInfo", who))
+}
+
+func (g again) addPipeline(s *render.Script, handshake bool) {
+	messages := [][]byte{g.exchange.Request.Raw}
+	if handshake {
+		messages = [][]byte{g.initialize(), wire.ComposeNotification("notifications/initialized", nil), g.exchange.Request.Raw}
+	}
+	s.Comment("read it before you run it: the last line starts the recorded command")
+	s.Feed(messages, g.command(s))
+}
+
+// command is that of a stdio server, as far as the recording knows it.
+func (g again) command(s *render.Script) string {
+	argv := g.serverArgv()
+	if argv == nil {
+		s.Comment("the recording does not have the command of " + g.row.Target + ": set MCPC_COMMAND to it")
+		return `sh -c "$MCPC_COMMAND"`
+	}
+	return s.Argv(argv)
+}
+
+// serverArgv is the command of a stdio server; nil where it is not known.
+func (g again) serverArgv() []string {
+	if g.row.Target == demoEndpoint {
+		return []string{"mcpc", "demo", "--stdio"}
+	}
+	argv := g.row.Head().Argv
+	if at := slices.Index(argv, "--"); at >= 0 && at+1 < len(argv) {
+		return argv[at+1:]
+	}
+	return nil
+}
+
+// address is what -s takes to mean the recorded server, "" where only a command
+// does.
+func (g again) address() string {
+	target := g.row.Target
+	if _, link, ok := strings.Cut(target, ", "); ok && isAddress(link) {
+		target = link // of a session, "name, URL"
+	}
+	head := g.head()
+	switch {
+	case target == demoEndpoint || isAddress(target) && (head == nil || g.row.By == trace.ByCommand):
+		return target
+	case head != nil && isAddress(head.URL):
+		return head.URL
+	case g.serverArgv() == nil && !strings.HasPrefix(target, "-"):
+		return target // a session's name
+	}
+	return ""
+}
+
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// params are those of the request without the marks that every client puts on its
+// own.
+func (g again) params() json.RawMessage {
+	m := wire.ParseMessage(g.exchange.Request.Raw)
+	members, err := m.ParamMembers()
+	if err != nil {
+		return m.Params
+	}
+	raw, there := members.Get("_meta")
+	meta, bad := wire.Object(raw)
+	if !there || bad != nil {
+		return m.Params
+	}
+	rest := raw
+	for _, member := range meta {
+		if member.Name == "progressToken" || strings.HasPrefix(member.Name, "io.modelcontextprotocol/") {
+			rest = wire.Without(rest, member.Name)
+		}
+	}
+	if left, _ := wire.Object(rest); len(left) > 0 {
+		return wire.With(m.Params, "_meta", rest)
+	}
+	rest = wire.Without(m.Params, "_meta")
+	if left, _ := wire.Object(rest); len(left) == 0 {
+		return nil
+	}
+	return rest
+}
+
+// asToolCall gives name and arguments where the params have nothing else.
+func asToolCall(method string, params json.RawMessage) (name string, arguments json.RawMessage, ok bool) {
+	members, err := wire.Object(params)
+	if err != nil || method != "tools/call" || len(members) > 2 {
+		return "", nil, false
+	}
+	name, arguments = members.Text("name"), json.RawMessage("{}")
+	if given, there := members.Get("arguments"); there {
+		arguments = given
+	}
+	_, bad := wire.Object(arguments)
+	_, there := members.Get("arguments")
+	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
+}

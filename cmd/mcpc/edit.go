@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// errEmptied is what a person does who wants nothing to be sent.
+var errEmptied = errors.New("the params were emptied, so nothing was sent")
+
+// edited opens params in the user's editor and gives what came of them. What was
+// not changed keeps its bytes; what is no JSON is kept in its file.
+func (a *app) edited(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	editor := strings.Fields(or(a.getenv("VISUAL"), a.getenv("EDITOR")))
+	if len(editor) == 0 {
+		return nil, hintedError{"--edit needs an editor", "set EDITOR, as in EDITOR=vi"}
+	}
+	var before bytes.Buffer
+	if err := render.JSON(&before, render.Style{Terminal: true, Width: 80}, orEmpty(params)); err != nil {
+		return nil, err
+	}
+	name, err := draft(before.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	after, err := a.edit(ctx, editor, name)
+	switch {
+	case err != nil:
+	case bytes.Equal(after, before.Bytes()):
+		after = params
+	case len(bytes.TrimSpace(after)) == 0:
+		err = errEmptied
+	default:
+		if bad := wire.Valid(after); bad != nil {
+			return nil, &inputError{"the edited params are not JSON: " + bad.Error(),
+				"they are kept: mcpc raw " + render.ShellQuote(method) + " @" + render.ShellQuote(name), wire.InputFacts{Raw: after, Offset: bad.Offset}}
+		}
+	}
+	return after, errors.Join(err, os.Remove(name))
+}
+
+func orEmpty(params json.RawMessage) json.RawMessage {
+	if params == nil {
+		return json.RawMessage("{}")
+	}
+	return params
+}
+
+// draft writes a file that nobody else reads.
+func draft(text []byte) (name string, err error) {
+	f, err := os.CreateTemp("", "mcpc-*.json")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(text)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// edit runs the editor, whose words are not seen by a shell, and reads the file.
+func (a *app) edit(ctx context.Context, editor []string, name string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.err, a.err
+	if a.outStyle.Terminal {
+		cmd.Stdout = a.out
+	}
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("the editor %s: %w", editor[0], err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	limit := a.limits().WithDefaults().Message
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(raw)) > limit {
+		err = fmt.Errorf("the edited params have more than %s", render.Bytes(limit))
+	}
+	return raw, err
+}
+
+// notEdited is the ending where the editor gave nothing to send.
+func notEdited(err error) wire.Outcome {
+	switch _, typed := errorAs[*inputError](err); {
+	case typed || isUsage(err):
+		return usage(err)
+	case errors.Is(err, errEmptied):
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: errEmptied.Error()}
+	}
+	return localIO("editing", err)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// exportOptions are what `mcpc export` was asked.
+type exportOptions struct {
+	word   string
+	filter trace.Filter
+	// several is set where a filter picks among the exchanges of a run.
+	several bool
+	format  string
+}
+
+// exportFormats are the forms in which an exchange is given away.
+var exportFormats = []string{"har", "curl", "mcpc", "jsonl", "markdown"}
+
+func newExport(a *app) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...]",
+		Short: "give recorded exchanges away: HAR, curl, mcpc, JSON Lines, Markdown",
+		Long: `Write recorded exchanges in a form that others read. A NUMBER is one that mcpc
+log shows, and means one exchange; a FILE means all that is in it. With a FILTER
+(mcpc help filters) it is what fits, also of a whole run.
+
+  har       HTTP Archive 1.2, for the network panel of a browser
+  curl      shell commands that send the same bytes; where sessions are spoken
+            they open one of their own; over stdio a pipeline, never run here
+  mcpc      mcpc commands that ask the same
+  jsonl     a capture again, as docs/capture.md describes it
+  markdown  a report, for an issue
+
+What was secret was not recorded. In commands a variable stands for it, and a
+comment says what to set it to.`,
+		Example: `  mcpc export last --as curl
+  mcpc export 1 --as har -o call.har
+  mcpc export last --as markdown`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.format == "" || !contains(exportFormats, o.format) {
+				return hintedError{fmt.Sprintf("--as says the form, and not %q", o.format), "--as " + strings.Join(exportFormats, ", --as ")}
+			}
+			if len(args) == 0 {
+				return hintedError{"export takes a number that mcpc log shows, last, or a file", "mcpc export last --as " + o.format}
+			}
+			o.word, o.several = args[0], len(args) > 1
+			if o.filter, err = a.filterOf(args[1:]); err != nil {
+				return err
+			}
+			a.export(cmd.Context(), o)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&o.format, "as", "", "har, curl, mcpc, jsonl or markdown")
+	return cmd
+}
+
+// export writes the exchanges that are meant.
+func (a *app) export(ctx context.Context, o exportOptions) {
+	if out := writable(a.output); !out.Good() {
+		a.end(out)
+		return
+	}
+	c, rows, out := a.exported(o)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	defer c.Close()
+	a.warnOf(c)
+	if err := a.writeOut(func(w io.Writer) error { return a.exportAs(o.format, w, c, rows) }); err != nil {
+		a.end(exportFailed(err))
+	}
+}
+
+// exported picks the exchanges: the one that a number means, or all that fit.
+func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outcome) {
+	c, row, out := a.pickRow(o.word)
+	if !out.Good() {
+		return nil, nil, out
+	}
+	rows := []*trace.Row{row}
+	if o.several || o.word == c.Path {
+		rows = lastFitting(c.Rows(), a.matching(o.filter), 0)
+	}
+	if o.format != "jsonl" && o.format != "markdown" {
+		rows = crossing(rows)
+	}
+	if len(rows) == 0 {
+		c.Close()
+		return nil, nil, usage(hintedError{"there is nothing to export: no exchange that fits crossed the line", "mcpc log shows what is recorded"})
+	}
+	return c, rows, wire.Outcome{}
+}
+
+// crossing are the rows of which something crossed: others are kept for their
+// ending alone.
+func crossing(rows []*trace.Row) (some []*trace.Row) {
+	for _, row := range rows {
+		if row.Kinds != 0 {
+			some = append(some, row)
+		}
+	}
+	return some
+}
+
+func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+	switch format {
+	case "har":
+		return trace.WriteHAR(w, a.version, rows)
+	case "jsonl":
+		return c.Copy(w, rows)
+	case "markdown":
+		return a.exportReports(w, c, rows)
+	}
+	add := addCurl
+	if format == "mcpc" {
+		add = addLine
+	}
+	script := &render.Script{}
+	for i, row := range rows {
+		if i > 0 {
+			script.Space()
+		}
+		if err := a.addTo(script, c, row, add); err != nil && len(rows) == 1 {
+			return err
+		} else if err != nil {
+			script.Comment("not written: " + err.Error())
+		}
+	}
+	_, err := io.WriteString(w, script.String())
+	return err
+}
+
+// addTo adds the commands of one exchange to a script.
+func (a *app) addTo(s *render.Script, c *trace.Capture, row *trace.Row, add func(*render.Script, again) error) error {
+	exchange, err := row.Exchange()
+	if err != nil || exchange == nil {
+		return err
+	}
+	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + ", which ended as " + row.Channel)
+	return add(s, again{row: row, exchange: exchange, capture: c, version: a.version})
+}
+
+// writeOut gives write the place that -o names, or standard output. What goes to
+// a terminal is made harmless.
+func (a *app) writeOut(write func(io.Writer) error) error {
+	a.progress.Done()
+	if a.output != "" {
+		n, err := replaceBy(a.output, write)
+		if err == nil {
+			a.note(fmt.Sprintf("%d bytes saved to %s", n, a.output))
+		}
+		return err
+	}
+	if !a.outStyle.Terminal {
+		return write(a.stdout())
+	}
+	clean := a.outStyle.Sanitizer(a.stdout())
+	if err := write(clean); err != nil {
+		return err
+	}
+	return clean.Close()
+}
+
+// exportFailed is the ending where an exchange could not be written.
+func exportFailed(err error) wire.Outcome {
+	if failed, ok := errorAs[*render.Unscriptable](err); ok {
+		return usage(hintedError{"it cannot be written as a command: " + failed.Text, "--as har and --as markdown have all of it"})
+	}
+	return localIO("exporting", bare(err))
+}
+
+func (a *app) exportReports(w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+	for i, row := range rows {
+		exchange, err := row.Exchange()
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		report := render.Report{Traffic: render.Traffic{Title: titleOf(row), Facts: a.reportFacts(c, row), Exchange: exchange, Findings: row.Findings}}
+		if exchange != nil {
+			var s render.Script
+			if addLine(&s, again{row: row, exchange: exchange, capture: c, version: a.version}) == nil {
+				report.Again = s.String()
+			}
+		}
+		if err := render.Markdown(w, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportFacts are those of show, and who spoke with whom.
+func (a *app) reportFacts(c *trace.Capture, row *trace.Row) [][]string {
+	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + a.version}}
+	if server := serverIn(c, row); server != "" {
+		facts = append(facts, []string{"server version", server})
+	}
+	return append(facts, factsOf(row)...)
+}

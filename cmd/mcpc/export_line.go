@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// addLine writes the mcpc command that asks the same.
+func addLine(s *render.Script, g again) error {
+	words := []string{"mcpc"}
+	if slices.Contains(client.Revisions(), g.row.Revision) {
+		words = append(words, "--protocol", g.row.Revision)
+	}
+	var argv []string
+	switch address := g.address(); {
+	case isAddress(address):
+		words = append(words, "-s", s.URL(address))
+	case address != "":
+		words = append(words, "-s", s.Word(address, "server"))
+	case g.serverArgv() != nil:
+		argv = []string{"--", s.Argv(g.serverArgv())}
+	default:
+		return &render.Unscriptable{Text: "the recording does not say which server it was"}
+	}
+	for _, f := range g.ownFields() {
+		if field := s.Field(f); field != "" {
+			words = append(words, "-H", field)
+		}
+	}
+	words, input := g.request(s, words)
+	s.Run(words, input, argv...)
+	return nil
+}
+
+// request adds the words of the command that sends the request, and gives its last
+// one: call where that can say all of it, else raw.
+func (g again) request(s *render.Script, words []string) ([]string, []byte) {
+	m, params := wire.ParseMessage(g.exchange.Request.Raw), g.params()
+	name, arguments, simple := asToolCall(m.Method, params)
+	_, notObject := wire.Object(params)
+	switch {
+	case simple && !strings.HasPrefix(name, "-") && !g.had("raw"):
+		words = append(words, "call")
+		for _, flag := range []string{"--no-validate", "--yes", "-y"} {
+			if g.had(flag) {
+				words = append(words, flag)
+			}
+		}
+		return append(words, s.Word(name, "name")), arguments
+	case strings.HasPrefix(m.Method, "-") || m.Method == "" || params != nil && notObject != nil:
+		return append(words, "raw", "--bytes"), m.Raw
+	}
+	return append(words, "raw", s.Word(m.Method, "method")), params
+}
+
+// had reports whether the recorded command line had this word for mcpc itself.
+func (g again) had(word string) bool {
+	argv := g.row.Head().Argv
+	if at := slices.Index(argv, "--"); at >= 0 {
+		argv = argv[:at]
+	}
+	return g.row.By == trace.ByCommand && slices.Contains(argv, word)
+}
+
+// clientFields are the header fields that mcpc writes by itself, or that are about
+// one stream.
+var clientFields = []string{"accept", "accept-encoding", "content-type", "last-event-id", "user-agent"}
+
+// ownFields are the header fields that the user had given.
+func (g again) ownFields() (own []wire.Field) {
+	head := g.head()
+	if head == nil {
+		return nil
+	}
+	for _, f := range head.Fields {
+		if name := strings.ToLower(f.Name); !slices.Contains(clientFields, name) && !strings.HasPrefix(name, "mcp-") {
+			own = append(own, f)
+		}
+	}
+	return own
+}
+
+// serverIn is what a server said that it is, when the conversation was opened;
+// "" where that is not in the capture.
+func serverIn(c *trace.Capture, row *trace.Row) string {
+	for _, opening := range c.Rows() {
+		if !slices.Contains(opens, opening.Method) || opening.Channel != trace.ChannelOK || !opening.SameRun(row) {
+			continue
+		}
+		if x, err := opening.Exchange(); err == nil && x != nil {
+			if name := serverInfoIn(x.Response.Raw); name != "" {
+				return name
+			}
+		}
+	}
+	if x, err := row.Exchange(); err == nil && x != nil {
+		return serverInfoIn(x.Response.Raw)
+	}
+	return ""
+}
+
+// serverInfoIn reads serverInfo, which stands in a result or in its _meta.
+func serverInfoIn(response []byte) string {
+	result, err := wire.ParseMessage(response).ResultMembers()
+	if err != nil {
+		return ""
+	}
+	raw, ok := result.Get("serverInfo")
+	if !ok {
+		raw = metaOf(result)
+	}
+	info, _ := wire.Object(raw)
+	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
+}
+
+func metaOf(result wire.Members) json.RawMessage {
+	raw, _ := result.Get("_meta")
+	meta, _ := wire.Object(raw)
+	info, _ := meta.Get("io.modelcontextprotocol/serverInfo")
+	return info
+}

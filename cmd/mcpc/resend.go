@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// resendOptions are what `mcpc resend` was asked.
+type resendOptions struct {
+	word      string
+	to        string
+	argv      []string
+	edit      bool
+	allowExec bool
+	yes       bool
+}
+
+func newResend(a *app) *cobra.Command {
+	var o resendOptions
+	cmd := &cobra.Command{
+		Use:   "resend NUMBER | last | FILE#NUMBER --to TARGET [-- COMMAND...]",
+		Short: "issue a recorded request again",
+		Long: `Send a recorded request again, to the server that --to names: a recording may be
+a stranger's, so it is not asked whom to contact. A recorded command is started
+with --allow-exec only. The conversation is a new one, with header fields of its
+own; what was sent besides params is not sent again.
+
+The new exchange is recorded with the number of the old one.`,
+		Example: `  mcpc resend last --to demo
+  mcpc resend 2 --to demo --json
+  EDITOR=true mcpc resend last --edit --to demo`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.argv = splitDash(cmd, args)
+			if len(args) != 1 {
+				return hintedError{"resend takes the number of one exchange", "mcpc log shows them"}
+			}
+			o.word = args[0]
+			if o.to != "" && (a.serverGiven || o.allowExec || o.argv != nil) {
+				return hintedError{"--to names the server, and so does another word", "leave one of them out"}
+			}
+			a.resend(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "the server to send it to: URL, session name or \"demo\"")
+	f.BoolVar(&o.edit, "edit", false, "open the params in $VISUAL or $EDITOR first")
+	f.BoolVar(&o.allowExec, "allow-exec", false, "start the recorded command of a stdio server")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
+	a.addAnswering(f)
+	return cmd
+}
+
+// resend is the walk of a request that was recorded: what is meant, to whom, what
+// it becomes, and then as every request.
+func (a *app) resend(ctx context.Context, o resendOptions) {
+	g, out := a.recorded(o.word)
+	if out.Good() {
+		out = a.aimResend(&o, g)
+	}
+	var params json.RawMessage
+	if out.Good() {
+		params, out = a.paramsOf(ctx, o, g)
+	}
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	a.record.resent = nameOf(g.row)
+	c, out := a.open(ctx, opening{argv: o.argv})
+	defer c.close(ctx)
+	if out.Good() {
+		out = c.issue(ctx, o, client.Call{Method: g.row.Method, Params: params, Progress: true})
+	}
+	a.show(ctx, out, answerOf(out))
+	c.explained(g.row.Method)
+}
+
+// recorded finds the request that a word means.
+func (a *app) recorded(word string) (again, wire.Outcome) {
+	c, row, out := a.pickRow(word)
+	if !out.Good() {
+		return again{}, out
+	}
+	defer c.Close()
+	a.warnOf(c)
+	exchange, err := row.Exchange()
+	switch {
+	case err != nil:
+		return again{}, localIO("reading "+row.Path(), err)
+	case exchange == nil:
+		return again{}, usage(hintedError{"nothing was sent in " + nameOf(row), "mcpc show " + render.ShellQuote(word) + " shows how it ended"})
+	}
+	return again{row: row, exchange: exchange, capture: c, version: a.version}, wire.Outcome{}
+}
+
+// nameOf names an exchange for another recording: its number, and the file where it
+// is none of the ring.
+func nameOf(row *trace.Row) string {
+	if row.Run > 0 {
+		return row.Number()
+	}
+	return filepath.Base(row.Path()) + "#" + row.Number()
+}
+
+// aimResend settles the server. Nothing in a recording is contacted or started
+// because it stands there.
+func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
+	switch {
+	case o.to != "":
+		a.server, a.serverGiven = o.to, true
+		return wire.Outcome{}
+	case a.serverGiven || o.argv != nil:
+		return wire.Outcome{}
+	case o.allowExec:
+		o.argv = g.serverArgv()
+		if o.argv == nil {
+			return usage(hintedError{"no command of a server is recorded there", "mcpc resend " + render.ShellQuote(o.word) + " --to TARGET"})
+		}
+		if g.row.Target == demoEndpoint {
+			a.server, a.serverGiven, o.argv = demoEndpoint, true, nil
+		}
+		return hiddenIn("-- COMMAND... gives the whole command", o.argv...)
+	}
+	hint := "mcpc resend " + render.ShellQuote(o.word) + " --to "
+	if address := g.address(); address != "" {
+		hint += render.ShellQuote(address)
+	} else {
+		hint = fmt.Sprintf("mcpc resend %s --allow-exec starts: %s", render.ShellQuote(o.word), commandLine(g.serverArgv()))
+	}
+	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
+		Text: "a recorded request is sent only where --to says"}
+}
+
+// hiddenIn refuses to send what stands in the place of a secret.
+func hiddenIn(hint string, texts ...string) wire.Outcome {
+	for _, text := range texts {
+		if len(wire.HiddenIn(text)) > 0 {
+			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "a secret in it was not recorded, and what stands in its place is not sent",
+				Hint: hint}
+		}
+	}
+	return wire.Outcome{}
+}
+
+// paramsOf gives what is to be sent.
+func (a *app) paramsOf(ctx context.Context, o resendOptions, g again) (json.RawMessage, wire.Outcome) {
+	params := g.params()
+	if o.edit {
+		edited, err := a.edited(ctx, g.row.Method, params)
+		if err != nil {
+			return nil, notEdited(err)
+		}
+		params = edited
+	}
+	return params, hiddenIn("--edit opens the params, so that it can be put in again", string(params))
+}
+
+// issue sends the request. A tool that declares itself destructive is asked about,
+// as everywhere; arguments go as they were recorded, whatever the schema says.
+func (c *conversation) issue(ctx context.Context, o resendOptions, call client.Call) wire.Outcome {
+	if call.Method != "tools/call" {
+		return c.Do(ctx, call)
+	}
+	params, _ := wire.Object(call.Params)
+	arguments, _ := params.Get("arguments")
+	name := params.Text("name")
+	tool := c.remembered(name)
+	if tool == nil {
+		var out wire.Outcome
+		if tool, out = c.define(ctx, name); !out.Good() && out.Kind != wire.InvalidArguments {
+			return out
+		}
+	}
+	if out := c.confirmed(ctx, tool, callOptions{name: name, arguments: arguments, yes: o.yes}); !out.Good() {
+		return out
+	}
+	if tool != nil {
+		call.Schema = tool.InputSchema
+	}
+	out := c.Do(ctx, call)
+	if out.Good() && tool != nil {
+		return c.checkResult(tool, out)
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package render
+
+import (
+	"net/url"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// A Post is a recorded HTTP request.
+type Post struct {
+	Method, URL string
+	Fields      []wire.Field
+	Body        []byte
+}
+
+// Curl adds the command that sends a request again: the same body, and the same
+// header fields but for those that are of the connection. Where session is not
+// empty it is the variable that has the session's id.
+func (s *Script) Curl(p Post, session string) error {
+	words, err := s.curl(p, session)
+	if err != nil {
+		return err
+	}
+	s.Command(s.fed(p.Body, strings.Join(words, " \\\n  ")))
+	return nil
+}
+
+// CurlSession adds the commands that open a session as p does, whose variable is
+// session from then on.
+func (s *Script) CurlSession(p Post, session string) error {
+	words, err := s.curl(p, "")
+	if err != nil {
+		return err
+	}
+	words[0] += " -D - -o /dev/null"
+	s.Command(session + "=$(" + s.fed(p.Body, strings.Join(words, " \\\n  ")) +
+		" |\n  tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" { print $2 }')")
+	return nil
+}
+
+// An unscriptable request is one that cannot be written as a command.
+type Unscriptable struct{ Text string }
+
+func (e *Unscriptable) Error() string { return e.Text }
+
+// curl gives the lines of one command. The body is one of them where it can be.
+func (s *Script) curl(p Post, session string) ([]string, error) {
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, &Unscriptable{"the recorded URL is none of HTTP"}
+	}
+	command := "curl -sSN"
+	if strings.ContainsAny(p.URL, "[]{}") {
+		command += " -g"
+	}
+	post := p.Method == "POST"
+	if !post || len(p.Body) == 0 {
+		if !isToken(p.Method) {
+			return nil, &Unscriptable{"the recorded method is none of HTTP"}
+		}
+		command += " -X " + p.Method
+	}
+	lines := []string{command + " " + s.url(p.URL)}
+	for _, f := range p.Fields {
+		if line := s.field(f, session); line != "" {
+			lines = append(lines, "-H "+line)
+		}
+	}
+	for _, name := range unasked(p) {
+		lines = append(lines, "-H '"+name+":'")
+	}
+	switch {
+	case len(p.Body) == 0:
+	case fits(string(p.Body)):
+		lines = append(lines, "--data-raw "+s.Word(string(p.Body), inBody))
+	default:
+		lines = append(lines, "--data-binary @-")
+	}
+	return lines, nil
+}
+
+// fed puts what prints the body in front of a command that cannot have it as a
+// word.
+func (s *Script) fed(body []byte, command string) string {
+	if len(body) == 0 || fits(string(body)) {
+		return command
+	}
+	return s.Print(body, false) + " | " + command
+}
+
+// redactedUser is what a recording has in the place of a URL's name and password.
+const redactedUser = "://redacted@"
+
+// URL is an address as one word.
+func (s *Script) URL(link string) string { return s.url(link) }
+
+func (s *Script) url(link string) string {
+	before, after, found := strings.Cut(link, redactedUser)
+	if !found || strings.ContainsAny(before, "/?#") {
+		return s.Word(link, inURL)
+	}
+	variable := s.variable(redactedUser, "userinfo")
+	return s.Word(before+"://", inURL) + `"$` + variable + `"@` + s.Word(after, inURL)
+}
+
+// ofConnection are the fields that a client writes by itself.
+var ofConnection = map[string]bool{"host": true, "content-length": true, "connection": true, "transfer-encoding": true,
+	"expect": true, "keep-alive": true, "upgrade": true, "te": true, "trailer": true}
+
+// Field is a header field as one word, "Name: value", or "" where it cannot or need
+// not be sent.
+func (s *Script) Field(f wire.Field) string {
+	if f.Value == "" {
+		return ""
+	}
+	return s.field(f, "")
+}
+
+// field is Field for curl, which has a word for a field without a value.
+func (s *Script) field(f wire.Field, session string) string {
+	name := strings.ToLower(f.Name)
+	switch {
+	case ofConnection[name] || !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00"):
+		return ""
+	case name == "mcp-session-id" && session != "":
+		return `"` + f.Name + ": $" + session + `"`
+	case f.Value == "" && name == "user-agent":
+		return "'User-Agent:'" // a client that sends none
+	case f.Value == "":
+		return ShellQuote(f.Name + ";")
+	}
+	return s.Word(f.Name+": "+f.Value, f.Name)
+}
+
+// unasked are the fields that curl would add by itself.
+func unasked(p Post) (names []string) {
+	has := map[string]bool{}
+	for _, f := range p.Fields {
+		has[strings.ToLower(f.Name)] = true
+	}
+	for _, name := range []string{"Accept", "User-Agent", "Content-Type", "Expect"} {
+		switch {
+		case has[strings.ToLower(name)] && name != "Expect":
+		case name == "Content-Type" && len(p.Body) == 0:
+		case name == "Expect" && len(p.Body) < 1024:
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isToken is RFC 9110, section 5.6.2: a method, the name of a field.
+func isToken(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		alnum := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+		if !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// Feed adds the command that a server is given its messages with over stdio, a
+// line for each.
+func (s *Script) Feed(messages [][]byte, server string) {
+	var lines []string
+	for _, raw := range messages {
+		lines = append(lines, s.Print(raw, true))
+	}
+	s.Command("{ " + strings.Join(append(lines, "sleep 2"), "\n  ") + "; } | " + server)
+}
+
+// Argv is a command of which words may be hidden.
+func (s *Script) Argv(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = s.Word(word, inArgv)
+	}
+	return strings.Join(words, " ")
+}

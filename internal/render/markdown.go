@@ -1,0 +1,169 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// A Report is a recorded exchange as it is told to somebody else.
+type Report struct {
+	Traffic
+	// Again is the command that does the same.
+	Again string
+}
+
+// mostReported bounds, in bytes, what a report has of one message, and how many of
+// those on the way it has: who mends a server reads no megabytes.
+const (
+	mostReported = 64 << 10
+	mostOnTheWay = 20
+)
+
+// Markdown writes an exchange as a report in Markdown (CommonMark), fit for an
+// issue: what was asked, what came back, how it ended, where the time went. Nothing
+// in it can end the block it stands in, or act on a terminal.
+func Markdown(w io.Writer, r Report) error {
+	m := &marker{}
+	m.paragraph("## " + Code(r.Title))
+	var facts []string
+	for _, fact := range r.Facts {
+		if len(fact) == 2 && fact[1] != "" {
+			facts = append(facts, "- "+fact[0]+": "+Code(fact[1]))
+		}
+	}
+	m.paragraph(strings.Join(facts, "\n"))
+	if r.Again != "" {
+		m.section("To do the same")
+		m.fence("sh", strings.TrimRight(r.Again, "\n"))
+	}
+	if x := r.Exchange; x != nil {
+		m.message("Request", x.Request)
+		m.between(x.Between)
+		if x.Response.Raw != nil {
+			m.message("Response", x.Response)
+		} else {
+			m.paragraph("No response came.")
+		}
+		m.drawn("Meanwhile", func(v *viewer) { v.beside(x.Beside) })
+		m.drawn("HTTP", func(v *viewer) {
+			for _, f := range x.Heads {
+				v.head(f)
+			}
+		})
+		m.drawn("Timing", func(v *viewer) { v.timing(x) })
+	}
+	m.findings(r.Findings)
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+// A marker writes blocks of Markdown, an empty line between them.
+type marker struct{ b strings.Builder }
+
+func (m *marker) paragraph(text string) {
+	if text == "" {
+		return
+	}
+	if m.b.Len() > 0 {
+		m.b.WriteByte('\n')
+	}
+	m.b.WriteString(text + "\n")
+}
+
+func (m *marker) section(name string) { m.paragraph("### " + name) }
+
+// fence writes a code block whose fence is longer than any in the text.
+func (m *marker) fence(language, text string) {
+	mark := strings.Repeat("`", max(3, longestRun(text)+1))
+	m.paragraph(mark + language + "\n" + Block(text) + "\n" + mark)
+}
+
+// Code is a text of one line as code within a line of Markdown.
+func Code(text string) string {
+	text = Line(text)
+	mark := strings.Repeat("`", longestRun(text)+1)
+	if text == "" || strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") ||
+		strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
+		text = " " + text + " "
+	}
+	return mark + text + mark
+}
+
+// longestRun is the length of the longest row of backticks.
+func longestRun(text string) (longest int) {
+	run := 0
+	for i := range len(text) {
+		if text[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// message writes one message as JSON where it is JSON.
+func (m *marker) message(name string, f wire.Frame) {
+	note := fmt.Sprintf("%s, %d bytes", name, f.Bytes())
+	if f.Hidden > 0 {
+		note += ", " + plural(f.Hidden, "secret") + " hidden"
+	}
+	m.section(note)
+	language, text := "", string(f.Raw)
+	if wire.Valid(f.Raw) == nil {
+		language, text = "json", string(escapeHidden(reporting.indented(f.Raw)))
+	}
+	text = strings.TrimRight(text, "\r\n")
+	if len(text) > mostReported {
+		text = strings.ToValidUTF8(text[:mostReported], "") + "\n" + fmt.Sprintf("… (%d bytes in all)", f.Bytes())
+	}
+	m.fence(language, text)
+}
+
+// between writes what came on the way, a line for each.
+func (m *marker) between(frames []wire.Frame) {
+	if len(frames) == 0 {
+		return
+	}
+	m.section("On the way")
+	var lines []string
+	for i, f := range frames {
+		if i == mostOnTheWay {
+			lines = append(lines, fmt.Sprintf("… %d more", len(frames)-i))
+			break
+		}
+		lines = append(lines, reporting.arrow(f.Dir)+" "+reporting.excerpt(f.Raw, 400))
+	}
+	m.fence("", strings.Join(lines, "\n"))
+}
+
+// reporting is the style of what is drawn as text: for a reader, in no colour.
+var reporting = Style{Terminal: true, Width: 80}
+
+// drawn writes what `show` draws, as text.
+func (m *marker) drawn(name string, draw func(v *viewer)) {
+	v := &viewer{st: reporting}
+	draw(v)
+	text := strings.Trim(v.b.String(), "\n")
+	if text == "" {
+		return
+	}
+	m.section(name)
+	m.fence("", text)
+}
+
+func (m *marker) findings(findings []wire.Finding) {
+	if len(findings) == 0 {
+		return
+	}
+	m.section("Findings")
+	var lines []string
+	for _, f := range findings {
+		lines = append(lines, "- "+Code(reporting.finding(f)))
+	}
+	m.paragraph(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,178 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// What was recorded becomes shell commands again here. All that is recorded may
+// come from a stranger: it stands between quotes or, in comments, on one line, and
+// nothing in it is a word of the shell.
+
+// A secret is what a recording has in the place of a secret, and the variable that
+// stands for it in a script.
+type secret struct{ shown, variable, where string }
+
+// A Script is a text for a POSIX shell in which variables stand for the secrets
+// that were not recorded. Its zero value is an empty one.
+type Script struct {
+	secrets []secret
+	b       strings.Builder
+}
+
+// String is the script: first the variables that must be set, then its commands.
+func (s *Script) String() string {
+	var b strings.Builder
+	for _, v := range s.secrets {
+		fmt.Fprintf(&b, "# Set %s to %s, which was not recorded: %s\n: \"${%s:?must be set}\"\n", v.variable, v.where, Line(v.shown), v.variable)
+	}
+	if len(s.secrets) > 0 {
+		b.WriteByte('\n')
+	}
+	return b.String() + s.b.String()
+}
+
+// Comment adds a line that the shell passes over.
+func (s *Script) Comment(text string) { s.b.WriteString("# " + Line(text) + "\n") }
+
+// Command adds words that Word and its like have made, on one line.
+func (s *Script) Command(words ...string) { s.b.WriteString(strings.Join(words, " ") + "\n") }
+
+// Space ends the last command with an empty line.
+func (s *Script) Space() { s.b.WriteByte('\n') }
+
+// Word is text as one word. What stands in it for a secret becomes a variable,
+// which a comment at the beginning explains as what is given.
+func (s *Script) Word(text, what string) string {
+	var b strings.Builder
+	s.parts(text, what, func(part string) { b.WriteString(quotedLines(part)) },
+		func(variable string) { b.WriteString(`"$` + variable + `"`) })
+	if b.Len() == 0 {
+		return "''"
+	}
+	return b.String()
+}
+
+// quotedLines is ShellQuote that leaves line ends as they are.
+func quotedLines(text string) string {
+	if strings.Contains(text, "\n") && Block(text) == text {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return ShellQuote(text)
+}
+
+// parts goes through a text that may have secrets in it.
+func (s *Script) parts(text, what string, plain, hidden func(string)) {
+	at := 0
+	for _, place := range wire.HiddenIn(text) {
+		if place[0] > at {
+			plain(text[at:place[0]])
+		}
+		hidden(s.variable(text[place[0]:place[1]], what))
+		at = place[1]
+	}
+	if at < len(text) {
+		plain(text[at:])
+	}
+}
+
+// variable is the one that stands for a secret; what says where it was found.
+func (s *Script) variable(shown, what string) string {
+	name := "MCPC_TOKEN"
+	if !strings.EqualFold(what, "Authorization") {
+		name = "MCPC_" + strings.Map(variableLetter, what)
+	}
+	taken := 1
+	for _, v := range s.secrets {
+		if v.shown == shown {
+			return v.variable
+		}
+		if v.variable == name || strings.HasPrefix(v.variable, name+"_") {
+			taken++
+		}
+	}
+	if taken > 1 {
+		name = fmt.Sprintf("%s_%d", name, taken)
+	}
+	s.secrets = append(s.secrets, secret{shown, name, whereOf[what]})
+	if whereOf[what] == "" {
+		s.secrets[len(s.secrets)-1].where = "the value of " + Line(what)
+	}
+	return name
+}
+
+// The places of secrets beside header fields.
+const (
+	inURL  = "url secret"
+	inBody = "secret"
+	inArgv = "argument"
+)
+
+var whereOf = map[string]string{
+	inURL: "what stands in the URL, as it stands there", inBody: "what stands in the message, as it stands there",
+	inArgv: "what stands in the command", "Authorization": "the credentials in the field Authorization",
+}
+
+func variableLetter(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return r - 'a' + 'A'
+	case r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
+		return r
+	}
+	return '_'
+}
+
+// longestWord is how long one word of a command may be, in bytes: systems take no
+// more than 128 KiB.
+const longestWord = 100_000
+
+// fits reports whether a text can be a word of a command at all, and give the same
+// bytes again.
+func fits(text string) bool {
+	ends := strings.HasSuffix(text, "\n") || strings.Contains(text, "\n•") // $(…) drops line ends at the end
+	return len(text) <= longestWord && utf8.ValidString(text) && !ends && strings.IndexByte(text, 0) < 0
+}
+
+// Print is a command that prints exactly these bytes, and a line end behind them
+// where line is set.
+func (s *Script) Print(raw []byte, line bool) string {
+	end := ""
+	if line {
+		end = `\n`
+	}
+	var all []string
+	s.parts(string(raw), inBody, func(part string) {
+		if Line(part) == part {
+			all = append(all, "printf %s "+ShellQuote(part))
+			return
+		}
+		all = append(all, "printf '"+printfText(part)+"'")
+	}, func(variable string) { all = append(all, `printf %s "$`+variable+`"`) })
+	switch {
+	case len(all) == 1 && strings.HasPrefix(all[0], "printf %s "):
+		return "printf '%s" + end + "' " + strings.TrimPrefix(all[0], "printf %s ")
+	case line:
+		all = append(all, "printf '"+end+"'")
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return "{ " + strings.Join(append(all, "}"), "; ")
+}
+
+// Run adds a command with an input as one of its words; where that cannot be a word
+// the command reads "-", its standard input.
+func (s *Script) Run(words []string, input []byte, more ...string) {
+	switch {
+	case input == nil:
+	case fits(string(input)):
+		words = append(words, s.Word(string(input), inBody))
+	default:
+		words = append([]string{s.Print(input, false), "|"}, append(words, "-")...)
+	}
+	s.Command(append(words, more...)...)
+}

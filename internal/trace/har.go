@@ -1,0 +1,235 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+
+	"mcpc/internal/wire"
+)
+
+// HAR, version 1.2 (http://www.softwareishard.com/blog/har-12-spec), is what
+// browsers read. An entry is one HTTP request with what came back for it; over
+// stdio, which HAR does not know, one exchange. What HAR has no member for stands
+// in members that begin with "_", which readers skip.
+
+type harEntry struct {
+	Started  string      `json:"startedDateTime"`
+	Time     float64     `json:"time"`
+	Request  harRequest  `json:"request"`
+	Response harResponse `json:"response"`
+	Cache    struct{}    `json:"cache"`
+	Timings  harTimings  `json:"timings"`
+	Comment  string      `json:"comment,omitempty"`
+	// Resource is what Chrome files the entry under, Events what it lists of a
+	// stream.
+	Resource string     `json:"_resourceType"`
+	Events   []harEvent `json:"_eventSourceMessages,omitempty"`
+	Facts    harFacts   `json:"_mcp"`
+}
+
+type harRequest struct {
+	Method      string    `json:"method"`
+	URL         string    `json:"url"`
+	HTTPVersion string    `json:"httpVersion"`
+	Cookies     []harPair `json:"cookies"`
+	Headers     []harPair `json:"headers"`
+	Query       []harPair `json:"queryString"`
+	Post        *harPost  `json:"postData,omitempty"`
+	HeadersSize int       `json:"headersSize"`
+	BodySize    int       `json:"bodySize"`
+}
+
+type harPost struct {
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text"`
+	// Encoding is "base64" where the bytes are no text: HAR has none here.
+	Encoding string `json:"_encoding,omitempty"`
+}
+
+type harResponse struct {
+	Status      int        `json:"status"`
+	StatusText  string     `json:"statusText"`
+	HTTPVersion string     `json:"httpVersion"`
+	Cookies     []harPair  `json:"cookies"`
+	Headers     []harPair  `json:"headers"`
+	Content     harContent `json:"content"`
+	RedirectURL string     `json:"redirectURL"`
+	HeadersSize int        `json:"headersSize"`
+	BodySize    int        `json:"bodySize"`
+	// Error says how the stream ended that did not end well.
+	Error string `json:"_error,omitempty"`
+}
+
+type harContent struct {
+	Size     int    `json:"size"`
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text,omitempty"`
+	Encoding string `json:"encoding,omitempty"`
+}
+
+// A harEvent is one server-sent event; Time is in seconds since 1970.
+type harEvent struct {
+	Time float64 `json:"time"`
+	Name string  `json:"eventName"`
+	ID   string  `json:"eventId"`
+	Data string  `json:"data"`
+}
+
+type harPair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// harTimings are in milliseconds, -1 where nobody knows. SSL is a part of Connect
+// too, as the format has it.
+type harTimings struct {
+	Blocked float64 `json:"blocked"`
+	DNS     float64 `json:"dns"`
+	Connect float64 `json:"connect"`
+	SSL     float64 `json:"ssl"`
+	Send    float64 `json:"send"`
+	Wait    float64 `json:"wait"`
+	Receive float64 `json:"receive"`
+}
+
+// harFacts are those of JSON-RPC and of the recording.
+type harFacts struct {
+	Exchange string `json:"exchange"`
+	Target   string `json:"target,omitempty"`
+	Method   string `json:"method"`
+	Name     string `json:"name,omitempty"`
+	ID       string `json:"id,omitempty"`
+	Channel  string `json:"channel"`
+	Exit     int    `json:"exit"`
+	Code     int64  `json:"code,omitempty"`
+	Protocol string `json:"protocol,omitempty"`
+	Notes    string `json:"notes,omitempty"`
+	Text     string `json:"text,omitempty"`
+	// Hidden is how many secrets were taken out of the messages.
+	Hidden   int      `json:"hidden,omitempty"`
+	Findings []string `json:"findings,omitempty"`
+}
+
+// WriteHAR writes rows as one HAR document; creator is the version of mcpc. The
+// rows' captures must be there.
+func WriteHAR(w io.Writer, creator string, rows []*Row) error {
+	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(wire.Quote(creator)) + `},"entries":[`
+	if _, err := io.WriteString(w, begin); err != nil {
+		return err
+	}
+	h := harWriter{w: w, seen: map[harKey]bool{}}
+	for _, row := range rows {
+		if err := h.row(row); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n]}}\n")
+	return err
+}
+
+// A harKey tells the HTTP requests of a capture apart. The requests of a batch are
+// several rows and one entry.
+type harKey struct {
+	capture            *Capture
+	head, conn, stream int
+}
+
+type harWriter struct {
+	w    io.Writer
+	seen map[harKey]bool
+	n    int
+}
+
+func (h *harWriter) row(row *Row) error {
+	frames, err := row.Frames()
+	if err != nil {
+		return err
+	}
+	link := ""
+	for _, part := range byStream(frames) {
+		first := part[0]
+		key := harKey{row.capture, row.head, first.Conn, first.Stream}
+		if first.Stream > 0 && h.seen[key] {
+			continue
+		}
+		h.seen[key] = true
+		e := harOf(row, part, link)
+		if link == "" {
+			link = e.Request.URL
+		}
+		if err := h.entry(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *harWriter) entry(e harEntry) error {
+	var b bytes.Buffer
+	if h.n > 0 {
+		b.WriteByte(',')
+	}
+	b.WriteByte('\n')
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	h.n++
+	_, err := h.w.Write(bytes.TrimRight(b.Bytes(), "\n"))
+	return err
+}
+
+// byStream parts frames by their HTTP request, in the order in which those began.
+func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
+	at := map[int]int{}
+	for _, f := range frames {
+		i, ok := at[f.Stream]
+		if !ok {
+			i = len(parts)
+			at[f.Stream] = i
+			parts = append(parts, nil)
+		}
+		parts[i] = append(parts[i], f)
+	}
+	return parts
+}
+
+// harOf makes an entry of the frames of one HTTP request, or of one exchange over
+// stdio. link stands where the request itself is not among them: what comes on a
+// stream that was opened before belongs to the exchange, and its opening does not.
+func harOf(row *Row, frames []wire.Frame, link string) harEntry {
+	c := cross{stdio: frames[0].Stream == 0}
+	for i := range frames {
+		c.add(&frames[i])
+	}
+	e := harEntry{Started: frames[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Resource: "fetch", Facts: factsOf(row)}
+	e.Request, e.Response, e.Timings = c.request(), c.response(), c.timings()
+	e.Facts.Hidden = c.hidden
+	if e.Events = c.events(); len(e.Events) > 0 {
+		e.Resource = "eventsource"
+	}
+	switch {
+	case c.stdio:
+		e.Comment = "stdio: lines of standard input and output; there was no HTTP"
+		e.Request.Method, e.Request.URL = http.MethodPost, "stdio://local/"+url.PathEscape(row.Target)
+	case c.asked == nil:
+		e.Comment = "came on a stream that was opened before; the URL is that of the exchange's request"
+		e.Request.Method, e.Request.URL = http.MethodGet, link
+	}
+	t := e.Timings
+	e.Time = max(t.DNS, 0) + max(t.Connect, 0) + t.Send + t.Wait + t.Receive
+	return e
+}
+
+func factsOf(row *Row) harFacts {
+	f := harFacts{Exchange: row.Number(), Target: row.Target, Method: row.Method, Name: row.Name, ID: row.ID, Channel: row.Channel,
+		Exit: row.Exit, Code: row.Code, Protocol: row.Revision, Notes: row.Notes.String(), Text: row.Text}
+	for _, finding := range row.Findings {
+		f.Findings = append(f.Findings, finding.Text)
+	}
+	return f
+}

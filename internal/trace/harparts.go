@@ -1,0 +1,258 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// A cross is what crossed for one HTTP request, or for one exchange over stdio.
+type cross struct {
+	stdio bool
+	// asked and answered are the heads, nil where none crossed.
+	asked, answered *wire.Frame
+	sent, received  []*wire.Frame
+	closed          *wire.Frame
+	hidden          int
+}
+
+func (c *cross) add(f *wire.Frame) {
+	switch f.Kind {
+	case wire.Head:
+		switch {
+		case f.HTTP == nil:
+		case f.Dir == wire.Sent:
+			c.asked = f
+		default:
+			c.answered = f
+		}
+	case wire.Body, wire.Event:
+		c.hidden += f.Hidden
+		if f.Dir == wire.Sent {
+			c.sent = append(c.sent, f)
+		} else {
+			c.received = append(c.received, f)
+		}
+	case wire.Closed:
+		c.closed = f
+	}
+}
+
+func (c *cross) request() harRequest {
+	r := harRequest{Cookies: []harPair{}, Headers: []harPair{}, Query: []harPair{}, HeadersSize: -1}
+	text := lines(c.sent)
+	r.BodySize = size(c.sent)
+	mime := "application/json"
+	if c.asked != nil {
+		head := c.asked.HTTP
+		r.Method, r.URL, r.HTTPVersion, r.Headers = head.Method, head.URL, head.Proto, pairs(head.Fields)
+		r.Query = query(head.URL)
+		mime = or(head.Field("Content-Type"), mime)
+	}
+	if len(c.sent) > 0 {
+		r.Post = &harPost{MimeType: mime}
+		r.Post.Text, r.Post.Encoding = encoded(text)
+	}
+	return r
+}
+
+func (c *cross) response() harResponse {
+	r := harResponse{Cookies: []harPair{}, Headers: []harPair{}, HeadersSize: -1, BodySize: size(c.received)}
+	body := lines(c.received)
+	r.Content.MimeType = "application/json"
+	if len(c.received) > 1 {
+		r.Content.MimeType = "application/x-ndjson"
+	}
+	switch {
+	case c.answered != nil:
+		head := c.answered.HTTP
+		r.Status, r.StatusText, r.HTTPVersion = head.Status, http.StatusText(head.Status), head.Proto
+		r.Headers, r.RedirectURL = pairs(head.Fields), head.Field("Location")
+		r.Content.MimeType = head.Field("Content-Type")
+	case len(c.received) > 0:
+		r.Status = http.StatusOK // of what came without a head, it came
+	}
+	if len(c.received) > 0 && c.received[0].Kind == wire.Event {
+		body = eventStream(c.received)
+		r.BodySize, r.Content.MimeType = -1, or(r.Content.MimeType, "text/event-stream")
+	}
+	if c.answered == nil && !c.stdio && len(c.received) > 0 {
+		r.Content.MimeType = "text/event-stream"
+	}
+	r.Content.Size = len(body)
+	r.Content.Text, r.Content.Encoding = encoded(body)
+	if end := c.closed; end != nil && end.Close != nil && end.Close.How != "end" {
+		r.Error = strings.TrimSpace(end.Close.How + " " + end.Close.Text)
+	}
+	return r
+}
+
+func (c *cross) events() (all []harEvent) {
+	for _, f := range c.received {
+		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
+			continue
+		}
+		e := harEvent{Time: float64(f.Time.UnixMicro()) / 1e6, Name: or(f.SSE.Event, "message"), Data: string(f.Raw)}
+		if f.SSE.ID != nil {
+			e.ID = *f.SSE.ID
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// timings: a recorder that opened no connection itself knows no more than when the
+// frames crossed.
+func (c *cross) timings() harTimings {
+	t := harTimings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
+	var begin, head, end time.Time
+	for _, f := range append(append([]*wire.Frame{c.asked}, c.sent...), c.answered) {
+		if f != nil && begin.IsZero() {
+			begin = f.Time
+		}
+	}
+	if n := len(c.received); n > 0 {
+		head, end = c.received[0].Time, c.received[n-1].Time
+	}
+	if c.closed != nil && c.closed.Time.After(end) && c.closed.Dir == wire.Received {
+		end = c.closed.Time
+	}
+	if c.answered != nil {
+		head = c.answered.Time
+	}
+	if begin.IsZero() {
+		begin = head
+	}
+	t.Wait = between(begin, head)
+	t.Receive = between(head, end)
+	if c.answered != nil && c.answered.HTTP.Timing != nil {
+		t.measured(*c.answered.HTTP.Timing)
+	}
+	return t
+}
+
+// measured takes what the client saw of its connection. What did not happen,
+// because the connection was there, is as good as unknown.
+func (t *harTimings) measured(m wire.Timing) {
+	if m.DNS > 0 {
+		t.DNS = milliseconds(m.DNS)
+	}
+	if m.Connect > 0 {
+		t.Connect = milliseconds(m.Connect + max(m.TLS, 0))
+	}
+	if m.TLS > 0 {
+		t.SSL = milliseconds(m.TLS)
+	}
+	t.Wait = milliseconds(max(m.FirstByte-max(m.DNS, 0)-max(m.Connect, 0)-max(m.TLS, 0), 0))
+}
+
+// between is 0 where a clock went backwards or one end is not known.
+func between(from, to time.Time) float64 {
+	if from.IsZero() || to.IsZero() {
+		return 0
+	}
+	return milliseconds(max(to.Sub(from), 0))
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func pairs(fields []wire.Field) []harPair {
+	out := make([]harPair, len(fields))
+	for i, f := range fields {
+		out[i] = harPair(f)
+	}
+	return out
+}
+
+// query are the parameters of a URL in their order; one that cannot be read is
+// given as it stands.
+func query(link string) []harPair {
+	out := []harPair{}
+	_, rest, _ := strings.Cut(link, "?")
+	rest, _, _ = strings.Cut(rest, "#")
+	for _, part := range strings.Split(rest, "&") {
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		out = append(out, harPair{plainQuery(name), plainQuery(value)})
+	}
+	return out
+}
+
+func plainQuery(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+func size(frames []*wire.Frame) (n int) {
+	for _, f := range frames {
+		n += f.Bytes()
+	}
+	return n
+}
+
+// lines are messages as they stand on standard output, each on its own line; one
+// alone is as it crossed.
+func lines(frames []*wire.Frame) []byte {
+	var b []byte
+	for i, f := range frames {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = append(b, f.Raw...)
+	}
+	return b
+}
+
+// eventStream writes events as a stream has them (WHATWG HTML, section 9.2). What
+// the parser drops, which is comments beside data and the kind of line ends, is
+// not known any more.
+func eventStream(frames []*wire.Frame) []byte {
+	var b bytes.Buffer
+	for _, f := range frames {
+		facts := f.SSE
+		if facts == nil {
+			facts = &wire.SSEFacts{}
+		}
+		if facts.Event != "" && facts.Event != "message" {
+			b.WriteString("event: " + oneLine(facts.Event) + "\n")
+		}
+		if facts.ID != nil {
+			b.WriteString("id: " + oneLine(*facts.ID) + "\n")
+		}
+		if facts.Retry != nil && *facts.Retry >= 0 {
+			b.WriteString("retry: " + strconv.FormatInt(facts.Retry.Milliseconds(), 10) + "\n")
+		}
+		mark := "data: "
+		if facts.Comment {
+			mark = ": "
+		}
+		if !facts.Comment || len(f.Raw) > 0 {
+			for _, line := range strings.Split(string(f.Raw), "\n") {
+				b.WriteString(mark + line + "\n")
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+func oneLine(text string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(text) }
+
+// encoded is text where the bytes are text, else base64.
+func encoded(raw []byte) (text, encoding string) {
+	if utf8.Valid(raw) {
+		return string(raw), ""
+	}
+	return base64.StdEncoding.EncodeToString(raw), "base64"
+}
