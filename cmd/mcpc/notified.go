@@ -26,8 +26,11 @@ func (c *conversation) notified(m *wire.Message) {
 }
 
 func (c *conversation) found(f wire.Finding) {
-	if f.Level > wire.Info || c.a.verbose > 0 {
+	switch {
+	case f.Level > wire.Info:
 		c.a.warn(f.Text)
+	case c.a.verbose > 0:
+		c.a.note(f.Text)
 	}
 }
 
