@@ -47,6 +47,8 @@ type app struct {
 	ending wire.Outcome
 	// talking is set while there is a conversation that must be ended in order.
 	talking atomic.Bool
+	// relaying is set where signals are another process's.
+	relaying atomic.Bool
 	// exit replaces the ending's own code where it is not 0.
 	exit int
 }
@@ -73,6 +75,9 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 			}
 			return code, died
 		case sig := <-signals:
+			if a.relaying.Load() {
+				continue
+			}
 			if stop := a.question.Swap(nil); stop != nil && sig == os.Interrupt {
 				(*stop)()
 				continue

@@ -103,9 +103,6 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(),
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
 	}
-	if c.a.verbose > 0 {
-		opt.Linger = time.Second
-	}
 	c.serverOf(&opt)
 	if err := c.respondTo(&opt, how); err != nil {
 		return opt, usage(err)

@@ -26,11 +26,8 @@ func (c *conversation) notified(m *wire.Message) {
 }
 
 func (c *conversation) found(f wire.Finding) {
-	switch {
-	case f.Level > wire.Info:
+	if f.Level > wire.Info || c.a.verbose > 0 {
 		c.a.warn(f.Text)
-	case c.a.verbose > 0:
-		c.a.note(f.Text)
 	}
 }
 

@@ -23,7 +23,8 @@ type record struct {
 	// crossed is set when there was a frame: a command that was asked wrongly
 	// leaves no file.
 	crossed atomic.Bool
-	// quiet is set where another failure has told of the folder already.
+	// quiet is set where another failure has told of the folder already, and where
+	// mcpc has nothing to say.
 	quiet atomic.Bool
 	// resent names the exchange that the command issues again.
 	resent string
@@ -39,8 +40,8 @@ const trafficDir = "traffic"
 const pruneEvery = 64
 
 // startRecording begins it with the first conversation; where is the server as a
-// person would name it.
-func (a *app) startRecording(where string) {
+// person would name it, by what the capture says of who records.
+func (a *app) startRecording(where, by string) {
 	a.record.conns++
 	if a.record.conns > 1 || a.noRecord || a.recordTo == offWord {
 		return
@@ -55,7 +56,7 @@ func (a *app) startRecording(where string) {
 	}
 	a.record.Recorder = trace.NewRecorder(trace.Recording{
 		Place: place, Secrets: &a.secrets, Failed: a.recordingFailed,
-		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: trace.ByCommand, Of: a.record.resent},
+		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: by, Of: a.record.resent},
 	})
 }
 
@@ -109,8 +110,10 @@ func (a *app) endRecording() {
 		return
 	}
 	o := a.ending
-	r.quiet.Store(o.Phase == "state" && r.ring != nil) // it is in the same folder
-	if r.crossed.Load() || o.Kind != wire.Usage && !o.Good() {
+	if o.Phase == "state" && r.ring != nil {
+		r.quiet.Store(true) // it is in the same folder
+	}
+	if r.crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
 		r.End(trace.End{Time: a.now(), Exit: a.exitCode(), Kind: o.Kind, Method: o.Method, Name: o.Name,
 			Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings})
 	}
@@ -140,7 +143,7 @@ func (c *conversation) learnSecrets(fields []wire.Field) {
 // --explain afterwards. Whoever shows them is given them without their secrets;
 // the recorder sees to that itself, when nobody waits.
 func (c *conversation) tap() wire.Tap {
-	c.a.startRecording(c.where)
+	c.a.startRecording(c.where, trace.ByCommand)
 	r, conn := &c.a.record, max(0, c.a.record.conns-1)
 	verbose := render.Verbose(c.a.stderr(), c.a.errStyle, c.a.verbose)
 	shown := c.a.explain || c.a.verbose > 0

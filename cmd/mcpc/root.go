@@ -36,7 +36,7 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newInit(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a), newPrompt(a),
 		newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a),
-		newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
+		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
 	return root
@@ -128,11 +128,11 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 
 func useLine(cmd *cobra.Command) string {
 	line := cmd.CommandPath()
+	if _, args, ok := strings.Cut(cmd.Use, " "); ok {
+		return line + " " + args
+	}
 	if cmd.HasAvailableSubCommands() {
 		return line + " COMMAND"
-	}
-	if _, args, ok := strings.Cut(cmd.Use, " "); ok {
-		line += " " + args
 	}
 	return line
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -13,3 +14,11 @@ var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM}
 func catchBrokenPipes() {}
 
 func raise(syscall.Signal) {}
+
+// relayed are the signals that a tap passes on.
+var relayed = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+// relayTo can only end a process where there are no signals.
+func relayTo(p *os.Process, _ os.Signal) { _ = p.Kill() }
+
+func ownGroup(*exec.Cmd) {}

@@ -91,9 +91,8 @@ type era interface {
 	judge(r reply, untried bool) standing
 	// alive asks the server whether it still knows a doubtful conversation.
 	alive(ctx context.Context, t *talk) bool
-	// cancel tells the server that nobody waits for a request any more; false where
-	// letting go of it is what tells the server.
-	cancel(t *talk, out *outgoing) (told bool)
+	// cancel tells the server that nobody waits for a request any more.
+	cancel(t *talk, out *outgoing)
 	// taskOffer says how calls become tasks, taskIn reads the task that a result of
 	// the call is or holds; problem is why it is a wrong one.
 	taskOffer(capabilities json.RawMessage, support string) TaskOffer

@@ -300,10 +300,7 @@ func (e *legacy) alive(ctx context.Context, t *talk) bool {
 
 // cancel sends notifications/cancelled. (initialize, which must never be
 // cancelled, is sent as lasting: basic/utilities/cancellation.)
-func (e *legacy) cancel(t *talk, out *outgoing) bool {
-	sendCancelled(t, out, e.fields())
-	return true
-}
+func (e *legacy) cancel(t *talk, out *outgoing) { sendCancelled(t, out, e.fields()) }
 
 func sendCancelled(t *talk, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)

@@ -229,12 +229,10 @@ func (e *modern) alive(ctx context.Context, t *talk) bool {
 // cancel: by HTTP closing the stream is the cancellation, and the transport
 // does that; over stdio it is a notification (2026-07-28
 // basic/patterns/cancellation).
-func (e *modern) cancel(t *talk, out *outgoing) bool {
-	if t.line().name() != Stdio {
-		return false
+func (e *modern) cancel(t *talk, out *outgoing) {
+	if t.line().name() == Stdio {
+		sendCancelled(t, out, nil)
 	}
-	sendCancelled(t, out, nil)
-	return true
 }
 
 func (e *modern) end(context.Context, *talk) {}
@@ -247,7 +245,7 @@ func (e *modern) declared(*talk) json.RawMessage { return nil }
 // that takes nothing but initialize, so that nothing is cancelled.
 type probing struct{ *modern }
 
-func (probing) cancel(*talk, *outgoing) bool { return false }
+func (probing) cancel(*talk, *outgoing) {}
 
 // modernEvidence reports an error that only a server of this era gives.
 func modernEvidence(m *wire.Message) bool {

@@ -56,9 +56,6 @@ type Options struct {
 	// Fields are the user's header fields. They come last and win.
 	Fields []wire.Field
 	Limits Limits
-	// Linger is how long a request that was given up is still listened to, to find
-	// out whether the server heeds the cancellation; 0 is not at all.
-	Linger time.Duration
 	// Dial opens connections; nil is the machine's network.
 	Dial DialFunc
 	// NextID hands out request ids; nil counts from 1.

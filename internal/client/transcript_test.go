@@ -156,8 +156,6 @@ func (tr *transcript) option(line string) {
 		o.LogLevel = value
 	case "idle":
 		o.Limits.Idle = span
-	case "linger":
-		o.Linger = span
 	case "hard":
 		o.Limits.Hard = span
 	case "probe":

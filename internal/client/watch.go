@@ -30,28 +30,21 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	t.noteAsked(out, false)
-	answered, told := make(chan struct{}), false
 	w := t.s.startWatch(out, idle, func(cause error) {
 		t.noteAsked(out, true)
 		if !out.lasting && out.id != nil && cause != errServerEnds {
-			if told = e.cancel(t, out); told {
-				t.s.linger(answered)
-			}
+			e.cancel(t, out)
 		}
 		cancel(cause)
 	})
 	unhook := context.AfterFunc(ctx, func() { w.giveUp(context.Cause(ctx)) })
 	unlive := context.AfterFunc(t.s.life, func() { w.giveUp(errClosed) })
 	r := t.line().call(inner, out)
-	close(answered)
 	unhook()
 	unlive()
 	t.s.stopWatch(w)
 	r.asked = w.asked
 	if cause := context.Cause(inner); cause != nil {
-		if told && t.s.opt.Linger > 0 {
-			t.aftermath(r, w.late)
-		}
 		// What a server answers to a cancellation is not the answer.
 		if r.fault == nil {
 			r = reply{http: r.http, asked: r.asked, fault: &fault{phase: "wait", reached: wire.Answered}}
@@ -76,8 +69,6 @@ type watch struct {
 	idle, hard *time.Timer
 	last       float64
 	moved      bool
-	// late counts the progress that came after the request was given up.
-	late int
 	// held counts what the user is being asked meanwhile.
 	held int
 	// over is set once the request has ended or is being given up, leaving once
@@ -184,9 +175,6 @@ func (s *Session) progressed(m *wire.Message) (ours bool) {
 func (w *watch) advance(value float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over {
-		w.late++
-	}
 	if w.over || w.moved && value <= w.last {
 		return
 	}

@@ -28,7 +28,11 @@ type index struct {
 }
 
 // A conn is what one conversation says of all its exchanges.
-type conn struct{ revision string }
+type conn struct {
+	revision string
+	// target is the URL of its last request, for a recording of several servers.
+	target string
+}
 
 func (x *index) begin(h Head) {
 	x.head, x.folder, x.first, x.conns, x.ended = h, wire.Folder{}, len(x.capture.rows), map[int]*conn{}, false
@@ -68,6 +72,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 	}
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
 		c.revision = or(f.HTTP.Field("Mcp-Protocol-Version"), c.revision)
+		c.target, _, _ = strings.Cut(f.HTTP.URL, "?")
 	}
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
 		if len(x.heads) > mostHeads {
@@ -83,6 +88,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		}
 		if place.Role == wire.Asks {
 			x.newRow(f.Time)
+			if x.head.By == ByProxy {
+				x.rows()[place.Exchange].Target = c.target
+			}
 		}
 		row := x.rows()[place.Exchange]
 		own, traits := m, p.traits

@@ -83,6 +83,15 @@ func (r *Recorder) Tap(f wire.Frame) {
 	}
 }
 
+// Lost notes that so many frames were left out before they came here.
+func (r *Recorder) Lost(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost += n; !r.closed && r.timer == nil {
+		r.timer = time.AfterFunc(writeWithin, r.flush)
+	}
+}
+
 // flush writes what waits.
 func (r *Recorder) flush() {
 	r.writing.Lock()

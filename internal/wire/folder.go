@@ -6,7 +6,7 @@ import "slices"
 // holds no bytes, and what it remembers is bounded: it serves a stream without an
 // end.
 type Folder struct {
-	conns map[int]*threads
+	conns recent[int, *threads]
 	count int
 }
 
@@ -49,14 +49,11 @@ type Place struct {
 // where the frame holds none. Frames that belong to no exchange have no place,
 // those with a batch may have several.
 func (f *Folder) Add(ref int64, frame *Frame, t Traits) []Place {
-	if f.conns == nil {
-		f.conns = map[int]*threads{}
-	}
-	c := f.conns[frame.Conn]
+	c := f.conns.get(frame.Conn)
 	if c == nil {
-		c = &threads{count: &f.count, waiting: map[int]int64{}}
-		f.conns[frame.Conn] = c
+		c = &threads{count: &f.count}
 	}
+	f.conns.put(frame.Conn, c) // also where it stands there: what is in use is not forgotten
 	c.places = nil
 	switch frame.Kind {
 	case Head:
@@ -130,8 +127,8 @@ func (c *threads) head(ref int64, h *Frame) {
 		c.streams.put(h.Stream, t)
 		return
 	}
-	if len(c.waiting) > mostRounds {
-		clear(c.waiting)
+	if c.waiting == nil || len(c.waiting) > mostRounds {
+		c.waiting = map[int]int64{}
 	}
 	c.waiting[h.Stream] = ref
 }
@@ -337,7 +334,7 @@ func (r *recent[K, V]) put(key K, v V) {
 	if r.young == nil {
 		r.young = map[K]V{}
 	}
-	if len(r.young) >= generation {
+	if _, stands := r.young[key]; !stands && len(r.young) >= generation {
 		r.old, r.young = r.young, map[K]V{}
 	}
 	r.young[key] = v

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// proxyOptions are what `mcpc proxy` was asked.
+type proxyOptions struct {
+	to     []string
+	listen string
+}
+
+func newProxy(a *app) *cobra.Command {
+	var o proxyOptions
+	cmd := &cobra.Command{
+		Use:   "proxy --to URL",
+		Short: "stand between other clients and their HTTP server, and record",
+		Long: `Forward what other clients send to a server, and record what crosses: Streamable
+HTTP and the old HTTP+SSE transport, in every revision. The client is given the
+proxy's URL in the place of the server's. With --to /path=URL one proxy serves
+several servers, each under a path of its own.
+
+Bodies cross as they are, as soon as they come. Header fields keep their values,
+Authorization and cookies too, which the client means for that server; redirects
+are handed on and not followed. One thing is changed: where a server of the old
+transport names its endpoint by a URL of its own, the URL is made the proxy's.
+Only clients on this machine are served, and no web page from elsewhere.`,
+		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
+  mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArguments(cmd, args); err != nil {
+				return err
+			}
+			routes, err := routesOf(o.to)
+			if err != nil {
+				return err
+			}
+			a.proxy(cmd.Context(), o, routes)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.to, "to", nil, "the server; /path=URL for one of several")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "address for the clients, loopback only; port 0 takes a free one")
+	return cmd
+}
+
+// routesOf reads --to.
+func routesOf(words []string) (routes []trace.Route, err error) {
+	taken := map[string]bool{}
+	for _, word := range words {
+		var r trace.Route
+		if before, after, ok := strings.Cut(word, "="); ok && strings.HasPrefix(before, "/") {
+			r.Path, word = strings.TrimRight(before, "/"), after
+		}
+		r.To, err = url.Parse(word)
+		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
+			return nil, hintedError{fmt.Sprintf("--to wants a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL"}
+		}
+		if taken[r.Path] {
+			return nil, hintedError{fmt.Sprintf("two servers for one path: %q", or(r.Path, "/")), "--to /one=URL --to /two=URL"}
+		}
+		taken[r.Path] = true
+		routes = append(routes, r)
+	}
+	if len(routes) == 0 {
+		return nil, hintedError{"proxy needs a server", "--to http://localhost:3001/mcp"}
+	}
+	return routes, nil
+}
+
+func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
+	a.talking.Store(true)
+	listener, out := listenLoopback(o.listen)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	defer listener.Close()
+	var targets []string
+	for _, r := range routes {
+		if leadsTo(r.To, listener.Addr().String()) {
+			a.end(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + wire.RedactURL(r.To.String()),
+				Hint: "--listen 127.0.0.1:0 takes a free port"})
+			return
+		}
+		a.secrets.LearnURL(r.To.String())
+		targets = append(targets, wire.RedactURL(r.To.String()))
+	}
+	watcher := a.overhear(strings.Join(targets, " "), trace.ByProxy)
+	p := &trace.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher}
+	a.introduceProxy(p, targets)
+	err := a.serveProxy(ctx, p, listener)
+	watcher.Close()
+	if err != nil {
+		a.end(localIO("serving", err))
+		return
+	}
+	a.end(wire.Outcome{Kind: wire.Signal})
+}
+
+// leadsTo reports a URL that leads to an address of this machine.
+func leadsTo(u *url.URL, address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	ip := net.ParseIP(u.Hostname())
+	return err == nil && or(u.Port(), "80") == port && (strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback())
+}
+
+// introduceProxy says what the clients are to be told.
+func (a *app) introduceProxy(p *trace.Proxy, targets []string) {
+	for i, r := range p.Routes {
+		path := r.Path
+		if path == "" {
+			path = wire.RedactURL(r.To.RequestURI())
+		}
+		a.note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, path, targets[i]))
+	}
+	a.note("give clients that URL in the place of the server's; mcpc log --follow shows what crosses; Ctrl-C ends it")
+}
+
+// serveProxy serves until ctx is done, and until what was under way has come to its
+// end.
+func (a *app) serveProxy(ctx context.Context, p *trace.Proxy, listener net.Listener) error {
+	server := &http.Server{Handler: p.Handler(max(0, or(a.limits().Connect, 10*time.Second))),
+		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err := server.Serve(listener)
+	server.Close()
+	p.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}

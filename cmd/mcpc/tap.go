@@ -1,0 +1,191 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+func newTap(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tap -- COMMAND...",
+		Short: "stand between another client and its stdio server, and record",
+		Long: `Run a server for another client and record what crosses. Put it before the
+server's command in the client's configuration; "mcpc tap install" does that.
+
+The bytes are the same as without it, on standard input, output and error, and
+so are the exit status and the signals; 128+n stands for a death by signal n.
+What cannot be recorded is forwarded all the same, and without -v mcpc writes
+nothing of its own. mcpc log shows what crossed, with --follow while it does.`,
+		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
+  mcpc list -- mcpc tap -- mcpc demo --stdio`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() < 0 {
+				return unknownCommand(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			if len(own) > 0 || len(argv) == 0 {
+				return hintedError{"tap needs the command of a server", "mcpc tap -- COMMAND..."}
+			}
+			a.tap(argv)
+			return nil
+		},
+	}
+	return cmd
+}
+
+// A tapping is a server that runs for another client.
+type tapping struct {
+	a     *app
+	cmd   *exec.Cmd
+	watch *trace.Watcher
+	// in, out and err are this side's ends of its standard streams.
+	in, out, err *os.File
+	copies       sync.WaitGroup
+}
+
+func (a *app) tap(argv []string) {
+	a.record.quiet.Store(a.verbose == 0)
+	a.secrets.LearnCommand(argv)
+	// All signals are the server's from now on.
+	a.relaying.Store(true)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, relayed...)
+	t := &tapping{a: a, cmd: exec.Command(argv[0], argv[1:]...)}
+	if out := t.start(); !out.Good() {
+		a.end(out)
+		return
+	}
+	t.watch = a.overhear(strings.Join(wire.RedactCommand(argv), " "), trace.ByTap)
+	go t.relay(signals)
+	go t.feed()
+	t.copies.Add(2)
+	go t.drain(a.out, t.out, t.watch.Messages(wire.Received))
+	go t.drain(a.err, t.err, t.watch.Stderr())
+	t.wait()
+	t.watch.Close()
+}
+
+// start connects the server with pipes of its own.
+func (t *tapping) start() wire.Outcome {
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+	}()
+	var failed error
+	open := func() (r, w *os.File) {
+		r, w, err := os.Pipe()
+		failed = errors.Join(failed, err)
+		return r, w
+	}
+	stdin, in := open()
+	out, stdout := open()
+	errs, stderr := open()
+	theirs = []*os.File{stdin, stdout, stderr}
+	if failed != nil {
+		return localIO("opening a pipe for the server", failed)
+	}
+	t.in, t.out, t.err = in, out, errs
+	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = stdin, stdout, stderr
+	ownGroup(t.cmd)
+	if err := t.cmd.Start(); err != nil {
+		return unstarted(t.cmd.Path, err)
+	}
+	return wire.Outcome{}
+}
+
+func unstarted(name string, err error) wire.Outcome {
+	o := wire.Outcome{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server could not be started: " + reason(err)}
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		o.Text = "no such command: " + name
+	}
+	return o
+}
+
+// feed passes on what the client writes, and the end of it. A server that reads no
+// more is told to the client as the system does without mcpc.
+func (t *tapping) feed() {
+	seen := t.watch.Messages(wire.Sent)
+	_, err := io.Copy(writerOnly{t.in}, io.TeeReader(t.a.in, seen))
+	seen.Close()
+	t.in.Close()
+	if err != nil {
+		t.a.in.Close()
+	}
+}
+
+// writerOnly keeps io.Copy from asking for more than Write.
+type writerOnly struct{ io.Writer }
+
+// graceForOthers is how long a process that the server left behind is listened to
+// since it wrote last, because it holds the streams.
+const graceForOthers = time.Second
+
+// drain passes on what the server writes, as far as its end.
+func (t *tapping) drain(to, from *os.File, seen io.WriteCloser) {
+	defer t.copies.Done()
+	defer seen.Close()
+	defer from.Close()
+	buf := make([]byte, 64<<10)
+	for silent := false; ; {
+		n, err := from.Read(buf)
+		if n > 0 {
+			silent = false
+			_, _ = seen.Write(buf[:n])
+			if _, lost := to.Write(buf[:n]); lost != nil {
+				return // nobody reads: the server learns it from its own next write
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded) && !silent: // the server is dead
+			silent = true
+			_ = from.SetReadDeadline(t.a.now().Add(graceForOthers))
+		default:
+			return
+		}
+	}
+}
+
+// wait waits for the server, and for what it has still written.
+func (t *tapping) wait() {
+	_ = t.cmd.Wait()
+	for _, f := range []*os.File{t.out, t.err} {
+		_ = f.SetReadDeadline(t.a.now())
+	}
+	t.copies.Wait()
+	state := t.cmd.ProcessState
+	how := "exit"
+	if t.a.exit = state.ExitCode(); t.a.exit < 0 {
+		how = "signal"
+		if status, ok := state.Sys().(syscall.WaitStatus); ok {
+			t.a.exit = 128 + int(status.Signal())
+		}
+	}
+	t.watch.Closed(wire.Received, how, state.String())
+}
+
+// relay passes signals on. What a terminal sends to all of a group goes to all of
+// the server's.
+func (t *tapping) relay(signals <-chan os.Signal) {
+	for sig := range signals {
+		relayTo(t.cmd.Process, sig)
+	}
+}

@@ -1,0 +1,94 @@
+package trace
+
+import "mcpc/internal/wire"
+
+// conns tells the conversations of several clients apart, of whom nothing is known
+// but what they send. A session's id makes one of all that name it, an event
+// stream with an endpoint of all that is posted there. A request without either
+// stands alone, because clients number theirs alike; what ties it to one before is
+// the state that it gives back, or the event behind which it goes on.
+type conns struct {
+	last int
+	// ties are the conversations by what names them, oldest first. Two clients may
+	// be handed the same state.
+	ties, old map[tie][]int
+}
+
+// mostTies bounds what is remembered; twice as many may be.
+const mostTies = 20_000
+
+// A tie is what names a conversation, of one target.
+type tie struct {
+	target     int
+	kind, text string
+}
+
+// What ties may be made of.
+const (
+	bySession  = "session"
+	byEndpoint = "endpoint"
+	byEvent    = "event"
+	byState    = "state"
+)
+
+// new is a conversation of which nothing was seen before.
+func (c *conns) new() int {
+	c.last++
+	return c.last
+}
+
+// find gives the conversation that a tie names, 0 where none does.
+func (c *conns) find(t tie) int {
+	if t.text == "" {
+		return 0
+	}
+	all := c.ties[t]
+	if len(all) == 0 {
+		all = c.old[t]
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	if t.kind == byState { // whoever answers does so once
+		c.ties[t] = all[1:]
+		delete(c.old, t)
+	}
+	return all[0]
+}
+
+// put lets a tie name a conversation. Only of states several may be open.
+func (c *conns) put(t tie, conn int) {
+	if t.text == "" {
+		return
+	}
+	if c.ties == nil || len(c.ties) > mostTies {
+		c.old, c.ties = c.ties, map[tie][]int{}
+	}
+	if t.kind != byState {
+		c.ties[t] = []int{conn}
+		return
+	}
+	c.ties[t] = append(c.ties[t], conn)
+}
+
+// of chooses the conversation of a request by its head, 0 where only its body may
+// tell.
+func (c *conns) of(target int, head *wire.HTTPHead, uri string) int {
+	if id := head.Field("Mcp-Session-Id"); id != "" {
+		t := tie{target, bySession, id}
+		conn := c.find(t)
+		if conn == 0 {
+			conn = c.new() // it was opened before there was anybody to see it
+		}
+		c.put(t, conn)
+		return conn
+	}
+	if conn := c.find(tie{target, byEndpoint, uri}); conn != 0 {
+		return conn
+	}
+	return c.find(tie{target, byEvent, head.Field("Last-Event-ID")})
+}
+
+// asked is the text of a state tie: without a state, clients are told apart by what
+// they asked for alone.
+func asked(method, state string) string { return method + "\x00" + state }

@@ -1,0 +1,251 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A Proxy is an http.Handler that forwards to the servers it was given and lets a
+// Watcher see what crosses. What it reads it writes at once; it adds, takes away
+// and mends nothing but what HTTP demands of a proxy (RFC 9110, section 7.6) and
+// the address in a first event of the old transport, see endpoint.go. It follows
+// no redirect and asks for no compression. Header fields keep their names and
+// values, but not the order of different ones.
+//
+// Authorization goes along: the client means it for the server behind the proxy,
+// which sends it nowhere else.
+type Proxy struct {
+	// Routes are the servers. One without a Path takes what no other takes.
+	Routes []Route
+	// Address is where the Proxy listens, HOST:PORT.
+	Address string
+	Watcher *Watcher
+
+	web http.RoundTripper
+	// busy is read-locked by every request under way.
+	busy      sync.RWMutex
+	streams   atomic.Int64
+	conns     conns // the Watcher's goroutine alone looks at it
+	endpoints endpoints
+}
+
+// A Route forwards what is asked under Path, or everything where that is "", to
+// the URL To. Without a Path the paths on both sides are the same.
+type Route struct {
+	Path string
+	To   *url.URL
+}
+
+// idleTime is how long a connection to a server is kept for the next request:
+// shorter than servers do, so that none is closed while a request is on its way.
+const idleTime = 4 * time.Second
+
+// Handler is what serves the Proxy, whose fields must not change any more. The
+// limits are those of a client: connect is for TCP and for TLS, each; 0 is none.
+func (p *Proxy) Handler(connect time.Duration) http.Handler {
+	p.web = &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           p.dial(&net.Dialer{Timeout: connect}),
+		TLSHandshakeTimeout:   connect,
+		DisableCompression:    true,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       idleTime,
+		ExpectContinueTimeout: time.Second,
+	}
+	forward := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { rewrite(r) },
+		Transport:     p,
+		FlushInterval: -1,
+		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.failed(w, r, err) },
+		ErrorLog:      log.New(io.Discard, "", 0), // the recording has it
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if reason := p.refuses(r); reason != "" {
+			plainError(w, http.StatusForbidden, reason)
+			return
+		}
+		to := p.route(r)
+		if to == nil {
+			plainError(w, http.StatusNotFound, "no --to names a server for this path")
+			return
+		}
+		p.busy.RLock()
+		defer p.busy.RUnlock()
+		forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), destinationKey{}, to)))
+	})
+}
+
+type destinationKey struct{}
+
+// rewrite undoes what ReverseProxy does beyond its duty, and names the server.
+func rewrite(r *httputil.ProxyRequest) {
+	to := r.In.Context().Value(destinationKey{}).(*destination)
+	r.Out.URL, r.Out.Host = to.url, ""
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := r.In.Header[name]; ok {
+			r.Out.Header[name] = values
+		}
+	}
+}
+
+// plainError answers in the Proxy's own name, so that nobody takes it for the
+// server's words.
+func plainError(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "mcpc proxy: "+text+"\n")
+}
+
+// errItself stops a request that would go round in a circle.
+var errItself = errors.New("the server is this proxy itself")
+
+func (p *Proxy) dial(d *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, network, address)
+		if err == nil && conn.RemoteAddr().String() == p.Address {
+			conn.Close()
+			return nil, errItself
+		}
+		return conn, err
+	}
+}
+
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // nobody is there any more
+	}
+	to := r.Context().Value(destinationKey{}).(*destination)
+	plainError(w, http.StatusBadGateway, to.url.Host+": "+err.Error())
+}
+
+// Wait waits until no request is under way. Nothing is served any more then.
+func (p *Proxy) Wait() { p.busy.Lock() }
+
+// RoundTrip forwards one request and lets the Watcher see it.
+func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
+	to := req.Context().Value(destinationKey{}).(*destination)
+	x := p.newCrossing(to.target, req)
+	if req.Body != nil && req.Body != http.NoBody {
+		req.Body = &seenRequest{req.Body, x}
+	} else {
+		p.Watcher.do(func() { x.seeRequest(wire.Body, nil) })
+	}
+	watch := &stopwatch{now: p.Watcher.o.Now}
+	resp, err := p.web.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), watch.trace())))
+	if err != nil {
+		x.broke(req.Context(), err)
+		return nil, err
+	}
+	x.answered(resp, watch.timing())
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, nil // what follows is no HTTP
+	}
+	resp.Body = &seenResponse{ReadCloser: resp.Body, ctx: req.Context(), x: x}
+	if to.mayName(req, resp) {
+		resp.Body = &endpointBody{ReadCloser: resp.Body, p: p, to: to}
+	}
+	return resp, nil
+}
+
+// broke tells of an error on the way, and whose it was.
+func (x *crossing) broke(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		x.ended(wire.Sent, "cancelled", "the client went away")
+		return
+	}
+	x.ended(wire.Received, "cut", err.Error())
+}
+
+// A seenRequest is the body of a request while it is read in order to be sent.
+type seenRequest struct {
+	io.ReadCloser
+	x *crossing
+}
+
+func (b *seenRequest) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	b.x.request.write(to[:n])
+	if errors.Is(err, io.EOF) {
+		b.x.request.end()
+	}
+	return n, err
+}
+
+// A seenResponse is the body of a response while it is read in order to be handed
+// on.
+type seenResponse struct {
+	io.ReadCloser
+	ctx   context.Context
+	x     *crossing
+	ended bool
+}
+
+func (b *seenResponse) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	b.x.response.write(to[:n])
+	switch {
+	case err == nil || b.ended:
+	case errors.Is(err, io.EOF):
+		b.ended = true
+		b.x.ended(wire.Received, "end", "")
+	default:
+		b.ended = true
+		b.x.broke(b.ctx, err)
+	}
+	return n, err
+}
+
+// Close comes before the end where the client went away.
+func (b *seenResponse) Close() error {
+	if !b.ended {
+		b.ended = true
+		b.x.ended(wire.Sent, "cancelled", "the client went away")
+	}
+	return b.ReadCloser.Close()
+}
+
+// refuses says why a request is not forwarded, or nothing. Whoever names another
+// host was led here by a name that somebody else resolves; a page in a browser
+// names its origin.
+func (p *Proxy) refuses(r *http.Request) string {
+	_, port, _ := net.SplitHostPort(p.Address)
+	host, asked, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host, asked = strings.Trim(r.Host, "[]"), "80"
+	}
+	switch origin := r.Header.Get("Origin"); {
+	case r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/"):
+		return "it forwards only to the servers that --to names"
+	case !isLoopback(host) || asked != port:
+		return "the Host field names another host: " + wire.Excerpt([]byte(r.Host), 100)
+	case origin != "" && !isLocalOrigin(origin):
+		return "a page from elsewhere may not use it: " + wire.Excerpt([]byte(origin), 100)
+	case origin == "" && r.Header.Get("Sec-Fetch-Site") == "cross-site":
+		return "a page from elsewhere may not use it"
+	}
+	return ""
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+func isLocalOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(u.Hostname())
+}
