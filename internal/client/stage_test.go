@@ -26,6 +26,7 @@ type stage struct {
 	lines    chan string
 	stop     chan struct{}
 	played   chan struct{}
+	laws     *laws // none where the user writes messages himself
 
 	mu      sync.Mutex
 	conns   []net.Conn
@@ -45,8 +46,8 @@ type visit struct {
 	gone chan struct{}
 }
 
-func newStage(t *testing.T, script []txtar.File) *stage {
-	s := &stage{t: t, rest: expand(script), requests: make(chan *visit), lines: make(chan string),
+func newStage(t *testing.T, script []txtar.File, l *laws) *stage {
+	s := &stage{t: t, laws: l, rest: expand(script), requests: make(chan *visit), lines: make(chan string),
 		stop: make(chan struct{}), played: make(chan struct{})}
 	go s.play()
 	return s
@@ -241,6 +242,11 @@ func (s *stage) expect(method string, want []byte) bool {
 		s.t.Errorf("got %s %s, want %s", v.req.Method, v.body, method)
 	}
 	s.noteID(v.body)
+	if s.laws != nil {
+		if broken := s.laws.brokenHTTP(v.req.Method, v.req.Header, v.body); broken != "" {
+			s.t.Errorf("%s: %s %s", broken, v.req.Method, v.body)
+		}
+	}
 	header, body := split(want)
 	for _, h := range header {
 		name, value, _ := strings.Cut(h, ": ")
@@ -257,6 +263,11 @@ func (s *stage) expectLine(want []byte) bool {
 	select {
 	case line := <-s.lines:
 		s.noteID([]byte(line))
+		if s.laws != nil {
+			if broken := s.laws.broken([]byte(line)); broken != "" {
+				s.t.Errorf("%s: %s", broken, line)
+			}
+		}
 		s.members(bytes.TrimSpace(want), []byte(strings.TrimSuffix(line, "\n")))
 		return true
 	case <-s.stop:

@@ -202,7 +202,11 @@ func (tr *transcript) answer(ctx context.Context, q Asking) Answer {
 
 // play runs the client against the script.
 func (tr *transcript) play() {
-	stage := newStage(tr.t, tr.script)
+	laws := newLaws()
+	if len(tr.opt.Fields) > 0 || slices.ContainsFunc(tr.steps, func(step string) bool { return strings.HasPrefix(step, "raw ") }) {
+		laws = nil
+	}
+	stage := newStage(tr.t, tr.script, laws)
 	if tr.opt.Server.Transport == Stdio {
 		tr.opt.Server.URL, tr.opt.Server.Transport = "", ""
 		tr.opt.Server.Pipe = stage.pipe
