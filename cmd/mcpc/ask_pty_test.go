@@ -14,6 +14,8 @@ import (
 // What a server asks, as a person at a terminal meets it. Where CI is set nobody
 // is asked, also where the tests run on such a machine.
 
+//
+// rules 90
 func TestTerminalAsked(t *testing.T) {
 	t.Parallel()
 	for _, revision := range client.Revisions()[:2] {
@@ -61,6 +63,8 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 
 // A page is shown whole and opened after a yes by the program that is asked for,
 // with the address as one argument; before that nobody is told of it.
+//
+// rules 93, 94, 95, 96, 97
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -100,6 +104,8 @@ func TestTerminalPage(t *testing.T) {
 }
 
 // -32042 is the same page in an error, after which the call is made again.
+//
+// rules 100
 func TestTerminalPageRequired(t *testing.T) {
 	t.Parallel()
 	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=true"}, "mcpc", "-s", "demo", "--protocol", client.Revisions()[1], "call",
@@ -115,6 +121,7 @@ func TestTerminalPageRequired(t *testing.T) {
 	}
 }
 
+// rules 102, 104
 func TestTerminalSampling(t *testing.T) {
 	t.Parallel()
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-sampling-request", `{"prompt":"Say hi","maxTokens":2}`, "--sampling", "-"}

@@ -24,6 +24,7 @@ type conversation struct {
 	// saved is the remembered session, or nil; oneOff then says where to go.
 	saved, oneOff *state.Session
 	ids           idBlock
+	fields        []wire.Field // the user's own
 	// known is the key under which the server's revision is remembered.
 	known string
 	heard func(*wire.Message) // nil where only answers matter
@@ -97,6 +98,7 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 	if err != nil {
 		return client.Options{}, usage(err)
 	}
+	c.fields = fields
 	c.learnSecrets(fields)
 	opt := client.Options{
 		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,

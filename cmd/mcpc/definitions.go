@@ -90,15 +90,26 @@ func (c *conversation) keepTools(ctx context.Context, list client.List) {
 	}
 	// Of two tools with one name none is called, so none is remembered.
 	kept.Tools = slices.DeleteFunc(kept.Tools, func(t state.Tool) bool { return times[t.Name] > 1 })
-	if err := c.store.SaveTools(ctx, c.saved.Key, kept); err != nil && c.a.verbose > 0 {
+	if err := c.store.SaveTools(ctx, c.toolsKey(), kept); err != nil && c.a.verbose > 0 {
 		c.a.warn("the tool list could not be remembered: " + err.Error())
 	}
 }
 
 func (c *conversation) forgetTools() {
 	if c.saved != nil {
-		_ = c.store.DropTools(c.saved.Key)
+		_ = c.store.DropTools(c.toolsKey())
 	}
+}
+
+// toolsKey names what is remembered of a session for whoever has these header
+// fields: a token may see other tools than the next one (2026-07-28
+// server/utilities/caching, "private").
+func (c *conversation) toolsKey() string {
+	key := c.saved.Key
+	for _, f := range c.fields {
+		key += "\n" + f.Name + ": " + f.Value
+	}
+	return key
 }
 
 // remembered gives the definition that an earlier run kept. It is used to check
@@ -112,7 +123,7 @@ func (c *conversation) remembered(name string) *definition {
 	if c.saved == nil {
 		return nil
 	}
-	kept, list, err := c.store.Tool(c.saved.Key, name)
+	kept, list, err := c.store.Tool(c.toolsKey(), name)
 	if err != nil || kept == nil || c.a.now().Sub(list.FetchedAt) > rememberFor {
 		return nil
 	}

@@ -230,6 +230,45 @@ func TestFunctionsAndFilesAreShort(t *testing.T) {
 	})
 }
 
+// What a server calls itself is shown and remembered, and nothing depends on it: who
+// else would read it would decide by it.
+//
+// rules 121
+func TestServerInfoIsOnlyShown(t *testing.T) {
+	shows := []string{"cmd/mcpc/conversation.go", "cmd/mcpc/info.go", "cmd/mcpc/init.go", "cmd/mcpc/responder.go", "cmd/mcpc/sessions.go",
+		"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go", "internal/state/session.go"}
+	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		uses, judges := serverInfoUses(file)
+		if uses && !slices.Contains(shows, name) {
+			t.Errorf("%s uses what a server calls itself", name)
+		}
+		if judges {
+			t.Errorf("%s compares what a server calls itself", name)
+		}
+	})
+}
+
+// serverInfoUses says whether a file uses a server's info, and whether it compares it
+// with anything but nil.
+func serverInfoUses(file *ast.File) (uses, judges bool) {
+	names := func(n ast.Node) (found bool) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			found = found || ok && strings.EqualFold(id.Name, "serverInfo")
+			return true
+		})
+		return found
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.EQL || b.Op == token.NEQ) && (names(b.X) || names(b.Y)) {
+			id, ok := b.Y.(*ast.Ident)
+			judges = judges || !ok || id.Name != "nil"
+		}
+		return true
+	})
+	return names(file), judges
+}
+
 // The rules above must be able to fail.
 func TestTheHouseRulesCanFail(t *testing.T) {
 	star := starViolations([]listed{
@@ -258,5 +297,10 @@ func f() { os.Exit(time.Now()) }`, parser.SkipObjectResolution)
 	}
 	if got := eraWords(file); len(got) != 2 {
 		t.Errorf("eras: got %q, want two words", got)
+	}
+	file, err = parser.ParseFile(token.NewFileSet(), "x.go", `package x
+func f() bool { return info.ServerInfo != nil && name(info.ServerInfo) == "x" }`, parser.SkipObjectResolution)
+	if uses, judges := serverInfoUses(file); err != nil || !uses || !judges {
+		t.Errorf("server info: got %t %t %v, want a use and a comparison", uses, judges, err)
 	}
 }

@@ -230,6 +230,8 @@ var bar = regexp.MustCompile(`\r\[[█░]+\]  \d/\d  \d+%`)
 
 // A destructive tool is called after a yes, and after nothing else. The question
 // says which tool of which server is called with what, and why it asks.
+//
+// rules 24
 func TestTerminalQuestion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ typed, ending, shows string }{

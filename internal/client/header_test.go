@@ -14,6 +14,8 @@ import (
 
 // The table of 2026-07-28 basic/transports/streamable-http, "Value encoding",
 // and the values around its edges.
+//
+// rules 151, 155
 func TestHeaderCodec(t *testing.T) {
 	for _, c := range []struct{ value, want string }{
 		{"eu-1", "eu-1"},
@@ -82,6 +84,7 @@ func FuzzHeaderCodec(f *testing.F) {
 	})
 }
 
+// rules 152, 154
 func TestHeaderParams(t *testing.T) {
 	for _, c := range []struct {
 		name, schema, arguments string
@@ -121,6 +124,7 @@ func TestHeaderParams(t *testing.T) {
 	}
 }
 
+// rules 156
 func TestHeaderProblem(t *testing.T) {
 	annotated := `{"type":"string","x-mcp-header":"A"}`
 	property := func(s string) string { return `{"properties":{"p":` + s + `}}` }

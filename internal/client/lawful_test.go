@@ -14,9 +14,6 @@ import (
 // laws hold every message that the client sends in a transcript against what is
 // true of all of them, whatever the transcript is about. Only what a user writes
 // himself, with raw or a header field, is his own.
-//
-// rules 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 33, 34, 45, 46, 51, 56, 57, 67, 72, 73
-// rules 75, 118, 119, 127, 140, 145, 146, 147, 148, 149, 150, 151, 162
 type laws struct {
 	ids, tokens map[string]bool
 	initialize  string // the id of the newest one
@@ -145,6 +142,15 @@ func (l *laws) brokenMeta(meta map[string]json.RawMessage) string {
 			return "_meta lacks " + name
 		}
 	}
+	var declared struct{ Extensions map[string]json.RawMessage }
+	if err := json.Unmarshal(meta["io.modelcontextprotocol/clientCapabilities"], &declared); err != nil {
+		return err.Error()
+	}
+	for name := range declared.Extensions {
+		if !metaKey.MatchString(name) || !strings.Contains(name, "/") {
+			return "no legal name of an extension: " + name
+		}
+	}
 	return ""
 }
 
@@ -201,6 +207,7 @@ func TestLawsCanBeBroken(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1.5}}}`, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"-/x":1}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/mine":1}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v"}}}`,
+		strings.Replace(`{"jsonrpc":"2.0","id":1,"method":"x","params":{`+stamps+`}}`, `Capabilities":{}`, `Capabilities":{"extensions":{"tasks":{}}}`, 1),
 	} {
 		if newLaws().broken([]byte(message)) == "" {
 			t.Errorf("%s breaks no law", message)

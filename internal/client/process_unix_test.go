@@ -162,6 +162,8 @@ func TestProcessEndsMidCall(t *testing.T) {
 }
 
 // The staged shutdown: the end of input, SIGTERM after 2 s, SIGKILL after 4 s.
+//
+// rules 49
 func TestProcessShutdown(t *testing.T) {
 	for habit, within := range map[string]time.Duration{
 		"good": time.Second, "ignores-eof": 3 * time.Second, "ignores-term": 5 * time.Second,

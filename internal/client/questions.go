@@ -87,7 +87,11 @@ func (t *talk) withdrawn(m *wire.Message) {
 	}
 	t.mu.Unlock()
 	if at >= 0 {
-		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: "the server took its question back"})
+		text := "the server took its question back"
+		if reason, ok := params.Get("reason"); ok {
+			text += ": " + wire.Excerpt(reason, 200)
+		}
+		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: text})
 	}
 }
 

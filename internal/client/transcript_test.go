@@ -66,6 +66,10 @@ type transcript struct {
 
 var update = flag.Bool("update", false, "write the outcomes of the transcripts anew")
 
+// Each of them holds the laws as well (lawful_test.go).
+//
+// rules 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 33, 34, 45, 46, 51, 56, 57, 67, 72, 73
+// rules 75, 118, 119, 127, 131, 140, 145, 146, 147, 148, 149, 150, 151, 162
 func TestTranscripts(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(names) == 0 {

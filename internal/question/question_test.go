@@ -134,6 +134,7 @@ func TestSecretFields(t *testing.T) {
 	}
 }
 
+// rules 97
 func TestPage(t *testing.T) {
 	for _, c := range []struct {
 		url, domain string

@@ -58,6 +58,7 @@ func sameHash(n int) string {
 	return "[" + strings.Join(shapes, ",") + "]"
 }
 
+// rules 43
 func TestHostileSchemas(t *testing.T) {
 	nested := func(kw string, n int) string {
 		return strings.Repeat(`{"`+kw+`":`, n) + "{}" + strings.Repeat("}", n)
@@ -214,6 +215,8 @@ func TestHostileValues(t *testing.T) {
 }
 
 // S29: nothing is fetched and nothing is opened.
+//
+// rules 39
 func TestCanaries(t *testing.T) {
 	hits := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
