@@ -14,7 +14,6 @@ import (
 // What a server asks, as a person at a terminal meets it. Where CI is set nobody
 // is asked, also where the tests run on such a machine.
 
-//
 // rules 90
 func TestTerminalAsked(t *testing.T) {
 	t.Parallel()

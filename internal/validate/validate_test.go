@@ -43,6 +43,7 @@ func wantLines(t *testing.T, got []wire.Finding, want []string) {
 	}
 }
 
+// rules 35
 func TestFindings(t *testing.T) {
 	sum := `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`
 	shapes := `{"oneOf":[
