@@ -24,7 +24,7 @@ import (
 //	surprises 3
 //
 // The numbers of the rules are those of testdata/rules.txt, those of the
-// surprises of testdata/surprises.txt. docs/rules.md is made from all of it:
+// surprises, which are what real servers were seen to do, of testdata/surprises.txt. docs/rules.md is made from all of it:
 // go test -run TestRulesPage ./cmd/mcpc -rules
 
 var updateRules = flag.Bool("rules", false, "write docs/rules.md anew")
@@ -173,8 +173,8 @@ func eachHead(path string, see func(text string)) error {
 	return err
 }
 
-// eachTestComment gives every line of comment that stands in a test function or
-// before it. Tests with build tags count as well.
+// eachTestComment gives every line of comment that stands in a function of a test file
+// or before it. Tests with build tags count as well.
 func eachTestComment(path string, see func(test, text string)) error {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -214,7 +214,8 @@ func named(word, line string) (numbers []int) {
 func rulesPage(rules []numbered, rulesHeld map[int][]holder, surprises []numbered, surprisesHeld map[int][]holder) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\nWhat the specification asks of a client, in all its revisions, and the tests that hold mcpc to it. This page is\n" +
-		"made from the tests, each of which names its numbers, and from `cmd/mcpc/testdata/rules.txt`.\n")
+		"made from the tests, each of which names its numbers, and from `cmd/mcpc/testdata/rules.txt`. The level is the\n" +
+		"specification's; the rule is said as what is true of mcpc.\n")
 	writeNumbered(&b, "rule", rules, rulesHeld)
 	b.WriteString("\n# Surprises\n\nWhat real servers were seen to do. Each has a case, with what mcpc makes of it.\n")
 	writeNumbered(&b, "what was seen", surprises, surprisesHeld)
