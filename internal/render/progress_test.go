@@ -104,6 +104,23 @@ func TestProgressOnATerminal(t *testing.T) {
 	}
 }
 
+func TestProgressOfATask(t *testing.T) {
+	s, c, p := onScreen(Style{ASCII: true})
+	step := func(ms time.Duration, do func(), want string) {
+		t.Helper()
+		c.pass(ms)
+		do()
+		if got := s.line(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+	reading := func() { p.Waiting("task: reading \x1b[2J", "leaves it running") }
+	step(400, reading, "/  task: reading ^[[2J")
+	step(10000, p.Tick, "-  (10 s, Ctrl-C leaves it running)  task: reading ^[[2J")
+	step(100, func() { p.Waiting("task: writing", "leaves it running") }, `\  (11 s, Ctrl-C leaves it running)  task: writing`)
+	step(100, func() { p.Update(told(jsonOf(1), nil, "")) }, "|  1  (11 s, Ctrl-C leaves it running)  task: writing")
+}
+
 func TestProgressIsDrawnTenTimesASecond(t *testing.T) {
 	s, c, p := onScreen(Style{})
 	for n := range 20_000 {

@@ -1,0 +1,62 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A task at a terminal: its status is on the line of progress, Ctrl-C leaves it
+// running and says how to come back, and what it asks is asked.
+func TestTerminalTask(t *testing.T) {
+	s, err := newServer(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.stop(); s.listener.Close() })
+	play := func(status string) {
+		t.Helper()
+		s.stop()
+		err := s.play(`capabilities {"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}
+tool slow
+on tools/call
+    result {"resultType":"task","taskId":"t-1","status":"working","pollIntervalMs":100}
+on tasks/update
+    result {"resultType":"complete"}
+` + status)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	play(`on tasks/get
+    result {"taskId":"t-1","status":"working","statusMessage":"reading \u001b[2J","pollIntervalMs":100}`)
+	tm := onTerminal(t, 80, nil, "mcpc", "-s", s.url("/mcp"), "call", "slow")
+	tm.await(`task: reading`)
+	tm.typed("\x03")
+	out := tm.ends("SIGINT")
+	if !strings.Contains(out, "the task goes on at the server: mcpc tasks wait t-1") || strings.Contains(out, "\x1b[2J") {
+		t.Errorf("%q", out)
+	}
+
+	play(`on tasks/get #1
+    result {"taskId":"t-1","status":"input_required","pollIntervalMs":100,"inputRequests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who is it?","requestedSchema":{"type":"object","properties":{"n":{"type":"string","title":"Name"}},"required":["n"]}}}}}
+on tasks/get
+    result {"taskId":"t-1","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}`)
+	back := onTerminal(t, 80, []string{"CI=", "MCPC_STATE=" + filepath.Join(tm.cmd.Dir, "state")}, "mcpc", "tasks", "wait")
+	back.await(`Name \(required\)(?s:.)*> $`)
+	back.typed("Ada\n")
+	back.await(`\[c\]ancel> $`)
+	back.typed("s\n")
+	out = back.ends("0")
+	if !regexp.MustCompile(`(?m)^done\r?$`).MatchString(out) {
+		t.Errorf("%q", out)
+	}
+	sent, err := os.ReadFile(s.log.name)
+	if err != nil || !strings.Contains(string(sent), "tasks/update") {
+		t.Errorf("%v\n%s", err, sent)
+	}
+}
