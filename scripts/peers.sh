@@ -56,6 +56,7 @@ print_table() {
 
   local mcp_go=$peers_dir/bin/mcp-go
   row mcp-go-http http /mcp 10 2026-07-28 "$mcp_go" -port '{PORT}'
+  row mcp-go-tasks http /mcp 10 2026-07-28 "$mcp_go" -port '{PORT}' -tasks
   row mcp-go-sse sse /sse 10 2025-11-25 "$mcp_go" -port '{PORT}' -sse
   row mcp-go-stdio stdio '' 10 2026-07-28 "$mcp_go"
 

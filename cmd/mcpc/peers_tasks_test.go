@@ -68,3 +68,27 @@ func (p program) comesBack(target []string) {
 		p.t.Errorf("a tool that is no task: %s", got)
 	}
 }
+
+// TestPeerTaskEndings has tasks that end badly, on another SDK. A longer one is no
+// use there: the SDK gives its tasks up with the HTTP request that began them.
+func TestPeerTaskEndings(t *testing.T) {
+	m := newProgram(t)
+	target := peerNamed(t, "mcp-go-tasks").start(t)
+	m.want(0, initWith(target, "--as", "peer", "--protocol", "2025-11-25")...)
+	for tool, code := range map[string]int{"fail": 5, "rpc-error": 6} {
+		m.want(0, "call", tool, "--task", "--yes")
+		if got := m.want(code, "tasks", "wait"); !strings.Contains(got.stderr, "(tools/call "+tool+", ") {
+			t.Errorf("%s: %s", tool, got.stderr)
+		}
+	}
+	m.want(0, "call", "fail", "--task", "--yes", "--json")
+	if got := m.want(6, "tasks", "cancel").stderr; !strings.Contains(got, "it has ended already") {
+		t.Errorf("tasks cancel: %s", got)
+	}
+	if got := m.want(3, "call", "get-sum", `{"a":1,"b":2}`, "--task", "--yes").stderr; !strings.Contains(got, "its taskSupport is absent") {
+		t.Errorf("a tool that is no task: %s", got)
+	}
+	if got := m.want(3, append([]string{"call", "fail", "--task", "--yes"}, target...)...).stderr; !strings.Contains(got, "does not declare the extension") {
+		t.Errorf("in the newest revision: %s", got)
+	}
+}

@@ -174,6 +174,9 @@ func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) 
 		return
 	}
 	out := c.CancelTask(ctx, kept.ID)
+	if out.RPC() != nil && out.RPC().Code == -32602 {
+		out.Hint = "it has ended already, or the server does not know it: mcpc tasks get " + render.ShellQuote(kept.ID)
+	}
 	ans := answerOf(out)
 	task, known := c.ParseTask(out.Result)
 	ans.human = func(w io.Writer, st render.Style) error {

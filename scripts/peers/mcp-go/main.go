@@ -22,8 +22,9 @@ const pageSize = 5
 func main() {
 	port := flag.Int("port", 0, "port on 127.0.0.1; 0 speaks on stdio")
 	sse := flag.Bool("sse", false, "serve the HTTP+SSE transport of 2024-11-05")
+	tasks := flag.Bool("tasks", false, "let some tools run as tasks (2025-11-25)")
 	flag.Parse()
-	if err := serve(newServer(), *port, *sse); err != nil {
+	if err := serve(newServer(*tasks), *port, *sse); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -39,16 +40,20 @@ func serve(peer *server.MCPServer, port int, sse bool) error {
 	return server.NewStreamableHTTPServer(peer, server.WithStateful(true)).Start(addr)
 }
 
-func newServer() *server.MCPServer {
-	peer := server.NewMCPServer("peer-mcp-go", "1.2.1",
+func newServer(tasks bool) *server.MCPServer {
+	options := []server.ServerOption{
 		server.WithInstructions("A peer for tests."),
 		server.WithPaginationLimit(pageSize),
 		server.WithToolCapabilities(true),
 		server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(true),
 		server.WithElicitation(),
-	)
-	addTools(peer)
+	}
+	if tasks {
+		options = append(options, server.WithTaskCapabilities(true, true, true))
+	}
+	peer := server.NewMCPServer("peer-mcp-go", "1.2.1", options...)
+	addTools(peer, tasks)
 	addNote(peer)
 	addGreeting(peer)
 	return peer

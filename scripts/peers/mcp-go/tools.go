@@ -17,7 +17,11 @@ import (
 
 const noteURI = "peer://note"
 
-func addTools(peer *server.MCPServer) {
+func addTools(peer *server.MCPServer, tasks bool) {
+	mayBeTask := func(*mcp.Tool) {}
+	if tasks {
+		mayBeTask = mcp.WithTaskSupport(mcp.TaskSupportOptional)
+	}
 	peer.AddTool(mcp.NewTool("echo",
 		mcp.WithDescription("Echoes back the input string"),
 		mcp.WithString("message", mcp.Required()),
@@ -36,6 +40,7 @@ func addTools(peer *server.MCPServer) {
 		mcp.WithDescription("Sleeps for duration seconds and reports each of its steps as progress"),
 		mcp.WithNumber("duration", mcp.DefaultNumber(10.0)),
 		mcp.WithInteger("steps", mcp.Min(1), mcp.DefaultNumber(5)),
+		mayBeTask,
 	), longRunning)
 	peer.AddTool(mcp.NewToolWithRawSchema("region-query",
 		"Its region travels in the header Mcp-Param-Region as well",
@@ -47,9 +52,11 @@ func addTools(peer *server.MCPServer) {
 	), repeatInteger)
 	peer.AddTool(mcp.NewTool("fail",
 		mcp.WithDescription("Runs and says no: a result with isError"),
+		mayBeTask,
 	), fail)
 	peer.AddTool(mcp.NewTool("rpc-error",
 		mcp.WithDescription("The handler returns a Go error, which becomes -32603"),
+		mayBeTask,
 	), rpcError)
 	peer.AddTool(mcp.NewTool("ask-name",
 		mcp.WithDescription("Asks the user for a name in the middle of the call"),
