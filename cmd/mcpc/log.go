@@ -193,7 +193,7 @@ func rowsJSON(rows []*trace.Row) json.RawMessage {
 func (a *app) logLines(rows []*trace.Row) {
 	for _, r := range rows {
 		raw, _ := json.Marshal(rowJSON(r))
-		if _, err := a.stdout().Write(append(raw, '\n')); err != nil {
+		if err := render.JSONLine(a.stdout(), a.outStyle, raw); err != nil {
 			return
 		}
 	}

@@ -99,7 +99,7 @@ func (s Style) between(f wire.Frame) string {
 	word := m.Kind.String()
 	switch {
 	case m.Method != "":
-		word = s.excerpt([]byte(m.Method), 100)
+		word = s.glimpse([]byte(m.Method), 100)
 	case m.Kind == wire.Invalid:
 		word = "no message"
 	}
@@ -133,7 +133,7 @@ func (v *viewer) message(name string, f wire.Frame) {
 		note += fmt.Sprintf(", %s hidden", plural(f.Hidden, "secret"))
 	}
 	if s := f.SSE; s != nil && s.ID != nil {
-		note += ", event id " + v.st.excerpt([]byte(*s.ID), 60)
+		note += ", event id " + v.st.glimpse([]byte(*s.ID), 60)
 	}
 	v.noted(name, note)
 	_ = v.st.showJSON(&v.b, f.Raw)
@@ -144,9 +144,12 @@ func (v *viewer) message(name string, f wire.Frame) {
 
 func (v *viewer) findings(findings []wire.Finding) {
 	for _, f := range findings {
-		v.line(v.st.paint(yellow, "! ") + v.st.finding(f))
+		v.line(v.st.paint(yellow, "! ") + v.st.Line(v.st.finding(f)))
 	}
 }
+
+// glimpse is the beginning of what somebody else wrote, on one line.
+func (s Style) glimpse(raw []byte, n int) string { return s.Line(s.excerpt(raw, n)) }
 
 // beside writes what a child said meanwhile, and who ended what.
 func (v *viewer) beside(frames []wire.Frame) {
@@ -163,9 +166,9 @@ func (v *viewer) beside(frames []wire.Frame) {
 			v.line("  " + v.st.ending(f))
 			continue
 		}
-		text := v.st.excerpt(f.Raw, 400)
+		text := v.st.glimpse(f.Raw, 400)
 		if f.SSE != nil && f.SSE.ID != nil {
-			text += "id " + v.st.excerpt([]byte(*f.SSE.ID), 60)
+			text += "id " + v.st.glimpse([]byte(*f.SSE.ID), 60)
 		}
 		v.line("  " + f.Kind.String() + ": " + text)
 	}
@@ -182,7 +185,7 @@ func (s Style) ending(f wire.Frame) string {
 	}
 	text := by + " ended it: " + s.Line(f.Close.How)
 	if f.Close.Text != "" {
-		text += " (" + s.excerpt([]byte(f.Close.Text), 200) + ")"
+		text += " (" + s.glimpse([]byte(f.Close.Text), 200) + ")"
 	}
 	return text
 }

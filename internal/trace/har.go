@@ -220,6 +220,10 @@ func harOf(row *Row, frames []wire.Frame, link string) harEntry {
 		e.Comment = "came on a stream that was opened before; the URL is that of the exchange's request"
 		e.Request.Method, e.Request.URL = http.MethodGet, link
 	}
+	if u, err := url.Parse(e.Request.URL); err != nil || !u.IsAbs() {
+		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse what is no URL
+	}
+	e.Request.Method = or(e.Request.Method, http.MethodPost)
 	t := e.Timings
 	e.Time = max(t.DNS, 0) + max(t.Connect, 0) + t.Send + t.Wait + t.Receive
 	return e

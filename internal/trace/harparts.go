@@ -73,7 +73,7 @@ func (c *cross) response() harResponse {
 	switch {
 	case c.answered != nil:
 		head := c.answered.HTTP
-		r.Status, r.StatusText, r.HTTPVersion = head.Status, http.StatusText(head.Status), head.Proto
+		r.Status, r.StatusText, r.HTTPVersion = max(head.Status, 0), http.StatusText(head.Status), head.Proto
 		r.Headers, r.RedirectURL = pairs(head.Fields), head.Field("Location")
 		r.Content.MimeType = head.Field("Content-Type")
 	case len(c.received) > 0:

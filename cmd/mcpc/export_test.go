@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcpc/internal/client"
+	"mcpc/internal/demo"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// What is exported does again what was recorded: the same bytes on the wire, the
+// same fields. The server writes down every request that it gets.
+
+type heard struct {
+	method, url string
+	header      http.Header
+	body        []byte
+}
+
+type listener struct {
+	*httptest.Server
+	mu  sync.Mutex
+	all []heard
+}
+
+func newListener(t *testing.T, h http.Handler) *listener {
+	l := &listener{}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		l.mu.Lock()
+		l.all = append(l.all, heard{r.Method, r.URL.String(), r.Header.Clone(), body})
+		l.mu.Unlock()
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+// last is the last request with this method of JSON-RPC.
+func (l *listener) last(t *testing.T, method string) heard {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.all) - 1; i >= 0; i-- {
+		if wire.ParseMessage(l.all[i].body).Method == method {
+			return l.all[i]
+		}
+	}
+	t.Fatalf("no %s came", method)
+	return heard{}
+}
+
+func (l *listener) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = nil
+}
+
+// A bench runs commands with one state.
+type bench struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newBench(t *testing.T) *bench {
+	dir := t.TempDir()
+	return &bench{t, dir, append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")}
+}
+
+// run gives standard output and how the command ended.
+func (b *bench) run(argv ...string) (stdout, ended string) {
+	b.t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = b.dir, b.env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		b.t.Fatal(err)
+	}
+	if ended = ending(cmd.ProcessState); ended == "2" {
+		b.t.Logf("%q: %s", argv, stderr.String())
+	}
+	return string(out), ended
+}
+
+func (b *bench) export(form string) string {
+	b.t.Helper()
+	out, ended := b.run("mcpc", "export", "last", "--as", form)
+	if ended != "0" {
+		b.t.Fatalf("export --as %s ended with %s", form, ended)
+	}
+	return out
+}
+
+// nasty is what quoting must survive.
+const nasty = "it's $HOME `id` $(id) \\ \\n \"q\" %s %d !! é ☕ \u202e\u200b\u009b end; rm -rf x # *"
+
+var exportedCalls = []struct {
+	name, path string
+	args       []string
+}{
+	{"plain", "/mcp", []string{"call", "get-sum", `{"a":1,"b":2.50e0}`}},
+	{"nasty", "/mcp", []string{"call", "echo", string(wire.With(nil, "message", wire.Quote(nasty)))}},
+	{"spread", "/mcp", []string{"call", "echo", "{\n \"message\" :\t\"a\" }"}},
+	{"large", "/mcp", []string{"call", "echo", "@large.json"}},
+	{"secrets", "/mcp", []string{"call", "echo", `{"message":"x"}`, "-H", "Authorization: Bearer " + firstSecret, "-H", "X-Api-Key: " + secondSecret, "-H", "X-Note: " + `$(id) "a" 'b'`}},
+	{"secret argument", "/mcp", []string{"call", "echo", `{"password":"` + firstSecret + `"}`, "--no-validate"}},
+	{"query", "/mcp?a[0]={x}&b=%20c'", []string{"call", "get-sum", `{"a":1,"b":2}`}},
+	{"own fields", "/mcp", []string{"call", "get-sum", `{"a":1,"b":2}`, "-H", "User-Agent:", "-H", "Accept-Encoding:", "-H", "X-Empty: é"}},
+	{"tool's error", "/mcp", []string{"call", "fail"}},
+	{"raw", "/mcp", []string{"raw", "tools/call", `{"name":"get-sum","arguments":{"a":"x"},"_meta":{"mine":1}}`}},
+}
+
+const (
+	firstSecret  = "First-Secret-0123456789"
+	secondSecret = "Second-Secret-9876543210"
+)
+
+// withSecrets are the variables that the scripts ask for.
+func (b *bench) withSecrets(script string) {
+	for _, v := range []string{"MCPC_TOKEN=" + firstSecret, "MCPC_X_API_KEY=" + secondSecret, "MCPC_SECRET=" + firstSecret} {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.Contains(script, "$"+name) != strings.Contains(script, "# Set "+name+" ") {
+			b.t.Errorf("%s stands in the script without being explained, or the other way round", name)
+		}
+		b.env = append(b.env, v)
+	}
+}
+
+func TestExportedCommandsSendTheSame(t *testing.T) {
+	t.Parallel()
+	all := client.Revisions()
+	for _, protocol := range []string{all[0], all[1], all[len(all)-1]} {
+		for _, c := range exportedCalls {
+			t.Run(protocol+" "+c.name, func(t *testing.T) {
+				t.Parallel()
+				l := newListener(t, demo.Handler(demo.Options{}))
+				b := newBench(t)
+				large := `{"message":"` + strings.Repeat("x'é", 60_000) + `"}`
+				if err := os.WriteFile(filepath.Join(b.dir, "large.json"), []byte(large), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				_, ended := b.run(append([]string{"mcpc", "-s", l.URL + c.path, "--protocol", protocol}, c.args...)...)
+				original := l.last(t, "tools/call")
+				for _, form := range []string{"curl", "mcpc"} {
+					script := b.export(form)
+					for _, secret := range []string{firstSecret, secondSecret} {
+						if strings.Contains(script, secret) {
+							t.Errorf("the script has a secret:\n%s", script)
+						}
+					}
+					l.forget()
+					b.withSecrets(script)
+					name := filepath.Join(b.dir, form+".sh")
+					if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					_, again := b.run("sh", name)
+					got := l.last(t, "tools/call")
+					if form == "curl" {
+						sameRequest(t, got, original)
+					} else if again != ended || asked(got) != asked(original) {
+						t.Errorf("ended with %s, want %s\ngot  %s\nwant %s", again, ended, asked(got), asked(original))
+					}
+					_ = os.RemoveAll(filepath.Join(b.dir, "state", trafficDir, "000002.jsonl")) // so that last is still the first
+				}
+			})
+		}
+	}
+}
+
+// sameRequest compares what two requests were, but for the id of the session, which
+// is another one.
+func sameRequest(t *testing.T, got, want heard) {
+	t.Helper()
+	if !bytes.Equal(got.body, want.body) {
+		t.Errorf("body:\ngot  %.300s\nwant %.300s", got.body, want.body)
+	}
+	if got.method != want.method || got.url != want.url {
+		t.Errorf("got %s %s, want %s %s", got.method, got.url, want.method, want.url)
+	}
+	const session = "Mcp-Session-Id"
+	if (got.header.Get(session) == "") != (want.header.Get(session) == "") {
+		t.Errorf("session: got %q, want %q", got.header.Get(session), want.header.Get(session))
+	}
+	got.header.Del(session)
+	want.header.Del(session)
+	for name := range want.header {
+		if !slices.Equal(got.header[name], want.header[name]) {
+			t.Errorf("%s: got %q, want %q", name, got.header[name], want.header[name])
+		}
+	}
+	for name := range got.header {
+		if want.header[name] == nil {
+			t.Errorf("%s: %q was not there", name, got.header[name])
+		}
+	}
+}
+
+// asked is what a tools/call asks, without what each client adds.
+func asked(h heard) string {
+	members, _ := wire.ParseMessage(h.body).ParamMembers()
+	arguments, _ := members.Get("arguments")
+	return members.Text("name") + " " + string(wire.Compact(arguments))
+}
+
+// harSchema is written from the specification of HAR.
+func harSchema(t *testing.T) *validate.Schema {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", "har-1.2.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, warnings, err := validate.Compile(raw)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	if findings, _ := schema.Check([]byte(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[{}]}}`)); len(findings) == 0 {
+		t.Fatal("the schema lets an empty entry through")
+	}
+	return schema
+}
+
+// HAR against the schema that was written from its specification.
+func TestHARFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	schema := harSchema(t)
+	golden := filepath.Join("..", "..", "internal", "trace", "testdata", "golden.jsonl")
+	b := newBench(t)
+	path, err := filepath.Abs(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newListener(t, demo.Handler(demo.Options{}))
+	for _, run := range [][]string{{"-s", l.URL + "/mcp?x=1&y=%C3%A9"}, {"-s", l.URL + "/sse", "--protocol", client.Revisions()[len(client.Revisions())-1]}, {"-s", "demo"},
+		{"-s", "http://127.0.0.1:1/mcp"}} {
+		_, _ = b.run(append([]string{"mcpc", "call", "get-sum", `{"a":1,"b":2}`, "--record", "own.jsonl"}, run...)...)
+	}
+	for _, file := range []string{path, "own.jsonl"} {
+		out, ended := b.run("mcpc", "export", file, "--as", "har")
+		findings, err := schema.Check([]byte(out))
+		if ended != "0" || err != nil || len(findings) > 0 {
+			t.Errorf("%s: ended with %s, %v, %v", file, ended, err, findings)
+		}
+		checkTimings(t, out)
+	}
+}
+
+// checkTimings: the time of an entry is the sum of its parts, without those that are
+// not known, and TLS is a part of connecting.
+func checkTimings(t *testing.T, har string) {
+	t.Helper()
+	var doc struct {
+		Log struct {
+			Entries []struct {
+				Time    float64
+				Timings struct{ Blocked, DNS, Connect, SSL, Send, Wait, Receive float64 }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(har), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Log.Entries) < 4 {
+		t.Errorf("only %d entries", len(doc.Log.Entries))
+	}
+	for i, e := range doc.Log.Entries {
+		p, sum := e.Timings, 0.0
+		for _, part := range []float64{p.Blocked, p.DNS, p.Connect, p.Send, p.Wait, p.Receive} {
+			sum += max(part, 0)
+		}
+		if diff := sum - e.Time; diff > 1e-6 || diff < -1e-6 || p.SSL > p.Connect || p.Send < 0 || p.Wait < 0 || p.Receive < 0 {
+			t.Errorf("entry %d: time %v, timings %+v", i, e.Time, p)
+		}
+	}
+}
