@@ -29,14 +29,14 @@ type heard struct {
 	body        []byte
 }
 
-type listener struct {
+type scribe struct {
 	*httptest.Server
 	mu  sync.Mutex
 	all []heard
 }
 
-func newListener(t *testing.T, h http.Handler) *listener {
-	l := &listener{}
+func newScribe(t *testing.T, h http.Handler) *scribe {
+	l := &scribe{}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -50,7 +50,7 @@ func newListener(t *testing.T, h http.Handler) *listener {
 }
 
 // last is the last request with this method of JSON-RPC.
-func (l *listener) last(t *testing.T, method string) heard {
+func (l *scribe) last(t *testing.T, method string) heard {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *listener) last(t *testing.T, method string) heard {
 	return heard{}
 }
 
-func (l *listener) forget() {
+func (l *scribe) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = nil
@@ -149,7 +149,7 @@ func TestExportedCommandsSendTheSame(t *testing.T) {
 		for _, c := range exportedCalls {
 			t.Run(protocol+" "+c.name, func(t *testing.T) {
 				t.Parallel()
-				l := newListener(t, demo.Handler(demo.Options{}))
+				l := newScribe(t, demo.Handler(demo.Options{}))
 				b := newBench(t)
 				large := `{"message":"` + strings.Repeat("x'é", 60_000) + `"}`
 				if err := os.WriteFile(filepath.Join(b.dir, "large.json"), []byte(large), 0o600); err != nil {
@@ -246,7 +246,7 @@ func TestHARFitsItsSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newListener(t, demo.Handler(demo.Options{}))
+	l := newScribe(t, demo.Handler(demo.Options{}))
 	for _, run := range [][]string{{"-s", l.URL + "/mcp?x=1&y=%C3%A9"}, {"-s", l.URL + "/sse", "--protocol", client.Revisions()[len(client.Revisions())-1]}, {"-s", "demo"},
 		{"-s", "http://127.0.0.1:1/mcp"}} {
 		_, _ = b.run(append([]string{"mcpc", "call", "get-sum", `{"a":1,"b":2}`, "--record", "own.jsonl"}, run...)...)
