@@ -140,6 +140,8 @@ func runExample(t *testing.T, line string) {
 var exampleFiles = map[string]string{
 	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	"fault.txt":    "tool x\n",
+	".mcp.json":    `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]}}}`,
+	"mcp.json":     `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 }
 
 func exampleDir(t *testing.T) string {

@@ -46,6 +46,7 @@ nothing of its own. mcpc log shows what crossed, with --follow while it does.`,
 			return nil
 		},
 	}
+	cmd.AddCommand(newTapInstall(a, false), newTapInstall(a, true))
 	return cmd
 }
 

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/render"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// installOptions are what `mcpc tap install` and `mcpc tap remove` were asked.
+type installOptions struct {
+	client, server, file string
+	yes, remove          bool
+}
+
+func newTapInstall(a *app, remove bool) *cobra.Command {
+	o := installOptions{remove: remove}
+	cmd := &cobra.Command{
+		Use:     "install CLIENT SERVER",
+		Short:   "let a client start one of its servers through mcpc tap",
+		Example: `  mcpc tap install claude-code box --yes`,
+	}
+	before := "Put mcpc tap before the command of a server in a client's configuration."
+	if remove {
+		cmd.Use, cmd.Short = "remove CLIENT SERVER", "give a server back the command that it had"
+		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes`
+		before = "Take mcpc tap away again from before the command of a server."
+	}
+	cmd.Long = before + `
+The change is shown first. Everything else in the file stays as it is, comments
+too, and a copy of the old one is kept beside it. Nothing is started: the client
+has to be, anew. A CLIENT is one of these:
+
+` + clientRows()
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return hintedError{cmd.Name() + " takes a client and the name of a server", cmd.CommandPath() + " --help shows the clients"}
+		}
+		o.client, o.server = args[0], args[1]
+		client, ok := target.ClientNamed(o.client)
+		if !ok {
+			return hintedError{fmt.Sprintf("unknown client %q", o.client), cmd.CommandPath() + " --help shows the clients"}
+		}
+		a.tapInstall(cmd.Context(), client, o)
+		return nil
+	}
+	cmd.Flags().StringVar(&o.file, "file", "", "another file than the client's usual one")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without asking")
+	return cmd
+}
+
+func clientRows() string {
+	var b strings.Builder
+	for _, c := range target.Clients {
+		helpRow(&b, fmt.Sprintf("    %-16s ", c.Name), c.Title)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (a *app) tapInstall(ctx context.Context, client target.Client, o installOptions) {
+	file := or(o.file, client.File(runtime.GOOS, a.getenv))
+	old, err := os.ReadFile(file)
+	if err != nil {
+		out := localIO("reading the configuration of "+client.Title, err)
+		out.Hint = "--file names another file"
+		a.end(out)
+		return
+	}
+	changed, err := a.tapEdit(old, client, o)
+	if err != nil {
+		out := usage(err)
+		if entry, ok := errorAs[*target.EntryError](err); ok && len(entry.Servers) > 0 {
+			out.Hint = "it has " + strings.Join(entry.Servers, ", ")
+		}
+		out.Where = file
+		a.end(out)
+		return
+	}
+	a.secrets.LearnCommand(target.CommandOf(old, client.Member, o.server))
+	fmt.Fprintf(a.stdout(), "%s\n%s", render.Line(file), lineDiff(old, changed, func(line string) string {
+		return a.secrets.Text(render.Line(line))
+	}))
+	if out := a.confirmedEdit(ctx, file, o); !out.Good() {
+		a.end(out)
+		return
+	}
+	backup, err := editFile(file, old, changed)
+	if err != nil {
+		a.end(localIO("writing "+file, err))
+		return
+	}
+	a.note("written; the old file is " + backup + "; start " + client.Title + " anew")
+}
+
+// tapEdit gives the text that the file is to have.
+func (a *app) tapEdit(old []byte, client target.Client, o installOptions) ([]byte, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	prefix := []string{self, "tap", "--"}
+	if o.remove {
+		return target.Unwrap(old, client.Member, o.server, prefix)
+	}
+	return target.Wrap(old, client.Member, o.server, prefix)
+}
+
+func (a *app) confirmedEdit(ctx context.Context, file string, o installOptions) wire.Outcome {
+	switch {
+	case o.yes:
+		return wire.Outcome{}
+	case !a.interactive():
+		return wire.Outcome{Kind: wire.Refused, Where: file, Text: "nobody confirmed the change", Hint: "--yes writes it without asking"}
+	case a.ask(ctx, "Change it like that?"):
+		return wire.Outcome{}
+	case ctx.Err() != nil:
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	}
+	return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed"}
+}
+
+// editFile writes the new text in one step, with the old file's rights, and a
+// copy of the old one beside it. A link stays a link.
+func editFile(file string, old, changed []byte) (backup string, err error) {
+	file, err = filepath.EvalSymlinks(file)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	backup = file + ".before-mcpc"
+	for _, f := range []struct {
+		name string
+		text []byte
+	}{{backup, old}, {file, changed}} {
+		if err := replaceFile(f.name, f.text); err != nil {
+			return "", err
+		}
+		if err := os.Chmod(f.name, info.Mode().Perm()); err != nil {
+			return "", err
+		}
+	}
+	return backup, nil
+}
+
+// lineDiff shows the lines that differ between two texts, from the first to the
+// last of them, with a line around.
+func lineDiff(old, changed []byte, shown func(string) string) string {
+	a, b := strings.Split(string(old), "\n"), strings.Split(string(changed), "\n")
+	head, tail := 0, 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var out strings.Builder
+	write := func(mark string, lines []string) {
+		for _, line := range lines {
+			out.WriteString(mark + shown(strings.TrimSuffix(line, "\r")) + "\n")
+		}
+	}
+	write("  ", a[max(0, head-1):head])
+	write("- ", a[head:len(a)-tail])
+	write("+ ", b[head:len(b)-tail])
+	write("  ", a[len(a)-tail:min(len(a), len(a)-tail+1)])
+	return out.String()
+}
