@@ -85,7 +85,7 @@ func (a *app) call(ctx context.Context, o callOptions) {
 	}
 	ans := answerOf(out)
 	if begun != nil {
-		ans.human = writeTask(begun.ID)
+		ans.method, ans.human = "tasks/get", writeTask(begun.ID)
 	}
 	a.show(ctx, out, ans)
 	c.explained("tools/call", "tasks/get", "tasks/result", "tasks/update")

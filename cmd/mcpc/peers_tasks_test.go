@@ -3,6 +3,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -90,5 +93,35 @@ func TestPeerTaskEndings(t *testing.T) {
 	}
 	if got := m.want(3, append([]string{"call", "fail", "--task", "--yes"}, target...)...).stderr; !strings.Contains(got, "does not declare the extension") {
 		t.Errorf("in the newest revision: %s", got)
+	}
+}
+
+// TestPeerTasksAsk is the example of the TypeScript SDK whose tasks ask for a form
+// and for sampling, both on the stream of tasks/result.
+func TestPeerTasksAsk(t *testing.T) {
+	everything := peerNamed(t, "everything-http")
+	at := slices.Index(everything.argv, "streamableHttp") - 1
+	modules, _, found := strings.Cut(everything.argv[at], "server-everything/")
+	if !found {
+		t.Fatalf("no path of the package in %q", everything.argv)
+	}
+	everything.argv = append(slices.Clone(everything.argv[:at]), modules+"sdk/dist/esm/examples/server/simpleTaskInteractive.js")
+	target := everything.start(t)
+	haiku := filepath.Join(t.TempDir(), "haiku.txt")
+	if err := os.WriteFile(haiku, []byte("an old silent pond\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := newProgram(t)
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"confirm_delete", `{"filename":"a.txt"}`, "--answer", "confirm=true"}, "Deleted 'a.txt'\n"},
+		{[]string{"confirm_delete", `{"filename":"a.txt"}`, "--decline"}, "Deletion cancelled\n"},
+		{[]string{"write_haiku", `{"topic":"ponds"}`, "--sampling", haiku}, "Haiku:\nan old silent pond\n"},
+	} {
+		if got := m.want(0, with(target, append([]string{"call"}, c.words...)...)...).stdout; strings.TrimRight(got, "\n") != strings.TrimRight(c.want, "\n") {
+			t.Errorf("%q gave %q, want %q", c.words, got, c.want)
+		}
 	}
 }

@@ -93,10 +93,10 @@ func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state
 		return c.stale(ctx, out, kept)
 	case settled(out):
 		c.dropTask(ctx, kept)
-	case leaving != "gives it up":
-		out.Hint = c.wayBack(kept, out)
-	case out.Kind == wire.Signal || out.Kind == wire.Timeout:
+	case leaving == "gives it up" && (out.Kind == wire.Signal || out.Kind == wire.Timeout):
 		out.Hint = "nobody can come back to the task: it lived in this command's session"
+	case leaving != "gives it up":
+		out.Hint = wayBack(kept, out)
 	}
 	return out
 }
@@ -112,13 +112,17 @@ func settled(out wire.Outcome) bool {
 	return false
 }
 
-// wayBack is the hint of a command that left its task running.
-func (c *conversation) wayBack(kept state.Task, out wire.Outcome) string {
-	id := render.ShellQuote(kept.ID)
-	if out.Kind == wire.InputRequired {
-		return "mcpc tasks wait " + id + " goes on with the task; mcpc help answering says how to answer it"
+// wayBack is the hint of a command that left its task running, where nothing else
+// has to be done first.
+func wayBack(kept state.Task, out wire.Outcome) string {
+	back := "mcpc tasks wait " + render.ShellQuote(kept.ID)
+	switch out.Kind {
+	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
+		return "the task goes on at the server: " + back
+	case wire.InputRequired:
+		return back + " goes on with the task; " + or(out.Hint, "mcpc help answering says how to answer it")
 	}
-	return "the task goes on at the server: mcpc tasks wait " + id
+	return out.Hint
 }
 
 // writeTask is what a person, or a script, reads of a task that was begun: its

@@ -28,30 +28,46 @@ id to come back with. mcpc call --task begins one; mcpc remembers it, so that
 			return hintedError{"tasks takes a command", "mcpc tasks --help shows the commands"}
 		},
 	}
-	cmd.AddCommand(newTasksList(a),
-		a.taskCommand("get [ID]", "say how a task is", "", `  mcpc tasks get last`, a.taskGet),
-		a.taskCommand("wait [ID]", "wait for a task, and end as its call would",
-			`Ask for a task, as often as its server wants to be asked, until it has ended;
-then print its result and end as the call itself would have. What the task needs
-to know is asked as in a call (mcpc help answering). Ctrl-C leaves it running.`,
-			`  mcpc tasks wait last
-  mcpc tasks wait last --answer-defaults --max-time 30m`, a.taskWait),
-		a.taskCommand("result [ID]", "print the result of a task that has ended",
-			`Print the result of a task that has ended, and end as its call would. One that
-has not ends the command with exit code 1.`, `  mcpc tasks result last`, a.taskResult),
-		a.taskCommand("update [ID]", "answer what a task asks, without waiting for it",
-			`Answer what a task asks: with the flags, or at the terminal. A question that was
-answered is not asked again. Up to revision `+client.AskingRevision+` a task asks only while
-somebody waits for it; there mcpc tasks wait takes the same flags.`,
-			`  mcpc tasks update last --answer city=Paris`, a.taskUpdate),
-		a.taskCommand("cancel [ID]", "ask the server to give a task up", "", `  mcpc tasks cancel last`, a.taskCancel))
+	cmd.AddCommand(newTasksList(a))
+	for _, v := range a.taskVerbs() {
+		cmd.AddCommand(a.taskCommand(v))
+	}
 	return cmd
 }
 
-// taskCommand is a command about one task.
-func (a *app) taskCommand(use, short, long, example string, run func(context.Context, *conversation, state.Task)) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+// A taskVerb is what can be done about one task.
+type taskVerb struct {
+	cobra.Command
+	// answers is set where the task may ask.
+	answers bool
+	run     func(context.Context, *conversation, state.Task)
+}
+
+func (a *app) taskVerbs() []taskVerb {
+	return []taskVerb{
+		{run: a.taskGet, Command: cobra.Command{Use: "get [ID]", Short: "say how a task is", Example: `  mcpc tasks get last`}},
+		{run: a.taskWait, answers: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task, and end as its call would",
+			Long: `Ask for a task, as often as its server wants to be asked, until it has ended;
+then print its result and end as the call itself would have. What the task needs
+to know is asked as in a call (mcpc help answering). Ctrl-C leaves it running.`,
+			Example: `  mcpc tasks wait last
+  mcpc tasks wait last --answer-defaults --max-time 30m`}},
+		{run: a.taskResult, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a task that has ended",
+			Long: `Print the result of a task that has ended, and end as its call would. One that
+has not ends the command with exit code 1.`,
+			Example: `  mcpc tasks result last`}},
+		{run: a.taskUpdate, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer what a task asks, without waiting for it",
+			Long: `Answer what a task asks: with the flags, or at the terminal. A question that was
+answered is not asked again. Up to revision ` + client.AskingRevision + ` a task asks only while
+somebody waits for it; there mcpc tasks wait takes the same flags.`,
+			Example: `  mcpc tasks update last --answer city=Paris`}},
+		{run: a.taskCancel, Command: cobra.Command{Use: "cancel [ID]", Short: "ask the server to give a task up", Example: `  mcpc tasks cancel last`}},
+	}
+}
+
+// taskCommand finds the task and the server that a verb means.
+func (a *app) taskCommand(v taskVerb) *cobra.Command {
+	v.RunE = func(cmd *cobra.Command, args []string) error {
 		kept, err := a.meantTask(args)
 		if _, failed := errorAs[*state.Error](err); failed {
 			a.end(stateFailed(err))
@@ -70,13 +86,13 @@ func (a *app) taskCommand(use, short, long, example string, run func(context.Con
 		if kept.Endpoint == "" {
 			c.placeTask(&kept)
 		}
-		run(ctx, c, kept)
+		v.run(ctx, c, kept)
 		return nil
 	}
-	if use == "wait [ID]" || use == "update [ID]" {
-		a.addAnswering(cmd.Flags())
+	if v.answers {
+		a.addAnswering(v.Flags())
 	}
-	return cmd
+	return &v.Command
 }
 
 func (a *app) taskGet(ctx context.Context, c *conversation, kept state.Task) {
