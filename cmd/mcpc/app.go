@@ -107,7 +107,18 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 		a.json = a.json || a.asksJSON(args)
 		a.end(usage(err))
 	}
+	a.endedBy(context.Cause(ctx))
 	return a.finish()
+}
+
+// endedBy makes the exit code that of the signal, so that the recording holds
+// what the shell saw.
+func (a *app) endedBy(cause error) {
+	if by, ok := errorAs[errInterrupted](cause); ok && a.ending.Kind == wire.Signal {
+		if sig, ok := by.sig.(syscall.Signal); ok {
+			a.exit = wire.Signal.ExitCode() + int(sig)
+		}
+	}
 }
 
 // asksJSON reads --json from a command line that could not be read: what is
