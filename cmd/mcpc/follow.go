@@ -28,11 +28,11 @@ type follower struct {
 func (a *app) follow(ctx context.Context, o logOptions, rows []*trace.Row, fits func(*trace.Row) bool) {
 	f := &follower{a: a, o: o, fits: fits, open: map[string]*trace.Capture{}, done: map[string]map[int]bool{}}
 	for _, row := range rows {
-		f.print(row)
+		f.print(ctx, row)
 	}
 	a.talking.Store(true) // an interrupt ends it in order
 	defer a.talking.Store(false)
-	f.look(true)
+	f.look(ctx, true)
 	for {
 		timer := time.NewTimer(followEvery)
 		select {
@@ -41,7 +41,7 @@ func (a *app) follow(ctx context.Context, o logOptions, rows []*trace.Row, fits 
 			a.end(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
 			return
 		case <-timer.C:
-			f.look(false)
+			f.look(ctx, false)
 		}
 		if a.ending.Kind != wire.OK {
 			return
@@ -51,7 +51,7 @@ func (a *app) follow(ctx context.Context, o logOptions, rows []*trace.Row, fits 
 
 // look reads on in every capture that may have grown. The first look passes over
 // what was listed already.
-func (f *follower) look(first bool) {
+func (f *follower) look(ctx context.Context, first bool) {
 	for _, path := range f.paths() {
 		c := f.open[path]
 		if c == nil {
@@ -65,18 +65,18 @@ func (f *follower) look(first bool) {
 			delete(f.open, path)
 			continue
 		}
-		f.news(path, c, first)
+		f.news(ctx, path, c, first)
 	}
 }
 
-func (f *follower) news(path string, c *trace.Capture, first bool) {
+func (f *follower) news(ctx context.Context, path string, c *trace.Capture, first bool) {
 	for i, row := range c.Rows() {
 		if f.done[path][i] || !c.Ended() && row.Open() {
 			continue
 		}
 		f.done[path][i] = true
 		if !first && f.fits(row) {
-			f.print(row)
+			f.print(ctx, row)
 		}
 	}
 	c.Close()
@@ -109,9 +109,9 @@ func (f *follower) paths() (paths []string) {
 	return paths
 }
 
-func (f *follower) print(row *trace.Row) {
-	if f.o.lines || f.a.json {
-		f.a.logLines([]*trace.Row{row})
+func (f *follower) print(ctx context.Context, row *trace.Row) {
+	if f.o.lines {
+		f.a.logLines(ctx, []*trace.Row{row})
 		return
 	}
 	_ = logTable(f.a.stdout(), f.a.outStyle, nil, []*trace.Row{row}, f.a.now())

@@ -40,6 +40,7 @@ Every command records what crosses, without secrets, in the folder of the state.
 mcpc help filters shows what a FILTER can say.`,
 		Example: `  mcpc log
   mcpc log channel:tool_error 'dur:>500ms'
+  mcpc log --jsonl --jq .method
   mcpc log --prune`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -52,6 +53,10 @@ mcpc help filters shows what a FILTER can say.`,
 			if o.count < 0 {
 				return hintedError{"--count is 0 for all, or more", ""}
 			}
+			if a.output != "" && (o.follow || o.lines) {
+				return hintedError{"--follow and --jsonl write line by line, and -o writes whole files", "in place of -o FILE: > FILE"}
+			}
+			o.lines = o.lines || o.follow && (a.json || a.jq != "")
 			a.log(cmd.Context(), o)
 			return nil
 		},
@@ -59,7 +64,7 @@ mcpc help filters shows what a FILTER can say.`,
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "n", 0, "the last so many; 0 is all (default 20 on a terminal)")
 	f.StringVar(&o.file, "file", "", "a capture of your own in the place of the recordings")
-	f.BoolVar(&o.lines, "jsonl", false, "one JSON object for each exchange")
+	f.BoolVar(&o.lines, "jsonl", false, "one JSON object for each exchange; --jq filters each")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
 	f.BoolVar(&o.prune, "prune", false, "remove what is beyond the limits, and list nothing")
 	return cmd
@@ -84,7 +89,7 @@ func (a *app) log(ctx context.Context, o logOptions) {
 		a.note("nothing that fits is recorded")
 	}
 	if o.lines {
-		a.logLines(rows)
+		a.logLines(ctx, rows)
 		return
 	}
 	ans := answer{result: rowsJSON(rows)}
@@ -190,10 +195,10 @@ func rowsJSON(rows []*trace.Row) json.RawMessage {
 	return raw
 }
 
-func (a *app) logLines(rows []*trace.Row) {
+func (a *app) logLines(ctx context.Context, rows []*trace.Row) {
 	for _, r := range rows {
 		raw, _ := json.Marshal(rowJSON(r))
-		if err := render.JSONLine(a.stdout(), a.outStyle, raw); err != nil {
+		if a.printLine(ctx, raw); a.ending.Kind != wire.OK {
 			return
 		}
 	}
