@@ -82,6 +82,9 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 	}
 	if !out.Good() {
 		out.Method = o.kind.method
+		if out.Kind == wire.InvalidArguments {
+			out.Reached = wire.Answered // the list was all that there was to ask for
+		}
 		a.end(c.lacking(out, o.kind.capability))
 		return
 	}

@@ -173,7 +173,7 @@ func argumentsHeadline(o wire.Outcome) string {
 		text = "invalid arguments: " + strings.TrimPrefix(text, "invalid arguments: ")
 	}
 	switch {
-	case strings.Contains(text, "nothing was sent"):
+	case strings.Contains(text, "nothing was sent"), o.Reached == wire.Answered && o.Phase == "arguments":
 		return text
 	case o.Reached != wire.Unsent: // it is the answer to a question of the server's
 		return text + "; it was not sent"
