@@ -165,7 +165,7 @@ func badContent(text string, body []byte) *fault {
 func overLimit(limit int64) *fault {
 	return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Answered,
 		text: fmt.Sprintf("a message is larger than %d bytes", limit),
-		hint: "--max-message-size BYTES raises the limit, 0 lifts it"}
+		hint: "--max-message-size SIZE raises the limit, 0 lifts it"}
 }
 
 // cutFault names the end of a body before its message was whole.

@@ -98,7 +98,8 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		case enough != nil && enough(l.Items):
 			return l, o, false
 		}
-		if over := l.over(s.opt.Limits, p.same); over != "" {
+		if over, hint := l.over(s.opt.Limits, p.same); over != "" {
+			o.Hint = hint
 			return l, ended(o, wire.BadResponse, over), false
 		}
 	}
@@ -182,19 +183,20 @@ func (l *List) dropLast(p page) {
 		Text: `the empty nextCursor brought the same page again: the list was ended there`})
 }
 
-// over says which limit a list has reached, or "".
-func (l *List) over(limits Limits, same int) string {
+// over says which limit a list has reached, or "", and what raises it where that
+// can help.
+func (l *List) over(limits Limits, same int) (text, hint string) {
 	switch {
 	case limits.Pages > 0 && len(l.Pages) >= limits.Pages:
-		text := fmt.Sprintf("the list did not end within %d pages", limits.Pages)
+		text = fmt.Sprintf("the list did not end within %d pages", limits.Pages)
 		if same > 2 {
-			text += ": the same page comes again and again"
+			return text + ": the same page comes again and again", ""
 		}
-		return text
+		return text, "--max-pages N raises the limit, 0 lifts it"
 	case limits.Items > 0 && len(l.Items) >= limits.Items:
-		return fmt.Sprintf("the list did not end within %d items", limits.Items)
+		return fmt.Sprintf("the list did not end within %d items", limits.Items), "--max-items N raises the limit, 0 lifts it"
 	}
-	return ""
+	return "", ""
 }
 
 // Result gives the list as one result: the server's own bytes where there was
