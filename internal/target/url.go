@@ -95,6 +95,9 @@ func withoutScheme(text string) *Error {
 	if u, perr := url.Parse("http://" + bare); perr == nil && isLocal(u.Hostname()) {
 		scheme = "http://"
 	}
+	if !strings.Contains(bare, "/") {
+		bare += "/mcp" // where most servers listen
+	}
 	if full, uerr := parseURL(scheme + bare); uerr == nil {
 		err.hint = full
 	}
