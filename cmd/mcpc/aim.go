@@ -20,13 +20,14 @@ func (c *conversation) find(argv []string) wire.Outcome {
 	if err == nil {
 		c.store = store
 		remembered, err = store.Load()
+		c.names = remembered.Names()
 	}
 	if c.a.serverGiven && argv != nil {
 		return usage(hintedError{"two servers are named: one with -s, one behind --", "leave one of them out"})
 	}
 	t, failed := target.Parse(target.Input{
 		Command: argv, Flag: c.a.server, FlagGiven: c.a.serverGiven, Environment: c.a.getenv(envName("server")),
-		Sessions: remembered.Names(), Current: remembered.Current(),
+		Sessions: c.names, Current: remembered.Current(),
 	})
 	if failed != nil {
 		return unknownTarget(failed)

@@ -23,6 +23,7 @@ type conversation struct {
 	store *state.Store // nil where no state can be kept
 	// saved is the remembered session, or nil; oneOff then says where to go.
 	saved, oneOff *state.Session
+	names         []string // of the remembered sessions
 	ids           idBlock
 	fields        []wire.Field // the user's own
 	// known is the key under which the server's revision is remembered.
@@ -78,7 +79,7 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	session, o := client.Open(ctx, opt)
 	if !o.Good() {
 		if c.target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
-			o.Hint = "no session is current, so this is the usual address: mcpc init URL opens one, -s demo tries the server in the box"
+			o.Hint = c.withoutCurrent()
 		}
 		c.explained()
 		return c, o
@@ -90,6 +91,15 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	}
 	c.setLogLevel(ctx)
 	return c, o
+}
+
+// withoutCurrent leads on from the usual address, at which nobody is.
+func (c *conversation) withoutCurrent() string {
+	const hint = "no session is current, so this is the usual address: "
+	if len(c.names) > 0 {
+		return hint + "-s " + c.names[0] + " goes on with a session that is remembered; mcpc sessions shows them"
+	}
+	return hint + "mcpc init URL opens one, -s demo tries the server in the box"
 }
 
 // options puts together what the client needs for this target.
