@@ -37,7 +37,8 @@ func newAnswering() *cobra.Command {
 		Short: "how to answer what a server asks: forms, pages, sampling, roots",
 		Long: `A server may ask in the middle of a call. At a terminal mcpc asks you; in a pipe
 flags answer, and what no flag answers ends the command with exit code 11 and
-what was asked on standard output. Only what this run can answer is offered.
+what was asked on standard output. Only what this run can answer is offered: a
+server that needs more says so itself (5 or 6), or does not list the tool.
 
 Forms (elicitation)
   --answer FIELD=VALUE  one field; repeat it for more. Choices are named by

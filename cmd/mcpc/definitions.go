@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mcpc/internal/client"
+	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -187,7 +188,11 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 	for _, tool := range all.tools {
 		names = append(names, tool.Name)
 	}
-	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), nearestIn(toolKind, name, names))
+	hint := nearestIn(toolKind, name, names)
+	if len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
+		hint += "; some are listed only to a client that answers questions: mcpc help answering"
+	}
+	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
 }
 
 // refusedCall is a call that was not sent because of what the list says.

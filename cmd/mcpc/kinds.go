@@ -231,6 +231,9 @@ func (l listing) result(several bool) json.RawMessage {
 	return doc
 }
 
+// fewNames are so few that a hint can name all of them.
+const fewNames = 8
+
 // nearestIn names what was perhaps meant, or what there is.
 func nearestIn(k kind, name string, names []string) string {
 	switch near := render.Nearest(name, names); {
@@ -238,7 +241,7 @@ func nearestIn(k kind, name string, names []string) string {
 		return "did you mean " + near + "?"
 	case len(names) == 0:
 		return "the server lists no " + k.many
-	case len(names) <= 8 && len(strings.Join(names, ", ")) <= 200:
+	case len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200:
 		slices.Sort(names)
 		return "there are: " + strings.Join(names, ", ")
 	}
