@@ -62,7 +62,7 @@ func TestCut(t *testing.T) {
 		{"first", 20, 12, "first… +12 chars"},
 		{"first line is long", 22, 100, "first line… +108 chars"},
 		{"日本語日本語日本語", 14, 0, "日本語日本…+4"},
-		{"👨\u200d👩\u200d👧👨\u200d👩\u200d👧👨\u200d👩\u200d👧", 5, 0, "…+15"},
+		{"👨\u200d👩\u200d👧👨\u200d👩\u200d👧👨\u200d👩\u200d👧", 5, 0, "👨\u200d👩\u200d👧👨\u200d👩\u200d👧…"},
 		{"abcdefghij", 4, 0, "abc…"},
 		{"abcdefghij", 2, 0, "a…"},
 		{"abcdefghij", 0, 0, ""},

@@ -24,7 +24,8 @@ func (s Style) columns() int {
 // A reader's line is easier to follow when it is not as wide as the screen.
 const maxProse = 100
 
-// cut shortens text to width columns, and says how many characters it took.
+// cut shortens text to width columns, and says how many characters it took where
+// that leaves enough of the text to tell it from others.
 func (s Style) cut(text string, width int) string { return s.cutMore(text, width, 0) }
 
 // cutMore is cut for the start of a longer text, of which more characters are
@@ -40,7 +41,7 @@ func (s Style) cutMore(text string, width, more int) string {
 	for _, t := range []struct {
 		tail  func(int) string
 		least int
-	}{{s.tail, 8}, {s.shortTail, 1}} {
+	}{{s.tail, 8}, {s.shortTail, 6}} {
 		if room := width - ansi.StringWidth(t.tail(total+more)); room >= t.least {
 			kept := strings.TrimRight(ansi.Truncate(text, room, ""), " ")
 			return kept + t.tail(total-utf8.RuneCountInString(kept)+more)
