@@ -67,6 +67,23 @@ var memberNotes = []noteRow{
 	{path: "error message", note: "one sentence for people; programs go by the code"},
 	{path: "error data", note: "whatever the server adds, in a shape of its own"},
 
+	// Tasks, whose members stand under "task" in the older shape.
+	{role: "request", method: "tools/call", path: "params task", note: "run it as a task: answer at once with its id, and keep the result for ttl milliseconds"},
+	{role: "request", method: "tasks/*", path: "params taskId", note: "which task, spelled as the server spelled it"},
+	{role: "response", method: "tools/call", path: "result task", note: "not the answer yet: the server works on, and tasks/result gives it"},
+	{role: "response", method: "tools/call", path: "result task taskId", note: "the name to come back with: tasks/get asks how it is"},
+	{role: "response", method: "tools/call", path: "result task ttl", note: "for how many milliseconds behind createdAt the server keeps it, whatever was asked for"},
+	{role: "response", method: "tools/call", path: "result task pollInterval", note: "for how many milliseconds to leave the server alone between two questions"},
+	{role: "response", path: "result resultType", is: `"task"`, note: "not the answer yet: the server works on, and tasks/get carries the result when there is one"},
+	{role: "response", path: "result taskId", note: "the name of the task"},
+	{role: "response", method: "tasks/*", path: "result status", note: "working and input_required may change; completed, failed and cancelled are final"},
+	{role: "response", path: "result pollIntervalMs", note: "for how many milliseconds to leave the server alone before the next question"},
+	{role: "response", method: "tasks/*", path: "result ttlMs", note: "for how many milliseconds behind createdAt the server keeps the task; null names no end"},
+	{role: "response", method: "tools/call", path: "result ttlMs", note: "for how many milliseconds behind createdAt the server keeps the task; null is no end"},
+	{role: "response", method: "tasks/*", path: "result inputRequests", note: "what the task needs to know, each question under a name of its own; the answers go into tasks/update"},
+	{role: "response", method: "tasks/*", path: "result result", note: "what the call would have answered"},
+	{role: "response", method: "tasks/*", path: "result error", note: "the protocol error that the call would have ended with"},
+
 	// What any result may hold.
 	{role: "response", path: "result resultType", is: `"input_required"`, note: "not the answer yet: the server asks something first"},
 	{role: "response", path: "result resultType", note: "\"complete\" is the answer; \"input_required\" would be a question to the client"},

@@ -134,6 +134,17 @@ func TestExplainNamesAWrongID(t *testing.T) {
 	}
 }
 
+func TestExplainTasks(t *testing.T) {
+	k := talk{{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}`)}}
+	k.received(0, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"t","status":"completed","ttlMs":null,"result":{"content":[]}}}`)
+	text := explained(Style{Width: 500}, k)
+	for _, want := range []string{"which task", "not the answer yet", "are final", "null names no end", "what the call would have answered"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q stands %d times in\n%s", want, strings.Count(text, want), text)
+		}
+	}
+}
+
 func TestExplainWhiteSpace(t *testing.T) {
 	x := &wire.Exchange{Request: wire.Frame{Raw: []byte("\r\n { \"jsonrpc\" : \"2.0\",\n\"id\":1 , \"method\":\"ping\",\"params\":{ \n\t} }\n")}}
 	var b bytes.Buffer
