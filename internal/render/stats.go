@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,23 +105,29 @@ func left(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-ansi.StringWidth(text))) + text
 }
 
+// failures lists what went wrong most often first.
 func (s Style) failures(b *bytes.Buffer, figures []Figure) {
-	var rows [][]string
+	type failure struct {
+		Failed
+		what string
+	}
+	var all []failure
 	count, channel := 0, 0
 	for _, f := range figures {
 		for _, one := range f.Failures {
-			row := []string{strconv.Itoa(one.Count), s.Line(one.Channel), s.Line(f.What)}
-			rows = append(rows, row)
-			count, channel = max(count, len(row[0])), max(channel, ansi.StringWidth(row[1]))
+			one.Channel = s.Line(one.Channel)
+			all = append(all, failure{one, s.Line(f.What)})
+			count, channel = max(count, len(strconv.Itoa(one.Count))), max(channel, ansi.StringWidth(one.Channel))
 		}
 	}
-	if len(rows) == 0 {
+	if len(all) == 0 {
 		return
 	}
+	slices.SortStableFunc(all, func(x, y failure) int { return y.Count - x.Count })
 	b.WriteString("\n" + s.paint(bold, "How they failed") + "\n")
-	for _, row := range rows {
-		line := gap + left(row[0], count) + gap + pad(row[1], channel) + gap
-		b.WriteString(line + s.cut(row[2], max(s.columns()-ansi.StringWidth(line), 12)) + "\n")
+	for _, one := range all {
+		line := gap + left(strconv.Itoa(one.Count), count) + gap + pad(one.Channel, channel) + gap
+		b.WriteString(line + s.cut(one.what, max(s.columns()-ansi.StringWidth(line), 12)) + "\n")
 	}
 }
 

@@ -14,7 +14,7 @@ func TestStats(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
 	figures := []Figure{
 		{What: "tools/call get-sum", Count: 1204, Timed: 1200, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_234_567, Tokens: 7_808_642,
-			Failures: []Failed{{"tool_error", 12}, {"open", 4}}},
+			Failures: []Failed{{"open", 4}, {"tool_error", 12}}},
 		{What: "tools/call a\x1b[2Jname 日本語 that goes on and on and on and on and on and on", Count: 3, Timed: 3, P50: 5 * us, P95: 80 * us, P99: 80 * us, Bytes: 900, Tokens: 225,
 			Failures: []Failed{{"rpc_error", 1}}},
 		{What: "ping", Count: 1, Bytes: 1, Tokens: 1},
