@@ -85,7 +85,7 @@ func unreadable(path string, err error) wire.Outcome {
 		return usage(hintedError{"there is no file " + path, "a run is named by its number, which mcpc log shows"})
 	case errors.Is(err, trace.ErrNoCapture), errors.As(err, &version):
 		return wire.Outcome{Kind: wire.BadResponse, Text: path + ": " + err.Error(), Phase: "arguments",
-			Hint: "--record FILE makes one; mcpc log lists what mcpc recorded itself"}
+			Hint: "docs/capture.md describes the format; mcpc log lists what mcpc recorded itself"}
 	}
 	return localIO("reading "+path, bare(err))
 }
