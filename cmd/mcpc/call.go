@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
 // callOptions are what `mcpc call` was asked.
 type callOptions struct {
-	name       string
-	arguments  json.RawMessage
+	name string
+	// given is what was typed, reading what the tool's schema makes of it.
+	given given
+	reading
 	argv       []string
 	noValidate bool
 	strict     bool
@@ -29,28 +30,28 @@ type callOptions struct {
 
 func newCall(a *app) *cobra.Command {
 	var o callOptions
+	var document string
 	cmd := &cobra.Command{
-		Use:   "call NAME [ARGUMENTS] [-- COMMAND...]",
+		Use:   "call NAME [JSON] [NAME=VALUE...] [-- COMMAND...]",
 		Short: "call a tool",
 		Long: `Call a tool and print what it returns.
 
-ARGUMENTS is a JSON object, @FILE or - for standard input; without it {} is
-sent. They are checked against the tool's inputSchema before anything is sent,
-and a result's structuredContent against its outputSchema afterwards.`,
-		Example: `  mcpc -s demo call get-sum '{"a":1,"b":2}'
-  mcpc -s demo call get-structured-content '{"location":"New York"}' --json
+Its arguments are NAME=VALUE words, to which the tool's inputSchema gives their
+types, or one JSON object, @FILE or - for standard input; words behind an object
+change it (mcpc help arguments). They are checked against the inputSchema before
+anything is sent, and a result's structuredContent against its outputSchema
+afterwards.`,
+		Example: `  mcpc -s demo call get-sum a=1 b=2
+  mcpc -s demo call get-sum '{"a":1}' b=2
+  mcpc -s demo call get-structured-content location='New York' --json
   echo '{"message":"hi"}' | mcpc -s demo call echo -`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
-			if len(args) == 0 || len(args) > 2 {
-				return tooManyArguments(args)
+			if len(args) == 0 {
+				return hintedError{"call takes a tool's name and its arguments", "mcpc list shows the tools"}
 			}
 			o.name = args[0]
-			var err error
-			if o.arguments, err = a.arguments(args[1:]); err != nil {
-				if len(args) == 2 && !strings.ContainsAny(args[1], "{[\"") && strings.Contains(args[1], "=") {
-					return tooManyArguments(args)
-				}
+			if o.given, err = a.given(args[1:], document, false); err != nil {
 				return err
 			}
 			a.call(cmd.Context(), o)
@@ -58,6 +59,7 @@ and a result's structuredContent against its outputSchema afterwards.`,
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
 	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
 	a.addAnswering(f)
@@ -75,8 +77,9 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		a.end(out)
 		return
 	}
-	tool, out := c.checked(ctx, o)
+	tool, out := c.checked(ctx, &o)
 	if out.Good() {
+		a.tell(o.reading)
 		out = c.confirmed(ctx, tool, o)
 	}
 	var begun *client.Task
@@ -94,10 +97,10 @@ func (a *app) call(ctx context.Context, o callOptions) {
 // checked gets the tool's definition and holds the arguments against it. What a
 // remembered definition forbids is held against a fresh one before it is
 // refused.
-func (c *conversation) checked(ctx context.Context, o callOptions) (*definition, wire.Outcome) {
+func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition, wire.Outcome) {
 	tool := c.remembered(o.name)
-	if o.noValidate && (tool != nil || !c.needsDefinition() && !o.task.set) {
-		return tool, wire.Outcome{}
+	if o.noValidate && (tool != nil || !c.needsDefinition() && !o.task.set && len(o.given.words) == 0) {
+		return tool, c.unchecked(tool, o)
 	}
 	if tool != nil && c.checkArguments(tool, o).Good() {
 		return tool, wire.Outcome{}
@@ -105,11 +108,24 @@ func (c *conversation) checked(ctx context.Context, o callOptions) (*definition,
 	tool, out := c.define(ctx, o.name)
 	switch {
 	case o.noValidate && out.Kind == wire.InvalidArguments:
-		return nil, wire.Outcome{}
-	case out.Good() && !o.noValidate:
+		return nil, c.unchecked(nil, o)
+	case out.Good() && o.noValidate:
+		out = c.unchecked(tool, o)
+	case out.Good():
 		out = c.checkArguments(tool, o)
 	}
 	return tool, out
+}
+
+// unchecked reads the arguments with the types of a tool, if it is known, and
+// takes what does not fit as a text.
+func (c *conversation) unchecked(tool *definition, o *callOptions) wire.Outcome {
+	var schema *validate.Schema
+	if tool != nil && len(o.given.words) > 0 {
+		schema, _, _ = validate.Compile(tool.InputSchema)
+	}
+	o.reading = o.given.read(schema, true)
+	return c.misfit(o, o.findings, "")
 }
 
 // needsDefinition: the header fields of a request are made from the tool's
@@ -121,17 +137,18 @@ func (c *conversation) needsDefinition() bool {
 // checkArguments holds the arguments against the inputSchema. A schema that
 // breaks its own rules is the server's fault and stops nobody who did not ask
 // for --strict; one that cannot be followed safely stops everybody.
-func (c *conversation) checkArguments(tool *definition, o callOptions) wire.Outcome {
+func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Outcome {
 	bad := func(text, hint string) wire.Outcome { return c.refusedCall(o.name, text, hint) }
 	schema, warnings, err := validate.Compile(tool.InputSchema)
-	var findings []wire.Finding
-	if err == nil {
+	o.reading = o.given.read(schema, false)
+	findings := o.findings
+	if err == nil && len(findings) == 0 {
 		findings, err = schema.Check(o.arguments)
 	}
 	if failed, ok := errorAs[*validate.SchemaError](err); ok {
 		if failed.Reason == validate.NotASchema && !o.strict {
 			c.warnFresh(tool, "the inputSchema of "+o.name+" is not valid, so the arguments were not checked: "+failed.Text)
-			return wire.Outcome{}
+			return c.misfit(o, findings, "")
 		}
 		return bad("the arguments could not be checked: "+failed.Text, "--no-validate sends them anyway")
 	}
@@ -141,14 +158,20 @@ func (c *conversation) checkArguments(tool *definition, o callOptions) wire.Outc
 		}
 		c.warnFresh(tool, w.Text)
 	}
-	if len(findings) == 0 {
-		return wire.Outcome{}
-	}
 	hint := ""
 	if takesNone(tool.InputSchema) {
 		hint = o.name + " takes no arguments; --no-validate sends them anyway"
 	}
-	out := bad("the arguments do not fit the tool's inputSchema", hint)
+	return c.misfit(o, findings, hint)
+}
+
+// misfit is the ending of a call whose arguments have findings; it is a good one
+// where there are none.
+func (c *conversation) misfit(o *callOptions, findings []wire.Finding, hint string) wire.Outcome {
+	if len(findings) == 0 {
+		return wire.Outcome{}
+	}
+	out := c.refusedCall(o.name, "the arguments do not fit the tool's inputSchema", hint)
 	out.Findings = findings
 	return out
 }
@@ -315,32 +338,4 @@ func noArguments(cmd *cobra.Command, args []string) error {
 			"a server's command stands behind --, a URL behind -s"}
 	}
 	return nil
-}
-
-// tooManyArguments suggests the JSON that was perhaps meant by a=1 b=2.
-func tooManyArguments(args []string) error {
-	if len(args) == 0 {
-		return hintedError{"call takes a tool's name and its arguments", "mcpc list shows the tools"}
-	}
-	return hintedError{"the arguments of a tool are one JSON object", "mcpc call " + render.ShellQuote(args[0]) + " " + render.ShellQuote(asJSON(args[1:]))}
-}
-
-// asJSON reads a=1 b=x as an object; words without "=" are left out.
-func asJSON(pairs []string) string {
-	var object json.RawMessage
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			continue
-		}
-		raw := json.RawMessage(value)
-		if wire.Valid(raw) != nil {
-			raw = wire.Quote(value)
-		}
-		object = wire.With(object, strings.TrimLeft(name, "-"), raw)
-	}
-	if object == nil {
-		return `{"NAME":"VALUE"}`
-	}
-	return string(object)
 }

@@ -33,7 +33,6 @@ var withoutCase = []struct{ ids, fault, why string }{
 	{"F38", "a token whose times are off by hours", "mcpc looks into no token; a server's 401 is what counts: F14"},
 	{"F60", "answers in another order than the requests", "a command has one request open at a time; the transcripts in internal/client/testdata have two"},
 	{"F81", "a proxy that holds a stream back", "it cannot be told from a slow server; -v shows the time to the first byte"},
-	{"F138", "a=1 in place of JSON", "arguments are one JSON object, so nothing is guessed; what becomes of a=1: F137"},
 	{"F154 F155", "a bug in mcpc itself", "no server can be scripted to find one; cmd/mcpc/process_test.go puts one in"},
 	{"S35", "many processes write the state at once, or are killed at it", "internal/state/process_test.go; with real commands: F159"},
 }

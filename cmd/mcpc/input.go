@@ -71,9 +71,6 @@ func (e *inputError) Error() string { return e.text }
 
 func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
 	hint := `quote it for the shell: '{"a":1}'`
-	if bytes.ContainsRune(raw, '=') && !bytes.ContainsAny(raw, "{") {
-		hint = `arguments are one JSON object: '{"a":1}'`
-	}
 	return &inputError{from + " is not JSON: " + bad.Error(), hint, wire.InputFacts{Raw: raw, Offset: bad.Offset}}
 }
 

@@ -24,12 +24,12 @@ type promptOptions struct {
 func newPrompt(a *app) *cobra.Command {
 	var o promptOptions
 	cmd := &cobra.Command{
-		Use:   "prompt NAME [NAME=VALUE... | JSON] [-- COMMAND...]",
+		Use:   "prompt NAME [JSON] [NAME=VALUE...] [-- COMMAND...]",
 		Short: "get a prompt, filled with arguments",
 		Long: `Get a prompt's messages from the server, each with the role that speaks it.
 
-A prompt's arguments are strings: NAME=VALUE for each, or one JSON object, @FILE
-or - for standard input. Whether one that is required is missing is checked with
+A prompt's arguments are texts: NAME=VALUE or NAME=@FILE for each, or one JSON
+object, @FILE or - for standard input (mcpc help arguments). Whether one that is required is missing is checked with
 the server's list before anything is sent; --no-validate leaves that out.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
@@ -40,10 +40,11 @@ the server's list before anything is sent; --no-validate leaves that out.`,
 				return hintedError{"prompt takes a prompt's name and its arguments", "mcpc list prompts shows the prompts there are"}
 			}
 			o.name = args[0]
-			var err error
-			if o.arguments, err = a.assigned(args[1:]); err != nil {
+			typed, err := a.given(args[1:], "", true)
+			if err != nil {
 				return err
 			}
+			o.arguments = typed.texts()
 			a.prompt(cmd.Context(), o)
 			return nil
 		},

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/render"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// given are the arguments as they are typed: one JSON object, words, or words
+// that are put into the object.
+type given struct {
+	document json.RawMessage // nil where there is none
+	words    []word
+}
+
+// given reads them; flag is the --args of the command. A flat one has names in
+// the place of paths. That something is wrong that no schema is needed for is an
+// error.
+func (a *app) given(args []string, flag string, flat bool) (g given, err error) {
+	if flag == "" && len(args) > 0 && isDocument(args[0]) {
+		flag, args = args[0], args[1:]
+	} else if flag == "" {
+		flag = "{}"
+	}
+	if err := onceFromStandardInput(flag, args); err != nil {
+		return g, err
+	}
+	if g.document, err = a.arguments([]string{flag}); err != nil {
+		return g, err
+	}
+	places := newPlaced(flat)
+	for _, typed := range args {
+		if isDocument(typed) {
+			return g, hintedError{"not NAME=VALUE: " + shortened(typed), `a JSON object comes before all words: '{"a":1}' b=2`}
+		}
+		w, err := a.word(typed, flat)
+		if err != nil {
+			return g, err
+		}
+		if err := places.put(w); err != nil {
+			return g, err
+		}
+		g.words = append(g.words, w)
+	}
+	return g, nil
+}
+
+// onceFromStandardInput: who reads it second would find it empty.
+func onceFromStandardInput(document string, words []string) error {
+	uses := 0
+	for _, text := range append([]string{document}, words...) {
+		_, value := operator(text)
+		if text == "-" || text == "@-" || value > 0 && !isDocument(text) && text[value:] == "@-" {
+			uses++
+		}
+	}
+	if uses > 1 {
+		return hintedError{"standard input can be read once only", "put one of the two into a file: @FILE"}
+	}
+	return nil
+}
+
+// A reading is what has become of the words: the arguments, what is wrong with
+// them, and what a person may have meant otherwise.
+type reading struct {
+	arguments json.RawMessage
+	findings  []wire.Finding
+	// warnings and notes are for a person.
+	warnings, notes []string
+}
+
+// tell says them.
+func (a *app) tell(r reading) {
+	for _, text := range r.warnings {
+		a.warn(text)
+	}
+	for _, text := range r.notes {
+		a.note(text)
+	}
+}
+
+// read makes the arguments, with the types that the schema wants; nil is a schema
+// that says nothing. A lenient reading sends what does not fit as a text.
+func (g given) read(schema *validate.Schema, lenient bool) reading {
+	r := reading{arguments: g.document}
+	for _, w := range g.words {
+		place := schema.Expected()
+		for i, p := range w.path {
+			next, known := below(schema, place, p)
+			if !known && !p.list {
+				r.unknown(w, i, place)
+			}
+			place = next
+		}
+		value, problem, note := w.raw, "", ""
+		if value == nil {
+			value, problem, note = typedText(w, place)
+		}
+		if problem != "" && lenient {
+			problem = ""
+		}
+		object := r.arguments
+		if problem == "" {
+			object, problem = putAt(r.arguments, w.path, value)
+		}
+		if problem != "" {
+			r.findings = append(r.findings, wire.Finding{Rule: "argument", Level: wire.Error, Where: w.pointer(), Text: problem + ", got " + wire.Excerpt([]byte(w.typed), 60)})
+			continue
+		}
+		r.arguments = object
+		if note != "" {
+			r.notes = append(r.notes, note)
+		}
+	}
+	if bad := wire.Valid(r.arguments); bad != nil {
+		r.findings = append(r.findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: "no JSON comes of them: " + bad.Error()})
+	}
+	return r
+}
+
+// texts makes arguments that are all texts, as a prompt's are.
+func (g given) texts() json.RawMessage {
+	object := g.document
+	for _, w := range g.words {
+		value := w.raw
+		if value == nil {
+			value = wire.Quote(w.text)
+		}
+		object = wire.With(object, w.path[0].name, value)
+	}
+	return object
+}
+
+func below(schema *validate.Schema, place validate.Expected, p part) (validate.Expected, bool) {
+	if p.list {
+		return schema.Item(place, max(p.at, 0))
+	}
+	return schema.Member(place, p.name)
+}
+
+// unknown tells of a name that the schema does not list and does not forbid. One
+// that it forbids is a finding of the check that follows.
+func (r *reading) unknown(w word, at int, place validate.Expected) {
+	names := place.Names()
+	if len(names) == 0 || place.Closed() || slices.Contains(names, w.path[at].name) {
+		return
+	}
+	text := "the inputSchema lists no argument " + strconv.Quote(written(w.path[:at+1]))
+	if near := meant(w.path[at:], names); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	r.warnings = append(r.warnings, text)
+}
+
+// meant is the name that the path perhaps should have been: one with dots in it,
+// or one that is spelled nearly so.
+func meant(path []part, names []string) string {
+	var whole []string
+	for _, p := range path {
+		whole = append(whole, p.name)
+		if dotted := strings.Join(whole, "."); len(whole) > 1 && slices.Contains(names, dotted) {
+			return escapedName(dotted)
+		}
+	}
+	return render.Nearest(path[0].name, names)
+}
+
+// written is a path as it would be typed.
+func written(path []part) string {
+	var b strings.Builder
+	for i, p := range path {
+		switch {
+		case p.list && p.at == behindLast:
+			b.WriteString("[]")
+		case p.list:
+			fmt.Fprintf(&b, "[%d]", p.at)
+		default:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(escapedName(p.name))
+		}
+	}
+	return b.String()
+}
+
+// escapedName is a name as it stands in a path.
+func escapedName(name string) string {
+	return strings.NewReplacer(`\`, `\\`, ".", `\.`, "[", `\[`, "=", `\=`, ":=", `\:=`).Replace(name)
+}
+
+// pointer is where the word's value stands (RFC 6901).
+func (w word) pointer() (where string) {
+	for _, p := range w.path {
+		switch {
+		case !p.list:
+			where += pointer(p.name)
+		case p.at == behindLast:
+			where += "/-"
+		default:
+			where += fmt.Sprintf("/%d", p.at)
+		}
+	}
+	return where
+}
+
+// putAt sets a value inside another one, whose other bytes stay. The problem is
+// why it cannot stand there.
+func putAt(into json.RawMessage, path []part, value json.RawMessage) (out json.RawMessage, problem string) {
+	if len(path) == 0 {
+		return value, ""
+	}
+	if path[0].list {
+		return putItem(into, path, value)
+	}
+	if into == nil {
+		into = json.RawMessage("{}")
+	}
+	members, bad := wire.Object(into)
+	if bad != nil {
+		return nil, fmt.Sprintf("%s is no object that could have a member %q", wire.Excerpt(into, 40), path[0].name)
+	}
+	inner, _ := members.Get(path[0].name)
+	if inner, problem = putAt(inner, path[1:], value); problem != "" {
+		return nil, problem
+	}
+	return wire.With(into, path[0].name, inner), ""
+}
+
+func putItem(into json.RawMessage, path []part, value json.RawMessage) (out json.RawMessage, problem string) {
+	if into == nil {
+		into = json.RawMessage("[]")
+	}
+	items, bad := wire.Array(into)
+	if bad != nil {
+		return nil, wire.Excerpt(into, 40) + " is no list"
+	}
+	at := path[0].at
+	switch {
+	case at == behindLast:
+		at = len(items)
+	case at > len(items):
+		return nil, fmt.Sprintf("the item [%d] would leave a gap behind %d, and mcpc fills in none", at, len(items))
+	}
+	if at == len(items) {
+		items = append(items, nil)
+	}
+	if items[at], problem = putAt(items[at], path[1:], value); problem != "" {
+		return nil, problem
+	}
+	return asList(items), ""
+}
+
+func asList(items []json.RawMessage) json.RawMessage {
+	list := json.RawMessage("[")
+	for i, item := range items {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, item...)
+	}
+	return append(list, ']')
+}
