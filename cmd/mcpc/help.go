@@ -38,11 +38,13 @@ func newTopics(a *app) []*cobra.Command {
 		Long: `Every ending has an exit code of its own. It names the channel that fired, so
 that a script can tell a tool that said no from a server that is not there.`,
 	}
-	answers := newAnswering()
-	answers.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _, _ = a.stdout().Write([]byte(cmd.Long + "\n")) })
+	answers, arguments := newAnswering(), newArguments()
+	for _, topic := range []*cobra.Command{answers, arguments} {
+		topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _, _ = a.stdout().Write([]byte(cmd.Long + "\n")) })
+	}
 	exitCodes.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		_, _ = a.stdout().Write([]byte(cmd.Long + "\n\n"))
 		render.ExitCodes(a.stdout(), a.outStyle)
 	})
-	return []*cobra.Command{answers, exitCodes, newFilters(a)}
+	return []*cobra.Command{answers, arguments, exitCodes, newFilters(a)}
 }

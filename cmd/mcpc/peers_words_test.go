@@ -26,7 +26,7 @@ func TestPeersGetTheArguments(t *testing.T) {
 			url := peerNamed(t, name).start(t)[1]
 			p.want(0, "init", url, "--as", "peer")
 			for _, row := range argumentRows {
-				r := p.run(append([]string{"call", row.tool, "-s", "peer", "-vvv"}, inDirectory(dir, row.words)...)...)
+				r := p.run(append([]string{"call", row.tool, "-s", "peer", "-vvv", "--yes"}, inDirectory(dir, row.words)...)...)
 				sent := ""
 				for line := range strings.Lines(r.stderr) {
 					if text, err := strconv.Unquote(strings.TrimSpace(line)); err == nil && strings.Contains(text, `"method":"tools/call"`) {

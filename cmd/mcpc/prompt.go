@@ -29,8 +29,9 @@ func newPrompt(a *app) *cobra.Command {
 		Long: `Get a prompt's messages from the server, each with the role that speaks it.
 
 A prompt's arguments are texts: NAME=VALUE or NAME=@FILE for each, or one JSON
-object, @FILE or - for standard input (mcpc help arguments). Whether one that is required is missing is checked with
-the server's list before anything is sent; --no-validate leaves that out.`,
+object, @FILE or - for standard input (mcpc help arguments). Whether one that is
+required is missing is checked with the server's list before anything is sent;
+--no-validate leaves that out.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
   mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
