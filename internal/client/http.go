@@ -17,17 +17,17 @@ import (
 // answer is one JSON body or a stream of events, decided response by response
 // (basic/transports, "Streamable HTTP").
 type httpTransport struct {
-	url    string
-	client *http.Client
-	inbox  inbox
-	rec    *recorder
-	limits Limits
-	extra  []wire.Field
+	url     string
+	session *Session
+	inbox   inbox
+	rec     *recorder
+	limits  Limits
+	extra   []wire.Field
 }
 
 func newHTTPTransport(t *talk) *httpTransport {
 	opt := &t.s.opt
-	return &httpTransport{url: opt.Server.URL, client: t.s.web, inbox: t, rec: t.s.rec, limits: opt.Limits, extra: opt.Fields}
+	return &httpTransport{url: opt.Server.URL, session: t.s, inbox: t, rec: t.s.rec, limits: opt.Limits, extra: opt.Fields}
 }
 
 func (t *httpTransport) name() TransportName { return StreamableHTTP }
@@ -99,10 +99,10 @@ func (t *httpTransport) headless(tr *trip, f *fault) reply {
 
 // roundTrip sends one HTTP request and waits for the response's head.
 func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgoing) (*trip, *fault) {
-	tr := &trip{stream: t.rec.nextStream(), now: t.rec.now}
+	tr := &trip{session: t.session, stream: t.rec.nextStream(), now: t.rec.now}
 	var body io.Reader
 	if method == http.MethodPost {
-		body = bytes.NewReader(out.raw)
+		body, tr.body = bytes.NewReader(out.raw), out.raw
 	}
 	req, err := http.NewRequestWithContext(tr.traced(ctx), method, t.url, body)
 	if err != nil {
@@ -110,16 +110,10 @@ func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgo
 	}
 	t.setFields(req, out)
 	tr.req = req
-	t.rec.request(tr.stream, req)
-	if body != nil {
-		t.rec.body(wire.Sent, wire.Body, tr.stream, out.raw, nil)
-	}
-	tr.started = tr.now()
-	if tr.resp, err = t.client.Do(req); err != nil {
+	if tr.resp, err = t.session.web.Do(req); err != nil {
 		t.recordCut(ctx, tr, err)
 		return nil, connectFault(ctx, tr, withoutURL(err))
 	}
-	t.rec.response(tr.stream, tr.resp, tr.timings())
 	if size := headerSize(tr.resp.Header); size > maxHeader {
 		tr.resp.Body.Close()
 		return tr, badContent("the response's header is larger than "+kib(maxHeader), nil)

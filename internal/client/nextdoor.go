@@ -80,7 +80,7 @@ func (s *Session) plainURL() *url.URL {
 	if err != nil || u.Host == "" {
 		return nil
 	}
-	if proxy, err := s.web.Transport.(*http.Transport).Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
+	if proxy, err := s.wires.Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
 		return nil
 	}
 	return u
@@ -94,7 +94,7 @@ func (s *Session) look(ctx context.Context, u *url.URL) net.Conn {
 	}
 	ctx, stop := context.WithTimeout(ctx, graceForLook)
 	defer stop()
-	conn, err := s.web.Transport.(*http.Transport).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	conn, err := s.wires.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
 		return nil
 	}

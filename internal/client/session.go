@@ -58,6 +58,10 @@ type Options struct {
 	Limits Limits
 	// Dial opens connections; nil is the machine's network.
 	Dial DialFunc
+	// Through stands between the session and the network, which it is given: it may
+	// add to requests, and send one again that a server refused to look at. It may be
+	// nil.
+	Through func(http.RoundTripper) http.RoundTripper
 	// NextID hands out request ids; nil counts from 1.
 	NextID func() int64
 	// Now is the clock; where it is nil, nothing is dated.
@@ -90,8 +94,9 @@ func (o Options) withDefaults() Options {
 type Session struct {
 	opt Options
 	rec *recorder
-	// web holds the connections of all transports of the session.
-	web *http.Client
+	// wires hold the connections of all transports of the session; web leads there.
+	wires *http.Transport
+	web   *http.Client
 	// reopening holds one token: whoever has it may open the conversation anew.
 	reopening chan struct{}
 	// asking holds one token: whoever has it may ask the user.
@@ -146,9 +151,10 @@ type Call struct {
 // outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, secrets: opt.Secrets}, web: newHTTPClient(opt.Limits, opt.Dial),
+	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, secrets: opt.Secrets}, wires: newWires(opt.Limits, opt.Dial),
 		watches: map[string]*watch{}, underWay: map[*watch]bool{}, complained: map[string]bool{},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+	s.web = s.newWeb()
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	began := opt.Now()
 	t, o := s.begin(ctx, opt.Known, opt.Resume)
@@ -198,7 +204,7 @@ func (s *Session) Close(ctx context.Context, end bool) {
 	if t != nil {
 		t.close(ctx, end)
 	}
-	s.web.CloseIdleConnections()
+	s.wires.CloseIdleConnections()
 }
 
 func (s *Session) isClosed() bool {

@@ -21,33 +21,81 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 // because what it refuses itself it does not name.
 const maxHeader = 256 << 10
 
-// newHTTPClient has no overall timeout, which would cut long streams; no
-// transparent compression, which would hold events back; and follows no
-// redirect, because a POST may become a GET and header fields with secrets
-// would go along.
-func newHTTPClient(limits Limits, dial DialFunc) *http.Client {
+// newWires has no overall timeout, which would cut long streams, and no
+// transparent compression, which would hold events back.
+func newWires(limits Limits, dial DialFunc) *http.Transport {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: max(limits.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
 	}
-	return &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            dial,
-			OnProxyConnectResponse: refusedTunnel,
-			ForceAttemptHTTP2:      true,
-			DisableCompression:     true,
-			TLSHandshakeTimeout:    max(limits.Connect, 0),
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-			MaxResponseHeaderBytes: 4 * maxHeader,
-			MaxIdleConnsPerHost:    16,
-			IdleConnTimeout:        60 * time.Second,
-		},
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dial,
+		OnProxyConnectResponse: refusedTunnel,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		TLSHandshakeTimeout:    max(limits.Connect, 0),
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		MaxResponseHeaderBytes: 4 * maxHeader,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        60 * time.Second,
 	}
+}
+
+// newWeb follows no redirect, because a POST may become a GET and header fields
+// with secrets would go along. Whoever stands between the session and its wires
+// comes before the recorder, so that what is recorded is what crosses.
+func (s *Session) newWeb() *http.Client {
+	var through http.RoundTripper = tapped{s.wires, s.rec}
+	if s.opt.Through != nil {
+		through = s.opt.Through(through)
+	}
+	return &http.Client{Transport: through,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// tapped records each request as it leaves, and the head of what comes back. One
+// that is sent again is a request of its own.
+type tapped struct {
+	wires *http.Transport
+	rec   *recorder
+}
+
+type tripKey struct{}
+
+func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
+	tr := req.Context().Value(tripKey{}).(*trip)
+	tr.leaves(t.rec)
+	t.rec.request(tr.stream, req)
+	if tr.body != nil {
+		t.rec.body(wire.Sent, wire.Body, tr.stream, tr.body, nil)
+	}
+	tr.started = tr.now()
+	resp, err := t.wires.RoundTrip(req)
+	if err == nil {
+		t.rec.response(tr.stream, resp, tr.timings())
+	}
+	return resp, err
+}
+
+// Pause stops the clocks that measure a server's silence until release is called.
+// It is for whoever stands between a session and its wires and asks somebody
+// before a request can be answered; ctx is that request's.
+func Pause(ctx context.Context) (release func()) {
+	tr, ok := ctx.Value(tripKey{}).(*trip)
+	if !ok {
+		return func() {}
+	}
+	tr.session.hold()
+	return tr.session.release
 }
 
 // trip is one HTTP request and what is known of how far it got.
 type trip struct {
+	session *Session
+	// body is what a POST carries.
+	body []byte
+	// sent counts how often it left.
+	sent    int
 	stream  int
 	req     *http.Request
 	resp    *http.Response
@@ -67,6 +115,7 @@ type trip struct {
 // which it does only when nothing was written to the first.
 func (tr *trip) traced(ctx context.Context) context.Context {
 	tr.phases = map[string]time.Time{}
+	ctx = context.WithValue(ctx, tripKey{}, tr)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:              func(string) { tr.setWrote(false) },
 		DNSStart:             func(httptrace.DNSStartInfo) { tr.begin("dns") },
@@ -78,6 +127,13 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 		WroteHeaders:         func() { tr.setWrote(true) },
 		GotFirstResponseByte: func() { tr.done("", &tr.timing.FirstByte) },
 	})
+}
+
+// leaves gives a request that is sent again a stream of its own.
+func (tr *trip) leaves(rec *recorder) {
+	if tr.sent++; tr.sent > 1 {
+		tr.stream = rec.nextStream()
+	}
 }
 
 func (tr *trip) begin(phase string) {

@@ -1,0 +1,92 @@
+package client
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// A gate adds a field to each request, and sends one that was refused again.
+type gate struct {
+	base http.RoundTripper
+	// before runs before the second attempt.
+	before func(*http.Request)
+}
+
+func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := g.base.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	resp.Body.Close()
+	g.before(req)
+	again := req.Clone(req.Context())
+	again.Body, _ = req.GetBody()
+	again.Header.Set("X-Key", "the key")
+	return g.base.RoundTrip(again)
+}
+
+// What stands between a session and its wires may send a request again. Both
+// attempts are recorded as they crossed, each on a stream of its own, and the
+// session's clocks stand still while somebody is asked.
+func TestThrough(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		if req.Header.Get("X-Key") == "" {
+			rw.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		m := wire.ParseMessage(body)
+		result := `{"supportedVersions":["` + revisions[0] + `"],"capabilities":{},"resultType":"complete"}`
+		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)
+	}))
+	defer server.Close()
+	var mu sync.Mutex
+	var frames []wire.Frame
+	var held []int
+	g := &gate{before: func(req *http.Request) {
+		session := req.Context().Value(tripKey{}).(*trip).session
+		release := Pause(req.Context())
+		held = append(held, session.held)
+		release()
+		held = append(held, session.held)
+	}}
+	s, o := Open(t.Context(), Options{Server: Server{URL: server.URL},
+		Through: func(base http.RoundTripper) http.RoundTripper { g.base = base; return g },
+		Tap:     func(f wire.Frame) { mu.Lock(); defer mu.Unlock(); frames = append(frames, f) }})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	s.Close(t.Context(), true)
+	if !slices.Equal(held, []int{1, 0}) {
+		t.Errorf("the clocks were held %v times", held)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var crossed []string
+	streams := map[int]bool{}
+	for _, f := range frames {
+		streams[f.Stream] = true
+		switch {
+		case f.Kind == wire.Head && f.Dir == wire.Sent:
+			keyed := slices.ContainsFunc(f.HTTP.Fields, func(field wire.Field) bool { return field.Name == "X-Key" })
+			crossed = append(crossed, map[bool]string{true: "request with the key", false: "request"}[keyed])
+		case f.Kind == wire.Head:
+			crossed = append(crossed, http.StatusText(f.HTTP.Status))
+		}
+	}
+	want := []string{"request", "Unauthorized", "request with the key", "OK"}
+	if !slices.Equal(crossed, want) || len(streams) != 2 {
+		t.Errorf("crossed %s on %d streams, want %s on two", strings.Join(crossed, ", "), len(streams), strings.Join(want, ", "))
+	}
+	if folded := wire.Fold(frames); len(folded) != 1 {
+		t.Errorf("%d exchanges, want one that was sent twice", len(folded))
+	}
+}
