@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -24,11 +25,16 @@ const pidAt = 1
 // lock makes the directory if need be and takes the lock. The error is
 // [Locked], another [Error], or the context's own when that ended.
 func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
+	return s.lockFile(ctx, lockName, s.wait)
+}
+
+// lockFile takes the lock of that name, waiting at most that long.
+func (s *Store) lockFile(ctx context.Context, name string, wait time.Duration) (unlock func(), err error) {
 	if err := makeDir(s.dir); err != nil {
 		return nil, err
 	}
-	path := s.path(lockName)
-	until, cancel := context.WithTimeout(ctx, s.wait)
+	path := s.path(name)
+	until, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
 		fl := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openSafely), flock.SetPermissions(0o600))

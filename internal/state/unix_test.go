@@ -279,3 +279,25 @@ func chownAll(t *testing.T, dir string, uid int) {
 		t.Fatal(err)
 	}
 }
+
+// What nobody else may read is not read where somebody else could have put it.
+func TestPrivateIsOurs(t *testing.T) {
+	s := newStore(t)
+	p := s.Private("secrets.json")
+	if err := p.Update(t.Context(), func([]byte) ([]byte, error) { return []byte("x"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Stat(p.Path())
+	if err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v", fi.Mode(), err)
+	}
+	if err := os.Rename(p.Path(), p.Path()+".real"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(p.Path()+".real", p.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Read(); !IsReason(err, Unsafe) {
+		t.Errorf("a link was followed: %v", err)
+	}
+}

@@ -1,0 +1,67 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+)
+
+// A Private is a file of the state directory whose contents are somebody else's
+// business. Nobody but the user can read it: it has mode 0600, in a directory that
+// others cannot write to, and is replaced as a whole.
+type Private struct {
+	store *Store
+	name  string
+}
+
+// holdWait is how long Hold waits: for somebody who talks to a server meanwhile.
+const holdWait = time.Minute
+
+// Private names such a file. Nothing is read or written.
+func (s *Store) Private(name string) *Private { return &Private{s, name} }
+
+// Path is where the file is.
+func (p *Private) Path() string { return p.store.path(p.name) }
+
+// Read gives what was last written, without a lock; nil where nothing was.
+func (p *Private) Read() ([]byte, error) {
+	err := checkDir(p.store.dir)
+	var raw []byte
+	if err == nil {
+		raw, err = readFile(p.Path(), maxState)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+// Update replaces the file under the state's lock, for which it waits at most five
+// seconds. An error of change comes back as it is, and nothing is written then.
+func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, error)) error {
+	unlock, err := p.store.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	old, err := p.Read()
+	if err != nil {
+		return err
+	}
+	raw, err := change(old)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(p.Path(), [][]byte{raw}, durable); err != nil {
+		return err
+	}
+	return p.store.syncDir()
+}
+
+// Hold takes a lock of the file's own, under which it may be read and updated: for
+// what only one process may do at a time, and what takes longer than an update. It
+// waits at most a minute.
+func (p *Private) Hold(ctx context.Context) (release func(), err error) {
+	return p.store.lockFile(ctx, p.name+".lock", holdWait)
+}
