@@ -1,0 +1,141 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// callbackPath is where the browser is sent back to.
+const callbackPath = "/callback"
+
+// What the browser shows. Nothing of the request stands in it.
+const (
+	pageDone = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>mcpc has got the answer. You can close this window.\n"
+	pageNot  = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>This does not belong to a login that mcpc waits for.\n"
+)
+
+// A callback waits on loopback for the browser to come back (RFC 8252, section
+// 7.3). It takes one answer, and only the one that belongs to its login.
+type callback struct {
+	listener net.Listener
+	server   *http.Server
+	answers  chan url.Values
+
+	mu      sync.Mutex
+	waiting *authorization
+}
+
+// listen opens a port of 127.0.0.1; 0 takes a free one.
+func listen(port int) (*callback, error) {
+	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, &Error{Rule: StoreFailed, Text: "no port for the browser to come back to: " + err.Error(), Err: err,
+			Hint: "--callback-port 0 takes a free one"}
+	}
+	c := &callback{listener: listener, answers: make(chan url.Values, 1)}
+	c.server = &http.Server{Handler: c, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10,
+		ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = c.server.Serve(listener) }()
+	return c, nil
+}
+
+func (c *callback) redirect() string { return "http://" + c.listener.Addr().String() + callbackPath }
+
+// close answers what is being answered, and listens no more.
+func (c *callback) close() {
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+	defer stop()
+	if c.server.Shutdown(ctx) != nil {
+		_ = c.server.Close()
+	}
+}
+
+// expect makes a the login that is waited for.
+func (c *callback) expect(a *authorization) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = a
+}
+
+// ServeHTTP deals with one request at a time.
+func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	query := req.URL.Query()
+	if req.Method != http.MethodGet || req.URL.Path != callbackPath || !c.isOurHost(req.Host) ||
+		c.waiting == nil || !c.waiting.isOurs(query) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, pageNot)
+		return
+	}
+	c.waiting = nil
+	_, _ = io.WriteString(w, pageDone)
+	c.answers <- query
+}
+
+// isOurHost refuses names that somebody made point here.
+func (c *callback) isOurHost(host string) bool {
+	_, port, _ := net.SplitHostPort(c.listener.Addr().String())
+	return host == "127.0.0.1:"+port || host == "localhost:"+port
+}
+
+// loginTime is how long somebody may take in the browser.
+const loginTime = 5 * time.Minute
+
+// errLoginTime is the cause of a wait that took longer.
+var errLoginTime = errors.New("no answer from the browser")
+
+// wait waits for the browser, or for somebody who pastes where it was sent.
+func (c *callback) wait(ctx context.Context, a *authorization, paste func(context.Context) (string, error)) (url.Values, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, loginTime, errLoginTime)
+	defer stop()
+	type pasted struct {
+		answer url.Values
+		err    error
+	}
+	typed := make(chan pasted, 1)
+	if paste != nil {
+		go func() {
+			answer, err := readPasted(ctx, a, paste)
+			typed <- pasted{answer, err}
+		}()
+	}
+	select {
+	case answer := <-c.answers:
+		return answer, nil
+	case p := <-typed:
+		return p.answer, p.err
+	case <-ctx.Done():
+		return nil, &Error{Rule: NoResponse, Text: fmt.Sprintf("no answer came from the browser: %v", context.Cause(ctx)), Err: context.Cause(ctx)}
+	}
+}
+
+// readPasted reads the address that the browser was sent to: all of it, so that it
+// can be checked as if it had come by itself.
+func readPasted(ctx context.Context, a *authorization, paste func(context.Context) (string, error)) (url.Values, error) {
+	text, err := paste(ctx)
+	if err != nil {
+		return nil, &Error{Rule: NoResponse, Text: "no address was pasted: " + err.Error(), Err: err}
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme+"://"+u.Host+u.Path != a.redirect {
+		return nil, &Error{Rule: ResponseInvalid, Text: "that is not the address that the browser was sent to",
+			Hint: "it begins with " + a.redirect + "? and holds the code"}
+	}
+	return u.Query(), nil
+}

@@ -1,0 +1,332 @@
+package auth
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// RFC 9110, section 11.6.1, and what servers make of it.
+func TestParseChallenges(t *testing.T) {
+	p := func(pairs ...string) map[string]string {
+		m := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i]] = pairs[i+1]
+		}
+		return m
+	}
+	for _, c := range []struct {
+		values []string
+		want   []Challenge
+	}{
+		{[]string{`Bearer`}, []Challenge{{"bearer", p()}}},
+		{[]string{`BEARER Realm="a, b", ERROR=invalid_token`}, []Challenge{{"bearer", p("realm", "a, b", "error", "invalid_token")}}},
+		{[]string{`Bearer realm=""`}, []Challenge{{"bearer", p("realm", "")}}},
+		{[]string{`Bearer scope = "a b" ,error= "x"`}, []Challenge{{"bearer", p("scope", "a b", "error", "x")}}},
+		{[]string{`Bearer a="say \"hi\"\\"`}, []Challenge{{"bearer", p("a", `say "hi"\`)}}},
+		{[]string{`Basic realm="x", Bearer error="y"`}, []Challenge{{"basic", p("realm", "x")}, {"bearer", p("error", "y")}}},
+		{[]string{`Basic realm="x"`, `Bearer error="y"`}, []Challenge{{"basic", p("realm", "x")}, {"bearer", p("error", "y")}}},
+		{[]string{`Negotiate YII=, Bearer error="y"`}, []Challenge{{"negotiate", p()}, {"bearer", p("error", "y")}}},
+		{[]string{`Negotiate, Bearer error="y"`}, []Challenge{{"negotiate", p()}, {"bearer", p("error", "y")}}},
+		{[]string{`Bearer error="y" scope="z"`}, []Challenge{{"bearer", p("error", "y", "scope", "z")}}}, // a comma is missing
+		{[]string{"Bearer error=\"y\",\r\n\t scope=\"z\""}, []Challenge{{"bearer", p("error", "y", "scope", "z")}}},
+		{[]string{`Bearer scope="first", scope="second"`}, []Challenge{{"bearer", p("scope", "first")}}},
+		{[]string{`Bearer resource_metadata=https://h.example/x?a=b`}, []Challenge{{"bearer", p("resource_metadata", "https://h.example/x?a=b")}}},
+		{[]string{`Bearer scope="does not end`}, []Challenge{{"bearer", p("scope", "does not end")}}},
+		{[]string{`"", ((`, ``}, nil},
+	} {
+		if diff := cmp.Diff(c.want, ParseChallenges(c.values)); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", c.values, diff)
+		}
+	}
+}
+
+func FuzzParseChallenges(f *testing.F) {
+	f.Add(`Bearer realm="x", Negotiate YII=, DPoP algs="ES256"`)
+	f.Fuzz(func(t *testing.T, value string) {
+		for _, c := range ParseChallenges([]string{value}) {
+			if c.Scheme == "" || c.Params == nil {
+				t.Errorf("%q: %+v", value, c)
+			}
+		}
+	})
+}
+
+// AUTH 2.1: of several challenges it is the Bearer that says something.
+func TestBearerIsChosen(t *testing.T) {
+	got, ok := Bearer(ParseChallenges([]string{`Basic realm="x"`, `Bearer realm="y"`, `Bearer error="e", scope="a b"`}))
+	if !ok || !slices.Equal(got.Scopes(), []string{"a", "b"}) {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	if _, ok := Bearer(ParseChallenges([]string{`Basic realm="x"`})); ok {
+		t.Error("a Basic challenge was taken for a Bearer one")
+	}
+}
+
+// AUTH 3.1 (RFC 9728, section 3): where the metadata is looked for, and in which
+// order.
+func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
+	for _, c := range []struct {
+		name, endpoint, named string
+		at                    string
+		want                  []string
+	}{
+		{"named in the challenge, and only there", "/mcp", "BASE/custom/place.json", "/custom/place.json", []string{"/custom/place.json"}},
+		{"with the path first", "/mcp", "", resourceAt + "/mcp", []string{resourceAt + "/mcp"}},
+		{"then at the root", "/mcp", "", resourceAt, []string{resourceAt + "/mcp", resourceAt}},
+		{"at the root for a server there", "/", "", resourceAt, []string{resourceAt}},
+		{"the query stays out", "/mcp?tenant=1", "", resourceAt + "/mcp", []string{resourceAt + "/mcp"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.documents = map[string]string{serverAt: usualServer, c.at: `{"resource":"BASE","authorization_servers":["BASE"]}`}
+			req := Request{Endpoint: w.url + c.endpoint, Grant: AuthorizationCode, Challenge: Challenge{Params: map[string]string{}}}
+			if c.named != "" {
+				req.Challenge.Params["resource_metadata"] = w.url + strings.TrimPrefix(c.named, "BASE")
+			}
+			if _, err := w.walk().Discover(t.Context(), req, Book{}); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.seen(); !slices.Equal(got, append(c.want, serverAt)) {
+				t.Errorf("got %q, want %q and then the authorization server", got, c.want)
+			}
+		})
+	}
+}
+
+// AUTH 3.1: what the metadata has to say, before the authorization server is asked
+// anything.
+func TestWhatResourceMetadataMustSay(t *testing.T) {
+	for _, c := range []struct {
+		document string
+		want     Rule
+	}{
+		{usualResource, ""},
+		{`{"resource":"BASE/mcp/","authorization_servers":["BASE"]}`, ""},
+		{`{"resource":"BASE","authorization_servers":["BASE"]}`, ""},
+		{`no JSON`, ResourceInvalid},
+		{`[]`, ResourceInvalid},
+		{`{"resource":"BASE/mcp"}`, ResourceInvalid},
+		{`{"resource":"BASE/mcp","authorization_servers":[]}`, ResourceInvalid},
+		{`{"authorization_servers":["BASE"]}`, ResourceMismatch},
+		{`{"resource":"https://evil.example/mcp","authorization_servers":["BASE"]}`, ResourceMismatch},
+		{`{"resource":"BASE/mc","authorization_servers":["BASE"]}`, ResourceMismatch},
+		{`{"resource":"BASE/mcp/more","authorization_servers":["BASE"]}`, ResourceMismatch},
+		{`{"resource":"BASE/mcp","authorization_servers":["http://169.254.169.254"]}`, URLBlocked},
+		{`{"resource":"BASE/mcp","authorization_servers":["https://169.254.169.254"]}`, URLBlocked},
+		{`{"resource":"BASE/mcp","authorization_servers":["javascript:alert(1)"]}`, URLBlocked},
+		{"status 500", Unreachable},
+	} {
+		w := newWorld(t)
+		w.documents[resourceAt+"/mcp"] = c.document
+		_, err := w.walk().Discover(t.Context(), w.request(), Book{})
+		wantRule(t, err, c.want)
+		if c.want != "" && w.asks(serverAt) != 0 {
+			t.Errorf("%s: the authorization server was asked all the same", c.document)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret of a page") {
+			t.Errorf("the error holds what a page said: %v", err)
+		}
+	}
+}
+
+// AUTH 3.2: where the authorization server's metadata is looked for.
+func TestWhereServerMetadataIsLookedFor(t *testing.T) {
+	const openID = "/.well-known/openid-configuration"
+	for _, c := range []struct {
+		issuer string
+		want   []string
+	}{
+		{"https://as.example", []string{serverAt, openID}},
+		{"https://as.example/", []string{serverAt, openID}},
+		{"https://as.example/t1", []string{serverAt + "/t1", openID + "/t1", "/t1" + openID}},
+		{"https://as.example/a/b/", []string{serverAt + "/a/b", openID + "/a/b", "/a/b" + openID}},
+	} {
+		got, err := serverURLs(c.issuer)
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], "https://as.example")
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, %v, want %q", c.issuer, got, err, c.want)
+		}
+	}
+	w := newWorld(t)
+	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/t1"]}`
+	w.documents["/t1"+openID] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t1"`, 1)
+	if _, err := w.walk().Discover(t.Context(), w.request(), Book{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{resourceAt + "/mcp", serverAt + "/t1", openID + "/t1", "/t1" + openID}
+	if got := w.seen(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q: never the root of an issuer with a path", got, want)
+	}
+}
+
+// AUTH 3.2: what the authorization server's metadata has to say.
+func TestWhatServerMetadataMustSay(t *testing.T) {
+	change := func(old, new string) string { return strings.Replace(usualServer, old, new, 1) }
+	for _, c := range []struct {
+		name, document string
+		want           Rule
+	}{
+		{"as it is", usualServer, ""},
+		{"another issuer", change(`"issuer":"BASE"`, `"issuer":"https://honest.example"`), IssuerMismatch},
+		{"a slash more", change(`"issuer":"BASE"`, `"issuer":"BASE/"`), IssuerMismatch},
+		{"no issuer", change(`"issuer":"BASE",`, ``), IssuerMismatch},
+		{"no PKCE", change(`,"code_challenge_methods_supported":["S256"]`, ``), NoPKCE},
+		{"plain PKCE", change(`["S256"]`, `["plain"]`), NoPKCE},
+		{"no token endpoint", change(`"token_endpoint":"BASE/token",`, ``), ServerInvalid},
+		{"no authorization endpoint", change(`"authorization_endpoint":"BASE/authorize",`, ``), ServerInvalid},
+		{"an endpoint that is a script", change(`"BASE/authorize"`, `"javascript:alert(1)"`), URLBlocked},
+		{"an endpoint without TLS", change(`"BASE/token"`, `"http://as.example/token"`), URLBlocked},
+		{"a registration without TLS", change(`"BASE/register"`, `"http://as.example/register"`), URLBlocked},
+		{"no JSON", "<html>", ServerInvalid},
+		{"redirected", "to BASE/elsewhere", ""},
+		{"redirected to where nobody may", "to https://169.254.169.254/", URLBlocked},
+		{"redirected for ever", "to BASE" + serverAt, URLBlocked},
+		{"too large", `{"x":"` + strings.Repeat("x", maxDocument) + `"}`, Unreachable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.documents[serverAt] = c.document
+			w.documents["/elsewhere"] = usualServer
+			_, err := w.walk().Discover(t.Context(), w.request(), Book{})
+			wantRule(t, err, c.want)
+		})
+	}
+}
+
+// AUTH 3.2: an issuer that differs in the case of a letter is another one.
+func TestIssuersAreComparedAsTheyStand(t *testing.T) {
+	w := newWorld(t)
+	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/T1"]}`
+	w.documents[serverAt+"/T1"] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t1"`, 1)
+	_, err := w.walk().Discover(t.Context(), w.request(), Book{})
+	wantRule(t, err, IssuerMismatch)
+}
+
+// AUTH 9: neither PKCE nor the browser's endpoint matter to a program.
+func TestPKCEIsForCodesOnly(t *testing.T) {
+	w := newWorld(t)
+	w.documents[serverAt] = `{"issuer":"BASE","token_endpoint":"BASE/token"}`
+	req := w.request()
+	req.Grant = ClientCredentials
+	_, err := w.walk().Discover(t.Context(), req, Book{})
+	wantRule(t, err, "")
+}
+
+// AUTH 3.1: of several authorization servers the one comes first to which mcpc is
+// known, then the first that is of use.
+func TestWhichAuthorizationServer(t *testing.T) {
+	w := newWorld(t)
+	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/gone","BASE","BASE/t2"]}`
+	w.documents[serverAt+"/t2"] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t2"`, 1)
+	found, err := w.walk().Discover(t.Context(), w.request(), Book{})
+	if err != nil || found.Server.Issuer != w.url {
+		t.Errorf("got %+v, %v", found.Server, err)
+	}
+	known := Book{Clients: []Client{{Issuer: w.url + "/t2", ID: "x", Origin: Registered}}}
+	found, err = w.walk().Discover(t.Context(), w.request(), known)
+	if err != nil || found.Server.Issuer != w.url+"/t2" {
+		t.Errorf("got %+v, %v", found.Server, err)
+	}
+}
+
+// AUTH 8: a server of 2025-03-26, and that nobody can make one of another.
+func TestServersWithoutResourceMetadata(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		documents map[string]string
+		challenge bool
+		want      Rule
+		token     string
+	}{
+		{"with metadata of its own", map[string]string{serverAt: usualServer}, true, "", "/token"},
+		{"with nothing", nil, true, "", "/token"},
+		{"that did not ask", nil, false, ResourceMissing, ""},
+		{"whose metadata has no PKCE", map[string]string{serverAt: `{"issuer":"BASE","authorization_endpoint":"BASE/a","token_endpoint":"BASE/t"}`}, true, NoPKCE, ""},
+		{"whose metadata is another's", map[string]string{serverAt: strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/"`, 1)}, true, IssuerMismatch, ""},
+		{"that is broken", map[string]string{resourceAt + "/mcp": "status 500"}, true, Unreachable, ""},
+		{"whose resource metadata is invalid", map[string]string{resourceAt + "/mcp": `{}`, serverAt: usualServer}, true, ResourceInvalid, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.documents = c.documents
+			req := w.request()
+			req.Challenged = c.challenge
+			found, err := w.walk().Discover(t.Context(), req, Book{})
+			wantRule(t, err, c.want)
+			if err == nil && found.Server.Token != w.url+c.token {
+				t.Errorf("got %+v", found.Server)
+			}
+		})
+	}
+}
+
+// AUTH 3.8: to which URLs a token may go.
+func TestCovers(t *testing.T) {
+	for _, c := range []struct {
+		resource, at string
+		want         bool
+	}{
+		{"https://h.example/mcp", "https://h.example/mcp", true},
+		{"https://h.example/mcp/", "https://h.example/mcp", true},
+		{"https://h.example/mcp", "https://H.example:443/mcp", true},
+		{"https://h.example", "https://h.example/mcp", true},
+		{"https://h.example/", "https://h.example/mcp", true},
+		{"https://h.example/a", "https://h.example/a/b", true},
+		{"https://h.example/a", "https://h.example/ab", false},
+		{"https://h.example/a/b", "https://h.example/a", false},
+		{"https://h.example/mcp", "http://h.example/mcp", false},
+		{"https://h.example/mcp", "https://h.example:8443/mcp", false},
+		{"https://h.example/mcp", "https://x.h.example/mcp", false},
+		{"https://h.example/mcp", "https://h.example.evil.example/mcp", false},
+		{"https://h.example/mcp?t=1", "https://h.example/mcp?t=2", false},
+		{"", "https://h.example/mcp", false},
+		{"/mcp", "/mcp", false},
+	} {
+		if got := Covers(c.resource, c.at); got != c.want {
+			t.Errorf("Covers(%q, %q) = %v", c.resource, c.at, got)
+		}
+	}
+}
+
+// The steps are what `auth explain` shows: each rule, and the documents.
+func TestStepsAreTold(t *testing.T) {
+	w := newWorld(t)
+	w.documents[serverAt] = strings.Replace(usualServer, `["S256"]`, `["plain"]`, 1)
+	walk, rules := w.walk(), map[string]bool{}
+	documents := 0
+	walk.Told = func(s Step) {
+		if s.Rule != "" {
+			rules[s.Rule] = !s.Broken
+		}
+		if json.Valid(s.Document) {
+			documents++
+		}
+	}
+	_, err := walk.Discover(t.Context(), w.request(), Book{})
+	wantRule(t, err, NoPKCE)
+	broken := 0
+	for _, ok := range rules {
+		if !ok {
+			broken++
+		}
+	}
+	if len(rules) < 8 || broken != 1 || documents != 2 {
+		t.Errorf("%d rules of which %d are broken, %d documents: %v", len(rules), broken, documents, rules)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	got, err := Canonical("HTTPS://H.Example/MCP?x=1#fragment")
+	if err != nil || got.String() != "https://h.example/MCP?x=1" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := Canonical("mcp"); err == nil {
+		t.Error("a name was taken for a URL")
+	}
+}

@@ -1,0 +1,33 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// A server of 2025-03-26 is its own authorization server, and knows no resource
+// metadata. That is tried only where all places of the latter answered with 4xx:
+// metadata that is there and wrong is an error, else whoever breaks it could choose
+// the weaker way.
+
+// ownServer finds the metadata of the server itself, or takes the endpoints that
+// stand in for it (2025-03-26 basic/authorization, "Fallbacks for Servers without
+// Metadata Discovery").
+func (w *Walk) ownServer(ctx context.Context, endpoint *url.URL, g Grant) (*Server, error) {
+	base := (&url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}).String()
+	if _, err := SafeURL(base); err != nil {
+		return nil, err
+	}
+	raw, found, err := w.document(ctx, base+"/.well-known/oauth-authorization-server",
+		http.Header{"Mcp-Protocol-Version": {"2025-03-26"}})
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		return w.readServer(raw, base, g)
+	}
+	w.tell(Step{Text: "no metadata anywhere: the endpoints of 2025-03-26 are tried, and PKCE is used without a promise"})
+	return &Server{Issuer: base, Authorization: base + "/authorize", Token: base + "/token", Registration: base + "/register",
+		Methods: []string{"none"}}, nil
+}

@@ -1,0 +1,67 @@
+package auth
+
+import (
+	"errors"
+
+	"mcpc/internal/wire"
+)
+
+// A Rule names what went wrong, for those who branch on it.
+type Rule string
+
+// What may go wrong, in the order of the walk.
+const (
+	ResourceMissing    Rule = "resource_metadata_missing"
+	ResourceInvalid    Rule = "resource_metadata_invalid"
+	ResourceMismatch   Rule = "resource_mismatch"
+	ServerUnreachable  Rule = "authorization_server_metadata_missing"
+	ServerInvalid      Rule = "authorization_server_metadata_invalid"
+	IssuerMismatch     Rule = "issuer_mismatch"
+	NoPKCE             Rule = "no_pkce"
+	NoRegistration     Rule = "no_registration"
+	RegistrationFailed Rule = "registration_rejected"
+	ResponseInvalid    Rule = "authorization_response_invalid"
+	ResponseIssuer     Rule = "authorization_response_issuer"
+	Denied             Rule = "denied"
+	NoResponse         Rule = "no_authorization_response"
+	TokenRefused       Rule = "token_refused"
+	TokenType          Rule = "token_type"
+	URLBlocked         Rule = "url_blocked"
+	Unreachable        Rule = "unreachable"
+	KeyUnusable        Rule = "key_unusable"
+	StoreFailed        Rule = "store_failed"
+)
+
+// An Error says why there is no token. Text is in lower case and may hold what a
+// server wrote; Hint leads on and may be empty.
+type Error struct {
+	Rule Rule
+	Text string
+	Hint string
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Text }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Kind is the ending that the error makes of a command.
+func (e *Error) Kind() wire.Kind {
+	switch e.Rule {
+	case URLBlocked:
+		return wire.Refused
+	case Unreachable:
+		return wire.Transport
+	case StoreFailed:
+		return wire.LocalIO
+	case KeyUnusable:
+		return wire.Usage
+	}
+	return wire.Auth
+}
+
+// Is reports whether err is, or wraps, an [Error] of that rule.
+func Is(err error, rule Rule) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Rule == rule
+}

@@ -1,0 +1,285 @@
+package auth
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Refusal is what a server said to a request that had no token, or not the
+// right one, and nobody could answer.
+type Refusal struct {
+	Status int
+	// URL is where the request went. Fields are the values of WWW-Authenticate.
+	URL    string
+	Fields []string
+	Challenge
+	// Sent is set where a token went along; OwnField where the user had set the
+	// field himself, or the token is one that mcpc did not get.
+	Sent, OwnField bool
+	// Scopes are those that the challenge asks for and the token was not asked for;
+	// Again is set where it was asked for all of them, and nothing is left to try.
+	Scopes []string
+	Again  bool
+	// Err is why the token could not be renewed, or the login failed; else nil.
+	Err error
+}
+
+// A Guard stands between one conversation and the network, see the package. A token
+// goes along where it was issued for the conversation's endpoint, and to its origin
+// only: in the oldest transport the endpoint names another path there to post to.
+type Guard struct {
+	// Base leads to the network; see Over.
+	Base     http.RoundTripper
+	Endpoint string
+	// Fixed is a token that the user brings himself.
+	Fixed string
+	// Store has the others; it may be nil.
+	Store   *Store
+	Account string
+	Walk    func(ctx context.Context) *Walk
+	Now     func() time.Time
+	// Learn is told of each token before it is sent.
+	Learn func(secrets ...string)
+	// Login asks somebody to log in, and reports whether that is done. Where it is nil
+	// nobody can be asked.
+	Login func(ctx context.Context, r Refusal) (bool, error)
+
+	mu       sync.Mutex
+	book     *Book
+	renewed  bool // a refusal was answered with a renewal
+	logins   int
+	unsolved *Refusal
+	// failed is why a token that may be there was not used.
+	failed error
+}
+
+// Over makes base what the guard stands before.
+func (g *Guard) Over(base http.RoundTripper) http.RoundTripper {
+	g.Base = base
+	return g
+}
+
+// maxLogins bounds how often one command may ask somebody to log in: once because
+// there is no token, and twice for more scopes.
+const maxLogins = 3
+
+// Unsolved is the last refusal that stayed one, or nil.
+func (g *Guard) Unsolved() *Refusal {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.unsolved
+}
+
+// RoundTrip sends a request with the token for it, where there is one. What the
+// server refuses is sent again if a better token can be had: it was not acted upon
+// (authorization, "Error Handling").
+func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Header.Get("Authorization") != "" {
+		resp, err := g.Base.RoundTrip(req)
+		if err == nil {
+			g.judge(resp, Token{}, true)
+		}
+		return resp, err
+	}
+	t, secret := g.token(req.Context(), req.URL)
+	for {
+		again, err := withToken(req, secret)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := g.Base.RoundTrip(again)
+		if err != nil {
+			return nil, err
+		}
+		refusal := g.judge(resp, t, g.Fixed != "" && secret != "")
+		if refusal == nil || !g.ours(req.URL) || !g.better(req.Context(), refusal, &t, &secret) {
+			return resp, nil
+		}
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+		resp.Body.Close()
+	}
+}
+
+// withToken is a request with a token, and with its body from the start.
+func withToken(req *http.Request, secret string) (*http.Request, error) {
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		again.Body = body
+	}
+	if secret != "" {
+		again.Header.Set("Authorization", "Bearer "+secret)
+	}
+	return again, nil
+}
+
+// token is the one that may be sent to u, renewed where it is about to end. What
+// cannot be read is not there: perhaps the server asks for none.
+func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, secret string) {
+	switch {
+	case !g.ours(u):
+		return Token{}, ""
+	case g.Fixed != "":
+		return Token{}, g.Fixed
+	case g.Store == nil:
+		return Token{}, ""
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t, ok := g.storedLocked()
+	if !ok {
+		return Token{}, ""
+	}
+	if t.StaleAt(g.Now()) && t.renewable() {
+		w := g.Walk(ctx)
+		defer w.Net.Close()
+		if fresh, err := g.renewLocked(ctx, w, t, false); err != nil {
+			g.failed = err
+		} else {
+			t = fresh
+		}
+	}
+	t, secret, err := g.openLocked(t)
+	if err != nil {
+		g.failed = err
+		return Token{}, ""
+	}
+	return t, secret
+}
+
+// ours reports whether a URL is of the conversation's own origin.
+func (g *Guard) ours(u *url.URL) bool {
+	at, err := url.Parse(g.Endpoint)
+	return err == nil && sameOrigin(at, u)
+}
+
+func (g *Guard) storedLocked() (Token, bool) {
+	if g.book == nil {
+		book, err := g.Store.Load()
+		if err != nil {
+			g.failed = err
+			return Token{}, false
+		}
+		g.book = &book
+	}
+	return g.book.Token(g.Endpoint, g.Account)
+}
+
+func (g *Guard) openLocked(t Token) (Token, string, error) {
+	secret, err := g.Store.Open(t.Access)
+	if g.Learn != nil {
+		g.Learn(secret)
+	}
+	return t, secret, err
+}
+
+// renewLocked renews and reads the store anew.
+func (g *Guard) renewLocked(ctx context.Context, w *Walk, t Token, refused bool) (Token, error) {
+	fresh, err := w.Renew(ctx, g.Store, t, refused)
+	if err != nil {
+		return Token{}, err
+	}
+	g.book = nil
+	return fresh, nil
+}
+
+// judge says whether a response is a refusal that a token could change, and keeps
+// it. Any other 403 is policy, and no challenge (authorization, "Error Handling").
+func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
+	c, challenged := bearerOf(resp.Header)
+	short := resp.StatusCode == http.StatusForbidden && challenged && c.Params["error"] == "insufficient_scope"
+	if resp.StatusCode != http.StatusUnauthorized && !short {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(resp.Header.Values("WWW-Authenticate")),
+		Challenge: c, Sent: t.Access != "", OwnField: own, Scopes: missing(c.Scopes(), t.Requested)}
+	if t.Access == "" && !own {
+		r.Err = g.failed
+	}
+	r.Again = short && t.Access != "" && len(r.Scopes) == 0 && len(c.Scopes()) > 0
+	g.unsolved = r
+	return r
+}
+
+// better gets another token than the one that was refused: renewed, got by another
+// request meanwhile, or by somebody who logs in.
+func (g *Guard) better(ctx context.Context, r *Refusal, t *Token, secret *string) bool {
+	if r.OwnField || r.Again || g.Store == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ok := g.otherLocked(t)
+	if !ok && r.Status == http.StatusUnauthorized {
+		ok = g.renewRefusedLocked(ctx, r, t)
+	}
+	if !ok {
+		ok = g.loginLocked(ctx, r, t)
+	}
+	if !ok {
+		return false
+	}
+	var err error
+	if *t, *secret, err = g.openLocked(*t); err != nil {
+		r.Err = err
+		return false
+	}
+	g.unsolved = nil
+	return true
+}
+
+// otherLocked takes the token that another request, or another process, has got.
+func (g *Guard) otherLocked(t *Token) bool {
+	book, err := g.Store.Load()
+	if err != nil {
+		return false
+	}
+	g.book = &book
+	now, ok := book.Token(g.Endpoint, g.Account)
+	if !ok || now.Access == t.Access {
+		return false
+	}
+	*t = now
+	return true
+}
+
+// renewRefusedLocked renews once: a token that is refused when it is new will be
+// refused again.
+func (g *Guard) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bool {
+	if g.renewed || !t.renewable() {
+		return false
+	}
+	g.renewed = true
+	w := g.Walk(ctx)
+	defer w.Net.Close()
+	fresh, err := g.renewLocked(ctx, w, *t, true)
+	if err != nil || fresh.Access == "" {
+		r.Err = err
+		return false
+	}
+	*t = fresh
+	return true
+}
+
+func (g *Guard) loginLocked(ctx context.Context, r *Refusal, t *Token) bool {
+	if g.Login == nil || g.logins >= maxLogins {
+		return false
+	}
+	g.logins++
+	done, err := g.Login(ctx, *r)
+	if err != nil || !done {
+		r.Err = err
+		return false
+	}
+	return g.otherLocked(t)
+}

@@ -1,0 +1,165 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Client is who mcpc is at one authorization server.
+type Client struct {
+	// Issuer is whom the client is known to; "" is any, which only a client with a
+	// document of its own is.
+	Issuer string `json:"issuer,omitempty"`
+	ID     string `json:"id"`
+	// Origin says how it came to be.
+	Origin Origin `json:"origin"`
+	// Grant is what a client that was given was given for.
+	Grant  Grant  `json:"grant,omitempty"`
+	Secret Secret `json:"secret,omitempty"`
+	// Method is how it proves itself at the token endpoint; "" is to be chosen.
+	Method string `json:"method,omitempty"`
+	// KeyFile and Algorithm sign assertions, Audience replaces the issuer in them.
+	KeyFile   string   `json:"key_file,omitempty"`
+	KeyID     string   `json:"key_id,omitempty"`
+	Algorithm string   `json:"algorithm,omitempty"`
+	Audience  string   `json:"audience,omitempty"`
+	Redirects []string `json:"redirects,omitempty"`
+	// SecretExpires is zero where it never does.
+	SecretExpires time.Time `json:"secret_expires,omitzero"`
+}
+
+// An Origin says how a client came to be known to a server.
+type Origin string
+
+// Given is one that an operator registered, Document one that is described at its
+// own address, Registered one that registered itself.
+const (
+	Given      Origin = "given"
+	Document   Origin = "document"
+	Registered Origin = "registered"
+)
+
+// identity is who mcpc is at a server, in the order of authorization, "Client
+// Registration Approaches": known before, described by a document, registered now.
+func (l *login) identity(ctx context.Context, s *Server, redirect string) (Client, error) {
+	if l.req.Client.ID != "" {
+		c := l.req.Client
+		c.Issuer, c.Origin, c.Grant = s.Issuer, Given, l.req.Grant
+		return l.tellClient(c, "the client id that was given")
+	}
+	if c, ok := l.known.given(s.Issuer, l.req.Grant); ok {
+		return l.tellClient(c, "the client id that was given before")
+	}
+	if l.req.DocumentURL != "" && s.Documents {
+		return l.tellClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
+	}
+	if c, ok := l.known.registered(s.Issuer); ok && slices.Contains(c.Redirects, redirect) && !l.expired(c) {
+		return l.tellClient(c, "registered here before")
+	}
+	if s.Registration == "" || !l.req.Grant.Browser() {
+		return Client{}, l.w.holds("there is a way to be known to the server (authorization, \"Client Registration Approaches\")", false,
+			&Error{Rule: NoRegistration, Text: "the authorization server " + s.Issuer + " registers nobody by itself",
+				Hint: "register mcpc there, then --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
+	}
+	c, err := l.register(ctx, s, redirect)
+	if err != nil {
+		return Client{}, err
+	}
+	return l.tellClient(c, "registered just now")
+}
+
+func (l *login) tellClient(c Client, how string) (Client, error) {
+	l.w.tell(Step{Text: "client " + c.ID + ": " + how})
+	return c, nil
+}
+
+func (l *login) expired(c Client) bool {
+	return !c.SecretExpires.IsZero() && !l.w.now().Before(c.SecretExpires)
+}
+
+// register asks for a client id (RFC 7591). application_type is there because
+// without it a client counts as a web site, which may not redirect to loopback.
+func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
+	body, _ := json.Marshal(struct {
+		Name      string   `json:"client_name"`
+		Redirects []string `json:"redirect_uris"`
+		Grants    []string `json:"grant_types"`
+		Responses []string `json:"response_types"`
+		Method    string   `json:"token_endpoint_auth_method"`
+		Type      string   `json:"application_type"`
+		Scope     string   `json:"scope,omitempty"`
+	}{"mcpc", []string{redirect}, []string{"authorization_code", "refresh_token"}, []string{"code"},
+		registeredMethod(s.Methods), "native", strings.Join(l.scopes, " ")})
+	raw, status, err := l.w.post(ctx, s.Registration, body)
+	l.w.tell(Step{URL: s.Registration, Status: status})
+	if err != nil {
+		return Client{}, err
+	}
+	var answer struct {
+		ID          string   `json:"client_id"`
+		Secret      string   `json:"client_secret"`
+		Method      string   `json:"token_endpoint_auth_method"`
+		Redirects   []string `json:"redirect_uris"`
+		Expires     int64    `json:"client_secret_expires_at"`
+		Error       string   `json:"error"`
+		Description string   `json:"error_description"`
+	}
+	bad := json.Unmarshal(raw, &answer)
+	l.w.learn(answer.Secret)
+	if bad != nil || status/100 != 2 || answer.ID == "" {
+		return Client{}, &Error{Rule: RegistrationFailed, Text: "the authorization server did not register mcpc" + saying(answer.Error, answer.Description, status),
+			Hint: "with a client that is registered already: --client-id ID"}
+	}
+	secret, err := l.store.Seal(answer.Secret)
+	c := Client{Issuer: s.Issuer, ID: answer.ID, Origin: Registered, Secret: secret, Method: answer.Method,
+		Redirects: union(answer.Redirects, []string{redirect})}
+	if answer.Expires > 0 {
+		c.SecretExpires = time.Unix(answer.Expires, 0).UTC()
+	}
+	return c, err
+}
+
+// registeredMethod is what a program on somebody's machine can honour best: no
+// secret, where the server does not insist.
+func registeredMethod(supported []string) string {
+	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
+		if slices.Contains(supported, method) {
+			return method
+		}
+	}
+	return "none"
+}
+
+// saying is what an OAuth error says.
+func saying(code, description string, status int) string {
+	switch {
+	case code != "" && description != "":
+		return fmt.Sprintf(": %s, %s", code, description)
+	case code != "":
+		return ": " + code
+	case status != 0:
+		return " (" + statusText(status) + ")"
+	}
+	return ""
+}
+
+// post sends JSON to an endpoint.
+func (w *Walk) post(ctx context.Context, where string, body []byte) ([]byte, int, error) {
+	if err := w.Net.check(where); err != nil {
+		return nil, 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, blocked("not a URL: " + where)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "mcpc")
+	return w.Net.do(w.Net.web, req)
+}

@@ -1,0 +1,288 @@
+package auth
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/oauth2"
+)
+
+// A Request says for what a token is wanted, and how.
+type Request struct {
+	// Endpoint is the MCP server's URL.
+	Endpoint string
+	// Challenge is the server's; Challenged is set where it asked for a token at all,
+	// in whatever words.
+	Challenge  Challenge
+	Challenged bool
+	// Grant is how the token is come by; "" is as last time, and then in the browser.
+	Grant Grant
+	// Client is one that the user has; its ID is "" where he has none. ClientSecret
+	// goes with it. DocumentURL is where a client metadata document is.
+	Client       Client
+	ClientSecret string
+	DocumentURL  string
+	// Scopes replace those that would be chosen.
+	Scopes  []string
+	Account string
+	// Port is where the browser comes back to; 0 is the port of last time, or any.
+	Port int
+	// Visit shows somebody the address to go to.
+	Visit func(ctx context.Context, address string)
+	// Paste reads the address that the browser ended at; nil where nobody can be asked.
+	Paste func(ctx context.Context) (string, error)
+}
+
+// A Found is where a server's tokens come from.
+type Found struct {
+	// Resource is nil for a server that knows no such metadata.
+	Resource *Resource
+	Server   *Server
+}
+
+// id is the resource that a token is asked for.
+func (f Found) id(endpoint *url.URL) string {
+	if f.Resource != nil {
+		return f.Resource.ID
+	}
+	return endpoint.String()
+}
+
+// Discover finds the authorization server of an MCP server. The error is an [Error].
+func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, error) {
+	endpoint, err := Canonical(req.Endpoint)
+	if err != nil {
+		return Found{}, err
+	}
+	r, err := w.resource(ctx, endpoint, req.Challenge)
+	if err != nil {
+		return Found{}, err
+	}
+	if r == nil {
+		if err := w.holds("there is resource metadata, or the server asks for a token without (authorization, \"Overview\")", req.Challenged,
+			&Error{Rule: ResourceMissing, Text: "the server has no resource metadata and asks for no token"}); err != nil {
+			return Found{}, err
+		}
+		s, err := w.ownServer(ctx, endpoint, req.Grant)
+		return Found{Server: s}, err
+	}
+	var first error
+	for _, issuer := range preferred(r.AuthorizationServers, known) {
+		s, err := w.server(ctx, issuer, req.Grant)
+		if err == nil {
+			return Found{r, s}, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return Found{}, first
+}
+
+// preferred puts the issuers first to whom mcpc is known.
+func preferred(issuers []string, known Book) []string {
+	issuers = slices.Clone(issuers)
+	rank := func(issuer string) int {
+		if slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer }) ||
+			slices.ContainsFunc(known.Tokens, func(t Token) bool { return t.Issuer == issuer }) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(issuers, func(a, b string) int { return rank(a) - rank(b) })
+	return issuers
+}
+
+// A login is one run through all of it.
+type login struct {
+	w      *Walk
+	store  *Store
+	req    Request
+	known  Book
+	found  Found
+	scopes []string
+	token  Token
+}
+
+// Login gets a token and keeps it, in place of the account's earlier one. The
+// error is an [Error].
+func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, error) {
+	known, err := store.Load()
+	if err != nil {
+		return Token{}, err
+	}
+	endpoint, err := Canonical(req.Endpoint)
+	if err != nil {
+		return Token{}, err
+	}
+	if old, ok := known.Token(endpoint.String(), req.Account); ok && req.Grant == "" {
+		req.Grant = old.Grant
+	}
+	if req.Grant == "" {
+		req.Grant = AuthorizationCode
+	}
+	found, err := w.Discover(ctx, req, known)
+	if err != nil {
+		return Token{}, err
+	}
+	l := &login{w: w, store: store, req: req, known: known, found: found}
+	l.chooseScopes(endpoint.String())
+	l.token = Token{Issuer: found.Server.Issuer, Resource: found.id(endpoint), Account: req.Account, Endpoint: endpoint.String(),
+		Grant: req.Grant, Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods}
+	if req.Grant.Browser() {
+		err = l.throughBrowser(ctx)
+	} else {
+		err = l.byItself(ctx)
+	}
+	return l.token, err
+}
+
+// chooseScopes keeps what was asked for before, unless the user says what he wants.
+func (l *login) chooseScopes(endpoint string) {
+	var before []string
+	if old, ok := l.known.Token(endpoint, l.req.Account); ok && len(l.req.Scopes) == 0 {
+		before = old.Requested
+	}
+	l.scopes = scopes(l.req.Scopes, l.req.Challenge, l.found.Resource, before)
+	if l.req.Grant.Browser() && len(l.req.Scopes) == 0 {
+		l.scopes = offline(l.scopes, l.found.Server)
+	}
+	if len(l.scopes) > 0 {
+		l.w.tell(Step{Text: "scope " + strings.Join(l.scopes, " ")})
+	}
+}
+
+// byItself gets a token for a program that acts on its own account.
+func (l *login) byItself(ctx context.Context) error {
+	c, err := l.identity(ctx, l.found.Server, "")
+	if err != nil {
+		return err
+	}
+	secret, err := l.secretOf(&c)
+	if err != nil {
+		return err
+	}
+	if secret == "" && c.KeyFile == "" {
+		return &Error{Rule: NoRegistration, Text: "a client without a secret or a key cannot act on its own account",
+			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id"}
+	}
+	t, err := l.w.redeem(ctx, l.found.Server, c, secret, ownForm(l.token))
+	if err != nil {
+		return err
+	}
+	return l.keep(ctx, c, t)
+}
+
+// ownForm is a request for a token of the client's own.
+func ownForm(t Token) url.Values {
+	form := url.Values{"grant_type": {string(ClientCredentials)}, "resource": {t.Resource}}
+	if len(t.Requested) > 0 {
+		form.Set("scope", strings.Join(t.Requested, " "))
+	}
+	return form
+}
+
+// secretOf is the secret of a client; one that was given is from then on kept with
+// it.
+func (l *login) secretOf(c *Client) (secret string, err error) {
+	if l.req.ClientSecret != "" && c.Origin == Given && c.ID == l.req.Client.ID {
+		l.w.learn(l.req.ClientSecret)
+		c.Secret, err = l.store.Seal(l.req.ClientSecret)
+		return l.req.ClientSecret, err
+	}
+	secret, err = l.store.Open(c.Secret)
+	l.w.learn(secret)
+	return secret, err
+}
+
+// throughBrowser sends somebody to the authorization server and waits for what
+// comes back. The port is open before the browser is.
+func (l *login) throughBrowser(ctx context.Context) error {
+	back, err := l.listen()
+	if err != nil {
+		return err
+	}
+	defer back.close()
+	c, err := l.identity(ctx, l.found.Server, back.redirect())
+	if err != nil {
+		return err
+	}
+	secret, err := l.secretOf(&c)
+	if err != nil {
+		return err
+	}
+	code, a, err := l.authorize(ctx, c, back)
+	if err != nil {
+		return err
+	}
+	t, err := l.w.redeem(ctx, l.found.Server, c, secret, url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
+		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}, "resource": {l.token.Resource}})
+	if err != nil {
+		return err
+	}
+	return l.keep(ctx, c, t)
+}
+
+// listen takes the port that was asked for, or the one that mcpc registered here
+// with before, as long as nobody else has it: servers compare it.
+func (l *login) listen() (*callback, error) {
+	if l.req.Port != 0 {
+		return listen(l.req.Port)
+	}
+	if c, ok := l.known.registered(l.found.Server.Issuer); ok {
+		for _, redirect := range c.Redirects {
+			u, err := url.Parse(redirect)
+			if err != nil || u.Hostname() != "127.0.0.1" {
+				continue
+			}
+			port, _ := strconv.Atoi(u.Port())
+			if back, err := listen(port); err == nil {
+				return back, nil
+			}
+		}
+	}
+	return listen(0)
+}
+
+// authorize asks for a code (authorization, "Authorization Request").
+func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
+	s := l.found.Server
+	a := &authorization{state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
+		redirect: back.redirect(), issRequired: s.NamesItself}
+	l.w.learn(a.state, a.verifier)
+	ask := oauth2.Config{ClientID: c.ID, RedirectURL: a.redirect, Scopes: l.scopes, Endpoint: oauth2.Endpoint{AuthURL: s.Authorization}}
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier), oauth2.SetAuthURLParam("resource", l.token.Resource)}
+	if slices.Contains(l.scopes, "offline_access") {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect, section 11
+	}
+	address, err := SafeURL(ask.AuthCodeURL(a.state, options...))
+	if err != nil {
+		return "", nil, err
+	}
+	back.expect(a)
+	l.req.Visit(ctx, address.String())
+	answer, err := back.wait(ctx, a, l.req.Paste)
+	if err != nil {
+		return "", nil, err
+	}
+	code, err := l.w.code(a, answer)
+	return code, a, err
+}
+
+// keep stores what was got, and the challenge is answered.
+func (l *login) keep(ctx context.Context, c Client, t *oauth2.Token) (err error) {
+	l.token.Client = c.ID
+	if l.token, err = l.store.tokenOf(t, l.token); err != nil {
+		return err
+	}
+	return l.store.Change(ctx, func(b *Book) {
+		b.putClient(c)
+		b.put(l.token)
+		if b.Pending != nil && Covers(l.token.Resource, b.Pending.Endpoint) {
+			b.Pending = nil
+		}
+	})
+}

@@ -1,0 +1,286 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// What one document or answer may cost.
+const (
+	maxDocument  = 1 << 20
+	maxRedirects = 3
+	maxURL       = 8 << 10
+	fetchTime    = 5 * time.Second
+	tokenTime    = 20 * time.Second
+)
+
+// A Net fetches what strangers name: the addresses of metadata and endpoints come
+// from servers, so that each is held against the rules before anything is sent, and
+// once more when the name has become an address (docs, "Security Best Practices").
+type Net struct {
+	near Nearness
+	// web follows no redirect; reader does, for documents.
+	web, reader *http.Client
+	proxies     sync.Map // host:port of the proxies in use
+}
+
+// A Nearness says in what sort of network something is; a greater one is nearer.
+type Nearness int
+
+// Public is everywhere, Private a network of one's own, Loopback this machine.
+// Special addresses, of which link-local ones are the notorious example, are nobody's
+// who needs a token.
+const (
+	Public Nearness = iota
+	Private
+	Loopback
+	Special
+)
+
+// NewNet makes a Net for a server that is itself as near as that.
+func NewNet(near Nearness) *Net {
+	n := &Net{near: near}
+	plain := &net.Dialer{Timeout: fetchTime}
+	guarded := &net.Dialer{Timeout: fetchTime, Control: n.control}
+	transport := &http.Transport{
+		Proxy: n.proxy, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 10 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if _, ours := n.proxies.Load(address); ours {
+				return plain.DialContext(ctx, network, address)
+			}
+			return guarded.DialContext(ctx, network, address)
+		},
+	}
+	n.web = &http.Client{Transport: transport, Timeout: tokenTime,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	n.reader = &http.Client{Transport: transport, Timeout: fetchTime, CheckRedirect: n.redirect}
+	return n
+}
+
+// NearnessOf looks up in what network a server is. One that cannot be looked up, as
+// behind a proxy, counts as public.
+func NearnessOf(ctx context.Context, endpoint string) Nearness {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return Public
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return nearness(ip)
+	}
+	ctx, stop := context.WithTimeout(ctx, fetchTime)
+	defer stop()
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil || len(ips) == 0 {
+		return Public
+	}
+	least := Special
+	for _, ip := range ips {
+		least = min(least, nearness(ip))
+	}
+	return least
+}
+
+var privateNets = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+
+var specialNets = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24",
+	"203.0.113.0/24", "224.0.0.0/3", "::/128", "fe80::/10", "fec0::/10", "ff00::/8", "100::/64", "2001:db8::/32")
+
+// embeddingNets hold an IPv4 address in their last or middle bytes, which is where
+// the packets go.
+var embeddingNets = []struct {
+	prefix netip.Prefix
+	at     int
+}{{netip.MustParsePrefix("64:ff9b::/96"), 12}, {netip.MustParsePrefix("64:ff9b:1::/48"), 12}, {netip.MustParsePrefix("2002::/16"), 2}, {netip.MustParsePrefix("::/96"), 12}}
+
+func prefixes(texts ...string) (all []netip.Prefix) {
+	for _, text := range texts {
+		all = append(all, netip.MustParsePrefix(text))
+	}
+	return all
+}
+
+func nearness(ip netip.Addr) Nearness {
+	ip = ip.Unmap().WithZone("")
+	within := func(nets []netip.Prefix) bool {
+		for _, p := range nets {
+			if p.Contains(ip) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case ip.IsLoopback():
+		return Loopback
+	case within(specialNets):
+		return Special
+	case within(privateNets):
+		return Private
+	}
+	for _, e := range embeddingNets {
+		if e.prefix.Contains(ip) {
+			raw := ip.As16()
+			return nearness(netip.AddrFrom4([4]byte(raw[e.at : e.at+4])))
+		}
+	}
+	return Public
+}
+
+// allows: who is near may name what is as near, or farther.
+func (n *Net) allows(ip netip.Addr) bool { return nearness(ip) <= n.near }
+
+// control sees the address that a name became, right before the connection.
+func (n *Net) control(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !n.allows(at.Addr()) {
+		return blocked(fmt.Sprintf("an address of a private network was named by a server outside of it: %s", address))
+	}
+	return nil
+}
+
+func blocked(text string) *Error {
+	return &Error{Rule: URLBlocked, Text: text, Hint: "mcpc auth explain TARGET shows where it comes from"}
+}
+
+func (n *Net) proxy(req *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(req)
+	if u != nil {
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+			if port == "" {
+				port = "80"
+			}
+		}
+		n.proxies.Store(net.JoinHostPort(u.Hostname(), port), true)
+	}
+	return u, err
+}
+
+func (n *Net) redirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return blocked("more than three redirects on the way to metadata")
+	}
+	return n.check(req.URL.String())
+}
+
+// check holds an address against the rules that need no look-up.
+func (n *Net) check(raw string) error {
+	u, err := SafeURL(raw)
+	if err != nil {
+		return err
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.allows(ip) {
+		return blocked("an address of a private network was named by a server outside of it: " + u.Host)
+	}
+	return nil
+}
+
+// SafeURL takes https, and http on this machine, with a host and nothing in it
+// that could mean something else to whoever opens it. It comes back encoded anew.
+func SafeURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case len(raw) > maxURL:
+		return nil, blocked("a URL of more than 8 KiB")
+	case err != nil:
+		return nil, blocked("not a URL: " + fmt.Sprintf("%q", raw))
+	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "", u.Hostname() == "":
+		return nil, blocked(fmt.Sprintf("not an https URL: %q", raw))
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return !isHostRune(r) }):
+		return nil, blocked(fmt.Sprintf("a URL with a host that is none: %q", raw))
+	case u.User != nil:
+		return nil, blocked("a URL with a user in it: host " + u.Host)
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return nil, blocked(fmt.Sprintf("http is for this machine only: %q", raw))
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, blocked(fmt.Sprintf("a URL whose query cannot be read: %q", raw))
+	}
+	u.RawQuery, u.Fragment, u.RawFragment = query.Encode(), "", ""
+	return u, nil
+}
+
+// isHostRune: net/url takes more for a host, quotes among it.
+func isHostRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:[]", r)
+}
+
+func isLoopback(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	host = strings.ToLower(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// get fetches a document of at most 1 MiB.
+func (n *Net) get(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
+	if err := n.check(where); err != nil {
+		return nil, 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	if err != nil {
+		return nil, 0, blocked(fmt.Sprintf("not a URL: %q", where))
+	}
+	if fields != nil {
+		req.Header = fields
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "mcpc")
+	return n.do(n.reader, req)
+}
+
+// do sends a request and reads the whole answer. No error holds any of it.
+func (n *Net) do(web *http.Client, req *http.Request) (raw []byte, status int, err error) {
+	resp, err := web.Do(req)
+	if err != nil {
+		return nil, 0, unreachable(req.URL.String(), err)
+	}
+	defer resp.Body.Close()
+	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	switch {
+	case err != nil:
+		return nil, resp.StatusCode, unreachable(req.URL.String(), err)
+	case len(raw) > maxDocument:
+		return nil, resp.StatusCode, &Error{Rule: Unreachable, Text: req.URL.Host + " answered with more than 1 MiB"}
+	}
+	return raw, resp.StatusCode, nil
+}
+
+// Close lets go of the connections.
+func (n *Net) Close() { n.web.CloseIdleConnections() }
+
+// unreachable keeps what the rules said, and leaves the URL out of the rest.
+func unreachable(where string, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	return &Error{Rule: Unreachable, Text: hostOf(where) + " could not be asked: " + err.Error(), Err: err}
+}
+
+func hostOf(raw string) string {
+	if u, err := url.Parse(raw); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "the server"
+}
+
+func statusText(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)))
+}

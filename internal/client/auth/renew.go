@@ -1,0 +1,102 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// renewBefore is how long before its end a token is renewed.
+const renewBefore = 30 * time.Second
+
+// StaleAt reports whether a token ends so soon that it is not worth sending.
+func (t Token) StaleAt(now time.Time) bool {
+	return !t.Expires.IsZero() && !now.Add(renewBefore).Before(t.Expires)
+}
+
+// renewable reports whether a token can be had anew without anybody being asked.
+func (t Token) renewable() bool { return t.Refresh != "" || t.Grant == ClientCredentials }
+
+// Renew gets a new token in place of an old one, under a lock, because a refresh
+// token may be good only once: whoever waited for the lock takes what the other
+// has got. Refused is set where the server did not take the old one; then it is
+// looked whether the issuer is still the server's. The zero Token means that there
+// is no other way than to log in.
+func (w *Walk) Renew(ctx context.Context, store *Store, old Token, refused bool) (Token, error) {
+	release, err := store.File.Hold(ctx)
+	if err != nil {
+		return Token{}, storeFailed(err)
+	}
+	defer release()
+	book, err := store.Load()
+	if err != nil {
+		return Token{}, err
+	}
+	now, ok := book.Token(old.Endpoint, old.Account)
+	switch {
+	case !ok || !now.renewable() && now.Access == old.Access:
+		return Token{}, nil
+	case now.Access != old.Access:
+		return now, nil
+	}
+	if refused {
+		if moved, err := w.moved(ctx, now); moved || err != nil {
+			return Token{}, err
+		}
+	}
+	fresh, err := w.renew(ctx, store, book, now)
+	if errors.Is(err, errInvalidGrant) {
+		return Token{}, store.Change(ctx, func(b *Book) { b.Drop(func(t Token) bool { return t.Access == now.Access }) })
+	}
+	if err != nil {
+		return Token{}, err
+	}
+	return fresh, store.Change(ctx, func(b *Book) { b.put(fresh) })
+}
+
+// moved reports whether the server has another authorization server now: nothing
+// that belongs to the old one is of use then (authorization, "Client Registration").
+func (w *Walk) moved(ctx context.Context, t Token) (bool, error) {
+	endpoint, err := Canonical(t.Endpoint)
+	if err != nil {
+		return false, err
+	}
+	r, err := w.resource(ctx, endpoint, Challenge{})
+	if err != nil || r == nil {
+		return false, err
+	}
+	return !slices.Contains(r.AuthorizationServers, t.Issuer), nil
+}
+
+// renew asks the token's own issuer, as the token's own client.
+func (w *Walk) renew(ctx context.Context, store *Store, book Book, t Token) (Token, error) {
+	c := book.of(t)
+	secret, err := store.Open(c.Secret)
+	if err != nil {
+		return Token{}, err
+	}
+	form := ownForm(t)
+	if t.Refresh != "" {
+		refresh, err := store.Open(t.Refresh)
+		if err != nil {
+			return Token{}, err
+		}
+		w.learn(refresh)
+		form = url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "resource": {t.Resource}}
+	}
+	w.learn(secret)
+	fresh, err := w.redeem(ctx, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}, c, secret, form)
+	if err != nil {
+		return Token{}, err
+	}
+	// What is not said stays: the refresh token, and what was granted.
+	granted := t.Scopes
+	into, same := t, *store
+	same.Seals = t.Access.Sealed()
+	if t, err = same.tokenOf(fresh, into); err == nil && fresh.Extra("scope") == nil {
+		t.Scopes = granted
+	}
+	return t, err
+}

@@ -1,0 +1,135 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Resource is what a protected server says of itself: its Protected Resource
+// Metadata (RFC 9728), checked.
+type Resource struct {
+	// ID is the "resource" that tokens are asked for.
+	ID                   string   `json:"resource"`
+	AuthorizationServers []string `json:"authorization_servers"`
+	Scopes               []string `json:"scopes_supported"`
+	Name                 string   `json:"resource_name"`
+}
+
+// Canonical is an endpoint as a resource identifier: no fragment, scheme and host
+// in lower case (basic/authorization, "Canonical Server URI").
+func Canonical(endpoint string) (*url.URL, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" {
+		return nil, &Error{Rule: ResourceInvalid, Text: "not an http URL: the server's address", Err: err}
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	return u, nil
+}
+
+// resource finds the metadata of a server: where the challenge says, and nowhere
+// else; without that at the well-known places, the one with the path first. It is
+// nil where there is none.
+func (w *Walk) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*Resource, error) {
+	if named := c.Params["resource_metadata"]; named != "" {
+		raw, found, err := w.document(ctx, named, nil)
+		if err == nil && !found {
+			err = &Error{Rule: ResourceMissing, Text: "the challenge names resource metadata that is not there: " + named}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return w.readResource(raw, endpoint)
+	}
+	for _, where := range resourceURLs(endpoint) {
+		raw, found, err := w.document(ctx, where, nil)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return w.readResource(raw, endpoint)
+		}
+	}
+	return nil, nil
+}
+
+// resourceURLs are the well-known places (RFC 9728, section 3.1), without the
+// query, which no server serves variants for.
+func resourceURLs(endpoint *url.URL) []string {
+	root := url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host, Path: "/.well-known/oauth-protected-resource"}
+	if strings.Trim(endpoint.Path, "/") == "" {
+		return []string{root.String()}
+	}
+	with := root
+	with.Path, with.RawPath = root.Path+endpoint.Path, ""
+	if endpoint.RawPath != "" {
+		with.RawPath = root.Path + endpoint.RawPath
+	}
+	return []string{with.String(), root.String()}
+}
+
+// readResource checks what was fetched (RFC 9728, section 3.3; basic/
+// authorization, "Protected Resource Metadata").
+func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
+	var r Resource
+	err := json.Unmarshal(raw, &r)
+	if err := w.holds("resource metadata is a JSON object (RFC 9728 section 3.2)", err == nil, &Error{Rule: ResourceInvalid,
+		Text: "the resource metadata is no JSON object of the right shape"}); err != nil {
+		return nil, err
+	}
+	if err := w.holds("\"authorization_servers\" names at least one (authorization, \"Authorization Server Location\")",
+		len(r.AuthorizationServers) > 0, &Error{Rule: ResourceInvalid,
+			Text: "the resource metadata names no authorization server"}); err != nil {
+		return nil, err
+	}
+	if err := w.holds("\"resource\" is this server (RFC 9728 section 3.3)", Covers(r.ID, endpoint.String()),
+		&Error{Rule: ResourceMismatch, Text: "the resource metadata is for another server: " + orNothing(r.ID) + ", not " + endpoint.String(),
+			Hint: "a token for it would be another server's; tell the server's operator"}); err != nil {
+		return nil, err
+	}
+	if strings.TrimSuffix(r.ID, "/") != strings.TrimSuffix(endpoint.String(), "/") {
+		w.tell(Step{Text: "\"resource\" is " + r.ID + ", of which this server is a part"})
+	}
+	bad := slices.IndexFunc(r.AuthorizationServers, func(issuer string) bool { _, err := SafeURL(issuer); return err != nil })
+	if bad >= 0 {
+		return nil, w.holds("authorization servers are https URLs (RFC 8414 section 2)", false,
+			blocked("the resource metadata names an authorization server that is no https URL: "+r.AuthorizationServers[bad]))
+	}
+	return &r, nil
+}
+
+// Covers reports whether a token for resource may be sent to a URL: the same origin,
+// and the same path or one below it.
+func Covers(resource, at string) bool {
+	r, err := url.Parse(resource)
+	if err != nil || r.Host == "" || r.Fragment != "" {
+		return false
+	}
+	u, err := url.Parse(at)
+	if err != nil || !sameOrigin(r, u) || r.RawQuery != "" && r.RawQuery != u.RawQuery {
+		return false
+	}
+	path := strings.TrimSuffix(r.EscapedPath(), "/")
+	return u.EscapedPath() == path || strings.HasPrefix(u.EscapedPath(), path+"/") || u.EscapedPath() == r.EscapedPath()
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}

@@ -1,0 +1,47 @@
+package auth
+
+import (
+	"crypto/subtle"
+	"net/url"
+)
+
+// A pending authorization is what must be known of a request when its answer
+// comes (authorization, "Authorization Response Validation"). It is used once.
+type authorization struct {
+	state, verifier  string
+	issuer, redirect string
+	// issRequired is set where the server promised to name itself.
+	issRequired bool
+}
+
+// isOurs reports whether a response belongs to the request.
+func (a *authorization) isOurs(answer url.Values) bool {
+	return a.state != "" && subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(a.state)) == 1
+}
+
+// code checks the answer, in the order that the specification gives: nothing of it
+// is used or shown before the issuer holds (RFC 9207, section 2.4).
+func (w *Walk) code(a *authorization, answer url.Values) (string, error) {
+	if err := w.holds("\"state\" is the one that was sent (RFC 6749 section 10.12)", a.isOurs(answer), &Error{Rule: ResponseInvalid,
+		Text: "what came back from the browser does not belong to this login"}); err != nil {
+		return "", err
+	}
+	iss, named := answer.Get("iss"), answer.Has("iss")
+	ok := named && iss == a.issuer && len(answer["iss"]) == 1 || !named && !a.issRequired
+	if err := w.holds("\"iss\" names the issuer, where it must be there (RFC 9207 section 2.4)", ok, &Error{Rule: ResponseIssuer,
+		Text: "the answer in the browser is not from " + a.issuer,
+		Hint: "somebody may be mixing up authorization servers; nothing was sent"}); err != nil {
+		return "", err
+	}
+	if code := answer.Get("error"); code != "" {
+		rule := ResponseInvalid
+		if code == "access_denied" {
+			rule = Denied
+		}
+		return "", &Error{Rule: rule, Text: "the authorization server refused" + saying(code, answer.Get("error_description"), 0)}
+	}
+	code := answer.Get("code")
+	w.learn(code)
+	return code, w.holds("\"code\" is there (RFC 6749 section 4.1.2)", code != "", &Error{Rule: ResponseInvalid,
+		Text: "the answer in the browser holds no code"})
+}

@@ -1,0 +1,122 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Server is the checked metadata of an authorization server (RFC 8414, OpenID
+// Connect Discovery).
+type Server struct {
+	Issuer        string   `json:"issuer"`
+	Authorization string   `json:"authorization_endpoint"`
+	Token         string   `json:"token_endpoint"`
+	Registration  string   `json:"registration_endpoint"`
+	Device        string   `json:"device_authorization_endpoint"`
+	Scopes        []string `json:"scopes_supported"`
+	Challenges    []string `json:"code_challenge_methods_supported"`
+	Methods       []string `json:"token_endpoint_auth_methods_supported"`
+	Documents     bool     `json:"client_id_metadata_document_supported"`
+	NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
+}
+
+// server finds an authorization server's metadata at the well-known places of its
+// issuer, in their order, and takes the first document that holds.
+func (w *Walk) server(ctx context.Context, issuer string, g Grant) (*Server, error) {
+	places, err := serverURLs(issuer)
+	if err != nil {
+		return nil, err
+	}
+	var last error
+	for _, where := range places {
+		raw, found, err := w.document(ctx, where, nil)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		s, err := w.readServer(raw, issuer, g)
+		if err == nil {
+			return s, nil
+		}
+		last = err
+	}
+	if last == nil {
+		last = &Error{Rule: ServerUnreachable, Text: "the authorization server has no metadata: " + issuer}
+	}
+	return nil, last
+}
+
+// serverURLs are where the metadata of an issuer may be (authorization,
+// "Authorization Server Metadata Discovery"). For one with a path the root is
+// another issuer's.
+func serverURLs(issuer string) ([]string, error) {
+	u, err := url.Parse(issuer)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, &Error{Rule: ServerInvalid, Text: "not an issuer: " + issuer, Err: err}
+	}
+	at := func(path string) string {
+		there := url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}
+		return there.String()
+	}
+	const oauth, openID = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
+	path := strings.TrimSuffix(u.Path, "/")
+	if path == "" {
+		return []string{at(oauth), at(openID)}, nil
+	}
+	return []string{at(oauth + path), at(openID + path), at(path + openID)}, nil
+}
+
+// readServer checks metadata that was fetched for an issuer.
+func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
+	var s Server
+	err := json.Unmarshal(raw, &s)
+	if err := w.holds("authorization server metadata is a JSON object (RFC 8414 section 3.2)", err == nil, &Error{Rule: ServerInvalid,
+		Text: "the authorization server's metadata is no JSON object of the right shape"}); err != nil {
+		return nil, err
+	}
+	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,
+		Text: fmt.Sprintf("the authorization server's metadata is another issuer's: %q, not %q", s.Issuer, issuer),
+		Hint: "character for character, a slash at the end included; tell the server's operator"}); err != nil {
+		return nil, err
+	}
+	if err := w.endpoints(&s, g); err != nil {
+		return nil, err
+	}
+	if !g.Browser() {
+		return &s, nil
+	}
+	return &s, w.holds("\"code_challenge_methods_supported\" has S256 (authorization, \"Authorization Code Protection\")",
+		slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE,
+			Text: "the authorization server does not say that it supports PKCE with S256: a code could be stolen on its way"})
+}
+
+// endpoints checks those that a grant needs.
+func (w *Walk) endpoints(s *Server, g Grant) error {
+	needed := []struct{ name, url string }{{"token_endpoint", s.Token}}
+	if g.Browser() {
+		needed = append(needed, struct{ name, url string }{"authorization_endpoint", s.Authorization})
+	}
+	for _, e := range needed {
+		if err := w.holds("\""+e.name+"\" is there (RFC 8414 section 2)", e.url != "",
+			&Error{Rule: ServerInvalid, Text: "the authorization server's metadata has no " + e.name}); err != nil {
+			return err
+		}
+	}
+	for _, e := range append(needed, struct{ name, url string }{"registration_endpoint", s.Registration}) {
+		if e.url == "" {
+			continue
+		}
+		_, err := SafeURL(e.url)
+		broken, _ := err.(*Error)
+		if err := w.holds("\""+e.name+"\" is an https URL (authorization, \"Communication Security\")", err == nil, broken); err != nil {
+			return err
+		}
+	}
+	return nil
+}

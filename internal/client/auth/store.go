@@ -1,0 +1,214 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A File keeps bytes that nobody else may read: mode 0600, replaced as a whole.
+type File interface {
+	// Read gives what was last written; nil where nothing was.
+	Read() ([]byte, error)
+	// Update replaces it under a lock.
+	Update(ctx context.Context, change func(old []byte) ([]byte, error)) error
+	// Hold takes another lock, under which the file may be read and updated: for what
+	// takes longer, and must be done by one process only.
+	Hold(ctx context.Context) (release func(), err error)
+}
+
+// A Store keeps tokens and clients in a file, their secrets as they are or sealed
+// with a key that the system's keyring has.
+type Store struct {
+	File File
+	// Keyring seals what is kept from now on; nil keeps it as it is. What is sealed
+	// already is opened with the keyring in any case.
+	Keyring *Keyring
+	// Seals is set where new secrets are to be sealed.
+	Seals bool
+}
+
+// A Book is one reading of the store. Its secrets are in their stored form.
+type Book struct {
+	Version int      `json:"version"`
+	Tokens  []Token  `json:"tokens,omitempty"`
+	Clients []Client `json:"clients,omitempty"`
+	// Pending is the challenge that nobody has answered yet.
+	Pending *Pending `json:"pending,omitempty"`
+}
+
+const bookVersion = 1
+
+// A Token is an access token and all that is needed to use and renew it. It is
+// good for its resource, at the word of its issuer, for its client, and belongs to
+// one account of the user's.
+type Token struct {
+	Issuer   string `json:"issuer"`
+	Resource string `json:"resource"`
+	Client   string `json:"client"`
+	Account  string `json:"account,omitempty"`
+	// Endpoint is the server that the token was got for.
+	Endpoint string `json:"endpoint"`
+	Grant    Grant  `json:"grant"`
+	Access   Secret `json:"access"`
+	Refresh  Secret `json:"refresh,omitempty"`
+	// Expires is zero where nobody said.
+	Expires time.Time `json:"expires,omitzero"`
+	// Scopes were granted, Requested asked for.
+	Scopes    []string `json:"scopes,omitempty"`
+	Requested []string `json:"requested,omitempty"`
+	// TokenEndpoint and Methods are those of the issuer's metadata.
+	TokenEndpoint string   `json:"token_endpoint"`
+	Methods       []string `json:"methods,omitempty"`
+}
+
+// A Pending is a challenge that a command could not answer.
+type Pending struct {
+	Endpoint string    `json:"endpoint"`
+	Account  string    `json:"account,omitempty"`
+	Status   int       `json:"status"`
+	Fields   []string  `json:"www_authenticate,omitempty"`
+	At       time.Time `json:"at,omitzero"`
+}
+
+// Load reads the store. Nothing there is an empty book.
+func (s *Store) Load() (Book, error) {
+	raw, err := s.File.Read()
+	if err != nil {
+		return Book{}, storeFailed(err)
+	}
+	return readBook(raw)
+}
+
+func readBook(raw []byte) (b Book, err error) {
+	if len(raw) == 0 {
+		return Book{}, nil
+	}
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return Book{}, &Error{Rule: StoreFailed, Text: "the file of the tokens is damaged", Hint: "mcpc logout --all starts a new one", Err: err}
+	}
+	if b.Version > bookVersion {
+		return Book{}, &Error{Rule: StoreFailed, Text: "the file of the tokens is of a newer mcpc"}
+	}
+	return b, nil
+}
+
+// Change reads, changes and writes the book under the file's lock.
+func (s *Store) Change(ctx context.Context, change func(*Book)) error {
+	err := s.File.Update(ctx, func(old []byte) ([]byte, error) {
+		b, err := readBook(old)
+		if err != nil {
+			return nil, err
+		}
+		change(&b)
+		b.Version = bookVersion
+		return json.MarshalIndent(b, "", "\t")
+	})
+	return storeFailed(err)
+}
+
+// Reset forgets everything, also what cannot be read.
+func (s *Store) Reset(ctx context.Context) error {
+	return storeFailed(s.File.Update(ctx, func([]byte) ([]byte, error) { return json.Marshal(Book{Version: bookVersion}) }))
+}
+
+func storeFailed(err error) error {
+	if _, own := err.(*Error); err == nil || own {
+		return err
+	}
+	return &Error{Rule: StoreFailed, Text: err.Error(), Err: err}
+}
+
+// Token is the one to send to a URL: the account's token whose resource the URL is
+// part of, the narrowest where there are several.
+func (b *Book) Token(at, account string) (best Token, ok bool) {
+	for _, t := range b.Tokens {
+		if t.Account == account && Covers(t.Resource, at) && (!ok || len(t.Resource) > len(best.Resource)) {
+			best, ok = t, true
+		}
+	}
+	return best, ok
+}
+
+// put keeps a token in place of the account's other ones for that resource: one of
+// another issuer, or of another client, is no longer wanted.
+func (b *Book) put(t Token) {
+	b.Drop(func(old Token) bool { return old.Account == t.Account && old.Resource == t.Resource })
+	b.Tokens = append(b.Tokens, t)
+}
+
+// Drop forgets the tokens that are meant, and tells how many those were.
+func (b *Book) Drop(meant func(Token) bool) int {
+	before := len(b.Tokens)
+	b.Tokens = slices.DeleteFunc(b.Tokens, meant)
+	return before - len(b.Tokens)
+}
+
+// given is the client that the user has at an issuer for a grant, registered the one
+// that mcpc registered there. Neither is known to any other issuer.
+func (b *Book) given(issuer string, g Grant) (Client, bool) { return b.client(issuer, Given, g) }
+
+func (b *Book) registered(issuer string) (Client, bool) { return b.client(issuer, Registered, "") }
+
+func (b *Book) client(issuer string, origin Origin, g Grant) (Client, bool) {
+	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.Issuer == issuer && c.Origin == origin && c.Grant == g })
+	if at < 0 {
+		return Client{}, false
+	}
+	return b.Clients[at], true
+}
+
+// of is the client that a token was issued to.
+func (b *Book) of(t Token) Client {
+	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.Issuer == t.Issuer && c.ID == t.Client })
+	if at < 0 {
+		return Client{Issuer: t.Issuer, ID: t.Client}
+	}
+	return b.Clients[at]
+}
+
+func (b *Book) putClient(c Client) {
+	if c.Origin == Document {
+		return // it is known everywhere, and by its address
+	}
+	b.Clients = slices.DeleteFunc(b.Clients, func(old Client) bool {
+		return old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant
+	})
+	b.Clients = append(b.Clients, c)
+}
+
+// A Secret is a secret as it is stored: as it is, or sealed.
+type Secret string
+
+const (
+	plainMark  = "plain:"
+	sealedMark = "sealed:"
+)
+
+// Sealed reports whether the secret can be read with the keyring's key only.
+func (s Secret) Sealed() bool { return strings.HasPrefix(string(s), sealedMark) }
+
+// Seal gives the stored form of a secret; that of none is none.
+func (s *Store) Seal(text string) (Secret, error) {
+	if text == "" {
+		return "", nil
+	}
+	if !s.Seals {
+		return Secret(plainMark + text), nil
+	}
+	sealed, err := s.Keyring.seal(text)
+	return Secret(sealedMark + sealed), err
+}
+
+// Open gives the secret itself.
+func (s *Store) Open(stored Secret) (string, error) {
+	if text, ok := strings.CutPrefix(string(stored), sealedMark); ok {
+		if s.Keyring == nil {
+			return "", keyringFailed(nil)
+		}
+		return s.Keyring.open(text)
+	}
+	return strings.TrimPrefix(string(stored), plainMark), nil
+}

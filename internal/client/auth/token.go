@@ -1,0 +1,143 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+)
+
+// A Grant is how a token is come by.
+type Grant string
+
+// The grants that mcpc speaks.
+const (
+	AuthorizationCode Grant = "authorization_code"
+	ClientCredentials Grant = "client_credentials"
+)
+
+// Grants are all of them.
+var Grants = []Grant{AuthorizationCode, ClientCredentials}
+
+// Browser reports whether somebody goes through a browser.
+func (g Grant) Browser() bool { return g == AuthorizationCode }
+
+// method is how a client proves itself at the token endpoint: as it was registered,
+// as it was asked for, or as the server likes it (authorization, "Token Request").
+func method(c Client, secret string, supported []string) string {
+	switch {
+	case c.Method != "":
+		return c.Method
+	case c.KeyFile != "":
+		return "private_key_jwt"
+	case secret == "":
+		return "none"
+	case len(supported) == 0 || slices.Contains(supported, "client_secret_basic"):
+		return "client_secret_basic"
+	case slices.Contains(supported, "client_secret_post"):
+		return "client_secret_post"
+	case slices.Contains(supported, "none"):
+		return "none"
+	}
+	return "client_secret_basic"
+}
+
+// redeem asks a token endpoint for a token, as a client of it. The library writes
+// the request, and is never left to find out by trying how a client proves itself:
+// it would send a code twice.
+func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values) (*oauth2.Token, error) {
+	if err := w.Net.check(s.Token); err != nil {
+		return nil, err
+	}
+	ask := clientcredentials.Config{TokenURL: s.Token, EndpointParams: form, AuthStyle: oauth2.AuthStyleInParams}
+	switch how := method(c, secret, s.Methods); how {
+	case "client_secret_basic":
+		ask.AuthStyle, ask.ClientID, ask.ClientSecret = oauth2.AuthStyleInHeader, c.ID, secret
+	case "client_secret_post":
+		ask.ClientID, ask.ClientSecret = c.ID, secret
+	case "private_key_jwt":
+		assertion, err := w.assertion(c, s)
+		if err != nil {
+			return nil, err
+		}
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+	case "none":
+		ask.ClientID = c.ID
+	default:
+		return nil, &Error{Rule: NoRegistration, Text: fmt.Sprintf("the client has to prove itself with %q, which mcpc cannot", how)}
+	}
+	t, err := ask.Token(context.WithValue(ctx, oauth2.HTTPClient, w.Net.web))
+	w.learnToken(t)
+	w.tell(Step{URL: s.Token, Status: statusOf(t, err)})
+	if err != nil {
+		return nil, refusedToken(s, err)
+	}
+	return t, w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.TokenType, "bearer"), &Error{Rule: TokenType,
+		Text: fmt.Sprintf("the token is of the type %q, which mcpc cannot use", t.TokenType)})
+}
+
+func (w *Walk) learnToken(t *oauth2.Token) {
+	if t != nil {
+		w.learn(t.AccessToken, t.RefreshToken)
+	}
+}
+
+func statusOf(t *oauth2.Token, err error) int {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response != nil {
+		return refused.Response.StatusCode
+	}
+	if t != nil {
+		return 200
+	}
+	return 0
+}
+
+// refusedToken says what a token endpoint answered, and nothing of the body.
+func refusedToken(s *Server, err error) error {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		return &Error{Rule: TokenRefused, Err: invalidGrant(refused.ErrorCode),
+			Text: "the authorization server gave no token" + saying(refused.ErrorCode, refused.ErrorDescription, statusOf(nil, err))}
+	}
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return unreachable(s.Token, err)
+	}
+	return &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " answered the token request with what is no token"}
+}
+
+// errInvalidGrant is the cause where what was redeemed is worth nothing any more.
+var errInvalidGrant = errors.New("invalid_grant")
+
+func invalidGrant(code string) error {
+	if code == errInvalidGrant.Error() {
+		return errInvalidGrant
+	}
+	return nil
+}
+
+// tokenOf is what is kept of a token. Where the server names no scope it granted
+// what was asked for (RFC 6749, section 5.1).
+func (s *Store) tokenOf(t *oauth2.Token, into Token) (Token, error) {
+	access, err := s.Seal(t.AccessToken)
+	if err != nil {
+		return Token{}, err
+	}
+	into.Access, into.Expires, into.Scopes = access, t.Expiry.UTC().Truncate(1e9), into.Requested
+	if t.Expiry.IsZero() {
+		into.Expires = t.Expiry
+	}
+	if granted, ok := t.Extra("scope").(string); ok {
+		into.Scopes = strings.Fields(granted)
+	}
+	if t.RefreshToken != "" {
+		if into.Refresh, err = s.Seal(t.RefreshToken); err != nil {
+			return Token{}, err
+		}
+	}
+	return into, nil
+}

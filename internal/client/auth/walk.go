@@ -1,0 +1,82 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// A Step is one thing that a walk did or held against a rule.
+type Step struct {
+	// URL and Status are those of a request; Status is 0 where no answer came.
+	URL    string
+	Status int
+	// Document is the metadata that was fetched, else nil. It holds no secret.
+	Document []byte
+	// Rule says what the specification asks for, and where; "" is a request or a
+	// remark. Broken is set where it is not so, Text then says what is.
+	Rule   string
+	Broken bool
+	Text   string
+}
+
+// A Walk is how a server's authorization is found out and gone through. Its
+// members may be nil but for Net.
+type Walk struct {
+	Net *Net
+	// Told hears of each step.
+	Told func(Step)
+	Now  func() time.Time
+	// Learn is told of each secret as soon as there is one.
+	Learn func(secrets ...string)
+}
+
+func (w *Walk) tell(s Step) {
+	if w.Told != nil {
+		w.Told(s)
+	}
+}
+
+func (w *Walk) learn(secrets ...string) {
+	if w.Learn != nil {
+		w.Learn(secrets...)
+	}
+}
+
+func (w *Walk) now() time.Time {
+	if w.Now == nil {
+		return time.Time{}
+	}
+	return w.Now()
+}
+
+// holds tells of a rule. Where it is broken broken says how, and comes back.
+func (w *Walk) holds(rule string, ok bool, broken *Error) error {
+	if ok {
+		w.tell(Step{Rule: rule})
+		return nil
+	}
+	w.tell(Step{Rule: rule, Broken: true, Text: broken.Text})
+	return broken
+}
+
+// document fetches a JSON document. A refusal (4xx) is no error: found is false.
+func (w *Walk) document(ctx context.Context, where string, fields http.Header) (raw []byte, found bool, err error) {
+	raw, status, err := w.Net.get(ctx, where, fields)
+	s := Step{URL: where, Status: status}
+	if err != nil {
+		s.Broken, s.Text = true, err.Error()
+	} else if status == http.StatusOK {
+		s.Document = raw
+	}
+	w.tell(s)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case status == http.StatusOK:
+		return raw, true, nil
+	case status/100 == 4:
+		return nil, false, nil
+	}
+	return nil, false, &Error{Rule: Unreachable, Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be"}
+}
