@@ -1,0 +1,224 @@
+package demo
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The scopes of the protected demo: one to look, one to call tools, so that there
+// is something to step up to.
+const (
+	scopeRead = "mcp:read"
+	scopeCall = "mcp:call"
+)
+
+// Whoever acts on his own account is known by this client.
+const (
+	demoClient = "demo"
+	demoSecret = "demo-secret"
+)
+
+// tokenLife is how long a token of the demo is good.
+const tokenLife = 5 * time.Minute
+
+// Protect puts a handler of MCP at /mcp behind a login, with an authorization server
+// beside it: resource metadata, dynamic registration, authorization code with PKCE,
+// refresh tokens that are good once, client credentials (client "demo", secret
+// "demo-secret"). Its only user agrees to everything at once. It is for trying the
+// flow out, and protects nothing. Now is the clock for the ends of tokens.
+func Protect(mcp http.Handler, now func() time.Time) http.Handler {
+	s := &authServer{now: now, clients: map[string][]string{}, codes: map[string]grant{}, tokens: map[string]grant{}, refresh: map[string]grant{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", s.resource)
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.metadata)
+	mux.HandleFunc("POST /register", s.register)
+	mux.HandleFunc("GET /authorize", s.authorize)
+	mux.HandleFunc("POST /token", s.token)
+	mux.Handle("/mcp", s.guarded(mcp))
+	return mux
+}
+
+// An authServer remembers what it handed out for as long as the process lives.
+type authServer struct {
+	now func() time.Time
+
+	mu                     sync.Mutex
+	clients                map[string][]string // redirect URIs
+	codes, tokens, refresh map[string]grant
+}
+
+// A grant is what somebody was allowed.
+type grant struct {
+	client, redirect, challenge, resource string
+	scopes                                []string
+	until                                 time.Time
+}
+
+func (s *authServer) resource(w http.ResponseWriter, req *http.Request) {
+	answerJSON(w, http.StatusOK, map[string]any{"resource": base(req) + "/mcp", "authorization_servers": []string{base(req)},
+		"scopes_supported": []string{scopeRead, scopeCall}, "resource_name": "the server in the box"})
+}
+
+func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {
+	answerJSON(w, http.StatusOK, map[string]any{"issuer": base(req), "authorization_endpoint": base(req) + "/authorize",
+		"token_endpoint": base(req) + "/token", "registration_endpoint": base(req) + "/register",
+		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials"},
+		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
+		"authorization_response_iss_parameter_supported": true, "scopes_supported": []string{scopeRead, scopeCall}})
+}
+
+func (s *authServer) register(w http.ResponseWriter, req *http.Request) {
+	var body struct {
+		Redirects []string `json:"redirect_uris"`
+	}
+	if json.NewDecoder(http.MaxBytesReader(w, req.Body, 64<<10)).Decode(&body) != nil || len(body.Redirects) == 0 {
+		answerError(w, "invalid_redirect_uri")
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := "client-" + rand.Text()
+	s.clients[id] = body.Redirects
+	answerJSON(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": body.Redirects, "token_endpoint_auth_method": "none"})
+}
+
+// authorize is where a user would log in and agree. What cannot be sent back to the
+// client is told to the user.
+func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
+	q := req.URL.Query()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	redirect, err := url.Parse(q.Get("redirect_uri"))
+	if err != nil || !slices.Contains(s.clients[q.Get("client_id")], q.Get("redirect_uri")) {
+		http.Error(w, "no such client, or another redirect_uri than it registered", http.StatusBadRequest)
+		return
+	}
+	answer := url.Values{"state": {q.Get("state")}, "iss": {base(req)}}
+	if q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" {
+		answer.Set("error", "invalid_request")
+	} else {
+		code := rand.Text()
+		s.codes[code] = grant{q.Get("client_id"), redirect.String(), q.Get("code_challenge"), q.Get("resource"),
+			strings.Fields(q.Get("scope")), s.now().Add(time.Minute)}
+		answer.Set("code", code)
+	}
+	redirect.RawQuery = answer.Encode()
+	http.Redirect(w, req, redirect.String(), http.StatusFound)
+}
+
+func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
+	req.Body = http.MaxBytesReader(w, req.Body, 64<<10)
+	form := func(name string) string { return req.PostFormValue(name) }
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch form("grant_type") {
+	case "authorization_code":
+		g, ok := take(s.codes, form("code"))
+		sum := sha256.Sum256([]byte(form("code_verifier")))
+		if !ok || g.until.Before(s.now()) || g.client != form("client_id") || g.redirect != form("redirect_uri") ||
+			g.resource != form("resource") || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
+			answerError(w, "invalid_grant")
+			return
+		}
+		s.grantLocked(w, g, true)
+	case "refresh_token":
+		g, ok := take(s.refresh, form("refresh_token"))
+		if !ok || g.client != form("client_id") || g.resource != form("resource") {
+			answerError(w, "invalid_grant")
+			return
+		}
+		s.grantLocked(w, g, true)
+	case "client_credentials":
+		if id, secret, ok := req.BasicAuth(); !ok || id != demoClient || secret != demoSecret {
+			answerError(w, "invalid_client")
+			return
+		}
+		s.grantLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
+	default:
+		answerError(w, "unsupported_grant_type")
+	}
+}
+
+// take gets what is good once.
+func take(from map[string]grant, key string) (grant, bool) {
+	g, ok := from[key]
+	delete(from, key)
+	return g, ok
+}
+
+func (s *authServer) grantLocked(w http.ResponseWriter, g grant, refreshable bool) {
+	access := "demo-access-" + rand.Text()
+	g.until = s.now().Add(tokenLife)
+	s.tokens[access] = g
+	answer := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": int(tokenLife.Seconds()),
+		"scope": strings.Join(g.scopes, " ")}
+	if refreshable {
+		refresh := "demo-refresh-" + rand.Text()
+		s.refresh[refresh] = g
+		answer["refresh_token"] = refresh
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	answerJSON(w, http.StatusOK, answer)
+}
+
+// guarded lets a request through that has a token for this server, and for a tool
+// one with the scope for tools.
+func (s *authServer) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		access, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+		s.mu.Lock()
+		g, ok := s.tokens[access]
+		s.mu.Unlock()
+		switch {
+		case access == "":
+			challenge(w, req, http.StatusUnauthorized, `scope="`+scopeRead+`"`)
+		case !ok || g.until.Before(s.now()) || g.resource != base(req)+"/mcp":
+			challenge(w, req, http.StatusUnauthorized, `error="invalid_token"`)
+		case callsTool(req) && !slices.Contains(g.scopes, scopeCall):
+			challenge(w, req, http.StatusForbidden, `error="insufficient_scope", scope="`+scopeCall+`"`)
+		default:
+			next.ServeHTTP(w, req)
+		}
+	})
+}
+
+func challenge(w http.ResponseWriter, req *http.Request, status int, params string) {
+	w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+base(req)+`/.well-known/oauth-protected-resource/mcp", `+params)
+	w.WriteHeader(status)
+}
+
+func base(req *http.Request) string { return "http://" + req.Host }
+
+func answerJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func answerError(w http.ResponseWriter, code string) {
+	answerJSON(w, http.StatusBadRequest, map[string]string{"error": code})
+}
+
+// callsTool reads the body of a request and puts it back.
+func callsTool(req *http.Request) bool {
+	if req.Method != http.MethodPost {
+		return false
+	}
+	raw, err := io.ReadAll(io.LimitReader(req.Body, 16<<20))
+	req.Body = io.NopCloser(bytes.NewReader(raw))
+	var message struct {
+		Method string `json:"method"`
+	}
+	return err == nil && json.Unmarshal(raw, &message) == nil && message.Method == "tools/call"
+}
