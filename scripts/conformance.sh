@@ -100,7 +100,7 @@ run_all() {
   check_lists
 
   local scenario revision checks passed=0 total=0 failed=0 names=" " count=0
-  printf '%-33s %-11s %-7s %s\n' scenario revision checks exits
+  printf '%-42s %-11s %-7s %s\n' scenario revision checks exits
   while read -r scenario revision checks; do
     if (($# > 0)) && [[ " $* " != *" $scenario "* ]]; then
       continue
@@ -125,7 +125,7 @@ report() {
   local verdict ok of exits
   verdict=$("$node" "$source_dir/count.mjs" "$run" "$3")
   read -r ok of exits <<<"$verdict"
-  printf '%-33s %-11s %-7s %s\n' "$1" "$2" "$ok/$of" "$exits"
+  printf '%-42s %-11s %-7s %s\n' "$1" "$2" "$ok/$of" "$exits"
   if [[ $verdict == *$'\n'* ]]; then
     sed '1d;s/^/    /' <<<"$verdict"
     failed=1
@@ -146,10 +146,11 @@ run_one() {
     for name in "${!MCPC_@}"; do unset "$name"; done
     export MCPC=$1 MCPC_STATE=$run/state EXITS=$run/exits NODE=$node CLIENT=$source_dir/client.sh
     cd "$run"
-    # The suite puts the URL behind the command and gives both to a shell.
+    # Extensions are of no revision, so that the suite has to be forced. It puts
+    # the URL behind the command and gives both to a shell.
     # shellcheck disable=SC2016
     timeout --foreground -k 5 90 "$node" --require "$source_dir/loopback.cjs" "$suite" \
-      client --scenario "$2" --spec-version "$3" --timeout 60000 -o "$run" \
+      client --scenario "$2" --spec-version "$3" --force --timeout 60000 -o "$run" \
       --command 'timeout -k 5 45 "$CLIENT"' \
       </dev/null >"$run/suite.log" 2>&1
   ) || true

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"mcpc/internal/client/auth"
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
@@ -36,6 +37,9 @@ type app struct {
 	// asked, where something is.
 	typist   *typist
 	question atomic.Pointer[context.CancelFunc]
+	// guard says who asks in the conversation that is under way; nil where it is not
+	// by HTTP.
+	guard    *auth.Guard
 	outStyle render.Style
 	errStyle render.Style
 	// args are those of the program, without its name.
@@ -206,7 +210,7 @@ func (a *app) end(o wire.Outcome) {
 	if a.ending.Kind != wire.OK {
 		return
 	}
-	o = a.withoutSecrets(o)
+	o = a.withoutSecrets(a.challenged(o))
 	a.ending = o
 	a.progress.Done()
 	if o.Good() || a.interruptedQuietly(o) {

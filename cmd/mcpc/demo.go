@@ -20,6 +20,7 @@ type demoOptions struct {
 	stdio     bool
 	stateless bool
 	json      bool
+	auth      bool
 }
 
 func newDemo(a *app) *cobra.Command {
@@ -29,16 +30,19 @@ func newDemo(a *app) *cobra.Command {
 		Short: "run the server in the box for other clients",
 		Long: `Run the server in the box, on the official Go SDK, until it is interrupted:
 Streamable HTTP at /mcp in every revision, the old HTTP+SSE transport at /sse,
-or stdio. Inside mcpc no server has to be started: -s demo.`,
+or stdio. Inside mcpc no server has to be started: -s demo. With --auth it asks
+who you are, and is its own authorization server: mcpc login gets in, more is
+asked for with the first tool, and nobody is really kept out.`,
 		Example: `  mcpc demo --listen 127.0.0.1:3001
   mcpc demo --listen 127.0.0.1:3001 --stateless
+  mcpc demo --listen 127.0.0.1:3001 --auth
   mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(cmd, args); err != nil {
 				return err
 			}
-			if o.stdio && cmd.Flags().Changed("listen") {
-				return hintedError{"--stdio and --listen exclude each other", ""}
+			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {
+				return hintedError{"--stdio excludes --listen and --auth", ""}
 			}
 			a.demo(cmd.Context(), o)
 			return nil
@@ -49,6 +53,7 @@ or stdio. Inside mcpc no server has to be started: -s demo.`,
 	f.BoolVar(&o.stdio, "stdio", false, "speak on standard input and output")
 	f.BoolVar(&o.stateless, "stateless", false, "no sessions in the older revisions either")
 	f.BoolVar(&o.json, "json-answers", false, "answer with JSON where the default is an event stream")
+	f.BoolVar(&o.auth, "auth", false, "ask for a token, and be the server that gives it")
 	return cmd
 }
 
@@ -74,16 +79,28 @@ func (a *app) demo(ctx context.Context, o demoOptions) {
 
 // serveDemo serves until ctx is done. Open streams do not hold it up.
 func (a *app) serveDemo(ctx context.Context, listener net.Listener, o demoOptions) {
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", demo.Handler(demo.Options{Stateless: o.stateless, JSON: o.json}))
-	mux.Handle("/sse", demo.SSEHandler())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: a.demoHandler(o), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
-	a.note(fmt.Sprintf("listening on http://%s/mcp (and /sse for the old transport); Ctrl-C ends it", listener.Addr()))
+	also := " (and /sse for the old transport)"
+	if o.auth {
+		also = ", which asks for a token"
+	}
+	a.note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C ends it", listener.Addr(), also))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		a.end(localIO("serving", err))
 		return
 	}
 	a.end(wire.Outcome{Kind: wire.Signal})
+}
+
+func (a *app) demoHandler(o demoOptions) http.Handler {
+	mcp := demo.Handler(demo.Options{Stateless: o.stateless, JSON: o.json})
+	if o.auth {
+		return demo.Protect(mcp, a.now)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcp)
+	mux.Handle("/sse", demo.SSEHandler())
+	return mux
 }

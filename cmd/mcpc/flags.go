@@ -38,6 +38,7 @@ type globals struct {
 	maxSize     size
 	maxPages    int
 	maxItems    int
+	auth        authFlags
 	noInput     bool
 	answers     answering
 }
@@ -58,6 +59,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.StringVar(&g.color, "color", "auto", "auto, always or never")
 	f.StringVar(&g.logLevel, "log-level", "", "ask the server for log messages from this level on")
 	f.StringVar(&g.recordTo, "record", "", "record the traffic in a file of your own; \"off\" does not")
+	g.auth.flags(f)
 	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
 	f.Var(&g.connect, "connect-timeout", "limit for DNS, TCP and TLS (default 10s)")
 	f.Var(&g.timeout, "timeout", "limit without answer or progress (default 60s)")

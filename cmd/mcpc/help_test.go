@@ -84,10 +84,12 @@ func TestHelpHasOneVoice(t *testing.T) {
 }
 
 // exampleEndings are the examples that are not meant to end well. The server in
-// the box has no tasks, so that none is remembered.
+// the box has no tasks, so that none is remembered, and nobody has one at
+// mcp.example.
 var exampleEndings = map[string]string{
 	"mcpc tasks get last": "2", "mcpc tasks wait last": "2", "mcpc tasks result last": "2", "mcpc tasks cancel last": "2",
 	"mcpc tasks update last --answer city=Paris": "2", "mcpc tasks wait last --answer-defaults --max-time 30m": "2",
+	"mcpc login https://mcp.example/mcp": "7", "mcpc auth explain https://mcp.example/mcp": "7",
 }
 
 // Each example runs, in a directory that has what the examples speak of: two

@@ -90,7 +90,7 @@ on tools/list
 			t.Fatal(err)
 		}
 		for _, flags := range [][]string{nil, {"-vvv", "--json"}, {"--explain"}} {
-			out := onTerminal(t, 80, nil, append([]string{"mcpc", "list", "-s", s.url("/mcp")}, flags...)...).ends(c.ending)
+			out := onTerminal(t, 80, []string{"MCPC_NO_AUTH_PROMPT=1"}, append([]string{"mcpc", "list", "-s", s.url("/mcp")}, flags...)...).ends(c.ending)
 			if bad := forbidden(out); bad != "" {
 				t.Errorf("%s\n%q lets %s through:\n%q", c.rule, flags, bad, out)
 			}

@@ -35,6 +35,7 @@ var eraFiles = []string{
 	"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go",
 	"internal/client/listen_legacy.go", "internal/client/listen_modern.go",
 	"internal/client/task_legacy.go", "internal/client/task_modern.go",
+	"internal/client/auth/era.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/serve/manners.go",
 }
 

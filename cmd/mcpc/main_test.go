@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"testing"
 
@@ -15,5 +17,16 @@ func TestMain(m *testing.M) {
 		// A process under the race detector sleeps a second before it ends.
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"mcpc": main, "spied": spied})
+	testscript.Main(m, map[string]func(){"mcpc": main, "spied": spied, "visit": visit})
+}
+
+// visit is a browser that goes to one address, and tells where it ended.
+func visit() {
+	resp, err := http.Get(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Request.URL)
 }

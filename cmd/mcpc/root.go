@@ -34,8 +34,8 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetHelpFunc(a.help)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newInit(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a), newPrompt(a),
-		newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a),
+	root.AddCommand(newInit(a), newLogin(a), newLogout(a), newAuth(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a),
+		newPrompt(a), newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a),
 		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
@@ -226,5 +226,8 @@ func placeholder(f *pflag.Flag) string {
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "args": "json", "output": "file",
 		"color": "when", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
 		"header": "field", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
-		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target"}[f.Name], "-", " "))
+		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target",
+		"account": "name", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
+		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",
+		"private-key": "file", "key-id": "name", "alg": "name", "audience": "who"}[f.Name], "-", " "))
 }

@@ -35,6 +35,7 @@ import (
 //	await FILE REGEXP          waits until the file matches
 //	signal NAME SIGNAL         sends it a signal
 //	ends NAME CODE             waits for its end; CODE as with exits
+//	address NAME FILE          $NAME is the first URL in the file
 //	gone REGEXP                no process with such a command line is left
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -44,7 +45,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "failure": failure, "json": jsonHas, "jsonlike": jsonLike,
 			"demo": startDemo, "play": startPlay, "stop": stopServer,
-			"start": startCommand, "await": await, "signal": sendSignal, "ends": ends, "gone": gone,
+			"start": startCommand, "await": await, "signal": sendSignal, "ends": ends, "gone": gone, "address": address,
 		},
 	})
 }
@@ -281,6 +282,14 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 		text, _ := os.ReadFile(ts.MkAbs(args[0] + ".err"))
 		ts.Fatalf("%s ended with %s, want %s\n%s", args[0], got, args[1], text)
 	}
+}
+
+func address(ts *testscript.TestScript, neg bool, args []string) {
+	found := regexp.MustCompile(`http://[0-9.:]+/mcp`).FindString(ts.ReadFile(args[1]))
+	if neg || found == "" {
+		ts.Fatalf("there is no URL in %s", args[1])
+	}
+	ts.Setenv(args[0], found)
 }
 
 // gone waits until no process is left whose command line matches; the script

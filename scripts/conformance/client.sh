@@ -22,6 +22,45 @@ ends() {
   printf '%s %s mcpc %s\n' "$wanted" "$got" "${*//$'\n'/ }" >>"$EXITS"
 }
 
+# authorized ARGS... is "mcpc ARGS...", which may end with "authorization required"
+# and is then typed again after a login, as a person would do. What stands in $login
+# goes to the login. The browser is one that nobody looks at.
+export BROWSER='curl -sSL --max-time 10 -o /dev/null'
+login=()
+authorized() {
+  local got=0 round
+  for round in 1 2 3; do
+    got=0
+    printf '\n$ mcpc %s\n' "$*" >&2
+    timeout -k 2 10 "$MCPC" "$@" </dev/null || got=$?
+    if ((got != 4 || round == 3)); then
+      break
+    fi
+    printf '\n$ mcpc login %s\n' "${login[*]}" >&2
+    timeout -k 2 20 "$MCPC" login "${login[@]}" </dev/null || { got=$?; break; }
+  done
+  printf '0 %s mcpc %s\n' "$got" "${*//$'\n'/ }" >>"$EXITS"
+}
+
+# stranded is where a login must not succeed: it ends with "authorization", and
+# there is nothing more to type.
+stranded() {
+  ends 4 mcpc init "$url"
+  ends 4 mcpc login
+}
+
+# look is what a client does at a protected server.
+look() {
+  authorized init "$url"
+  authorized list
+  authorized call test-tool
+}
+
+# context NAME is a value of the scenario's.
+context() {
+  "$NODE" -p "JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT)[process.argv[1]]" "$1"
+}
+
 case $MCP_CONFORMANCE_SCENARIO in
 initialize | request-metadata)
   mcpc init "$url"
@@ -110,6 +149,43 @@ sep-2322-client-request-state)
   mcpc call test_mrtr_no_state
   mcpc call test_mrtr_no_result_type
   ;;
+
+auth/basic-cimd)
+  login=(--client-metadata-url https://conformance-test.local/client-metadata.json)
+  look
+  ;;
+
+auth/pre-registration)
+  login=(--client-id "$(context client_id)" --client-secret "$(context client_secret)")
+  look
+  ;;
+
+auth/client-credentials-basic)
+  login=(--grant client_credentials --client-id "$(context client_id)" --client-secret "$(context client_secret)")
+  look
+  ;;
+
+auth/client-credentials-jwt)
+  context private_key_pem >key.pem
+  login=(--grant client_credentials --client-id "$(context client_id)" --private-key key.pem --alg "$(context signing_algorithm)")
+  look
+  ;;
+
+auth/resource-mismatch | auth/metadata-issuer-mismatch | auth/iss-supported-missing | auth/iss-wrong-issuer | \
+  auth/iss-unexpected | auth/iss-normalized)
+  stranded
+  ;;
+
+auth/scope-retry-limit)
+  ends 4 mcpc init "$url"
+  mcpc login
+  # The token has the scope, the server asks for it all the same, and no login is
+  # offered again.
+  ends 4 mcpc init "$url"
+  ends 2 mcpc login
+  ;;
+
+auth/*) look ;;
 
 *)
   echo "client.sh: nothing to type for $MCP_CONFORMANCE_SCENARIO" >&2

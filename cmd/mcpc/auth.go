@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+func newAuth(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "auth",
+		Short: "show who you are where, or how a server's login works",
+		Long: `Show the tokens that mcpc keeps: for which server, from which issuer, with which
+scopes and until when. The tokens themselves are never shown.`,
+		Example: `  mcpc auth
+  mcpc auth --json`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.whoAmI(cmd.Context())
+			return nil
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "explain [TARGET]",
+		Short: "walk a server's way to a login, and say which rule it breaks",
+		Long: `Walk the way to a login as far as the browser: the challenge, the resource
+metadata, the authorization server's metadata. Each document is shown, and each
+rule with pass or fail. Nothing is registered and nobody logs in. A rule that is
+broken makes exit code 1.`,
+		Example: `  mcpc auth explain https://mcp.example/mcp`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.oneTarget(args); err != nil {
+				return err
+			}
+			a.explainAuth(cmd.Context())
+			return nil
+		},
+	})
+	return cmd
+}
+
+func (a *app) whoAmI(ctx context.Context) {
+	store, err := a.tokens()
+	if err != nil {
+		a.end(stateFailed(err))
+		return
+	}
+	book, err := store.Load()
+	if err != nil {
+		a.end(authFailed(err, wire.Outcome{}))
+		return
+	}
+	facts, rows := []tokenJSON{}, [][]string{}
+	for _, t := range book.Tokens {
+		f := tokenFacts(t)
+		facts = append(facts, f)
+		rows = append(rows, []string{f.Server, or(f.Account, "-"), f.Issuer, or(strings.Join(f.Scopes, " "), "-"), a.whenExpires(t), f.Kept})
+	}
+	raw, _ := json.Marshal(map[string]any{"tokens": facts})
+	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+		return render.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "KEPT"}, rows)
+	}}
+	if len(rows) == 0 {
+		a.note("no tokens are kept: mcpc login TARGET gets one")
+	}
+	if p := book.Pending; p != nil {
+		a.note("a challenge of " + wire.RedactURL(p.Endpoint) + " is not answered: mcpc login does")
+	}
+	a.show(ctx, wire.Outcome{}, ans)
+}
+
+// openAsNobody opens a conversation without a token, and closes it: the guard has
+// then seen whether the server asks for one.
+func (c *conversation) openAsNobody(ctx context.Context) (*auth.Guard, wire.Outcome) {
+	g := &auth.Guard{Now: c.a.now}
+	opt, out := c.options(ctx, opening{anew: true, greet: true})
+	if !out.Good() {
+		return g, out
+	}
+	c.a.guard = nil
+	opt.Through = g.Over
+	session, out := client.Open(ctx, opt)
+	if out.Good() {
+		session.Close(ctx, true)
+	}
+	return g, out
+}
+
+// stepJSON is a step as a script reads it.
+type stepJSON struct {
+	URL      string          `json:"url,omitempty"`
+	Status   int             `json:"status,omitempty"`
+	Document json.RawMessage `json:"document,omitempty"`
+	Rule     string          `json:"rule,omitempty"`
+	OK       bool            `json:"ok"`
+	Text     string          `json:"text,omitempty"`
+}
+
+// explainAuth walks as far as nobody has to be asked, and shows all of it.
+func (a *app) explainAuth(ctx context.Context) {
+	c, out := a.meant()
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	endpoint := or(c.saved, c.oneOff).Endpoint
+	if endpoint == "" || endpoint == demoEndpoint {
+		a.end(usage(hintedError{"only servers behind a URL ask who you are", "mcpc auth explain https://…"}))
+		return
+	}
+	g, out := c.openAsNobody(ctx)
+	r := g.Unsolved()
+	if r == nil && !out.Good() {
+		a.end(out)
+		return
+	}
+	var steps []auth.Step
+	w := a.walk(ctx, endpoint)
+	defer w.Net.Close()
+	w.Told = func(s auth.Step) { steps = append(steps, s) }
+	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}
+	steps = append(steps, challengeStep(endpoint, r))
+	if r != nil {
+		req.Challenge, req.Challenged = r.Challenge, true
+	}
+	found, err := w.Discover(ctx, req, auth.Book{})
+	if err == nil {
+		steps = append(steps, auth.Step{Text: waysIn(found)})
+	}
+	a.showSteps(ctx, steps, err)
+}
+
+// challengeStep is what the server said to a request without a token.
+func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
+	if r == nil {
+		return auth.Step{URL: wire.RedactURL(endpoint), Text: "the server took a request without a token"}
+	}
+	return auth.Step{URL: wire.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + or(strings.Join(r.Fields, ", "), "(none)")}
+}
+
+// waysIn says how mcpc can become known to the server.
+func waysIn(found auth.Found) string {
+	ways := []string{"--client-id of a client that is registered there"}
+	if found.Server.Documents {
+		ways = append(ways, "--client-metadata-url")
+	}
+	if found.Server.Registration != "" {
+		ways = append(ways, "registration by mcpc itself")
+	}
+	return "a client can be: " + strings.Join(ways, "; ")
+}
+
+// showSteps prints the walk. A rule that is broken is the answer "no", and what
+// could not be fetched an ending of its own.
+func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
+	all := []stepJSON{}
+	for _, s := range steps {
+		doc := json.RawMessage(s.Document)
+		if wire.Valid(doc) != nil {
+			doc = nil
+		}
+		all = append(all, stepJSON{s.URL, s.Status, doc, s.Rule, !s.Broken, s.Text})
+	}
+	raw, _ := json.Marshal(map[string]any{"steps": all})
+	out := wire.Outcome{}
+	if err != nil {
+		out = authFailed(err, wire.Outcome{})
+		if out.Kind == wire.Auth || out.Kind == wire.Refused {
+			out.Kind = wire.CheckFailed
+		}
+	}
+	a.show(ctx, out, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+		for _, s := range steps {
+			if err := showStep(w, st, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+func showStep(w io.Writer, st render.Style, s auth.Step) error {
+	if _, err := fmt.Fprintln(w, st.Line(stepLine(s))); err != nil {
+		return err
+	}
+	if s.Document == nil || wire.Valid(s.Document) != nil {
+		return nil
+	}
+	return render.JSON(w, st, s.Document)
+}
+
+// stepLine is a step in one line.
+func stepLine(s auth.Step) string {
+	switch {
+	case s.Rule != "" && s.Broken:
+		return "fail  " + s.Rule + ": " + s.Text
+	case s.Rule != "":
+		return "pass  " + s.Rule
+	case s.URL == "":
+		return "      " + s.Text
+	}
+	line := "      " + s.URL
+	if s.Status != 0 {
+		line += fmt.Sprintf(" answered HTTP %d", s.Status)
+	}
+	if s.Text != "" {
+		line += ": " + s.Text
+	}
+	return line
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// authFlags are the flags of every command that say who asks.
+type authFlags struct {
+	account   string
+	tokenFile string
+	noPrompt  bool
+}
+
+func (o *authFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.account, "account", "", "account at the server, where you have several")
+	f.StringVar(&o.tokenFile, "token-file", "", "send the token that stands in a file (or in MCPC_TOKEN)")
+	f.BoolVar(&o.noPrompt, "no-auth-prompt", false, "never offer to log in; end with exit code 4")
+}
+
+// tokensName is the file of the tokens within the state's directory.
+const tokensName = "auth.json"
+
+// tokens opens the store of the tokens. Where new ones are kept is settled by who
+// logs in.
+func (a *app) tokens() (*auth.Store, error) {
+	store, err := state.Open(a.state)
+	if err != nil {
+		return nil, err
+	}
+	return &auth.Store{File: store.Private(tokensName), Keyring: &auth.Keyring{Getenv: a.getenv}}, nil
+}
+
+// guard puts somebody between a conversation and the network who says who asks.
+func (c *conversation) guard(opt *client.Options) error {
+	if opt.Server.URL == "" {
+		return nil
+	}
+	a := c.a
+	fixed, err := a.fixedToken()
+	if err != nil {
+		return err
+	}
+	a.secrets.Learn(fixed)
+	g := &auth.Guard{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.auth.account, Now: a.now, Learn: a.secrets.Learn,
+		Walk: func(ctx context.Context) *auth.Walk { return a.walk(ctx, opt.Server.URL) }}
+	g.Store, _ = a.tokens() // without a place for the state there are none
+	if a.canAsk() && !a.auth.noPrompt {
+		g.Login = a.offerLogin
+	}
+	a.guard = g
+	opt.Through = g.Over
+	return nil
+}
+
+// fixedToken is the one that the user brings himself, or "".
+func (a *app) fixedToken() (string, error) {
+	token := a.getenv("MCPC_TOKEN")
+	if name := a.auth.tokenFile; name != "" {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return "", hintedError{"--token-file " + name + ": " + bare(err).Error(), ""}
+		}
+		token = string(raw)
+	}
+	token = strings.TrimSpace(token)
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", hintedError{"the token holds characters that no token has", "it is one word, without \"Bearer\""}
+	}
+	return token, nil
+}
+
+// walk goes through a server's authorization; -v shows the steps.
+func (a *app) walk(ctx context.Context, endpoint string) *auth.Walk {
+	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint)), Now: a.now, Learn: a.secrets.Learn}
+	if a.verbose > 0 {
+		w.Told = func(s auth.Step) { a.note(a.errStyle.Line(a.secrets.Text("login: " + stepLine(s)))) }
+	}
+	return w
+}
+
+// challenged says of a refusal what is to be done about it. The challenge is kept,
+// so that a bare `mcpc login` answers it.
+func (a *app) challenged(o wire.Outcome) wire.Outcome {
+	if a.guard == nil || o.Kind != wire.Auth {
+		return o
+	}
+	r := a.guard.Unsolved()
+	switch {
+	case r == nil:
+		return o
+	case r.OwnField:
+		o.Hint = "the token that you brought is not taken: a new one, or without it mcpc login"
+		return o
+	case r.Again:
+		o.Text = "the token has every scope that the server asks for, and it still says insufficient_scope"
+		o.Hint = "logging in again will not help; the server's operator can"
+		return o
+	}
+	o.Hint = "mcpc login"
+	if r.Sent && len(r.Scopes) > 0 {
+		o.Text += ": more scopes are needed: " + strings.Join(r.Scopes, " ")
+	}
+	if failed, ok := errorAs[*auth.Error](r.Err); ok {
+		o = authFailed(failed, o)
+	}
+	if err := a.keepChallenge(*r); err != nil {
+		o.Hint = "mcpc login TARGET; the challenge could not be kept: " + err.Error()
+	}
+	return o
+}
+
+// authFailed is the ending of what needed a token; o is what is known besides.
+func authFailed(err error, o wire.Outcome) wire.Outcome {
+	failed, ok := errorAs[*auth.Error](err)
+	if !ok {
+		failed = &auth.Error{Text: err.Error()}
+	}
+	o.Kind, o.Text, o.Err = failed.Kind(), failed.Text, failed.Err
+	o.Phase = or(o.Phase, "authorization")
+	o.Hint = or(failed.Hint, o.Hint)
+	return o
+}
+
+func (a *app) keepChallenge(r auth.Refusal) error {
+	store, err := a.tokens()
+	if err != nil {
+		return err
+	}
+	return store.Change(context.Background(), func(b *auth.Book) {
+		b.Pending = &auth.Pending{Endpoint: a.guard.Endpoint, Account: a.auth.account, Status: r.Status, Fields: r.Fields, At: a.now()}
+	})
+}
+
+// offerLogin asks the person at the terminal, in the middle of a command. Nobody's
+// patience runs out meanwhile.
+func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
+	defer client.Pause(ctx)()
+	d, done := (&responder{a: a}).dialog(ctx)
+	what := "wants to know who asks"
+	if r.Sent && len(r.Scopes) > 0 {
+		what = "asks for more: " + d.line(strings.Join(r.Scopes, " "))
+	}
+	d.say("%s %s.", d.line(wire.RedactURL(a.guard.Endpoint)), what)
+	word, err := d.choose("Log in now? [y]es, [n]o", "yes", "no")
+	done()
+	if err != nil || word != "yes" {
+		return false, nil
+	}
+	store, err := a.tokens()
+	if err != nil {
+		return false, err
+	}
+	store.Seals = store.Keyring.Answers()
+	w := a.walk(ctx, a.guard.Endpoint)
+	defer w.Net.Close()
+	_, err = w.Login(ctx, store, auth.Request{Endpoint: a.guard.Endpoint, Account: a.auth.account,
+		Challenge: r.Challenge, Challenged: true, Visit: a.visitLogin})
+	return err == nil, err
+}
+
+// visitLogin shows where to log in, and opens it.
+func (a *app) visitLogin(_ context.Context, address string) {
+	a.note("log in here: " + a.errStyle.Line(address))
+	if err := a.browse(address); err != nil {
+		a.note("no browser could be started (" + err.Error() + "): open the address yourself")
+	}
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client/auth"
+	"mcpc/internal/render"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// loginOptions are what `mcpc login` was asked.
+type loginOptions struct {
+	grant       string
+	client      auth.Client
+	secret      string
+	secretFile  string
+	documentURL string
+	scope       string
+	port        int
+	noBrowser   bool
+	store       string
+}
+
+func newLogin(a *app) *cobra.Command {
+	var o loginOptions
+	cmd := &cobra.Command{
+		Use:   "login [TARGET]",
+		Short: "get a token for a server that asks who you are",
+		Long: `Get a token for a server: find its authorization server, register there where
+that is needed, log in in the browser ($BROWSER, or the system's), and keep the
+token for later commands. Without a TARGET it answers the challenge that the
+last command ended with. mcpc auth explain shows where a login gets stuck.
+
+Programs without anybody at a browser use --grant client_credentials, or bring
+a token of their own in MCPC_TOKEN.`,
+		Example: `  mcpc login https://mcp.example/mcp`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.oneTarget(args); err != nil {
+				return err
+			}
+			if err := o.check(); err != nil {
+				return err
+			}
+			a.login(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.grant, "grant", "", "authorization_code or client_credentials (default: as last time, then the first)")
+	f.StringVar(&o.client.ID, "client-id", "", "client that is registered at the authorization server")
+	f.StringVar(&o.secret, "client-secret", "", "its secret; others can see a command line, so better:")
+	f.StringVar(&o.secretFile, "client-secret-file", "", "file with its secret")
+	f.StringVar(&o.documentURL, "client-metadata-url", "", "address of a client metadata document of yours")
+	f.StringVar(&o.client.KeyFile, "private-key", "", "key in PEM with which the client proves itself")
+	f.StringVar(&o.client.KeyID, "key-id", "", "name of that key")
+	f.StringVar(&o.client.Algorithm, "alg", "", "how it signs (default: by the sort of key)")
+	f.StringVar(&o.client.Audience, "audience", "", "for whom it signs (default: the issuer)")
+	f.StringVar(&o.scope, "scope", "", "scopes to ask for, in place of those the server names")
+	f.IntVar(&o.port, "callback-port", 0, "port that the browser comes back to (default: a free one)")
+	f.BoolVar(&o.noBrowser, "no-browser", false, "show the address, and take the one that you end at")
+	f.StringVar(&o.store, "token-store", "", "keyring or file (default: a keyring that answers)")
+	return cmd
+}
+
+// oneTarget takes TARGET for -s.
+func (a *app) oneTarget(args []string) error {
+	if len(args) > 1 {
+		return hintedError{"there is one target", "a token is for one server"}
+	}
+	if len(args) == 1 {
+		a.server, a.serverGiven = args[0], true
+	}
+	return nil
+}
+
+func (o *loginOptions) check() error {
+	switch {
+	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
+		return hintedError{fmt.Sprintf("unknown grant %q", o.grant), "--grant authorization_code or client_credentials"}
+	case o.store != "" && o.store != "keyring" && o.store != "file":
+		return hintedError{fmt.Sprintf("--token-store is keyring or file, not %q", o.store), ""}
+	case o.secret != "" && o.secretFile != "":
+		return hintedError{"--client-secret and --client-secret-file exclude each other", ""}
+	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != ""):
+		return hintedError{"a secret or a key belongs to a client", "--client-id ID says to which"}
+	case o.port < 0 || o.port > 65535:
+		return hintedError{fmt.Sprintf("%d is no port", o.port), ""}
+	}
+	if o.documentURL != "" {
+		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
+			return hintedError{"--client-metadata-url wants an https URL with a path", ""}
+		}
+	}
+	if o.secretFile == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(o.secretFile)
+	if err != nil {
+		return hintedError{"--client-secret-file " + o.secretFile + ": " + bare(err).Error(), ""}
+	}
+	o.secret = strings.TrimRight(string(raw), "\r\n")
+	return nil
+}
+
+func (a *app) login(ctx context.Context, o loginOptions) {
+	a.secrets.Learn(o.secret)
+	req, out := a.whatToLogInTo(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	store, err := a.loginStore(o.store)
+	if err != nil {
+		a.end(authFailed(err, wire.Outcome{}))
+		return
+	}
+	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
+	req.Scopes, req.Port, req.Visit = strings.Fields(o.scope), o.port, a.visitLogin
+	if o.noBrowser {
+		req.Visit, req.Paste = a.showLogin, a.typist.line
+	}
+	w := a.walk(ctx, req.Endpoint)
+	defer w.Net.Close()
+	a.talking.Store(true)
+	t, err := w.Login(ctx, store, req)
+	a.talking.Store(false)
+	switch {
+	case ctx.Err() != nil:
+		a.end(wire.Outcome{Kind: wire.Signal})
+	case err != nil:
+		a.end(authFailed(err, wire.Outcome{Where: wire.RedactURL(req.Endpoint), Hint: "mcpc auth explain shows each step"}))
+	default:
+		a.show(ctx, wire.Outcome{}, a.tokenAnswer(t, store))
+	}
+}
+
+// showLogin is for where the browser is on another machine.
+func (a *app) showLogin(_ context.Context, address string) {
+	a.note("log in here, in any browser: " + a.errStyle.Line(address))
+	a.note("then paste the address that it ends at, although no page is shown there:")
+}
+
+// whatToLogInTo is the target, or without one the server whose challenge is kept.
+// Where none is kept the server is asked for one.
+func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
+	tokens, err := a.tokens()
+	if err != nil {
+		return auth.Request{}, stateFailed(err)
+	}
+	book, err := tokens.Load()
+	if err != nil {
+		return auth.Request{}, authFailed(err, wire.Outcome{})
+	}
+	kept := book.Pending
+	if kept != nil && !a.serverGiven && a.getenv(envName("server")) == "" {
+		a.auth.account = or(a.auth.account, kept.Account)
+		a.note("for " + wire.RedactURL(kept.Endpoint) + ", which the last command was refused by")
+		return a.answering(*kept), wire.Outcome{}
+	}
+	c, out := a.meant()
+	if !out.Good() {
+		return auth.Request{}, out
+	}
+	if c.target.Source == target.FromDefault {
+		return auth.Request{}, usage(hintedError{"no server is named, and none asked who you are", "mcpc login https://…"})
+	}
+	endpoint := or(c.saved, c.oneOff).Endpoint
+	if endpoint == "" || endpoint == demoEndpoint {
+		return auth.Request{}, usage(hintedError{"only servers behind a URL ask who you are", "mcpc login https://…"})
+	}
+	if kept != nil && kept.Endpoint == endpoint {
+		return a.answering(*kept), wire.Outcome{}
+	}
+	return a.askForChallenge(ctx, c, endpoint)
+}
+
+// meant is the server that a command means, with nothing opened.
+func (a *app) meant() (*conversation, wire.Outcome) {
+	c := &conversation{a: a, stopTicking: func() {}}
+	return c, c.find(nil)
+}
+
+func (a *app) answering(p auth.Pending) auth.Request {
+	c, _ := auth.Bearer(auth.ParseChallenges(p.Fields))
+	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: a.auth.account}
+}
+
+// askForChallenge opens a conversation without any token and sees what comes of it.
+// A server that takes it may ask later, for a tool.
+func (a *app) askForChallenge(ctx context.Context, c *conversation, endpoint string) (auth.Request, wire.Outcome) {
+	req := auth.Request{Endpoint: endpoint, Account: a.auth.account}
+	g, out := c.openAsNobody(ctx)
+	if r := g.Unsolved(); r != nil {
+		req.Challenge, req.Challenged = r.Challenge, true
+		return req, wire.Outcome{}
+	}
+	if !out.Good() && out.Kind != wire.Auth {
+		return req, out
+	}
+	a.note("the server did not ask who you are; its metadata may still say how to log in")
+	return req, wire.Outcome{}
+}
+
+// loginStore settles where the token is kept.
+func (a *app) loginStore(where string) (*auth.Store, error) {
+	store, err := a.tokens()
+	if err != nil {
+		return nil, err
+	}
+	if where == "file" {
+		return store, nil
+	}
+	if store.Seals = store.Keyring.Answers(); where == "keyring" && !store.Seals {
+		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring answers here", Hint: "--token-store file keeps the token in a file that only you can read"}
+	}
+	return store, nil
+}
+
+// tokenJSON is a token as a script reads it; no member of it is a secret.
+type tokenJSON struct {
+	Server      string   `json:"server"`
+	Resource    string   `json:"resource"`
+	Account     string   `json:"account,omitempty"`
+	Issuer      string   `json:"issuer"`
+	Client      string   `json:"clientId"`
+	Grant       string   `json:"grant"`
+	Scopes      []string `json:"scopes"`
+	Expires     string   `json:"expires,omitempty"`
+	Refreshable bool     `json:"refreshable"`
+	Kept        string   `json:"kept"`
+}
+
+func tokenFacts(t auth.Token) tokenJSON {
+	expires := ""
+	if !t.Expires.IsZero() {
+		expires = t.Expires.UTC().Format(time.RFC3339)
+	}
+	return tokenJSON{wire.RedactURL(t.Endpoint), t.Resource, t.Account, t.Issuer, t.Client, string(t.Grant),
+		append([]string{}, t.Scopes...), expires, t.Refresh != "" || t.Grant == auth.ClientCredentials, keptIn(t)}
+}
+
+// keptIn says where the secret lies, and never what it is.
+func keptIn(t auth.Token) string {
+	if t.Access.Sealed() {
+		return "keyring"
+	}
+	return "file"
+}
+
+func (a *app) tokenAnswer(t auth.Token, store *auth.Store) answer {
+	facts := tokenFacts(t)
+	raw, _ := json.Marshal(facts)
+	where := map[string]string{"keyring": "sealed, the key in the keyring", "file": "a file that only you can read"}[facts.Kept]
+	if file, ok := store.File.(interface{ Path() string }); ok {
+		where += " (" + file.Path() + ")"
+	}
+	return answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+		return render.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
+			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", a.whenExpires(t)}, {"token", where}})
+	}}
+}
+
+// whenExpires is an end as a person plans with it.
+func (a *app) whenExpires(t auth.Token) string {
+	renewed := ""
+	if tokenFacts(t).Refreshable {
+		renewed = ", renewed by itself"
+	}
+	switch left := t.Expires.Sub(a.now()); {
+	case t.Expires.IsZero():
+		return "not said" + renewed
+	case left <= 0:
+		return "is over" + renewed
+	case left < 48*time.Hour:
+		return "in " + left.Round(time.Minute).String() + renewed
+	default:
+		return t.Expires.Format(time.DateOnly) + renewed
+	}
+}

@@ -1,0 +1,87 @@
+//go:build unix
+
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/demo"
+)
+
+// Logging in as a person at a terminal meets it.
+
+func newProtectedDemo(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(demo.Protect(demo.Handler(demo.Options{}), time.Now))
+	t.Cleanup(server.Close)
+	return server.URL + "/mcp"
+}
+
+// A 401 in the middle of a command offers to log in, and so does a 403 that asks for
+// more; then the command goes on.
+func TestTerminalOffersToLogIn(t *testing.T) {
+	t.Parallel()
+	url := newProtectedDemo(t)
+	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=visit"}, "mcpc", "-s", url, "call", "echo", `{"message":"x"}`)
+	tm.await(`wants to know who asks\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
+	tm.typed("y\n")
+	tm.await(`asks for more: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
+	tm.typed("y\n")
+	if out := tm.ends("0"); !strings.Contains(out, "Echo: x") || strings.Contains(out, "demo-access") {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestTerminalLoginIsDeclined(t *testing.T) {
+	t.Parallel()
+	url := newProtectedDemo(t)
+	for _, answer := range []string{"n\n", "\x04", "\x03"} {
+		tm := onTerminal(t, 80, []string{"CI=", "BROWSER=visit"}, "mcpc", "-s", url, "list")
+		tm.await(`Log in now\? \[y\]es, \[n\]o> $`)
+		tm.typed(answer)
+		if out := tm.ends("4"); !strings.Contains(out, " mcpc login\r\n") {
+			t.Errorf("%q: %q", answer, out)
+		}
+	}
+}
+
+func TestTerminalAsksNobodyWhoDoesNotWant(t *testing.T) {
+	t.Parallel()
+	url := newProtectedDemo(t)
+	onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", url, "list", "--no-auth-prompt").ends("4")
+	onTerminal(t, 80, []string{"CI=1"}, "mcpc", "-s", url, "list").ends("4")
+}
+
+// Without a browser the address is shown, and the one that a browser elsewhere ends
+// at is pasted; the server is on a machine where that leads nowhere.
+func TestTerminalLoginByPasting(t *testing.T) {
+	t.Parallel()
+	url := newProtectedDemo(t)
+	opened := filepath.Join(t.TempDir(), "opened")
+	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=touch " + opened}, "mcpc", "login", url, "--no-browser")
+	tm.await(`then paste the address`)
+	shown := regexp.MustCompile(`(?s)log in here, in any browser: (http.*?)\r\nmcpc: note`).FindStringSubmatch(sgr.ReplaceAllString(tm.output(), ""))
+	if shown == nil {
+		t.Fatalf("no address: %q", tm.output())
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Get(shown[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	tm.typed(resp.Header.Get("Location") + "\n")
+	if out := tm.ends("0"); !strings.Contains(out, "mcp:read") {
+		t.Errorf("%q", out)
+	}
+	if _, err := os.Stat(opened); err == nil {
+		t.Error("a browser was started")
+	}
+}
