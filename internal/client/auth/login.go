@@ -252,7 +252,7 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	s := l.found.Server
 	a := &authorization{state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
 		redirect: back.redirect(), issRequired: s.NamesItself}
-	l.w.learn(a.state, a.verifier)
+	l.w.learn(a.verifier) // the state has to be shown, and is worth nothing without
 	ask := oauth2.Config{ClientID: c.ID, RedirectURL: a.redirect, Scopes: l.scopes, Endpoint: oauth2.Endpoint{AuthURL: s.Authorization}}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier), oauth2.SetAuthURLParam("resource", l.token.Resource)}
 	if slices.Contains(l.scopes, "offline_access") {
