@@ -39,7 +39,7 @@ func (s *Script) CurlSession(p Post, session string) error {
 	return nil
 }
 
-// An unscriptable request is one that cannot be written as a command.
+// Unscriptable is the error of a request that cannot be written as a command.
 type Unscriptable struct{ Text string }
 
 func (e *Unscriptable) Error() string { return e.Text }
@@ -59,7 +59,7 @@ func (s *Script) curl(p Post, session string) ([]string, error) {
 		if !isToken(p.Method) {
 			return nil, &Unscriptable{"the recorded method is none of HTTP"}
 		}
-		command += " -X " + p.Method
+		command += " -X " + ShellQuote(p.Method) // a token may have a "|" in it
 	}
 	lines := []string{command + " " + s.url(p.URL)}
 	for _, f := range p.Fields {
@@ -100,7 +100,7 @@ func (s *Script) url(link string) string {
 	if !found || strings.ContainsAny(before, "/?#") {
 		return s.Word(link, inURL)
 	}
-	variable := s.variable(redactedUser, "userinfo")
+	variable := s.variable(redactedUser, inUser)
 	return s.Word(before+"://", inURL) + `"$` + variable + `"@` + s.Word(after, inURL)
 }
 

@@ -109,11 +109,12 @@ const (
 	inURL  = "url secret"
 	inBody = "secret"
 	inArgv = "argument"
+	inUser = "userinfo"
 )
 
 var whereOf = map[string]string{
 	inURL: "what stands in the URL, as it stands there", inBody: "what stands in the message, as it stands there",
-	inArgv: "what stands in the command", "Authorization": "the credentials in the field Authorization",
+	inArgv: "what stands in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
 }
 
 func variableLetter(r rune) rune {
@@ -143,6 +144,9 @@ func (s *Script) Print(raw []byte, line bool) string {
 	end := ""
 	if line {
 		end = `\n`
+	}
+	if len(raw) == 0 {
+		return "printf '" + end + "'"
 	}
 	var all []string
 	s.parts(string(raw), inBody, func(part string) {

@@ -235,12 +235,10 @@ func eventStream(frames []*wire.Frame) []byte {
 		}
 		mark := "data: "
 		if facts.Comment {
-			mark = ": "
+			mark = ":"
 		}
-		if !facts.Comment || len(f.Raw) > 0 {
-			for _, line := range strings.Split(string(f.Raw), "\n") {
-				b.WriteString(mark + line + "\n")
-			}
+		for _, line := range strings.Split(string(f.Raw), "\n") {
+			b.WriteString(mark + line + "\n")
 		}
 		b.WriteByte('\n')
 	}

@@ -1,0 +1,144 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// printedBy runs a script in which curl prints its words, one to a line.
+func printedBy(t *testing.T, script string, env ...string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", `curl() { for word; do printf '<%s>\n' "$word"; done; }
+`+script)
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin"}, env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s\n%s", err, stderr.String(), script)
+	}
+	return string(out)
+}
+
+func TestCurl(t *testing.T) {
+	secret, other := wire.Redacted("0123456789abcdef"), wire.Redacted("fedcba9876543210")
+	for _, c := range []struct {
+		name string
+		post Post
+		want string
+	}{
+		{"quoting", Post{"POST", "http://x/a?b='&c=$d", []wire.Field{{Name: "A", Value: "it's $x `y`"}}, []byte(`{"a":"'\\ $(id)"}`)},
+			"<-sSN>\n<http://x/a?b='&c=$d>\n<-H>\n<A: it's $x `y`>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-raw>\n<{\"a\":\"'\\\\ $(id)\"}>\n"},
+		{"a body that curl would take for a file", Post{"POST", "http://x/", nil, []byte("@/etc/passwd")},
+			"<-sSN>\n<http://x/>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-raw>\n<@/etc/passwd>\n"},
+		{"no file in a field either, and none of the connection", Post{"POST", "http://x/", []wire.Field{{Name: "@/etc/passwd", Value: "x"},
+			{Name: "Content-Length", Value: "7"}, {Name: "A", Value: "x\r\nB: y"}, {Name: "Accept", Value: ""}, {Name: "User-Agent", Value: ""}, {Name: "Content-Type", Value: "x"}}, []byte("1")},
+			"<-sSN>\n<http://x/>\n<-H>\n<Accept;>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type: x>\n<--data-raw>\n<1>\n"},
+		{"a method", Post{"a|b`c", "http://[::1]/{a}", nil, nil},
+			"<-sSN>\n<-g>\n<-X>\n<a|b`c>\n<http://[::1]/{a}>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n"},
+		{"secrets", Post{"POST", "https://redacted@x/?key=" + strings.NewReplacer("•", "%E2%80%A2", "(", "%28", " ", "+", ",", "%2C", ":", "%3A", ")", "%29").Replace(other),
+			[]wire.Field{{Name: "Authorization", Value: "Bearer " + secret}, {Name: "X-Api-Key", Value: other}, {Name: "Accept", Value: "a"}, {Name: "User-Agent", Value: "b"}, {Name: "Content-Type", Value: "c"}},
+			[]byte(`{"t":"` + secret + `"}`)},
+			"<-sSN>\n<https://u:p@x/?key=K>\n<-H>\n<Authorization: Bearer T>\n<-H>\n<X-Api-Key: X>\n<-H>\n<Accept: a>\n<-H>\n<User-Agent: b>\n<-H>\n<Content-Type: c>\n<--data-raw>\n<{\"t\":\"T\"}>\n"},
+		{"bytes that are no word", Post{"POST", "http://x/", nil, []byte("a\x00\xff%\\'\n")},
+			"<-sSN>\n<http://x/>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-binary>\n<@->\n"},
+	} {
+		var s Script
+		if err := s.Curl(c.post, ""); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		got := printedBy(t, s.String(), "MCPC_TOKEN=T", "MCPC_X_API_KEY=X", "MCPC_URL_SECRET=K", "MCPC_USERINFO=u:p")
+		if got != c.want {
+			t.Errorf("%s:\ngot\n%s\nwant\n%s\nof\n%s", c.name, got, c.want, s.String())
+		}
+	}
+}
+
+func TestCurlOfWhatIsNoRequest(t *testing.T) {
+	for _, p := range []Post{{"POST", "file:///etc/passwd", nil, nil}, {"POST", "x", nil, nil}, {"a b", "http://x/", nil, nil}, {"POST", "http:///x", nil, nil}, {"", "http://x/", nil, nil}} {
+		if err := new(Script).Curl(p, ""); err == nil {
+			t.Errorf("%v was written", p)
+		}
+	}
+}
+
+func TestPrintGivesTheBytes(t *testing.T) {
+	for _, raw := range []string{"", "a", "a\n", "\n\n", "it's", "%s\\n", "\x00\x01\xff\x80", "é☕\u202e", "-n", "$x`y`", "a" + wire.Redacted("0123456789abcdef") + "\n"} {
+		for _, line := range []bool{false, true} {
+			var s Script
+			s.Command(s.Print([]byte(raw), line))
+			want := strings.Replace(raw, wire.Redacted("0123456789abcdef"), "S", 1)
+			if line {
+				want += "\n"
+			}
+			if got := printedBy(t, s.String(), "MCPC_SECRET=S"); got != want {
+				t.Errorf("%q, %v: got %q from\n%s", raw, line, got, s.String())
+			}
+		}
+	}
+}
+
+func TestScriptEndsWhereAVariableIsNotSet(t *testing.T) {
+	var s Script
+	s.Command("touch", s.Word(wire.Redacted("0123456789abcdef"), "Authorization"))
+	cmd := exec.Command("sh", "-c", s.String())
+	cmd.Dir, cmd.Env = t.TempDir(), nil
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "must be set") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// No text can end the block of a report that it stands in.
+func TestMarkdownHoldsEverything(t *testing.T) {
+	evil := "````\n# out\n```js\n<b>`a``b`` \x1b[2J\u202e"
+	frame := func(dir wire.Direction, raw string, after time.Duration) wire.Frame {
+		return wire.Frame{Dir: dir, Raw: []byte(raw), Time: time.Unix(0, 0).Add(after), Hidden: 1}
+	}
+	quoted, _ := json.Marshal(evil)
+	x := &wire.Exchange{Request: frame(wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":`+string(quoted)+`}}`, 0),
+		Between: []wire.Frame{frame(wire.Received, evil, time.Second)}, Response: frame(wire.Received, evil, 2*time.Second),
+		Beside: []wire.Frame{{Dir: wire.Received, Kind: wire.Stderr, Raw: []byte(evil)}}}
+	var b bytes.Buffer
+	err := Markdown(&b, Report{Traffic: Traffic{Title: evil, Facts: [][]string{{"server", evil}}, Exchange: x,
+		Findings: []wire.Finding{{Rule: "r", Text: evil}}}, Again: evil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\u202e") {
+		t.Errorf("it acts on a terminal: %q", b.String())
+	}
+	fence := ""
+	for _, line := range strings.Split(b.String(), "\n") {
+		mark := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case fence == "" && len(mark) >= 3 && !strings.Contains(line[len(mark):], "`"):
+			fence = mark
+		case fence != "" && len(mark) >= len(fence) && line == mark:
+			fence = ""
+		case fence == "" && (strings.HasPrefix(line, "# out") || strings.HasPrefix(line, "<b>")):
+			t.Errorf("%q stands outside of a block:\n%s", line, b.String())
+		}
+	}
+	if fence != "" {
+		t.Errorf("a block is not closed:\n%s", b.String())
+	}
+	for _, want := range []string{"\n### Request, ", "\n### On the way\n", "\n### Response, ", "1 secret hidden", "\n### Meanwhile\n", "\n### Timing\n", "\n### Findings\n", "\n### To do the same\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestCode(t *testing.T) {
+	for text, want := range map[string]string{"a": "`a`", "": "`  `", "a`b": "``a`b``", "`": "`` ` ``", "a\n# b": "`a␊# b`"} {
+		if got := Code(text); got != want {
+			t.Errorf("Code(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// harOfFrames records frames and gives the entries that come of all their rows.
+func harOfFrames(t *testing.T, frames ...wire.Frame) []harEntry {
+	t.Helper()
+	var b []byte
+	b = AppendHead(b, Head{Mcpc: "1", Started: time.Unix(100, 0), Target: "node server.js", By: ByCommand})
+	for i, f := range frames {
+		f.Seq, f.Time = uint64(i+1), time.Unix(100, int64(i)*int64(time.Millisecond))
+		b = AppendFrame(b, f)
+	}
+	name := filepath.Join(t.TempDir(), "capture")
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var out bytes.Buffer
+	if err := WriteHAR(&out, "1", c.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Log struct{ Entries []harEntry }
+	}
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatalf("%v\n%s", err, out.Bytes())
+	}
+	return doc.Log.Entries
+}
+
+func sentBody(stream int, raw string) wire.Frame {
+	return wire.Frame{Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: []byte(raw)}
+}
+
+func got(stream int, kind wire.FrameKind, raw string) wire.Frame {
+	return wire.Frame{Dir: wire.Received, Kind: kind, Stream: stream, Raw: []byte(raw)}
+}
+
+func requestHead(stream int, url string, fields ...wire.Field) wire.Frame {
+	return wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: &wire.HTTPHead{Method: "POST", URL: url, Proto: "HTTP/1.1", Fields: fields}}
+}
+
+func responseHead(stream, status int, timing *wire.Timing, fields ...wire.Field) wire.Frame {
+	return wire.Frame{Dir: wire.Received, Kind: wire.Head, Stream: stream, HTTP: &wire.HTTPHead{Status: status, Proto: "HTTP/1.1", Fields: fields, Timing: timing}}
+}
+
+const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
+
+func TestHARofAStream(t *testing.T) {
+	id, retry := "7", 1500*time.Millisecond
+	first := got(1, wire.Event, "{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/message\"}")
+	first.SSE = &wire.SSEFacts{Event: "message", ID: &id, Retry: &retry}
+	note := got(1, wire.Event, "")
+	note.Raw, note.SSE = nil, &wire.SSEFacts{Comment: true}
+	last := got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	last.SSE = &wire.SSEFacts{}
+	e := harOfFrames(t, requestHead(1, "http://x/?a=%20b&c"), sentBody(1, call),
+		responseHead(1, 200, &wire.Timing{DNS: time.Millisecond, Connect: 2 * time.Millisecond, TLS: 3 * time.Millisecond, FirstByte: 10 * time.Millisecond},
+			wire.Field{Name: "Content-Type", Value: "text/event-stream"}), first, note, last)
+	if len(e) != 1 {
+		t.Fatalf("%d entries", len(e))
+	}
+	want := "id: 7\nretry: 1500\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"method\":\"notifications/message\"}\n\n:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"
+	if text := e[0].Response.Content.Text; text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if got, want := e[0].Timings, (harTimings{-1, 1, 5, 3, 0, 4, 3}); got != want || e[0].Time != 13 {
+		t.Errorf("timings %+v, want %+v; time %v", got, want, e[0].Time)
+	}
+	if q := e[0].Request.Query; len(q) != 2 || q[0] != (harPair{"a", " b"}) || q[1] != (harPair{"c", ""}) {
+		t.Errorf("query %v", q)
+	}
+	if len(e[0].Events) != 2 || e[0].Events[0].ID != "7" || e[0].Resource != "eventsource" {
+		t.Errorf("events %+v", e[0].Events)
+	}
+}
+
+func TestHARofOtherThings(t *testing.T) {
+	cut := wire.Frame{Dir: wire.Received, Kind: wire.Closed, Stream: 1, Close: &wire.CloseFacts{By: wire.Received, How: "cut", Text: "reset"}}
+	isJSON := wire.Field{Name: "Content-Type", Value: "application/json"}
+	batch := `[` + call + `,{"jsonrpc":"2.0","id":2,"method":"ping"}]`
+	for _, c := range []struct {
+		name   string
+		frames []wire.Frame
+		want   string // of each entry: method, URL, status, type, text, encoding, error
+	}{
+		{"stdio", []wire.Frame{sentBody(0, call), got(0, wire.Body, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
+			`POST stdio://local/node%20server.js 200 application/json {"jsonrpc":"2.0","id":1,"result":{}}  `},
+		{"no text", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil, isJSON), got(1, wire.Body, "\xff\x00")},
+			"POST http://x/ 200 application/json /wA= base64 "},
+		{"cut", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), cut}, "POST http://x/ 0 application/json   cut reset"},
+		{"a batch is one", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, batch), responseHead(1, 202, nil, isJSON)},
+			"POST http://x/ 202 application/json   "},
+		{"redirect", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 302, nil, wire.Field{Name: "Location", Value: "/y"})},
+			"POST http://x/ 302    "},
+		{"sent again", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 503, nil, isJSON), requestHead(2, "http://x/"), sentBody(2, call),
+			responseHead(2, 200, nil, isJSON), got(2, wire.Body, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
+			"POST http://x/ 503 application/json   \n" + `POST http://x/ 200 application/json {"jsonrpc":"2.0","id":1,"result":{}}  `},
+		{"elsewhere", []wire.Frame{requestHead(2, "http://x/post"), sentBody(2, call), responseHead(2, 202, nil), got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
+			"POST http://x/post 202    \n" + `GET http://x/post 200 text/event-stream data: {"jsonrpc":"2.0","id":1,"result":{}}  `},
+		{"no URL", []wire.Frame{requestHead(1, "a b"), sentBody(1, call)}, "POST about:invalid#a%20b 0 application/json   "},
+	} {
+		var lines []string
+		for _, e := range harOfFrames(t, c.frames...) {
+			r := e.Response
+			lines = append(lines, strings.Join([]string{e.Request.Method, e.Request.URL, strings.TrimSuffix(string(mustJSON(t, r.Status)), "\n"), r.Content.MimeType,
+				strings.TrimSpace(r.Content.Text), r.Content.Encoding, r.Error}, " "))
+		}
+		if got := strings.Join(lines, "\n"); got != c.want {
+			t.Errorf("%s:\ngot\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// Copy gives lines back as they stand, members that nobody knows included.
+func TestCopyKeepsLines(t *testing.T) {
+	text := `{"mcpc-traffic":1,"mcpc":"1","new":"x"}
+{"seq":1,"dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}","new":1}
+{"seq":2,"dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}"}
+{"seq":3,"dir":"received","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"}
+{"end":{"exit":0,"method":"b"}}
+{"mcpc-traffic":1,"mcpc":"2"}
+{"seq":1,"dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"c\"}"}`
+	name := filepath.Join(t.TempDir(), "capture")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	lines := strings.Split(text, "\n")
+	for _, want := range [][]int{{0, 1, 3}, {0, 2}, {5, 6}} {
+		row := c.Rows()[[]int{0: 0, 1: 0, 2: 1, 6: 2}[want[1]]]
+		var b bytes.Buffer
+		if err := c.Copy(&b, []*Row{row}); err != nil {
+			t.Fatal(err)
+		}
+		expected := ""
+		for _, i := range want {
+			expected += lines[i] + "\n"
+		}
+		if row.Own {
+			expected += lines[4] + "\n"
+		}
+		if b.String() != expected {
+			t.Errorf("%s:\ngot\n%s\nwant\n%s", row.Method, b.String(), expected)
+		}
+	}
+}
