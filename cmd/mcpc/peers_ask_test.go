@@ -32,7 +32,11 @@ func contentOf(p peer) *peerContent {
 			[]string{"args-prompt", "city=Paris", "What's weather in Paris?"}, "args-prompt",
 			[]string{"prompt", "completable-prompt", "name", "", "department=Sales", "Eve"}}
 	case strings.HasPrefix(p.name, "go-sdk"), strings.HasPrefix(p.name, "mcp-go"), strings.HasPrefix(p.name, "ts-server"):
-		return &peerContent{1, 1, 0, []string{"peer://note", "a note"}, []string{"greeting", "name=Ada", "Greet Ada."}, "greeting", nil}
+		content := &peerContent{1, 1, 0, []string{"peer://note", "a note"}, []string{"greeting", "name=Ada", "Greet Ada."}, "greeting", nil}
+		if strings.HasPrefix(p.name, "go-sdk") {
+			content.complete = []string{"prompt", "greeting", "name", "Al", "Alan"}
+		}
+		return content
 	}
 	return nil
 }

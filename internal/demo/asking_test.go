@@ -55,7 +55,12 @@ func TestAskingWithARequest(t *testing.T) {
 					t.Errorf("asks for\n     %s\nwant %s", q.Params, c.asked)
 				}
 				p.send(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + c.answer + `}`)
-				if got := string(p.recv().Result); !strings.HasPrefix(got, c.want) {
+				answer := p.recv()
+				if c.tool == "trigger-url-elicitation" { // somebody has been there, which is told first
+					want(t, "tells", answer.Method, "notifications/elicitation/complete")
+					answer = p.recv()
+				}
+				if got := string(answer.Result); !strings.HasPrefix(got, c.want) {
 					t.Errorf("answers\n     %s\nwant %s", got, c.want)
 				}
 				p.finish()

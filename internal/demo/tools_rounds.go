@@ -69,6 +69,11 @@ func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, erro
 	if answer == nil {
 		return pending, err
 	}
+	if answer.Action == "accept" && page.ElicitationID != "" {
+		if err := c.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: page.ElicitationID}); err != nil {
+			return nil, err
+		}
+	}
 	return result(text("The user's answer to visiting " + page.URL + ": " + answer.Action)), nil
 }
 

@@ -5,7 +5,8 @@
 //	events     sessions with an event store, so that cut streams resume
 //	json       sessions, JSON answers
 //	stateless  no sessions: the only mode that speaks 2026-07-28 over HTTP
-//	sse        the HTTP+SSE transport of 2024-11-05
+//	sse        the HTTP+SSE transport of 2024-11-05, with a ping to the client
+//	           five times a second
 package main
 
 import (
@@ -16,6 +17,8 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -28,7 +31,7 @@ func main() {
 	mode := flag.String("mode", "stateful", "stateful, events, json, stateless or sse")
 	flag.Parse()
 
-	if err := serve(newServer(), *port, *mode); err != nil {
+	if err := serve(newServer(*mode), *port, *mode); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -46,7 +49,11 @@ func serve(server *mcp.Server, port int, mode string) error {
 	return http.ListenAndServe(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), mux)
 }
 
-func newServer() *mcp.Server {
+func newServer(mode string) *mcp.Server {
+	var ping time.Duration
+	if mode == "sse" {
+		ping = 200 * time.Millisecond
+	}
 	accept := func(context.Context, *mcp.SubscribeRequest) error { return nil }
 	release := func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 	server := mcp.NewServer(
@@ -56,11 +63,24 @@ func newServer() *mcp.Server {
 			PageSize:           pageSize,
 			SubscribeHandler:   accept,
 			UnsubscribeHandler: release,
+			CompletionHandler:  complete,
+			KeepAlive:          ping,
 		})
 	addTools(server)
 	addNote(server)
 	addGreeting(server)
 	return server
+}
+
+// complete knows two names to greet.
+func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	result := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
+	for _, name := range []string{"Ada", "Alan"} {
+		if strings.HasPrefix(name, req.Params.Argument.Value) {
+			result.Completion.Values = append(result.Completion.Values, name)
+		}
+	}
+	return result, nil
 }
 
 func newHandler(server *mcp.Server, mode string) (http.Handler, error) {
