@@ -47,10 +47,11 @@ func (g again) request(s *render.Script, words []string) ([]string, []byte) {
 	switch {
 	case simple && !strings.HasPrefix(name, "-") && !g.had("raw"):
 		words = append(words, "call")
-		for _, flag := range []string{"--no-validate", "--yes", "-y"} {
-			if g.had(flag) {
-				words = append(words, flag)
-			}
+		if g.had("--no-validate") || !g.had("call") { // nobody else checks what he sends
+			words = append(words, "--no-validate")
+		}
+		if g.had("--yes") || g.had("-y") {
+			words = append(words, "--yes")
 		}
 		return append(words, s.Word(name, "name")), arguments
 	case strings.HasPrefix(m.Method, "-") || m.Method == "" || params != nil && notObject != nil:
