@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,15 +17,19 @@ import (
 
 // loginOptions are what `mcpc login` was asked.
 type loginOptions struct {
-	grant       string
-	client      auth.Client
-	secret      string
-	secretFile  string
-	documentURL string
-	scope       string
-	port        int
-	noBrowser   bool
-	store       string
+	grant      string
+	client     auth.Client
+	idp        auth.IDP
+	secret     string
+	secretFile string
+	idpSecret  string
+	// idpSecretFile is where idpSecret stands.
+	idpSecretFile string
+	documentURL   string
+	scope         string
+	port          int
+	noBrowser     bool
+	store         string
 }
 
 func newLogin(a *app) *cobra.Command {
@@ -41,8 +42,9 @@ that is needed, log in in the browser ($BROWSER, or the system's), and keep the
 token for later commands. Without a TARGET it answers the challenge that the
 last command ended with. mcpc auth explain shows where a login gets stuck.
 
-Programs without anybody at a browser use --grant client_credentials, or bring
-a token of their own in MCPC_TOKEN.`,
+Where the browser is on another machine, --no-browser takes the address that it
+ends at, and --grant device a code that you type there. Programs use --grant
+client_credentials, jwt-bearer or id-jag, or bring a token in MCPC_TOKEN.`,
 		Example: `  mcpc login https://mcp.example/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.oneTarget(args); err != nil {
@@ -56,15 +58,7 @@ a token of their own in MCPC_TOKEN.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.grant, "grant", "", "authorization_code or client_credentials (default: as last time, then the first)")
-	f.StringVar(&o.client.ID, "client-id", "", "client that is registered at the authorization server")
-	f.StringVar(&o.secret, "client-secret", "", "its secret; others can see a command line, so better:")
-	f.StringVar(&o.secretFile, "client-secret-file", "", "file with its secret")
-	f.StringVar(&o.documentURL, "client-metadata-url", "", "address of a client metadata document of yours")
-	f.StringVar(&o.client.KeyFile, "private-key", "", "key in PEM with which the client proves itself")
-	f.StringVar(&o.client.KeyID, "key-id", "", "name of that key")
-	f.StringVar(&o.client.Algorithm, "alg", "", "how it signs (default: by the sort of key)")
-	f.StringVar(&o.client.Audience, "audience", "", "for whom it signs (default: the issuer)")
+	o.clientFlags(f)
 	f.StringVar(&o.scope, "scope", "", "scopes to ask for, in place of those the server names")
 	f.IntVar(&o.port, "callback-port", 0, "port that the browser comes back to (default: a free one)")
 	f.BoolVar(&o.noBrowser, "no-browser", false, "show the address, and take the one that you end at")
@@ -83,37 +77,8 @@ func (a *app) oneTarget(args []string) error {
 	return nil
 }
 
-func (o *loginOptions) check() error {
-	switch {
-	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
-		return hintedError{fmt.Sprintf("unknown grant %q", o.grant), "--grant authorization_code or client_credentials"}
-	case o.store != "" && o.store != "keyring" && o.store != "file":
-		return hintedError{fmt.Sprintf("--token-store is keyring or file, not %q", o.store), ""}
-	case o.secret != "" && o.secretFile != "":
-		return hintedError{"--client-secret and --client-secret-file exclude each other", ""}
-	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != ""):
-		return hintedError{"a secret or a key belongs to a client", "--client-id ID says to which"}
-	case o.port < 0 || o.port > 65535:
-		return hintedError{fmt.Sprintf("%d is no port", o.port), ""}
-	}
-	if o.documentURL != "" {
-		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
-			return hintedError{"--client-metadata-url wants an https URL with a path", ""}
-		}
-	}
-	if o.secretFile == "" {
-		return nil
-	}
-	raw, err := os.ReadFile(o.secretFile)
-	if err != nil {
-		return hintedError{"--client-secret-file " + o.secretFile + ": " + bare(err).Error(), ""}
-	}
-	o.secret = strings.TrimRight(string(raw), "\r\n")
-	return nil
-}
-
 func (a *app) login(ctx context.Context, o loginOptions) {
-	a.secrets.Learn(o.secret)
+	a.secrets.Learn(o.secret, o.idpSecret)
 	req, out := a.whatToLogInTo(ctx)
 	if !out.Good() {
 		a.end(out)
@@ -125,7 +90,8 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		return
 	}
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
-	req.Scopes, req.Port, req.Visit = strings.Fields(o.scope), o.port, a.visitLogin
+	req.IDPSecret, req.Scopes, req.Port = o.idpSecret, strings.Fields(o.scope), o.port
+	req.Visit, req.ShowCode = a.visitLogin, a.showCode
 	if o.noBrowser {
 		req.Visit, req.Paste = a.showLogin, a.typist.line
 	}
@@ -148,6 +114,11 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 func (a *app) showLogin(_ context.Context, address string) {
 	a.note("log in here, in any browser: " + a.errStyle.Line(address))
 	a.note("then paste the address that it ends at, although no page is shown there:")
+}
+
+// showCode is for where somebody types a code at another machine.
+func (a *app) showCode(_ context.Context, address, code string) {
+	a.note("open " + a.errStyle.Line(address) + " on any machine and type " + a.errStyle.Line(code))
 }
 
 // whatToLogInTo is the target, or without one the server whose challenge is kept.
@@ -246,7 +217,7 @@ func tokenFacts(t auth.Token) tokenJSON {
 		expires = t.Expires.UTC().Format(time.RFC3339)
 	}
 	return tokenJSON{wire.RedactURL(t.Endpoint), t.Resource, t.Account, t.Issuer, t.Client, string(t.Grant),
-		append([]string{}, t.Scopes...), expires, t.Refresh != "" || t.Grant == auth.ClientCredentials, keptIn(t)}
+		append([]string{}, t.Scopes...), expires, t.Renewable(), keptIn(t)}
 }
 
 // keptIn says where the secret lies, and never what it is.

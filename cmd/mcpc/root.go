@@ -229,5 +229,6 @@ func placeholder(f *pflag.Flag) string {
 		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target",
 		"account": "name", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
 		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",
-		"private-key": "file", "key-id": "name", "alg": "name", "audience": "who"}[f.Name], "-", " "))
+		"private-key": "file", "assertion": "file", "id-token": "file",
+		"idp-token-endpoint": "url", "idp-client-id": "id", "idp-client-secret-file": "file", "key-id": "name", "alg": "name", "audience": "who"}[f.Name], "-", " "))
 }

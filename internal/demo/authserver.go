@@ -28,13 +28,15 @@ const (
 	demoSecret = "demo-secret"
 )
 
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+
 // tokenLife is how long a token of the demo is good.
 const tokenLife = 5 * time.Minute
 
 // Protect puts a handler of MCP at /mcp behind a login, with an authorization server
 // beside it: resource metadata, dynamic registration, authorization code with PKCE,
-// refresh tokens that are good once, client credentials (client "demo", secret
-// "demo-secret"). Its only user agrees to everything at once. It is for trying the
+// the device grant, refresh tokens that are good once, client credentials (client
+// "demo", secret "demo-secret"). Its only user agrees to everything at once. It is for trying the
 // flow out, and protects nothing. Now is the clock for the ends of tokens.
 func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 	s := &authServer{now: now, clients: map[string][]string{}, codes: map[string]grant{}, tokens: map[string]grant{}, refresh: map[string]grant{}}
@@ -43,6 +45,7 @@ func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.metadata)
 	mux.HandleFunc("POST /register", s.register)
 	mux.HandleFunc("GET /authorize", s.authorize)
+	mux.HandleFunc("POST /device", s.device)
 	mux.HandleFunc("POST /token", s.token)
 	mux.Handle("/mcp", s.guarded(mcp))
 	return mux
@@ -71,9 +74,9 @@ func (s *authServer) resource(w http.ResponseWriter, req *http.Request) {
 
 func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]any{"issuer": base(req), "authorization_endpoint": base(req) + "/authorize",
-		"token_endpoint": base(req) + "/token", "registration_endpoint": base(req) + "/register",
+		"token_endpoint": base(req) + "/token", "device_authorization_endpoint": base(req) + "/device", "registration_endpoint": base(req) + "/register",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
-		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials"},
+		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials", deviceGrant},
 		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
 		"authorization_response_iss_parameter_supported": true, "scopes_supported": []string{scopeRead, scopeCall}})
 }
@@ -81,8 +84,10 @@ func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {
 func (s *authServer) register(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Redirects []string `json:"redirect_uris"`
+		Grants    []string `json:"grant_types"`
 	}
-	if json.NewDecoder(http.MaxBytesReader(w, req.Body, 64<<10)).Decode(&body) != nil || len(body.Redirects) == 0 {
+	if json.NewDecoder(http.MaxBytesReader(w, req.Body, 64<<10)).Decode(&body) != nil ||
+		len(body.Redirects) == 0 && !slices.Contains(body.Grants, deviceGrant) {
 		answerError(w, "invalid_redirect_uri")
 		return
 	}
@@ -117,6 +122,18 @@ func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 	http.Redirect(w, req, redirect.String(), http.StatusFound)
 }
 
+// device gives a code that somebody would type at another machine; here nobody has
+// to (RFC 8628).
+func (s *authServer) device(w http.ResponseWriter, req *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	code := rand.Text()
+	s.codes[code] = grant{client: req.PostFormValue("client_id"), resource: req.PostFormValue("resource"),
+		scopes: strings.Fields(req.PostFormValue("scope")), until: s.now().Add(tokenLife)}
+	answerJSON(w, http.StatusOK, map[string]any{"device_code": code, "user_code": "DEMO-CODE", "verification_uri": base(req) + "/device",
+		"expires_in": int(tokenLife.Seconds()), "interval": 1})
+}
+
 func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
 	req.Body = http.MaxBytesReader(w, req.Body, 64<<10)
 	form := func(name string) string { return req.PostFormValue(name) }
@@ -129,6 +146,13 @@ func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
 		if !ok || g.until.Before(s.now()) || g.client != form("client_id") || g.redirect != form("redirect_uri") ||
 			g.resource != form("resource") || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
 			answerError(w, "invalid_grant")
+			return
+		}
+		s.grantLocked(w, g, true)
+	case deviceGrant:
+		g, ok := take(s.codes, form("device_code"))
+		if !ok || g.until.Before(s.now()) || g.client != form("client_id") || g.challenge != "" {
+			answerError(w, "expired_token")
 			return
 		}
 		s.grantLocked(w, g, true)

@@ -171,6 +171,19 @@ auth/client-credentials-jwt)
   look
   ;;
 
+auth/wif-jwt-bearer)
+  context valid_jwt >assertion
+  login=(--grant jwt-bearer --client-id "$(context client_id)" --assertion assertion)
+  look
+  ;;
+
+auth/enterprise-managed-authorization)
+  context idp_id_token >id-token
+  login=(--grant id-jag --client-id "$(context client_id)" --client-secret "$(context client_secret)"
+    --idp-token-endpoint "$(context idp_token_endpoint)" --idp-client-id "$(context idp_client_id)" --id-token id-token)
+  look
+  ;;
+
 auth/resource-mismatch | auth/metadata-issuer-mismatch | auth/iss-supported-missing | auth/iss-wrong-issuer | \
   auth/iss-unexpected | auth/iss-normalized)
   stranded

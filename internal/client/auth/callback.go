@@ -97,6 +97,9 @@ func (c *callback) isOurHost(host string) bool {
 // loginTime is how long somebody may take in the browser.
 const loginTime = 5 * time.Minute
 
+// deviceTime is how long at another machine, where a code has to be typed.
+const deviceTime = 15 * time.Minute
+
 // errLoginTime is the cause of a wait that took longer.
 var errLoginTime = errors.New("no answer from the browser")
 

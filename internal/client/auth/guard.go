@@ -138,7 +138,7 @@ func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, secret string) 
 	if !ok {
 		return Token{}, ""
 	}
-	if t.StaleAt(g.Now()) && t.renewable() {
+	if t.StaleAt(g.Now()) && t.Renewable() {
 		w := g.Walk(ctx)
 		defer w.Net.Close()
 		if fresh, err := g.renewLocked(ctx, w, t, false); err != nil {
@@ -256,7 +256,7 @@ func (g *Guard) otherLocked(t *Token) bool {
 // renewRefusedLocked renews once: a token that is refused when it is new will be
 // refused again.
 func (g *Guard) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bool {
-	if g.renewed || !t.renewable() {
+	if g.renewed || !t.Renewable() {
 		return false
 	}
 	g.renewed = true

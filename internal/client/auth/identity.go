@@ -19,8 +19,8 @@ type Client struct {
 	ID     string `json:"id"`
 	// Origin says how it came to be.
 	Origin Origin `json:"origin"`
-	// Grant is what a client that was given was given for.
-	Grant  Grant  `json:"grant,omitempty"`
+	// Grant is what the client is for.
+	Grant  Grant  `json:"grant"`
 	Secret Secret `json:"secret,omitempty"`
 	// Method is how it proves itself at the token endpoint; "" is to be chosen.
 	Method string `json:"method,omitempty"`
@@ -30,6 +30,9 @@ type Client struct {
 	Algorithm string   `json:"algorithm,omitempty"`
 	Audience  string   `json:"audience,omitempty"`
 	Redirects []string `json:"redirects,omitempty"`
+	// AssertionFile is what a platform says of the program, IDP where a person signs on.
+	AssertionFile string `json:"assertion_file,omitempty"`
+	IDP           *IDP   `json:"idp,omitempty"`
 	// SecretExpires is zero where it never does.
 	SecretExpires time.Time `json:"secret_expires,omitzero"`
 }
@@ -53,16 +56,16 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		c.Issuer, c.Origin, c.Grant = s.Issuer, Given, l.req.Grant
 		return l.tellClient(c, "the client id that was given")
 	}
-	if c, ok := l.known.given(s.Issuer, l.req.Grant); ok {
+	if c, ok := l.known.client(s.Issuer, Given, l.req.Grant); ok {
 		return l.tellClient(c, "the client id that was given before")
 	}
 	if l.req.DocumentURL != "" && s.Documents {
 		return l.tellClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
 	}
-	if c, ok := l.known.registered(s.Issuer); ok && slices.Contains(c.Redirects, redirect) && !l.expired(c) {
+	if c, ok := l.known.client(s.Issuer, Registered, l.req.Grant); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) && !l.expired(c) {
 		return l.tellClient(c, "registered here before")
 	}
-	if s.Registration == "" || !l.req.Grant.Browser() {
+	if s.Registration == "" || l.req.Grant.Alone() {
 		return Client{}, l.w.holds("there is a way to be known to the server (authorization, \"Client Registration Approaches\")", false,
 			&Error{Rule: NoRegistration, Text: "the authorization server " + s.Issuer + " registers nobody by itself",
 				Hint: "register mcpc there, then --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
@@ -83,20 +86,27 @@ func (l *login) expired(c Client) bool {
 	return !c.SecretExpires.IsZero() && !l.w.now().Before(c.SecretExpires)
 }
 
-// register asks for a client id (RFC 7591). application_type is there because
-// without it a client counts as a web site, which may not redirect to loopback.
+// registration is what mcpc says of itself (RFC 7591). application_type is there
+// because without it a client counts as a web site, which may not redirect to
+// loopback.
+func (l *login) registration(s *Server, redirect string) []byte {
+	about := map[string]any{"client_name": "mcpc", "token_endpoint_auth_method": registeredMethod(s.Methods), "application_type": "native"}
+	if l.req.Grant.Browser() {
+		about["redirect_uris"], about["response_types"] = []string{redirect}, []string{"code"}
+		about["grant_types"] = []string{"authorization_code", "refresh_token"}
+	} else {
+		about["grant_types"] = []string{deviceType, "refresh_token"}
+	}
+	if len(l.scopes) > 0 {
+		about["scope"] = strings.Join(l.scopes, " ")
+	}
+	body, _ := json.Marshal(about)
+	return body
+}
+
+// register asks for a client id.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
-	body, _ := json.Marshal(struct {
-		Name      string   `json:"client_name"`
-		Redirects []string `json:"redirect_uris"`
-		Grants    []string `json:"grant_types"`
-		Responses []string `json:"response_types"`
-		Method    string   `json:"token_endpoint_auth_method"`
-		Type      string   `json:"application_type"`
-		Scope     string   `json:"scope,omitempty"`
-	}{"mcpc", []string{redirect}, []string{"authorization_code", "refresh_token"}, []string{"code"},
-		registeredMethod(s.Methods), "native", strings.Join(l.scopes, " ")})
-	raw, status, err := l.w.post(ctx, s.Registration, body)
+	raw, status, err := l.w.post(ctx, s.Registration, l.registration(s, redirect))
 	l.w.tell(Step{URL: s.Registration, Status: status})
 	if err != nil {
 		return Client{}, err
@@ -117,8 +127,11 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 			Hint: "with a client that is registered already: --client-id ID"}
 	}
 	secret, err := l.store.Seal(answer.Secret)
-	c := Client{Issuer: s.Issuer, ID: answer.ID, Origin: Registered, Secret: secret, Method: answer.Method,
-		Redirects: union(answer.Redirects, []string{redirect})}
+	c := Client{Issuer: s.Issuer, ID: answer.ID, Origin: Registered, Grant: l.req.Grant, Secret: secret, Method: answer.Method,
+		Redirects: answer.Redirects}
+	if redirect != "" {
+		c.Redirects = union(c.Redirects, []string{redirect})
+	}
 	if answer.Expires > 0 {
 		c.SecretExpires = time.Unix(answer.Expires, 0).UTC()
 	}

@@ -21,17 +21,20 @@ type Request struct {
 	// Grant is how the token is come by; "" is as last time, and then in the browser.
 	Grant Grant
 	// Client is one that the user has; its ID is "" where he has none. ClientSecret
-	// goes with it. DocumentURL is where a client metadata document is.
+	// goes with it, IDPSecret with its IDP. DocumentURL is where a client metadata
+	// document is.
 	Client       Client
 	ClientSecret string
+	IDPSecret    string
 	DocumentURL  string
 	// Scopes replace those that would be chosen.
 	Scopes  []string
 	Account string
 	// Port is where the browser comes back to; 0 is the port of last time, or any.
 	Port int
-	// Visit shows somebody the address to go to.
-	Visit func(ctx context.Context, address string)
+	// Visit shows somebody the address to go to, ShowCode also what to type there.
+	Visit    func(ctx context.Context, address string)
+	ShowCode func(ctx context.Context, address, code string)
 	// Paste reads the address that the browser ended at; nil where nobody can be asked.
 	Paste func(ctx context.Context) (string, error)
 }
@@ -132,10 +135,13 @@ func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, err
 	l.chooseScopes(endpoint.String())
 	l.token = Token{Issuer: found.Server.Issuer, Resource: found.id(endpoint), Account: req.Account, Endpoint: endpoint.String(),
 		Grant: req.Grant, Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods}
-	if req.Grant.Browser() {
+	switch {
+	case req.Grant.Browser():
 		err = l.throughBrowser(ctx)
-	} else {
-		err = l.byItself(ctx)
+	case req.Grant == DeviceCode:
+		err = l.elsewhere(ctx)
+	default:
+		err = l.alone(ctx)
 	}
 	return l.token, err
 }
@@ -147,7 +153,7 @@ func (l *login) chooseScopes(endpoint string) {
 		before = old.Requested
 	}
 	l.scopes = scopes(l.req.Scopes, l.req.Challenge, l.found.Resource, before)
-	if l.req.Grant.Browser() && len(l.req.Scopes) == 0 {
+	if !l.req.Grant.Alone() && len(l.req.Scopes) == 0 {
 		l.scopes = offline(l.scopes, l.found.Server)
 	}
 	if len(l.scopes) > 0 {
@@ -155,8 +161,8 @@ func (l *login) chooseScopes(endpoint string) {
 	}
 }
 
-// byItself gets a token for a program that acts on its own account.
-func (l *login) byItself(ctx context.Context) error {
+// alone gets a token for a program that acts without anybody.
+func (l *login) alone(ctx context.Context) error {
 	c, err := l.identity(ctx, l.found.Server, "")
 	if err != nil {
 		return err
@@ -165,29 +171,30 @@ func (l *login) byItself(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if secret == "" && c.KeyFile == "" {
+	if l.req.Grant == ClientCredentials && secret == "" && c.KeyFile == "" {
 		return &Error{Rule: NoRegistration, Text: "a client without a secret or a key cannot act on its own account",
 			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id"}
 	}
-	t, err := l.w.redeem(ctx, l.found.Server, c, secret, ownForm(l.token))
+	form, err := l.w.byItself(ctx, l.store, c, l.token)
+	if err != nil {
+		return err
+	}
+	t, err := l.w.redeem(ctx, l.found.Server, c, secret, form)
 	if err != nil {
 		return err
 	}
 	return l.keep(ctx, c, t)
 }
 
-// ownForm is a request for a token of the client's own.
-func ownForm(t Token) url.Values {
-	form := url.Values{"grant_type": {string(ClientCredentials)}, "resource": {t.Resource}}
-	if len(t.Requested) > 0 {
-		form.Set("scope", strings.Join(t.Requested, " "))
-	}
-	return form
-}
-
 // secretOf is the secret of a client; one that was given is from then on kept with
 // it.
 func (l *login) secretOf(c *Client) (secret string, err error) {
+	if l.req.IDPSecret != "" && c.IDP != nil {
+		l.w.learn(l.req.IDPSecret)
+		if c.IDP.Secret, err = l.store.Seal(l.req.IDPSecret); err != nil {
+			return "", err
+		}
+	}
 	if l.req.ClientSecret != "" && c.Origin == Given && c.ID == l.req.Client.ID {
 		l.w.learn(l.req.ClientSecret)
 		c.Secret, err = l.store.Seal(l.req.ClientSecret)
@@ -232,7 +239,7 @@ func (l *login) listen() (*callback, error) {
 	if l.req.Port != 0 {
 		return listen(l.req.Port)
 	}
-	if c, ok := l.known.registered(l.found.Server.Issuer); ok {
+	if c, ok := l.known.client(l.found.Server.Issuer, Registered, l.req.Grant); ok {
 		for _, redirect := range c.Redirects {
 			u, err := url.Parse(redirect)
 			if err != nil || u.Hostname() != "127.0.0.1" {

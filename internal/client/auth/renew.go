@@ -16,8 +16,8 @@ func (t Token) StaleAt(now time.Time) bool {
 	return !t.Expires.IsZero() && !now.Add(renewBefore).Before(t.Expires)
 }
 
-// renewable reports whether a token can be had anew without anybody being asked.
-func (t Token) renewable() bool { return t.Refresh != "" || t.Grant == ClientCredentials }
+// Renewable reports whether a token can be had anew without anybody being asked.
+func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Alone() }
 
 // Renew gets a new token in place of an old one, under a lock, because a refresh
 // token may be good only once: whoever waited for the lock takes what the other
@@ -36,7 +36,7 @@ func (w *Walk) Renew(ctx context.Context, store *Store, old Token, refused bool)
 	}
 	now, ok := book.Token(old.Endpoint, old.Account)
 	switch {
-	case !ok || !now.renewable() && now.Access == old.Access:
+	case !ok || !now.Renewable() && now.Access == old.Access:
 		return Token{}, nil
 	case now.Access != old.Access:
 		return now, nil
@@ -77,8 +77,12 @@ func (w *Walk) renew(ctx context.Context, store *Store, book Book, t Token) (Tok
 	if err != nil {
 		return Token{}, err
 	}
-	form := ownForm(t)
-	if t.Refresh != "" {
+	var form url.Values
+	if t.Refresh == "" {
+		if form, err = w.byItself(ctx, store, c, t); err != nil {
+			return Token{}, err
+		}
+	} else {
 		refresh, err := store.Open(t.Refresh)
 		if err != nil {
 			return Token{}, err

@@ -102,6 +102,9 @@ func (w *Walk) endpoints(s *Server, g Grant) error {
 	if g.Browser() {
 		needed = append(needed, struct{ name, url string }{"authorization_endpoint", s.Authorization})
 	}
+	if g == DeviceCode {
+		needed = append(needed, struct{ name, url string }{"device_authorization_endpoint", s.Device})
+	}
 	for _, e := range needed {
 		if err := w.holds("\""+e.name+"\" is there (RFC 8414 section 2)", e.url != "",
 			&Error{Rule: ServerInvalid, Text: "the authorization server's metadata has no " + e.name}); err != nil {

@@ -146,12 +146,7 @@ func (b *Book) Drop(meant func(Token) bool) int {
 	return before - len(b.Tokens)
 }
 
-// given is the client that the user has at an issuer for a grant, registered the one
-// that mcpc registered there. Neither is known to any other issuer.
-func (b *Book) given(issuer string, g Grant) (Client, bool) { return b.client(issuer, Given, g) }
-
-func (b *Book) registered(issuer string) (Client, bool) { return b.client(issuer, Registered, "") }
-
+// client is the client that is known to an issuer, and to no other, for a grant.
 func (b *Book) client(issuer string, origin Origin, g Grant) (Client, bool) {
 	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.Issuer == issuer && c.Origin == origin && c.Grant == g })
 	if at < 0 {
@@ -162,7 +157,7 @@ func (b *Book) client(issuer string, origin Origin, g Grant) (Client, bool) {
 
 // of is the client that a token was issued to.
 func (b *Book) of(t Token) Client {
-	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.Issuer == t.Issuer && c.ID == t.Client })
+	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.Issuer == t.Issuer && c.ID == t.Client && c.Grant == t.Grant })
 	if at < 0 {
 		return Client{Issuer: t.Issuer, ID: t.Client}
 	}

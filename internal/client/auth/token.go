@@ -12,21 +12,6 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// A Grant is how a token is come by.
-type Grant string
-
-// The grants that mcpc speaks.
-const (
-	AuthorizationCode Grant = "authorization_code"
-	ClientCredentials Grant = "client_credentials"
-)
-
-// Grants are all of them.
-var Grants = []Grant{AuthorizationCode, ClientCredentials}
-
-// Browser reports whether somebody goes through a browser.
-func (g Grant) Browser() bool { return g == AuthorizationCode }
-
 // method is how a client proves itself at the token endpoint: as it was registered,
 // as it was asked for, or as the server likes it (authorization, "Token Request").
 func method(c Client, secret string, supported []string) string {
@@ -47,10 +32,18 @@ func method(c Client, secret string, supported []string) string {
 	return "client_secret_basic"
 }
 
-// redeem asks a token endpoint for a token, as a client of it. The library writes
-// the request, and is never left to find out by trying how a client proves itself:
-// it would send a code twice.
+// redeem asks a token endpoint for a token that mcpc can use, as a client of it.
 func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values) (*oauth2.Token, error) {
+	t, err := w.ask(ctx, s, c, secret, form)
+	if err != nil {
+		return nil, err
+	}
+	return t, w.isBearer(t)
+}
+
+// ask asks for a token of any sort. The library writes the request, and is never
+// left to find out by trying how a client proves itself: it would send a code twice.
+func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form url.Values) (*oauth2.Token, error) {
 	if err := w.Net.check(s.Token); err != nil {
 		return nil, err
 	}
@@ -73,19 +66,38 @@ func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, f
 		return nil, &Error{Rule: NoRegistration, Text: fmt.Sprintf("the client has to prove itself with %q, which mcpc cannot", how)}
 	}
 	t, err := ask.Token(context.WithValue(ctx, oauth2.HTTPClient, w.Net.web))
-	w.learnToken(t)
+	return t, w.told(s, t, err)
+}
+
+// told tells of what a token endpoint answered.
+func (w *Walk) told(s *Server, t *oauth2.Token, err error) error {
 	w.tell(Step{URL: s.Token, Status: statusOf(t, err)})
 	if err != nil {
-		return nil, refusedToken(s, err)
+		return refusedToken(s, err)
 	}
-	return t, w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.TokenType, "bearer"), &Error{Rule: TokenType,
+	w.learn(t.AccessToken, t.RefreshToken)
+	return nil
+}
+
+// took is told of a token that has to be one that mcpc can use.
+func (w *Walk) took(s *Server, t *oauth2.Token, err error) error {
+	if err := w.told(s, t, err); err != nil {
+		return err
+	}
+	return w.isBearer(t)
+}
+
+func (w *Walk) isBearer(t *oauth2.Token) error {
+	return w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.TokenType, "bearer"), &Error{Rule: TokenType,
 		Text: fmt.Sprintf("the token is of the type %q, which mcpc cannot use", t.TokenType)})
 }
 
-func (w *Walk) learnToken(t *oauth2.Token) {
-	if t != nil {
-		w.learn(t.AccessToken, t.RefreshToken)
+// styleOf is what the library calls a method without an assertion.
+func styleOf(method string) oauth2.AuthStyle {
+	if method == "client_secret_basic" {
+		return oauth2.AuthStyleInHeader
 	}
+	return oauth2.AuthStyleInParams
 }
 
 func statusOf(t *oauth2.Token, err error) int {

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client/auth"
+)
+
+// clientFlags say as whom to log in, and how.
+func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.grant, "grant", "", strings.Join(grantWords(), ", ")+" (default: as last time, then the first)")
+	f.StringVar(&o.client.ID, "client-id", "", "client that is registered at the authorization server")
+	f.StringVar(&o.secret, "client-secret", "", "its secret; others can see a command line, so better:")
+	f.StringVar(&o.secretFile, "client-secret-file", "", "file with its secret")
+	f.StringVar(&o.documentURL, "client-metadata-url", "", "address of a client metadata document of yours")
+	f.StringVar(&o.client.KeyFile, "private-key", "", "key in PEM with which the client proves itself")
+	f.StringVar(&o.client.KeyID, "key-id", "", "name of that key")
+	f.StringVar(&o.client.Algorithm, "alg", "", "how it signs (default: by the sort of key)")
+	f.StringVar(&o.client.Audience, "audience", "", "for whom it signs (default: the issuer)")
+	f.StringVar(&o.client.AssertionFile, "assertion", "", "jwt-bearer: file with what the platform says of the program")
+	f.StringVar(&o.idp.TokenEndpoint, "idp-token-endpoint", "", "id-jag: where the enterprise gives tokens")
+	f.StringVar(&o.idp.ClientID, "idp-client-id", "", "id-jag: the client there")
+	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: file with its secret, where it has one")
+	f.StringVar(&o.idp.IDTokenFile, "id-token", "", "id-jag: file with the ID token of your sign-on")
+}
+
+func grantWords() (words []string) {
+	for _, g := range auth.Grants {
+		words = append(words, string(g))
+	}
+	return words
+}
+
+// check refuses what does not go together, and reads the secrets' files.
+func (o *loginOptions) check() error {
+	switch {
+	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
+		return hintedError{fmt.Sprintf("unknown grant %q", o.grant), "grants are " + strings.Join(grantWords(), ", ")}
+	case o.store != "" && o.store != "keyring" && o.store != "file":
+		return hintedError{fmt.Sprintf("--token-store is keyring or file, not %q", o.store), ""}
+	case o.secret != "" && o.secretFile != "":
+		return hintedError{"--client-secret and --client-secret-file exclude each other", ""}
+	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):
+		return hintedError{"a secret, a key or an assertion belongs to a client", "--client-id ID says to which"}
+	case o.port < 0 || o.port > 65535:
+		return hintedError{fmt.Sprintf("%d is no port", o.port), ""}
+	}
+	if err := o.checkGrant(); err != nil {
+		return err
+	}
+	if o.documentURL != "" {
+		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
+			return hintedError{"--client-metadata-url wants an https URL with a path", ""}
+		}
+	}
+	var err error
+	if o.secretFile != "" {
+		o.secret, err = readSecret("--client-secret-file", o.secretFile)
+	}
+	if o.idpSecretFile != "" && err == nil {
+		o.idpSecret, err = readSecret("--idp-client-secret-file", o.idpSecretFile)
+	}
+	return err
+}
+
+// checkGrant: two grants need what the others do not know.
+func (o *loginOptions) checkGrant() error {
+	enterprise := o.idp != auth.IDP{}
+	switch auth.Grant(o.grant) {
+	case auth.JWTBearer:
+		if o.client.ID != "" && o.client.AssertionFile == "" {
+			return hintedError{"--grant jwt-bearer needs an assertion", "--assertion FILE"}
+		}
+	case auth.IDJAG:
+		if o.client.ID != "" && (o.idp.TokenEndpoint == "" || o.idp.ClientID == "" || o.idp.IDTokenFile == "") {
+			return hintedError{"--grant id-jag needs to know where you sign on", "--idp-token-endpoint URL --idp-client-id ID --id-token FILE"}
+		}
+		if _, err := auth.SafeURL(o.idp.TokenEndpoint); err != nil && enterprise {
+			return hintedError{"--idp-token-endpoint wants an https URL", ""}
+		}
+		o.client.IDP = &o.idp
+		return nil
+	}
+	if enterprise || o.idpSecretFile != "" {
+		return hintedError{"--idp-… and --id-token are for --grant id-jag", ""}
+	}
+	return nil
+}
+
+// readSecret reads a file of one line.
+func readSecret(flag, name string) (string, error) {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return "", hintedError{flag + " " + name + ": " + bare(err).Error(), ""}
+	}
+	return strings.TrimRight(string(raw), "\r\n"), nil
+}

@@ -1,0 +1,148 @@
+package auth
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"strings"
+
+	"golang.org/x/oauth2"
+)
+
+// A Grant is how a token is come by.
+type Grant string
+
+// The grants that mcpc speaks: somebody goes through a browser here; somebody goes
+// through one elsewhere (RFC 8628); a program acts on its own account, by what it
+// knows (RFC 6749, section 4.4) or by what its platform says of it (RFC 7523); a
+// person's sign-on at the enterprise is exchanged (RFC 8693).
+const (
+	AuthorizationCode Grant = "authorization_code"
+	DeviceCode        Grant = "device"
+	ClientCredentials Grant = "client_credentials"
+	JWTBearer         Grant = "jwt-bearer"
+	IDJAG             Grant = "id-jag"
+)
+
+// Grants are all of them.
+var Grants = []Grant{AuthorizationCode, DeviceCode, ClientCredentials, JWTBearer, IDJAG}
+
+// Browser reports whether somebody goes through a browser on this machine.
+func (g Grant) Browser() bool { return g == AuthorizationCode }
+
+// Alone reports whether nobody has to be asked.
+func (g Grant) Alone() bool { return g == ClientCredentials || g == JWTBearer || g == IDJAG }
+
+const (
+	jwtBearerType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+	exchangeType  = "urn:ietf:params:oauth:grant-type:token-exchange"
+	deviceType    = "urn:ietf:params:oauth:grant-type:device_code"
+)
+
+// An IDP is where a person signs on at the enterprise, and the token that says so.
+type IDP struct {
+	TokenEndpoint string `json:"token_endpoint"`
+	ClientID      string `json:"client_id"`
+	Secret        Secret `json:"secret,omitempty"`
+	// IDTokenFile is read anew each time: what it holds ends, and is replaced.
+	IDTokenFile string `json:"id_token_file"`
+}
+
+// byItself is the request for a token that needs nobody. What is in files is read
+// anew, because a platform replaces it.
+func (w *Walk) byItself(ctx context.Context, store *Store, c Client, t Token) (url.Values, error) {
+	form := url.Values{"resource": {t.Resource}}
+	if len(t.Requested) > 0 {
+		form.Set("scope", strings.Join(t.Requested, " "))
+	}
+	switch t.Grant {
+	case JWTBearer:
+		assertion, err := w.secretIn(c.AssertionFile)
+		form.Set("grant_type", jwtBearerType)
+		form.Set("assertion", assertion)
+		return form, err
+	case IDJAG:
+		assertion, err := w.exchange(ctx, store, c, t)
+		return url.Values{"grant_type": {jwtBearerType}, "assertion": {assertion}}, err
+	}
+	form.Set("grant_type", string(ClientCredentials))
+	return form, nil
+}
+
+// exchange gets an identity assertion for one authorization server from the
+// enterprise's (enterprise-managed-authorization, "Token Exchange").
+func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (string, error) {
+	idToken, err := w.secretIn(c.IDP.IDTokenFile)
+	if err != nil {
+		return "", err
+	}
+	secret, err := store.Open(c.IDP.Secret)
+	if err != nil {
+		return "", err
+	}
+	w.learn(secret)
+	// The address is the user's own, whatever network it is in.
+	there := *w
+	there.Net = NewNet(NearnessOf(ctx, c.IDP.TokenEndpoint))
+	defer there.Net.Close()
+	form := url.Values{"grant_type": {exchangeType}, "requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
+		"audience": {t.Issuer}, "resource": {t.Resource}, "subject_token": {idToken},
+		"subject_token_type": {"urn:ietf:params:oauth:token-type:id_token"}}
+	if len(t.Requested) > 0 {
+		form.Set("scope", strings.Join(t.Requested, " "))
+	}
+	got, err := there.ask(ctx, &Server{Token: c.IDP.TokenEndpoint}, Client{ID: c.IDP.ClientID}, secret, form)
+	if err != nil {
+		return "", err
+	}
+	return got.AccessToken, nil
+}
+
+// secretIn reads a token from a file.
+func (w *Walk) secretIn(name string) (string, error) {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return "", keyUnusable("the assertion cannot be read: "+err.Error(), err)
+	}
+	text := strings.TrimSpace(string(raw))
+	w.learn(text)
+	return text, nil
+}
+
+// elsewhere gets a token for somebody who goes through a browser on another machine,
+// and types a code there (RFC 8628).
+func (l *login) elsewhere(ctx context.Context) error {
+	s := l.found.Server
+	c, err := l.identity(ctx, s, "")
+	if err != nil {
+		return err
+	}
+	secret, err := l.secretOf(&c)
+	if err != nil {
+		return err
+	}
+	if err := l.w.Net.check(s.Device); err != nil {
+		return err
+	}
+	ask := oauth2.Config{ClientID: c.ID, ClientSecret: secret, Scopes: l.scopes,
+		Endpoint: oauth2.Endpoint{DeviceAuthURL: s.Device, TokenURL: s.Token, AuthStyle: styleOf(method(c, secret, s.Methods))}}
+	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, oauth2.HTTPClient, l.w.Net.web), deviceTime, errLoginTime)
+	defer stop()
+	resource := oauth2.SetAuthURLParam("resource", l.token.Resource)
+	code, err := ask.DeviceAuth(ctx, resource)
+	l.w.tell(Step{URL: s.Device})
+	if err != nil {
+		return refusedToken(&Server{Token: s.Device}, err)
+	}
+	l.w.learn(code.DeviceCode)
+	address, err := SafeURL(code.VerificationURI)
+	if err != nil {
+		return err
+	}
+	l.req.ShowCode(ctx, address.String(), code.UserCode)
+	t, err := ask.DeviceAccessToken(ctx, code, resource)
+	if err := l.w.took(s, t, err); err != nil {
+		return err
+	}
+	return l.keep(ctx, c, t)
+}
