@@ -44,8 +44,8 @@ func (c *conversation) listed(ctx context.Context, k kind, enough func([]json.Ra
 	for _, f := range list.Findings {
 		c.found(f)
 	}
-	if o.Good() && list.Whole && k == toolKind {
-		c.keepTools(ctx, list)
+	if o.Good() && list.Whole {
+		c.keepList(ctx, k, list)
 	}
 	return list, o
 }
@@ -77,23 +77,43 @@ func (c *conversation) headerProblem(tool wire.Tool) string {
 	return client.HeaderProblem(tool.InputSchema)
 }
 
-func (c *conversation) keepTools(ctx context.Context, list client.List) {
+// keepList remembers a list: the tools for the calls that follow, and all kinds for
+// the completion of a command line.
+func (c *conversation) keepList(ctx context.Context, k kind, list client.List) {
 	if c.saved == nil {
 		return
 	}
 	kept := state.ToolList{FetchedAt: c.a.now(), TTLms: list.TTL}
 	times := map[string]int{}
 	for _, raw := range list.Items {
-		if tool, bad := wire.ParseTool(raw); bad == nil {
-			kept.Tools = append(kept.Tools, state.Tool{Name: tool.Name, Raw: raw})
-			times[tool.Name]++
+		if name, ok := k.nameIn(raw); ok {
+			kept.Tools = append(kept.Tools, state.Tool{Name: name, Raw: raw})
+			times[name]++
 		}
 	}
 	// Of two tools with one name none is called, so none is remembered.
 	kept.Tools = slices.DeleteFunc(kept.Tools, func(t state.Tool) bool { return times[t.Name] > 1 })
-	if err := c.store.SaveTools(ctx, c.toolsKey(), kept); err != nil && c.a.verbose > 0 {
-		c.a.warn("the tool list could not be remembered: " + err.Error())
+	if err := c.store.SaveTools(ctx, c.listKey(k), kept); err != nil && c.a.verbose > 0 {
+		c.a.warn("the list of " + k.many + " could not be remembered: " + err.Error())
 	}
+}
+
+// nameIn is what an entry of a list is asked for by; false where nobody could.
+func (k kind) nameIn(raw json.RawMessage) (string, bool) {
+	if k == toolKind {
+		tool, bad := wire.ParseTool(raw)
+		return tool.Name, bad == nil
+	}
+	name, ok := wire.Text(wire.First(raw, k.key))
+	return name, ok && name != ""
+}
+
+// listKey names what is remembered of one kind.
+func (c *conversation) listKey(k kind) string {
+	if k == toolKind {
+		return c.toolsKey()
+	}
+	return c.toolsKey() + "\n" + k.method
 }
 
 func (c *conversation) forgetTools() {

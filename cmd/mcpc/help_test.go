@@ -18,7 +18,7 @@ import (
 
 // commandsOf walks the tree of commands, hidden ones left out.
 func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
-	if cmd.Hidden || cmd.Name() == "completion" {
+	if cmd.Hidden {
 		return nil
 	}
 	all = append(all, cmd)

@@ -23,7 +23,7 @@ protocol. It prints the answer, or says which channel failed.`,
   mcpc -s demo describe get-sum`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              unknownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) },
@@ -36,9 +36,10 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newInit(a), newLogin(a), newLogout(a), newAuth(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a),
 		newPrompt(a), newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a),
-		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newVersion(a))
+		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newCompletion(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())
+	a.addCompletions(root)
 	return root
 }
 
@@ -141,7 +142,7 @@ func helpCommands(b *strings.Builder, cmd *cobra.Command) {
 	var commands, topics [][2]string
 	for _, c := range cmd.Commands() {
 		switch row := [2]string{c.Name(), c.Short}; {
-		case c.Hidden || c.Name() == "help" || c.Name() == "completion":
+		case c.Hidden || c.Name() == "help":
 		case c.Runnable() || c.HasSubCommands():
 			commands = append(commands, row)
 		default:

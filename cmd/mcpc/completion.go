@@ -1,0 +1,123 @@
+package main
+
+import (
+	_ "embed"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+)
+
+// bashCompletion is a script of our own: cobra's needs the package
+// bash-completion, and has the shell evaluate the line that is being typed.
+//
+//go:embed completion.bash
+var bashCompletion string
+
+// newCompletion is `mcpc completion SHELL`.
+func newCompletion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell",
+		Short: "write the script that lets a shell complete mcpc's words",
+		Long: `Write a script that lets a shell complete commands, flags and their values,
+sessions, and what a session's server lists: tools, their arguments and the
+values that those may have, prompts and resources. Servers are not asked: what
+was listed before is remembered with the session.
+
+  bash        echo 'eval "$(mcpc completion bash)"' >> ~/.bashrc
+  zsh         mcpc completion zsh > "${fpath[1]}/_mcpc"
+  fish        mcpc completion fish > ~/.config/fish/completions/mcpc.fish
+  powershell  mcpc completion powershell | Out-String | Invoke-Expression
+
+Names that a shell could take for more than a name are left out.`,
+		Example:   `  mcpc completion bash`,
+		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return hintedError{"completion takes the name of a shell", "mcpc completion bash"}
+			}
+			return writeCompletion(a.stdout(), cmd.Root(), args[0])
+		},
+	}
+}
+
+func writeCompletion(w io.Writer, root *cobra.Command, shell string) error {
+	switch shell {
+	case "bash":
+		_, err := io.WriteString(w, bashCompletion)
+		return ignored(err)
+	case "zsh":
+		return ignored(root.GenZshCompletion(w))
+	case "fish":
+		return ignored(root.GenFishCompletion(w, true))
+	case "powershell":
+		return ignored(root.GenPowerShellCompletionWithDesc(w))
+	}
+	return hintedError{"no script for the shell " + shortened(shell), "bash, zsh, fish or powershell"}
+}
+
+// ignored: that the answer could not be written is told by the writer itself.
+func ignored(error) error { return nil }
+
+// A completer gives what may stand next on a command line.
+type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// addCompletions tells the tree what its words may be. Nothing here runs unless a
+// shell asks.
+func (a *app) addCompletions(root *cobra.Command) {
+	args := map[string]completer{
+		"call": a.completeCall, "describe": a.completeDescribe, "prompt": a.completePrompt, "read": a.completeRead,
+		"list": fixed(append(kindWords(), "all")...), "complete": a.completeComplete,
+		"init": a.completeSessions, "close": a.completeSessions,
+	}
+	for _, cmd := range root.Commands() {
+		if f := args[cmd.Name()]; f != nil {
+			cmd.ValidArgsFunction = a.beforeDash(f)
+		} else if cmd.ValidArgs == nil && !cmd.HasSubCommands() {
+			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+		}
+		if cmd.Flags().Lookup("logs") != nil {
+			_ = cmd.RegisterFlagCompletionFunc("logs", fixed(logLevels...))
+		}
+	}
+	for name, f := range map[string]completer{
+		"server": a.completeServer, "protocol": fixed(client.Revisions()...),
+		"color": fixed("auto", "always", "never"), "log-level": fixed(logLevels...),
+	} {
+		_ = root.RegisterFlagCompletionFunc(name, f)
+	}
+}
+
+// beforeDash leaves what stands behind -- to the shell: it is another program's.
+// cobra's own count is that of a line to which it has added a --.
+func (a *app) beforeDash(f completer) completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if slices.Contains(a.args[:max(len(a.args)-1, 0)], "--") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return f(cmd, args, typed)
+	}
+}
+
+// fixed completes one of some words.
+func fixed(words ...string) completer {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return begin(words, typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// begin are those of the words that begin with what is typed, and that no shell
+// takes for more than a word.
+func begin(words []string, typed string) (fit []string) {
+	for _, word := range words {
+		if strings.HasPrefix(word, typed) && inert(word) {
+			fit = append(fit, word)
+		}
+	}
+	return fit
+}

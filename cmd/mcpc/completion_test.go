@@ -1,0 +1,156 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostileTools is what a server may list: names that a shell would run, that act
+// on the terminal, or that hide what they are, and one that is good.
+const hostileTools = `speaks 2025-11-25
+tool {"name":"$(touch x)","inputSchema":{"type":"object"}}
+tool {"name":"` + "`touch x`" + `","inputSchema":{"type":"object"}}
+tool {"name":"good;touch x","inputSchema":{"type":"object"}}
+tool {"name":"good\ntouch x","inputSchema":{"type":"object"}}
+tool {"name":"good\u001b]0;x\u0007","inputSchema":{"type":"object"}}
+tool {"name":"good\u202etxt","inputSchema":{"type":"object"}}
+tool {"name":"--yes","inputSchema":{"type":"object"}}
+tool {"name":"weather","inputSchema":{"type":"object","properties":{"city":{"enum":["New York","Paris","$(touch x)","a'b"]},"days":{"type":"integer"},"$(touch x)":{"type":"string"},"where":{"type":"object","properties":{"zip":{"type":"string"}}}}}}
+tool weigh
+`
+
+// listedSession opens a session and lists what its server has. It gives the
+// environment that its commands run in.
+func listedSession(t *testing.T, script string) (dir string, env []string) {
+	t.Helper()
+	dir = t.TempDir()
+	env = append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"mcpc init --as box -- mcpc mock --stdio --script script", "mcpc list tools"} {
+		if out, err := shellCommand(dir, env, line).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+	return dir, env
+}
+
+func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
+	dir, env := listedSession(t, hostileTools)
+	for _, row := range []struct {
+		words []string
+		want  string
+	}{
+		{words("call", ""), "weather weigh :4"},
+		{words("call", "$"), ":4"},
+		{words("call", "weather", ""), "city= days= where. :6"},
+		{words("call", "weather", "city=Paris", ""), "days= where. :6"},
+		{words("call", "weather", "where."), "where.zip= :6"},
+		{words("call", "weather", "city="), "city=New York city=Paris :4"},
+		{words("call", "weather", "city=P"), "city=Paris :4"},
+		{words("call", "weather", "city:="), ":4"},
+		{words("call", "nothing", ""), ":4"},
+		{words("call", "-s", "nothing", ""), ":4"},
+		{words("call", "weather", "--", "l"), ":0"},
+		{words("list", "t"), "tools templates :4"},
+		{words("-s", ""), "box demo :4"},
+		{words("list", "--color", ""), "auto always never :4"},
+		{words("--log-level", "e"), "error emergency :4"},
+		{words("close", ""), "box :4"},
+		{words("completion", ""), "bash zsh fish powershell :4"},
+		{words("describe", "we"), "weather weigh :4"},
+		{words("call", "weather", "--output", ""), ":0"},
+	} {
+		cmd := exec.Command("mcpc", append([]string{"__completeNoDesc"}, row.words...)...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.Output()
+		if got := strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), " "); err != nil || got != row.want {
+			t.Errorf("%q\ngot  %s (%v)\nwant %s", row.words, got, err, row.want)
+		}
+	}
+}
+
+// A shell completes on a terminal: what is typed ends in TAB, and what stands
+// there in the end is what the line has become. Shells that this machine does not
+// have are left out; all four scripts are looked at by TestCompletionScripts.
+func TestShellsComplete(t *testing.T) {
+	script := hostileTools
+	shells := []struct {
+		name  string
+		start []string
+		setup string
+	}{
+		{"bash", []string{"bash", "--norc", "--noprofile", "-i"}, "bind 'set bell-style none'; eval \"$(mcpc completion bash)\"; PS1='> '; echo rea''dy"},
+		{"zsh", []string{"zsh", "-f", "-i"}, "autoload -U compinit; compinit -u -D; source <(mcpc completion zsh); PS1='> '; echo rea''dy"},
+		{"fish", []string{"fish", "--no-config", "-i"}, "mcpc completion fish | source; echo rea''dy"},
+	}
+	for _, sh := range shells {
+		t.Run(sh.name, func(t *testing.T) {
+			if _, err := exec.LookPath(sh.name); err != nil {
+				t.Logf("%s is not on this machine", sh.name)
+				return
+			}
+			t.Parallel()
+			dir, env := listedSession(t, script)
+			tm := onTerminal(t, 120, append(env, "PWD="+dir), sh.start...)
+			tm.typed("cd " + dir + "; " + sh.setup + "\n")
+			tm.await(`\nready|ready\r\n`)
+			// The line that TAB has made is run by a function that shows its words.
+			show := "mcpc() { if [ \"$1\" = __complete -o \"$1\" = __completeNoDesc ]; then command mcpc \"$@\"; else printf '<%s>' \"$@\"; echo; fi; }\n"
+			if sh.name == "fish" {
+				show = "function mcpc; switch $argv[1]; case '__complete*'; command mcpc $argv; case '*'; printf '<%s>' $argv; echo; end; end\n"
+			}
+			tm.typed(show)
+			tm.typed("mcpc call weat\t")
+			tm.await("mcpc call weather(\x1b\\[1m)? ")
+			tm.typed("ci\tPa\tda\t3 \n")
+			tm.await(`<call><weather><city=Paris><days=3>`)
+			tm.typed("mcpc call weather city=N\t\n")
+			tm.await(`<call><weather><city=New York>`)
+			tm.typed("mcpc call '$(to\t'\n")
+			tm.await(`<call><\$\(to`)
+			tm.typed("mcpc list --color nev\t\n")
+			tm.await(`<list><--color><never>`)
+			tm.typed("exit\n")
+			for _, name := range []string{"x", filepath.Join(dir, "x")} {
+				if _, err := os.Stat(name); err == nil {
+					t.Errorf("%s ran what a server called a tool", sh.name)
+				}
+			}
+		})
+	}
+}
+
+// The four scripts are written, and the shells that are here find nothing wrong
+// with theirs.
+func TestCompletionScripts(t *testing.T) {
+	for shell, check := range map[string][]string{
+		"bash": {"bash", "-n"}, "zsh": {"zsh", "-n"}, "fish": {"fish", "--no-execute"}, "powershell": nil,
+	} {
+		out, err := exec.Command("mcpc", "completion", shell).Output()
+		if err != nil || !strings.Contains(string(out), "__complete") {
+			t.Errorf("mcpc completion %s: %v\n%s", shell, err, out)
+			continue
+		}
+		if check == nil {
+			continue
+		}
+		if _, err := exec.LookPath(check[0]); err != nil {
+			t.Logf("%s is not on this machine", check[0])
+			continue
+		}
+		name := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(name, out, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := exec.Command(check[0], append(check[1:], name)...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", shell, err, said)
+		}
+	}
+}

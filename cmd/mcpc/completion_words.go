@@ -1,0 +1,255 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/state"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// What a session's server lists, for a shell that completes a line. It comes from
+// what is remembered: nothing is sent, and whatever is not there is not offered.
+
+const (
+	noFiles = cobra.ShellCompDirectiveNoFileComp
+	noSpace = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+)
+
+// maxOffered bounds what a shell has to show.
+const maxOffered = 500
+
+// inert reports a word that every shell takes for a word once it is quoted, and
+// that shows what it is. A server chooses its names: what is anything else is left
+// out.
+func inert(word string) bool {
+	for _, c := range word {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-./:@%+,= ", c) {
+			return false
+		}
+	}
+	return word != "" && !strings.HasPrefix(word, "-") && strings.TrimSpace(word) == word && len(word) <= 200
+}
+
+// onLine finds the remembered session that a command line means; nil where there
+// is none.
+func (a *app) onLine(cmd *cobra.Command) *conversation {
+	a.serverGiven = cmd.Flags().Changed("server")
+	c := &conversation{a: a}
+	if out := c.find(nil); !out.Good() || c.saved == nil {
+		return nil
+	}
+	fields, err := a.fields()
+	if err != nil {
+		return nil
+	}
+	c.fields = fields
+	return c
+}
+
+// names are those of one kind that the session's server listed last.
+func (a *app) names(cmd *cobra.Command, k kind, typed string) (names []string) {
+	c := a.onLine(cmd)
+	if c == nil {
+		return nil
+	}
+	list, err := c.store.Tools(c.listKey(k))
+	if err != nil || list == nil {
+		return nil
+	}
+	for _, entry := range list.Tools {
+		names = append(names, entry.Name)
+	}
+	names = begin(names, typed)
+	return names[:min(len(names), maxOffered)]
+}
+
+// entryOf is the remembered entry of that name.
+func (a *app) entryOf(cmd *cobra.Command, k kind, name string) *state.Tool {
+	c := a.onLine(cmd)
+	if c == nil {
+		return nil
+	}
+	entry, _, err := c.store.Tool(c.listKey(k), name)
+	if err != nil {
+		return nil
+	}
+	return entry
+}
+
+func (a *app) completeCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.names(cmd, toolKind, typed), noFiles
+	}
+	entry := a.entryOf(cmd, toolKind, args[0])
+	if entry == nil {
+		return nil, noFiles
+	}
+	tool, bad := wire.ParseTool(entry.Raw)
+	if bad != nil {
+		return nil, noFiles
+	}
+	schema, _, err := validate.Compile(tool.InputSchema)
+	if err != nil {
+		return nil, noFiles
+	}
+	return completeArgument(schema, args[1:], typed)
+}
+
+// completeArgument gives NAME= for the members that are not given yet, below an
+// object as well, and NAME=VALUE where the schema lists values.
+func completeArgument(schema *validate.Schema, before []string, typed string) ([]string, cobra.ShellCompDirective) {
+	place := schema.Expected()
+	if at, value := operator(typed); at >= 0 {
+		path, err := readPath(typed[:at], false)
+		if err != nil || typed[at] == ':' {
+			return nil, noFiles
+		}
+		for _, p := range path {
+			place, _ = below(schema, place, p)
+		}
+		var words []string
+		for _, v := range valueWords(place) {
+			words = append(words, typed[:value]+v)
+		}
+		return begin(words, typed), noFiles
+	}
+	inside := ""
+	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
+		inside = typed[:dot+1]
+		path, err := readPath(typed[:dot], false)
+		if err != nil {
+			return nil, noSpace
+		}
+		for _, p := range path {
+			place, _ = below(schema, place, p)
+		}
+	}
+	var words []string
+	for _, name := range place.Names() {
+		in, _ := schema.Member(place, name)
+		if word := inside + escapedName(name) + endingOf(in); !strings.HasSuffix(word, "=") || !standsIn(before, word) {
+			words = append(words, word)
+		}
+	}
+	return begin(words, typed), noSpace
+}
+
+// endingOf is what stands behind a name of that type.
+func endingOf(place validate.Expected) string {
+	switch types := place.Types(); {
+	case len(types) == 1 && types[0] == "array":
+		return "[]="
+	case len(types) == 1 && types[0] == "object" && len(place.Names()) > 0:
+		return "."
+	}
+	return "="
+}
+
+// standsIn reports an argument that has its value already. A list takes more.
+func standsIn(words []string, name string) bool {
+	for _, w := range words {
+		if !strings.HasSuffix(name, "[]=") && (strings.HasPrefix(w, name) || strings.HasPrefix(w, strings.TrimSuffix(name, "=")+":=")) {
+			return true
+		}
+	}
+	return false
+}
+
+// valueWords are the values that a schema lists, as they are typed.
+func valueWords(place validate.Expected) (words []string) {
+	for _, v := range place.Values() {
+		text, isText := wire.Text(v)
+		if !isText {
+			text = string(v)
+		}
+		words = append(words, text)
+	}
+	for _, name := range place.Types() {
+		if name == "boolean" && words == nil {
+			words = []string{"true", "false"}
+		}
+	}
+	return words
+}
+
+func (a *app) completePrompt(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.names(cmd, promptKind, typed), noFiles
+	}
+	entry := a.entryOf(cmd, promptKind, args[0])
+	if entry == nil {
+		return nil, noFiles
+	}
+	var words []string
+	prompt, _ := wire.ParsePrompt(entry.Raw)
+	for _, argument := range prompt.Arguments {
+		if word := argument.Name + "="; !standsIn(args[1:], word) {
+			words = append(words, word)
+		}
+	}
+	return begin(words, typed), noSpace
+}
+
+func (a *app) completeRead(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	return a.names(cmd, resourceKind, typed), noFiles
+}
+
+// completeDescribe: a name alone is a tool's.
+func (a *app) completeDescribe(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		if k, ok := kindNamed(args[0]); ok {
+			return a.names(cmd, k, typed), noFiles
+		}
+	}
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	words := a.names(cmd, toolKind, typed)
+	for _, k := range kinds {
+		words = append(words, begin([]string{k.one}, typed)...)
+	}
+	return words, noFiles
+}
+
+func (a *app) completeComplete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		return begin([]string{promptKind.one, templateKind.one}, typed), noFiles
+	case 1:
+		if k, ok := kindNamed(args[0]); ok {
+			return a.names(cmd, k, typed), noFiles
+		}
+	}
+	return nil, noFiles
+}
+
+// sessionNames are those of the remembered ones.
+func (a *app) sessionNames(typed string) []string {
+	store, err := state.Open(a.state)
+	if err != nil {
+		return nil
+	}
+	remembered, err := store.Load()
+	if err != nil {
+		return nil
+	}
+	return begin(remembered.Names(), typed)
+}
+
+func (a *app) completeSessions(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	return a.sessionNames(typed), noFiles
+}
+
+func (a *app) completeServer(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return append(a.sessionNames(typed), begin([]string{demoEndpoint}, typed)...), noFiles
+}
