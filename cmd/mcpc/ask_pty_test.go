@@ -63,7 +63,7 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 // A page is shown whole and opened after a yes by the program that is asked for,
 // with the address as one argument; before that nobody is told of it.
 //
-// rules 93, 94, 95, 96, 97
+// rules 93, 94, 95, 96, 97, 225
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
