@@ -17,8 +17,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source_dir=$root/scripts/peers
 peers_dir=$root/.peers
 
-npm_groups=(servers-2026-08 servers-2026-01 ts-server)
-go_modules=(go-sdk mcp-go pingme)
+npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients)
+go_modules=(go-sdk mcp-go pingme go-client)
 
 main() {
   local command=${1:-}

@@ -1,0 +1,306 @@
+//go:build peers
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// Real clients talk to real servers through mcpc proxy and mcpc tap, and what
+// crosses is compared before and behind them.
+
+// crossedNotes are the HTTP exchanges at one place: heads of one hop and the
+// date left out, bodies by their hash.
+type crossedNotes struct {
+	mu  sync.Mutex
+	all []string
+	// requests counts the JSON-RPC requests by method.
+	requests map[string]int
+}
+
+// noting forwards to a URL and notes what crosses there. It is no part of mcpc.
+func noting(t *testing.T, to string) (at string, notes *crossedNotes) {
+	t.Helper()
+	target, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes = &crossedNotes{requests: map[string]int{}}
+	forward := &httputil.ReverseProxy{FlushInterval: -1, Transport: &http.Transport{DisableCompression: true},
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, target.Host
+		},
+		ModifyResponse: func(r *http.Response) error {
+			r.Body = &notedBody{ReadCloser: r.Body, note: func(body []byte) {
+				notes.add("answer", fmt.Sprint(r.StatusCode), r.Header, body)
+			}}
+			return nil
+		}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		notes.add(r.Method, r.RequestURI, r.Header, body)
+		if m := wire.ParseMessage(body); m.Kind == wire.Request {
+			notes.mu.Lock()
+			notes.requests[m.Method]++
+			notes.mu.Unlock()
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL + target.Path, notes
+}
+
+func (n *crossedNotes) add(what, of string, h http.Header, body []byte) {
+	var fields []string
+	for name, values := range h {
+		if !slices.Contains([]string{"Date", "Connection", "Keep-Alive", "Transfer-Encoding"}, name) {
+			fields = append(fields, fmt.Sprintf("%s=%q", name, values))
+		}
+	}
+	slices.Sort(fields)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, fmt.Sprintf("%s %s %v %d %x", what, of, fields, len(body), sha256.Sum256(body)))
+}
+
+// sorted are the notes without an order: exchanges overlap.
+func (n *crossedNotes) sorted() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(slices.Values(n.all))
+}
+
+// A notedBody notes all of a body when it has ended.
+type notedBody struct {
+	io.ReadCloser
+	seen []byte
+	note func([]byte)
+}
+
+func (b *notedBody) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	b.seen = append(b.seen, to[:n]...)
+	if errors.Is(err, io.EOF) {
+		b.note(b.seen)
+	}
+	return n, err
+}
+
+// watching starts mcpc proxy before a URL and gives its own, and its recording.
+func watching(t *testing.T, to string) (at, record string, stop func()) {
+	t.Helper()
+	record = filepath.Join(t.TempDir(), "traffic")
+	cmd := exec.Command("mcpc", "proxy", "--to", to, "--listen", "127.0.0.1:0", "--record", record)
+	cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	_, rest, ok := strings.Cut(line, "listening on ")
+	if err != nil || !ok {
+		t.Fatalf("%q %v", line, err)
+	}
+	at, _, _ = strings.Cut(rest, " for ")
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	return at, record, stop
+}
+
+// peerClients are command lines to which a target's words are added.
+func peerClients(t *testing.T) map[string][]string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".peers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]string{
+		"ts-v1": {"node", filepath.Join(dir, "ts-clients", "v1.mjs")},
+		"ts-v2": {"node", filepath.Join(dir, "ts-clients", "v2.mjs")},
+		"go":    {filepath.Join(dir, "bin", "go-client")},
+	}
+}
+
+func clientSays(t *testing.T, client []string, target ...string) string {
+	t.Helper()
+	argv := append(slices.Clone(client), target...)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || !bytes.Contains(out, []byte("get-sum")) {
+		t.Fatalf("%q: %v\n%s\n%s", argv, err, out, stderr.String())
+	}
+	return string(out)
+}
+
+// rowsByMethod counts the rows of a recording that came to an end.
+func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes trace.Notes) {
+	t.Helper()
+	capture, err := trace.Open(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer capture.Close()
+	rows = map[string]int{}
+	for _, r := range capture.Rows() {
+		if rows[r.Method]++; r.Open() || r.Orphan {
+			t.Errorf("%s %s %s: %s, orphan %v", r.Number(), r.Method, r.Name, r.Channel, r.Orphan)
+		}
+		notes.Notifications += r.Notes.Notifications
+		notes.Questions += r.Notes.Questions
+		notes.Rounds += r.Notes.Rounds
+	}
+	for _, f := range capture.Findings() {
+		t.Errorf("%+v", f)
+	}
+	return rows, notes
+}
+
+func TestPeerThroughTheProxy(t *testing.T) {
+	for _, server := range []string{"everything-http", "ts-server-http", "go-sdk-events", "go-sdk-stateless"} {
+		for name, client := range peerClients(t) {
+			t.Run(server+" "+name, func(t *testing.T) {
+				direct := peerNamed(t, server).start(t)[1]
+				inner, behind := noting(t, direct)
+				at, record, stop := watching(t, inner)
+				outer, before := noting(t, at)
+				alone, through := clientSays(t, client, "http", direct), clientSays(t, client, "http", outer)
+				if diff := cmp.Diff(alone, through); diff != "" {
+					t.Errorf("what the client saw (-alone +through):\n%s", diff)
+				}
+				stop()
+				compareNotes(t, before, behind)
+				rows, notes := rowsByMethod(t, record)
+				rounds := notes.Rounds
+				want := before.requests
+				want["tools/call"] -= rounds
+				if diff := cmp.Diff(want, rows); diff != "" {
+					t.Errorf("rows (-sent +recorded):\n%s", diff)
+				}
+				t.Logf("%d exchanges of HTTP alike; %v", len(before.all)/2, notes)
+			})
+		}
+	}
+}
+
+// compareNotes: all that the client sent and got is the same behind the proxy. The end
+// of an answer may be seen there only, where the client is gone by then.
+func compareNotes(t *testing.T, before, behind *crossedNotes) {
+	t.Helper()
+	rest := behind.sorted()
+	for _, note := range before.sorted() {
+		at := slices.Index(rest, note)
+		if at < 0 {
+			t.Errorf("not behind the proxy: %s", note)
+			continue
+		}
+		rest = slices.Delete(rest, at, at+1)
+	}
+	for _, note := range rest {
+		if len(rest) > 2 || !strings.HasPrefix(note, "answer ") {
+			t.Errorf("only behind the proxy: %s", note)
+		}
+	}
+}
+
+func TestPeerThroughTheTap(t *testing.T) {
+	for _, server := range []string{"everything-stdio", "ts-server-stdio", "go-sdk-stdio"} {
+		for name, client := range peerClients(t) {
+			t.Run(server+" "+name, func(t *testing.T) {
+				dir := t.TempDir()
+				argv := peerNamed(t, server).start(t)[1:]
+				alone := clientSays(t, client, append([]string{"stdio"}, argv...)...)
+				inner := wrapper(t, dir, "inner", "tee in.behind | "+shellWords(argv)+" | tee out.behind")
+				outer := wrapper(t, dir, "outer", "tee in.before | mcpc tap --record traffic -- "+inner+" | tee out.before")
+				through := clientSays(t, client, "stdio", outer)
+				if diff := cmp.Diff(alone, through); diff != "" {
+					t.Errorf("what the client saw (-alone +through):\n%s", diff)
+				}
+				for _, side := range []string{"in", "out"} {
+					before, behind := afterLast(t, filepath.Join(dir, side+".before")), afterLast(t, filepath.Join(dir, side+".behind"))
+					if !bytes.Equal(before, behind) || len(before) < 1000 {
+						t.Errorf("%s: %d bytes before the tap, %d behind it", side, len(before), len(behind))
+					}
+				}
+				rows, notes := rowsByMethod(t, filepath.Join(dir, "traffic"))
+				if rows["tools/call"] < 6 || rows["tools/list"] == 0 {
+					t.Errorf("rows: %v", rows)
+				}
+				t.Logf("%v; %v", rows, notes)
+			})
+		}
+	}
+}
+
+func wrapper(t *testing.T, dir, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\ncd "+dir+"\n"+text+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func shellWords(argv []string) string {
+	var words []string
+	for _, word := range argv {
+		words = append(words, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+	}
+	return strings.Join(words, " ")
+}
+
+// afterLast reads a file that nobody writes to any more: the client may be gone before
+// the last of its server's processes is.
+func afterLast(t *testing.T, path string) []byte {
+	t.Helper()
+	last := []byte(nil)
+	for range 100 {
+		now, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last != nil && bytes.Equal(now, last) {
+			return now
+		}
+		last = now
+		time.Sleep(50 * time.Millisecond)
+	}
+	return last
+}
