@@ -24,6 +24,8 @@ var canaries = func() map[string]string {
 		"url password", "url query", "bearer", "api key field", "cookie", "proxy field", "own field", "session id", "set-cookie",
 		"redirect", "argument", "nested argument", "array", "result member", "json in text", "meta", "error message", "error data",
 		"html body", "argv flag", "argv assignment", "environment", "stderr line", "known in prose", "progress",
+		"authorization code", "access token", "refresh token", "registered secret", "client secret", "assertion", "id token", "id-jag",
+		"device code", "idp secret", "token variable", "token file",
 	} {
 		all[position] = fmt.Sprintf("cAnArY%02dx7Qz", i)
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpc/internal/demo"
 )
@@ -26,8 +27,8 @@ import (
 // the tests need no network and no fixed port. A script stands in for a server with
 // tasks, which the demo has not. The package itself is called by
 // the tests with real servers.
-func standIns(url, tasks string) *strings.Replacer {
-	return strings.NewReplacer("http://localhost:3001/mcp", url, "http://localhost:3002/mcp", tasks,
+func standIns(url, tasks, protected string) *strings.Replacer {
+	return strings.NewReplacer("http://localhost:3001/mcp", url, "http://localhost:3002/mcp", tasks, "http://localhost:3003", protected,
 		"npx -y @modelcontextprotocol/server-everything stdio", "mcpc demo --stdio")
 }
 
@@ -73,7 +74,7 @@ func runBlocks(t *testing.T, text string) int {
 	defer server.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	sh := newShell(t)
-	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t))
+	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t))
 	blocks := consoleBlock.FindAllStringSubmatch(text, -1)
 	for _, block := range blocks {
 		for _, step := range splitSteps(swap.Replace(block[1])) {
@@ -83,6 +84,14 @@ func runBlocks(t *testing.T, text string) int {
 		}
 	}
 	return len(blocks)
+}
+
+// protectedStandIn is what mcpc demo --auth is.
+func protectedStandIn(t *testing.T) (url string) {
+	t.Helper()
+	server := httptest.NewServer(demo.Protect(demo.Handler(demo.Options{}), time.Now))
+	t.Cleanup(server.Close)
+	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 }
 
 // tasksStandIn plays testdata/tasks.play, in the words of server-everything.
@@ -133,7 +142,7 @@ func newShell(t *testing.T) *shell {
 		t.Fatalf("building mcpc: %v\n%s", err, out)
 	}
 	env := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"MCPC_STATE="+t.TempDir(), "MCPC_SERVER=", "LC_ALL=C.UTF-8")
+		"MCPC_STATE="+t.TempDir(), "MCPC_SERVER=", "BROWSER=visit", "LC_ALL=C.UTF-8")
 	return &shell{dir: t.TempDir(), env: env}
 }
 

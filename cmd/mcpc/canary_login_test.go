@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpc/internal/demo"
+)
+
+// leakyLogin is an authorization server and an MCP server behind it, which say
+// every secret that they hear or hand out once more, in what they have to say of an
+// error.
+func leakyLogin(t *testing.T) *httptest.Server {
+	c := canaries
+	mcp := demo.Handler(demo.Options{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		base := "http://" + r.Host
+		answer := func(status int, body map[string]any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_ = json.NewEncoder(w).Encode(body)
+		}
+		switch r.URL.Path {
+		case "/.well-known/oauth-protected-resource/mcp":
+			answer(200, map[string]any{"resource": base + "/mcp", "authorization_servers": []string{base}})
+		case "/.well-known/oauth-authorization-server":
+			answer(200, map[string]any{"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
+				"device_authorization_endpoint": base + "/device", "registration_endpoint": base + "/register",
+				"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"client_secret_post"}})
+		case "/register":
+			answer(201, map[string]any{"client_id": "id", "client_secret": c["registered secret"]})
+		case "/device":
+			answer(200, map[string]any{"device_code": c["device code"], "user_code": "ABCD", "verification_uri": base + "/v", "expires_in": 60, "interval": 1})
+		case "/authorize":
+			q := url.Values{"code": {c["authorization code"]}, "state": {r.FormValue("state")}}
+			http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+q.Encode(), http.StatusFound)
+		case "/token":
+			_ = r.ParseForm()
+			switch {
+			case r.Form.Get("requested_token_type") != "":
+				answer(200, map[string]any{"access_token": c["id-jag"], "token_type": "N_A"})
+			case r.Form.Get("scope") == "refused":
+				answer(400, map[string]any{"error": "invalid_request", "error_description": "no: " + r.Form.Encode()})
+			default:
+				answer(200, map[string]any{"access_token": c["access token"], "refresh_token": c["refresh token"], "token_type": "Bearer", "expires_in": 1})
+			}
+		default:
+			authorization := r.Header.Get("Authorization")
+			if authorization != "Bearer "+c["access token"] {
+				w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="no: `+authorization+`"`)
+				http.Error(w, "no: "+authorization, http.StatusUnauthorized)
+				return
+			}
+			mcp.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Every way to a token, as loud as it can be: no secret of it stands on standard
+// error or output, and none on the disk but in the file of the tokens.
+func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
+	binary, s, dir, c := builtBinary(t), leakyLogin(t), t.TempDir(), canaries
+	file := func(position string) string {
+		name := filepath.Join(t.TempDir(), "secret")
+		if err := os.WriteFile(name, []byte(c[position]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	target := s.URL + "/mcp"
+	run := func(env string, args ...string) (code int) {
+		t.Helper()
+		cmd := exec.Command(binary, args...)
+		cmd.Env = append(cleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit", env)
+		said, _ := cmd.CombinedOutput()
+		findCanaries(t, strings.Join(args[:2], " "), said)
+		return cmd.ProcessState.ExitCode()
+	}
+	own := []string{"--client-id", "robot", "--client-secret-file", file("client secret")}
+	ways := [][]string{{}, {"--grant", "device"}, append([]string{"--grant", "client_credentials"}, own...),
+		append([]string{"--grant", "client_credentials", "--client-id", "robot"}, "--client-secret", c["client secret"]),
+		append([]string{"--grant", "jwt-bearer", "--assertion", file("assertion")}, own...),
+		append([]string{"--grant", "id-jag", "--idp-token-endpoint", s.URL + "/token", "--idp-client-id", "sso",
+			"--idp-client-secret-file", file("idp secret"), "--id-token", file("id token")}, own...)}
+	for _, loud := range [][]string{{"-vvv"}, {"--json"}} {
+		for _, way := range ways {
+			if code := run("A=b", append(append([]string{"login", target, "--token-store", "file"}, way...), loud...)...); code != 0 {
+				t.Errorf("login %q %q ended with %d", way, loud, code)
+			}
+			// The token ends at once: this renews it.
+			if code := run("A=b", append([]string{"-s", target, "call", "echo", `{"message":"x"}`, "--explain"}, loud...)...); code != 0 {
+				t.Errorf("a call after %q ended with %d", way, code)
+			}
+			if len(way) > 2 {
+				run("A=b", append(append([]string{"login", target, "--scope", "refused", "--account", "refused"}, way...), loud...)...)
+			}
+		}
+		run("A=b", append([]string{"auth", "explain", target}, loud...)...)
+		run("A=b", append([]string{"auth", "--account", "x"}, loud...)...)
+		run("MCPC_TOKEN="+c["token variable"], append([]string{"-s", target, "list"}, loud...)...)
+		run("A=b", append([]string{"-s", target, "list", "--token-file", file("token file")}, loud...)...)
+	}
+	run("A=b", "log", "--json")
+	run("A=b", "show", "last", "--raw")
+	run("A=b", "export", "1", "--as", "curl")
+	kept := filepath.Join(dir, tokensName)
+	if text := read(t, kept); !strings.Contains(text, c["access token"]) || !strings.Contains(text, c["idp secret"]) {
+		t.Errorf("the file of the tokens holds none: %s", text)
+	}
+	if err := os.Remove(kept); err != nil {
+		t.Fatal(err)
+	}
+	if n := findCanariesIn(t, dir); n < 10 {
+		t.Errorf("only %d files were looked at", n)
+	}
+}
