@@ -122,13 +122,15 @@ func (c *conversation) forgetTools() {
 	}
 }
 
-// toolsKey names what is remembered of a session for whoever has these header
-// fields: a token may see other tools than the next one (2026-07-28
-// server/utilities/caching, "private").
+// toolsKey names what is remembered of a session for whoever asks: another token may
+// see other tools (2026-07-28 server/utilities/caching, "private").
 func (c *conversation) toolsKey() string {
 	key := c.saved.Key
 	for _, f := range c.fields {
 		key += "\n" + f.Name + ": " + f.Value
+	}
+	if g := c.a.guard; g != nil && g.Account+g.Fixed != "" {
+		key += "\naccount " + g.Account + " token " + g.Fixed
 	}
 	return key
 }

@@ -55,6 +55,8 @@ func TestJWTBearer(t *testing.T) {
 
 // AUTH 10: the sign-on at the enterprise is exchanged there, and what comes of it is
 // redeemed at the server's own authorization server; nobody is sent to a browser.
+//
+// rules 233
 func TestIDJAG(t *testing.T) {
 	w, idp := newWorld(t), newWorld(t)
 	idp.token = func(url.Values, http.Header) (int, string) {

@@ -87,6 +87,8 @@ func send(t *testing.T, g *Guard, method, to string, fields ...string) int {
 
 // AUTH 3.8: the token goes along with every request to its server, and with none to
 // another one.
+//
+// rules 216, 217
 func TestWhereATokenGoes(t *testing.T) {
 	w, p, other := newWorld(t), newProtected(t, "old"), newProtected(t, "old")
 	store := stored(t, w, p.URL+"/mcp", nil)
@@ -109,6 +111,8 @@ func TestWhereATokenGoes(t *testing.T) {
 }
 
 // AUTH 2: what each refusal leads to.
+//
+// rules 191, 209, 210
 func TestRefusals(t *testing.T) {
 	answer := func(status int, challenge string) func(http.ResponseWriter, string) {
 		return func(rw http.ResponseWriter, _ string) {
@@ -173,6 +177,8 @@ func TestLoginInTheMiddle(t *testing.T) {
 }
 
 // What the user brings himself is sent as it is, and never answered with a login.
+//
+// rules 217
 func TestTokensOfTheUsersOwn(t *testing.T) {
 	w, p, other := newWorld(t), newProtected(t, "mine"), newProtected(t)
 	g := guardFor(w, p.URL+"/mcp", stored(t, w, p.URL+"/mcp", nil))
@@ -197,6 +203,8 @@ func TestTokensOfTheUsersOwn(t *testing.T) {
 
 // AUTH 6: a token that is about to end is renewed before, one that is refused
 // after; the request for it, and what stays of the old one.
+//
+// rules 205
 func TestRenewal(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -256,6 +264,8 @@ func TestRefreshTokenIsRevoked(t *testing.T) {
 
 // AUTH 3.3, 6: a server that has another authorization server now gets nothing
 // renewed at the old one.
+//
+// rules 197
 func TestNothingIsRenewedAtTheOldIssuer(t *testing.T) {
 	w, moved := newWorld(t), newWorld(t)
 	moved.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE"]}`
@@ -325,6 +335,8 @@ func TestDamagedStore(t *testing.T) {
 }
 
 // With a keyring the file holds no secret, and without it the secrets are lost.
+//
+// rules 220
 func TestKeyring(t *testing.T) {
 	keyring.MockInit()
 	here := func(name string) string {

@@ -24,6 +24,8 @@ import (
 )
 
 // AUTH 3.3 to 3.7, once from end to end: what each request carries.
+//
+// rules 201, 203, 205, 218, 221
 func TestLogin(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	var registered map[string]any
@@ -68,6 +70,8 @@ func TestLogin(t *testing.T) {
 }
 
 // AUTH 3.6 (RFC 9207): the table, with the ways in which an issuer may differ.
+//
+// rules 211, 212, 213
 func TestTheIssuerOfAnAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -110,6 +114,8 @@ func TestTheIssuerOfAnAnswer(t *testing.T) {
 }
 
 // AUTH 3.6: what an error says is shown when the issuer holds, and only then.
+//
+// rules 214
 func TestErrorsInTheBrowser(t *testing.T) {
 	for _, c := range []struct {
 		set   map[string]string
@@ -139,6 +145,8 @@ func TestErrorsInTheBrowser(t *testing.T) {
 }
 
 // AUTH 3.4: which scopes are asked for.
+//
+// rules 207, 208, 209, 223
 func TestWhichScopes(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -194,6 +202,8 @@ func member(scopes string) string {
 }
 
 // AUTH 3.3: who mcpc is, in the order of the specification.
+//
+// rules 196, 199, 200
 func TestWhichClient(t *testing.T) {
 	const document = "https://mcpc.example/client.json"
 	withDocuments := strings.Replace(usualServer, "{", `{"client_id_metadata_document_supported":true,`, 1)
@@ -251,6 +261,8 @@ func TestRegistrationIsUsedAgain(t *testing.T) {
 }
 
 // AUTH 3.3: what is bound to one issuer crosses to no other.
+//
+// rules 196, 197
 func TestTheAuthorizationServerChanges(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.registration = func(map[string]any) (int, string) { return 201, `{"client_id":"old-id","client_secret":"old-secret"}` }
@@ -272,6 +284,7 @@ func TestTheAuthorizationServerChanges(t *testing.T) {
 	}
 }
 
+// rules 201, 202
 func TestRegistrationIsRejected(t *testing.T) {
 	w := newWorld(t)
 	w.registration = func(map[string]any) (int, string) {
@@ -325,6 +338,8 @@ func TestHowAClientProvesItself(t *testing.T) {
 }
 
 // AUTH 3.7: what comes back.
+//
+// rules 222
 func TestTokenAnswers(t *testing.T) {
 	for _, c := range []struct {
 		status int
@@ -356,6 +371,8 @@ func TestTokenAnswers(t *testing.T) {
 
 // S05, S10: the page says nothing of what it was called with, a wrong state is not
 // the end, and a right one is good once.
+//
+// rules 215
 func TestCallback(t *testing.T) {
 	back, err := listen(0)
 	if err != nil {
@@ -407,6 +424,8 @@ func TestCallback(t *testing.T) {
 }
 
 // AUTH 3.5: what is pasted is checked like what comes by itself.
+//
+// rules 215
 func TestPastedAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -446,6 +465,8 @@ func TestNobodyComesBack(t *testing.T) {
 }
 
 // AUTH 9: a program's own token, by a secret and by a key.
+//
+// rules 231
 func TestClientCredentials(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	own := func(r *Request) {
@@ -475,6 +496,8 @@ func TestClientCredentials(t *testing.T) {
 }
 
 // AUTH 9 (RFC 7523): the assertion, with each sort of key.
+//
+// rules 231
 func TestAssertions(t *testing.T) {
 	ec, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	rsaKey, _ := rsa.GenerateKey(rand.Reader, 2048)

@@ -33,6 +33,7 @@ type world struct {
 	registration func(body map[string]any) (int, string)
 
 	hits  []string
+	named string     // the revision that the last request for metadata named
 	asked url.Values // the last authorization request
 	forms []url.Values
 	heads []http.Header
@@ -88,6 +89,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		_ = json.NewDecoder(req.Body).Decode(&body)
 		answer(w.registration(body))
 	default:
+		w.named = req.Header.Get("MCP-Protocol-Version")
 		doc, ok := w.documents[req.URL.Path]
 		switch {
 		case !ok:
