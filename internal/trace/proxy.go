@@ -69,6 +69,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		Rewrite:       func(r *httputil.ProxyRequest) { rewrite(r) },
 		Transport:     p,
 		FlushInterval: -1,
+		BufferPool:    &buffers{},
 		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.failed(w, r, err) },
 		ErrorLog:      log.New(io.Discard, "", 0), // the recording has it
 	}
@@ -87,6 +88,18 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), destinationKey{}, to)))
 	})
 }
+
+// buffers are used again by the next response.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if buf, ok := b.pool.Get().(*[]byte); ok {
+		return *buf
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
 
 type destinationKey struct{}
 
