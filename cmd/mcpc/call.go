@@ -24,6 +24,8 @@ type callOptions struct {
 	noValidate bool
 	strict     bool
 	yes        bool
+	// dryRun shows the request and sends nothing, curl shows it as a command.
+	dryRun, curl bool
 	// task is set where the call is to become a task, for that time or any.
 	task seconds
 }
@@ -44,7 +46,8 @@ afterwards.`,
 		Example: `  mcpc -s demo call get-sum a=1 b=2
   mcpc -s demo call get-sum '{"a":1}' b=2
   mcpc -s demo call get-structured-content location='New York' --json
-  echo '{"message":"hi"}' | mcpc -s demo call echo -`,
+  echo '{"message":"hi"}' | mcpc -s demo call echo -
+  mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
@@ -54,11 +57,16 @@ afterwards.`,
 			if o.given, err = a.given(args[1:], document, false); err != nil {
 				return err
 			}
+			if o.dryRun || o.curl {
+				return a.dryRun(cmd.Context(), o)
+			}
 			a.call(cmd.Context(), o)
 			return nil
 		},
 	}
 	f := cmd.Flags()
+	f.BoolVar(&o.dryRun, "dry-run", false, "show the request that would be sent, and send nothing")
+	f.BoolVar(&o.curl, "curl", false, "show it as a curl command, and send nothing")
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
 	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
@@ -193,16 +201,22 @@ func (c *conversation) warnFresh(tool *definition, text string) {
 	}
 }
 
-// callTool sends the call. Where the server finds the header fields out of date
-// the definition is fetched again and the call sent once more: it was refused
-// unread. A call that becomes a task is waited for, unless the task is what was
-// asked for; then it is given back as well.
-func (c *conversation) callTool(ctx context.Context, tool *definition, o callOptions) (wire.Outcome, *client.Task) {
+// request is what is asked of the server.
+func (o callOptions) request(tool *definition) client.Call {
 	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
 	call := client.Call{Method: "tools/call", Params: params, Progress: true}
 	if tool != nil {
 		call.Schema = tool.InputSchema
 	}
+	return call
+}
+
+// callTool sends the call. Where the server finds the header fields out of date
+// the definition is fetched again and the call sent once more: it was refused
+// unread. A call that becomes a task is waited for, unless the task is what was
+// asked for; then it is given back as well.
+func (c *conversation) callTool(ctx context.Context, tool *definition, o callOptions) (wire.Outcome, *client.Task) {
+	call := o.request(tool)
 	if refused := c.askForTask(&call, tool, o); !refused.Good() {
 		return refused, nil
 	}

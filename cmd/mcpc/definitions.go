@@ -143,6 +143,15 @@ func (c *conversation) toolsKey() string {
 // allows is sent, and the server judges it anew; one that it forbids is judged
 // by a fresh list. Nobody is ever shown it.
 func (c *conversation) remembered(name string) *definition {
+	tool := c.inMemory(name)
+	if tool == nil || c.headerProblem(tool.Tool) != "" {
+		return nil
+	}
+	return tool
+}
+
+// inMemory is remembered for who has no conversation.
+func (c *conversation) inMemory(name string) *definition {
 	if c.saved == nil {
 		return nil
 	}
@@ -154,7 +163,7 @@ func (c *conversation) remembered(name string) *definition {
 		return nil
 	}
 	tool, bad := wire.ParseTool(kept.Raw)
-	if bad != nil || c.headerProblem(tool) != "" {
+	if bad != nil {
 		return nil
 	}
 	return &definition{Tool: tool}

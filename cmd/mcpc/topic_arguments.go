@@ -42,6 +42,8 @@ sent with a warning where it does not. At a terminal mcpc asks for what is
 missing. With --no-validate nothing is checked or asked, and a word that does
 not fit is sent as a text.
 
+--dry-run shows the request and sends nothing; --curl shows it as a command.
+
 A prompt takes the same words, all of them texts, and a name is a name with the
 dots that it has.`,
 	}

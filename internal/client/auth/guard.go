@@ -283,3 +283,22 @@ func (g *Guard) loginLocked(ctx context.Context, r *Refusal, t *Token) bool {
 	}
 	return g.otherLocked(t)
 }
+
+// Held is the token that would go along now, or "". Nobody is asked for one, and
+// none is renewed.
+func (g *Guard) Held() string {
+	if g.Fixed != "" || g.Store == nil {
+		return g.Fixed
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t, ok := g.storedLocked()
+	if !ok {
+		return ""
+	}
+	_, secret, err := g.openLocked(t)
+	if err != nil {
+		return ""
+	}
+	return secret
+}
