@@ -16,14 +16,14 @@ import (
 	"mcpc/internal/demo"
 )
 
-// A listener is the demo, and keeps what it was asked.
-type listener struct {
+// An eavesdropper is the demo, and keeps what it was asked.
+type eavesdropper struct {
 	mu    sync.Mutex
 	heads []http.Header
 	raws  []string
 }
 
-func (l *listener) start(t *testing.T) string {
+func (l *eavesdropper) start(t *testing.T) string {
 	t.Helper()
 	next := demo.Handler(demo.Options{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,14 +38,14 @@ func (l *listener) start(t *testing.T) string {
 	return server.URL + "/mcp"
 }
 
-func (l *listener) count() int {
+func (l *eavesdropper) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.raws)
 }
 
 // call is the last tools/call that came.
-func (l *listener) call() (http.Header, string) {
+func (l *eavesdropper) call() (http.Header, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := len(l.raws) - 1; i >= 0; i-- {
@@ -65,7 +65,7 @@ func sansID(raw string) string { return requestIDs.ReplaceAllString(raw, `"$1":0
 // command of --curl sends it too; the run itself sends nothing.
 func TestDryRunIsWhatIsSent(t *testing.T) {
 	for _, revision := range []string{"", "2025-06-18"} {
-		var l listener
+		var l eavesdropper
 		url, dir := l.start(t), t.TempDir()
 		env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
 		run := func(line string) string {
