@@ -51,7 +51,7 @@ afterwards.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"call takes a tool's name and its arguments", "mcpc list shows the tools"}
+				return hintedError{"call takes a tool's name and its arguments", a.command("list") + " shows the tools"}
 			}
 			o.name = args[0]
 			if o.given, err = a.given(args[1:], document, false); err != nil {

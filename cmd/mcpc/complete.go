@@ -50,7 +50,7 @@ values already stand behind VALUE, which may be '': some servers choose by them.
 
 func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	if len(words) < 3 {
-		return o, hintedError{"complete takes a kind, a name and an argument", "mcpc complete prompt NAME ARGUMENT, or mcpc complete template URI ARGUMENT"}
+		return o, hintedError{"complete takes a kind, a name and an argument", a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")}
 	}
 	switch k, _ := kindNamed(words[0]); k {
 	case promptKind:
@@ -58,7 +58,7 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	case templateKind, resourceKind:
 		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
 	default:
-		return o, hintedError{fmt.Sprintf("nothing can be completed in a %q", words[0]), "mcpc complete prompt NAME ARGUMENT, or mcpc complete template URI ARGUMENT"}
+		return o, hintedError{fmt.Sprintf("nothing can be completed in a %q", words[0]), a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")}
 	}
 	o.argument = words[2]
 	if len(words) > 3 {

@@ -110,6 +110,7 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 	}
 	c.fields = fields
 	c.learnSecrets(fields)
+	c.a.nameServer(how.argv)
 	opt := client.Options{
 		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
 		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(),

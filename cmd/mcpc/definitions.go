@@ -219,7 +219,7 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 	for _, tool := range all.tools {
 		names = append(names, tool.Name)
 	}
-	hint := nearestIn(toolKind, name, names)
+	hint := c.a.nearestIn(toolKind, name, names)
 	if len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
 		hint += "; some are listed only to a client that answers questions: mcpc help answering"
 	}

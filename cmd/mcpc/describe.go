@@ -37,7 +37,7 @@ read for what it says of itself; it is never opened.`,
   mcpc -s demo describe get-sum --jq .inputSchema`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
-			o, err := describeWhat(own)
+			o, err := a.describeWhat(own)
 			if err != nil {
 				return err
 			}
@@ -49,16 +49,16 @@ read for what it says of itself; it is never opened.`,
 }
 
 // describeWhat reads the kind and the name. A URI alone tells its kind.
-func describeWhat(words []string) (o describeOptions, err error) {
+func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 	switch {
 	case len(words) == 2:
 		k, ok := kindNamed(words[0])
 		if !ok {
-			return o, hintedError{fmt.Sprintf("describe knows no kind %q", words[0]), "mcpc describe tool|prompt|resource|template NAME"}
+			return o, hintedError{fmt.Sprintf("describe knows no kind %q", words[0]), a.command("describe tool|prompt|resource|template NAME")}
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, hintedError{"describe takes one name, and before it perhaps its kind", "mcpc list all shows what there is"}
+		return o, hintedError{"describe takes one name, and before it perhaps its kind", a.command("list all") + " shows what there is"}
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: toolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):
@@ -184,5 +184,5 @@ func (c *conversation) entry(ctx context.Context, k kind, name string) (json.Raw
 			names = append(names, text)
 		}
 	}
-	return nil, c.unsent(k.method, name, fmt.Sprintf("the server has no %s %q", k.one, name), nearestIn(k, name, names))
+	return nil, c.unsent(k.method, name, fmt.Sprintf("the server has no %s %q", k.one, name), c.a.nearestIn(k, name, names))
 }

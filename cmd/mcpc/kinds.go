@@ -90,7 +90,7 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 	if !client.UnknownMethod(out) {
 		return out
 	}
-	out.Hint = "mcpc info shows what this server declares"
+	out.Hint = c.a.command("info") + " shows what this server declares"
 	if declared, known := c.declares(capability); known && !declared {
 		out.Hint = "the server declares no " + capability + "; " + out.Hint
 	}
@@ -235,7 +235,7 @@ func (l listing) result(several bool) json.RawMessage {
 const fewNames = 8
 
 // nearestIn names what was perhaps meant, or what there is.
-func nearestIn(k kind, name string, names []string) string {
+func (a *app) nearestIn(k kind, name string, names []string) string {
 	switch near := render.Nearest(name, names); {
 	case near != "":
 		return "did you mean " + near + "?"
@@ -245,5 +245,5 @@ func nearestIn(k kind, name string, names []string) string {
 		slices.Sort(names)
 		return "there are: " + strings.Join(names, ", ")
 	}
-	return "mcpc list " + k.many + " shows the server's " + k.many
+	return a.command("list "+k.many) + " shows the server's " + k.many
 }

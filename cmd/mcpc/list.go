@@ -43,7 +43,7 @@ shows the difference: "+" is new, "-" is gone, "~" is another of the same name.`
 			own, argv := splitDash(cmd, args)
 			o.argv = argv
 			var err error
-			if o.kinds, err = kindsOf(own); err != nil {
+			if o.kinds, err = a.kindsOf(own); err != nil {
 				return err
 			}
 			if err := o.watch.check(a); err != nil {
@@ -64,7 +64,7 @@ shows the difference: "+" is new, "-" is gone, "~" is another of the same name.`
 }
 
 // kindsOf reads what is to be listed.
-func kindsOf(words []string) ([]kind, error) {
+func (a *app) kindsOf(words []string) ([]kind, error) {
 	switch {
 	case len(words) == 0:
 		return kinds[:1], nil
@@ -79,7 +79,7 @@ func kindsOf(words []string) ([]kind, error) {
 	}
 	hint := "a server's command stands behind --, a URL behind -s"
 	if near := render.Nearest(words[0], kindWords()); near != "" {
-		hint = "did you mean mcpc list " + near + "?"
+		hint = "did you mean " + a.command("list "+near) + "?"
 	}
 	return nil, hintedError{fmt.Sprintf("list knows no %q: it lists %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
 }

@@ -149,7 +149,7 @@ func (c *conversation) wish(o listenOptions) (wish, wire.Outcome) {
 		w.URIs = o.uris
 	}
 	if client.Stateless(c.Revision()) && o.logs != "" {
-		c.a.warn("log messages come with the request they are about in this revision, and not to who listens: mcpc call --log-level LEVEL shows them")
+		c.a.warn("log messages come with the request they are about in this revision, and not to who listens: --log-level LEVEL of mcpc call shows them")
 	} else if !client.Stateless(c.Revision()) {
 		w.logs = offer(o.logs != "", "logging", "", "log messages")
 	}
@@ -170,9 +170,9 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear is the ending where the server offers nothing of what was asked.
 func (c *conversation) nothingToHear(all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
-		Text: "the server offers nothing of this to listen to", Hint: "mcpc info shows what this server declares"}
+		Text: "the server offers nothing of this to listen to", Hint: c.a.command("info") + " shows what this server declares"}
 	if all && c.offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server tells of nothing by itself", "it tells of updates of a resource: mcpc listen --resource URI"
+		o.Text, o.Hint = "the server tells of nothing by itself", "it tells of updates of a resource: "+c.a.command("listen --resource URI")
 	}
 	return o
 }

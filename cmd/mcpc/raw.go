@@ -68,7 +68,7 @@ func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {
-		return hintedError{"raw takes a method and its params", "mcpc raw tools/list"}
+		return hintedError{"raw takes a method and its params", a.command("raw tools/list")}
 	}
 	o.method = args[0]
 	if len(args) == 2 {

@@ -42,7 +42,7 @@ the URI, whatever its scheme: mcpc never fetches it itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"read takes a resource's URI", "mcpc list resources shows the resources there are"}
+				return hintedError{"read takes a resource's URI", a.command("list resources") + " shows the resources there are"}
 			}
 			if err := a.aimRead(&o, args, template); err != nil {
 				return err
@@ -63,7 +63,7 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 		return nil
 	}
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
-		return hintedError{fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), "mcpc list templates shows the templates there are"}
+		return hintedError{fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.command("list templates") + " shows the templates there are"}
 	}
 	t, err := wire.ParseURITemplate(o.uri)
 	if err != nil {
@@ -123,7 +123,7 @@ func (a *app) read(ctx context.Context, o readOptions) {
 func (c *conversation) readResource(ctx context.Context, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: wire.With(nil, "uri", wire.Quote(uri))})
 	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
-		out.Hint = "a template wants values: mcpc read " + render.ShellQuote(uri) + " " + strings.Join(t.Variables(), "=VALUE ") + "=VALUE"
+		out.Hint = "a template wants values: " + c.a.command("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
 	return c.lacking(out, resourceKind.capability)
 }

@@ -26,7 +26,7 @@ protocol. It prints the answer, or says which channel failed.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              unknownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) },
+		PersistentPreRunE: a.prepare,
 	}
 	root.SetOut(a.stdout())
 	root.SetErr(a.stderr())
@@ -44,12 +44,14 @@ protocol. It prints the answer, or says which channel failed.`,
 }
 
 // prepare settles what all commands share once the flags are known.
-func (a *app) prepare(cmd *cobra.Command) error {
+func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	if err := fromEnvironment(cmd, a.getenv); err != nil {
 		return err
 	}
 	a.serverGiven = a.serverGiven || cmd.Flags().Changed("server")
 	a.settleStyles()
+	_, argv := splitDash(cmd, args)
+	a.nameServer(argv)
 	if err := a.check(); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error
 	}
 	s.page(tool.UI, page)
 	s.heading("example")
-	s.line(1, ExampleCall(tool))
+	s.line(1, st.Aim.ExampleCall(tool))
 	_, err := io.WriteString(w, s.b.String())
 	return err
 }

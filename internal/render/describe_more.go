@@ -31,28 +31,28 @@ func DescribePrompt(w io.Writer, st Style, p wire.Prompt) error {
 		s.line(1, "no arguments")
 	}
 	s.heading("example")
-	s.line(1, ExamplePrompt(p))
+	s.line(1, st.Aim.ExamplePrompt(p))
 	_, err := io.WriteString(w, s.b.String())
 	return err
 }
 
 // ExamplePrompt is a command line that asks for a prompt, with every argument
 // that it requires.
-func ExamplePrompt(p wire.Prompt) string {
-	words := []string{"mcpc prompt", ShellQuote(p.Name)}
+func (a Aim) ExamplePrompt(p wire.Prompt) string {
+	words := []string{"prompt", ShellQuote(p.Name)}
 	for _, a := range p.Arguments {
 		if a.Required {
 			words = append(words, ShellQuote(a.Name+"=VALUE"))
 		}
 	}
-	return strings.Join(words, " ")
+	return a.Command(strings.Join(words, " "))
 }
 
 // DescribeResource writes all that a resource's entry says, and how to read it.
 func DescribeResource(w io.Writer, st Style, r wire.Resource) error {
 	return st.resource(w, r, func(s *sheet) {
 		s.heading("example")
-		s.line(1, "mcpc read "+ShellQuote(r.URI))
+		s.line(1, st.Aim.Command("read "+ShellQuote(r.URI)))
 	})
 }
 
@@ -66,13 +66,13 @@ func DescribeTemplate(w io.Writer, st Style, r wire.Resource) error {
 			return
 		}
 		s.heading("variables")
-		read := "mcpc read " + ShellQuote(r.URI)
+		read := "read " + ShellQuote(r.URI)
 		for _, name := range t.Variables() {
 			s.line(1, st.paint(cyan, st.Line(name)))
 			read += " " + ShellQuote(name+"=VALUE")
 		}
 		s.heading("example")
-		s.line(1, read)
+		s.line(1, st.Aim.Command(read))
 	})
 }
 
@@ -122,5 +122,5 @@ func (s *sheet) page(uri string, said json.RawMessage) {
 		}
 		s.wrapped(1, name+": "+value)
 	}
-	s.line(1, "mcpc read "+ShellQuote(uri)+" -o page.html")
+	s.line(1, s.st.Aim.Command("read "+ShellQuote(uri)+" -o page.html"))
 }

@@ -29,7 +29,7 @@ func Failure(w io.Writer, st Style, o wire.Outcome) {
 	r := &report{st: st}
 	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.Line(headline(o)+place(o)) + "\n")
 	r.evidence(o)
-	if hint := hintFor(o); hint != "" {
+	if hint := st.hintFor(o); hint != "" {
 		r.b.WriteString(st.paint(cyan, "hint:") + " " + st.Line(hint) + "\n")
 	}
 	_, _ = w.Write(r.b.Bytes())

@@ -14,7 +14,7 @@ type codeRow struct {
 	meaning string
 	// hint leads on. {describe} stands for the command that shows what was asked
 	// for, and what leads up to "; " is left out where there is none; {list} for
-	// the one that shows what there is.
+	// the one that shows what there is, {info} and {init} for those.
 	hint string
 }
 
@@ -24,9 +24,9 @@ var codes = []codeRow{
 	{-32700, "parse error: the server could not read the request as JSON",
 		"-vvv shows the bytes that were sent"},
 	{-32600, "invalid request: the server does not take the message for a JSON-RPC request; some say this of a session or a revision",
-		"-vv shows the request; mcpc init opens a new session"},
+		"-vv shows the request; {init} opens a new session"},
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
-		"mcpc info shows what this server declares"},
+		"{info} shows what this server declares"},
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or a cursor that is not the server's",
 		"{describe} shows what it takes; {list} shows what there is"},
 	{-32603, "internal error: something broke inside the server; the request may well be right",
@@ -46,9 +46,9 @@ var codes = []codeRow{
 
 // waysOn are the commands that show what a method can be asked for.
 var waysOn = map[string]struct{ describe, list string }{
-	"tools/call":     {"mcpc describe ", "mcpc list"},
-	"prompts/get":    {"mcpc describe prompt ", "mcpc list prompts"},
-	"resources/read": {"", "mcpc list resources"},
+	"tools/call":     {"describe ", "list"},
+	"prompts/get":    {"describe prompt ", "list prompts"},
+	"resources/read": {"", "list resources"},
 }
 
 // meaning says in a sentence what an error means. That a resource was not found
@@ -85,15 +85,15 @@ func codeMeaning(code int64) string {
 
 // hintFor is the caller's hint, or what can be said of every outcome of its
 // kind. It may be empty: no hint is better than a wrong one.
-func hintFor(o wire.Outcome) string {
+func (s Style) hintFor(o wire.Outcome) string {
 	if o.Hint != "" {
 		return o.Hint
 	}
 	switch o.Kind {
 	case wire.RPCFailed:
-		return rpcHint(o)
+		return s.Aim.rpcHint(o)
 	case wire.InvalidArguments:
-		return argumentsHint(o)
+		return s.Aim.argumentsHint(o)
 	case wire.Transport, wire.Auth:
 		return httpHint(o)
 	case wire.Timeout:
@@ -114,7 +114,7 @@ var kindHints = map[wire.Kind]string{
 	wire.Internal:      "please report it, with what -vvv shows",
 }
 
-func rpcHint(o wire.Outcome) string {
+func (a Aim) rpcHint(o wire.Outcome) string {
 	e := o.RPC()
 	if e == nil {
 		return ""
@@ -124,12 +124,12 @@ func rpcHint(o wire.Outcome) string {
 			continue
 		}
 		way := waysOn[o.Method]
-		hint := strings.ReplaceAll(row.hint, "{list}", cmp.Or(way.list, "mcpc list all"))
-		hint = strings.ReplaceAll(hint, "{flags}", flagsFor(e.Data))
+		hint := strings.NewReplacer("{list}", a.Command(cmp.Or(way.list, "list all")), "{info}", a.Command("info"),
+			"{init}", a.Command("init"), "{flags}", flagsFor(e.Data)).Replace(row.hint)
 		if _, general, found := strings.Cut(hint, "; "); found && (way.describe == "" || o.Name == "") && strings.Contains(hint, "{describe}") {
 			return general
 		}
-		return strings.ReplaceAll(hint, "{describe}", way.describe+word(o.Name))
+		return strings.ReplaceAll(hint, "{describe}", a.Command(way.describe+word(o.Name)))
 	}
 	return ""
 }
@@ -168,14 +168,14 @@ func flagsFor(data []byte) string {
 	return strings.Join(all, "; ")
 }
 
-func argumentsHint(o wire.Outcome) string {
+func (a Aim) argumentsHint(o wire.Outcome) string {
 	switch {
 	case o.Name == "":
-		return "mcpc list shows the tools there are"
+		return a.Command("list") + " shows the tools there are"
 	case len(o.Findings) == 0:
-		return "mcpc list shows the tools there are; --no-validate sends it anyway"
+		return a.Command("list") + " shows the tools there are; --no-validate sends it anyway"
 	}
-	return cmp.Or(waysOn[o.Method].describe, "mcpc describe ") + word(o.Name) + " shows what it takes; --no-validate sends it anyway"
+	return a.Command(cmp.Or(waysOn[o.Method].describe, "describe ")+word(o.Name)) + " shows what it takes; --no-validate sends it anyway"
 }
 
 func httpHint(o wire.Outcome) string {

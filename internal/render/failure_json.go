@@ -17,12 +17,12 @@ import (
 // the others only where there is something to say. sent is true where the
 // request may have reached the server. http is {status,url,contentType,fields,
 // body}, rpc is {code,message,data} with the bytes of data as they crossed.
-func ErrorJSON(o wire.Outcome) []byte {
+func ErrorJSON(st Style, o wire.Outcome) []byte {
 	j := &object{}
 	j.text("kind", string(o.Kind))
 	j.number("exit", int64(o.Kind.ExitCode()))
 	j.text("message", headline(o))
-	j.some("hint", hintFor(o))
+	j.some("hint", st.hintFor(o))
 	j.flag("sent", o.Reached != wire.Unsent)
 	j.text("outcome", o.Reached.String())
 	j.flag("retryable", o.Retryable)
@@ -45,7 +45,7 @@ func FailureJSON(w io.Writer, st Style, o wire.Outcome) {
 	if o.Good() {
 		return
 	}
-	raw := ErrorJSON(o)
+	raw := ErrorJSON(st, o)
 	if st.watched() {
 		raw = escapeHidden(raw)
 	}

@@ -196,7 +196,7 @@ func TestEveryKindHasAChannelAndAHintOrNone(t *testing.T) {
 func TestErrorJSON(t *testing.T) {
 	var all bytes.Buffer
 	for _, f := range failures {
-		raw := ErrorJSON(f.o)
+		raw := ErrorJSON(Style{}, f.o)
 		if !json.Valid(raw) || bytes.ContainsAny(raw, "\n\r\x1b") {
 			t.Errorf("%s: not one line of JSON: %q", f.name, raw)
 		}
@@ -220,7 +220,7 @@ func TestErrorJSON(t *testing.T) {
 
 func TestErrorJSONKeepsDataBytes(t *testing.T) {
 	const data = `{"b":1.10,"a":9007199254740993,"a":"<&>é\u0007"}`
-	raw := ErrorJSON(wire.Outcome{Kind: wire.RPCFailed, Message: rpcMessage(-32603, "x", data)})
+	raw := ErrorJSON(Style{}, wire.Outcome{Kind: wire.RPCFailed, Message: rpcMessage(-32603, "x", data)})
 	if !bytes.Contains(raw, []byte(`"data":`+data+`}`)) {
 		t.Errorf("the bytes of data were changed: %s", raw)
 	}

@@ -8,13 +8,14 @@ import (
 )
 
 // ExampleCall is a command line that calls tool with an Example, quoted for a
-// POSIX shell.
-func ExampleCall(tool wire.Tool) string {
-	call := "mcpc call "
+// POSIX shell. A name that reads like a flag has its place in the params.
+func (a Aim) ExampleCall(tool wire.Tool) string {
+	arguments := escapeHidden(Example(tool.InputSchema))
 	if strings.HasPrefix(tool.Name, "-") {
-		call += "-- "
+		params := wire.With(wire.With(nil, "name", escapeHidden(wire.Quote(tool.Name))), "arguments", arguments)
+		return a.Command("raw tools/call " + ShellQuote(string(params)))
 	}
-	return call + ShellQuote(tool.Name) + " " + ShellQuote(string(escapeHidden(Example(tool.InputSchema))))
+	return a.Command("call " + ShellQuote(tool.Name) + " " + ShellQuote(string(arguments)))
 }
 
 // ShellQuote writes s as one word for a POSIX shell. The word is printable: what

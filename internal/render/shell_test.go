@@ -38,11 +38,27 @@ func TestExampleCall(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"get-sum", `{"type":"object","properties":{"a":{"type":"number"}},"required":["a"]}`, `mcpc call get-sum '{"a":1}'`},
 		{"echo", `{"type":"object","properties":{"m":{"const":"it's"}},"required":["m"]}`, `mcpc call echo '{"m":"it'\''s"}'`},
-		{"-x", `{"type":"object"}`, `mcpc call -- -x '{}'`},
+		{"-x", `{"type":"object"}`, `mcpc raw tools/call '{"name":"-x","arguments":{}}'`},
 		{"a b\x1b", `{"type":"object"}`, `mcpc call "$(printf 'a b\033')" '{}'`},
 		{"h", "{\"const\":\"\u202e\"}", `mcpc call h '"\u202e"'`},
 	} {
-		if got := ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}); got != c.want {
+		if got := (Aim{}).ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}); got != c.want {
+			t.Errorf("got %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestAim(t *testing.T) {
+	tool := wire.Tool{Name: "get", InputSchema: []byte(`{"type":"object"}`)}
+	for _, c := range []struct {
+		aim  Aim
+		want string
+	}{
+		{Aim{}, `mcpc call get '{}'`},
+		{Aim{Flag: "-s demo"}, `mcpc -s demo call get '{}'`},
+		{Aim{Behind: "-- node a.js"}, `mcpc call get '{}' -- node a.js`},
+	} {
+		if got := c.aim.ExampleCall(tool); got != c.want {
 			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}

@@ -17,6 +17,8 @@ type Style struct {
 	Width int
 	// ASCII asks for plain ASCII in mcpc's own ornaments.
 	ASCII bool
+	// Aim says to which server the commands go that are shown.
+	Aim Aim
 }
 
 // StyleFor decides the style of stream f. color is the --color flag: "auto",
