@@ -124,7 +124,8 @@ func (c *callback) wait(ctx context.Context, a *authorization, paste func(contex
 	case p := <-typed:
 		return p.answer, p.err
 	case <-ctx.Done():
-		return nil, &Error{Rule: NoResponse, Text: fmt.Sprintf("no answer came from the browser: %v", context.Cause(ctx)), Err: context.Cause(ctx)}
+		return nil, &Error{Rule: NoResponse, Text: fmt.Sprintf("no answer came from the browser: %v", context.Cause(ctx)), Err: context.Cause(ctx),
+			Hint: "if the page says that the client is unknown, mcpc logout --all makes the next login register anew"}
 	}
 }
 

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -143,7 +144,23 @@ func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, err
 	default:
 		err = l.alone(ctx)
 	}
+	if errors.Is(err, errInvalidClient) {
+		return l.token, l.forget(ctx, err)
+	}
 	return l.token, err
+}
+
+// forget drops the registration that the server does not know any more, so that the
+// next login registers anew.
+func (l *login) forget(ctx context.Context, why error) error {
+	if err := l.store.Change(ctx, func(b *Book) {
+		b.Clients = slices.DeleteFunc(b.Clients, func(c Client) bool {
+			return c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
+		})
+	}); err != nil {
+		return err
+	}
+	return why
 }
 
 // chooseScopes keeps what was asked for before, unless the user says what he wants.

@@ -284,6 +284,21 @@ func TestTheAuthorizationServerChanges(t *testing.T) {
 	}
 }
 
+// A server that lost its registrations gets another one the next time.
+func TestRegistrationIsLost(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	if _, err := w.login(store, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.token = func(url.Values, http.Header) (int, string) { return 401, `{"error":"invalid_client"}` }
+	_, err := w.login(store, nil)
+	wantRule(t, err, TokenRefused)
+	w.token = func(url.Values, http.Header) (int, string) { return 200, usualToken }
+	if _, err := w.login(store, nil); err != nil || w.asks("/register") != 2 {
+		t.Errorf("got %v after %d registrations", err, w.asks("/register"))
+	}
+}
+
 // rules 201, 202
 func TestRegistrationIsRejected(t *testing.T) {
 	w := newWorld(t)

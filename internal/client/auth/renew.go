@@ -47,7 +47,7 @@ func (w *Walk) Renew(ctx context.Context, store *Store, old Token, refused bool)
 		}
 	}
 	fresh, err := w.renew(ctx, store, book, now)
-	if errors.Is(err, errInvalidGrant) {
+	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) {
 		return Token{}, store.Change(ctx, func(b *Book) { b.Drop(func(t Token) bool { return t.Access == now.Access }) })
 	}
 	if err != nil {

@@ -95,7 +95,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 	}
 	bad := slices.IndexFunc(r.AuthorizationServers, func(issuer string) bool { _, err := SafeURL(issuer); return err != nil })
 	if bad >= 0 {
-		return nil, w.holds("authorization servers are https URLs (RFC 8414 section 2)", false,
+		return nil, w.holds("authorization servers are https, or http on this machine (RFC 8414 section 2)", false,
 			blocked("the resource metadata names an authorization server that is no https URL: "+r.AuthorizationServers[bad]))
 	}
 	return &r, nil

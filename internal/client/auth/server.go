@@ -117,7 +117,7 @@ func (w *Walk) endpoints(s *Server, g Grant) error {
 		}
 		_, err := SafeURL(e.url)
 		broken, _ := err.(*Error)
-		if err := w.holds("\""+e.name+"\" is an https URL (authorization, \"Communication Security\")", err == nil, broken); err != nil {
+		if err := w.holds("\""+e.name+"\" is https, or http on this machine (authorization, \"Communication Security\")", err == nil, broken); err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,7 @@ func statusOf(t *oauth2.Token, err error) int {
 // refusedToken says what a token endpoint answered, and nothing of the body.
 func refusedToken(s *Server, err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		return &Error{Rule: TokenRefused, Err: invalidGrant(refused.ErrorCode),
+		return &Error{Rule: TokenRefused, Err: causes[refused.ErrorCode],
 			Text: "the authorization server gave no token" + saying(refused.ErrorCode, refused.ErrorDescription, statusOf(nil, err))}
 	}
 	if _, ok := errors.AsType[*url.Error](err); ok {
@@ -122,15 +122,15 @@ func refusedToken(s *Server, err error) error {
 	return &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " answered the token request with what is no token"}
 }
 
-// errInvalidGrant is the cause where what was redeemed is worth nothing any more.
-var errInvalidGrant = errors.New("invalid_grant")
+// What was redeemed is worth nothing any more, and the server does not know the
+// client any more.
+var (
+	errInvalidGrant  = errors.New("invalid_grant")
+	errInvalidClient = errors.New("invalid_client")
+)
 
-func invalidGrant(code string) error {
-	if code == errInvalidGrant.Error() {
-		return errInvalidGrant
-	}
-	return nil
-}
+// causes are the codes on which something depends (RFC 6749, section 5.2).
+var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client": errInvalidClient}
 
 // tokenOf is what is kept of a token. Where the server names no scope it granted
 // what was asked for (RFC 6749, section 5.1).
