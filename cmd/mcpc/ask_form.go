@@ -30,6 +30,8 @@ type formDialog struct {
 	*dialog
 	form  question.Form
 	asker string
+	// own is set where mcpc asks for itself: nobody is there to be declined.
+	own bool
 	// broken holds a value against a schema.
 	broken func(schema, value json.RawMessage) []wire.Finding
 }
@@ -99,14 +101,14 @@ func (f *formDialog) fields(values map[string]json.RawMessage) error {
 func (f *formDialog) introduce(field question.Field) {
 	f.say("")
 	line := f.line(field.Label())
-	if field.Required {
+	if field.Required && !f.own {
 		line += " (required)"
 	}
 	if field.Description != "" {
 		line += ": " + f.line(field.Description)
 	}
 	f.say("%s", line)
-	if field.Secret() {
+	if field.Secret() && !f.own {
 		f.say("  warning: this looks like a secret, which no server may ask for in a form")
 	}
 	for i, o := range field.Options {
@@ -132,14 +134,14 @@ func (f *formDialog) field(field question.Field, current json.RawMessage) (json.
 		switch word := strings.TrimSpace(text); {
 		case err != nil:
 			return nil, err
-		case word == "/decline":
+		case word == "/decline" && !f.own:
 			return nil, errDeclined
 		case word == "" && (len(current) > 0 || !field.Required):
 			return current, nil
 		case word == "-" && !field.Required:
 			return nil, nil
 		case word == "":
-			f.say("  the server needs this one")
+			f.say("  %s", needed[f.own])
 			continue
 		}
 		value, err := field.Read(text, true)
@@ -154,6 +156,9 @@ func (f *formDialog) field(field question.Field, current json.RawMessage) (json.
 		f.say("  %s", f.line(err.Error()))
 	}
 }
+
+// needed is what who leaves out a required field is told.
+var needed = map[bool]string{false: "the server needs this one", true: "the tool needs this one"}
 
 // hints are what the kinds of fields take, where it is no plain text.
 var hints = map[question.Kind]string{

@@ -120,7 +120,7 @@ func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition
 	case out.Good() && o.noValidate:
 		out = c.unchecked(tool, o)
 	case out.Good():
-		out = c.checkArguments(tool, o)
+		out = c.completed(ctx, tool, o, c.checkArguments(tool, o))
 	}
 	return tool, out
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"mcpc/internal/question"
+	"mcpc/internal/wire"
+)
+
+// completed asks the person at the terminal for the arguments that a tool
+// requires and that were not given; out is the ending without them. What a form
+// cannot express, and a person who stops, leave it at that.
+func (c *conversation) completed(ctx context.Context, tool *definition, o *callOptions, out wire.Outcome) wire.Outcome {
+	if out.Kind != wire.InvalidArguments || len(o.findings) > 0 || !c.a.canAsk() {
+		return out
+	}
+	form, ok := missing(tool.InputSchema, o.arguments)
+	if !ok {
+		return out
+	}
+	r := &responder{a: c.a, c: c}
+	d, done := r.dialog(ctx)
+	defer done()
+	f := formDialog{dialog: d, form: form, asker: o.name, broken: r.broken, own: true}
+	f.say("%s needs more arguments. Ctrl-D stops, and nothing is sent.", f.line(o.name))
+	values := map[string]json.RawMessage{}
+	if f.fields(values) != nil {
+		return out
+	}
+	f.say("")
+	for _, field := range form.Fields {
+		if value := values[field.Name]; value != nil {
+			o.given.words = append(o.given.words, word{typed: escapedName(field.Name) + ":=" + string(value), path: []part{{name: field.Name}}, raw: value})
+		}
+	}
+	return c.checkArguments(tool, o)
+}
+
+// missing makes a form of the required properties that have no value; false where
+// there are none, or where one of them is more than a field of a form.
+func missing(schema, arguments json.RawMessage) (question.Form, bool) {
+	given, _ := wire.Object(arguments)
+	properties, _ := wire.Object(wire.First(schema, "properties"))
+	names, _ := wire.Array(wire.First(schema, "required"))
+	wanted := json.RawMessage("{}")
+	for _, p := range properties {
+		if _, there := given.Get(p.Name); !there && listsText(names, p.Name) {
+			wanted = wire.With(wanted, p.Name, p.Value)
+		}
+	}
+	form, err := question.ParseForm(wire.With(nil, "requestedSchema",
+		wire.With(wire.With(nil, "properties", wanted), "required", wire.First(schema, "required"))))
+	for _, field := range form.Fields {
+		kind, _ := wire.Text(wire.First(field.Schema, "type"))
+		if bytes.Contains(field.Schema, []byte(`"$ref"`)) || field.Kind == question.Other && kind != "array" && kind != "object" {
+			return form, false
+		}
+	}
+	return form, err == nil && len(form.Fields) > 0
+}
+
+func listsText(items []json.RawMessage, want string) bool {
+	for _, item := range items {
+		if text, ok := wire.Text(item); ok && text == want {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a tool requires and nobody gave is asked for at a terminal, checked while
+// it is typed, and sent with the rest.
+func TestTerminalMissingArguments(t *testing.T) {
+	t.Parallel()
+	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
+	tm.await(`get-sum needs more arguments(?s:.)*number> $`)
+	tm.typed("abc\n")
+	tm.await(`must be a number(?s:.)*number> $`)
+	tm.typed("\n")
+	tm.await(`the tool needs this one(?s:.)*number> $`)
+	tm.typed("9007199254740993\n")
+	if out := tm.ends("0"); !strings.Contains(out, "The sum of 1 and 9007199254740993 is ") {
+		t.Errorf("%q", out)
+	}
+	tm = onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "get-structured-content", "--json")
+	tm.await(`2  Chicago(?s:.)*> $`)
+	tm.typed("2\n")
+	if out := tm.ends("0"); !strings.Contains(out, `"conditions"`) {
+		t.Errorf("%q", out)
+	}
+}
+
+// Whoever does not want to be asked is told what is missing, as in a pipe.
+func TestTerminalMissingArgumentsNotGiven(t *testing.T) {
+	t.Parallel()
+	const said = `missing required member "b"`
+	for _, key := range []string{"\x03", "\x04"} {
+		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
+		tm.await(`> $`)
+		tm.typed(key)
+		if out := tm.ends("3"); !strings.Contains(out, said) {
+			t.Errorf("%q: %q", key, out)
+		}
+	}
+	for _, words := range [][]string{{"a=1", "--no-input"}, {"a=one"}} {
+		tm := onTerminal(t, 80, []string{"CI="}, append([]string{"mcpc", "-s", "demo", "call", "get-sum"}, words...)...)
+		if out := tm.ends("3"); strings.Contains(out, "needs more") {
+			t.Errorf("%q: %q", words, out)
+		}
+	}
+}
+
+// A tool's words cannot act on the terminal, and what is no field of a form is not
+// asked for.
+func TestTerminalMissingArgumentsOfOthers(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, `speaks 2025-11-25
+tool x {"type":"object","properties":{"n\u001b[2J":{"type":"array","description":"\u001b]0;t\u0007"}},"required":["n\u001b[2J"]}
+tool y {"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"$defs":{"n":{"type":"integer"}}}
+`)
+	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "x", "--", "spied", script, log)
+	tm.await(`JSON> $`)
+	tm.typed("7\n")
+	tm.await(`must be array(?s:.)*JSON> $`)
+	tm.typed("[7]\n")
+	if out := tm.ends("0"); strings.Contains(out, "\x1b[2J") || strings.Contains(out, "\x1b]0;") {
+		t.Errorf("%q", out)
+	}
+	awaitFile(t, log, `:\[7\]}`)
+	tm = onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "y", "--", "spied", script, log)
+	if out := tm.ends("3"); !strings.Contains(out, `missing required member "n"`) {
+		t.Errorf("%q", out)
+	}
+}
