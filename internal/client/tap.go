@@ -26,7 +26,7 @@ type recorder struct {
 // nextStream numbers an HTTP request and what comes back for it.
 func (r *recorder) nextStream() int { return int(r.streams.Add(1)) }
 
-// on reports whether anybody listens, so that bytes are copied only then.
+// on reports whether anybody listens, so that frames are made only then.
 func (r *recorder) on() bool { return r != nil && r.tap != nil }
 
 func (r *recorder) frame(f wire.Frame) {
@@ -40,11 +40,12 @@ func (r *recorder) frame(f wire.Frame) {
 	r.tap(f)
 }
 
-// body records bytes that the caller may go on using: the frame gets its own.
+// body records bytes to which nobody may write any more.
 func (r *recorder) body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, sse *wire.SSEFacts) {
-	if r.on() {
-		r.frame(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: append([]byte{}, raw...), SSE: sse})
+	if raw == nil {
+		raw = []byte{} // a body without bytes is one all the same
 	}
+	r.frame(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: raw[:len(raw):len(raw)], SSE: sse})
 }
 
 func (r *recorder) request(stream int, req *http.Request) {

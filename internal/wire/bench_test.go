@@ -89,3 +89,22 @@ func TestHostileMessagesAreCheap(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkSecrets looks for secrets where there are none.
+func BenchmarkSecrets(b *testing.B) {
+	var s Secrets
+	s.Learn("some-secret-value", "another-secret-value", "sk-and-a-third-one")
+	all := shapes(1 << 20)
+	all["colons"] = []byte(strings.Repeat("word: and more, ", 1<<16))
+	for name, raw := range all {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, n := s.Bytes(raw); n > 0 {
+					b.Fatal("secrets")
+				}
+			}
+		})
+	}
+}

@@ -20,8 +20,19 @@ func secretMember(word []byte) bool {
 	if len(word) < 3 || len(word) > 64 {
 		return false
 	}
-	name := strings.Map(lettersOnly, string(word))
-	return !openMembers[name] && secretName(name)
+	var letters [64]byte
+	n := 0
+	for _, c := range word {
+		if c |= 'a' - 'A'; 'a' <= c && c <= 'z' { // which no other byte of a word becomes
+			letters[n] = c
+			n++
+		}
+	}
+	if n < 2 || byLastTwo[pairOf(letters[n-2], letters[n-1])] == nil {
+		return false
+	}
+	name := string(letters[:n])
+	return secretLetters(name) && !openMembers[name]
 }
 
 // An edit is bytes of which some are replaced, from the front to the end.
@@ -33,6 +44,9 @@ type edit struct {
 
 // put replaces raw[from:to].
 func (e *edit) put(from, to int, shown string) {
+	if e.out == nil {
+		e.out = make([]byte, 0, len(e.raw)+len(e.raw)/16+64)
+	}
 	e.out = append(append(e.out, e.raw[e.done:from]...), shown...)
 	e.done, e.n = to, e.n+1
 }
@@ -47,13 +61,17 @@ func (e *edit) result() ([]byte, int) {
 // hideNamed hides the values that stand behind a secret name and ":" or "=", and
 // learns them.
 func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
-	e := edit{raw: raw}
+	e, colon, equals := edit{raw: raw}, -1, -1
 	for at := 0; ; {
-		next := bytes.IndexAny(raw[at:], ":=")
-		if next < 0 {
+		if colon < at {
+			colon = indexFrom(raw, ':', at)
+		}
+		if equals < at {
+			equals = indexFrom(raw, '=', at)
+		}
+		if at = min(colon, equals) + 1; at > len(raw) {
 			return e.result()
 		}
-		at += next + 1
 		if at-1 < e.done || !secretMember(wordBefore(raw[e.done:at-1])) {
 			continue
 		}
@@ -70,19 +88,28 @@ func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
 	}
 }
 
-// wordBefore is the last word of text, in quotes or not.
-func wordBefore(text []byte) []byte {
-	text = bytes.TrimRight(text, whiteSpace)
-	text = bytes.TrimRight(text, `"'\`)
-	from := len(text)
-	for from > 0 && isNameByte(text[from-1]) && len(text)-from <= 64 {
-		from--
+// indexFrom is where c stands in raw from a place on, or len(raw).
+func indexFrom(raw []byte, c byte, at int) int {
+	if next := bytes.IndexByte(raw[at:], c); next >= 0 {
+		return at + next
 	}
-	return text[from:]
+	return len(raw)
 }
 
-func isNameByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/'
+// wordBefore is the last word of text, in quotes or not.
+func wordBefore(text []byte) []byte {
+	to := len(text)
+	for to > 0 && classes[text[to-1]]&space != 0 {
+		to--
+	}
+	for to > 0 && classes[text[to-1]]&quote != 0 {
+		to--
+	}
+	from := to
+	for from > 0 && isNameByte(text[from-1]) && to-from <= 64 {
+		from--
+	}
+	return text[from:to]
 }
 
 // A span is where in the bytes a secret value stands.
@@ -190,7 +217,7 @@ const (
 // with the name, or a word that looks like a secret, is one.
 func wordAt(raw []byte, at int, assigned bool) []span {
 	end := at
-	for end < len(raw) && !strings.ContainsRune(" \t\r\n\"'\\,;&}])<>", rune(raw[end])) {
+	for end < len(raw) && classes[raw[end]]&wordEnd == 0 {
 		end++
 	}
 	word := string(raw[at:end])
@@ -286,64 +313,15 @@ func hideURLs(raw []byte) ([]byte, int) {
 		for from > e.done && isNameByte(raw[from-1]) {
 			from--
 		}
-		for to < len(raw) && !strings.ContainsRune(" \t\r\n\"'\\<>`", rune(raw[to])) {
+		for to < len(raw) && classes[raw[to]]&linkEnd == 0 {
 			to++
 		}
-		link := string(raw[from:to])
-		if safe := RedactURL(link); safe != link {
-			e.put(from, to, safe)
+		if bytes.ContainsAny(raw[from:to], "@=") {
+			link := string(raw[from:to])
+			if safe := RedactURL(link); safe != link {
+				e.put(from, to, safe)
+			}
 		}
 		at = to
 	}
 }
-
-// tokenBegins are how tokens of well-known services begin, and the word before a
-// credential in prose.
-var tokenBegins = []string{"Bearer ", "bearer ", "sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-",
-	"xoxb-", "xoxp-", "AKIA", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
-
-// shortestToken is how many characters must follow.
-const shortestToken = 16
-
-func hideTokens(raw []byte) (safe []byte, n int) {
-	for _, begin := range tokenBegins {
-		found := 0
-		raw, found = hideTokensBy(raw, begin)
-		n += found
-	}
-	return raw, n
-}
-
-func hideTokensBy(raw []byte, begin string) ([]byte, int) {
-	e := edit{raw: raw}
-	for at := 0; ; {
-		next := bytes.Index(raw[at:], []byte(begin))
-		if next < 0 {
-			return e.result()
-		}
-		from := at + next
-		body := from + len(begin)
-		at = body
-		for at < len(raw) && isTokenByte(raw[at]) {
-			at++
-		}
-		if from > 0 && isTokenByte(raw[from-1]) || !isToken(begin, raw[body:at]) {
-			continue
-		}
-		if strings.HasSuffix(begin, " ") {
-			from = body
-		}
-		e.put(from, at, Redacted(string(raw[from:at])))
-	}
-}
-
-// isToken: a JSON Web Token has three parts; without them it is JSON in base64, as
-// cursors are.
-func isToken(begin string, body []byte) bool {
-	if begin == "eyJ" && bytes.Count(body, []byte(".")) < 2 {
-		return false
-	}
-	return len(body) >= shortestToken && bytes.ContainsAny(body, "0123456789")
-}
-
-func isTokenByte(c byte) bool { return isNameByte(c) || c == '+' || c == '=' || c == '~' }

@@ -30,26 +30,52 @@ func hide(secret string) string {
 // values are credentials or act as such. They are compared with the letters of
 // the name alone: X-Api-Key, api_key and apiKey[0] are one name.
 var (
-	secretNames = map[string]bool{"code": true, "dpop": true, "pass": true, "pwd": true, "session": true,
-		"sid": true, "sig": true, "usercode": true, "devicecode": true, "authcode": true}
+	secretNames   = []string{"code", "dpop", "pass", "pwd", "session", "sid", "sig", "usercode", "devicecode", "authcode"}
 	secretEndings = []string{"assertion", "auth", "authorization", "cookie", "credential", "credentials", "jwt", "key",
 		"passphrase", "passwd", "password", "secret", "sessid", "sessionid", "signature", "token", "verifier"}
 	// openNames end like secrets and are none.
 	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
 )
 
-func secretName(name string) bool {
-	name = strings.Map(lettersOnly, name)
-	if secretNames[name] {
-		return true
+func secretName(name string) bool { return secretLetters(strings.Map(lettersOnly, name)) }
+
+// secretLetters is secretName for the small letters of a name.
+func secretLetters(name string) bool {
+	if len(name) < 2 {
+		return false
 	}
-	for _, ending := range secretEndings {
-		if strings.HasSuffix(name, ending) {
+	for _, s := range byLastTwo[pairOf(name[len(name)-2], name[len(name)-1])] {
+		if name == s.text || !s.whole && strings.HasSuffix(name, s.text) {
 			return !openNames[name]
 		}
 	}
 	return false
 }
+
+// byLastTwo are the secretNames and secretEndings by their last two letters, which
+// tell most other names: this is asked about every member that is recorded.
+var byLastTwo = func() (of [32 * 26][]secretText) {
+	note := func(s secretText) {
+		at := pairOf(s.text[len(s.text)-2], s.text[len(s.text)-1])
+		of[at] = append(of[at], s)
+	}
+	for _, name := range secretNames {
+		note(secretText{name, true})
+	}
+	for _, ending := range secretEndings {
+		note(secretText{ending, false})
+	}
+	return of
+}()
+
+// A secretText is a whole name or how one ends.
+type secretText struct {
+	text  string
+	whole bool
+}
+
+// pairOf is the index in byLastTwo of two small letters.
+func pairOf(a, b byte) int { return 32*int(a-'a') + int(b-'a') }
 
 // RedactCommand hides the secrets among the words of a command: what follows a
 // flag that is named like one, or its "=".

@@ -18,6 +18,8 @@ import (
 type Secrets struct {
 	mu    sync.Mutex
 	known []knownSecret
+	// hunt finds the forms of known; nil where there are new ones.
+	hunt *hunt
 }
 
 // A knownSecret is a value, the ways in which it may be written, and what stands
@@ -48,6 +50,7 @@ func (s *Secrets) Learn(values ...string) {
 			continue
 		}
 		s.known = append(s.known, knownSecret{value, forms(value), []byte(Redacted(value))})
+		s.hunt = nil
 	}
 }
 
@@ -193,7 +196,14 @@ func (s *Secrets) hideKnown(raw []byte) (safe []byte, n int) {
 	}
 	s.mu.Lock()
 	known := s.known[:len(s.known):len(s.known)]
+	if s.hunt == nil {
+		s.hunt = newHunt(known)
+	}
+	hunt := s.hunt
 	s.mu.Unlock()
+	if !hunt.finds(raw) {
+		return raw, 0
+	}
 	for _, k := range known {
 		for _, form := range k.forms {
 			if found := bytes.Count(raw, form); found > 0 {
@@ -211,7 +221,9 @@ func forms(value string) (all [][]byte) {
 	texts := []string{value, quoted[1 : len(quoted)-1], url.QueryEscape(value), url.PathEscape(value)}
 	slices.Sort(texts)
 	for _, text := range slices.Compact(texts) {
-		all = append(all, []byte(text))
+		if len(text) >= shortestKnown { // what is no UTF-8 becomes short where it is quoted
+			all = append(all, []byte(text))
+		}
 	}
 	return all
 }

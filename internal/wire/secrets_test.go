@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -74,6 +75,33 @@ func TestKnownSecretsAreHiddenEverywhere(t *testing.T) {
 	}
 	if safe := s.Text("a server repeats seventh-known, and /nowhere/at/all"); !strings.HasSuffix(safe, "/nowhere/at/all") || strings.Contains(safe, "seventh") {
 		t.Error(safe)
+	}
+}
+
+// Known secrets and tokens are found by looking at few of the bytes only: wherever
+// they stand, and however many are known.
+func TestSecretsAreFoundAtEveryPlace(t *testing.T) {
+	var s Secrets
+	for i := range mostKnown {
+		s.Learn(fmt.Sprintf("%d-known-%d", i, i))
+	}
+	token := "ghp_" + strings.Repeat("a1", shortestToken/2)
+	for i := range 70 {
+		for _, c := range []struct{ secret, before string }{{"7-known-7", "x"}, {"199-known-199", "-"}, {token, " "}, {token, "\n-, "}} {
+			text := strings.Repeat(c.before, i) + " " + c.secret + strings.Repeat(" y", i)
+			if safe := s.Text(text); strings.Contains(safe, c.secret) || strings.ReplaceAll(safe, Redacted(c.secret), c.secret) != text {
+				t.Fatalf("%q became %q", text, safe)
+			}
+		}
+	}
+}
+
+// A value that is no UTF-8 is written in ways that are too short to look for.
+func TestKnownSecretThatIsNoText(t *testing.T) {
+	var s Secrets
+	s.Learn("\xff\xfe\xff\xfe\xff\xfe\xff\xfe")
+	if text := "a \uFFFD b"; s.Text(text) != text {
+		t.Error(s.Text(text))
 	}
 }
 
