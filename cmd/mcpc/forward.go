@@ -16,13 +16,14 @@ func (a *app) overhear(where, by string) *trace.Watcher {
 	recorder := a.record.Recorder
 	verbose := render.Verbose(a.stderr(), a.errStyle, a.verbose)
 	watching := trace.Watching{Now: a.now, Tap: func(f wire.Frame) {
-		if recorder != nil {
-			a.record.crossed.Store(true)
+		a.record.crossed.Store(true)
+		if a.verbose == 0 {
 			recorder.Tap(f)
+			return
 		}
-		if a.verbose > 0 {
-			verbose(a.secrets.Frame(f))
-		}
+		f = a.secrets.Frame(f)
+		recorder.TapSafe(f)
+		verbose(f)
 	}}
 	if recorder != nil {
 		watching.Lost = recorder.Lost

@@ -141,25 +141,24 @@ func (c *conversation) learnSecrets(fields []wire.Field) {
 
 // tap is what listens to the frames: the recorder, -v while they cross, and
 // --explain afterwards. Whoever shows them is given them without their secrets;
-// the recorder sees to that itself, when nobody waits.
+// where nobody does, the recorder sees to that itself, when nobody waits.
 func (c *conversation) tap() wire.Tap {
 	c.a.startRecording(c.where, trace.ByCommand)
-	r, conn := &c.a.record, max(0, c.a.record.conns-1)
+	recorder, conn := c.a.record.Recorder, max(0, c.a.record.conns-1)
 	verbose := render.Verbose(c.a.stderr(), c.a.errStyle, c.a.verbose)
 	shown := c.a.explain || c.a.verbose > 0
-	if r.Recorder == nil && !shown {
+	if recorder == nil && !shown {
 		return nil
 	}
 	return func(f wire.Frame) {
 		f.Conn = conn
-		if r.Recorder != nil {
-			r.crossed.Store(true)
-			r.Tap(f)
-		}
+		c.a.record.crossed.Store(true)
 		if !shown {
+			recorder.Tap(f)
 			return
 		}
 		f = c.a.secrets.Frame(f)
+		recorder.TapSafe(f)
 		if c.a.explain {
 			c.mu.Lock()
 			c.frames = append(c.frames, f)

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -83,6 +84,34 @@ func AppendHead(b []byte, h Head) []byte {
 // AppendFrame appends a frame as one line, line feed included. The bytes stand
 // last, so that a reader that does not need them need not read them.
 func AppendFrame(b []byte, f wire.Frame) []byte {
+	b = appendFacts(b, f)
+	if f.Raw == nil { // which is not the same as no bytes
+		return append(b, '}', '\n')
+	}
+	form := formOf(f.Raw)
+	b = append(slices.Grow(b, len(f.Raw)+len(f.Raw)/8), form.begin...)
+	return append(form.append(b, f.Raw), frameEnd...)
+}
+
+// A rawForm is how bytes stand in a line: what is before them, and how they are
+// appended.
+type rawForm struct {
+	begin  string
+	append func(b, raw []byte) []byte
+}
+
+// frameEnd is what stands behind the bytes.
+const frameEnd = "\"}\n"
+
+func formOf(raw []byte) rawForm {
+	if utf8.Valid(raw) {
+		return rawForm{`,"raw":"`, appendString}
+	}
+	return rawForm{`,"raw64":"`, base64.StdEncoding.AppendEncode}
+}
+
+// appendFacts begins a line with all but the bytes.
+func appendFacts(b []byte, f wire.Frame) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, f.Seq, 10)
 	b = appendTime(b, "time", f.Time)
@@ -105,19 +134,7 @@ func AppendFrame(b []byte, f wire.Frame) []byte {
 	}
 	b = appendInt(b, "hidden", int64(f.Hidden))
 	b = appendInt(b, "size", int64(f.Size))
-	return append(appendRaw(b, f.Raw), '}', '\n')
-}
-
-// appendRaw leaves out what is not there: nil bytes and none are different.
-func appendRaw(b, raw []byte) []byte {
-	switch {
-	case raw == nil:
-		return b
-	case utf8.Valid(raw):
-		return append(appendString(append(b, `,"raw":"`...), raw), '"')
-	}
-	b = append(b, `,"raw64":"`...)
-	return append(base64.StdEncoding.AppendEncode(b, raw), '"')
+	return b
 }
 
 // AppendEnd appends an end as one line, line feed included.
@@ -230,25 +247,25 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 func appendString(b, text []byte) []byte {
 	from := 0
 	for i, c := range text {
-		if c >= 0x20 && c != '"' && c != '\\' {
+		if escaped[c] == 0 {
 			continue
 		}
 		b = append(b, text[from:i]...)
 		from = i + 1
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		if b = append(b, '\\', escaped[c]); escaped[c] == 'u' {
+			b = append(b, '0', '0', hex[c>>4], hex[c&15])
 		}
 	}
 	return append(b, text[from:]...)
 }
+
+// escaped is what stands behind the backslash; 0 where a byte stands for itself.
+var escaped = func() (to [256]byte) {
+	for c := range 0x20 {
+		to[c] = 'u'
+	}
+	to['"'], to['\\'], to['\n'], to['\r'], to['\t'] = '"', '\\', 'n', 'r', 't'
+	return to
+}()
 
 const hex = "0123456789abcdef"

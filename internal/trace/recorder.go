@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,61 +26,98 @@ type Recording struct {
 	Failed func(error)
 }
 
-// A Recorder writes frames to a capture. It never keeps its caller waiting for a
-// disk while frames cross, and never fails it. Its methods may be called from
-// several goroutines. Nothing is opened before the first line is written.
+// A Recorder writes frames to a capture, and never fails its caller. While frames
+// cross the disk is not waited for, unless mostWaiting bytes of them wait for it. Its
+// methods may be called from several goroutines. The file is made with the first
+// frame, beside whatever the caller does then. A nil Recorder keeps nothing.
 type Recorder struct {
 	rec Recording
 
-	// mu guards what waits to be written.
-	mu      sync.Mutex
-	waiting []wire.Frame
-	bytes   int
-	lost    int
-	timer   *time.Timer
-	closed  bool
+	// mu guards what waits to be written: bytes are those of waiting, taken those of
+	// what is being written. room is told when that becomes less.
+	mu           sync.Mutex
+	room         sync.Cond
+	waiting      []caught
+	bytes, taken int
+	lost         int
+	timer        *time.Timer
+	begun        bool
+	closed       bool
 
 	// writing guards the file and is taken before mu.
 	writing sync.Mutex
 	file    io.WriteCloser
 	run     int
 	failed  error
+	told    bool
 	buf     []byte
 }
+
+// A caught frame is safe where its secrets are hidden already.
+type caught struct {
+	wire.Frame
+	safe bool
+}
+
+func (c caught) weight() int { return len(c.Raw) + 200 }
 
 const (
 	// writeWithin is how long a frame waits at most before it is written, so that a
 	// process that is killed or hangs leaves the evidence.
 	writeWithin = 200 * time.Millisecond
 	// writeFrom is how many bytes are worth a write of their own, and mostWaiting
-	// how many may wait for a slow disk before frames are left out.
+	// how many may wait for a slow disk before the caller does.
 	writeFrom   = 256 << 10
-	mostWaiting = 256 << 20
+	mostWaiting = 64 << 20
+	// longFrame is from where on a frame is written in pieces of pieceLength bytes, a
+	// multiple of 3 for base64: as a whole it would take its memory once more.
+	longFrame   = 8 << 20
+	pieceLength = 192 << 10
 )
 
 // NewRecorder begins a recording. A caller must Close it.
-func NewRecorder(rec Recording) *Recorder { return &Recorder{rec: rec} }
+func NewRecorder(rec Recording) *Recorder {
+	r := &Recorder{rec: rec}
+	r.room.L = &r.mu
+	return r
+}
 
 // Tap is the recorder as a wire.Tap. Frames are written in the order in which
 // they come.
-func (r *Recorder) Tap(f wire.Frame) {
+func (r *Recorder) Tap(f wire.Frame) { r.add(caught{Frame: f}) }
+
+// TapSafe is Tap for a frame that Secrets.Frame gave.
+func (r *Recorder) TapSafe(f wire.Frame) { r.add(caught{Frame: f, safe: true}) }
+
+func (r *Recorder) add(c caught) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.closed:
+	for !r.closed && r.bytes+r.taken > 0 && r.bytes+r.taken+len(c.Raw) > mostWaiting {
+		r.room.Wait()
+	}
+	if r.closed {
 		return
-	case r.bytes+len(f.Raw) > mostWaiting:
-		r.lost++
-		return
+	}
+	if !r.begun {
+		r.begun = true
+		go r.open()
 	}
 	before := r.bytes
-	r.waiting = append(r.waiting, f)
-	r.bytes += len(f.Raw) + 200
-	if r.timer == nil {
-		r.timer = time.AfterFunc(writeWithin, r.flush)
-	}
+	r.waiting = append(r.waiting, c)
+	r.bytes += c.weight()
+	r.soonLocked()
 	if before < writeFrom && r.bytes >= writeFrom {
 		r.timer.Reset(0)
+	}
+}
+
+// soonLocked sees to it that what waits is written within writeWithin.
+func (r *Recorder) soonLocked() {
+	if r.timer == nil {
+		r.timer = time.AfterFunc(writeWithin, r.flush)
 	}
 }
 
@@ -87,8 +125,24 @@ func (r *Recorder) Tap(f wire.Frame) {
 func (r *Recorder) Lost(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lost += n; !r.closed && r.timer == nil {
-		r.timer = time.AfterFunc(writeWithin, r.flush)
+	if r.lost += n; !r.closed {
+		r.soonLocked()
+	}
+}
+
+// open makes the file and writes the head: nothing takes longer.
+func (r *Recorder) open() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.openLocked()
+}
+
+func (r *Recorder) openLocked() {
+	if r.file != nil || r.failed != nil {
+		return
+	}
+	if r.file, r.run, r.failed = r.rec.Place(); r.failed == nil {
+		_, r.failed = r.file.Write(AppendHead(nil, r.head()))
 	}
 }
 
@@ -100,47 +154,86 @@ func (r *Recorder) flush() {
 }
 
 func (r *Recorder) flushLocked() {
-	r.mu.Lock()
-	frames, lost := r.waiting, r.lost
-	if r.timer != nil {
-		r.timer.Stop()
-	}
-	r.waiting, r.bytes, r.lost, r.timer = nil, 0, 0, nil
-	r.mu.Unlock()
-	for _, f := range frames {
-		if r.failed != nil {
-			return
+	frames, lost := r.take()
+	for i, c := range frames {
+		if r.failed == nil {
+			r.frameLocked(c)
 		}
-		r.buf = AppendFrame(r.buf, r.rec.Secrets.Frame(f))
-		if len(r.buf) >= writeFrom {
-			r.writeLocked()
-		}
+		frames[i] = caught{} // it may be large
+		r.mu.Lock()
+		r.taken -= c.weight()
+		r.mu.Unlock()
+		r.room.Broadcast()
 	}
-	if lost > 0 && r.failed == nil {
+	if lost > 0 {
 		r.buf = fmt.Appendf(r.buf, "{\"lost\":%d}\n", lost)
 	}
 	r.writeLocked()
 }
 
-// writeLocked writes the buffer, which holds whole lines, behind the head.
-func (r *Recorder) writeLocked() {
-	if len(r.buf) == 0 || r.failed != nil {
-		return
+// take gives what waits to whoever writes it.
+func (r *Recorder) take() (frames []caught, lost int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	frames, lost = r.waiting, r.lost
+	if r.timer != nil {
+		r.timer.Stop()
 	}
-	lines := r.buf
-	if r.file == nil {
-		if r.file, r.run, r.failed = r.rec.Place(); r.failed == nil {
-			lines = append(AppendHead(nil, r.head()), lines...)
+	r.taken += r.bytes
+	r.waiting, r.bytes, r.lost, r.timer = nil, 0, 0, nil
+	return frames, lost
+}
+
+func (r *Recorder) frameLocked(c caught) {
+	f := c.Frame
+	if !c.safe {
+		f = r.rec.Secrets.Frame(f)
+	}
+	if len(f.Raw) < longFrame {
+		r.buf = AppendFrame(r.buf, f)
+	} else {
+		r.longLocked(f)
+	}
+	if len(r.buf) >= writeFrom {
+		r.writeLocked()
+	}
+}
+
+// longLocked writes a frame in pieces.
+func (r *Recorder) longLocked(f wire.Frame) {
+	form := formOf(f.Raw)
+	r.buf = append(appendFacts(r.buf, f), form.begin...)
+	for piece := range slices.Chunk(f.Raw, pieceLength) {
+		r.buf = form.append(r.buf, piece)
+		if r.writeLocked(); r.failed != nil {
+			return
 		}
 	}
-	if r.failed == nil {
-		_, r.failed = r.file.Write(lines)
+	r.buf = append(r.buf, frameEnd...)
+}
+
+// writeLocked writes the buffer behind the head.
+func (r *Recorder) writeLocked() {
+	if len(r.buf) > 0 {
+		r.openLocked()
+	}
+	if len(r.buf) > 0 && r.failed == nil {
+		_, r.failed = r.file.Write(r.buf)
 	}
 	if r.buf = r.buf[:0]; cap(r.buf) > 4*writeFrom {
 		r.buf = nil
 	}
-	if r.failed != nil && r.rec.Failed != nil {
-		r.rec.Failed(r.failed)
+	r.tellLocked()
+}
+
+// tellLocked tells once of what failed, and when there was something to write: a
+// file that cannot be made is no failure before.
+func (r *Recorder) tellLocked() {
+	if r.failed != nil && !errors.Is(r.failed, errClosed) && !r.told {
+		r.told = true
+		if r.rec.Failed != nil {
+			r.rec.Failed(r.failed)
+		}
 	}
 }
 
@@ -173,16 +266,15 @@ func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
+	r.room.Broadcast()
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()
 	if r.file != nil {
 		err := r.file.Close()
-		if r.file = nil; r.failed == nil && err != nil {
+		if r.file = nil; r.failed == nil {
 			r.failed = err
-			if r.rec.Failed != nil {
-				r.rec.Failed(err)
-			}
+			r.tellLocked()
 		}
 	}
 	if r.failed == nil {

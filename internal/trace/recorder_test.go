@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -85,6 +86,92 @@ func TestFullDiskIsToldOnce(t *testing.T) {
 		if err := r.Close(); !errors.Is(err, errFull) || len(told) != 1 {
 			t.Errorf("after %d writes: %v, told %v", left, err, told)
 		}
+	}
+}
+
+// A frame that is written in pieces is one line, whatever its bytes are, and is
+// behind what came before it.
+func TestLongFrames(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "long.jsonl")
+	r := NewRecorder(Recording{Place: File(name), Head: Head{By: ByCommand}})
+	text := []byte(strings.Repeat("ünï\"\n", longFrame/6) + "end")
+	for _, raw := range [][]byte{[]byte("before"), text, append([]byte{0xff}, text...), []byte("behind")} {
+		r.Tap(wire.Frame{Raw: raw})
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got [][]byte
+	lines := NewReader(f)
+	for line, err := lines.Next(); err == nil; line, err = lines.Next() {
+		if line.Frame != nil {
+			got = append(got, line.Frame.Raw)
+		}
+	}
+	if len(got) != 4 || !bytes.Equal(got[1], text) || !bytes.Equal(got[2][1:], text) || got[2][0] != 0xff || string(got[3]) != "behind" {
+		t.Errorf("%d frames", len(got))
+	}
+}
+
+// A slowDisk takes nothing until it is let go, and counts lines.
+type slowDisk struct {
+	letGo chan struct{}
+	lines int
+}
+
+func (s *slowDisk) Write(b []byte) (int, error) {
+	<-s.letGo
+	s.lines += bytes.Count(b, []byte("\n"))
+	return len(b), nil
+}
+
+func (s *slowDisk) Close() error { return nil }
+
+// What is too much to wait for a disk makes the caller wait, and is not lost.
+func TestSlowDiskLosesNothing(t *testing.T) {
+	disk := &slowDisk{letGo: make(chan struct{})}
+	r := NewRecorder(Recording{Place: func() (io.WriteCloser, int, error) { return disk, 1, nil }})
+	large, came := bytes.Repeat([]byte("word "), mostWaiting/5/5), make(chan int, 10)
+	go func() {
+		defer close(came)
+		for i := range 10 {
+			r.Tap(wire.Frame{Raw: large})
+			came <- i
+		}
+	}()
+	for range 4 {
+		<-came
+	}
+	r.mu.Lock()
+	if waiting := r.bytes + r.taken; waiting > mostWaiting+5*200 {
+		t.Errorf("%d bytes wait", waiting)
+	}
+	r.mu.Unlock()
+	close(disk.letGo)
+	for range came {
+	}
+	if err := r.Close(); err != nil || disk.lines != 11 {
+		t.Errorf("%d lines: %v", disk.lines, err)
+	}
+}
+
+// A frame that was made safe by the caller is not looked at again.
+func TestSafeFrame(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "safe.jsonl")
+	var s wire.Secrets
+	r := NewRecorder(Recording{Place: File(name), Secrets: &s})
+	r.TapSafe(s.Frame(wire.Frame{Raw: []byte(`{"password":"canary"}`)}))
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := os.ReadFile(name)
+	if strings.Contains(string(raw), "canary") || !strings.Contains(string(raw), `"hidden":1`) {
+		t.Errorf("%s", raw)
 	}
 }
 

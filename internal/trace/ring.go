@@ -65,12 +65,24 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 		case err != nil:
 			return nil, 0, err
 		default:
-			// Where it cannot be written the next run looks longer for its number.
-			_ = os.WriteFile(filepath.Join(r.dir, counterName), []byte(strconv.Itoa(n)), 0o600)
+			r.count(n)
 			return f, n, nil
 		}
 	}
 	return nil, 0, fmt.Errorf("%s: no number is free after %d", r.dir, n)
+}
+
+// count notes the number of the last run, in so many digits that it overwrites the
+// one before: to make a file empty first costs more than all the rest, because file
+// systems then take care that it does not stay so. Where it cannot be written, the
+// next run looks longer for its number.
+func (r *Ring) count(n int) {
+	f, err := os.OpenFile(filepath.Join(r.dir, counterName), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = fmt.Fprintf(f, "%012d\n", n)
+	f.Close()
 }
 
 // last is the number of the last run, as far as the counter knows.
