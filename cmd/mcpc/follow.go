@@ -114,5 +114,5 @@ func (f *follower) print(ctx context.Context, row *trace.Row) {
 		f.a.logLines(ctx, []*trace.Row{row})
 		return
 	}
-	_ = logTable(f.a.stdout(), f.a.outStyle, nil, []*trace.Row{row}, f.a.now())
+	_ = logTable(f.a.stdout(), f.a.outStyle, false, []*trace.Row{row}, f.a.now())
 }

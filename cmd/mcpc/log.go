@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,8 @@ func newLog(a *app) *cobra.Command {
 		Use:   "log [FILTER...]",
 		Short: "list what was recorded",
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
-name, channel, exit code, duration and bytes. mcpc show NUMBER shows one.
+name, channel, exit code, duration and bytes; on a terminal of less than 100
+columns without the exit code. mcpc show NUMBER shows one.
 
 Every command records what crosses, without secrets, in the folder of the state.
 mcpc help filters shows what a FILTER can say.`,
@@ -95,34 +97,56 @@ func (a *app) log(ctx context.Context, o logOptions) {
 	ans := answer{result: rowsJSON(rows)}
 	ans.messages = []*wire.Message{{Raw: ans.result}}
 	ans.human = func(w io.Writer, style render.Style) error {
-		return logTable(w, style, logHead, rows, a.now())
+		return logTable(w, style, true, rows, a.now())
 	}
 	a.show(ctx, wire.Outcome{}, ans)
 }
 
-var logHead = []string{"#", "TIME", "SERVER", "METHOD", "NAME", "CHANNEL", "EXIT", "TOOK", "BYTES", "NOTES"}
+// logHead are the columns for a reader. Those behind narrowColumns only stand where
+// there is room: an exit code says no more than its channel, and mcpc show has the
+// notes too.
+var logHead = []string{"#", "TIME", "SERVER", "WHAT", "CHANNEL", "TOOK", "SIZE", "EXIT", "NOTES"}
 
-// logCut are the columns that may be cut: server, name and notes before the method.
-var logCut = [][]int{{2, 4, 9}, {3}}
+const (
+	narrowColumns = 7
+	wideTerminal  = 100
+)
 
-func logTable(w io.Writer, style render.Style, head []string, rows []*trace.Row, now time.Time) error {
-	return render.TableCutting(w, style, head, logCells(rows, style.Terminal, now), logCut...)
+// logTable writes rows for a reader, or whole and one line each into a pipe.
+func logTable(w io.Writer, style render.Style, headed bool, rows []*trace.Row, now time.Time) error {
+	cells := make([][]string, len(rows))
+	if !style.Terminal {
+		for i, r := range rows {
+			cells[i] = []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
+				render.Took(r.Duration), strconv.FormatInt(r.Size(), 10), notesOf(r)}
+		}
+		return render.Table(w, style, nil, cells)
+	}
+	columns := len(logHead)
+	if style.Width < wideTerminal {
+		columns = narrowColumns
+	}
+	for i, r := range rows {
+		cells[i] = []string{r.Number(), clock(r.Time, now), strings.TrimPrefix(r.Target, "http://"), strings.TrimSpace(r.Method + " " + r.Name),
+			r.Channel, render.Took(r.Duration), render.Bytes(r.Size()), exitOf(r), notesOf(r)}[:columns]
+	}
+	var head []string
+	if headed {
+		head = logHead[:columns]
+	}
+	// Server and notes give way before what was asked does.
+	cut := [][]int{{2}, {3}}
+	if columns > narrowColumns {
+		cut = [][]int{{2, columns - 1}, {3}}
+	}
+	return render.TableCutting(w, style, head, cells, cut...)
 }
 
-func logCells(rows []*trace.Row, terminal bool, now time.Time) [][]string {
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		exit := ""
-		if r.Exit >= 0 {
-			exit = strconv.Itoa(r.Exit)
-		}
-		when, size := r.Time.Format(time.RFC3339Nano), strconv.FormatInt(r.Size(), 10)
-		if terminal {
-			when, size = clock(r.Time, now), render.Bytes(r.Size())
-		}
-		cells[i] = []string{r.Number(), when, r.Target, r.Method, r.Name, r.Channel, exit, render.Took(r.Duration), size, notesOf(r)}
+func exitOf(r *trace.Row) string {
+	if r.Exit < 0 {
+		return ""
 	}
-	return cells
+	return strconv.Itoa(r.Exit)
 }
 
 // notesOf says what was folded into a row, and what it issued again.
@@ -221,6 +245,6 @@ func (a *app) prune() {
 		freed += run.Bytes
 	}
 	l := trace.DefaultLimits
-	a.note(fmt.Sprintf("%d recordings removed, %s; kept are at most %d runs, %s, %d days",
-		len(removed), render.Bytes(freed), l.Runs, render.Bytes(l.Bytes), int(l.Age.Hours()/24)))
+	a.note(fmt.Sprintf("%d recordings removed, %s; kept are at most %d runs, %d MiB, %d days",
+		len(removed), render.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
 }

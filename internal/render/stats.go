@@ -66,7 +66,7 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 		for _, one := range f.Failures {
 			failed += one.Count
 		}
-		row := []string{s.Line(f.What), strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", size(f.Bytes), about(f.Tokens)}
+		row := []string{s.Line(f.What), strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", Bytes(f.Bytes), about(f.Tokens)}
 		if f.Timed > 0 {
 			row[3], row[4], row[5] = s.brief(f.P50), s.brief(f.P95), s.brief(f.P99)
 		}
