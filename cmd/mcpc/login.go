@@ -216,7 +216,7 @@ func tokenFacts(t auth.Token) tokenJSON {
 	if !t.Expires.IsZero() {
 		expires = t.Expires.UTC().Format(time.RFC3339)
 	}
-	return tokenJSON{wire.RedactURL(t.Endpoint), t.Resource, t.Account, t.Issuer, t.Client, string(t.Grant),
+	return tokenJSON{wire.RedactURL(t.Endpoint), wire.RedactURL(t.Resource), t.Account, t.Issuer, t.Client, string(t.Grant),
 		append([]string{}, t.Scopes...), expires, t.Renewable(), keptIn(t)}
 }
 

@@ -86,7 +86,7 @@ func commandNames(cmd *cobra.Command) (names []string) {
 
 // otherWords are what people type who come from other clients.
 var otherWords = map[string]string{
-	"ls": "list", "watch": "listen", "subscribe": "listen", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
+	"ls": "list", "signin": "login", "whoami": "auth", "signout": "logout", "watch": "listen", "subscribe": "listen", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
 	"prompts": "list prompts", "prompts/list": "list prompts", "resources": "list resources",
 	"resources/list": "list resources", "templates": "list templates", "discover": "info", "get": "prompt", "resource": "read",
 }
