@@ -62,7 +62,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("-s", ""), "box demo :4"},
 		{words("list", "--color", ""), "auto always never :4"},
 		{words("--log-level", "e"), "error emergency :4"},
-		{words("close", ""), "box :4"},
+		{words("close", ""), "box :4"}, {words("sessions", "use", ""), "box :4"},
 		{words("completion", ""), "bash zsh fish powershell :4"},
 		{words("describe", "we"), "weather weigh :4"},
 		{words("call", "weather", "--output", ""), ":0"},

@@ -88,7 +88,7 @@ func commandNames(cmd *cobra.Command) (names []string) {
 var otherWords = map[string]string{
 	"ls": "list", "signin": "login", "whoami": "auth", "signout": "logout", "watch": "listen", "subscribe": "listen", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
 	"prompts": "list prompts", "prompts/list": "list prompts", "resources": "list resources",
-	"resources/list": "list resources", "templates": "list templates", "discover": "info", "get": "prompt", "resource": "read",
+	"resources/list": "list resources", "templates": "list templates", "discover": "info", "use": "sessions use", "switch": "sessions use", "get": "prompt", "resource": "read",
 }
 
 // flagError suggests the flag that was perhaps meant.
@@ -123,8 +123,8 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	} else {
 		helpFlags(&b, "Flags of all commands", cmd.PersistentFlags())
 		fmt.Fprintf(&b, "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME. A server is a URL, the\n"+
-			"name of a session, \"demo\", or a command behind --; without one it is the session\n"+
-			"of the last init, or http://localhost:3001/mcp.\n")
+			"name of a session, \"demo\", or a command behind --; without one it is the current\n"+
+			"session, or http://localhost:3001/mcp.\n")
 	}
 	_, _ = a.stdout().Write([]byte(b.String()))
 }

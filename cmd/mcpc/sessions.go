@@ -16,22 +16,22 @@ import (
 )
 
 func newSessions(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "show the remembered sessions",
+		Short: "show the remembered sessions, or choose the current one",
 		Long: `Show the remembered sessions; a star marks the current one, which is meant
 where no server is named. Session ids are never shown.`,
+		Args: unknownCommand,
 		Example: `  mcpc sessions
   mcpc sessions --json
-  mcpc sessions --jq '.sessions[].name'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArguments(cmd, args); err != nil {
-				return err
-			}
+  mcpc sessions use box`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.sessions(cmd.Context())
 			return nil
 		},
 	}
+	cmd.AddCommand(newSessionUse(a))
+	return cmd
 }
 
 func (a *app) sessions(ctx context.Context) {
