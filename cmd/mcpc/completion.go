@@ -84,6 +84,9 @@ func (a *app) addCompletions(root *cobra.Command) {
 		if cmd.Flags().Lookup("logs") != nil {
 			_ = cmd.RegisterFlagCompletionFunc("logs", fixed(logLevels...))
 		}
+		if cmd.Name() == "export" {
+			_ = cmd.RegisterFlagCompletionFunc("as", fixed(exportFormats...))
+		}
 	}
 	for name, f := range map[string]completer{
 		"server": a.completeServer, "protocol": fixed(client.Revisions()...),

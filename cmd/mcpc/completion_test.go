@@ -63,6 +63,8 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("list", "--color", ""), "auto always never :4"},
 		{words("--log-level", "e"), "error emergency :4"},
 		{words("close", ""), "box :4"}, {words("sessions", "use", ""), "box :4"},
+		{words("help", "arg"), "arguments :4"},
+		{words("export", "last", "--as", "m"), "mcpc markdown :4"},
 		{words("completion", ""), "bash zsh fish powershell :4"},
 		{words("describe", "we"), "weather weigh :4"},
 		{words("call", "weather", "--output", ""), ":0"},

@@ -16,6 +16,9 @@ func newHelp() *cobra.Command {
 		Use:     "help [COMMAND]",
 		Short:   "show what a command does, or a topic",
 		Example: `  mcpc help call`,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return begin(commandNames(cmd.Root()), typed), noFiles
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) == 0 {

@@ -21,13 +21,12 @@ type Expected struct {
 	// every one of these rules holds, and of each choice one alternative.
 	every   []*rule
 	choices [][]Expected
-	// size counts the rules here and in all choices.
-	size int
 }
 
-// maxExpected bounds what a schema that refers to itself can make of a long path:
-// with more rules than that in one place, nothing is known of it.
-const maxExpected = 10_000
+// maxExpected bounds the rules that may hold in one place, in all choices. A schema
+// that refers to itself can make too many of a long path; of such a place nothing
+// is known.
+const maxExpected = 5000
 
 // Expected is what the schema says about the whole value. A nil schema says
 // nothing.
@@ -35,21 +34,32 @@ func (s *Schema) Expected() Expected {
 	if s == nil {
 		return Expected{}
 	}
-	return expect(s.rules, []*rule{s.rules.of[s.compiled]})
+	left := maxExpected
+	return known(expect(s.rules, []*rule{s.rules.of[s.compiled]}, &left), left)
 }
 
-// expect gathers what holds together with some rules. No rule comes back to
-// itself without going into the value: rules() refuses that.
-func expect(book *rulebook, todo []*rule) (e Expected) {
+// known is e, unless more was found than may be.
+func known(e Expected, left int) Expected {
+	if left < 0 {
+		return Expected{}
+	}
+	return e
+}
+
+// expect gathers what holds together with some rules, and counts them off from what
+// is left. No rule comes back to itself without going into the value: rules()
+// refuses that.
+func expect(book *rulebook, todo []*rule, left *int) (e Expected) {
 	seen := map[*rule]bool{nil: true}
-	for len(todo) > 0 {
+	for len(todo) > 0 && *left >= 0 {
 		r := todo[0]
 		todo = todo[1:]
 		if seen[r] {
 			continue
 		}
 		seen[r] = true
-		e.every, e.size = append(e.every, r), e.size+1
+		e.every = append(e.every, r)
+		*left--
 		todo = append(todo, book.of[r.schema.Ref])
 		for _, sub := range r.schema.AllOf {
 			todo = append(todo, book.of[sub])
@@ -57,8 +67,7 @@ func expect(book *rulebook, todo []*rule) (e Expected) {
 		for _, several := range [][]*jsonschema.Schema{r.schema.AnyOf, r.schema.OneOf} {
 			var alternatives []Expected
 			for _, sub := range several {
-				one := expect(book, []*rule{book.of[sub]})
-				alternatives, e.size = append(alternatives, one), e.size+one.size
+				alternatives = append(alternatives, expect(book, []*rule{book.of[sub]}, left))
 			}
 			if alternatives != nil {
 				e.choices = append(e.choices, alternatives)
@@ -180,19 +189,27 @@ func small(values []any) (all []json.RawMessage) {
 // Names are the members that the schema lists, in order.
 func (e Expected) Names() []string {
 	names := map[string]bool{}
-	e.addNames(names)
+	e.addNames(names, map[*rule]bool{nil: true})
 	return slices.Sorted(maps.Keys(names))
 }
 
-func (e Expected) addNames(names map[string]bool) {
-	for _, r := range e.every {
-		for _, name := range r.knownMembers() {
+// addNames looks into conditions too: what they list is no slip.
+func (e Expected) addNames(names map[string]bool, seen map[*rule]bool) {
+	for todo := slices.Clone(e.every); len(todo) > 0; {
+		r := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[r] {
+			continue
+		}
+		seen[r] = true
+		for name := range r.members {
 			names[name] = true
 		}
+		todo = append(todo, r.same()...)
 	}
 	for _, alternatives := range e.choices {
 		for _, a := range alternatives {
-			a.addNames(names)
+			a.addNames(names, seen)
 		}
 	}
 }
@@ -210,7 +227,7 @@ func (e Expected) Closed() bool {
 // Member is what may stand under a name, and whether the schema speaks of it at
 // all.
 func (s *Schema) Member(e Expected, name string) (Expected, bool) {
-	return s.below(e, func(r *rule) []*rule {
+	return s.step(e, func(r *rule) []*rule {
 		var subs []*rule
 		if sub := r.members[name]; sub != nil {
 			subs = append(subs, sub)
@@ -229,7 +246,7 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 
 // Item is what may stand in a list, in the place n from 0 on.
 func (s *Schema) Item(e Expected, n int) (Expected, bool) {
-	return s.below(e, func(r *rule) []*rule {
+	return s.step(e, func(r *rule) []*rule {
 		switch {
 		case n < len(r.prefix):
 			return []*rule{r.prefix[n]}
@@ -240,30 +257,32 @@ func (s *Schema) Item(e Expected, n int) (Expected, bool) {
 	})
 }
 
-// below goes one step into the value, with all that holds here.
-func (s *Schema) below(e Expected, step func(*rule) []*rule) (Expected, bool) {
+// step goes one step into the value, with all that holds here.
+func (s *Schema) step(e Expected, into func(*rule) []*rule) (Expected, bool) {
 	if s == nil {
 		return Expected{}, false
 	}
+	left := maxExpected
+	in, found := below(s.rules, e, into, &left)
+	return known(in, left), found
+}
+
+func below(book *rulebook, e Expected, into func(*rule) []*rule, left *int) (in Expected, found bool) {
 	var subs []*rule
 	for _, r := range e.every {
-		subs = append(subs, step(r)...)
+		subs = append(subs, into(r)...)
 	}
-	found := subs != nil
-	in := expect(s.rules, subs)
+	in, found = expect(book, subs, left), subs != nil
 	for _, alternatives := range e.choices {
 		var on []Expected
 		for _, a := range alternatives {
-			if next, ok := s.below(a, step); ok {
-				on, in.size = append(on, next), in.size+next.size
+			if next, ok := below(book, a, into, left); ok {
+				on = append(on, next)
 			}
 		}
 		if on != nil {
 			in.choices, found = append(in.choices, on), true
 		}
-	}
-	if in.size > maxExpected {
-		return Expected{}, true
 	}
 	return in, found
 }
