@@ -66,9 +66,9 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.Var(&g.maxTime, "max-time", "limit for a whole request or list (default 10m)")
 	f.Var(&g.probe, "probe-timeout", "limit for finding out a stdio server's era (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "limit for one message (default 64MiB, 0 none)")
-	f.IntVar(&g.maxPages, "max-pages", 1000, "limit for the pages of a list")
+	f.IntVar(&g.maxPages, "max-pages", 1000, "give up on a list that has not ended after so many pages (default 1000, 0 never)")
 	f.BoolVar(&g.noInput, "no-input", false, "ask nothing, not even at a terminal")
-	f.IntVar(&g.maxItems, "max-items", 100000, "limit for the items of a list")
+	f.IntVar(&g.maxItems, "max-items", 100000, "give up on a list that goes beyond so many items (default 100000, 0 never)")
 }
 
 func (g *globals) limits() client.Limits {

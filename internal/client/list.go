@@ -88,6 +88,9 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 			l.dropLast(p)
 			l.Whole = true
 			return l, o, false
+		case p.next == nil && l.tooLong(s.opt.Limits) && (enough == nil || !enough(l.Items)):
+			o.Hint = itemsHint
+			return l, ended(o, wire.BadResponse, "the list has more than "+counted(s.opt.Limits.Items, "item")), false
 		case p.next == nil:
 			l.Whole = true
 			if repeated {
@@ -188,15 +191,28 @@ func (l *List) dropLast(p page) {
 func (l *List) over(limits Limits, same int) (text, hint string) {
 	switch {
 	case limits.Pages > 0 && len(l.Pages) >= limits.Pages:
-		text = fmt.Sprintf("the list did not end within %d pages", limits.Pages)
+		text = "the list did not end within " + counted(limits.Pages, "page")
 		if same > 2 {
 			return text + ": the same page comes again and again", ""
 		}
 		return text, "--max-pages N raises the limit, 0 lifts it"
 	case limits.Items > 0 && len(l.Items) >= limits.Items:
-		return fmt.Sprintf("the list did not end within %d items", limits.Items), "--max-items N raises the limit, 0 lifts it"
+		return "the list did not end within " + counted(limits.Items, "item"), itemsHint
 	}
 	return "", ""
+}
+
+const itemsHint = "--max-items N raises the limit, 0 lifts it"
+
+// tooLong reports a list beyond the limit for items, which holds for the last page
+// as for those before it.
+func (l *List) tooLong(limits Limits) bool { return limits.Items > 0 && len(l.Items) > limits.Items }
+
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // Result gives the list as one result: the server's own bytes where there was
