@@ -39,6 +39,7 @@ _mcpc() {
     esac
   done <<<"$answer"
   COMPREPLY=("${found[@]}")
+  type compopt >/dev/null 2>&1 || return 0 # bash 3, as macOS has it
   ((directive & 2)) && compopt -o nospace
   ((directive & 4)) && compopt +o default
   return 0
