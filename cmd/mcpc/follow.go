@@ -17,8 +17,8 @@ type follower struct {
 	a    *app
 	o    logOptions
 	fits func(*trace.Row) bool
-	// open are the captures that may still grow, by their path; seen is the last
-	// run of the ring that was looked at.
+	// open are the captures that may still grow, by their path, nil where the head is
+	// not written yet; seen is the last run of the ring that was looked at.
 	open map[string]*trace.Capture
 	done map[string]map[int]bool
 	seen int
@@ -57,7 +57,8 @@ func (f *follower) look(ctx context.Context, first bool) {
 		if c == nil {
 			opened, err := trace.Open(path)
 			if err != nil {
-				continue // its head may not be written yet
+				f.open[path] = nil
+				continue
 			}
 			c = opened
 			f.open[path], f.done[path] = c, map[int]bool{}
