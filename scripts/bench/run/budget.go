@@ -53,6 +53,7 @@ func (b *bench) budgets() []budget {
 		time("empty + 7 ms", startKey, func(m *measure, i int) float64 { return m.base().took()[i] + 7 }),
 		withStart("list-everything"), withStart("list-legacy"), withStart("list-modern"),
 		withStart("warm-legacy"), withStart("warm-modern"), twice("warm-legacy"), twice("warm-modern"),
+		times("1.05 without recording", "record", 1.05),
 		times("1.5 raw", "list-10k-json", 1.5), beyondStart("1.5 raw, without starts", "list-10k-json", 1.5), peak("120 MB", "list-10k-json", 120),
 		times("1.5 raw", "list-10k", 1.5), beyondStart("1.5 raw, without starts", "list-10k", 1.5), peak("120 MB", "list-10k", 120),
 		peak("2.5 messages", "text-100mb", 2.5*message/1e6), peak("2.5 messages", "text-100mb-sse", 2.5*message/1e6),

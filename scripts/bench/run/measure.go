@@ -19,6 +19,9 @@ type measure struct {
 	// args are what mcpc is asked, warm with a session or without one.
 	args []string
 	warm bool
+	// recording is set where mcpc is compared to itself with --no-record, and to nobody
+	// else.
+	recording bool
 	// least is how many bytes an answer has at least.
 	least int64
 	// sdk and inspector are the same in their words; nil where they do not take
@@ -64,7 +67,11 @@ func (b *bench) prepare(ctx context.Context, m *measure) error {
 		return err
 	}
 	m.url = target
-	if m.entries, err = b.others(m, printed(sent)); err != nil {
+	if m.recording {
+		off := *m
+		off.args = append(off.args[:len(off.args):len(off.args)], "--no-record")
+		m.entries = []*entry{{name: "mcpc --no-record", run: b.client(&off, b.mcpc)}}
+	} else if m.entries, err = b.others(m, printed(sent)); err != nil {
 		return err
 	}
 	m.entries = append(m.entries, mcpc)
@@ -199,6 +206,9 @@ func (b *bench) smallCases() []*measure {
 	add(call, fast, "cold call, fast server, 2026-07-28", "call-modern")
 	add(warm, legacy, "warm call, fast server, 2025-11-25", "warm-legacy")
 	add(warm, fast, "warm call, fast server, 2026-07-28", "warm-modern")
+	record := warm
+	record.recording, record.curls = true, nil
+	add(record, fast, "what recording costs a warm call", "record")
 	return cases
 }
 
