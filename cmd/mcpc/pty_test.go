@@ -286,6 +286,18 @@ on tools/call
     wait 1ms
 `
 
+// Who saw a failure is told where its evidence is, unless it was shown or is none.
+func TestTerminalHintAtRecord(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{"-s http://127.0.0.1:1/ ping": true, "-v -s http://127.0.0.1:1/ ping": false, "-s demo call fail": false,
+		"--no-record -s http://127.0.0.1:1/ ping": false, "--json -s http://127.0.0.1:1/ ping": false, "call": false} {
+		out := onTerminal(t, 80, nil, append([]string{"mcpc"}, strings.Fields(args)...)...).endsSomehow()
+		if strings.Contains(out, "mcpc show last has what crossed") != want {
+			t.Errorf("mcpc %s: %q", args, out)
+		}
+	}
+}
+
 // Ctrl-C during a call: the server hears that nobody waits any more, its process
 // is gone, and the command dies of the signal, so that a loop around it stops.
 func TestTerminalCtrlC(t *testing.T) {

@@ -118,10 +118,24 @@ func (a *app) endRecording() {
 			Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings})
 	}
 	_ = r.Close() // what failed was said
+	a.hintAtRecord()
 	if n := r.Run(); r.ring != nil && n > 0 && n%pruneEvery == 0 {
 		_, _ = r.ring.Prune(trace.DefaultLimits, a.now())
 	}
 	r.Recorder = nil
+}
+
+// hintAtRecord tells a person where the evidence is, of endings that it explains,
+// unless it was shown.
+func (a *app) hintAtRecord() {
+	shown := a.explain || a.verbose > 0 || !a.errStyle.Terminal || a.json || a.wire
+	if r := &a.record; shown || r.ring == nil || r.Run() == 0 || !r.crossed.Load() {
+		return
+	}
+	switch a.ending.Kind {
+	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
+		render.Hint(a.stderr(), a.errStyle, "mcpc show last has what crossed")
+	}
 }
 
 // learnSecrets tells what is known to be secret before anything crosses.

@@ -30,9 +30,14 @@ func Failure(w io.Writer, st Style, o wire.Outcome) {
 	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.Line(headline(o)+place(o)) + "\n")
 	r.evidence(o)
 	if hint := st.hintFor(o); hint != "" {
-		r.b.WriteString(st.paint(cyan, "hint:") + " " + st.Line(hint) + "\n")
+		Hint(&r.b, st, hint)
 	}
 	_, _ = w.Write(r.b.Bytes())
+}
+
+// Hint writes one line about what to do next.
+func Hint(w io.Writer, st Style, text string) {
+	_, _ = io.WriteString(w, st.paint(cyan, "hint:")+" "+st.Line(text)+"\n")
 }
 
 // Warn writes one line about something that did not stop the command.
