@@ -53,13 +53,20 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // also where its turn came at the same moment
 		return Answer{Ending: Unanswered(q.Method)}
 	}
 	return s.opt.Asker(ctx, q)
 }
 
 // An offer is what a client declared that it answers: ClientCapabilities.
-type offer struct{ form, url, sampling, tools, roots bool }
+type offer struct {
+	form, url, sampling, tools, roots bool
+	// tasks are the methods about tasks of the client's own, and those that may
+	// become one.
+	tasks map[string]bool
+}
 
 // offerOf reads capabilities. An elicitation without modes means forms (client/
 // elicitation, "Capabilities").
@@ -78,6 +85,7 @@ func offerOf(capabilities json.RawMessage) offer {
 		_, o.tools = inner.Get("tools")
 		o.sampling = true
 	}
+	o.tasks = tasksOf(capabilities)
 	return o
 }
 
@@ -102,6 +110,8 @@ func (o offer) forbids(method string, params json.RawMessage) (code int64, what 
 		offered = o.sampling
 	case "roots/list":
 		offered = o.roots
+	default:
+		offered = isTaskMethod(method) && o.tasks[method]
 	}
 	_, tools := members.Get("tools")
 	_, choice := members.Get("toolChoice")

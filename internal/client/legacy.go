@@ -84,8 +84,9 @@ func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 // on: what has to be sent while its body is read belongs to the session.
 func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 	e.join("", "")
-	e.declare(t.s.opt.Capabilities)
-	params := `{"protocolVersion":` + string(wire.Quote(e.offered)) + `,"capabilities":` + string(t.s.opt.Capabilities) +
+	capabilities := e.withTasks(t.s.opt.Capabilities)
+	e.declare(capabilities)
+	params := `{"protocolVersion":` + string(wire.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
 	id := t.s.nextID()
@@ -222,10 +223,11 @@ func structuredIsObject(members wire.Members) (wire.Kind, string) {
 	return wire.OK, ""
 }
 
-// asked answers away from the line: ping at once, what was declared when it is
-// known what to say, and everything else with a refusal.
+// asked answers away from the line: ping and what is about tasks at once, what
+// was declared when it is known what to say, and everything else with a refusal.
 func (e *legacy) asked(t *talk, m *wire.Message) {
-	code, what := offerOf(e.declared(t)).forbids(m.Method, m.Params)
+	o := e.offer(t)
+	code, what := o.forbids(m.Method, m.Params)
 	reply := func(ctx context.Context) []byte { return t.put(ctx, m) }
 	switch {
 	case m.Method == "ping":
@@ -234,6 +236,12 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
 		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
 			Text: fmt.Sprintf("the server asked for %s, which was not offered; it was refused with %d", what, code)})
+	case isTaskMethod(m.Method):
+		reply = func(ctx context.Context) []byte { return t.aboutErrand(ctx, m) }
+	case o.becomesTask(m):
+		reply = func(ctx context.Context) []byte {
+			return t.errand(ctx, m, func(raw []byte) { e.answer(ctx, t, m, raw) })
+		}
 	}
 	if !t.s.answer(func(ctx context.Context) { e.answer(ctx, t, m, reply(ctx)) }) {
 		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,

@@ -7,10 +7,20 @@ import (
 	"regexp"
 )
 
-func (s *stage) noteID(message []byte) {
-	var m struct{ ID json.RawMessage }
-	if json.Unmarshal(message, &m) == nil && m.ID != nil {
+// note remembers the id of a request and of a task of the client's own.
+func (s *stage) note(message []byte) {
+	var m struct {
+		ID     json.RawMessage
+		Result struct{ Task struct{ TaskID string } }
+	}
+	if json.Unmarshal(message, &m) != nil {
+		return
+	}
+	if m.ID != nil {
 		s.id = m.ID
+	}
+	if m.Result.Task.TaskID != "" {
+		s.task = []byte(m.Result.Task.TaskID)
 	}
 }
 
@@ -21,6 +31,7 @@ func (s *stage) members(want, got []byte) {
 	if want = bytes.TrimSpace(want); len(want) == 0 {
 		return
 	}
+	want = bytes.ReplaceAll(want, []byte("$task"), s.task)
 	var w, g any
 	if json.Unmarshal(want, &w) != nil {
 		if string(want) != string(got) {

@@ -12,62 +12,91 @@ import (
 // request for sampling (client/sampling, "Error Handling").
 const codeRejected = -1
 
+// said is what a server gets to hear: a result, or the code and the message of
+// an error.
+type said struct {
+	result json.RawMessage
+	code   int64
+	text   string
+}
+
+func (a said) to(id json.RawMessage) []byte {
+	if a.result != nil {
+		return wire.ComposeResult(id, a.result)
+	}
+	return wire.ComposeError(id, a.code, a.text)
+}
+
 // put asks the user what the server asked in a request of its own, and
 // composes the answer; nil where the server took the question back meanwhile.
-// What nobody could answer becomes the ending of the requests under way: the
-// server asked on their account, and which of them it was cannot be told.
 func (t *talk) put(ctx context.Context, m *wire.Message) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	q := &question{string(m.ID), withdraw}
-	t.openQuestion(q)
-	a := t.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
-	if t.closeQuestion(q); ctx.Err() != nil {
+	defer t.openQuestion(string(m.ID), withdraw)()
+	answer, taken := t.puts(ctx, m)
+	if taken {
 		return nil
 	}
+	if answer.result != nil {
+		answer.result = relate(answer.result, m)
+	}
+	return answer.to(m.ID)
+}
+
+// puts puts one question; taken is set where it was taken back. What nobody could
+// answer becomes the ending of the requests under way: the server asked on their
+// account, and which of them it was cannot be told.
+func (t *talk) puts(ctx context.Context, m *wire.Message) (answer said, taken bool) {
+	a := t.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
+	if ctx.Err() != nil {
+		return said{}, true
+	}
 	if a.Result != nil {
-		return wire.ComposeResult(m.ID, relate(a.Result, m))
+		return said{result: a.Result}, false
 	}
 	if !a.Declined {
 		t.s.unanswered(&unanswered{a, m})
 	}
-	return noAnswer(m)
+	return noAnswer(m.Method), false
 }
 
 // noAnswer tells a server that it gets none.
-func noAnswer(m *wire.Message) []byte {
-	switch m.Method {
+func noAnswer(method string) said {
+	switch method {
 	case "elicitation/create":
-		return wire.ComposeResult(m.ID, relate(json.RawMessage(`{"action":"cancel"}`), m))
+		return said{result: json.RawMessage(`{"action":"cancel"}`)}
 	case "sampling/createMessage":
-		return wire.ComposeError(m.ID, codeRejected, "User rejected sampling request")
+		return said{code: codeRejected, text: "User rejected sampling request"}
 	}
-	return wire.ComposeError(m.ID, -32603, "Internal error: the client has no answer")
+	return said{code: -32603, text: "Internal error: the client has no answer"}
 }
 
-// A question is a request of the server's that the user is being asked.
+// A question is a request of the server's that is not answered yet. Its id is that
+// of the request, or of the task that it became.
 type question struct {
 	id       string
 	withdraw func()
 }
 
-func (t *talk) openQuestion(q *question) {
+// openQuestion notes one until it is closed.
+func (t *talk) openQuestion(id string, withdraw func()) (closed func()) {
+	q := &question{id, withdraw}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.questions = append(t.questions, q)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.questions = slices.DeleteFunc(t.questions, func(other *question) bool { return other == q })
+	}
 }
 
-func (t *talk) closeQuestion(q *question) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.questions = slices.DeleteFunc(t.questions, func(other *question) bool { return other == q })
-}
-
-// dropQuestions takes back what nobody waits for any more.
+// dropQuestions takes back what nobody waits for any more. The oldest, which the
+// user is being asked, comes last, so that its end is not the turn of the next.
 func (t *talk) dropQuestions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, q := range t.questions {
+	for _, q := range slices.Backward(t.questions) {
 		q.withdraw()
 	}
 }

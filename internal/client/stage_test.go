@@ -33,6 +33,7 @@ type stage struct {
 	rest    []txtar.File
 	last    *visit         // the newest request
 	id      []byte         // of the newest request that had one, for $id
+	task    []byte         // the newest task of the client's own, for $task
 	streams []*visit       // the answers that are still open
 	stdout  io.WriteCloser // of the newest pipe
 }
@@ -241,7 +242,7 @@ func (s *stage) expect(method string, want []byte) bool {
 	if v.req.Method != method {
 		s.t.Errorf("got %s %s, want %s", v.req.Method, v.body, method)
 	}
-	s.noteID(v.body)
+	s.note(v.body)
 	if s.laws != nil {
 		if broken := s.laws.brokenHTTP(v.req.Method, v.req.Header, v.body); broken != "" {
 			s.t.Errorf("%s: %s %s", broken, v.req.Method, v.body)
@@ -262,7 +263,7 @@ func (s *stage) expect(method string, want []byte) bool {
 func (s *stage) expectLine(want []byte) bool {
 	select {
 	case line := <-s.lines:
-		s.noteID([]byte(line))
+		s.note([]byte(line))
 		if s.laws != nil {
 			if broken := s.laws.broken([]byte(line)); broken != "" {
 				s.t.Errorf("%s: %s", broken, line)
@@ -281,7 +282,7 @@ var contentTypes = map[string]string{
 
 // answer writes to the newest request or stream, or to standard output.
 func (s *stage) answer(words []string, data []byte) {
-	data = bytes.ReplaceAll(data, []byte("$id"), s.id)
+	data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("$id"), s.id), []byte("$task"), s.task)
 	switch words[0] {
 	case "line":
 		s.write(data)

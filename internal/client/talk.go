@@ -34,6 +34,7 @@ type talk struct {
 	listening *ear
 	// questions are the server's requests that the user is being asked.
 	questions []*question
+	errands   errands
 	// asked are the ids of the requests, marked where one was given up.
 	asked *recent
 	tally tally

@@ -40,6 +40,52 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 	return offer
 }
 
+// withTasks adds to what is declared that the server's questions may be tasks, in
+// the one revision that has those.
+func (e *legacy) withTasks(capabilities json.RawMessage) json.RawMessage {
+	var requests json.RawMessage
+	if wire.First(capabilities, "elicitation") != nil {
+		requests = wire.With(requests, "elicitation", json.RawMessage(`{"create":{}}`))
+	}
+	if wire.First(capabilities, "sampling") != nil {
+		requests = wire.With(requests, "sampling", json.RawMessage(`{"createMessage":{}}`))
+	}
+	if requests == nil || e.offered != rev2511 {
+		return capabilities
+	}
+	return wire.With(capabilities, "tasks", wire.With(json.RawMessage(`{"list":{},"cancel":{}}`), "requests", requests))
+}
+
+// tasksOf reads ClientCapabilities.tasks.
+func tasksOf(capabilities json.RawMessage) map[string]bool {
+	tasks := wire.First(capabilities, "tasks")
+	requests := wire.First(tasks, "requests")
+	create := wire.First(wire.First(requests, "elicitation"), "create") != nil
+	sample := wire.First(wire.First(requests, "sampling"), "createMessage") != nil
+	return map[string]bool{
+		"elicitation/create": create, "sampling/createMessage": sample,
+		"tasks/get": create || sample, "tasks/result": create || sample,
+		"tasks/list": wire.First(tasks, "list") != nil, "tasks/cancel": wire.First(tasks, "cancel") != nil,
+	}
+}
+
+// offer is what was declared, as far as it has a meaning in the revision that was
+// agreed on.
+func (e *legacy) offer(t *talk) offer {
+	o := offerOf(e.declared(t))
+	if e.revision() != rev2511 {
+		o.tasks = nil
+	}
+	return o
+}
+
+// becomesTask reports a question that the server wants to be a task, where that was
+// declared; elsewhere the wish is not looked at.
+func (o offer) becomesTask(m *wire.Message) bool {
+	_, err := wire.Object(wire.First(m.Params, "task"))
+	return err == nil && o.tasks[m.Method]
+}
+
 // wish writes params.task, unless the caller did.
 func (e *legacy) wish(call *Call) {
 	if call.Task == nil || wire.First(call.Params, "task") != nil {
