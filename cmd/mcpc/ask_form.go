@@ -42,7 +42,7 @@ func (f *formDialog) run() json.RawMessage {
 	f.say("%s asks: %s", f.line(f.asker), f.line(f.form.Message))
 	if len(f.form.Fields) > 0 {
 		f.say("An empty line takes what stands in [brackets], - leaves a field out,")
-		f.say("/decline says no, Ctrl-D cancels.")
+		f.say("/decline says no, Ctrl-D or Ctrl-C cancels.")
 	}
 	values := map[string]json.RawMessage{}
 	for {
@@ -55,11 +55,11 @@ func (f *formDialog) run() json.RawMessage {
 		for _, finding := range findings {
 			f.say("  %s", f.line(strings.TrimSpace(finding.Where+" "+finding.Text)))
 		}
-		prompt, words := "[s]end, [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
+		prompt, words := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
 		if len(findings) > 0 {
-			prompt, words = prompt[len("[s]end, "):], words[1:]
+			prompt, words = "[e]dit (Enter), [d]ecline, [c]ancel", words[1:]
 		}
-		switch word, err := f.choose(prompt, words...); {
+		switch word, err := f.choose(prompt, words[0], words...); {
 		case err != nil:
 			return question.Cancel()
 		case word == "send":

@@ -27,7 +27,7 @@ func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 	for _, warning := range page.Warnings {
 		d.say("  warning: %s", d.line(warning))
 	}
-	switch word, err := d.choose("Open it? [y]es, [d]ecline, [c]ancel", "yes", "decline", "no", "cancel"); {
+	switch word, err := d.choose("Open it? [y]es, [d]ecline, [c]ancel", "", "yes", "decline", "no", "cancel"); {
 	case err != nil || word == "cancel":
 		return client.Answer{Result: question.Cancel()}
 	case word != "yes":

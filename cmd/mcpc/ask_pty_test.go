@@ -124,16 +124,20 @@ func TestTerminalPageRequired(t *testing.T) {
 func TestTerminalSampling(t *testing.T) {
 	t.Parallel()
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-sampling-request", `{"prompt":"Say hi","maxTokens":2}`, "--sampling", "-"}
-	tm := onTerminal(t, 80, []string{"CI="}, call...)
-	tm.await(`user: .*Say hi\r\n  at most 2 tokens(?s:.)*> $`)
-	tm.typed("hi to you\n.\n")
-	tm.await(`\[d\]ecline> $`)
-	tm.typed("send\n")
-	if out := tm.ends("0"); !strings.Contains(out, `"text": "hi to"`) || !strings.Contains(out, `"stopReason": "maxTokens"`) {
-		t.Errorf("%q", out)
+	for end, send := range map[string]string{".\n": "send\n", "\x04": "\n"} {
+		tm := onTerminal(t, 80, []string{"CI="}, call...)
+		tm.await(`user: .*Say hi\r\n  at most 2 tokens(?s:.)*> $`)
+		tm.typed("hi to you\n")
+		tm.await(`hi to you\r\n> $`)
+		tm.typed(end)
+		tm.await(`\[d\]ecline> $`)
+		tm.typed(send)
+		if out := tm.ends("0"); !strings.Contains(out, `"text": "hi to"`) || !strings.Contains(out, `"stopReason": "maxTokens"`) {
+			t.Errorf("%q", out)
+		}
 	}
-	tm = onTerminal(t, 80, []string{"CI="}, call...)
-	tm.await(`declines\.\r\n> $`)
+	tm := onTerminal(t, 80, []string{"CI="}, call...)
+	tm.await(`so does Ctrl-C\.\r\n> $`)
 	tm.typed("\x04")
 	if out := tm.ends("11"); !strings.Contains(out, "sampling/createMessage was declined") {
 		t.Errorf("%q", out)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 
 	"mcpc/internal/client"
@@ -18,15 +20,16 @@ func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
 	defer done()
 	d.say("%s asks a model to write:", d.line(r.asker()))
 	d.conversation(q.Params)
-	d.say("Type the answer and end it with a line that is only a dot; Ctrl-D declines.")
+	d.say("Type the answer. Ctrl-D, or a line that is only a dot, ends it;")
+	d.say("Ctrl-D with nothing typed declines, and so does Ctrl-C.")
 	var lines []string
 	for {
 		text, err := d.ask("")
+		if text == "." || errors.Is(err, io.EOF) && len(lines) > 0 {
+			break
+		}
 		if err != nil {
 			return client.Answer{Declined: true}
-		}
-		if text == "." {
-			break
 		}
 		lines = append(lines, text)
 	}
@@ -34,7 +37,7 @@ func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
 	if err != nil {
 		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error()}}
 	}
-	if word, err := d.choose("[s]end, [d]ecline", "send", "decline"); err != nil || word != "send" {
+	if word, err := d.choose("[s]end (Enter), [d]ecline", "send", "send", "decline"); err != nil || word != "send" {
 		return client.Answer{Declined: true}
 	}
 	return client.Answer{Result: message}

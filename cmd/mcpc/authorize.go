@@ -152,7 +152,7 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 		what = "asks for more: " + d.line(strings.Join(r.Scopes, " "))
 	}
 	d.say("%s %s.", d.line(wire.RedactURL(a.guard.Endpoint)), what)
-	word, err := d.choose("Log in now? [y]es, [n]o", "yes", "no")
+	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
 	done()
 	if err != nil || word != "yes" {
 		return false, nil

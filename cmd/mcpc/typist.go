@@ -76,20 +76,22 @@ func (d *dialog) ask(prompt string) (string, error) {
 	return d.next()
 }
 
-// choose asks until one of the words is typed, or its first letter. Its error is
-// that of a line.
-func (d *dialog) choose(prompt string, words ...string) (string, error) {
+// choose asks until one of the words is typed, or its first letter. An empty line is
+// the word enter, or nothing where that is "". Its error is that of a line.
+func (d *dialog) choose(prompt, enter string, words ...string) (string, error) {
 	for {
 		text, err := d.ask(prompt)
 		if err != nil {
 			return "", err
 		}
-		text = strings.ToLower(strings.TrimSpace(text))
+		text = or(strings.ToLower(strings.TrimSpace(text)), enter)
 		for _, word := range words {
 			if text != "" && (text == word || text == word[:1]) {
 				return word, nil
 			}
 		}
+		last := len(words) - 1
+		d.say("  type %s or %s, or the first letter", strings.Join(words[:last], ", "), words[last])
 	}
 }
 
