@@ -21,7 +21,8 @@ type script struct {
 	// for the requests of these names.
 	contents []wire.Members
 	named    map[string]wire.Members
-	used     int
+	// used counts the contents that were used, or the forms that got the fields.
+	used int
 }
 
 // readScript reads the texts of --answer.
@@ -123,6 +124,7 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 		}
 	case len(r.script.fields) > 0:
 		values, findings = r.script.read(form)
+		r.script.used++
 	case !r.Defaults:
 		return client.Answer{Ending: client.Unanswered(q.Method)}, false
 	}
@@ -134,7 +136,12 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 		return client.Answer{Ending: end}, false
 	}
 	if findings = append(findings, r.broken(form.Schema, answer)...); len(findings) > 0 {
-		return unfit(form, "the answer does not fit the form that the server asked for", findings), true
+		unfit := unfit(form, "the answer does not fit the form that the server asked for", findings)
+		if len(r.script.fields) > 0 && r.script.used > 1 {
+			unfit.Ending.Hint = "this is not the first form, and FIELD=VALUE is for each of them: " +
+				"--answer '{...}' once for each form answers them in order; " + unfit.Ending.Hint
+		}
+		return unfit, true
 	}
 	r.told(q.Method, "answered with "+wire.Excerpt(answer, 400))
 	return client.Answer{Result: question.Accept(answer)}, true
