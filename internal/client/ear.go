@@ -122,6 +122,9 @@ func (h *ear) refuse(ctx context.Context, f *fault) {
 	case f.status == http.StatusConflict:
 		finding.Rule, finding.Level = "stream_held", wire.Warning
 		finding.Text = "another client holds this session's stream for what the server says unasked (" + f.answer() + ")"
+	case f.kind == wire.Transport && f.reached == wire.Unsent:
+		// Nobody is there: the request that the stream stands beside says so.
+		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()
 	case f.kind == wire.Auth || !isFinal(f):
 		finding.Level = wire.Warning
 		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()

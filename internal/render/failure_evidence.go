@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -230,10 +231,15 @@ var phases = map[string]string{
 	"result": "with the result", "close": "while closing",
 }
 
+// changesNothing are requests on which a server does not act.
+var changesNothing = []string{"initialize", "server/discover", "ping"}
+
 func reached(o wire.Outcome) string {
 	switch {
 	case o.Reached == wire.Unsent:
 		return "nothing was sent"
+	case o.Retryable, slices.Contains(changesNothing, o.Method):
+		return "the request was sent"
 	case o.Method == "tools/call":
 		return "the request was sent, so the tool may or may not have run"
 	}

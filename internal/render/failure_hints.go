@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mcpc/internal/wire"
@@ -95,6 +96,9 @@ func (s Style) hintFor(o wire.Outcome) string {
 	case wire.InvalidArguments:
 		return s.Aim.argumentsHint(o)
 	case wire.Transport, wire.Auth:
+		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && slices.Contains(changesNothing, o.Method) {
+			return "run the server's command alone to see why it ends"
+		}
 		return httpHint(o)
 	case wire.Timeout:
 		if o.Reached == wire.Unsent && o.Phase != "send" {
