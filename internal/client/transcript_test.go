@@ -190,6 +190,7 @@ func (tr *transcript) answer(ctx context.Context, q Asking) Answer {
 	select {
 	case <-time.After(span):
 	case <-ctx.Done():
+		time.Sleep(time.Nanosecond) // of the transcript's clock: what goes on meanwhile is said first
 		tr.say("asked no more")
 		return Answer{}
 	}
@@ -232,7 +233,7 @@ func (tr *transcript) play() {
 	if rest := stage.close(); rest != "" {
 		tr.say("not played: %s", rest)
 	}
-	tr.say("closed after %s", time.Since(began))
+	tr.say("closed after %s", time.Since(began).Truncate(time.Microsecond))
 }
 
 func (tr *transcript) step(s *Session, line string) {
@@ -353,7 +354,7 @@ func (tr *transcript) told(o wire.Outcome) string {
 		parts = append(parts, "result="+wire.Excerpt(o.Result, 120))
 	}
 	if o.Took != 0 {
-		parts = append(parts, "took="+o.Took.String())
+		parts = append(parts, "took="+o.Took.Truncate(time.Microsecond).String())
 	}
 	if o.Text != "" {
 		parts = append(parts, strconv.Quote(o.Text))
