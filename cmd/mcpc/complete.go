@@ -16,6 +16,8 @@ import (
 
 // completeOptions are what `mcpc complete` was asked.
 type completeOptions struct {
+	kind kind
+	name string
 	// ref names the prompt or the template, argument one of its arguments and
 	// value what is typed of it.
 	ref             json.RawMessage
@@ -52,7 +54,8 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	if len(words) < 3 {
 		return o, hintedError{"complete takes a kind, a name and an argument", a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")}
 	}
-	switch k, _ := kindNamed(words[0]); k {
+	o.name = words[1]
+	switch o.kind, _ = kindNamed(words[0]); o.kind {
 	case promptKind:
 		o.ref = wire.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", wire.Quote(words[1]))
 	case templateKind, resourceKind:
@@ -96,9 +99,43 @@ func (a *app) complete(ctx context.Context, o completeOptions) {
 	out = c.lacking(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := answerOf(out)
 	values := a.completions(o, out)
+	rpc := out.RPC()
+	switch refused := rpc != nil && rpc.Code == -32602; {
+	case refused:
+		out.Hint = c.argumentsThere(ctx, o)
+	case out.Good() && len(values) == 0:
+		if there := c.argumentsThere(ctx, o); there != "" {
+			a.note(there)
+		}
+	}
 	ans.human = func(w io.Writer, st render.Style) error { return render.Values(w, st, values) }
 	a.show(ctx, out, ans)
 	c.explained("completion/complete")
+}
+
+// argumentsThere says which arguments there are, where none is called like the one
+// that was asked about; else it is "".
+func (c *conversation) argumentsThere(ctx context.Context, o completeOptions) string {
+	var names []string
+	if o.kind == promptKind {
+		raw, out := c.entry(ctx, o.kind, o.name)
+		if !out.Good() {
+			return ""
+		}
+		prompt, _ := wire.ParsePrompt(raw)
+		for _, argument := range prompt.Arguments {
+			names = append(names, argument.Name)
+		}
+	} else if t, err := wire.ParseURITemplate(o.name); err == nil {
+		names = t.Variables()
+	}
+	switch {
+	case contains(names, o.argument):
+		return ""
+	case len(names) == 0:
+		return o.name + " has no arguments"
+	}
+	return fmt.Sprintf("%s has no argument %q; it has %s", o.name, o.argument, strings.Join(names, ", "))
 }
 
 // completions takes the values out of a result, and says what they are of.

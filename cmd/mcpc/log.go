@@ -127,7 +127,7 @@ func logTable(w io.Writer, style render.Style, headed bool, rows []*trace.Row, n
 		columns = narrowColumns
 	}
 	for i, r := range rows {
-		cells[i] = []string{r.Number(), clock(r.Time, now), strings.TrimPrefix(r.Target, "http://"), strings.TrimSpace(r.Method + " " + r.Name),
+		cells[i] = []string{r.Number(), clock(r.Time, now), strings.TrimPrefix(r.Target, "http://"), whatOf(r.Method, r.Name),
 			r.Channel, render.Took(r.Duration), render.Bytes(r.Size()), exitOf(r), notesOf(r)}[:columns]
 	}
 	var head []string

@@ -82,7 +82,7 @@ func unreadable(path string, err error) wire.Outcome {
 	var version *trace.VersionError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage(hintedError{"there is no file " + path, "a run is named by its number, which mcpc log shows"})
+		return usage(hintedError{"there is no file " + path, "mcpc log lists what mcpc recorded itself, each by a number"})
 	case errors.Is(err, trace.ErrNoCapture), errors.As(err, &version):
 		return wire.Outcome{Kind: wire.BadResponse, Text: path + ": " + err.Error(), Phase: "arguments",
 			Hint: "docs/capture.md describes the format; mcpc log lists what mcpc recorded itself"}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,11 +80,8 @@ func figuresOf(stats *trace.Stats) (figures []render.Figure, all render.Figure, 
 }
 
 func figureOf(g *trace.Group) render.Figure {
-	f := render.Figure{What: g.Method, Count: g.Count, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
+	f := render.Figure{What: whatOf(g.Method, g.Name), Count: g.Count, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
-	if g.Name != "" {
-		f.What += " " + g.Name
-	}
 	for _, failure := range g.Failures() {
 		f.Failures = append(f.Failures, render.Failed(failure))
 	}
@@ -91,6 +89,12 @@ func figureOf(g *trace.Group) render.Figure {
 		f.Failures = append(f.Failures, render.Failed{Channel: "not answered", Count: g.Open})
 	}
 	return f
+}
+
+// whatOf names what was asked, for a reader. A run that was interrupted may have
+// asked nothing.
+func whatOf(method, name string) string {
+	return or(strings.TrimSpace(method+" "+name), "(no request)")
 }
 
 // statsJSON is what a script reads: {"all":GROUP,"groups":[GROUP...]}. Times are in

@@ -102,7 +102,7 @@ func (e *explainer) live(path []string, raw json.RawMessage) string {
 }
 
 const (
-	pipeNote    = "no HTTP here: a message is one line, to the server's standard input or from its standard output"
+	pipeNote    = "no HTTP here: a message is one line, as to a server's standard input and from its standard output"
 	eventNote   = "one message of the stream"
 	eventIDNote = "a bookmark: after a break a client asks for what follows it (Last-Event-ID)"
 	retryNote   = "how many milliseconds to wait before coming back"

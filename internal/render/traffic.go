@@ -88,7 +88,11 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 		} else {
 			v.section("no response came")
 		}
-		v.beside(x.Beside)
+		beside := x.Beside
+		if x.Response.Raw != nil {
+			beside = slices.DeleteFunc(slices.Clone(beside), endsInOrder)
+		}
+		v.beside(beside)
 	}
 	v.timing(x)
 }
@@ -172,6 +176,11 @@ func (v *viewer) beside(frames []wire.Frame) {
 		}
 		v.line("  " + f.Kind.String() + ": " + text)
 	}
+}
+
+// endsInOrder reports that the server ended its stream, as each does behind an answer.
+func endsInOrder(f wire.Frame) bool {
+	return f.Kind == wire.Closed && f.Close != nil && f.Close.By == wire.Received && f.Close.How == "end"
 }
 
 // ending says who ended a stream, and how.
