@@ -39,7 +39,9 @@ type app struct {
 	question atomic.Pointer[context.CancelFunc]
 	// guard says who asks in the conversation that is under way; nil where it is not
 	// by HTTP.
-	guard    *auth.Guard
+	guard *auth.Guard
+	// way leads to the server of the command; nil before one is settled.
+	way      *way
 	outStyle render.Style
 	errStyle render.Style
 	// args are those of the program, without its name.

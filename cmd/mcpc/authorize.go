@@ -82,7 +82,7 @@ func (a *app) fixedToken() (string, error) {
 
 // walk goes through a server's authorization; -v shows the steps.
 func (a *app) walk(ctx context.Context, endpoint string) *auth.Walk {
-	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint)), Now: a.now, Learn: a.secrets.Learn}
+	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), a.way.forAuth()), Now: a.now, Learn: a.secrets.Learn}
 	if a.verbose > 0 {
 		w.Told = func(s auth.Step) { a.note(a.errStyle.Line(a.secrets.Text("login: " + stepLine(s)))) }
 	}

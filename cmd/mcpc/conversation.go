@@ -117,6 +117,9 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
 	}
 	c.serverOf(&opt)
+	if err := c.reachServer(&opt); err != nil {
+		return opt, usage(err)
+	}
 	if err := c.guard(&opt); err != nil {
 		return opt, usage(err)
 	}

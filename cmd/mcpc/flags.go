@@ -41,6 +41,7 @@ type globals struct {
 	auth        authFlags
 	noInput     bool
 	answers     answering
+	network     reachFlags
 }
 
 // addGlobals declares them. Their defaults are those of internal/client, where
@@ -60,6 +61,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.StringVar(&g.logLevel, "log-level", "", "ask the server for log messages from this level on")
 	f.StringVar(&g.recordTo, "record", "", "record the traffic in a file of your own; \"off\" does not")
 	g.auth.flags(f)
+	g.network.flags(f)
 	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
 	f.Var(&g.connect, "connect-timeout", "limit for DNS, TCP and TLS (default 10s)")
 	f.Var(&g.timeout, "timeout", "limit without answer or progress (default 60s)")

@@ -123,15 +123,15 @@ func doorViolations(all []listed) (violations []string) {
 }
 
 // moduleOf gives the first parts of a third-party import path, or "". cobra and
-// its flags are one thing.
+// its flags are one thing; what lies in golang.org/x/net are several.
 func moduleOf(path string) string {
 	host, _, _ := strings.Cut(path, "/")
 	if !strings.Contains(host, ".") {
 		return ""
 	}
 	parts := strings.Split(path, "/")
-	if host == "golang.org" {
-		return strings.Join(parts[:min(3, len(parts))], "/")
+	if strings.HasPrefix(path, "golang.org/x/net/") {
+		return path
 	}
 	return strings.Join(parts[:min(3, len(parts))], "/")
 }

@@ -61,7 +61,7 @@ func (a *app) init(ctx context.Context, argv []string, name string) {
 		a.end(stateFailed(err))
 		return
 	}
-	if wire.RedactURL(c.saved.Endpoint) != c.saved.Endpoint {
+	if hasSecret(c.saved.Endpoint) || c.saved.Reach != nil && hasSecret(string(c.saved.Reach.Proxy)) {
 		a.warn("the URL holds something that looks like a secret, and it is now kept in " + c.store.Dir() + "; -H is not")
 	}
 	ans := answerOf(out)
@@ -69,6 +69,8 @@ func (a *app) init(ctx context.Context, argv []string, name string) {
 	a.show(ctx, out, ans)
 	c.explained("server/discover", "initialize")
 }
+
+func hasSecret(address string) bool { return wire.RedactURL(address) != address }
 
 // keep remembers the conversation as a session and makes it the current one. A
 // session of that name is replaced; one that was opened anew under its own name
@@ -79,6 +81,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 		return err
 	}
 	place := *or(c.saved, c.oneOff)
+	place.Reach = c.a.way.kept()
 	return c.store.Update(ctx, func(st *state.State) error {
 		place.Name = or(name, or(place.Name, c.freeName(st)))
 		fillSession(&place, c.Memory())

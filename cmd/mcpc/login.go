@@ -84,6 +84,10 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		a.end(out)
 		return
 	}
+	if err := a.reachAgain(req.Endpoint); err != nil {
+		a.end(usage(err))
+		return
+	}
 	store, err := a.loginStore(o.store)
 	if err != nil {
 		a.end(authFailed(err, wire.Outcome{}))

@@ -84,6 +84,11 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 }
 
 func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
+	w, err := a.reachRoutes(routes)
+	if err != nil {
+		a.end(usage(err))
+		return
+	}
 	a.talking.Store(true)
 	listener, out := listenLoopback(o.listen)
 	if !out.Good() {
@@ -102,9 +107,10 @@ func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
 		targets = append(targets, wire.RedactURL(r.To.String()))
 	}
 	watcher := a.overhear(strings.Join(targets, " "), trace.ByProxy)
-	p := &trace.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher}
+	p := &trace.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
+		Dial: w.dialer(a.connectTime()), Through: w.proxy, TLS: w.tls}
 	a.introduceProxy(p, targets)
-	err := a.serveProxy(ctx, p, listener)
+	err = a.serveProxy(ctx, p, listener)
 	watcher.Close()
 	if err != nil {
 		a.end(localIO("serving", err))
@@ -112,6 +118,16 @@ func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
 	}
 	a.end(wire.Outcome{Kind: wire.Signal})
 }
+
+// reachRoutes settles the way to the servers, all of which the user named.
+func (a *app) reachRoutes(routes []trace.Route) (*way, error) {
+	if a.network.Socket != "" && len(routes) > 1 {
+		return nil, hintedError{"a unix socket leads to one server, and there are several", "one proxy for each"}
+	}
+	return a.reach(routes[0].To.String(), nil)
+}
+
+func (a *app) connectTime() time.Duration { return max(0, or(a.limits().Connect, 10*time.Second)) }
 
 // leadsTo reports a URL that leads to an address of this machine.
 func leadsTo(u *url.URL, address string) bool {
@@ -135,7 +151,7 @@ func (a *app) introduceProxy(p *trace.Proxy, targets []string) {
 // serveProxy serves until ctx is done, and until what was under way has come to its
 // end.
 func (a *app) serveProxy(ctx context.Context, p *trace.Proxy, listener net.Listener) error {
-	server := &http.Server{Handler: p.Handler(max(0, or(a.limits().Connect, 10*time.Second))),
+	server := &http.Server{Handler: p.Handler(a.connectTime()),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()

@@ -36,6 +36,11 @@ import (
 //	signal NAME SIGNAL         sends it a signal
 //	ends NAME CODE             waits for its end; CODE as with exits
 //	address NAME FILE          $NAME is the first URL in the file
+//	secure NAME URL [mtls] TLS in front of a server, with a certificate of ca.pem; mtls
+//	                       wants one of the client's: client.pem, client.key, both.pem
+//	socket PATH URL        a unix socket in front of a server
+//	tunnel NAME [USER:PW]  a proxy at $NAME; what it was asked is in the file NAME.log
+//	socks NAME URL         a SOCKS5 proxy at $NAME that leads to one server
 //	gone REGEXP                no process with such a command line is left
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -44,8 +49,9 @@ func TestScripts(t *testing.T) {
 		Setup:              setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "failure": failure, "json": jsonHas, "jsonlike": jsonLike,
-			"demo": startDemo, "play": startPlay, "stop": stopServer,
+			"demo": startDemo, "play": startPlay, "down": stopServer,
 			"start": startCommand, "await": await, "signal": sendSignal, "ends": ends, "gone": gone, "address": address,
+			"secure": secure, "socket": socket, "tunnel": tunnel, "socks": socks,
 		},
 	})
 }
@@ -60,6 +66,7 @@ type worldKey struct{}
 type world struct {
 	servers    map[string]*server
 	background map[string]*exec.Cmd
+	fronts     []io.Closer
 }
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
@@ -71,6 +78,9 @@ func setUpScript(env *testscript.Env) error {
 		for _, s := range w.servers {
 			s.stop()
 			s.listener.Close()
+		}
+		for _, f := range w.fronts {
+			_ = f.Close()
 		}
 		for _, c := range w.background {
 			_ = c.Process.Kill()

@@ -203,6 +203,9 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 	c.learnSecrets(fields)
 	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap(), Secrets: &a.secrets}
 	c.serverOf(&opt)
+	if err := c.reachServer(&opt); err != nil {
+		return err
+	}
 	opt.Resume = &client.Memory{Revision: s.Revision, Transport: client.StreamableHTTP, SessionID: string(s.SessionID)}
 	session, out := client.Open(ctx, opt)
 	if out.Good() {

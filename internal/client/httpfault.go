@@ -31,6 +31,8 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	case ctx.Err() != nil:
 		f.err = context.Cause(ctx)
 		f.text = f.err.Error()
+	case isAlert(tr, err):
+		describeAlert(f, tr, err)
 	case tr.left() && isHangUp(err):
 		f.text = "the connection to " + host + " was lost before an answer came"
 	case tr.left():
@@ -38,7 +40,30 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	default:
 		describeConnect(f, host, err)
 	}
+	if tr.session.unshown.Load() && (f.phase == "tls" || isHangUp(err)) {
+		f.hint = "the server asked for a certificate: --cert FILE --key FILE"
+	}
 	return f
+}
+
+// isAlert reports that the other side refused TLS with us. With 1.3 it judges our
+// certificate only when the request has left already, and then does not look at that.
+func isAlert(tr *trip, err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error" && (!tr.left() || tr.isFresh() && tr.session.asked.Load())
+}
+
+func describeAlert(f *fault, tr *trip, err error) {
+	f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
+	f.text = tr.req.URL.Host + " refused the TLS connection: " + err.Error()
+	if tr.session.asked.Load() {
+		f.hint = "it did not take the certificate of --cert"
+	}
+}
+
+func (s *Session) askedForPapers(shown bool) {
+	s.asked.Store(true)
+	s.unshown.Store(!shown)
 }
 
 // isHangUp reports that the other side went away without a word.
@@ -47,6 +72,8 @@ func isHangUp(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
+const proxyHint = "put USER:PASSWORD@ before its host, in --proxy or in the variable that names it"
+
 func describeConnect(f *fault, host string, err error) {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -54,13 +81,19 @@ func describeConnect(f *fault, host string, err error) {
 	var refusal proxyRefusal
 	switch {
 	case errors.As(err, &refusal):
-		f.text = "the proxy refused: " + refusal.status
-	case errors.As(err, &op) && op.Op == "proxyconnect":
-		f.text = "the proxy could not be used: " + op.Err.Error()
+		f.text, f.hint = "the proxy refused: "+refusal.status, "--proxy none goes without one"
+		if refusal.code == http.StatusProxyAuthRequired {
+			f.hint = proxyHint
+		}
+	case errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"):
+		f.text, f.hint = "the proxy could not be used: "+op.Err.Error(), "--proxy URL names another, --proxy none goes without one"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		f.text, f.phase = "no such host: "+dns.Name, "dns"
 	case errors.As(err, &dns):
 		f.text, f.phase = "the name "+dns.Name+" could not be looked up", "dns"
+	case errors.As(err, &op) && op.Net == "unix":
+		f.text = "the socket " + op.Addr.String() + " could not be used: " + op.Err.Error()
+		f.hint = "is the server running? --unix-socket names the file that it listens at"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		f.text = "connection refused by " + host
 		f.hint = "is the server running? start it, or name another with -s"
@@ -85,6 +118,7 @@ func describeTLS(f *fault, host string, err error) bool {
 	switch {
 	case errors.As(err, &unknown):
 		f.text = "the certificate of " + host + " is signed by an authority that is not known here" + aboutCertificate(unknown.Cert)
+		f.hint = "--cacert FILE names an authority that you trust; --insecure does not check"
 	case errors.As(err, &name):
 		f.text = "the certificate of " + host + " is for another name" + aboutCertificate(name.Certificate)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -139,7 +173,7 @@ func statusFault(resp *http.Response, body []byte) *fault {
 		f.hint = "the specification asks for both: a fault of the server or of a proxy, unless -H changed them"
 	case code == http.StatusProxyAuthRequired:
 		f.text = "the proxy wants to know who asks (" + status + ")"
-		f.hint = "put the credentials into the proxy's variable: http_proxy=http://USER:PASSWORD@HOST:PORT"
+		f.hint = proxyHint
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
 		f.retryable = true
 		if after := resp.Header.Get("Retry-After"); after != "" {

@@ -68,10 +68,10 @@ func (s *Session) lookForTLS(ctx context.Context, o *wire.Outcome) {
 	}
 }
 
-// isDialing reports that there was no connection at all.
+// isDialing reports that there was no connection at all over the network.
 func isDialing(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &op) && op.Op == "dial" && op.Net != "unix"
 }
 
 // plainURL is the server's URL where it is asked directly, else nil.
@@ -88,13 +88,9 @@ func (s *Session) plainURL() *url.URL {
 
 // look opens a connection to the host of u, if that can be had quickly.
 func (s *Session) look(ctx context.Context, u *url.URL) net.Conn {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
 	ctx, stop := context.WithTimeout(ctx, graceForLook)
 	defer stop()
-	conn, err := s.wires.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	conn, err := s.wires.DialContext(ctx, "tcp", HostPort(u))
 	if err != nil {
 		return nil
 	}

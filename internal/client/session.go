@@ -2,11 +2,14 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/wire"
@@ -56,8 +59,13 @@ type Options struct {
 	// Fields are the user's header fields. They come last and win.
 	Fields []wire.Field
 	Limits Limits
-	// Dial opens connections; nil is the machine's network.
+	// Dial opens connections; nil is the machine's network. Pins lead some elsewhere.
 	Dial DialFunc
+	Pins Pins
+	// Proxy finds the proxy for a request; nil is none.
+	Proxy ProxyFunc
+	// TLS is that of Papers; nil believes the system's authorities.
+	TLS *tls.Config
 	// Through stands between the session and the network, which it is given: it may
 	// add to requests, and send one again that a server refused to look at. It may be
 	// nil.
@@ -83,6 +91,9 @@ func (o Options) withDefaults() Options {
 	if o.Capabilities == nil {
 		o.Capabilities = json.RawMessage("{}")
 	}
+	if o.Proxy == nil {
+		o.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+	}
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Time{} }
 	}
@@ -97,6 +108,8 @@ type Session struct {
 	// wires hold the connections of all transports of the session; web leads there.
 	wires *http.Transport
 	web   *http.Client
+	// asked is set when the server asked for a certificate, unshown when there was none.
+	asked, unshown atomic.Bool
 	// reopening holds one token: whoever has it may open the conversation anew.
 	reopening chan struct{}
 	// asking holds one token: whoever has it may ask the user.
@@ -151,9 +164,10 @@ type Call struct {
 // outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, secrets: opt.Secrets}, wires: newWires(opt.Limits, opt.Dial),
+	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, secrets: opt.Secrets},
 		watches: map[string]*watch{}, underWay: map[*watch]bool{}, complained: map[string]bool{},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+	s.wires = s.newWires()
 	s.web = s.newWeb()
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	began := opt.Now()

@@ -23,18 +23,19 @@ const maxHeader = 256 << 10
 
 // newWires has no overall timeout, which would cut long streams, and no
 // transparent compression, which would hold events back.
-func newWires(limits Limits, dial DialFunc) *http.Transport {
+func (s *Session) newWires() *http.Transport {
+	limits, dial := s.opt.Limits, s.opt.Dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: max(limits.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
 	}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dial,
+		Proxy:                  s.opt.Pins.Directly(s.opt.Proxy),
+		DialContext:            s.opt.Pins.Over(dial),
 		OnProxyConnectResponse: refusedTunnel,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
 		TLSHandshakeTimeout:    max(limits.Connect, 0),
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        noticing(s.opt.TLS, s.askedForPapers),
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        60 * time.Second,
@@ -105,6 +106,7 @@ type trip struct {
 	// net/http traces from goroutines of its own, also after the response came.
 	mu     sync.Mutex
 	wrote  bool
+	fresh  bool // the connection was opened for it
 	timing wire.Timing
 	phases map[string]time.Time
 }
@@ -118,6 +120,7 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, tripKey{}, tr)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:              func(string) { tr.setWrote(false) },
+		GotConn:              func(info httptrace.GotConnInfo) { tr.setFresh(!info.Reused) },
 		DNSStart:             func(httptrace.DNSStartInfo) { tr.begin("dns") },
 		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.timing.DNS) },
 		ConnectStart:         func(string, string) { tr.begin("connect") },
@@ -159,6 +162,18 @@ func (tr *trip) setWrote(wrote bool) {
 	tr.wrote = wrote
 }
 
+func (tr *trip) setFresh(fresh bool) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.fresh = fresh
+}
+
+func (tr *trip) isFresh() bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.fresh
+}
+
 func (tr *trip) left() bool {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -185,13 +200,16 @@ func headerSize(h http.Header) int {
 func kib(n int) string { return fmt.Sprintf("%d KiB", n>>10) }
 
 // A proxyRefusal is a proxy's answer to CONNECT that opens no tunnel.
-type proxyRefusal struct{ status string }
+type proxyRefusal struct {
+	code   int
+	status string
+}
 
 func (e proxyRefusal) Error() string { return "the proxy answered " + e.status }
 
 func refusedTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode/100 != 2 {
-		return proxyRefusal{resp.Status}
+		return proxyRefusal{resp.StatusCode, resp.Status}
 	}
 	return nil
 }

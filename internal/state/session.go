@@ -48,6 +48,9 @@ type Session struct {
 	// Answering is how the user wants to answer what the server asks.
 	Answering *Answering `json:"answering,omitempty"`
 
+	// Reach is how the user wants the server to be reached.
+	Reach *Reach `json:"reach,omitempty"`
+
 	// NextID is the first request id that was not used yet when the session was
 	// put: where [Store.Reserve] starts if it has not counted for this Key.
 	NextID int64 `json:"next_id,omitempty"`
@@ -70,4 +73,17 @@ type Answering struct {
 	Sampling   string   `json:"sampling,omitempty"`
 	OnSampling string   `json:"on_sampling,omitempty"`
 	Roots      []string `json:"roots,omitempty"`
+}
+
+// A Reach holds the flags with which a session was told how to reach its server;
+// paths are absolute. It is data, as an Answering is. Whether certificates are
+// checked is not in it.
+type Reach struct {
+	CACert string `json:"cacert,omitempty"`
+	Cert   string `json:"cert,omitempty"`
+	Key    string `json:"key,omitempty"`
+	// Proxy is a URL, which may hold a password, or "none".
+	Proxy   Secret   `json:"proxy,omitempty"`
+	Resolve []string `json:"resolve,omitempty"`
+	Socket  string   `json:"unix_socket,omitempty"`
 }

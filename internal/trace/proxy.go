@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -33,6 +34,11 @@ type Proxy struct {
 	// Address is where the Proxy listens, HOST:PORT.
 	Address string
 	Watcher *Watcher
+	// Dial opens connections to the servers, Through finds the proxy for a request and
+	// TLS judges certificates. Nil is the network as it is, no proxy, and the system.
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Through func(*http.Request) (*url.URL, error)
+	TLS     *tls.Config
 
 	web http.RoundTripper
 	// busy is read-locked by every request under way.
@@ -56,10 +62,14 @@ const idleTime = 4 * time.Second
 // Handler is what serves the Proxy, whose fields must not change any more. The
 // limits are those of a client: connect is for TCP and for TLS, each; 0 is none.
 func (p *Proxy) Handler(connect time.Duration) http.Handler {
+	if p.Dial == nil {
+		p.Dial = (&net.Dialer{Timeout: connect}).DialContext
+	}
 	p.web = &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           p.dial(&net.Dialer{Timeout: connect}),
+		Proxy:                 p.Through,
+		DialContext:           p.dial,
 		TLSHandshakeTimeout:   connect,
+		TLSClientConfig:       p.TLS,
 		DisableCompression:    true,
 		MaxIdleConnsPerHost:   256,
 		IdleConnTimeout:       idleTime,
@@ -126,15 +136,13 @@ func plainError(w http.ResponseWriter, status int, text string) {
 // errItself stops a request that would go round in a circle.
 var errItself = errors.New("the server is this proxy itself")
 
-func (p *Proxy) dial(d *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := d.DialContext(ctx, network, address)
-		if err == nil && conn.RemoteAddr().String() == p.Address {
-			conn.Close()
-			return nil, errItself
-		}
-		return conn, err
+func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := p.Dial(ctx, network, address)
+	if err == nil && conn.RemoteAddr().String() == p.Address {
+		conn.Close()
+		return nil, errItself
 	}
+	return conn, err
 }
 
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {

@@ -83,7 +83,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 	w.learn(secret)
 	// The address is the user's own, whatever network it is in.
 	there := *w
-	there.Net = NewNet(NearnessOf(ctx, c.IDP.TokenEndpoint))
+	there.Net = NewNet(NearnessOf(ctx, c.IDP.TokenEndpoint), w.Net.way)
 	defer there.Net.Close()
 	form := url.Values{"grant_type": {exchangeType}, "requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
 		"audience": {t.Issuer}, "resource": {t.Resource}, "subject_token": {idToken},

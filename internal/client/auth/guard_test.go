@@ -63,7 +63,9 @@ func stored(t *testing.T, w *world, endpoint string, change func(*Token)) *Store
 
 func guardFor(w *world, endpoint string, store *Store) *Guard {
 	g := &Guard{Endpoint: endpoint, Store: store, Now: func() time.Time { return now },
-		Walk: func(context.Context) *Walk { return &Walk{Net: NewNet(Loopback), Now: func() time.Time { return now }} }}
+		Walk: func(context.Context) *Walk {
+			return &Walk{Net: NewNet(Loopback, Way{}), Now: func() time.Time { return now }}
+		}}
 	g.Over(http.DefaultTransport)
 	return g
 }

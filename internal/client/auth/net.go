@@ -29,6 +29,7 @@ const (
 // once more when the name has become an address (docs, "Security Best Practices").
 type Net struct {
 	near Nearness
+	way  Way
 	// web follows no redirect; reader does, for documents.
 	web, reader *http.Client
 	proxies     sync.Map // host:port of the proxies in use
@@ -47,24 +48,26 @@ const (
 	Special
 )
 
-// NewNet makes a Net for a server that is itself as near as that.
-func NewNet(near Nearness) *Net {
-	n := &Net{near: near}
-	plain := &net.Dialer{Timeout: fetchTime}
+// NewNet makes a Net for a server that is itself as near as that. What the user says
+// of the way there does not bring it nearer.
+func NewNet(near Nearness, way Way) *Net {
+	n := &Net{near: near, way: way.withDefaults()}
 	guarded := &net.Dialer{Timeout: fetchTime, Control: n.control}
 	transport := &http.Transport{
 		Proxy: n.proxy, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 10 * time.Second,
-		MaxResponseHeaderBytes: 256 << 10,
+		MaxResponseHeaderBytes: 256 << 10, TLSClientConfig: way.TLS,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if _, ours := n.proxies.Load(address); ours {
-				return plain.DialContext(ctx, network, address)
+			if _, ours := n.proxies.Load(strings.ToLower(address)); ours || n.way.Pinned(address) {
+				return n.way.Dial(ctx, network, address)
 			}
 			return guarded.DialContext(ctx, network, address)
 		},
 	}
-	n.web = &http.Client{Transport: transport, Timeout: tokenTime,
+	through := byServer{server: way.Server, theServers: transport.Clone(), others: transport}
+	through.theServers.TLSClientConfig = way.ServerTLS
+	n.web = &http.Client{Transport: through, Timeout: tokenTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	n.reader = &http.Client{Transport: transport, Timeout: fetchTime, CheckRedirect: n.redirect}
+	n.reader = &http.Client{Transport: through, Timeout: fetchTime, CheckRedirect: n.redirect}
 	return n
 }
 
@@ -154,18 +157,23 @@ func blocked(text string) *Error {
 }
 
 func (n *Net) proxy(req *http.Request) (*url.URL, error) {
-	u, err := http.ProxyFromEnvironment(req)
+	u, err := n.way.Proxy(req)
 	if u != nil {
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-			if port == "" {
-				port = "80"
-			}
-		}
-		n.proxies.Store(net.JoinHostPort(u.Hostname(), port), true)
+		n.proxies.Store(hostPort(u), true)
 	}
 	return u, err
+}
+
+// hostPort is where a URL leads, with the port of its scheme where it names none.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	if port == "" {
+		port = "80"
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 func (n *Net) redirect(req *http.Request, via []*http.Request) error {

@@ -129,7 +129,7 @@ func (w *world) asks(path string) int {
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func (w *world) walk() *Walk {
-	return &Walk{Net: NewNet(Loopback), Now: time.Now}
+	return &Walk{Net: NewNet(Loopback, Way{}), Now: time.Now}
 }
 
 // browse is a browser that nobody looks at.

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/state"
+)
+
+// reachFlags are the flags that say how a server is reached. They are named and mean
+// as curl's do. A session remembers all but insecure, which has to be said each time.
+type reachFlags struct {
+	state.Reach
+	insecure bool
+}
+
+func (o *reachFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.CACert, "cacert", "", "authorities to believe in place of the system's (PEM)")
+	f.StringVar(&o.Cert, "cert", "", "certificate to show the server (PEM, may hold the key too)")
+	f.StringVar(&o.Key, "key", "", "the key of --cert (PEM, not encrypted)")
+	f.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate; never remembered")
+	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy: http://, https:// or socks5://HOST:PORT; none for none")
+	f.StringArrayVar(&o.Resolve, "resolve", nil, "HOST:PORT:ADDRESS, an address in place of the looked-up one")
+	f.StringVar(&o.Socket, "unix-socket", "", "reach the server through a unix socket")
+}
+
+// over are the flags, and where they say nothing what the session remembers. Paths
+// become good in every directory.
+func (o reachFlags) over(saved *state.Reach) (state.Reach, error) {
+	now := o.Reach
+	for _, path := range []*string{&now.CACert, &now.Cert, &now.Key, &now.Socket} {
+		if *path == "" {
+			continue
+		}
+		full, err := filepath.Abs(*path)
+		if err != nil {
+			return now, err
+		}
+		*path = full
+	}
+	if now.Socket != "" && now.Proxy != "" && now.Proxy != client.NoProxy {
+		return now, hintedError{"a unix socket is reached through no proxy", "leave --proxy or --unix-socket out"}
+	}
+	if saved != nil {
+		now = filled(now, *saved)
+	}
+	if now.Key != "" && now.Cert == "" {
+		return now, hintedError{"--key has no certificate", "--cert FILE names it"}
+	}
+	return now, nil
+}
+
+// filled is now, with what it leaves out. A certificate and its key are one thing, and
+// so are the two ways round the network.
+func filled(now, saved state.Reach) state.Reach {
+	if now.Cert == "" && now.Key == "" {
+		now.Cert, now.Key = saved.Cert, saved.Key
+	} else {
+		now.Cert = or(now.Cert, saved.Cert)
+	}
+	if now.Proxy == "" {
+		now.Socket = or(now.Socket, saved.Socket)
+	}
+	if now.Socket == "" {
+		now.Proxy = or(now.Proxy, saved.Proxy)
+	}
+	now.CACert = or(now.CACert, saved.CACert)
+	if len(now.Resolve) == 0 {
+		now.Resolve = saved.Resolve
+	}
+	return now
+}
+
+// A way is how the server of a command is reached, with all files read.
+type way struct {
+	state.Reach
+	server string // "host:port"
+	// tls is for the server, others for those whom it names.
+	tls, others *tls.Config
+	pins        client.Pins
+	proxy       client.ProxyFunc
+}
+
+// reach settles the way to a server. Its errors are of the command line.
+func (a *app) reach(endpoint string, saved *state.Reach) (*way, error) {
+	r, err := a.network.over(saved)
+	if err != nil {
+		return nil, err
+	}
+	a.secrets.LearnURL(string(r.Proxy))
+	w := &way{Reach: r, pins: client.Pins{}}
+	if err := w.secure(a.network.insecure); err != nil {
+		return nil, err
+	}
+	for _, text := range r.Resolve {
+		if err := w.pins.Pin(text); err != nil {
+			return nil, hintedError{"--resolve: " + err.Error(), "--resolve mcp.example:443:127.0.0.1"}
+		}
+	}
+	if u, err := url.Parse(endpoint); err == nil {
+		if w.server = client.HostPort(u); r.Socket != "" {
+			w.pins[w.server] = []string{r.Socket}
+		}
+	}
+	proxy, err := client.ProxyFor(string(r.Proxy), a.getenv)
+	if err != nil {
+		return nil, hintedError{"--proxy: " + err.Error(), "--proxy http://127.0.0.1:8080"}
+	}
+	w.proxy = w.pins.Directly(proxy)
+	if a.network.insecure && a.way == nil {
+		a.warn("--insecure: the server's certificate is NOT checked; whoever sits between can read and change everything, tokens too")
+	}
+	a.way = w
+	return w, nil
+}
+
+// secure reads the files of certificates.
+func (w *way) secure(insecure bool) (err error) {
+	papers := client.Papers{Insecure: insecure}
+	for _, f := range []struct {
+		flag, name string
+		into       *[]byte
+	}{{"--cacert", w.CACert, &papers.CACert}, {"--cert", w.Cert, &papers.Cert}, {"--key", w.Key, &papers.Key}} {
+		if f.name == "" {
+			continue
+		}
+		if *f.into, err = os.ReadFile(f.name); err != nil {
+			return hintedError{f.flag + " " + f.name + ": " + bare(err).Error(), f.flag + " names a file in PEM"}
+		}
+		if len(*f.into) == 0 {
+			return hintedError{f.flag + " " + f.name + ": the file is empty", f.flag + " names a file in PEM"}
+		}
+	}
+	if w.tls, err = papers.TLS(); err != nil {
+		return w.unusable(err)
+	}
+	w.others, err = client.Papers{CACert: papers.CACert}.TLS()
+	return err
+}
+
+// unusable says which file it was, and what can be done about it.
+func (w *way) unusable(err error) error {
+	switch {
+	case errors.Is(err, client.ErrNoAuthority):
+		return hintedError{"--cacert " + w.CACert + ": " + err.Error(), "openssl x509 -inform der -in FILE -out ca.pem makes PEM of DER"}
+	case errors.Is(err, client.ErrKeyEncrypted):
+		return hintedError{"--key " + or(w.Key, w.Cert) + ": " + err.Error(), "openssl pkey -in FILE -out key.pem writes it without one"}
+	}
+	return hintedError{"--cert " + w.Cert + ": " + err.Error(), "--cert and --key belong together; both are PEM"}
+}
+
+// kept is what a session remembers of the way, nil for nothing.
+func (w *way) kept() *state.Reach {
+	if w == nil || reflect.ValueOf(w.Reach).IsZero() {
+		return nil
+	}
+	return &w.Reach
+}
+
+// reachServer settles the way of a conversation by HTTP.
+func (c *conversation) reachServer(opt *client.Options) error {
+	if opt.Server.URL == "" {
+		return nil
+	}
+	w, err := c.a.reach(opt.Server.URL, or(c.saved, c.oneOff).Reach)
+	if err != nil {
+		return err
+	}
+	opt.TLS, opt.Pins, opt.Proxy = w.tls, w.pins, w.proxy
+	return nil
+}
+
+// reachAgain settles the way to a server that no conversation was opened with in this
+// run: it is that of a session with it.
+func (a *app) reachAgain(endpoint string) error {
+	if a.way != nil {
+		return nil
+	}
+	var saved *state.Reach
+	if store, err := state.Open(a.state); err == nil {
+		remembered, _ := store.Load()
+		for _, name := range remembered.Names() {
+			if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
+				saved = s.Reach
+			}
+		}
+	}
+	_, err := a.reach(endpoint, saved)
+	return err
+}
+
+// dialer opens connections, pinned or not.
+func (w *way) dialer(limit time.Duration) client.DialFunc {
+	return w.pins.Over((&net.Dialer{Timeout: limit}).DialContext)
+}
+
+// forAuth is the way to whoever a server names for its authorization.
+func (w *way) forAuth() auth.Way {
+	if w == nil {
+		return auth.Way{}
+	}
+	return auth.Way{Server: w.server, ServerTLS: w.tls, TLS: w.others, Proxy: w.proxy,
+		Pinned: func(address string) bool { return len(w.pins.Places(address)) > 0 },
+		Dial:   w.dialer(authDialTime)}
+}
+
+// authDialTime limits a connection on the way to a token.
+const authDialTime = 5 * time.Second

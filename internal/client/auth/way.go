@@ -1,0 +1,57 @@
+package auth
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
+)
+
+// A Way is how the user wants hosts to be reached. The zero one is the network as it
+// is, and no proxy.
+type Way struct {
+	// Server is the "host:port" of the MCP server, to which alone ServerTLS belongs:
+	// whom it names gets to see no certificate of the user's, and has to prove who
+	// it is. TLS is everybody else's. Either may be nil.
+	Server         string
+	ServerTLS, TLS *tls.Config
+	// Proxy finds the proxy for a request. The proxy's own address is the user's choice;
+	// the names of others are looked up by the proxy.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Pinned reports a "host:port" to which the user himself gave an address; Dial
+	// goes there, and to proxies. What is pinned may be in any network.
+	Pinned func(address string) bool
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (w Way) withDefaults() Way {
+	if w.Proxy == nil {
+		w.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+	}
+	if w.Pinned == nil {
+		w.Pinned = func(string) bool { return false }
+	}
+	if w.Dial == nil {
+		w.Dial = (&net.Dialer{Timeout: fetchTime}).DialContext
+	}
+	return w
+}
+
+// byServer keeps what is for the MCP server from everybody else.
+type byServer struct {
+	server             string
+	theServers, others *http.Transport
+}
+
+func (b byServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if hostPort(req.URL) == b.server {
+		return b.theServers.RoundTrip(req)
+	}
+	return b.others.RoundTrip(req)
+}
+
+func (b byServer) CloseIdleConnections() {
+	b.theServers.CloseIdleConnections()
+	b.others.CloseIdleConnections()
+}
