@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,10 @@ func leakyLogin(t *testing.T) *httptest.Server {
 	mcp := demo.Handler(demo.Options{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		base := "http://" + r.Host
+		scheme := "Bearer"
+		if r.Header.Get("DPoP") != "" {
+			scheme = "DPoP"
+		}
 		answer := func(status int, body map[string]any) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(status)
@@ -33,7 +38,8 @@ func leakyLogin(t *testing.T) *httptest.Server {
 		case "/.well-known/oauth-authorization-server":
 			answer(200, map[string]any{"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
 				"device_authorization_endpoint": base + "/device", "registration_endpoint": base + "/register",
-				"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"client_secret_post"}})
+				"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"client_secret_post"},
+				"dpop_signing_alg_values_supported": []string{"ES256"}})
 		case "/register":
 			answer(201, map[string]any{"client_id": "id", "client_secret": c["registered secret"]})
 		case "/device":
@@ -47,15 +53,15 @@ func leakyLogin(t *testing.T) *httptest.Server {
 			case r.Form.Get("requested_token_type") != "":
 				answer(200, map[string]any{"access_token": c["id-jag"], "token_type": "N_A"})
 			case r.Form.Get("scope") == "refused":
-				answer(400, map[string]any{"error": "invalid_request", "error_description": "no: " + r.Form.Encode()})
+				answer(400, map[string]any{"error": "invalid_request", "error_description": "no: " + r.Form.Encode() + " " + r.Header.Get("DPoP")})
 			default:
-				answer(200, map[string]any{"access_token": c["access token"], "refresh_token": c["refresh token"], "token_type": "Bearer", "expires_in": 1})
+				answer(200, map[string]any{"access_token": c["access token"], "refresh_token": c["refresh token"], "token_type": scheme, "expires_in": 1})
 			}
 		default:
 			authorization := r.Header.Get("Authorization")
-			if authorization != "Bearer "+c["access token"] {
+			if authorization != scheme+" "+c["access token"] {
 				w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="no: `+authorization+`"`)
-				http.Error(w, "no: "+authorization, http.StatusUnauthorized)
+				http.Error(w, "no: "+authorization+" "+r.Header.Get("DPoP"), http.StatusUnauthorized)
 				return
 			}
 			mcp.ServeHTTP(w, r)
@@ -76,7 +82,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 		}
 		return name
 	}
-	target := s.URL + "/mcp"
+	target, kept := s.URL+"/mcp", filepath.Join(dir, tokensName)
 	run := func(env string, args ...string) (code int) {
 		t.Helper()
 		cmd := exec.Command(binary, args...)
@@ -86,21 +92,25 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 		return cmd.ProcessState.ExitCode()
 	}
 	own := []string{"--client-id", "robot", "--client-secret-file", file("client secret")}
-	ways := [][]string{{}, {"--grant", "device"}, append([]string{"--grant", "client_credentials"}, own...),
+	ways := [][]string{{}, {"--grant", "authorization_code", "--dpop"}, {"--grant", "device"}, append([]string{"--grant", "client_credentials"}, own...),
 		append([]string{"--grant", "client_credentials", "--client-id", "robot"}, "--client-secret", c["client secret"]),
 		append([]string{"--grant", "jwt-bearer", "--assertion", file("assertion")}, own...),
 		append([]string{"--grant", "id-jag", "--idp-token-endpoint", s.URL + "/token", "--idp-client-id", "sso",
 			"--idp-client-secret-file", file("idp secret"), "--id-token", file("id token")}, own...)}
 	for _, loud := range [][]string{{"-vvv"}, {"--json"}} {
 		for _, way := range ways {
+			run("A=b", "logout", target) // what is bound once would be bound again
 			if code := run("A=b", append(append([]string{"login", target, "--token-store", "file"}, way...), loud...)...); code != 0 {
 				t.Errorf("login %q %q ended with %d", way, loud, code)
+			}
+			if slices.Contains(way, "--dpop") != strings.Contains(read(t, kept), c["private key"]) {
+				t.Errorf("login %q kept %s", way, read(t, kept))
 			}
 			// The token ends at once: this renews it.
 			if code := run("A=b", append([]string{"-s", target, "call", "echo", `{"message":"x"}`, "--explain"}, loud...)...); code != 0 {
 				t.Errorf("a call after %q ended with %d", way, code)
 			}
-			if len(way) > 2 {
+			if len(way) > 3 {
 				run("A=b", append(append([]string{"login", target, "--scope", "refused", "--account", "refused"}, way...), loud...)...)
 			}
 		}
@@ -112,7 +122,6 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	run("A=b", "log", "--json")
 	run("A=b", "show", "last", "--raw")
 	run("A=b", "export", "1", "--as", "curl")
-	kept := filepath.Join(dir, tokensName)
 	if text := read(t, kept); !strings.Contains(text, c["access token"]) || !strings.Contains(text, c["idp secret"]) {
 		t.Errorf("the file of the tokens holds none: %s", text)
 	}

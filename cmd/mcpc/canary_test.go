@@ -29,6 +29,8 @@ var canaries = func() map[string]string {
 	} {
 		all[position] = fmt.Sprintf("cAnArY%02dx7Qz", i)
 	}
+	// What mcpc makes itself begins like this, in base64.
+	all["private key"], all["proof"] = "MIGHAgEAMBMGByqGSM49", "eyJhbGciOiJFUzI1NiIsImp3ay"
 	return all
 }()
 

@@ -57,9 +57,7 @@ func (c *conversation) checkedOffline(tool *definition, o *callOptions) wire.Out
 
 func (a *app) showDraft(ctx context.Context, c *conversation, opt client.Options, o callOptions, tool *definition) error {
 	if a.guard != nil {
-		if token := a.guard.Held(); token != "" {
-			opt.Fields = append([]wire.Field{{Name: "Authorization", Value: "Bearer " + token}}, opt.Fields...)
-		}
+		opt.Fields = append(a.guard.Held(), opt.Fields...)
 	}
 	d, err := client.Compose(opt, c.presumed(opt), o.request(tool))
 	if err != nil {

@@ -27,6 +27,7 @@ type loginOptions struct {
 	idpSecretFile string
 	documentURL   string
 	scope         string
+	dpop          bool
 	port          int
 	noBrowser     bool
 	store         string
@@ -60,6 +61,7 @@ client_credentials, jwt-bearer or id-jag, or bring a token in MCPC_TOKEN.`,
 	f := cmd.Flags()
 	o.clientFlags(f)
 	f.StringVar(&o.scope, "scope", "", "scopes to ask for, in place of those the server names")
+	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key of its own, so that stolen alone it is of no use (RFC 9449)")
 	f.IntVar(&o.port, "callback-port", 0, "port that the browser comes back to (default: a free one)")
 	f.BoolVar(&o.noBrowser, "no-browser", false, "show the address, and take the one that you end at")
 	f.StringVar(&o.store, "token-store", "", "keyring or file (default: a keyring that answers)")
@@ -94,7 +96,7 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		return
 	}
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
-	req.IDPSecret, req.Scopes, req.Port = o.idpSecret, strings.Fields(o.scope), o.port
+	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
 	req.Visit, req.ShowCode = a.visitLogin, a.showCode
 	if o.noBrowser {
 		req.Visit, req.Paste = a.showLogin, a.typist.line
@@ -166,7 +168,7 @@ func (a *app) meant() (*conversation, wire.Outcome) {
 }
 
 func (a *app) answering(p auth.Pending) auth.Request {
-	c, _ := auth.Bearer(auth.ParseChallenges(p.Fields))
+	c, _ := auth.Wanted(auth.ParseChallenges(p.Fields))
 	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: a.auth.account}
 }
 
@@ -212,6 +214,7 @@ type tokenJSON struct {
 	Scopes      []string `json:"scopes"`
 	Expires     string   `json:"expires,omitempty"`
 	Refreshable bool     `json:"refreshable"`
+	Bound       bool     `json:"keyBound"`
 	Kept        string   `json:"kept"`
 }
 
@@ -221,7 +224,7 @@ func tokenFacts(t auth.Token) tokenJSON {
 		expires = t.Expires.UTC().Format(time.RFC3339)
 	}
 	return tokenJSON{wire.RedactURL(t.Endpoint), wire.RedactURL(t.Resource), t.Account, t.Issuer, t.Client, string(t.Grant),
-		append([]string{}, t.Scopes...), expires, t.Renewable(), keptIn(t)}
+		append([]string{}, t.Scopes...), expires, t.Renewable(), t.Key != "", keptIn(t)}
 }
 
 // keptIn says where the secret lies, and never what it is.
@@ -239,9 +242,10 @@ func (a *app) tokenAnswer(t auth.Token, store *auth.Store) answer {
 	if file, ok := store.File.(interface{ Path() string }); ok {
 		where += " (" + file.Path() + ")"
 	}
+	bound := map[bool]string{true: "each request is proved with a key of the token's own (DPoP)"}[facts.Bound]
 	return answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
 		return render.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
-			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", a.whenExpires(t)}, {"token", where}})
+			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", a.whenExpires(t)}, {"bound", bound}, {"token", where}})
 	}}
 }
 

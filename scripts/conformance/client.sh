@@ -184,6 +184,11 @@ auth/enterprise-managed-authorization)
   look
   ;;
 
+auth/dpop)
+  login=(--dpop)
+  look
+  ;;
+
 auth/resource-mismatch | auth/metadata-issuer-mismatch | auth/iss-supported-missing | auth/iss-wrong-issuer | \
   auth/iss-unexpected | auth/iss-normalized)
   stranded

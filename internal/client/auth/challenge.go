@@ -25,10 +25,10 @@ func ParseChallenges(values []string) (all []Challenge) {
 	return all
 }
 
-// Bearer is the challenge that a token answers: of several the one that says most.
-func Bearer(all []Challenge) (best Challenge, ok bool) {
+// Wanted is the challenge that a token answers: of several the one that says most.
+func Wanted(all []Challenge) (best Challenge, ok bool) {
 	for _, c := range all {
-		if c.Scheme != "bearer" {
+		if c.Scheme != "bearer" && c.Scheme != "dpop" {
 			continue
 		}
 		if !ok || best.Params["resource_metadata"] == "" && best.Params["error"] == "" {
@@ -38,9 +38,9 @@ func Bearer(all []Challenge) (best Challenge, ok bool) {
 	return best, ok
 }
 
-// bearerOf is the challenge of a response.
-func bearerOf(h http.Header) (Challenge, bool) {
-	return Bearer(ParseChallenges(h.Values("WWW-Authenticate")))
+// wantedOf is the challenge of a response.
+func wantedOf(h http.Header) (Challenge, bool) {
+	return Wanted(ParseChallenges(h.Values("WWW-Authenticate")))
 }
 
 // Scopes are those that the challenge asks for; nil where it names none.

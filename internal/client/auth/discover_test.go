@@ -61,11 +61,11 @@ func FuzzParseChallenges(f *testing.F) {
 //
 // rules 191
 func TestBearerIsChosen(t *testing.T) {
-	got, ok := Bearer(ParseChallenges([]string{`Basic realm="x"`, `Bearer realm="y"`, `Bearer error="e", scope="a b"`}))
+	got, ok := Wanted(ParseChallenges([]string{`Basic realm="x"`, `Bearer realm="y"`, `Bearer error="e", scope="a b"`}))
 	if !ok || !slices.Equal(got.Scopes(), []string{"a", "b"}) {
 		t.Errorf("got %+v, %v", got, ok)
 	}
-	if _, ok := Bearer(ParseChallenges([]string{`Basic realm="x"`})); ok {
+	if _, ok := Wanted(ParseChallenges([]string{`Basic realm="x"`})); ok {
 		t.Error("a Basic challenge was taken for a Bearer one")
 	}
 }

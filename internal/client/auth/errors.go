@@ -18,6 +18,7 @@ const (
 	ServerInvalid      Rule = "authorization_server_metadata_invalid"
 	IssuerMismatch     Rule = "issuer_mismatch"
 	NoPKCE             Rule = "no_pkce"
+	NoProof            Rule = "no_dpop"
 	NoRegistration     Rule = "no_registration"
 	RegistrationFailed Rule = "registration_rejected"
 	ResponseInvalid    Rule = "authorization_response_invalid"

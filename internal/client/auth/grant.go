@@ -91,7 +91,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 	if len(t.Requested) > 0 {
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}
-	got, err := there.ask(ctx, &Server{Token: c.IDP.TokenEndpoint}, Client{ID: c.IDP.ClientID}, secret, form)
+	got, err := there.ask(ctx, &Server{Token: c.IDP.TokenEndpoint}, Client{ID: c.IDP.ClientID}, secret, form, nil)
 	if err != nil {
 		return "", err
 	}
@@ -140,8 +140,8 @@ func (l *login) elsewhere(ctx context.Context) error {
 		return err
 	}
 	l.req.ShowCode(ctx, address.String(), code.UserCode)
-	t, err := ask.DeviceAccessToken(ctx, code, resource)
-	if err := l.w.took(s, t, err); err != nil {
+	t, err := ask.DeviceAccessToken(context.WithValue(ctx, oauth2.HTTPClient, l.w.bound(l.key)), code, resource)
+	if err := l.w.took(s, t, l.key, err); err != nil {
 		return err
 	}
 	return l.keep(ctx, c, t)

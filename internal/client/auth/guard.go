@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,6 +55,7 @@ type Guard struct {
 	unsolved *Refusal
 	// failed is why a token that may be there was not used.
 	failed error
+	nonces nonces
 }
 
 // Over makes base what the guard stands before.
@@ -86,57 +86,36 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	t, secret := g.token(req.Context(), req.URL)
+	t, c := g.token(req.Context(), req.URL)
 	for {
-		again, err := withToken(req, secret)
+		resp, err := g.send(req, c)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := g.Base.RoundTrip(again)
-		if err != nil {
-			return nil, err
-		}
-		refusal := g.judge(resp, t, g.Fixed != "" && secret != "")
-		if refusal == nil || !g.ours(req.URL) || !g.better(req.Context(), refusal, &t, &secret) {
+		refusal := g.judge(resp, t, g.Fixed != "" && c.secret != "")
+		if refusal == nil || !g.ours(req.URL) || !g.better(req.Context(), refusal, &t, &c) {
 			return resp, nil
 		}
-		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-		resp.Body.Close()
+		drop(resp)
 	}
-}
-
-// withToken is a request with a token, and with its body from the start.
-func withToken(req *http.Request, secret string) (*http.Request, error) {
-	again := req.Clone(req.Context())
-	if req.GetBody != nil {
-		body, err := req.GetBody()
-		if err != nil {
-			return nil, err
-		}
-		again.Body = body
-	}
-	if secret != "" {
-		again.Header.Set("Authorization", "Bearer "+secret)
-	}
-	return again, nil
 }
 
 // token is the one that may be sent to u, renewed where it is about to end. What
 // cannot be read is not there: perhaps the server asks for none.
-func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, secret string) {
+func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, c credential) {
 	switch {
 	case !g.ours(u):
-		return Token{}, ""
+		return Token{}, credential{}
 	case g.Fixed != "":
-		return Token{}, g.Fixed
+		return Token{}, credential{secret: g.Fixed}
 	case g.Store == nil:
-		return Token{}, ""
+		return Token{}, credential{}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t, ok := g.storedLocked()
 	if !ok {
-		return Token{}, ""
+		return Token{}, credential{}
 	}
 	if t.StaleAt(g.Now()) && t.Renewable() {
 		w := g.Walk(ctx)
@@ -147,12 +126,12 @@ func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, secret string) 
 			t = fresh
 		}
 	}
-	t, secret, err := g.openLocked(t)
+	t, c, err := g.openLocked(t)
 	if err != nil {
 		g.failed = err
-		return Token{}, ""
+		return Token{}, credential{}
 	}
-	return t, secret
+	return t, c
 }
 
 // ours reports whether a URL is of the conversation's own origin.
@@ -173,12 +152,16 @@ func (g *Guard) storedLocked() (Token, bool) {
 	return g.book.Token(g.Endpoint, g.Account)
 }
 
-func (g *Guard) openLocked(t Token) (Token, string, error) {
+func (g *Guard) openLocked(t Token) (Token, credential, error) {
 	secret, err := g.Store.Open(t.Access)
 	if g.Learn != nil {
 		g.Learn(secret)
 	}
-	return t, secret, err
+	if err != nil {
+		return t, credential{}, err
+	}
+	key, err := g.Store.key(t.Key)
+	return t, credential{secret, key}, err
 }
 
 // renewLocked renews and reads the store anew.
@@ -194,7 +177,7 @@ func (g *Guard) renewLocked(ctx context.Context, w *Walk, t Token, refused bool)
 // judge says whether a response is a refusal that a token could change, and keeps
 // it. Any other 403 is policy, and no challenge (authorization, "Error Handling").
 func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
-	c, challenged := bearerOf(resp.Header)
+	c, challenged := wantedOf(resp.Header)
 	short := resp.StatusCode == http.StatusForbidden && challenged && c.Params["error"] == "insufficient_scope"
 	if resp.StatusCode != http.StatusUnauthorized && !short {
 		return nil
@@ -213,7 +196,7 @@ func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
 
 // better gets another token than the one that was refused: renewed, got by another
 // request meanwhile, or by somebody who logs in.
-func (g *Guard) better(ctx context.Context, r *Refusal, t *Token, secret *string) bool {
+func (g *Guard) better(ctx context.Context, r *Refusal, t *Token, c *credential) bool {
 	if r.OwnField || r.Again || g.Store == nil {
 		return false
 	}
@@ -230,7 +213,7 @@ func (g *Guard) better(ctx context.Context, r *Refusal, t *Token, secret *string
 		return false
 	}
 	var err error
-	if *t, *secret, err = g.openLocked(*t); err != nil {
+	if *t, *c, err = g.openLocked(*t); err != nil {
 		r.Err = err
 		return false
 	}
@@ -282,23 +265,4 @@ func (g *Guard) loginLocked(ctx context.Context, r *Refusal, t *Token) bool {
 		return false
 	}
 	return g.otherLocked(t)
-}
-
-// Held is the token that would go along now, or "". Nobody is asked for one, and
-// none is renewed.
-func (g *Guard) Held() string {
-	if g.Fixed != "" || g.Store == nil {
-		return g.Fixed
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t, ok := g.storedLocked()
-	if !ok {
-		return ""
-	}
-	_, secret, err := g.openLocked(t)
-	if err != nil {
-		return ""
-	}
-	return secret
 }

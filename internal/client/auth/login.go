@@ -1,7 +1,9 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"crypto/ecdsa"
 	"errors"
 	"net/url"
 	"slices"
@@ -28,6 +30,9 @@ type Request struct {
 	ClientSecret string
 	IDPSecret    string
 	DocumentURL  string
+	// Bind asks for a token that is bound to a key. Where it is not set that is so if
+	// the last one was, or the challenge asks for it.
+	Bind bool
 	// Scopes replace those that would be chosen.
 	Scopes  []string
 	Account string
@@ -109,6 +114,7 @@ type login struct {
 	found  Found
 	scopes []string
 	token  Token
+	key    *ecdsa.PrivateKey // nil where the token is to be bound to none
 }
 
 // Login gets a token and keeps it, in place of the account's earlier one. The
@@ -122,12 +128,9 @@ func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, err
 	if err != nil {
 		return Token{}, err
 	}
-	if old, ok := known.Token(endpoint.String(), req.Account); ok && req.Grant == "" {
-		req.Grant = old.Grant
-	}
-	if req.Grant == "" {
-		req.Grant = AuthorizationCode
-	}
+	old, _ := known.Token(endpoint.String(), req.Account)
+	req.Grant = cmp.Or(req.Grant, old.Grant, AuthorizationCode)
+	req.Bind = req.Bind || old.Key != ""
 	found, err := w.Discover(ctx, req, known)
 	if err != nil {
 		return Token{}, err
@@ -136,6 +139,9 @@ func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, err
 	l.chooseScopes(endpoint.String())
 	l.token = Token{Issuer: found.Server.Issuer, Resource: found.id(endpoint), Account: req.Account, Endpoint: endpoint.String(),
 		Grant: req.Grant, Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods}
+	if err := l.bind(); err != nil {
+		return Token{}, err
+	}
 	switch {
 	case req.Grant.Browser():
 		err = l.throughBrowser(ctx)
@@ -196,7 +202,7 @@ func (l *login) alone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := l.w.redeem(ctx, l.found.Server, c, secret, form)
+	t, err := l.w.redeem(ctx, l.found.Server, c, secret, form, l.key)
 	if err != nil {
 		return err
 	}
@@ -243,7 +249,7 @@ func (l *login) throughBrowser(ctx context.Context) error {
 		return err
 	}
 	t, err := l.w.redeem(ctx, l.found.Server, c, secret, url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
-		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}, "resource": {l.token.Resource}})
+		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}, "resource": {l.token.Resource}}, l.key)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,11 @@ func (w *Walk) renew(ctx context.Context, store *Store, book Book, t Token) (Tok
 		form = url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "resource": {t.Resource}}
 	}
 	w.learn(secret)
-	fresh, err := w.redeem(ctx, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}, c, secret, form)
+	key, err := store.key(t.Key)
+	if err != nil {
+		return Token{}, err
+	}
+	fresh, err := w.redeem(ctx, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}, c, secret, form, key)
 	if err != nil {
 		return Token{}, err
 	}

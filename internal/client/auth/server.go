@@ -20,6 +20,7 @@ type Server struct {
 	Scopes        []string `json:"scopes_supported"`
 	Challenges    []string `json:"code_challenge_methods_supported"`
 	Methods       []string `json:"token_endpoint_auth_methods_supported"`
+	Proofs        []string `json:"dpop_signing_alg_values_supported"`
 	Documents     bool     `json:"client_id_metadata_document_supported"`
 	NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
 }

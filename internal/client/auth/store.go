@@ -54,6 +54,8 @@ type Token struct {
 	Grant    Grant  `json:"grant"`
 	Access   Secret `json:"access"`
 	Refresh  Secret `json:"refresh,omitempty"`
+	// Key is the one that the token is bound to; "" is a token for whoever has it.
+	Key Secret `json:"dpop_key,omitempty"`
 	// Expires is zero where nobody said.
 	Expires time.Time `json:"expires,omitzero"`
 	// Scopes were granted, Requested asked for.

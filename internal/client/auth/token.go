@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"net/url"
@@ -32,18 +33,19 @@ func method(c Client, secret string, supported []string) string {
 	return "client_secret_basic"
 }
 
-// redeem asks a token endpoint for a token that mcpc can use, as a client of it.
-func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values) (*oauth2.Token, error) {
-	t, err := w.ask(ctx, s, c, secret, form)
+// redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
+// is bound to key, where that is not nil.
+func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*oauth2.Token, error) {
+	t, err := w.ask(ctx, s, c, secret, form, key)
 	if err != nil {
 		return nil, err
 	}
-	return t, w.isBearer(t)
+	return t, w.isUsable(t, key)
 }
 
 // ask asks for a token of any sort. The library writes the request, and is never
 // left to find out by trying how a client proves itself: it would send a code twice.
-func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form url.Values) (*oauth2.Token, error) {
+func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*oauth2.Token, error) {
 	if err := w.Net.check(s.Token); err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form
 	default:
 		return nil, &Error{Rule: NoRegistration, Text: fmt.Sprintf("the client has to prove itself with %q, which mcpc cannot", how)}
 	}
-	t, err := ask.Token(context.WithValue(ctx, oauth2.HTTPClient, w.Net.web))
+	t, err := ask.Token(context.WithValue(ctx, oauth2.HTTPClient, w.bound(key)))
 	return t, w.told(s, t, err)
 }
 
@@ -80,14 +82,19 @@ func (w *Walk) told(s *Server, t *oauth2.Token, err error) error {
 }
 
 // took is told of a token that has to be one that mcpc can use.
-func (w *Walk) took(s *Server, t *oauth2.Token, err error) error {
+func (w *Walk) took(s *Server, t *oauth2.Token, key *ecdsa.PrivateKey, err error) error {
 	if err := w.told(s, t, err); err != nil {
 		return err
 	}
-	return w.isBearer(t)
+	return w.isUsable(t, key)
 }
 
-func (w *Walk) isBearer(t *oauth2.Token) error {
+// isUsable: a token that was to be bound to a key is, and no other one.
+func (w *Walk) isUsable(t *oauth2.Token, key *ecdsa.PrivateKey) error {
+	if key != nil {
+		return w.holds("\"token_type\" is DPoP (RFC 9449 section 5)", strings.EqualFold(t.TokenType, "dpop"), &Error{Rule: TokenType,
+			Text: fmt.Sprintf("the token is of the type %q, and not bound to the key", t.TokenType)})
+	}
 	return w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.TokenType, "bearer"), &Error{Rule: TokenType,
 		Text: fmt.Sprintf("the token is of the type %q, which mcpc cannot use", t.TokenType)})
 }

@@ -32,6 +32,9 @@ type world struct {
 	token        func(form url.Values, h http.Header) (int, string)
 	registration func(body map[string]any) (int, string)
 
+	// nonce is what proofs for the nth token request have to hold; nil wants none.
+	nonce func(n int) string
+
 	hits  []string
 	named string     // the revision that the last request for metadata named
 	asked url.Values // the last authorization request
@@ -83,6 +86,14 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	case "/token":
 		_ = req.ParseForm()
 		w.forms, w.heads = append(w.forms, req.PostForm), append(w.heads, req.Header.Clone())
+		if w.nonce != nil {
+			wanted := w.nonce(len(w.forms))
+			rw.Header().Set("DPoP-Nonce", wanted)
+			if proven(w.t, req.Header).nonce != wanted {
+				answer(400, `{"error":"use_dpop_nonce"}`)
+				return
+			}
+		}
 		answer(w.token(req.PostForm, req.Header))
 	case "/register":
 		body := map[string]any{}
