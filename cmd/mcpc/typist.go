@@ -63,12 +63,20 @@ type dialog struct {
 	out io.Writer
 	// line formats a text that somebody else wrote, for the terminal.
 	line func(string) string
+	// wrap breaks a line of text at the terminal's width; nil breaks none.
+	wrap func(string) string
 	// next reads a line.
 	next func() (string, error)
 }
 
 // say writes a line of mcpc's own words.
-func (d *dialog) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
+func (d *dialog) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if d.wrap != nil {
+		text = d.wrap(text)
+	}
+	fmt.Fprintln(d.out, text)
+}
 
 // ask prompts and reads a line.
 func (d *dialog) ask(prompt string) (string, error) {
@@ -100,7 +108,7 @@ func (d *dialog) choose(prompt, enter string, words ...string) (string, error) {
 func (r *responder) dialog(ctx context.Context) (d *dialog, done func()) {
 	ctx, stop := context.WithCancel(ctx)
 	r.a.question.Store(&stop)
-	d = &dialog{out: r.a.stderr(), line: r.a.errStyle.Line}
+	d = &dialog{out: r.a.stderr(), line: r.a.errStyle.Line, wrap: r.a.errStyle.Wrap}
 	d.next = func() (string, error) {
 		text, err := r.a.typist.line(ctx)
 		if err != nil {

@@ -71,6 +71,9 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
+// Wrap breaks a sanitized text at the terminal's width. A pipe gets it as it is.
+func (s Style) Wrap(text string) string { return strings.Join(s.wrap(text, s.columns()), "\n") }
+
 // wrap breaks text into lines of at most width columns. A pipe gets the lines
 // as they are.
 func (s Style) wrap(text string, width int) []string {
