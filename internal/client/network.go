@@ -127,13 +127,7 @@ func proxyFromEnvironment(getenv func(string) string) ProxyFunc {
 	all := either("ALL_PROXY")
 	config := httpproxy.Config{HTTPProxy: or(either("HTTP_PROXY"), all), HTTPSProxy: or(either("HTTPS_PROXY"), all), NoProxy: either("NO_PROXY")}
 	find := config.ProxyFunc()
-	return func(req *http.Request) (*url.URL, error) {
-		u, err := find(req.URL)
-		if err != nil { // the error quotes the variable, and with it a password
-			return nil, errors.New("a proxy's variable holds no URL")
-		}
-		return u, nil
-	}
+	return func(req *http.Request) (*url.URL, error) { return find(req.URL) }
 }
 
 // Pins lead a "host:port" to places that the user names: "address:port", tried in
