@@ -59,7 +59,7 @@ func (c *conversation) guard(opt *client.Options) error {
 		g.Login = a.offerLogin
 	}
 	a.guard = g
-	opt.Through = g.Over
+	opt.Through, opt.Extensions = g.Over, g.Extensions()
 	return nil
 }
 

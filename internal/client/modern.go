@@ -73,7 +73,7 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	marks := []wire.Member{
 		{Name: metaVersion, Value: wire.Quote(e.version)},
 		{Name: metaClientInfo, Value: implementation(t.s.opt.Version)},
-		{Name: metaCapabilities, Value: e.capabilitiesFor(call, t.s.opt.Capabilities)},
+		{Name: metaCapabilities, Value: e.capabilitiesFor(call, &t.s.opt)},
 	}
 	if t.s.opt.LogLevel != "" {
 		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(t.s.opt.LogLevel)})

@@ -47,6 +47,9 @@ type Options struct {
 	// Version is mcpc's own; Capabilities are those that this run can honour.
 	Version      string
 	Capabilities json.RawMessage
+	// Extensions are ids of those that ask nothing of this run but to be declared with
+	// each request, in the era where that is how it is done.
+	Extensions []string
 	// Asker answers what the server asks of what Capabilities offer; where it is
 	// nil, nothing is answered.
 	Asker Asker

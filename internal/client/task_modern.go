@@ -22,14 +22,22 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 	return offer
 }
 
-// capabilitiesFor adds the extension where it has a meaning: "clients MUST
-// declare" it on each request that may give a task and on each about one.
-func (e *modern) capabilitiesFor(call *Call, capabilities json.RawMessage) json.RawMessage {
-	if call.Task == nil && !isTaskMethod(call.Method) {
-		return capabilities
+// capabilitiesFor adds the extensions, that of tasks where it has a meaning:
+// "clients MUST declare" it on each request that may give a task and on each about
+// one.
+func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
+	ids := opt.Extensions
+	if call.Task != nil || isTaskMethod(call.Method) {
+		ids = append(slices.Clone(ids), taskExtension)
 	}
-	extensions := wire.First(capabilities, "extensions")
-	return wire.With(capabilities, "extensions", wire.With(extensions, taskExtension, json.RawMessage("{}")))
+	if len(ids) == 0 {
+		return opt.Capabilities
+	}
+	extensions := wire.First(opt.Capabilities, "extensions")
+	for _, id := range ids {
+		extensions = wire.With(extensions, id, json.RawMessage("{}"))
+	}
+	return wire.With(opt.Capabilities, "extensions", extensions)
 }
 
 // takesTasks reports whether a call says that it can take a task, by itself or in

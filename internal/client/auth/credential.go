@@ -62,6 +62,18 @@ func drop(resp *http.Response) {
 	resp.Body.Close()
 }
 
+// Extensions are the ids of the extensions by which the token is had that would go
+// along now.
+func (g *Guard) Extensions() []string {
+	if g.Fixed != "" || g.Store == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t, _ := g.storedLocked()
+	return extensions[t.Grant]
+}
+
 // Held are the fields that would go along with a POST to the endpoint now. Nobody
 // is asked for a token, and none is renewed.
 func (g *Guard) Held() []wire.Field {

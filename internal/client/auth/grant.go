@@ -33,6 +33,12 @@ func (g Grant) Browser() bool { return g == AuthorizationCode }
 // Alone reports whether nobody has to be asked.
 func (g Grant) Alone() bool { return g == ClientCredentials || g == JWTBearer || g == IDJAG }
 
+// extensions are those that a client declares whose token was come by like that.
+var extensions = map[Grant][]string{
+	ClientCredentials: {"io.modelcontextprotocol/oauth-client-credentials"},
+	IDJAG:             {"io.modelcontextprotocol/enterprise-managed-authorization"},
+}
+
 const (
 	jwtBearerType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 	exchangeType  = "urn:ietf:params:oauth:grant-type:token-exchange"
