@@ -87,7 +87,7 @@ func (c *conversation) openAsNobody(ctx context.Context) (*auth.Guard, wire.Outc
 		return g, out
 	}
 	c.a.guard = nil
-	opt.Through = g.Over
+	opt.Through, opt.Extensions = g.Over, nil
 	session, out := client.Open(ctx, opt)
 	if out.Good() {
 		session.Close(ctx, true)
