@@ -41,7 +41,8 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 // looks at, however they are written.
 var fieldsOfInterest = [][]byte{[]byte("otocol-"), []byte("OTOCOL-"), []byte("st-"), []byte("ST-")}
 
-// quickHead indexes a head whose fields tell nothing.
+// quickHead indexes a head whose fields tell nothing, and of a proxy's none that was
+// sent: its URL says which server was meant.
 func (s *scanner) quickHead(f *wire.Frame, rest []byte, at stretch) bool {
 	f.HTTP = &wire.HTTPHead{}
 	if f.Dir == wire.Received {
@@ -55,6 +56,9 @@ func (s *scanner) quickHead(f *wire.Frame, rest []byte, at stretch) bool {
 		}
 		s.capture.index.frame(f, nil, peeked{}, at)
 		return true
+	}
+	if s.capture.index.head.By == ByProxy {
+		return false
 	}
 	for _, piece := range fieldsOfInterest {
 		if bytes.Contains(rest, piece) {
