@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,8 @@ import (
 )
 
 // Which recorded exchange is meant: "42" is what run 42 was about, "42.3" its
-// third exchange, "last" or nothing that of the last run; FILE#3 is the third
-// exchange of a file, FILE its last.
+// third exchange, "last" or nothing that of the last run that has any; FILE#3 is
+// the third exchange of a file, FILE its last.
 var runNumber = regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`)
 
 // pickRow finds the exchange that a word means. A caller closes the capture.
@@ -28,6 +29,9 @@ func (a *app) pickRow(word string) (*trace.Capture, *trace.Row, wire.Outcome) {
 			if run == 0 {
 				return nil, nil, usage(hintedError{"runs are numbered from 1", "mcpc log shows them"})
 			}
+		}
+		if run == 0 {
+			return a.pickLast()
 		}
 		return a.pickRun(run, index)
 	}
@@ -44,7 +48,34 @@ func (a *app) pickRow(word string) (*trace.Capture, *trace.Row, wire.Outcome) {
 	return rowOf(c, index, path)
 }
 
-// pickRun finds a run in the ring; 0 is the last one that crossed anything.
+// pickLast finds the last run in the ring that has an exchange: a tap or a proxy
+// may have seen none.
+func (a *app) pickLast() (*trace.Capture, *trace.Row, wire.Outcome) {
+	ring, err := a.ring()
+	if err != nil {
+		return nil, nil, stateFailed(err)
+	}
+	runs, err := ring.Runs()
+	if err != nil {
+		return nil, nil, localIO("reading the recordings", err)
+	}
+	for _, run := range slices.Backward(runs) {
+		c, err := trace.Open(run.Path)
+		if errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, nil, unreadable(run.Path, err)
+		}
+		if row := c.Main(); row != nil {
+			return c, row, wire.Outcome{}
+		}
+		c.Close()
+	}
+	return nil, nil, usage(hintedError{"nothing is recorded", "commands record what crosses, unless --no-record says otherwise"})
+}
+
+// pickRun finds a run in the ring by its number.
 func (a *app) pickRun(run, index int) (*trace.Capture, *trace.Row, wire.Outcome) {
 	ring, err := a.ring()
 	if err != nil {
@@ -52,8 +83,6 @@ func (a *app) pickRun(run, index int) (*trace.Capture, *trace.Row, wire.Outcome)
 	}
 	found, err := ring.Find(run)
 	switch {
-	case errors.Is(err, trace.ErrNoRun) && run == 0:
-		return nil, nil, usage(hintedError{"nothing is recorded", "commands record what crosses, unless --no-record says otherwise"})
 	case errors.Is(err, trace.ErrNoRun):
 		return nil, nil, usage(hintedError{fmt.Sprintf("run %d is not recorded, or not any more", run), "mcpc log shows those that are"})
 	case err != nil:

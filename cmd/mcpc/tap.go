@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -72,7 +71,7 @@ func (a *app) tap(argv []string) {
 		a.end(out)
 		return
 	}
-	t.watch = a.overhear(strings.Join(wire.RedactCommand(argv), " "), trace.ByTap)
+	t.watch = a.overhear(commandLine(argv), trace.ByTap)
 	go t.relay(signals)
 	go t.feed()
 	t.copies.Add(2)

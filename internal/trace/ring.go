@@ -126,14 +126,14 @@ func (r *Ring) Runs() ([]Run, error) {
 // ErrNoRun is the error of a number that no run has, or not any more.
 var ErrNoRun = errors.New("no such run")
 
-// Find gives a run by its number; 0 is the last one.
+// Find gives a run by its number.
 func (r *Ring) Find(number int) (Run, error) {
 	runs, err := r.Runs()
 	if err != nil {
 		return Run{}, err
 	}
 	for i := len(runs) - 1; i >= 0; i-- {
-		if number == 0 || runs[i].Number == number {
+		if runs[i].Number == number {
 			return runs[i], nil
 		}
 	}
