@@ -110,7 +110,8 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 	case ctx.Err() != nil:
 		a.end(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
-		a.end(authFailed(err, wire.Outcome{Where: wire.RedactURL(req.Endpoint), Hint: "mcpc auth explain shows each step"}))
+		shown := wire.RedactURL(req.Endpoint)
+		a.end(authFailed(err, wire.Outcome{Where: shown, Hint: "mcpc auth explain " + render.ShellQuote(shown) + " shows each step"}))
 	default:
 		a.show(ctx, wire.Outcome{}, a.tokenAnswer(t, store))
 	}

@@ -52,9 +52,21 @@ has to be, anew. A CLIENT is one of these:
 		a.tapInstall(cmd.Context(), client, o)
 		return nil
 	}
+	cmd.ValidArgsFunction = completeClients
 	cmd.Flags().StringVar(&o.file, "file", "", "another file than the client's usual one")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without asking")
 	return cmd
+}
+
+// completeClients completes the client; its servers stand in its own file.
+func completeClients(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, c := range target.Clients {
+		if len(args) == 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return fixed(names...)(cmd, args, typed)
 }
 
 func clientRows() string {

@@ -66,8 +66,12 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		return l.tellClient(c, "registered here before")
 	}
 	if s.Registration == "" || l.req.Grant.Alone() {
+		text := "the authorization server " + s.Issuer + " registers nobody by itself"
+		if l.req.Grant.Alone() {
+			text = "the grant " + string(l.req.Grant) + " is for a client that is registered there already"
+		}
 		return Client{}, l.w.holds("there is a way to be known to the server (authorization, \"Client Registration Approaches\")", false,
-			&Error{Rule: NoRegistration, Text: "the authorization server " + s.Issuer + " registers nobody by itself",
+			&Error{Rule: NoRegistration, Text: text,
 				Hint: "register mcpc there, then --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
 	}
 	c, err := l.register(ctx, s, redirect)
