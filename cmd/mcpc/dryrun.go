@@ -65,7 +65,7 @@ func (a *app) showDraft(ctx context.Context, c *conversation, opt client.Options
 	}
 	ans := answer{method: "tools/call", result: draftJSON(d), human: func(w io.Writer, st render.Style) error { return writeDraft(w, st, d) }}
 	if o.curl {
-		script, err := asCurl(d)
+		script, err := asCurl(d, a.way.options(a.network.insecure))
 		if err != nil {
 			return err
 		}
@@ -121,11 +121,11 @@ func writeDraft(w io.Writer, st render.Style, d client.Draft) error {
 	return err
 }
 
-func asCurl(d client.Draft) (string, error) {
+func asCurl(d client.Draft, options [][2]string) (string, error) {
 	if d.URL == "" {
 		return "", hintedError{"curl speaks HTTP, and this server does not", "--dry-run shows the message"}
 	}
-	var s render.Script
+	s := render.Script{Options: options}
 	err := s.Curl(render.Post{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")
 	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
 		return "", hintedError{failed.Text, ""}

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
 // reachFlags are the flags that say how a server is reached. They are named and mean
@@ -165,6 +166,30 @@ func (w *way) kept() *state.Reach {
 		return nil
 	}
 	return &w.Reach
+}
+
+// options are the way as curl is told it.
+func (w *way) options(insecure bool) (all [][2]string) {
+	if w == nil {
+		return nil
+	}
+	if insecure {
+		all = append(all, [2]string{"--insecure"})
+	}
+	named := [][2]string{{"--cacert", w.CACert}, {"--cert", w.Cert}, {"--key", w.Key},
+		{"--proxy", wire.RedactURL(string(w.Proxy))}, {"--unix-socket", w.Socket}}
+	if w.Proxy == client.NoProxy {
+		named[3] = [2]string{"--noproxy", "*"}
+	}
+	for _, text := range w.Resolve {
+		named = append(named, [2]string{"--resolve", text})
+	}
+	for _, o := range named {
+		if o[1] != "" {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // reachServer settles the way of a conversation by HTTP.

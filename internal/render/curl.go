@@ -62,6 +62,16 @@ func (s *Script) curl(p Post, session string) ([]string, error) {
 		command += " -X " + ShellQuote(p.Method) // a token may have a "|" in it
 	}
 	lines := []string{command + " " + s.url(p.URL)}
+	for _, o := range s.Options {
+		switch {
+		case o[1] == "":
+			lines = append(lines, o[0])
+		case strings.Contains(o[1], "://"):
+			lines = append(lines, o[0]+" "+s.url(o[1]))
+		default:
+			lines = append(lines, o[0]+" "+ShellQuote(o[1]))
+		}
+	}
 	for _, f := range p.Fields {
 		if line := s.field(f, session); line != "" {
 			lines = append(lines, "-H "+line)

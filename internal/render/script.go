@@ -19,6 +19,9 @@ type secret struct{ shown, variable, where string }
 // A Script is a text for a POSIX shell in which variables stand for the secrets
 // that were not recorded. Its zero value is an empty one.
 type Script struct {
+	// Options are flags for each curl, and their values, which may be "".
+	Options [][2]string
+
 	secrets []secret
 	b       strings.Builder
 }
