@@ -39,6 +39,7 @@ func (c *conversation) find(argv []string) wire.Outcome {
 	if t.Kind == target.Session {
 		saved, _ := remembered.Session(t.Name)
 		c.saved = &saved
+		c.a.auth.account = or(c.a.auth.account, saved.Account)
 	}
 	c.aim(t)
 	return wire.Outcome{}
@@ -59,7 +60,7 @@ func (c *conversation) aim(t target.Target) {
 		c.where = t.Name
 	}
 	if c.saved == nil {
-		c.oneOff = &state.Session{Endpoint: t.URL, Command: t.Command}
+		c.oneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.a.auth.account}
 		if t.Kind == target.Demo {
 			c.oneOff.Endpoint = demoEndpoint
 		}

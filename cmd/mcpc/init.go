@@ -81,7 +81,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 		return err
 	}
 	place := *or(c.saved, c.oneOff)
-	place.Reach = c.a.way.kept()
+	place.Reach, place.Account = c.a.way.kept(), c.a.auth.account
 	return c.store.Update(ctx, func(st *state.State) error {
 		place.Name = or(name, or(place.Name, c.freeName(st)))
 		fillSession(&place, c.Memory())
@@ -106,7 +106,7 @@ func (c *conversation) freeName(st *state.State) string {
 }
 
 func samePlace(a, b state.Session) bool {
-	return a.Endpoint == b.Endpoint && slices.Equal(a.Command, b.Command)
+	return a.Endpoint == b.Endpoint && a.Account == b.Account && slices.Equal(a.Command, b.Command)
 }
 
 // introduce tells a person what was negotiated.

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client/auth"
+	"mcpc/internal/render"
+	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
 
@@ -54,6 +56,7 @@ func (a *app) logout(ctx context.Context, all bool) {
 		return
 	}
 	endpoint, dropped := or(c.saved, c.oneOff).Endpoint, 0
+	var left []auth.Token
 	err = store.Change(ctx, func(b *auth.Book) {
 		dropped = b.Drop(func(t auth.Token) bool {
 			return t.Account == a.auth.account && auth.Covers(t.Resource, endpoint)
@@ -61,13 +64,25 @@ func (a *app) logout(ctx context.Context, all bool) {
 		if b.Pending != nil && b.Pending.Endpoint == endpoint {
 			b.Pending = nil
 		}
+		left = b.Tokens
 	})
 	switch {
 	case err != nil:
 		a.end(authFailed(err, wire.Outcome{}))
+	case dropped == 0 && c.target.Source == target.FromDefault && len(left) == 1:
+		a.note("no server is named, and no session is current; " + a.logoutOf(left[0]) + " forgets the one token that there is")
 	case dropped == 0:
 		a.note("there is no token for " + c.where + " (mcpc auth shows what there is)")
 	default:
 		a.note(fmt.Sprintf("the token for %s is forgotten here; the server was not told", c.where))
 	}
+}
+
+// logoutOf is the command that forgets a token.
+func (a *app) logoutOf(t auth.Token) string {
+	command := "mcpc logout " + render.ShellQuote(wire.RedactURL(t.Endpoint))
+	if t.Account != "" {
+		command += " --account " + render.ShellQuote(t.Account)
+	}
+	return a.errStyle.Line(command)
 }

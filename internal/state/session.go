@@ -48,6 +48,8 @@ type Session struct {
 	// Answering is how the user wants to answer what the server asks.
 	Answering *Answering `json:"answering,omitempty"`
 
+	// Account is the user's at the server, where he named one.
+	Account string `json:"account,omitempty"`
 	// Reach is how the user wants the server to be reached.
 	Reach *Reach `json:"reach,omitempty"`
 
