@@ -87,8 +87,8 @@ const (
 	pollIn, pollGone = 1, 16
 )
 
-// A notice is struct seccomp_notif: a thread that waits for what its call gives.
-type notice struct {
+// A caught call is struct seccomp_notif: a thread that waits for what its call gives.
+type caught struct {
 	id         uint64
 	pid, flags uint32
 	nr         int32
@@ -188,7 +188,7 @@ func (o *ordeal) judge(listener int, over <-chan struct{}) {
 				continue
 			}
 		}
-		var asked notice
+		var asked caught
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(listener), receiveNotice, uintptr(unsafe.Pointer(&asked))); errno != 0 {
 			continue // it died meanwhile
 		}
@@ -205,7 +205,7 @@ func (o *ordeal) judge(listener int, over <-chan struct{}) {
 
 // counts says what a call is about and how it can fail; 0 if it cannot, or is
 // not the program's: the launcher and the servers are under the filter too.
-func (o *ordeal) counts(n *notice) (what string, errno syscall.Errno) {
+func (o *ordeal) counts(n *caught) (what string, errno syscall.Errno) {
 	proc := fmt.Sprintf("/proc/%d/", n.pid)
 	if exe, err := os.Readlink(proc + "exe"); err != nil || exe != o.program {
 		return "", 0
@@ -234,7 +234,7 @@ var runtimeFile = regexp.MustCompile(`^/sys/|^/proc/(self|\d+)/(cgroup|mountinfo
 // its own eventfd or a thread fails, and the close of a pipe or of a socket
 // always closes it; files are not polled; package syscall waits for ever where it
 // cannot read what became of an execve.
-func howItFails(n *notice, subject string) syscall.Errno {
+func howItFails(n *caught, subject string) syscall.Errno {
 	errno := fallible[int(n.nr)]
 	socket := strings.HasPrefix(subject, "socket:")
 	switch {
