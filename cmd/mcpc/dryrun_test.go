@@ -81,13 +81,12 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 		}
 		run("MCPC_PROTOCOL=" + revision + " mcpc init " + url + " --as box; mcpc list")
 		const words = ` get-sum a=9007199254740993 b=1.50 -H "X-Own: 1"`
-		before := l.count()
 		var shown struct {
 			Headers map[string]string `json:"headers"`
 			Message json.RawMessage   `json:"message"`
 		}
 		run("mcpc list -H 'X-Own: 1'") // who has other header fields remembers for himself
-		before = l.count()
+		before := l.count()
 		if err := json.Unmarshal([]byte(run("mcpc call --dry-run --json"+words)), &shown); err != nil {
 			t.Fatal(err)
 		}

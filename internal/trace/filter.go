@@ -231,9 +231,8 @@ type fieldTerm struct {
 
 // A value is one of those that a field may have.
 type value struct {
-	typed  string // as it was written, with its operator
-	quoted bool
-	test   func(c *candidate) bool
+	typed string // as it was written, with its operator
+	test  func(c *candidate) bool
 }
 
 func (t *fieldTerm) match(c *candidate) bool {
