@@ -18,7 +18,8 @@ func TestDeclarationsForAReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "capability  tools  listChanged\n            resources\n" +
-		"extension   org.example/a␊fake  {\"deep\":[\"a long setting that does not fit the width of the terminal\"]}\n"
+		"extension   org.example/a␊fake\n" +
+		"            {\"deep\":[\"a long setting\n            that does not fit the width\n            of the terminal\"]}\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}

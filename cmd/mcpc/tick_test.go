@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,18 +11,38 @@ import (
 	"mcpc/internal/render"
 )
 
+// A screen is what was written since somebody last looked. The clock of a bubble
+// orders nothing that the race detector knows of.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *screen) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.text.Reset()
+	return s.text.String()
+}
+
 // What a person sees who waits for a server that says nothing.
 func TestTicking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var screen bytes.Buffer
+		var screen screen
 		a := &app{now: time.Now, errStyle: render.Style{Terminal: true, Width: 80}}
 		a.progress = render.NewProgress(&screen, a.errStyle, a.now)
 		stop := a.ticking()
 		after := func(d time.Duration) string {
-			screen.Reset()
+			screen.take()
 			time.Sleep(d)
 			synctest.Wait()
-			return screen.String()
+			return screen.take()
 		}
 		if early := after(299 * time.Millisecond); early != "" {
 			t.Errorf("what is quick flashes: %q", early)
