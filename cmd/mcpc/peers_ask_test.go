@@ -100,7 +100,8 @@ func (c peerContent) check(t *testing.T, ask func(int, ...string) ran) {
 	if got := ask(3, "prompt", c.missing).stderr; !strings.Contains(got, "is missing and required") {
 		t.Errorf("prompt without its argument: %s", got)
 	}
-	if got := ask(6, "read", "peer://nowhere").stderr; !strings.Contains(got, " list resources shows what there is") {
+	got := ask(6, "read", "peer://nowhere").stderr
+	if !strings.Contains(got, " list resources") || !strings.Contains(got, " shows what there is") {
 		t.Errorf("read of what is not there: %s", got)
 	}
 	if c.complete != nil {
