@@ -170,12 +170,18 @@ func clientSays(t *testing.T, client []string, target ...string) string {
 	return string(out)
 }
 
-// rowsByMethod counts the rows of a recording that came to an end.
+// rowsByMethod counts the rows of a recording that came to an end. A client may be
+// gone before the last of its taps has written what it saw.
 func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes trace.Notes) {
 	t.Helper()
-	capture, err := trace.Open(record)
-	if err != nil {
-		t.Fatal(err)
+	capture := openCapture(t, record)
+	for range 100 {
+		if !slices.ContainsFunc(capture.Rows(), (*trace.Row).Open) {
+			break
+		}
+		capture.Close()
+		time.Sleep(50 * time.Millisecond)
+		capture = openCapture(t, record)
 	}
 	defer capture.Close()
 	rows = map[string]int{}
@@ -292,6 +298,15 @@ func wrapper(t *testing.T, dir, name, text string) (path string) {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func openCapture(t *testing.T, record string) *trace.Capture {
+	t.Helper()
+	capture, err := trace.Open(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return capture
 }
 
 func shellWords(argv []string) string {
