@@ -58,7 +58,7 @@ var callNames = map[int]string{
 	syscall.SYS_OPENAT: "openat", syscall.SYS_READ: "read", syscall.SYS_PREAD64: "pread", syscall.SYS_GETDENTS64: "getdents",
 	syscall.SYS_NEWFSTATAT: "stat", syscall.SYS_FSTAT: "fstat", syscall.SYS_WRITE: "write", syscall.SYS_PWRITE64: "pwrite",
 	syscall.SYS_FSYNC: "fsync", syscall.SYS_RENAMEAT: "rename",
-	syscall.SYS_UNLINKAT: "unlink", syscall.SYS_MKDIRAT: "mkdir", syscall.SYS_FCHMOD: "fchmod", syscall.SYS_FCHMODAT: "chmod",
+	syscall.SYS_UNLINKAT: "unlink", syscall.SYS_MKDIRAT: "mkdir", syscall.SYS_FCHMOD: "fchmod",
 	syscall.SYS_FLOCK: "flock", syscall.SYS_CLOSE: "close", syscall.SYS_SOCKET: "socket", syscall.SYS_CONNECT: "connect",
 	syscall.SYS_GETSOCKOPT: "getsockopt", syscall.SYS_SETSOCKOPT: "setsockopt", syscall.SYS_EPOLL_CTL: "epoll_ctl",
 	syscall.SYS_PIPE2: "pipe", syscall.SYS_CLONE: "clone", syscall.SYS_DUP3: "dup", syscall.SYS_SETSID: "setsid",
