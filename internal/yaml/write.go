@@ -1,0 +1,105 @@
+package yaml
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"mcpc/internal/wire"
+)
+
+// Write gives JSON as YAML in blocks, with members in the order of raw. Parse reads
+// the same JSON of it again, but for blanks between its tokens.
+func Write(raw json.RawMessage) ([]byte, error) {
+	root, err := node(raw)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(root); err != nil {
+		return nil, fmt.Errorf("writing YAML: %w", err)
+	}
+	return []byte(shown(b.String())), nil
+}
+
+func node(raw json.RawMessage) (*yaml.Node, error) {
+	if bad := wire.Valid(raw); bad != nil {
+		return nil, fmt.Errorf("writing YAML: %w", bad)
+	}
+	if members, err := wire.Object(raw); err == nil {
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		for _, m := range members {
+			value, err := node(m.Value)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, text(m.Name), value)
+		}
+		return flat(n), nil
+	}
+	if items, err := wire.Array(raw); err == nil {
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, item := range items {
+			value, err := node(item)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, value)
+		}
+		return flat(n), nil
+	}
+	if s, ok := wire.Text(raw); ok {
+		return text(s), nil
+	}
+	// Numbers and words keep their characters.
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(string(raw))}, nil
+}
+
+// flat writes what has no parts as {} or [].
+func flat(n *yaml.Node) *yaml.Node {
+	if len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
+
+// text is a string, quoted where it would read as something else.
+func text(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	switch {
+	case strings.ContainsFunc(s, hides):
+		n.Style = yaml.DoubleQuotedStyle
+	case strings.Contains(s, "\n") && !strings.ContainsAny(s, "\r\t\x00\x1b"):
+		n.Style = yaml.LiteralStyle
+	}
+	return n
+}
+
+// hides reports a character that a person reading the file would not see, or that
+// turns around what he sees.
+func hides(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// shown writes characters that hide as escapes; text has put each between double
+// quotes.
+func shown(out string) string {
+	if !strings.ContainsFunc(out, hides) {
+		return out
+	}
+	var b strings.Builder
+	for _, r := range out {
+		switch {
+		case !hides(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,230 @@
+// Package yaml reads YAML as JSON and remembers where each value stood, and writes
+// JSON as YAML. It does not know what a document is about.
+//
+// A document is what JSON can say: one value, names that are texts and stand once,
+// numbers as JSON writes them, whose digits are kept. What YAML alone can say and
+// what reads differently in its versions (01234, 0x10, .inf, two documents, <<) is
+// an error with its place, and so is what grows without an end when it is read.
+package yaml
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"mcpc/internal/wire"
+)
+
+// A Place is a line and a column of a text, both from 1 on.
+type Place struct{ Line, Column int }
+
+func (p Place) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
+
+// An Error says what cannot be read, and where.
+type Error struct {
+	Place
+	Text string
+}
+
+func (e *Error) Error() string { return e.Place.String() + ": " + e.Text }
+
+// A Document is a text in YAML as JSON: members in the order of the text.
+type Document struct {
+	JSON json.RawMessage
+	// values and names are places by JSON pointer (RFC 6901).
+	values, names map[string]Place
+}
+
+// Place says where the value at a JSON pointer begins, or what it would be in.
+func (d Document) Place(pointer string) Place { return nearest(d.values, pointer) }
+
+// NamePlace says where the name of a member stands.
+func (d Document) NamePlace(pointer string) Place {
+	if place, ok := d.names[pointer]; ok {
+		return place
+	}
+	return d.Place(pointer)
+}
+
+func nearest(places map[string]Place, pointer string) Place {
+	for {
+		if place, ok := places[pointer]; ok {
+			return place
+		}
+		at := strings.LastIndexByte(pointer, '/')
+		if at < 0 {
+			return Place{1, 1}
+		}
+		pointer = pointer[:at]
+	}
+}
+
+// Pointer is a JSON pointer one step further.
+func Pointer(parent, name string) string {
+	return parent + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// Limits for documents that were made to hurt: aliases let a short text stand for
+// a long one.
+const (
+	mostValues = 200_000
+	deepest    = 200
+	mostBytes  = 64 << 20
+)
+
+// Parse reads one document. Errors are *Error; an empty text is null.
+func Parse(text []byte) (Document, error) {
+	if !utf8.Valid(text) {
+		return Document{}, &Error{Place{1, 1}, "the text is not UTF-8"}
+	}
+	d := yaml.NewDecoder(strings.NewReader(string(text)))
+	var root, more yaml.Node
+	if err := d.Decode(&root); err != nil {
+		if root.Kind == 0 && len(strings.TrimSpace(withoutComments(string(text)))) == 0 {
+			return Document{JSON: json.RawMessage("null")}, nil
+		}
+		return Document{}, syntaxError(string(text), err)
+	}
+	if d.Decode(&more) == nil {
+		return Document{}, &Error{Place{max(more.Line, 1), max(more.Column, 1)}, "a second document begins here, and one file has one"}
+	}
+	r := reader{values: map[string]Place{}, names: map[string]Place{}}
+	if err := r.value(root.Content[0], "", 0); err != nil {
+		return Document{}, err
+	}
+	return Document{JSON: r.b, values: r.values, names: r.names}, nil
+}
+
+func withoutComments(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// syntaxError is the library's error with a place. What the library says of lines is
+// where the part began that could not be read, or the line before it; here it is the
+// first line with which the text has this error, and its first character.
+func syntaxError(text string, err error) error {
+	said := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(said, "line "); ok {
+		_, said, _ = strings.Cut(rest, ": ")
+	}
+	lines := strings.SplitAfter(text, "\n")
+	at := len(lines) - 1
+	for i, n := 0, 0; i < at && n < mostReread; i++ {
+		before := strings.Join(lines[:i+1], "")
+		n += len(before)
+		var root yaml.Node
+		if again := yaml.Unmarshal([]byte(before), &root); again != nil && again.Error() == err.Error() {
+			at = i
+		}
+	}
+	line := strings.TrimRight(lines[at], "\r\n")
+	return &Error{Place{at + 1, 1 + len(line) - len(strings.TrimLeft(line, " "))}, said}
+}
+
+// mostReread bounds how many bytes are read again to find a line.
+const mostReread = 32 << 20
+
+// A reader writes nodes as JSON.
+type reader struct {
+	b             []byte
+	values, names map[string]Place
+	count         int
+}
+
+func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
+	at := Place{n.Line, n.Column}
+	r.count++
+	if r.count > mostValues || depth > deepest || len(r.b) > mostBytes {
+		return &Error{at, "the document is too large: aliases and nesting must end somewhere"}
+	}
+	if _, known := r.values[pointer]; !known {
+		r.values[pointer] = at
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return r.value(n.Alias, pointer, depth+1)
+	case yaml.MappingNode:
+		return r.mapping(n, pointer, depth)
+	case yaml.SequenceNode:
+		r.b = append(r.b, '[')
+		for i, item := range n.Content {
+			if i > 0 {
+				r.b = append(r.b, ',')
+			}
+			if err := r.value(item, pointer+"/"+strconv.Itoa(i), depth+1); err != nil {
+				return err
+			}
+		}
+		r.b = append(r.b, ']')
+		return nil
+	}
+	raw, problem := scalar(n)
+	if problem != "" {
+		return &Error{at, problem}
+	}
+	r.b = append(r.b, raw...)
+	return nil
+}
+
+func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
+	seen := map[string]bool{}
+	r.b = append(r.b, '{')
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, at := n.Content[i], Place{n.Content[i].Line, n.Content[i].Column}
+		switch {
+		case name.Kind != yaml.ScalarNode:
+			return &Error{at, "a name must be a text"}
+		case name.Tag == "!!merge":
+			return &Error{at, "<< is not read: write the members out"}
+		case seen[name.Value]:
+			return &Error{at, fmt.Sprintf("the name %q stands twice", name.Value)}
+		}
+		seen[name.Value] = true
+		if i > 0 {
+			r.b = append(r.b, ',')
+		}
+		r.b = append(append(r.b, wire.Quote(name.Value)...), ':')
+		inner := Pointer(pointer, name.Value)
+		r.names[inner] = at
+		if err := r.value(n.Content[i+1], inner, depth+1); err != nil {
+			return err
+		}
+	}
+	r.b = append(r.b, '}')
+	return nil
+}
+
+// scalar is a value without parts as JSON, or what is wrong with it.
+func scalar(n *yaml.Node) (json.RawMessage, string) {
+	switch n.ShortTag() {
+	case "!!null":
+		return json.RawMessage("null"), ""
+	case "!!bool":
+		return json.RawMessage(strings.ToLower(n.Value)), ""
+	case "!!int", "!!float":
+		if wire.Valid([]byte(n.Value)) == nil {
+			return json.RawMessage(n.Value), ""
+		}
+		return nil, fmt.Sprintf("%s is no number of JSON, and reads differently in other programs: a text stands in quotes, '%s'", n.Value, n.Value)
+	case "!!str", "!!timestamp": // a date is a text to JSON, and 1e400 no text
+		if n.Style == 0 && n.Tag == "!!str" && isNumber(n.Value) {
+			return json.RawMessage(n.Value), ""
+		}
+		return wire.Quote(n.Value), ""
+	}
+	return nil, fmt.Sprintf("values of the type %s are not read", n.Tag)
+}
+
+func isNumber(text string) bool {
+	return text != "" && strings.ContainsRune("-0123456789", rune(text[0])) && wire.Valid([]byte(text)) == nil
+}
