@@ -108,7 +108,7 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 		}
 	}()
 	root := newRoot(a)
-	root.SetArgs(withNegations(args))
+	root.SetArgs(withCodes(withNegations(args)))
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.json = a.json || a.asksJSON(args)
 		a.end(usage(err))

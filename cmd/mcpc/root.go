@@ -35,7 +35,7 @@ protocol. It prints the answer, or says which channel failed.`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newInit(a), newLogin(a), newLogout(a), newAuth(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a),
-		newPrompt(a), newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a),
+		newPrompt(a), newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a), newExplain(a),
 		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newCompletion(a), newVersion(a))
 	root.AddCommand(newTopics(a)...)
 	root.SetHelpCommand(newHelp())

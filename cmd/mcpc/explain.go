@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/glossary"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// newExplain is `mcpc explain WORD`, which asks no server.
+func newExplain(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [WORD...]",
+		Short: "say what a code, a status, a method or a word means",
+		Long: `Say what a word means that a server, the protocol or mcpc itself uses: JSON-RPC
+codes, exit codes, HTTP statuses, methods, members of messages, and the names of
+what mcpc warns of. It says in which revisions it is met, who sends it, what to
+do next, and which page of the specification has it. No server is asked.
+
+Without a word it lists what it knows.`,
+		Example: `  mcpc explain -32602
+  mcpc explain exit 6
+  mcpc explain http 404
+  mcpc explain isError
+  mcpc explain --jq '.entries[].words[0]'`,
+		ValidArgsFunction: completeExplain,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entries, groups := glossary.Read()
+			found, err := explained(entries, args)
+			if err != nil {
+				return err
+			}
+			ans := answer{result: entriesJSON(found)}
+			ans.messages = []*wire.Message{{Raw: ans.result}}
+			ans.human = func(w io.Writer, st render.Style) error {
+				if len(args) == 0 {
+					return render.Facts(w, st, glossaryFacts(entries, groups))
+				}
+				return writeEntries(w, st, found)
+			}
+			a.show(cmd.Context(), wire.Outcome{}, ans)
+			return nil
+		},
+	}
+}
+
+// explained finds the entries for what was typed: one word of several parts, or
+// several words.
+func explained(entries []glossary.Entry, args []string) (found []glossary.Entry, err error) {
+	if len(args) == 0 {
+		return entries, nil
+	}
+	if found = glossary.Find(entries, strings.Join(args, " ")); found != nil {
+		return found, nil
+	}
+	for _, word := range args {
+		these := glossary.Find(entries, word)
+		if these == nil {
+			return nil, unexplained(entries, word, strings.Join(args, " "))
+		}
+		found = append(found, these...)
+	}
+	return found, nil
+}
+
+func unexplained(entries []glossary.Entry, word, all string) error {
+	hint := "mcpc explain lists what it knows"
+	for _, typed := range []string{all, word} {
+		if near := render.Nearest(typed, glossaryWords(entries)); near != "" {
+			hint = "did you mean mcpc explain " + render.ShellQuote(near) + "?"
+			break
+		}
+	}
+	return hintedError{fmt.Sprintf("nothing is known of %s", shortened(all)), hint}
+}
+
+func glossaryWords(entries []glossary.Entry) (words []string) {
+	for _, e := range entries {
+		words = append(words, e.Words...)
+	}
+	return words
+}
+
+func entriesJSON(entries []glossary.Entry) json.RawMessage {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(map[string][]glossary.Entry{"entries": entries})
+	return json.RawMessage(strings.TrimSpace(b.String()))
+}
+
+// glossaryFacts are the words that are known, group by group.
+func glossaryFacts(entries []glossary.Entry, groups []glossary.Group) (facts [][]string) {
+	for _, g := range groups {
+		var words []string
+		for _, e := range entries {
+			if e.Group == g.Name {
+				words = append(words, e.Words[0])
+			}
+		}
+		facts = append(facts, []string{g.Name, g.Heading + ": " + strings.Join(words, ", ")})
+	}
+	return facts
+}
+
+func writeEntries(w io.Writer, st render.Style, entries []glossary.Entry) error {
+	for i, e := range entries {
+		if i > 0 {
+			_, _ = io.WriteString(w, "\n")
+		}
+		words := slices.DeleteFunc(slices.Clone(e.Words), func(w string) bool { return strings.EqualFold(w, e.Title) })
+		_, _ = fmt.Fprintf(w, "%s - %s\n", strings.Join(words, ", "), e.Title)
+		err := render.Facts(w, st, [][]string{{"means", e.Means}, {"revisions", e.Revisions}, {"from", e.From},
+			{"exit", e.Exit}, {"next", e.Next}, {"where", e.Where}, {"see", strings.Join(e.See, ", ")}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func completeExplain(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	entries, _ := glossary.Read()
+	words := slices.DeleteFunc(glossaryWords(entries), func(w string) bool { return strings.Contains(w, " ") })
+	return begin(words, typed), noFiles
+}
+
+// withCodes lets a code stand behind explain as it is: -32602 is no flag there.
+func withCodes(args []string) []string {
+	at := slices.Index(args, "explain")
+	if at < 0 || slices.Contains(args[:at], "--") {
+		return args
+	}
+	code := regexp.MustCompile(`^-\d+$`)
+	args = slices.Clone(args)
+	for i := at + 1; i < len(args) && args[i] != "--"; i++ {
+		if code.MatchString(args[i]) {
+			args[i] = "code " + args[i]
+		}
+	}
+	return args
+}

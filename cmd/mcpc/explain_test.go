@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mcpc/internal/glossary"
+	"mcpc/internal/wire"
+)
+
+// What mcpc can print is explained: the names of its findings are read out of the
+// source, so that a new one cannot be forgotten. internal/glossary/words.txt is
+// where it is to be explained.
+func TestEveryRuleIsExplained(t *testing.T) {
+	entries, _ := glossary.Read()
+	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go"}
+	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+		for _, rule := range rulesIn(file) {
+			rules[rule] = name
+		}
+	})
+	for _, must := range []string{"stdout_noise", "orphan", "subscription", "bom", "torn_line", "tool", "oneOf", "no_pkce", "utf8"} {
+		if rules[must] == "" {
+			t.Errorf("the rule %s was not found in the source", must)
+		}
+	}
+	for rule, where := range rules {
+		if glossary.Find(entries, rule) == nil {
+			t.Errorf("%s has the rule %q, which mcpc explain does not know: internal/glossary/words.txt", where, rule)
+		}
+	}
+	if len(rules) < 80 {
+		t.Errorf("only %d rules were found", len(rules))
+	}
+}
+
+// tellers are the functions whose first argument is a rule, or whose second one is
+// where the first is something else.
+var tellers = []string{"warn", "invalid", "complain", "found", "badEntry", "notChecked"}
+
+// rulesIn are the texts that stand where a rule is given.
+func rulesIn(file *ast.File) (rules []string) {
+	add := func(e ast.Expr) {
+		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if rule, err := strconv.Unquote(lit.Value); err == nil && !strings.ContainsAny(rule, " /%") {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && (key.Name == "Rule" || key.Name == "rule") {
+				add(n.Value)
+			}
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				if sel, ok := left.(*ast.SelectorExpr); ok && sel.Sel.Name == "Rule" && i < len(n.Rhs) {
+					add(n.Rhs[i])
+				}
+			}
+		case *ast.ValueSpec:
+			if is, ok := n.Type.(*ast.Ident); ok && is.Name == "Rule" {
+				for _, value := range n.Values {
+					add(value)
+				}
+			}
+		case *ast.CallExpr:
+			name := ""
+			switch f := n.Fun.(type) {
+			case *ast.Ident:
+				name = f.Name
+			case *ast.SelectorExpr:
+				name = f.Sel.Name
+			}
+			// a.warn(text) of a command has no rule.
+			if slices.Contains(tellers, name) && len(n.Args) > 1 {
+				add(n.Args[0])
+				add(n.Args[1])
+			}
+		}
+		return true
+	})
+	return rules
+}
+
+// The keywords of JSON Schema are rules too, by the names that the specification
+// of JSON Schema gives them.
+func TestEveryKeywordIsARuleThatIsExplained(t *testing.T) {
+	entries, _ := glossary.Read()
+	for _, keyword := range strings.Fields(`type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength
+		pattern maxItems minItems uniqueItems maxContains minContains contains maxProperties minProperties required dependentRequired
+		additionalProperties unevaluatedProperties unevaluatedItems additionalItems items propertyNames anyOf oneOf allOf not
+		format contentEncoding contentMediaType contentSchema dependencies false schema`) {
+		if glossary.Find(entries, keyword) == nil {
+			t.Errorf("%s is not explained", keyword)
+		}
+	}
+}
+
+func TestEveryKindAndCodeIsExplained(t *testing.T) {
+	entries, _ := glossary.Read()
+	for _, e := range wire.Endings {
+		number := "exit " + fmt.Sprint(e.Code)
+		if e.Kind == wire.Signal {
+			number = "exit 130"
+		}
+		found := glossary.Find(entries, number)
+		if len(found) != 1 || e.Kind != wire.OK && !slices.Contains(found[0].Words, string(e.Kind)) {
+			t.Errorf("exit code %d, %q: %v", e.Code, e.Kind, found)
+		}
+	}
+	for _, code := range []int{-32700, -32600, -32601, -32602, -32603, -32002, -32020, -32021, -32022, -32042, -32001, -32003, -32004, -1} {
+		found := glossary.Find(entries, fmt.Sprint(code))
+		if len(found) != 1 || found[0].Words[0] != fmt.Sprint(code) {
+			t.Errorf("code %d: %v", code, found)
+		}
+	}
+	for _, kind := range kinds {
+		for _, word := range []string{kind.one, kind.method} {
+			if glossary.Find(entries, word) == nil {
+				t.Errorf("%s is not explained", word)
+			}
+		}
+	}
+}
+
+func TestTheSearchForRulesCanFail(t *testing.T) {
+	rules := map[string]bool{}
+	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+		if name == "internal/wire/message.go" {
+			for _, r := range rulesIn(file) {
+				rules[r] = true
+			}
+		}
+	})
+	for _, want := range []string{"bom", "surrogate", "empty_batch", "nested_batch", "duplicate_member", "jsonrpc", "shape", "method", "params", "error", "error_code", "error_message", "id"} {
+		if !rules[want] {
+			t.Errorf("the rule %s of message.go was not found", want)
+		}
+	}
+}
