@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -71,7 +72,9 @@ func (a *app) fixedToken() (string, error) {
 		if err != nil {
 			return "", hintedError{"--token-file " + name + ": " + bare(err).Error(), ""}
 		}
-		token = string(raw)
+		if token = string(raw); strings.TrimSpace(token) == "" {
+			return "", hintedError{"--token-file " + name + ": the file is empty", "it holds the token in one line, and nothing else"}
+		}
 	}
 	token = strings.TrimSpace(token)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -165,8 +168,30 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	w := a.walk(ctx, a.guard.Endpoint)
 	defer w.Net.Close()
 	_, err = w.Login(ctx, store, auth.Request{Endpoint: a.guard.Endpoint, Account: a.auth.account,
-		Challenge: r.Challenge, Challenged: true, Visit: a.visitLogin})
+		Challenge: r.Challenge, Challenged: true, Visit: a.visitLogin, Choose: a.chooseIssuer})
 	return err == nil, err
+}
+
+// chooseIssuer lets the person at the terminal say with whom to log in.
+func (a *app) chooseIssuer(ctx context.Context, issuers []string) (string, error) {
+	d, done := (&responder{a: a}).dialog(ctx)
+	defer done()
+	d.say("The server names several authorization servers:")
+	var numbers []string
+	for i, issuer := range issuers {
+		numbers = append(numbers, strconv.Itoa(i+1))
+		d.say("  %d  %s", i+1, d.line(issuer))
+	}
+	for {
+		text, err := d.ask("Log in with which?")
+		if err != nil {
+			return "", err
+		}
+		if i := slices.Index(numbers, strings.TrimSpace(text)); i >= 0 {
+			return issuers[i], nil
+		}
+		d.say("  type its number, 1 to %d", len(issuers))
+	}
 }
 
 // visitLogin shows where to log in, and opens it.

@@ -89,7 +89,9 @@ func TestHelpHasOneVoice(t *testing.T) {
 var exampleEndings = map[string]string{
 	"mcpc tasks get last": "2", "mcpc tasks wait last": "2", "mcpc tasks result last": "2", "mcpc tasks cancel last": "2",
 	"mcpc tasks update last --answer city=Paris": "2", "mcpc tasks wait last --answer-defaults --max-time 30m": "2",
-	"mcpc login https://mcp.example/mcp": "7", "mcpc auth explain https://mcp.example/mcp": "7",
+	"mcpc login https://mcp.example/mcp": "7", "mcpc login https://mcp.example/mcp --no-browser": "7",
+	"mcpc login https://mcp.example/mcp --grant device": "7", "mcpc login https://mcp.example/mcp --scope 'files:read files:write'": "7",
+	"mcpc auth explain https://mcp.example/mcp": "7",
 }
 
 // Each example runs, in a directory that has what the examples speak of: two

@@ -27,6 +27,7 @@ type loginOptions struct {
 	idpSecretFile string
 	documentURL   string
 	scope         string
+	issuer        string
 	dpop          bool
 	port          int
 	noBrowser     bool
@@ -46,7 +47,10 @@ last command ended with. mcpc auth explain shows where a login gets stuck.
 Where the browser is on another machine, --no-browser takes the address that it
 ends at, and --grant device a code that you type there. Programs use --grant
 client_credentials, jwt-bearer or id-jag, or bring a token in MCPC_TOKEN.`,
-		Example: `  mcpc login https://mcp.example/mcp`,
+		Example: `  mcpc login https://mcp.example/mcp
+  mcpc login https://mcp.example/mcp --no-browser
+  mcpc login https://mcp.example/mcp --grant device
+  mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.oneTarget(args); err != nil {
 				return err
@@ -61,6 +65,7 @@ client_credentials, jwt-bearer or id-jag, or bring a token in MCPC_TOKEN.`,
 	f := cmd.Flags()
 	o.clientFlags(f)
 	f.StringVar(&o.scope, "scope", "", "scopes to ask for, in place of those the server names")
+	f.StringVar(&o.issuer, "issuer", "", "authorization server to use, where the server names several")
 	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key of its own, so that stolen alone it is of no use (RFC 9449)")
 	f.IntVar(&o.port, "callback-port", 0, "port that the browser comes back to (default: a free one)")
 	f.BoolVar(&o.noBrowser, "no-browser", false, "show the address, and take the one that you end at")
@@ -97,7 +102,10 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 	}
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
 	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
-	req.Visit, req.ShowCode = a.visitLogin, a.showCode
+	req.Visit, req.ShowCode, req.Issuer = a.visitLogin, a.showCode, o.issuer
+	if a.canAsk() && !a.auth.noPrompt {
+		req.Choose = a.chooseIssuer
+	}
 	if o.noBrowser {
 		req.Visit, req.Paste = a.showLogin, a.typist.line
 	}

@@ -98,5 +98,9 @@ func readSecret(flag, name string) (string, error) {
 	if err != nil {
 		return "", hintedError{flag + " " + name + ": " + bare(err).Error(), ""}
 	}
-	return strings.TrimRight(string(raw), "\r\n"), nil
+	secret := strings.TrimRight(string(raw), "\r\n")
+	if secret == "" {
+		return "", hintedError{flag + " " + name + ": the file is empty", "it holds the secret in one line, and nothing else"}
+	}
+	return secret, nil
 }

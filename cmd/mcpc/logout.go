@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,42 +16,47 @@ import (
 	"mcpc/internal/wire"
 )
 
+// logoutOptions are what `mcpc logout` was asked.
+type logoutOptions struct{ all, local bool }
+
+// revokeTime bounds what is said to authorization servers of tokens that are over.
+const revokeTime = 10 * time.Second
+
 func newLogout(a *app) *cobra.Command {
-	var all bool
+	var o logoutOptions
 	cmd := &cobra.Command{
 		Use:   "logout [TARGET]",
 		Short: "forget the token for a server",
-		Long: `Forget the token for a server, of the account that --account names. --all
-forgets every token, and every client that mcpc registered or was given.`,
+		Long: `Forget the token for a server, of the account that --account names, and tell its
+authorization server where that wants to know (RFC 7009). --local tells nobody.
+--all forgets every token, and every client that mcpc registered or was given.`,
 		Example: `  mcpc logout https://mcp.example/mcp
+  mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if all && len(args) > 0 {
+			if o.all && len(args) > 0 {
 				return hintedError{"--all and a target exclude each other", ""}
 			}
 			if err := a.oneTarget(args); err != nil {
 				return err
 			}
-			a.logout(cmd.Context(), all)
+			a.logout(cmd.Context(), o)
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "forget everything, clients included")
+	cmd.Flags().BoolVar(&o.all, "all", false, "forget everything, clients included")
+	cmd.Flags().BoolVar(&o.local, "local", false, "forget here only, and tell no authorization server")
 	return cmd
 }
 
-func (a *app) logout(ctx context.Context, all bool) {
+func (a *app) logout(ctx context.Context, o logoutOptions) {
 	store, err := a.tokens()
 	if err != nil {
 		a.end(stateFailed(err))
 		return
 	}
-	if all {
-		if err := store.Reset(ctx); err != nil {
-			a.end(authFailed(err, wire.Outcome{}))
-			return
-		}
-		a.note("every token is forgotten here; the servers were not told")
+	if o.all {
+		a.logoutAll(ctx, store, o)
 		return
 	}
 	c, out := a.meant()
@@ -55,27 +64,83 @@ func (a *app) logout(ctx context.Context, all bool) {
 		a.end(out)
 		return
 	}
-	endpoint, dropped := or(c.saved, c.oneOff).Endpoint, 0
-	var left []auth.Token
+	endpoint := or(c.saved, c.oneOff).Endpoint
+	var before auth.Book
+	var dropped, left []auth.Token
 	err = store.Change(ctx, func(b *auth.Book) {
-		dropped = b.Drop(func(t auth.Token) bool {
-			return t.Account == a.auth.account && auth.Covers(t.Resource, endpoint)
-		})
+		before, dropped, left = *b, nil, nil
+		for _, t := range b.Tokens {
+			if t.Account == a.auth.account && auth.Covers(t.Resource, endpoint) {
+				dropped = append(dropped, t)
+			} else {
+				left = append(left, t)
+			}
+		}
+		b.Tokens = left
 		if b.Pending != nil && b.Pending.Endpoint == endpoint {
 			b.Pending = nil
 		}
-		left = b.Tokens
 	})
 	switch {
 	case err != nil:
 		a.end(authFailed(err, wire.Outcome{}))
-	case dropped == 0 && c.target.Source == target.FromDefault && len(left) == 1:
+	case len(dropped) == 0 && c.target.Source == target.FromDefault && len(left) == 1:
 		a.note("no server is named, and no session is current; " + a.logoutOf(left[0]) + " forgets the one token that there is")
-	case dropped == 0:
+	case len(dropped) == 0:
 		a.note("there is no token for " + c.where + " (mcpc auth shows what there is)")
 	default:
-		a.note(fmt.Sprintf("the token for %s is forgotten here; the server was not told", c.where))
+		a.note(fmt.Sprintf("the token for %s is forgotten here", c.where) + a.revoke(ctx, store, before, dropped, o))
 	}
+}
+
+// logoutAll forgets everything, also where the file of it is damaged.
+func (a *app) logoutAll(ctx context.Context, store *auth.Store, o logoutOptions) {
+	before, _ := store.Load()
+	if err := store.Reset(ctx); err != nil {
+		a.end(authFailed(err, wire.Outcome{}))
+		return
+	}
+	a.note("every token is forgotten here" + a.revoke(ctx, store, before, before.Tokens, o))
+}
+
+// revoke tells the issuers of tokens that those are over, and says what came of it.
+// That it fails changes nothing here: the tokens are forgotten already.
+func (a *app) revoke(ctx context.Context, store *auth.Store, book auth.Book, tokens []auth.Token, o logoutOptions) string {
+	if o.local || len(tokens) == 0 {
+		return "; nobody was told"
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, revokeTime, errors.New("the time for that is over"))
+	defer stop()
+	var heard, deaf []string
+	for _, t := range tokens {
+		told, err := a.revokeOne(ctx, store, book, t)
+		switch {
+		case err != nil:
+			a.warn(a.errStyle.Line(fmt.Sprintf("%s was not told that the token is over: %v; whoever has it can use it until it ends", t.Issuer, err)))
+		case told:
+			heard = append(heard, t.Issuer)
+		default:
+			deaf = append(deaf, t.Issuer)
+		}
+	}
+	said := ""
+	if len(heard) > 0 {
+		said = ", and revoked at " + strings.Join(slices.Compact(heard), ", ")
+	}
+	if len(deaf) > 0 {
+		said += "; " + strings.Join(slices.Compact(deaf), ", ") + " has no place to be told"
+	}
+	return a.errStyle.Line(said)
+}
+
+func (a *app) revokeOne(ctx context.Context, store *auth.Store, book auth.Book, t auth.Token) (bool, error) {
+	a.way = nil // that of another server's token
+	if err := a.reachAgain(t.Endpoint); err != nil {
+		return false, err
+	}
+	w := a.walk(ctx, t.Endpoint)
+	defer w.Net.Close()
+	return w.Revoke(ctx, store, book, t)
 }
 
 // logoutOf is the command that forgets a token.

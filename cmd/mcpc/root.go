@@ -231,7 +231,7 @@ func placeholder(f *pflag.Flag) string {
 		"header": "field", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
 		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target",
 		"cacert": "file", "cert": "file", "key": "file", "proxy": "url", "resolve": "host:port:addr", "unix-socket": "path",
-		"account": "name", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
+		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
 		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",
 		"private-key": "file", "assertion": "file", "id-token": "file",
 		"idp-token-endpoint": "url", "idp-client-id": "id", "idp-client-secret-file": "file", "key-id": "name", "alg": "name", "audience": "who"}[f.Name], "-", " "))

@@ -35,7 +35,7 @@ const tokenLife = 5 * time.Minute
 
 // Protect puts a handler of MCP at /mcp behind a login, with an authorization server
 // beside it: resource metadata, dynamic registration, authorization code with PKCE,
-// the device grant, refresh tokens that are good once, client credentials (client
+// the device grant, refresh tokens that are good once, revocation, client credentials (client
 // "demo", secret "demo-secret"). Its only user agrees to everything at once. It is for trying the
 // flow out, and protects nothing. Now is the clock for the ends of tokens.
 func Protect(mcp http.Handler, now func() time.Time) http.Handler {
@@ -47,6 +47,7 @@ func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 	mux.HandleFunc("GET /authorize", s.authorize)
 	mux.HandleFunc("POST /device", s.device)
 	mux.HandleFunc("POST /token", s.token)
+	mux.HandleFunc("POST /revoke", s.revoke)
 	mux.Handle("/mcp", s.guarded(mcp))
 	return mux
 }
@@ -75,6 +76,7 @@ func (s *authServer) resource(w http.ResponseWriter, req *http.Request) {
 func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]any{"issuer": base(req), "authorization_endpoint": base(req) + "/authorize",
 		"token_endpoint": base(req) + "/token", "device_authorization_endpoint": base(req) + "/device", "registration_endpoint": base(req) + "/register",
+		"revocation_endpoint":      base(req) + "/revoke",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials", deviceGrant},
 		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
@@ -172,6 +174,15 @@ func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
 	default:
 		answerError(w, "unsupported_grant_type")
 	}
+}
+
+// revoke forgets a token, of whatever sort; that it does not know one is no error
+// (RFC 7009, section 2.2).
+func (s *authServer) revoke(w http.ResponseWriter, req *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tokens, req.PostFormValue("token"))
+	delete(s.refresh, req.PostFormValue("token"))
 }
 
 // take gets what is good once.

@@ -134,7 +134,12 @@ func (c *callback) wait(ctx context.Context, a *authorization, paste func(contex
 func readPasted(ctx context.Context, a *authorization, paste func(context.Context) (string, error)) (url.Values, error) {
 	text, err := paste(ctx)
 	if err != nil {
-		return nil, &Error{Rule: NoResponse, Text: "no address was pasted: " + err.Error(), Err: err}
+		e := &Error{Rule: NoResponse, Text: "no address was pasted: " + err.Error(), Err: err}
+		if errors.Is(err, io.EOF) {
+			e.Text = "no address was pasted: the input ended"
+			e.Hint = "mcpc login --no-browser at a terminal; without one --grant device, --grant client_credentials, or a token in MCPC_TOKEN"
+		}
+		return nil, e
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme+"://"+u.Host+u.Path != a.redirect {

@@ -17,6 +17,7 @@ const (
 	ServerUnreachable  Rule = "authorization_server_metadata_missing"
 	ServerInvalid      Rule = "authorization_server_metadata_invalid"
 	IssuerMismatch     Rule = "issuer_mismatch"
+	NotOffered         Rule = "issuer_not_offered"
 	NoPKCE             Rule = "no_pkce"
 	NoProof            Rule = "no_dpop"
 	NoRegistration     Rule = "no_registration"

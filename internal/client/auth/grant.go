@@ -111,6 +111,9 @@ func (w *Walk) secretIn(name string) (string, error) {
 		return "", keyUnusable("the assertion cannot be read: "+err.Error(), err)
 	}
 	text := strings.TrimSpace(string(raw))
+	if text == "" {
+		return "", keyUnusable("there is no assertion in "+name+": the file is empty", nil)
+	}
 	w.learn(text)
 	return text, nil
 }

@@ -36,6 +36,10 @@ type Request struct {
 	// Scopes replace those that would be chosen.
 	Scopes  []string
 	Account string
+	// Issuer is the authorization server that is wanted; "" leaves it to Choose, which
+	// is asked where there are several and none is known, and may be nil: the first.
+	Issuer string
+	Choose func(ctx context.Context, issuers []string) (string, error)
 	// Port is where the browser comes back to; 0 is the port of last time, or any.
 	Port int
 	// Visit shows somebody the address to go to, ShowCode also what to type there.
@@ -78,8 +82,12 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 		s, err := w.ownServer(ctx, endpoint, req.Grant)
 		return Found{Server: s}, err
 	}
+	issuers, err := w.issuers(ctx, req, r, known)
+	if err != nil {
+		return Found{}, err
+	}
 	var first error
-	for _, issuer := range preferred(r.AuthorizationServers, known) {
+	for _, issuer := range issuers {
 		s, err := w.server(ctx, issuer, req.Grant)
 		if err == nil {
 			return Found{r, s}, nil
@@ -89,20 +97,6 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 		}
 	}
 	return Found{}, first
-}
-
-// preferred puts the issuers first to whom mcpc is known.
-func preferred(issuers []string, known Book) []string {
-	issuers = slices.Clone(issuers)
-	rank := func(issuer string) int {
-		if slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer }) ||
-			slices.ContainsFunc(known.Tokens, func(t Token) bool { return t.Issuer == issuer }) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(issuers, func(a, b string) int { return rank(a) - rank(b) })
-	return issuers
 }
 
 // A login is one run through all of it.
@@ -138,7 +132,8 @@ func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, err
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.chooseScopes(endpoint.String())
 	l.token = Token{Issuer: found.Server.Issuer, Resource: found.id(endpoint), Account: req.Account, Endpoint: endpoint.String(),
-		Grant: req.Grant, Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods}
+		Grant: req.Grant, Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods,
+		Revocation: found.Server.Revocation}
 	if err := l.bind(); err != nil {
 		return Token{}, err
 	}
@@ -165,6 +160,10 @@ func (l *login) forget(ctx context.Context, why error) error {
 		})
 	}); err != nil {
 		return err
+	}
+	_, given := l.known.client(l.found.Server.Issuer, Given, l.req.Grant)
+	if e, ok := errors.AsType[*Error](why); ok && l.req.Client.ID == "" && !given {
+		e.Hint = "what mcpc registered there before is not known any more, and forgotten here: mcpc login registers anew"
 	}
 	return why
 }

@@ -67,7 +67,7 @@ func (w *Walk) moved(ctx context.Context, t Token) (bool, error) {
 	if err != nil || r == nil {
 		return false, err
 	}
-	return !slices.Contains(r.AuthorizationServers, t.Issuer), nil
+	return !slices.ContainsFunc(r.AuthorizationServers, func(issuer string) bool { return issuer == t.Issuer || nearly(issuer, t.Issuer) }), nil
 }
 
 // renew asks the token's own issuer, as the token's own client.

@@ -17,6 +17,7 @@ type Server struct {
 	Token         string   `json:"token_endpoint"`
 	Registration  string   `json:"registration_endpoint"`
 	Device        string   `json:"device_authorization_endpoint"`
+	Revocation    string   `json:"revocation_endpoint"`
 	Scopes        []string `json:"scopes_supported"`
 	Challenges    []string `json:"code_challenge_methods_supported"`
 	Methods       []string `json:"token_endpoint_auth_methods_supported"`
@@ -81,9 +82,12 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 		Text: "the authorization server's metadata is no JSON object of the right shape"}); err != nil {
 		return nil, err
 	}
+	hint := "character for character, a slash at the end included; tell the server's operator"
+	if nearly(s.Issuer, issuer) {
+		hint = "tell the server's operator; if you trust it, mcpc login --issuer " + s.Issuer + " takes it by its own name"
+	}
 	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,
-		Text: fmt.Sprintf("the authorization server's metadata is another issuer's: %q, not %q", s.Issuer, issuer),
-		Hint: "character for character, a slash at the end included; tell the server's operator"}); err != nil {
+		Text: fmt.Sprintf("the authorization server's metadata is another issuer's: %q, not %q", s.Issuer, issuer), Hint: hint}); err != nil {
 		return nil, err
 	}
 	if err := w.endpoints(&s, g); err != nil {
@@ -97,14 +101,17 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 			Text: "the authorization server does not say that it supports PKCE with S256: a code could be stolen on its way"})
 }
 
+// An endpointOf is one that metadata name.
+type endpointOf struct{ name, url string }
+
 // endpoints checks those that a grant needs.
 func (w *Walk) endpoints(s *Server, g Grant) error {
-	needed := []struct{ name, url string }{{"token_endpoint", s.Token}}
+	needed := []endpointOf{{"token_endpoint", s.Token}}
 	if g.Browser() {
-		needed = append(needed, struct{ name, url string }{"authorization_endpoint", s.Authorization})
+		needed = append(needed, endpointOf{"authorization_endpoint", s.Authorization})
 	}
 	if g == DeviceCode {
-		needed = append(needed, struct{ name, url string }{"device_authorization_endpoint", s.Device})
+		needed = append(needed, endpointOf{"device_authorization_endpoint", s.Device})
 	}
 	for _, e := range needed {
 		if err := w.holds("\""+e.name+"\" is there (RFC 8414 section 2)", e.url != "",
@@ -112,7 +119,7 @@ func (w *Walk) endpoints(s *Server, g Grant) error {
 			return err
 		}
 	}
-	for _, e := range append(needed, struct{ name, url string }{"registration_endpoint", s.Registration}) {
+	for _, e := range append(needed, endpointOf{"registration_endpoint", s.Registration}) {
 		if e.url == "" {
 			continue
 		}

@@ -61,9 +61,11 @@ type Token struct {
 	// Scopes were granted, Requested asked for.
 	Scopes    []string `json:"scopes,omitempty"`
 	Requested []string `json:"requested,omitempty"`
-	// TokenEndpoint and Methods are those of the issuer's metadata.
+	// TokenEndpoint and Methods are those of the issuer's metadata, as is Revocation.
 	TokenEndpoint string   `json:"token_endpoint"`
 	Methods       []string `json:"methods,omitempty"`
+	// Revocation is where the issuer is told that the token is over; "" is nowhere.
+	Revocation string `json:"revocation_endpoint,omitempty"`
 }
 
 // A Pending is a challenge that a command could not answer.

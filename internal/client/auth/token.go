@@ -56,12 +56,9 @@ func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form
 	case "client_secret_post":
 		ask.ClientID, ask.ClientSecret = c.ID, secret
 	case "private_key_jwt":
-		assertion, err := w.assertion(c, s)
-		if err != nil {
+		if err := w.signed(form, c, s); err != nil {
 			return nil, err
 		}
-		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-		form.Set("client_assertion", assertion)
 	case "none":
 		ask.ClientID = c.ID
 	default:
@@ -120,7 +117,7 @@ func statusOf(t *oauth2.Token, err error) int {
 // refusedToken says what a token endpoint answered, and nothing of the body.
 func refusedToken(s *Server, err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		return &Error{Rule: TokenRefused, Err: causes[refused.ErrorCode],
+		return &Error{Rule: TokenRefused, Err: causes[refused.ErrorCode], Hint: hints[refused.ErrorCode],
 			Text: "the authorization server gave no token" + saying(refused.ErrorCode, refused.ErrorDescription, statusOf(nil, err))}
 	}
 	if _, ok := errors.AsType[*url.Error](err); ok {
@@ -138,6 +135,15 @@ var (
 
 // causes are the codes on which something depends (RFC 6749, section 5.2).
 var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client": errInvalidClient}
+
+// hints are for those of these codes that the user can do something about.
+var hints = map[string]string{
+	"invalid_client":      "the client id or its secret is not what is registered there: --client-id ID --client-secret-file FILE",
+	"unauthorized_client": "the client may not use this grant there: another --grant, or the server's operator",
+	"invalid_scope":       "the client may not have these scopes there: --scope names fewer",
+	"expired_token":       "nobody typed the code in time: mcpc login --grant device shows a new one",
+	"access_denied":       "whoever was asked said no",
+}
 
 // tokenOf is what is kept of a token. Where the server names no scope it granted
 // what was asked for (RFC 6749, section 5.1).

@@ -32,6 +32,9 @@ type world struct {
 	token        func(form url.Values, h http.Header) (int, string)
 	registration func(body map[string]any) (int, string)
 
+	// revoke is told of tokens that are over.
+	revoke func(form url.Values) (int, string)
+
 	// nonce is what proofs for the nth token request have to hold; nil wants none.
 	nonce func(n int) string
 
@@ -40,6 +43,9 @@ type world struct {
 	asked url.Values // the last authorization request
 	forms []url.Values
 	heads []http.Header
+	// revoked are the requests for that, with their fields.
+	revoked  []url.Values
+	revokers []http.Header
 }
 
 // the usual metadata; BASE is the world's origin.
@@ -58,6 +64,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, documents: map[string]string{resourceAt + "/mcp": usualResource, serverAt: usualServer}}
 	w.token = func(url.Values, http.Header) (int, string) { return 200, usualToken }
 	w.registration = func(map[string]any) (int, string) { return 201, `{"client_id":"registered-id"}` }
+	w.revoke = func(url.Values) (int, string) { return 200, "" }
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
 	w.url = server.URL
@@ -95,6 +102,10 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 			}
 		}
 		answer(w.token(req.PostForm, req.Header))
+	case "/revoke":
+		_ = req.ParseForm()
+		w.revoked, w.revokers = append(w.revoked, req.PostForm), append(w.revokers, req.Header.Clone())
+		answer(w.revoke(req.PostForm))
 	case "/register":
 		body := map[string]any{}
 		_ = json.NewDecoder(req.Body).Decode(&body)

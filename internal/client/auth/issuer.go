@@ -1,0 +1,68 @@
+package auth
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// A server may name several authorization servers, each of which is independent of
+// the others (RFC 9728, section 7.6): it is the client that selects one.
+
+// issuers are those to be tried, the best first.
+func (w *Walk) issuers(ctx context.Context, req Request, r *Resource, known Book) ([]string, error) {
+	if req.Issuer != "" {
+		return w.named(req.Issuer, r)
+	}
+	all, isKnown := preferred(r, known)
+	if len(all) == 1 || isKnown {
+		return all, nil
+	}
+	if req.Choose == nil {
+		w.tell(Step{Text: "authorization servers, of which the first of use is taken: " + strings.Join(all, " ")})
+		return all, nil
+	}
+	chosen, err := req.Choose(ctx, all)
+	if err != nil {
+		return nil, &Error{Rule: Denied, Text: "no authorization server was chosen: " + err.Error(), Err: err,
+			Hint: "mcpc login --issuer URL names one: " + strings.Join(all, ", ")}
+	}
+	return []string{chosen}, nil
+}
+
+// named is the one that the user names. It has to be one of the server's, but for a
+// slash at its end, in which metadata that are otherwise sound often differ; and they
+// have to be those of the issuer as he names it.
+func (w *Walk) named(issuer string, r *Resource) ([]string, error) {
+	offered := slices.ContainsFunc(r.AuthorizationServers, func(one string) bool { return one == issuer || nearly(one, issuer) })
+	return []string{issuer}, w.holds("the issuer is one that the server names (RFC 9728 section 7.6)", offered, &Error{Rule: NotOffered,
+		Text: "the server names other authorization servers than " + issuer + ": " + strings.Join(r.AuthorizationServers, ", "),
+		Hint: "--issuer with one of them"})
+}
+
+// nearly reports whether two issuers differ in a slash at the end, and nothing else.
+func nearly(a, b string) bool {
+	return a != b && strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
+}
+
+// preferred puts the issuers first to whom mcpc is known, each by the name by which
+// it is to this resource, and tells whether there is one.
+func preferred(r *Resource, known Book) (all []string, isKnown bool) {
+	isOurs := func(issuer string) bool {
+		return slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer }) ||
+			slices.ContainsFunc(known.Tokens, func(t Token) bool { return t.Issuer == issuer })
+	}
+	var others []string
+	for _, issuer := range r.AuthorizationServers {
+		byOwnName := slices.IndexFunc(known.Tokens, func(t Token) bool { return t.Resource == r.ID && nearly(t.Issuer, issuer) })
+		switch {
+		case isOurs(issuer):
+			all = append(all, issuer)
+		case byOwnName >= 0:
+			all = append(all, known.Tokens[byOwnName].Issuer)
+		default:
+			others = append(others, issuer)
+		}
+	}
+	return append(all, others...), len(all) > 0
+}
