@@ -65,7 +65,10 @@ func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
 
 // subscriptionIn is the id that stands in the _meta of params or of a result.
 func subscriptionIn(members wire.Members) json.RawMessage {
-	raw, _ := members.Get("_meta")
+	raw, has := members.Get("_meta")
+	if !has {
+		return nil
+	}
 	meta, err := wire.Object(raw)
 	if err != nil {
 		return nil

@@ -39,6 +39,7 @@ func (s *Session) newWires() *http.Transport {
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        60 * time.Second,
+		ReadBufferSize:         32 << 10,
 	}
 }
 

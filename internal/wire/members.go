@@ -110,6 +110,14 @@ func object(raw []byte, most int) (members Members, unpaired bool, err *SyntaxEr
 // where in raw its value stands, until f says that it is enough. The indexes
 // may start again from 0, where a second look is needed.
 func eachMember(raw []byte, f func(i int, name string, from, to int) bool) (unpaired bool, err *SyntaxError) {
+	if plainMembers(raw, f) {
+		return false, nil
+	}
+	return anyMembers(raw, f)
+}
+
+// anyMembers is eachMember for whatever may come.
+func anyMembers(raw []byte, f func(i int, name string, from, to int) bool) (unpaired bool, err *SyntaxError) {
 	return read(raw, func(d *jsontext.Decoder) *SyntaxError {
 		if err := open(d, raw, '{'); err != nil {
 			return err
@@ -137,6 +145,14 @@ func Array(raw []byte) ([]json.RawMessage, *SyntaxError) { return array(raw, mat
 
 // array is Array for at most so many items.
 func array(raw []byte, most int) ([]json.RawMessage, *SyntaxError) {
+	if items, ok := plainItems(raw, most); ok {
+		return items, nil
+	}
+	return anyItems(raw, most)
+}
+
+// anyItems is array for whatever may come.
+func anyItems(raw []byte, most int) ([]json.RawMessage, *SyntaxError) {
 	var items []json.RawMessage
 	_, err := read(raw, func(d *jsontext.Decoder) *SyntaxError {
 		if err := open(d, raw, '['); err != nil {
@@ -165,7 +181,7 @@ func Text(raw []byte) (string, bool) {
 		return "", false
 	}
 	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && plainString(inner) {
-		return string(inner), true
+		return nameOf(inner), true
 	}
 	// To the decoder an unpaired surrogate is an error like any other.
 	s, err := jsontext.AppendUnquote(nil, raw)

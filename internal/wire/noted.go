@@ -17,6 +17,8 @@ import (
 type noted struct {
 	known   bool
 	members Members
+	// few is where the members stand if there are no more.
+	few [4]Member
 	// lists are the items of those members that are arrays, at their indexes.
 	lists [][]json.RawMessage
 	at    []int
@@ -80,6 +82,14 @@ func (m *Message) DuplicateInResult() string {
 // result. Of a message that has both, or one of them twice, nothing is noted:
 // it is no message. The members are put into room as far as they fit there.
 func envelope(raw []byte, in *noted, room Members) (members Members, unpaired bool, err *SyntaxError) {
+	if members, ok := plainEnvelope(raw, in, room); ok {
+		return members, false, nil
+	}
+	return anyEnvelope(raw, in, room)
+}
+
+// anyEnvelope is envelope for whatever may come.
+func anyEnvelope(raw []byte, in *noted, room Members) (members Members, unpaired bool, err *SyntaxError) {
 	look := func(d *jsontext.Decoder) *SyntaxError {
 		members, *in = room[:0], noted{}
 		if err := open(d, raw, '{'); err != nil {
@@ -125,7 +135,7 @@ func nextNoted(d *jsontext.Decoder, raw []byte, note bool, in *noted) (from, to 
 		return 0, 0, err
 	}
 	from = int(d.InputOffset()) - 1
-	in.known, in.members = true, make(Members, 0, 4)
+	in.known, in.members = true, in.few[:0]
 	for d.PeekKind() == '"' {
 		name, err := nextName(d)
 		if err != nil {

@@ -67,7 +67,7 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 // object, and says of anything amiss no more than false. A short message is
 // left alone: of few of them anybody wants to know.
 func readSingle(raw []byte, look func(*jsontext.Decoder) *SyntaxError) bool {
-	if len(raw) < 1<<10 || len(raw) > longestSearched || tooDeep(raw) >= 0 {
+	if len(raw) < shortMessage || len(raw) > longestSearched || tooDeep(raw) >= 0 {
 		return false
 	}
 	d := newDecoder(raw, jsontext.AllowDuplicateNames(false))
@@ -115,19 +115,27 @@ func nextName(d *jsontext.Decoder) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	bare := quoted[1 : len(quoted)-1]
-	if name := usualNames[nameSlot(bare)]; name == string(bare) {
-		return name, nil
+	if bare := quoted[1 : len(quoted)-1]; bytes.IndexByte(bare, '\\') < 0 {
+		return nameOf(bare), nil
 	}
 	name, _ := jsontext.AppendUnquote(nil, quoted) // half a surrogate pair reads U+FFFD
 	return string(name), nil
 }
 
-// usual are the names of members that stand in most messages.
+// nameOf is the name that stands between quotes, without escapes.
+func nameOf(bare []byte) string {
+	if name := usualNames[nameSlot(bare)]; name == string(bare) {
+		return name
+	}
+	return string(bare)
+}
+
+// usual are the names and the methods that stand in most messages.
 const usual = `jsonrpc id method params result error code message data _meta
 	progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
 	inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
-	type properties required content text isError structuredContent`
+	type properties required content text isError structuredContent
+	notifications/progress notifications/message`
 
 // usualNames has them each in a slot of its own.
 var usualNames = func() (names [256]string) {

@@ -231,14 +231,16 @@ func (b *bench) scaleCases() []*measure {
 	large := []string{"-text", fmt.Sprint(message)}
 	events := []string{"-events", "100000", "-sse"}
 	return []*measure{
-		list("10000", "100", "list-10k-json", "list", "--json"),
-		list("10000", "100", "list-10k", "list"),
-		list("100000", "1000", "list-100k-json", "list", "--json"),
+		list("10000", "100", "list-10k-json", "list", "--json", "--no-record"),
+		list("10000", "100", "list-10k-json-record", "list", "--json"),
+		list("10000", "100", "list-10k", "list", "--no-record"),
+		list("100000", "1000", "list-100k-json", "list", "--json", "--no-record"),
 		call("100 MB of text, one body, --json", "text-100mb", message, large, "--max-message-size", "0", "--json"),
 		call("100 MB of text, one event, --json", "text-100mb-sse", message, append(large, "-sse"), "--max-message-size", "0", "--json"),
-		call("100,000 progress events", "progress-100k", 2, events),
-		call("100,000 progress events, -v", "progress-100k-v", 2, events, "-v"),
+		call("100,000 progress events", "progress-100k", 2, events, "--no-record"),
+		call("100,000 progress events, recorded", "progress-100k-record", 2, events),
+		call("100,000 progress events, -v", "progress-100k-v", 2, events, "--no-record", "-v"),
 		// Where streams can be resumed each event has an id, to be remembered.
-		call("100,000 progress events, 2025-11-25", "progress-100k-legacy", 2, append(events, "-legacy")),
+		call("100,000 progress events, 2025-11-25", "progress-100k-legacy", 2, append(events, "-legacy"), "--no-record"),
 	}
 }
