@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ import (
 // both meet the same machine. Reported are the added latency of one client, at the
 // median and at p99, and the share of the direct throughput that 64 clients get
 // where the server costs next to nothing: a real one is the narrow place itself.
+// A proxy that does nothing but forward is the measure of what can be had: it
+// shares the cores with the clients and the server.
 //
 //	go test ./internal/trace -run '^$' -bench Proxy -benchtime 3000x
 func BenchmarkProxy(b *testing.B) {
@@ -40,6 +43,11 @@ func BenchmarkProxy(b *testing.B) {
 	proxy := &http.Server{Handler: p.Handler(patience)}
 	go func() { _ = proxy.Serve(l) }()
 	defer proxy.Close()
+	bare := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(must(http.NewRequest("GET", server.URL, nil)).URL) },
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
+	})
+	defer bare.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}
 	post := func(url string) time.Duration {
 		began := time.Now()
@@ -65,9 +73,9 @@ func BenchmarkProxy(b *testing.B) {
 		}
 	})
 	b.Run("throughput", func(b *testing.B) {
-		var took [2]time.Duration
+		var took [3]time.Duration
 		for b.Loop() {
-			for i, url := range []string{server.URL, through} {
+			for i, url := range []string{server.URL, through, bare.URL} {
 				began := time.Now()
 				var all sync.WaitGroup
 				for range 64 {
@@ -82,5 +90,6 @@ func BenchmarkProxy(b *testing.B) {
 			}
 		}
 		b.ReportMetric(100*float64(took[0])/float64(took[1]), "%-of-direct")
+		b.ReportMetric(100*float64(took[0])/float64(took[2]), "%-of-direct-when-only-forwarding")
 	})
 }
