@@ -22,7 +22,8 @@ func newAuth(a *app) *cobra.Command {
 		Long: `Show the tokens that mcpc keeps: for which server, from which issuer, with which
 scopes and until when. The tokens themselves are never shown.`,
 		Example: `  mcpc auth
-  mcpc auth --json`,
+  mcpc auth --json
+  mcpc auth --jq '.tokens[].issuer'`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.whoAmI(cmd.Context())
@@ -36,7 +37,9 @@ scopes and until when. The tokens themselves are never shown.`,
 metadata, the authorization server's metadata. Each document is shown, and each
 rule with pass or fail. Nothing is registered and nobody logs in. A rule that is
 broken makes exit code 1.`,
-		Example: `  mcpc auth explain https://mcp.example/mcp`,
+		Example: `  mcpc auth explain https://mcp.example/mcp
+  mcpc auth explain https://mcp.example/mcp --json
+  mcpc auth explain https://mcp.example/mcp -v`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.oneTarget(args); err != nil {
 				return err

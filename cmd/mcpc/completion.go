@@ -33,7 +33,10 @@ was listed before is remembered with the session.
   powershell  mcpc completion powershell | Out-String | Invoke-Expression
 
 Names that a shell could take for more than a name are left out.`,
-		Example:   `  mcpc completion bash`,
+		Example: `  mcpc completion bash
+  mcpc completion zsh
+  mcpc completion fish
+  mcpc completion powershell`,
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

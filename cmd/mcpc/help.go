@@ -13,9 +13,11 @@ import (
 // such command.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "show what a command does, or a topic",
-		Example: `  mcpc help call`,
+		Use:   "help [COMMAND]",
+		Short: "show what a command does, or a topic",
+		Example: `  mcpc help call
+  mcpc help exit-codes
+  mcpc help tasks wait`,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return begin(commandNames(cmd.Root()), typed), noFiles
 		},
@@ -39,15 +41,16 @@ func newTopics(a *app) []*cobra.Command {
 		Use:   "exit-codes",
 		Short: "what each exit code means",
 		Long: `Every ending has an exit code of its own. It names the channel that fired, so
-that a script can tell a tool that said no from a server that is not there.`,
+that a script can tell a tool that said no from a server that is not there.
+mcpc explain exit 6 says more of one.`,
 	}
-	answers, arguments := newAnswering(), newArguments()
-	for _, topic := range []*cobra.Command{answers, arguments} {
+	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions()}
+	for _, topic := range texts {
 		topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _, _ = a.stdout().Write([]byte(cmd.Long + "\n")) })
 	}
 	exitCodes.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		_, _ = a.stdout().Write([]byte(cmd.Long + "\n\n"))
 		render.ExitCodes(a.stdout(), a.outStyle)
 	})
-	return []*cobra.Command{answers, arguments, exitCodes, newFilters(a)}
+	return append(texts, exitCodes, newFilters(a))
 }

@@ -49,7 +49,8 @@ $PORT for the mock's own port. The indented actions:
 "tls expired", "tls wrong-name" and "tls self-signed" make it HTTPS,
 "session ID" gives a session, "capabilities JSON" is what it declares.`,
 		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
-  mcpc list -- mcpc mock --script fault.txt --stdio`,
+  mcpc list -- mcpc mock --script fault.txt --stdio
+  mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(cmd, args); err != nil {
 				return err

@@ -19,6 +19,7 @@ func newPing(a *app) *cobra.Command {
 ping where the revision has one; where it has none, server/discover is asked,
 which every such server answers.`,
 		Example: `  mcpc -s demo ping
+  mcpc -s demo ping --json
   mcpc -s demo ping --protocol ` + client.Revisions()[1],
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)

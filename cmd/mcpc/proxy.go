@@ -40,6 +40,7 @@ are handed on and not followed. One thing is changed: where a server of the old
 transport names its endpoint by a URL of its own, the URL is made the proxy's.
 Only clients on this machine are served, and no web page from elsewhere.`,
 		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
+  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(cmd, args); err != nil {

@@ -16,11 +16,12 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpc",
 		Short: "a client for the Model Context Protocol, and an inspector of its traffic",
-		Long: `mcpc talks to MCP servers: over HTTP and stdio, in every revision of the
-protocol. It prints the answer, or says which channel failed.`,
+		Long: `mcpc talks to MCP servers, over HTTP and stdio, in every revision of the
+protocol. It prints the answer or says which channel failed, and records what
+crossed. "demo" is a server in the box, to try all of it on.`,
 		Example: `  mcpc -s demo list
-  mcpc -s demo call get-sum '{"a":1,"b":2}'
-  mcpc -s demo describe get-sum`,
+  mcpc -s demo describe get-sum
+  mcpc -s demo call get-sum a=1 b=2`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -102,111 +103,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return hintedError{err.Error(), hint}
-}
-
-// help writes a command's help. It is written here and not by cobra's templates,
-// which would cost every start of the program.
-func (a *app) help(cmd *cobra.Command, _ []string) {
-	var b strings.Builder
-	text := cmd.Long
-	if text == "" {
-		text = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
-	}
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, useLine(cmd))
-	helpCommands(&b, cmd)
-	if cmd.Example != "" {
-		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
-	}
-	helpFlags(&b, "Flags", cmd.LocalNonPersistentFlags())
-	if cmd.HasParent() {
-		fmt.Fprintf(&b, "\nmcpc --help shows the flags of all commands, mcpc help exit-codes the endings.\n")
-	} else {
-		helpFlags(&b, "Flags of all commands", cmd.PersistentFlags())
-		fmt.Fprintf(&b, "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME. A server is a URL, the\n"+
-			"name of a session, \"demo\", or a command behind --; without one it is the current\n"+
-			"session, or http://localhost:3001/mcp.\n")
-	}
-	_, _ = a.stdout().Write([]byte(b.String()))
-}
-
-func useLine(cmd *cobra.Command) string {
-	line := cmd.CommandPath()
-	if _, args, ok := strings.Cut(cmd.Use, " "); ok {
-		return line + " " + args
-	}
-	if cmd.HasAvailableSubCommands() {
-		return line + " COMMAND"
-	}
-	return line
-}
-
-func helpCommands(b *strings.Builder, cmd *cobra.Command) {
-	var commands, topics [][2]string
-	for _, c := range cmd.Commands() {
-		switch row := [2]string{c.Name(), c.Short}; {
-		case c.Hidden || c.Name() == "help":
-		case c.Runnable() || c.HasSubCommands():
-			commands = append(commands, row)
-		default:
-			topics = append(topics, [2]string{"help " + row[0], row[1]})
-		}
-	}
-	helpRows(b, "Commands", commands)
-	helpRows(b, "Topics", topics)
-}
-
-func helpRows(b *strings.Builder, head string, rows [][2]string) {
-	if len(rows) == 0 {
-		return
-	}
-	width := 0
-	for _, row := range rows {
-		width = max(width, len(row[0]))
-	}
-	fmt.Fprintf(b, "\n%s:\n", head)
-	for _, row := range rows {
-		helpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
-	}
-}
-
-// helpColumns is how wide a line of help may be.
-const helpColumns = 80
-
-// helpRow writes what stands left and, beside it, a text in as many lines as it
-// needs.
-func helpRow(b *strings.Builder, left, text string) {
-	line := left
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case len(line)+1+len(word) <= helpColumns:
-			line += " " + word
-		default:
-			b.WriteString(line + "\n")
-			line = strings.Repeat(" ", len(left)) + word
-		}
-	}
-	b.WriteString(line + "\n")
-}
-
-// helpFlags lists flags with what they do, in 80 columns.
-func helpFlags(b *strings.Builder, head string, flags *pflag.FlagSet) {
-	var rows [][2]string
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
-			return
-		}
-		name := "    --" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", --" + f.Name
-		}
-		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
-			name += valueOf(f)
-		}
-		rows = append(rows, [2]string{name, f.Usage})
-	})
-	helpRows(b, head, rows)
 }
 
 // valueOf is what stands behind a flag's name: nothing has to where it has a

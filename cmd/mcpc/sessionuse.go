@@ -14,7 +14,9 @@ func newSessionUse(a *app) *cobra.Command {
 		Short: "make a remembered session the current one",
 		Long: `Make a remembered session the current one, which is meant where no server is
 named. Nothing is sent.`,
-		Example:           `  mcpc sessions use box`,
+		Example: `  mcpc sessions use box
+  mcpc sessions use box && mcpc list
+  mcpc sessions use other --json`,
 		ValidArgsFunction: a.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -10,18 +10,22 @@ import (
 
 func newState(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "state",
-		Short:   "look after what mcpc remembers",
-		Example: `  mcpc state repair`,
-		Args:    unknownCommand,
+		Use:   "state",
+		Short: "look after what mcpc remembers",
+		Example: `  mcpc state repair
+  mcpc state repair --state ./state
+  mcpc state repair --json`,
+		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return hintedError{"state takes a command", "mcpc state --help shows the commands"}
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use:     "repair",
-		Short:   "start anew where the state file cannot be read, and keep the old one",
-		Example: `  mcpc state repair`,
+		Use:   "repair",
+		Short: "start anew where the state file cannot be read, and keep the old one",
+		Example: `  mcpc state repair
+  mcpc state repair --state ./state
+  mcpc state repair --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(cmd, args); err != nil {
 				return err

@@ -29,7 +29,8 @@ so are the exit status and the signals; 128+n stands for a death by signal n.
 What cannot be recorded is forwarded all the same, and without -v mcpc writes
 nothing of its own. mcpc log shows what crossed, with --follow while it does.`,
 		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
-  mcpc list -- mcpc tap -- mcpc demo --stdio`,
+  mcpc list -- mcpc tap -- mcpc demo --stdio
+  mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 {
 				return unknownCommand(cmd, args)

@@ -24,14 +24,18 @@ type installOptions struct {
 func newTapInstall(a *app, remove bool) *cobra.Command {
 	o := installOptions{remove: remove}
 	cmd := &cobra.Command{
-		Use:     "install CLIENT SERVER",
-		Short:   "let a client start one of its servers through mcpc tap",
-		Example: `  mcpc tap install claude-code box --yes`,
+		Use:   "install CLIENT SERVER",
+		Short: "let a client start one of its servers through mcpc tap",
+		Example: `  mcpc tap install claude-code box --yes
+  mcpc tap install cursor box --file .mcp.json --yes
+  mcpc tap install claude-code box --file .mcp.json --yes`,
 	}
 	before := "Put mcpc tap before the command of a server in a client's configuration."
 	if remove {
 		cmd.Use, cmd.Short = "remove CLIENT SERVER", "give a server back the command that it had"
-		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes`
+		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes
+  mcpc tap remove claude-code box --file mcp.json --yes
+  mcpc tap remove cursor box --file mcp.json --yes --no-input`
 		before = "Take mcpc tap away again from before the command of a server."
 	}
 	cmd.Long = before + `

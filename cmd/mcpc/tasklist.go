@@ -22,6 +22,7 @@ func newTasksList(a *app) *cobra.Command {
 mcpc remembers, each of which it is asked for. One that the server no longer
 knows is forgotten.`,
 		Example: `  mcpc tasks list
+  mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(cmd, args); err != nil {

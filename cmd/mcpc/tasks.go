@@ -22,8 +22,10 @@ func newTasks(a *app) *cobra.Command {
 		Long: `A server may work on a call while nobody waits: the call becomes a task, with an
 id to come back with. mcpc call --task begins one; mcpc remembers it, so that
 "last", or nothing where only one is remembered, is as good as its id.`,
-		Example: `  mcpc tasks list`,
-		Args:    unknownCommand,
+		Example: `  mcpc tasks list
+  mcpc tasks wait last
+  mcpc tasks cancel last`,
+		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return hintedError{"tasks takes a command", "mcpc tasks --help shows the commands"}
 		},
@@ -45,23 +47,34 @@ type taskVerb struct {
 
 func (a *app) taskVerbs() []taskVerb {
 	return []taskVerb{
-		{run: a.taskGet, Command: cobra.Command{Use: "get [ID]", Short: "say how a task is", Example: `  mcpc tasks get last`}},
+		{run: a.taskGet, Command: cobra.Command{Use: "get [ID]", Short: "say how a task is",
+			Example: `  mcpc tasks get last
+  mcpc tasks get last --json
+  mcpc tasks get last --jq .status`}},
 		{run: a.taskWait, answers: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task, and end as its call would",
 			Long: `Ask for a task, as often as its server wants to be asked, until it has ended;
 then print its result and end as the call itself would have. What the task needs
 to know is asked as in a call (mcpc help answering). Ctrl-C leaves it running.`,
 			Example: `  mcpc tasks wait last
+  mcpc tasks wait last --json
   mcpc tasks wait last --answer-defaults --max-time 30m`}},
 		{run: a.taskResult, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a task that has ended",
 			Long: `Print the result of a task that has ended, and end as its call would. One that
 has not ends the command with exit code 1.`,
-			Example: `  mcpc tasks result last`}},
+			Example: `  mcpc tasks result last
+  mcpc tasks result last --json
+  mcpc tasks result last -o report.md`}},
 		{run: a.taskUpdate, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer what a task asks, without waiting for it",
 			Long: `Answer what a task asks: with the flags, or at the terminal. A question that was
 answered is not asked again. Up to revision ` + client.AskingRevision + ` a task asks only while
 somebody waits for it; there mcpc tasks wait takes the same flags.`,
-			Example: `  mcpc tasks update last --answer city=Paris`}},
-		{run: a.taskCancel, Command: cobra.Command{Use: "cancel [ID]", Short: "ask the server to give a task up", Example: `  mcpc tasks cancel last`}},
+			Example: `  mcpc tasks update last --answer city=Paris
+  mcpc tasks update last --answer '{"city":"Paris"}'
+  mcpc tasks update last --decline`}},
+		{run: a.taskCancel, Command: cobra.Command{Use: "cancel [ID]", Short: "ask the server to give a task up",
+			Example: `  mcpc tasks cancel last
+  mcpc tasks cancel last --json
+  mcpc tasks cancel last && mcpc tasks list`}},
 	}
 }
 

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What help shows first, and where it leads on. A command or a flag that stands
+// in no table is shown all the same, at the end.
+
+// A helpGroup is some names under a heading.
+type helpGroup struct{ head, names string }
+
+// commandGroups are the commands as a person looks for them.
+var commandGroups = []helpGroup{
+	{"Talk to a server", "init info list describe call read prompt complete listen tasks ping raw"},
+	{"Many servers, many calls", "servers grep batch run shell codegen"},
+	{"What crossed", "log show stats export resend tap proxy"},
+	{"Who you are", "login logout auth"},
+	{"A server to try on", "demo mock"},
+	{"mcpc itself", "explain sessions close state completion version"},
+}
+
+// globalGroups are the flags of all commands.
+var globalGroups = []helpGroup{
+	{"Common flags of all commands", "server json jq output verbose protocol header timeout"},
+	{"The way to the server", "account token-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
+	{"Limits", "connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
+}
+
+// maxCommon is how many flags a command shows first.
+const maxCommon = 8
+
+// common are a command's own flags that stand first where it has many.
+var common = map[string]string{
+	"call":   "args dry-run curl no-validate yes",
+	"listen": "tools prompts resources resource logs",
+	"login":  "no-browser grant scope client-id client-secret-file private-key token-store dpop",
+}
+
+// seeAlso is where a command's help leads on: commands, topics, words.
+var seeAlso = map[string]string{
+	"auth":         "login, logout, auth explain",
+	"auth explain": "login, explain http 401",
+	"call":         "describe, help arguments, help answering, explain isError",
+	"close":        "sessions, init",
+	"complete":     "prompt, read, describe",
+	"completion":   "help arguments",
+	"demo":         "mock, init",
+	"describe":     "list, call, help arguments",
+	"explain":      "help exit-codes, show",
+	"export":       "log, resend, help filters",
+	"info":         "init, ping, help revisions",
+	"init":         "sessions, close, help revisions, help answering",
+	"list":         "describe, call, listen",
+	"listen":       "list, tasks, explain list_changed",
+	"log":          "show, stats, help filters",
+	"login":        "auth, auth explain, logout",
+	"logout":       "login, auth",
+	"mock":         "demo, tap, proxy",
+	"ping":         "info, explain ping",
+	"prompt":       "list, describe, help arguments",
+	"proxy":        "tap, log",
+	"raw":          "call, help revisions, explain",
+	"read":         "list, describe, complete",
+	"resend":       "log, export, call",
+	"sessions":     "init, close, sessions use",
+	"sessions use": "sessions, init",
+	"show":         "log, export, explain",
+	"state":        "sessions, state repair",
+	"state repair": "sessions",
+	"stats":        "log, help filters",
+	"tap":          "proxy, log, tap install",
+	"tap install":  "tap, tap remove, log",
+	"tap remove":   "tap install",
+	"tasks":        "call, help answering, explain task",
+	"tasks cancel": "tasks get",
+	"tasks get":    "tasks wait, explain task",
+	"tasks list":   "tasks get, call",
+	"tasks result": "tasks wait, call",
+	"tasks update": "tasks wait, help answering",
+	"tasks wait":   "tasks get, tasks result, help answering",
+	"version":      "help revisions",
+}
+
+// ownFlags are a command's flags without those of all commands, and without those
+// that answer a server.
+func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
+	answers := answeringFlags(cmd)
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" && !slices.Contains(answers, f) {
+			own = append(own, f)
+		}
+	})
+	return own
+}
+
+// answeringFlags are those of mcpc help answering, where a command has them.
+func answeringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
+	for _, name := range []string{"answer", "answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "root"} {
+		if f := cmd.LocalNonPersistentFlags().Lookup(name); f != nil {
+			answers = append(answers, f)
+		}
+	}
+	return answers
+}
+
+// sharedFlags are the flags of all commands that a newcomer needs with this one:
+// those of a command that talks to a server.
+func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
+	talks := strings.Contains(cmd.Use, "[-- COMMAND...]") && cmd.LocalNonPersistentFlags().Lookup("to") == nil
+	if !talks && cmd.Parent().Name() != "tasks" {
+		return nil
+	}
+	for _, name := range []string{"server", "json", "jq"} {
+		shared = append(shared, cmd.InheritedFlags().Lookup(name))
+	}
+	return shared
+}
+
+// commonFirst parts the flags that are shown first from the others, each in the
+// order of the alphabet.
+func commonFirst(cmd *cobra.Command, own []*pflag.Flag, most int) (first, more []*pflag.Flag) {
+	chosen := strings.Fields(common[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")])
+	for _, f := range own {
+		if len(first) < most && (len(chosen) == 0 || len(own) <= most || slices.Contains(chosen, f.Name)) {
+			first = append(first, f)
+		} else {
+			more = append(more, f)
+		}
+	}
+	return first, more
+}
+
+func flagNames(flags []*pflag.Flag) string {
+	var names []string
+	for _, f := range flags {
+		names = append(names, "--"+f.Name)
+	}
+	return strings.Join(names, ", ")
+}

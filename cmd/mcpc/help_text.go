@@ -1,0 +1,239 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The texts of help: -h is what fits a screen, --help is all of it. They are
+// written here and not by cobra's templates, which would cost every start of the
+// program.
+
+// help writes a command's help.
+func (a *app) help(cmd *cobra.Command, _ []string) {
+	_, _ = a.stdout().Write([]byte(helpText(cmd, a.asksShort(cmd))))
+}
+
+// asksShort tells -h from --help and `mcpc help`. What stands behind -- is another
+// program's.
+func (a *app) asksShort(cmd *cobra.Command) bool {
+	own := a.args
+	if end := slices.Index(own, "--"); end >= 0 {
+		own = own[:end]
+	}
+	if !cmd.HasParent() && len(own) == 0 {
+		return true
+	}
+	return slices.Contains(own, "-h") && !slices.Contains(own, "--help")
+}
+
+func helpText(cmd *cobra.Command, short bool) string {
+	if !cmd.HasParent() {
+		return rootText(cmd, short)
+	}
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
+	}
+	if short {
+		text, _, _ = strings.Cut(text, "\n\n")
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, useLine(cmd))
+	helpCommands(&b, "Commands", cmd.Commands())
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	own := ownFlags(cmd)
+	shared := sharedFlags(cmd)
+	common, more := commonFirst(cmd, own, maxCommon-len(shared))
+	helpFlags(&b, "Common flags", append(slices.Clone(shared), common...))
+	answers := answeringFlags(cmd)
+	if short {
+		if len(more)+len(answers) > 0 {
+			helpRow(&b, "\n", fmt.Sprintf("%s --help shows %s.", cmd.CommandPath(), moreFlags(len(more)+len(answers))))
+		}
+	} else {
+		helpFlags(&b, "More flags", more)
+		if len(answers) > 0 {
+			b.WriteString("\nWhat the server asks is answered at a terminal, or by (mcpc help answering):\n")
+			helpRow(&b, "  ", flagNames(answers))
+		}
+	}
+	if also := seeAlso[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")]; also != "" {
+		b.WriteString("\n")
+		helpRow(&b, "See also: ", "mcpc "+strings.ReplaceAll(also, ", ", ", mcpc "))
+	}
+	b.WriteString("\nmcpc --help shows the flags of all commands, mcpc help exit-codes the endings.\n")
+	return b.String()
+}
+
+// rootText is the first thing that a person sees.
+func rootText(root *cobra.Command, short bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
+	left := root.Commands()
+	for i, g := range commandGroups {
+		var of []*cobra.Command
+		for _, name := range strings.Fields(g.names) {
+			at := slices.IndexFunc(left, func(c *cobra.Command) bool { return c.Name() == name && isCommand(c) })
+			if at >= 0 {
+				of = append(of, left[at])
+				left = slices.Delete(slices.Clone(left), at, at+1)
+			}
+		}
+		switch {
+		case !short || i == 0:
+			helpCommands(&b, g.head, of)
+		case len(of) > 0:
+			if i == 1 {
+				b.WriteString("\n")
+			}
+			helpRow(&b, fmt.Sprintf("%-26s", g.head+":"), commandList(of))
+		}
+	}
+	if short {
+		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topicsOf(left)))
+		b.WriteString("\n" + howToName + "\nmcpc --help shows all of it, mcpc COMMAND --help one command.\n")
+		return b.String()
+	}
+	helpCommands(&b, "More commands", left)
+	helpTopics(&b, topicsOf(left))
+	shown := map[string]bool{}
+	for _, g := range globalGroups {
+		var of []*pflag.Flag
+		for _, name := range strings.Fields(g.names) {
+			if f := root.PersistentFlags().Lookup(name); f != nil {
+				of, shown[name] = append(of, f), true
+			}
+		}
+		helpFlags(&b, g.head, of)
+	}
+	var rest []*pflag.Flag
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !shown[f.Name] {
+			rest = append(rest, f)
+		}
+	})
+	helpFlags(&b, "More flags of all commands", rest)
+	b.WriteString("\n" + howToName + "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME.\n")
+	return b.String()
+}
+
+// howToName says how a server is named.
+const howToName = `A server is a URL, a session's name or "demo" behind -s, or a command behind --:
+mcpc list -- npx -y SERVER. Without one it is the session that mcpc init opened
+last, or http://localhost:3001/mcp.`
+
+func useLine(cmd *cobra.Command) string {
+	line := cmd.CommandPath()
+	if _, args, ok := strings.Cut(cmd.Use, " "); ok {
+		return line + " " + args
+	}
+	if cmd.HasAvailableSubCommands() {
+		return line + " COMMAND"
+	}
+	return line
+}
+
+// isCommand tells a command from a topic; the command help is known to everybody.
+func isCommand(c *cobra.Command) bool {
+	return !c.Hidden && c.Name() != "help" && (c.Runnable() || c.HasSubCommands())
+}
+
+func topicsOf(all []*cobra.Command) (topics []*cobra.Command) {
+	for _, c := range all {
+		if !c.Hidden && !c.Runnable() && !c.HasSubCommands() {
+			topics = append(topics, c)
+		}
+	}
+	return topics
+}
+
+func commandList(all []*cobra.Command) string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
+func helpCommands(b *strings.Builder, head string, all []*cobra.Command) {
+	var rows [][2]string
+	for _, c := range all {
+		if isCommand(c) {
+			rows = append(rows, [2]string{c.Name(), c.Short})
+		}
+	}
+	helpRows(b, head, rows)
+}
+
+func helpTopics(b *strings.Builder, topics []*cobra.Command) {
+	var rows [][2]string
+	for _, c := range topics {
+		rows = append(rows, [2]string{"help " + c.Name(), c.Short})
+	}
+	helpRows(b, "Topics", rows)
+}
+
+func helpRows(b *strings.Builder, head string, rows [][2]string) {
+	if len(rows) == 0 {
+		return
+	}
+	width := 0
+	for _, row := range rows {
+		width = max(width, len(row[0]))
+	}
+	fmt.Fprintf(b, "\n%s:\n", head)
+	for _, row := range rows {
+		helpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
+	}
+}
+
+// helpColumns is how wide a line of help may be.
+const helpColumns = 80
+
+// helpRow writes what stands left and, beside it, a text in as many lines as it
+// needs.
+func helpRow(b *strings.Builder, left, text string) {
+	line := left
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) <= helpColumns:
+			line += " " + word
+		default:
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", len(strings.TrimLeft(left, "\n"))) + word
+		}
+	}
+	b.WriteString(line + "\n")
+}
+
+// helpFlags lists flags with what they do, in 80 columns.
+func helpFlags(b *strings.Builder, head string, flags []*pflag.Flag) {
+	var rows [][2]string
+	for _, f := range flags {
+		name := "    --" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", --" + f.Name
+		}
+		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
+			name += valueOf(f)
+		}
+		rows = append(rows, [2]string{name, f.Usage})
+	}
+	helpRows(b, head, rows)
+}
+
+func moreFlags(n int) string {
+	if n == 1 {
+		return "one more flag"
+	}
+	return fmt.Sprintf("%d more flags", n)
+}
