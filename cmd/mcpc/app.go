@@ -27,6 +27,8 @@ type app struct {
 	environ func() []string
 	now     func() time.Time
 	version string
+	// commit and date are "" where the program was not built by the release script.
+	commit, date string
 	// leave ends the process at once; only a mock server is told to do so.
 	leave func(code int)
 

@@ -10,8 +10,13 @@ import (
 	"time"
 )
 
-// version is set by the release script.
-var version = "0.1.0-dev"
+// The release script sets these: what it is called, the commit that it was built
+// from and the time of that, in RFC 3339.
+var (
+	version = "0.1.0-dev"
+	commit  string
+	date    string
+)
 
 func main() {
 	a := &app{
@@ -22,6 +27,8 @@ func main() {
 		environ: os.Environ,
 		now:     time.Now,
 		version: version,
+		commit:  commit,
+		date:    date,
 		leave:   os.Exit,
 	}
 	catchBrokenPipes()

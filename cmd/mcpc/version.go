@@ -32,30 +32,50 @@ func newVersion(a *app) *cobra.Command {
 	}
 }
 
-// builtFrom is the commit that the go command wrote into the program, with + where
-// something was changed since. A program built away from its repository has none.
-func builtFrom() string {
-	commit, changed := "unknown", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				commit = s.Value[:min(len(s.Value), 12)]
-			case s.Key == "vcs.modified" && s.Value == "true":
-				changed = "+"
-			}
+// builtFrom is the commit that the program was built from and the time of it, in RFC
+// 3339: as the release script says, else as the go command wrote it into the program,
+// with + where something was changed since. A program built away from its repository
+// has none.
+func (a *app) builtFrom() (commit, date string) {
+	info, ok := debug.ReadBuildInfo()
+	if a.commit != "" || !ok {
+		return short(or(a.commit, "unknown")), a.date
+	}
+	changed := ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		case "vcs.modified":
+			changed = map[string]string{"true": "+"}[s.Value]
 		}
 	}
-	return commit + changed
+	return short(or(commit, "unknown")) + changed, date
+}
+
+// short is a commit as people write it, with a + that stands behind it.
+func short(commit string) string {
+	plain, changed := strings.CutSuffix(commit, "+")
+	if plain = plain[:min(len(plain), 12)]; changed {
+		return plain + "+"
+	}
+	return plain
 }
 
 func (a *app) printVersion(ctx context.Context) {
-	commit := builtFrom()
-	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.version),
-		wire.Quote(commit), wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
+	commit, date := a.builtFrom()
+	when := "null"
+	if date != "" {
+		when = string(wire.Quote(date))
+	}
+	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.version),
+		wire.Quote(commit), when, wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
 	ans := answer{result: []byte(raw), messages: []*wire.Message{{Raw: []byte(raw)}}}
 	ans.human = func(w io.Writer, _ render.Style) error {
-		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nspeaks %s\n", a.version, commit, strings.Join(client.Revisions(), ", "))
+		day, _, _ := strings.Cut(date, "T")
+		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nspeaks %s\n", a.version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
 		return err
 	}
 	a.show(ctx, wire.Outcome{}, ans)
