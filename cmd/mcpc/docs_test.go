@@ -55,7 +55,10 @@ func documents(t *testing.T) []string {
 	if err != nil || len(docs) == 0 {
 		t.Fatalf("no documents: %v", err)
 	}
-	return append(docs, filepath.Join("..", "..", "README.md"))
+	for _, name := range []string{"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+		docs = append(docs, filepath.Join("..", "..", name))
+	}
+	return docs
 }
 
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
