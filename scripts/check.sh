@@ -2,7 +2,8 @@
 # The whole bar, the same on a laptop and in CI.
 #
 #   scripts/check.sh           everything: format, vet, lint, race tests, every
-#                              call failing once, fuzz seconds, the real servers
+#                              call failing once, fuzz seconds, the real servers,
+#                              a release of two platforms
 #   scripts/check.sh --quick   the inner loop, under two minutes
 #
 # FUZZTIME=5m makes each fuzz target run for minutes.
@@ -29,7 +30,8 @@ unformatted=$(gofmt -l cmd internal scripts)
 what="vet"
 step "$what"
 go vet ./... && go vet -tags peers ./cmd/mcpc && go vet -tags torture ./cmd/mcpc
-for os in windows darwin; do GOOS=$os go vet ./cmd/... ./internal/...; done
+# Compiled as a release is, so that the release below need not do it again.
+for os in windows darwin freebsd; do GOOS=$os go vet -trimpath ./cmd/... ./internal/...; done
 
 if [ -n "$quick" ]; then
 	what="tests"
@@ -68,5 +70,12 @@ go test -tags peers -count=1 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== '
 what="conformance"
 step "$what"
 scripts/conformance.sh
+
+# Two of the eight platforms, built twice; scripts/release.sh alone makes all.
+what="release"
+step "$what"
+GOWORK=off go -C scripts/release vet .
+scripts/release.sh --only linux/amd64,windows/amd64 --twice
+scripts/release/try.sh dist
 
 echo "check: ok ($((SECONDS - started)) s)"

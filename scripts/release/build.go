@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// A target is a platform in Go's words.
+type target struct{ os, arch string }
+
+var everywhere = []target{
+	{"darwin", "amd64"}, {"darwin", "arm64"}, {"freebsd", "amd64"}, {"freebsd", "arm64"},
+	{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+func (t target) String() string { return t.os + "/" + t.arch }
+
+// exe is what the program is called there.
+func (t target) exe() string {
+	if t.os == "windows" {
+		return "mcpc.exe"
+	}
+	return "mcpc"
+}
+
+// pick reads --only.
+func pick(only string) ([]target, error) {
+	if only == "" {
+		return everywhere, nil
+	}
+	var some []target
+	for word := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(everywhere, func(t target) bool { return t.String() == word })
+		if i < 0 {
+			return nil, fmt.Errorf("--only: no such platform: %s; there are %v", word, everywhere)
+		}
+		some = append(some, everywhere[i])
+	}
+	return some, nil
+}
+
+// binary is where the program for a target was built.
+func (r *release) binary(t target) string {
+	return filepath.Join(r.out, "build", t.os+"_"+t.arch, t.exe())
+}
+
+// build compiles the program for every target, without libc and without the
+// folders of this machine.
+func (r *release) build() error {
+	facts := fmt.Sprintf("-s -w -buildid= -X main.version=%s -X main.commit=%s -X main.date=%s", r.version, r.commit, r.time.Format("2006-01-02T15:04:05Z"))
+	for _, t := range r.targets {
+		cmd := r.command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", facts, "-o", r.binary(t), "./cmd/mcpc")
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("building for %s: %w", t, err)
+		}
+	}
+	return nil
+}
+
+// command runs in the repository, and is deaf to settings of the machine that would
+// change what is built.
+func (r *release) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Stderr = r.root, os.Stderr
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
+	return cmd
+}
+
+// extras makes the completions with a program of this machine.
+func (r *release) extras() error {
+	r.extra = filepath.Join(r.out, "build", "extra")
+	own, err := r.own()
+	if err != nil {
+		return err
+	}
+	for shell, name := range map[string]string{"bash": "mcpc.bash", "zsh": "_mcpc", "fish": "mcpc.fish", "powershell": "mcpc.ps1"} {
+		script, err := r.command(own, "completion", shell).Output()
+		if err != nil {
+			return fmt.Errorf("the completion of %s: %w", shell, err)
+		}
+		if err := r.write("build/extra/completions/"+name, script); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own is the program for this machine.
+func (r *release) own() (string, error) {
+	here := target{runtime.GOOS, runtime.GOARCH}
+	if slices.Contains(r.targets, here) {
+		return r.binary(here), nil
+	}
+	own := filepath.Join(r.out, "build", "own", here.exe())
+	if err := r.command("go", "build", "-trimpath", "-buildvcs=false", "-o", own, "./cmd/mcpc").Run(); err != nil {
+		return "", fmt.Errorf("building for this machine: %w", err)
+	}
+	return own, nil
+}
+
+// again makes the release once more, from a copy of the sources in another folder
+// and in another time zone, and compares every hash.
+func (r *release) again() error {
+	dir, err := os.MkdirTemp("", "mcpc-release")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	second := *r
+	second.root, second.out = filepath.Join(dir, "elsewhere"), filepath.Join(dir, "dist")
+	for _, name := range append([]string{"cmd", "internal", "go.mod", "go.sum"}, papers...) {
+		if err := copyTo(filepath.Join(second.root, name), filepath.Join(r.root, name)); err != nil {
+			return err
+		}
+	}
+	os.Setenv("TZ", "Pacific/Kiritimati")
+	if err := second.make(); err != nil {
+		return fmt.Errorf("the second time: %w", err)
+	}
+	var differ []string
+	for _, name := range sorted(r.sums) {
+		if second.sums[name] != r.sums[name] {
+			differ = append(differ, name)
+		}
+	}
+	if len(differ) > 0 || len(second.sums) != len(r.sums) {
+		return fmt.Errorf("not reproducible: %d files then %d, other bytes in %v", len(r.sums), len(second.sums), differ)
+	}
+	fmt.Printf("release: the same %d hashes when built again elsewhere\n", len(r.sums))
+	return nil
+}
+
+// copyTo copies a file or a folder.
+func copyTo(to, from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return os.CopyFS(to, os.DirFS(from))
+	}
+	raw, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, raw, 0o644)
+}

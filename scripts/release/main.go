@@ -1,0 +1,152 @@
+// Command release makes what is given to users; scripts/release.sh runs it. Two
+// runs on one commit give the same bytes: times are that of the commit, names are
+// in order, and nothing knows the folder that it was made in.
+package main
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A release is what one run makes. Paths are absolute.
+type release struct {
+	root, out string
+	// version is without the v; downloads is the one place that knows where the files
+	// will be found, below downloads/vVERSION/.
+	version, downloads string
+	commit             string
+	time               time.Time
+	targets            []target
+	// extra is a folder with the man pages and the completions.
+	extra string
+	// notices are the licences of all that is linked in, one text.
+	notices []byte
+	// sums are the SHA-256 of the files in out, by their names.
+	sums map[string]string
+}
+
+// placeholder is where a snapshot says that its files are: nowhere.
+const placeholder = "https://downloads.example/mcpc"
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	var r release
+	var only string
+	var twice bool
+	flag.StringVar(&r.root, "root", "", "the repository")
+	flag.StringVar(&r.out, "out", "dist", "the folder that is filled")
+	flag.StringVar(&r.version, "version", "", "X.Y.Z; nothing is a snapshot")
+	flag.StringVar(&r.downloads, "downloads", "", "URL below which v(version)/ will have the files")
+	flag.StringVar(&only, "only", "", "os/arch,...; nothing is all of them")
+	flag.BoolVar(&twice, "twice", false, "build again elsewhere and compare")
+	flag.Parse()
+	if err := r.settle(only); err != nil {
+		return err
+	}
+	if err := r.make(); err != nil {
+		return err
+	}
+	fmt.Printf("release: mcpc %s for %d platforms, %d files in %s\n", r.version, len(r.targets), len(r.sums), r.out)
+	if twice {
+		return r.again()
+	}
+	return nil
+}
+
+// settle reads what the run is told, and refuses a release that is not said whole.
+func (r *release) settle(only string) (err error) {
+	epoch, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
+	}
+	r.time, r.commit = time.Unix(epoch, 0).UTC(), os.Getenv("MCPC_COMMIT")
+	switch {
+	case r.version == "":
+		r.version = "0.0.0-snapshot." + strings.TrimSuffix("g"+r.commit[:min(7, len(r.commit))], "+")
+	case r.downloads == "":
+		return fmt.Errorf("a release wants --downloads URL")
+	case strings.HasSuffix(r.commit, "+"), r.commit == "unknown":
+		return fmt.Errorf("a release is made of a clean checkout of a commit: git status")
+	}
+	if r.downloads == "" {
+		r.downloads = placeholder
+	}
+	r.targets, err = pick(only)
+	if !filepath.IsAbs(r.out) {
+		r.out = filepath.Join(r.root, r.out)
+	}
+	return err
+}
+
+// make fills r.out.
+func (r *release) make() error {
+	r.sums = map[string]string{}
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	for _, step := range []func() error{r.build, r.licences, r.extras, r.archives, r.bills, r.packages, r.npm, r.recipes, r.checksums} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(filepath.Join(r.out, "build"))
+}
+
+// checksums writes them as sha256sum does, and is the last step.
+func (r *release) checksums() error {
+	err := filepath.WalkDir(r.out, func(path string, d os.DirEntry, err error) error {
+		name, _ := filepath.Rel(r.out, path)
+		if d.IsDir() && name == "build" {
+			return filepath.SkipDir
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return r.sum(filepath.ToSlash(name))
+	})
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, name := range sorted(r.sums) {
+		fmt.Fprintf(&list, "%s  %s\n", r.sums[name], name)
+	}
+	return r.write("checksums.txt", []byte(list.String()))
+}
+
+// sum notes the hash of a file in r.out.
+func (r *release) sum(name string) error {
+	raw, err := os.ReadFile(filepath.Join(r.out, name))
+	r.sums[name] = fmt.Sprintf("%x", sha256.Sum256(raw))
+	return err
+}
+
+// write makes a file in r.out.
+func (r *release) write(name string, raw []byte) error {
+	path := filepath.Join(r.out, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, raw, 0o644)
+}
+
+func sorted[V any](m map[string]V) (names []string) {
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

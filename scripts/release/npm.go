@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// nodeOS and nodeArch are what Node calls a platform.
+var (
+	nodeOS   = map[string]string{"windows": "win32"}
+	nodeArch = map[string]string{"amd64": "x64"}
+)
+
+func inNode(words map[string]string, word string) string {
+	if other := words[word]; other != "" {
+		return other
+	}
+	return word
+}
+
+// npmName is that of the package with the program for a target.
+func npmName(t target) string {
+	return "mcpc-" + inNode(nodeOS, t.os) + "-" + inNode(nodeArch, t.arch)
+}
+
+// A manifest is a package.json.
+type manifest struct {
+	Name        string            `json:"name"`
+	Version     string            `json:"version"`
+	Description string            `json:"description"`
+	Homepage    string            `json:"homepage"`
+	License     string            `json:"license"`
+	Bin         map[string]string `json:"bin,omitempty"`
+	Files       []string          `json:"files"`
+	OS          []string          `json:"os,omitempty"`
+	CPU         []string          `json:"cpu,omitempty"`
+	Engines     map[string]string `json:"engines,omitempty"`
+	Optional    map[string]string `json:"optionalDependencies,omitempty"`
+}
+
+// npm makes a package for each target, of which npm installs the one that fits, and
+// the package mcpc, which starts it. No script runs when they are installed.
+func (r *release) npm() error {
+	whole := r.manifest("mcpc", "mcpc.js")
+	whole.Bin, whole.Optional = map[string]string{"mcpc": "mcpc.js"}, map[string]string{}
+	whole.Engines = map[string]string{"node": ">=18"}
+	for _, t := range r.targets {
+		whole.Optional[npmName(t)] = r.version
+		part := r.manifest(npmName(t), t.exe())
+		part.OS, part.CPU = []string{inNode(nodeOS, t.os)}, []string{inNode(nodeArch, t.arch)}
+		raw, err := os.ReadFile(r.binary(t))
+		if err != nil {
+			return err
+		}
+		if err := r.npmPackage(part, contents{t.exe(): raw, "THIRD-PARTY.txt": r.notices}); err != nil {
+			return err
+		}
+	}
+	starter, err := recipes.ReadFile("recipes/mcpc.js")
+	if err != nil {
+		return err
+	}
+	return r.npmPackage(whole, contents{"mcpc.js": starter})
+}
+
+func (r *release) manifest(name string, files ...string) manifest {
+	return manifest{Name: name, Version: r.version, Description: summary, Homepage: r.downloads, License: "Apache-2.0",
+		Files: slices.Concat(files, []string{"README.md", "LICENSE"})}
+}
+
+// npmPackage packs as npm pack does.
+func (r *release) npmPackage(m manifest, b contents) error {
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	b["package.json"] = append(raw, '\n')
+	for _, name := range []string{"README.md", "LICENSE"} {
+		if b[name], err = os.ReadFile(filepath.Join(r.root, name)); err != nil {
+			return err
+		}
+	}
+	packed, err := tarred(b, "package/", r.time)
+	if err != nil {
+		return fmt.Errorf("packing %s: %w", m.Name, err)
+	}
+	return r.write("npm/"+m.Name+"-"+m.Version+".tgz", packed)
+}

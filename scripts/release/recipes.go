@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"text/template"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+//go:embed recipes
+var recipes embed.FS
+
+// A file is what a recipe says of an archive.
+type file struct{ URL, Sum, Stem string }
+
+// file gives the facts of a target's archive.
+func (r *release) file(os, arch string) file {
+	t := target{os, arch}
+	name := r.archive(t)
+	sum := r.sums[name]
+	if sum == "" {
+		sum = "not built" // with --only
+	}
+	return file{r.downloads + "/v" + r.version + "/" + name, sum, r.stem(t)}
+}
+
+// recipes writes the Homebrew formula, the Scoop manifest and the container file.
+func (r *release) recipes() error {
+	for _, name := range []string{"mcpc.rb", "mcpc.scoop.json"} {
+		raw, err := r.filled(name)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(name, ".json") && !json.Valid(raw) {
+			return fmt.Errorf("%s is not JSON", name)
+		}
+		if err := r.write(name, raw); err != nil {
+			return err
+		}
+	}
+	return r.container()
+}
+
+func (r *release) filled(name string) ([]byte, error) {
+	t, err := template.New(name).Funcs(template.FuncMap{"file": r.file}).ParseFS(recipes, "recipes/"+name)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, map[string]string{"Version": r.version, "Homepage": r.downloads, "Summary": summary})
+	return out.Bytes(), err
+}
+
+// container writes a folder from which an image is built without a network: the
+// program, and the certificates that https wants.
+func (r *release) container() error {
+	raw, err := recipes.ReadFile("recipes/Containerfile")
+	if err != nil {
+		return err
+	}
+	if err := r.write("container/Containerfile", raw); err != nil {
+		return err
+	}
+	var roots bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil { // a file of certificates cannot say it
+			continue
+		}
+		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
+			return err
+		}
+	}
+	if err := r.write("container/ca-certificates.crt", roots.Bytes()); err != nil {
+		return err
+	}
+	for _, t := range r.targets {
+		if t.os != "linux" {
+			continue
+		}
+		if err := r.copyProgram(t, path.Join("container", "linux", t.arch, "mcpc")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *release) copyProgram(t target, name string) error {
+	raw, err := os.ReadFile(r.binary(t))
+	if err != nil {
+		return err
+	}
+	if err := r.write(name, raw); err != nil {
+		return err
+	}
+	return os.Chmod(path.Join(r.out, name), 0o755)
+}
