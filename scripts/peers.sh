@@ -10,15 +10,19 @@
 # tools, newest revision, and from there on the words of its argv, between
 # tabs. {PORT} and {DIR} (an existing temporary directory) stand for what the
 # caller provides. No word starts a second process: killing the pid ends it.
-# A server on HTTP listens once a TCP connect to 127.0.0.1:PORT succeeds.
+# A server on HTTP listens once a TCP connect to 127.0.0.1:PORT succeeds. One whose
+# transport is login is an HTTP server, too, that asks who you are; {PORT2} and
+# {PORT3} are for its authorization servers.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source_dir=$root/scripts/peers
 peers_dir=$root/.peers
 
-npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients)
+npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients ts-auth)
 go_modules=(go-sdk mcp-go pingme go-client)
+# Programs of the system, and Debian's packages that have them.
+programs=(chromium:chromium gnome-keyring-daemon:gnome-keyring dbus-run-session:dbus-daemon)
 
 main() {
   local command=${1:-}
@@ -67,6 +71,12 @@ print_table() {
   row go-sdk-stateless http /mcp 10 2026-07-28 "$go_sdk" -port '{PORT}' -mode stateless
   row go-sdk-sse sse /mcp 10 2025-11-25 "$go_sdk" -port '{PORT}' -mode sse
   row go-sdk-stdio stdio '' 10 2026-07-28 "$go_sdk"
+
+  local ts_auth=$peers_dir/ts-auth
+  row ts-auth login /mcp 1 2025-11-25 node "$ts_auth/server.mjs" '{PORT}' '{PORT2}' '{PORT3}'
+  row ts-example-auth login /mcp 9 2025-11-25 env 'MCP_PORT={PORT}' 'MCP_AUTH_PORT={PORT2}' \
+    node --require "$source_dir/loopback.cjs" \
+    "$ts_auth/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js" --oauth --oauth-strict
 
   row pingme-http http /pingme-mcp/mcp 1 2025-06-18 "$peers_dir/bin/pingme" -port '{PORT}'
 }
@@ -125,7 +135,30 @@ install_all() {
   local go_pid=$!
   wait "$npm_pid" || status=$?
   wait "$go_pid" || status=$?
+  install_programs || status=$?
   return "$status"
+}
+
+# install_programs: where that can be done without asking anybody, it is.
+install_programs() {
+  local packages=() one
+  for one in "${programs[@]}"; do
+    command -v "${one%%:*}" >/dev/null || packages+=("${one##*:}")
+  done
+  if ((${#packages[@]} == 0)); then
+    return
+  fi
+  if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
+    echo "peers.sh: install these yourself, by Debian's names: ${packages[*]}" >&2
+    return 1
+  fi
+  apt-get update -q >/dev/null
+  DEBIAN_FRONTEND=noninteractive quietly install_apt packages "${packages[@]}"
+}
+
+install_apt() {
+  shift
+  apt-get -o DPkg::Lock::Timeout=300 install -qy --no-install-recommends "$@"
 }
 
 # install_each KIND NAME...: what has no stamp, or another one than its
@@ -157,6 +190,12 @@ install_go() {
 
 check_all() {
   local name missing=0
+  for name in "${programs[@]}"; do
+    if ! command -v "${name%%:*}" >/dev/null; then
+      echo "peers.sh: not installed: ${name%%:*} (Debian: ${name##*:})" >&2
+      missing=1
+    fi
+  done
   for name in "${npm_groups[@]}" "${go_modules[@]}"; do
     if ! is_installed "$name"; then
       echo "peers.sh: not installed: $name" >&2

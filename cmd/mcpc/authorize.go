@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -111,7 +112,10 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 		return o
 	}
 	o.Hint = "mcpc login"
-	if r.Sent && len(r.Scopes) > 0 {
+	switch {
+	case r.Sent && r.Status == http.StatusUnauthorized:
+		o.Text += ": the token is not taken any more, and could not be renewed"
+	case r.Sent && len(r.Scopes) > 0:
 		o.Text += ": more scopes are needed: " + strings.Join(r.Scopes, " ")
 	}
 	if failed, ok := errorAs[*auth.Error](r.Err); ok {

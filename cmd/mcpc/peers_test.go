@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +37,13 @@ type peer struct {
 	argv                  []string
 }
 
+// peers are those that anybody may talk to.
 func peers(t *testing.T) []peer {
+	t.Helper()
+	return slices.DeleteFunc(allPeers(t), func(p peer) bool { return p.transport == "login" })
+}
+
+func allPeers(t *testing.T) []peer {
 	t.Helper()
 	script := filepath.Join("..", "..", "scripts", "peers.sh")
 	if out, err := exec.Command(script, "check").CombinedOutput(); err != nil {
@@ -60,7 +67,7 @@ func peers(t *testing.T) []peer {
 
 func peerNamed(t *testing.T, name string) peer {
 	t.Helper()
-	for _, p := range peers(t) {
+	for _, p := range allPeers(t) {
 		if p.name == name {
 			return p
 		}
@@ -73,17 +80,21 @@ func peerNamed(t *testing.T, name string) peer {
 // -s URL, or -- and a command.
 func (p peer) start(t *testing.T) []string {
 	t.Helper()
-	port := freePort(t)
+	port, port2, port3 := freePort(t), freePort(t), freePort(t)
 	argv := make([]string, len(p.argv))
 	dir := t.TempDir()
 	for i, word := range p.argv {
-		argv[i] = strings.NewReplacer("{PORT}", port, "{DIR}", dir).Replace(word)
+		argv[i] = strings.NewReplacer("{PORT}", port, "{PORT2}", port2, "{PORT3}", port3, "{DIR}", dir).Replace(word)
 	}
 	if p.transport == "stdio" {
 		return append([]string{"--"}, argv...)
 	}
 	p.listen(t, argv, port)
-	return []string{"-s", "http://127.0.0.1:" + port + p.path}
+	host := "127.0.0.1"
+	if strings.HasPrefix(p.name, "ts-example") {
+		host = "localhost" // its metadata are for that name
+	}
+	return []string{"-s", "http://" + host + ":" + port + p.path}
 }
 
 func (p peer) listen(t *testing.T, argv []string, port string) {

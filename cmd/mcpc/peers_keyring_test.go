@@ -1,0 +1,57 @@
+//go:build peers
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A desktop's keyring, GNOME's, on a bus of its own: mcpc keeps its key there where it
+// is open, seals the tokens, and reads them only with it. Where it is locked, and the
+// person who could open it is not there, the tokens are in the file, and nothing waits.
+func TestPeerKeyring(t *testing.T) {
+	target := startProtectedDemo(t) + "/mcp"
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("demo-secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	login := "mcpc login " + target + " --grant client_credentials --client-id demo --client-secret-file " + secret
+	home, state := t.TempDir(), t.TempDir()
+	session := func(daemon string, lines ...string) string {
+		t.Helper()
+		cmd := exec.Command("dbus-run-session", "--", "sh", "-ec", daemon+" >/dev/null 2>&1\n"+strings.Join(lines, "\n"))
+		cmd.Env = append(cleanEnv(), "HOME="+home, "XDG_RUNTIME_DIR="+t.TempDir(), "MCPC_STATE="+state, "MCPC_SERVER=")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	finds := func(out string, texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			if !strings.Contains(out, text) {
+				t.Errorf("%q is not in\n%s", text, out)
+			}
+		}
+	}
+	open := "printf pass | gnome-keyring-daemon --unlock --components=secrets"
+	finds(session(open, login, "mcpc auth", "mcpc -s "+target+" list --jq '.tools|length'", "mcpc login "+target+" --token-store keyring"),
+		"sealed, the key in the keyring", "renewed by itself\tkeyring\n", "24\n")
+	if kept := read(t, filepath.Join(state, tokensName)); strings.Contains(kept, "demo-") || !strings.Contains(kept, `"sealed:`) {
+		t.Errorf("kept\n%s", kept)
+	}
+	// The same keyring in another session, and then nobody to open it.
+	finds(session(open, "mcpc -s "+target+" list --jq '.tools|length'"), "24\n")
+	locked := "gnome-keyring-daemon --start --components=secrets"
+	finds(session(locked, "mcpc -s "+target+" list || echo ended with $?", login+" --token-store keyring || echo ended with $?", login, "mcpc auth"),
+		"the keyring does not give the key of the tokens", "hint: unlock it, or log in anew with --token-store file", "no keyring answers here",
+		"ended with 13\n", "a file that only you can read", "renewed by itself\tfile\n")
+	if kept := read(t, filepath.Join(state, tokensName)); !strings.Contains(kept, "plain:demo-access-") {
+		t.Errorf("kept\n%s", kept)
+	}
+}
