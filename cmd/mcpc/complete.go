@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,8 +52,9 @@ values already stand behind VALUE, which may be '': some servers choose by them.
 }
 
 func (a *app) completeWhat(words []string) (o completeOptions, err error) {
+	forms := a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")
 	if len(words) < 3 {
-		return o, hintedError{"complete takes a kind, a name and an argument", a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")}
+		return o, hintedError{"complete takes a kind, a name and an argument", forms}
 	}
 	o.name = words[1]
 	switch o.kind, _ = kindNamed(words[0]); o.kind {
@@ -61,7 +63,7 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	case templateKind, resourceKind:
 		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
 	default:
-		return o, hintedError{fmt.Sprintf("nothing can be completed in a %q", words[0]), a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")}
+		return o, hintedError{fmt.Sprintf("nothing can be completed in a %q", words[0]), didYouMean("mcpc complete ", words[0], "", []string{"prompt", "template"}, forms)}
 	}
 	o.argument = words[2]
 	if len(words) > 3 {
@@ -103,6 +105,9 @@ func (a *app) complete(ctx context.Context, o completeOptions) {
 	switch refused := rpc != nil && rpc.Code == -32602; {
 	case refused:
 		out.Hint = c.argumentsThere(ctx, o)
+		if known := c.rememberedNames(o.kind); !slices.Contains(known, o.name) {
+			out.Hint = didYouMean("", o.name, "", known, out.Hint)
+		}
 	case out.Good() && len(values) == 0:
 		if there := c.argumentsThere(ctx, o); there != "" {
 			a.note(there)

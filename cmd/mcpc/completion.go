@@ -17,6 +17,9 @@ import (
 //go:embed completion.bash
 var bashCompletion string
 
+// shells are those that there is a script for.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
 // newCompletion is `mcpc completion SHELL`.
 func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -37,7 +40,7 @@ Names that a shell could take for more than a name are left out.`,
   mcpc completion zsh
   mcpc completion fish
   mcpc completion powershell`,
-		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return hintedError{"completion takes the name of a shell", "mcpc completion bash"}
@@ -59,7 +62,7 @@ func writeCompletion(w io.Writer, root *cobra.Command, shell string) error {
 	case "powershell":
 		return ignored(root.GenPowerShellCompletionWithDesc(w))
 	}
-	return hintedError{"no script for the shell " + shortened(shell), "bash, zsh, fish or powershell"}
+	return hintedError{"no script for the shell " + shortened(shell), didYouMean("mcpc completion ", shell, "", shells, "bash, zsh, fish or powershell")}
 }
 
 // ignored: that the answer could not be written is told by the writer itself.

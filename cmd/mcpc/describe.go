@@ -54,7 +54,7 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := kindNamed(words[0])
 		if !ok {
-			return o, hintedError{fmt.Sprintf("describe knows no kind %q", words[0]), a.command("describe tool|prompt|resource|template NAME")}
+			return o, hintedError{fmt.Sprintf("describe knows no kind %q", words[0]), didYouMean(a.command("describe "), words[0], " "+render.ShellQuote(words[1]), []string{"tool", "prompt", "resource", "template"}, a.command("describe tool|prompt|resource|template NAME"))}
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:

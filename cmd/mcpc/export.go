@@ -48,7 +48,7 @@ comment says what to set it to.`,
   mcpc export last --as markdown`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.format == "" || !contains(exportFormats, o.format) {
-				return hintedError{fmt.Sprintf("--as says the form, and not %q", o.format), "--as " + strings.Join(exportFormats, ", --as ")}
+				return hintedError{fmt.Sprintf("--as says the form, and not %q", o.format), didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as "))}
 			}
 			if len(args) == 0 {
 				return hintedError{"export takes a number that mcpc log shows, last, or a file", "mcpc export last --as " + o.format}

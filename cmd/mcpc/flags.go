@@ -116,11 +116,11 @@ func (g *globals) check() error {
 	if g.protocol != "" && !contains(known, g.protocol) {
 		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc speaks " + strings.Join(known, ", ")}
 	}
-	if !contains([]string{"auto", "always", "never"}, g.color) {
-		return fmt.Errorf("--color is auto, always or never, not %q", g.color)
+	if colors := []string{"auto", "always", "never"}; !contains(colors, g.color) {
+		return hintedError{fmt.Sprintf("--color is auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}
 	}
 	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
-		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), "levels are " + strings.Join(logLevels, ", ")}
+		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
 	}
 	_, err := g.fields()
 	return err

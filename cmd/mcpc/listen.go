@@ -70,7 +70,7 @@ nothing is told of what happened meanwhile.
 
 func (o *listenOptions) check(a *app) error {
 	if o.logs != "" && o.logs != anyLevel && !contains(logLevels, o.logs) {
-		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), "levels are " + strings.Join(logLevels, ", ")}
+		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=", o.logs, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
 	}
 	if a.output != "" {
 		return hintedError{"listen writes until it is ended, and -o writes whole files", "in place of -o FILE: > FILE"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,11 +90,22 @@ func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) wire.Ou
 	}
 	arguments, _ := wire.Object(o.arguments)
 	var findings []wire.Finding
-	var names []string
+	var names, unknown []string
 	for _, a := range prompt.Arguments {
 		names = append(names, a.Name)
+	}
+	for _, m := range arguments {
+		if !slices.Contains(names, m.Name) {
+			unknown = append(unknown, m.Name)
+		}
+	}
+	for _, a := range prompt.Arguments {
 		if _, given := arguments.Get(a.Name); a.Required && !given {
-			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: pointer(a.Name), Text: "is missing and required"})
+			text := "is missing and required"
+			if near := render.Nearest(a.Name, unknown); near != "" {
+				text += fmt.Sprintf("; %q is no argument of this prompt", near)
+			}
+			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: pointer(a.Name), Text: text})
 		}
 	}
 	findings = append(findings, notStrings(arguments)...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,6 +115,9 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 		out = c.Notify(ctx, call)
 	default:
 		out = c.Do(ctx, call)
+	}
+	if known := methodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
+		out.Hint = didYouMean("", o.method, "", known, out.Hint)
 	}
 	a.showRaw(ctx, out)
 	c.explained(o.method)

@@ -125,6 +125,11 @@ func (c *conversation) readResource(ctx context.Context, uri string) wire.Outcom
 	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
 		out.Hint = "a template wants values: " + c.a.command("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
+	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
+		if near := render.Nearest(uri, c.rememberedNames(resourceKind)); near != "" && near != uri {
+			out.Hint = "did you mean " + near + "?"
+		}
+	}
 	return c.lacking(out, resourceKind.capability)
 }
 

@@ -174,11 +174,7 @@ func (a *app) noSession(name string, known []string) wire.Outcome {
 	if name == "" {
 		return usage(hintedError{"no session is current", "mcpc sessions shows those that are remembered"})
 	}
-	hint := "mcpc sessions shows those that are remembered"
-	if near := render.Nearest(name, known); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return usage(hintedError{fmt.Sprintf("no session is called %q", name), hint})
+	return usage(hintedError{fmt.Sprintf("no session is called %q", name), didYouMean("", name, "", known, "mcpc sessions shows those that are remembered")})
 }
 
 // closeOne forgets a session first: the server may be gone, and then there is

@@ -51,7 +51,7 @@ has to be, anew. A CLIENT is one of these:
 		o.client, o.server = args[0], args[1]
 		client, ok := target.ClientNamed(o.client)
 		if !ok {
-			return hintedError{fmt.Sprintf("unknown client %q", o.client), cmd.CommandPath() + " --help shows the clients"}
+			return hintedError{fmt.Sprintf("unknown client %q", o.client), didYouMean(cmd.CommandPath()+" ", o.client, " "+render.ShellQuote(o.server), clientNames(), cmd.CommandPath()+" --help shows the clients")}
 		}
 		a.tapInstall(cmd.Context(), client, o)
 		return nil
@@ -79,6 +79,13 @@ func clientRows() string {
 		helpRow(&b, fmt.Sprintf("    %-16s ", c.Name), c.Title)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func clientNames() (names []string) {
+	for _, c := range target.Clients {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 func (a *app) tapInstall(ctx context.Context, client target.Client, o installOptions) {

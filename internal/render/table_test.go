@@ -80,7 +80,7 @@ func TestCut(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"get-sum", "get_weather", "echo", "list-files", "日本語"}
 	for word, want := range map[string]string{
-		"get_wether": "get_weather", "get-weather": "get_weather", "GET_SUM": "get-sum", "ehco": "", "ech": "echo",
+		"get_wether": "get_weather", "get-weather": "get_weather", "GET_SUM": "get-sum", "ehco": "echo", "hceo": "", "ech": "echo", "list": "list-files", "get": "", "li": "",
 		"list-file": "list-files", "delete-everything": "", "": "", "x": "", "日本後": "日本語",
 		strings.Repeat("a", 100_000): "",
 	} {
