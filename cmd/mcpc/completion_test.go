@@ -65,7 +65,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("close", ""), "box :4"}, {words("sessions", "use", ""), "box :4"},
 		{words("help", "arg"), "arguments :4"},
 		{words("export", "last", "--as", "m"), "mcpc markdown :4"},
-		{words("tap", "install", "cl"), "claude-desktop claude-code cline :4"}, {words("tap", "install", "cursor", ""), ":4"},
+		{words("tap", "install", "cl"), "claude-desktop claude-code claude-code-local claude-code-user cline :4"}, {words("tap", "install", "cursor", ""), ":4"},
 		{words("completion", ""), "bash zsh fish powershell :4"},
 		{words("describe", "we"), "weather weigh :4"},
 		{words("call", "weather", "--output", ""), ":0"},

@@ -146,8 +146,10 @@ func runExample(t *testing.T, line string) {
 var exampleFiles = map[string]string{
 	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	"fault.txt":    "tool x\n",
-	".mcp.json":    `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]}}}`,
-	"mcp.json":     `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
+	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
+		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
+	"config.toml": "[mcp_servers.box]\ncommand = \"mcpc\"\nargs = [\"demo\", \"--stdio\"]\n",
+	"mcp.json":    `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 }
 
 func exampleDir(t *testing.T) string {

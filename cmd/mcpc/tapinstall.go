@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,21 +29,21 @@ func newTapInstall(a *app, remove bool) *cobra.Command {
 		Use:   "install CLIENT SERVER",
 		Short: "let a client start one of its servers through mcpc tap",
 		Example: `  mcpc tap install claude-code box --yes
-  mcpc tap install cursor box --file .mcp.json --yes
-  mcpc tap install claude-code box --file .mcp.json --yes`,
+  mcpc tap install codex box --file config.toml --yes
+  mcpc tap install cursor other --file .mcp.json --yes`,
 	}
 	before := "Put mcpc tap before the command of a server in a client's configuration."
 	if remove {
 		cmd.Use, cmd.Short = "remove CLIENT SERVER", "give a server back the command that it had"
 		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes
-  mcpc tap remove claude-code box --file mcp.json --yes
-  mcpc tap remove cursor box --file mcp.json --yes --no-input`
+  mcpc tap remove claude-desktop box --file mcp.json -y
+  mcpc tap remove claude-code old -y`
 		before = "Take mcpc tap away again from before the command of a server."
 	}
 	cmd.Long = before + `
 The change is shown first. Everything else in the file stays as it is, comments
-too, and a copy of the old one is kept beside it. Nothing is started: the client
-has to be, anew. A CLIENT is one of these:
+too, and a copy of the file as it was before mcpc's first change is kept beside
+it. Nothing is started: the client has to be, anew. A CLIENT is one of these:
 
 ` + clientRows()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -50,7 +52,7 @@ has to be, anew. A CLIENT is one of these:
 		}
 		o.client, o.server = args[0], args[1]
 		client, ok := target.ClientNamed(o.client)
-		if !ok {
+		if !ok || !client.Editable() {
 			return hintedError{fmt.Sprintf("unknown client %q", o.client), didYouMean(cmd.CommandPath()+" ", o.client, " "+render.ShellQuote(o.server), clientNames(), cmd.CommandPath()+" --help shows the clients")}
 		}
 		a.tapInstall(cmd.Context(), client, o)
@@ -66,7 +68,7 @@ has to be, anew. A CLIENT is one of these:
 func completeClients(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, c := range target.Clients {
-		if len(args) == 0 {
+		if len(args) == 0 && c.Editable() {
 			names = append(names, c.Name)
 		}
 	}
@@ -76,20 +78,27 @@ func completeClients(cmd *cobra.Command, args []string, typed string) ([]string,
 func clientRows() string {
 	var b strings.Builder
 	for _, c := range target.Clients {
-		helpRow(&b, fmt.Sprintf("    %-16s ", c.Name), c.Title)
+		if c.Editable() {
+			helpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func clientNames() (names []string) {
 	for _, c := range target.Clients {
-		names = append(names, c.Name)
+		if c.Editable() {
+			names = append(names, c.Name)
+		}
 	}
 	return names
 }
 
 func (a *app) tapInstall(ctx context.Context, client target.Client, o installOptions) {
 	file := or(o.file, client.File(runtime.GOOS, a.getenv))
+	if folder, err := os.Getwd(); err == nil {
+		client = client.ForProject(folder)
+	}
 	old, err := os.ReadFile(file)
 	if err != nil {
 		out := localIO("reading the configuration of "+client.Title, err)
@@ -107,7 +116,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		a.end(out)
 		return
 	}
-	a.secrets.LearnCommand(target.CommandOf(old, client.Member, o.server))
+	a.secrets.LearnCommand(client.CommandOf(old, o.server))
 	fmt.Fprintf(a.stdout(), "%s\n%s", render.Line(file), lineDiff(old, changed, func(line string) string {
 		return a.secrets.Text(render.Line(line))
 	}))
@@ -120,7 +129,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		a.end(localIO("writing "+file, err))
 		return
 	}
-	a.note("written; the old file is " + backup + "; start " + client.Title + " anew")
+	a.note("written; the file as it was before mcpc is " + backup + "; start " + client.Title + " anew")
 }
 
 // tapEdit gives the text that the file is to have.
@@ -131,9 +140,9 @@ func (a *app) tapEdit(old []byte, client target.Client, o installOptions) ([]byt
 	}
 	prefix := []string{self, "tap", "--"}
 	if o.remove {
-		return target.Unwrap(old, client.Member, o.server, prefix)
+		return client.Unwrap(old, o.server, prefix)
 	}
-	return target.Wrap(old, client.Member, o.server, prefix)
+	return client.Wrap(old, o.server, prefix)
 }
 
 func (a *app) confirmedEdit(ctx context.Context, file string, o installOptions) wire.Outcome {
@@ -150,8 +159,8 @@ func (a *app) confirmedEdit(ctx context.Context, file string, o installOptions) 
 	return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed"}
 }
 
-// editFile writes the new text in one step, with the old file's rights, and a
-// copy of the old one beside it. A link stays a link.
+// editFile writes the new text in one step, with the old file's rights, and before
+// the first change a copy of the old one beside it. A link stays a link.
 func editFile(file string, old, changed []byte) (backup string, err error) {
 	file, err = filepath.EvalSymlinks(file)
 	if err != nil {
@@ -162,18 +171,30 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 		return "", err
 	}
 	backup = file + ".before-mcpc"
-	for _, f := range []struct {
-		name string
-		text []byte
-	}{{backup, old}, {file, changed}} {
-		if err := replaceFile(f.name, f.text); err != nil {
-			return "", err
-		}
-		if err := os.Chmod(f.name, info.Mode().Perm()); err != nil {
-			return "", err
-		}
+	if err := keepOriginal(backup, old, info.Mode().Perm()); err != nil {
+		return "", err
 	}
-	return backup, nil
+	if err := replaceFile(file, changed); err != nil {
+		return "", err
+	}
+	return backup, os.Chmod(file, info.Mode().Perm())
+}
+
+// keepOriginal writes the copy, unless there is one: the file as it was before all
+// that mcpc did to it is what somebody may want back.
+func keepOriginal(backup string, old []byte, rights fs.FileMode) error {
+	f, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, rights)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(old)
+	if err = errors.Join(err, f.Chmod(rights), f.Close()); err != nil {
+		_ = os.Remove(backup) // half of it is no copy
+	}
+	return err
 }
 
 // lineDiff shows the lines that differ between two texts, from the first to the

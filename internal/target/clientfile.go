@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"mcpc/internal/wire"
 )
 
 // What follows edits a client's configuration as text, so that the comments, the
-// order and the looks of everything else stay as they are. The file is JSON, in
-// which comments and commas behind the last element are allowed, as clients do.
+// order and the looks of everything else stay as they are. The file is TOML by its
+// ending, or else JSON, in which comments and commas behind the last element are
+// allowed, as clients do.
 
 // An EntryError says why the entry of a server cannot be edited.
 type EntryError struct {
@@ -24,8 +23,8 @@ type EntryError struct {
 func (e *EntryError) Error() string { return e.Text }
 
 // CommandOf is what is started for a server; nil where the file does not say.
-func CommandOf(text []byte, member, server string) []string {
-	e, err := findEntry(text, member, server)
+func (c Client) CommandOf(text []byte, server string) []string {
+	e, err := c.findEntry(text, server)
 	if err != nil {
 		return nil
 	}
@@ -34,17 +33,17 @@ func CommandOf(text []byte, member, server string) []string {
 
 // Wrap puts words before the command of a server: those of prefix, of which the
 // first becomes the command. It gives the whole text of the file again.
-func Wrap(text []byte, member, server string, prefix []string) ([]byte, error) {
-	e, err := findEntry(text, member, server)
+func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error) {
+	e, err := c.findEntry(text, server)
 	if err != nil {
 		return nil, err
 	}
 	if e.wrapped(prefix) {
 		return nil, &EntryError{Text: fmt.Sprintf("the server %q goes through mcpc tap already", server)}
 	}
-	added := words(prefix[1:], text[e.at.from:e.at.to])
+	added := prefixed(prefix[1:], text[e.at.from:e.at.to])
 	if e.args.to == 0 {
-		return splice(text, edit{e.at, quoted(prefix[0]) + ownArgs(added)}), nil
+		return splice(text, edit{e.at, quoted(prefix[0]) + e.own(added)}), nil
 	}
 	if len(e.words) > 0 {
 		added += ", "
@@ -55,8 +54,8 @@ func Wrap(text []byte, member, server string, prefix []string) ([]byte, error) {
 
 // Unwrap undoes Wrap. Prefix is as it was given to Wrap; its first word may have
 // another folder now.
-func Unwrap(text []byte, member, server string, prefix []string) ([]byte, error) {
-	e, err := findEntry(text, member, server)
+func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, error) {
+	e, err := c.findEntry(text, server)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +64,8 @@ func Unwrap(text []byte, member, server string, prefix []string) ([]byte, error)
 	}
 	n := len(prefix)
 	command := string(text[e.items[n-1].from:e.items[n-1].to])
-	added := words(prefix[1:], []byte(command))
-	if own := ownArgs(added); bytes.HasPrefix(text[e.at.to:], []byte(own)) { // there were none before
+	added := prefixed(prefix[1:], []byte(command))
+	if own := e.own(added); bytes.HasPrefix(text[e.at.to:], []byte(own)) { // there were none before
 		return splice(text, edit{span{e.at.from, e.at.to + len(own)}, command}), nil
 	}
 	until := e.items[n-1].to
@@ -81,11 +80,8 @@ func Unwrap(text []byte, member, server string, prefix []string) ([]byte, error)
 	return splice(text, edit{e.at, command}, edit{span{from, until}, ""}), nil
 }
 
-// ownArgs is the member that Wrap writes where the entry has no arguments.
-func ownArgs(words string) string { return `, "args": [` + words + `]` }
-
-// words are the arguments that Wrap adds, the last as it stands in the file.
-func words(prefix []string, command []byte) string {
+// prefixed are the arguments that Wrap adds, the last as it stands in the file.
+func prefixed(prefix []string, command []byte) string {
 	var b strings.Builder
 	for _, word := range prefix {
 		b.WriteString(quoted(word) + ", ")
@@ -130,6 +126,8 @@ type entry struct {
 	args  span
 	words []string
 	items []span
+	// own is how the member is written that Wrap adds where there are no arguments.
+	own func(words string) string
 }
 
 // wrapped reports whether the entry begins with prefix. That is the same program
@@ -143,13 +141,19 @@ func (e *entry) wrapped(prefix []string) bool {
 	return program(e.command) == program(prefix[0]) && len(e.words) > n && slices.Equal(e.words[:n], prefix[1:])
 }
 
-func findEntry(text []byte, member, server string) (*entry, error) {
-	plain := withoutComments(text)
-	if err := wire.Valid(plain); err != nil {
-		return nil, &EntryError{Text: "the file is not JSON: " + err.Error()}
+func (c Client) findEntry(text []byte, server string) (*entry, error) {
+	if isTOML(c.paths[""]) {
+		return c.findInTOML(text, server)
+	}
+	plain, err := standard(text)
+	if err != nil {
+		return nil, &EntryError{Text: err.Error()}
+	}
+	servers := whole(plain)
+	for _, step := range c.Member {
+		servers, _ = memberOf(plain, servers, step)
 	}
 	var names []string
-	servers, _ := memberOf(plain, whole(plain), member)
 	found, ok := span{}, false
 	eachMember(plain, servers, func(name string, value span) {
 		if names = append(names, name); name == server {
@@ -157,63 +161,32 @@ func findEntry(text []byte, member, server string) (*entry, error) {
 		}
 	})
 	if !ok {
-		return nil, &EntryError{Text: fmt.Sprintf("no server %q in %s", server, member), Servers: names}
+		return nil, c.noServer(server, names)
 	}
-	e := &entry{}
+	e := &entry{own: func(words string) string { return `, "args": [` + words + `]` }}
 	e.at, _ = memberOf(plain, found, "command")
 	if err := json.Unmarshal(plain[e.at.from:e.at.to], &e.command); err != nil || e.command == "" {
-		return nil, &EntryError{Text: fmt.Sprintf("the server %q has no command: only stdio servers can be tapped, mcpc proxy is for the others", server)}
+		return nil, noCommand(server)
 	}
 	if e.args, ok = memberOf(plain, found, "args"); ok {
 		if err := json.Unmarshal(plain[e.args.from:e.args.to], &e.words); err != nil {
-			return nil, &EntryError{Text: fmt.Sprintf("the arguments of the server %q are no list of strings", server)}
+			return nil, noWords(server)
 		}
 		e.items = itemsOf(plain, e.args)
 	}
 	return e, nil
 }
 
-// withoutComments is text with blanks in the place of comments and of commas behind
-// the last element: JSON, in which everything stands where it stood.
-func withoutComments(text []byte) []byte {
-	out := bytes.Clone(text)
-	comma := -1 // behind which nothing came yet
-	for i := 0; i < len(out); i++ {
-		switch c := out[i]; {
-		case c == '"':
-			i, comma = endOfString(out, i)-1, -1
-		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
-			i = blank(out, i) - 1
-		case c == ',':
-			comma = i
-		case (c == '}' || c == ']') && comma >= 0:
-			out[comma], comma = ' ', -1
-		case c > ' ':
-			comma = -1
-		}
-	}
-	if mark := []byte("\xEF\xBB\xBF"); bytes.HasPrefix(out, mark) {
-		copy(out, "   ")
-	}
-	return out
+func (c Client) noServer(server string, names []string) error {
+	return &EntryError{Text: fmt.Sprintf("no server %q in %s", server, strings.Join(c.Member, ".")), Servers: names}
 }
 
-// blank overwrites the comment that begins at from, and gives its end.
-func blank(out []byte, from int) int {
-	end := len(out)
-	if out[from+1] == '*' {
-		if at := bytes.Index(out[from+2:], []byte("*/")); at >= 0 {
-			end = from + 2 + at + 2
-		}
-	} else if at := bytes.IndexByte(out[from:], '\n'); at >= 0 {
-		end = from + at
-	}
-	for i := from; i < end; i++ {
-		if out[i] != '\n' && out[i] != '\r' {
-			out[i] = ' '
-		}
-	}
-	return end
+func noCommand(server string) error {
+	return &EntryError{Text: fmt.Sprintf("the server %q has no command: only stdio servers can be tapped, mcpc proxy is for the others", server)}
+}
+
+func noWords(server string) error {
+	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are no list of strings", server)}
 }
 
 // What follows walks through JSON that is known to be valid.

@@ -3,9 +3,15 @@ package target
 import (
 	"bytes"
 	"errors"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 )
+
+var inServers = Client{Member: []string{"servers"}}
+
+var inTOML = Client{Member: []string{"mcp_servers"}, paths: anywhere("config.toml")}
 
 var prefix = []string{"/usr/bin/mcpc", "tap", "--"}
 
@@ -27,14 +33,14 @@ func TestWrapAndUnwrap(t *testing.T) {
 			`{"a":{"command":"no"},"servers":{"x":{"a":1e3},"a":{"env":{"command":"no"},"command":"/usr/bin/mcpc","args":["tap", "--", "npx"]}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Wrap([]byte(c.text), "servers", "a", prefix)
+			got, err := inServers.Wrap([]byte(c.text), "a", prefix)
 			if err != nil || string(got) != c.want {
 				t.Fatalf("got %q and %v\nwant %q", got, err, c.want)
 			}
-			if _, err := Wrap(got, "servers", "a", []string{`C:\other\MCPC.exe`, "tap", "--"}); err == nil {
+			if _, err := inServers.Wrap(got, "a", []string{`C:\other\MCPC.exe`, "tap", "--"}); err == nil {
 				t.Error("it could be put there twice")
 			}
-			back, err := Unwrap(got, "servers", "a", prefix)
+			back, err := inServers.Unwrap(got, "a", prefix)
 			if err != nil || string(back) != c.text {
 				t.Errorf("got back %q and %v\nwant %q", back, err, c.text)
 			}
@@ -43,13 +49,13 @@ func TestWrapAndUnwrap(t *testing.T) {
 }
 
 func TestUnwrapWhatWasSetOutAnew(t *testing.T) {
-	got, err := Unwrap([]byte(`{"s":{"a":{"command":"mcpc","args":[
+	got, err := inServers.Unwrap([]byte(`{"servers":{"a":{"command":"mcpc","args":[
   "tap",
   "--",
   "npx",
   "-y"
-]}}}`), "s", "a", prefix)
-	if want := "{\"s\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\"\n]}}}"; err != nil || string(got) != want {
+]}}}`), "a", prefix)
+	if want := "{\"servers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\"\n]}}}"; err != nil || string(got) != want {
 		t.Errorf("got %q and %v", got, err)
 	}
 }
@@ -68,7 +74,7 @@ func TestWhatCannotBeWrapped(t *testing.T) {
 		`{"servers":{"a":{"command":"x","args":"y"}}}`: "no list",
 		`{"servers":{"a":{"command":"x","args":[1]}}}`: "no list",
 	} {
-		_, err := Wrap([]byte(text), "servers", "a", prefix)
+		_, err := inServers.Wrap([]byte(text), "a", prefix)
 		var entry *EntryError
 		if !errors.As(err, &entry) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
@@ -80,7 +86,7 @@ func TestClientFiles(t *testing.T) {
 	env := func(name string) string { return map[string]string{"HOME": "/h", "APPDATA": "/d"}[name] }
 	for _, c := range Clients {
 		for _, goos := range []string{"linux", "darwin", "windows"} {
-			if file := c.File(goos, env); strings.Contains(file, "$") || !strings.HasSuffix(file, ".json") {
+			if file := c.File(goos, env); strings.Contains(file, "$") || !slices.Contains([]string{".json", ".toml", ".yaml"}, path.Ext(file)) {
 				t.Errorf("%s on %s: %s", c.Name, goos, file)
 			}
 		}
@@ -91,18 +97,64 @@ func TestClientFiles(t *testing.T) {
 	}
 }
 
+// A TOML file keeps its comments and its looks, whichever way it is written.
+func TestWrapAndUnwrapTOML(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"table": {"# mine\n[mcp_servers.a] # a\ncommand = \"npx\" # why\nargs = [ # these\n  \"-y\", # yes\n  \"x\",\n]\n[mcp_servers.b]\ncommand = \"npx\"\n",
+			"# mine\n[mcp_servers.a] # a\ncommand = \"/usr/bin/mcpc\" # why\nargs = [\"tap\", \"--\", \"npx\",  # these\n  \"-y\", # yes\n  \"x\",\n]\n[mcp_servers.b]\ncommand = \"npx\"\n"},
+		"arguments first": {"[mcp_servers.a]\r\nargs=[]\r\ncommand='C:\\x.exe'\r\n",
+			"[mcp_servers.a]\r\nargs=[\"tap\", \"--\", 'C:\\x.exe']\r\ncommand=\"/usr/bin/mcpc\"\r\n"},
+		"no arguments": {"[mcp_servers.a]\n  command = \"x\" # y\n  [mcp_servers.a.env]\n  command = \"no\"\n",
+			"[mcp_servers.a]\n  command = \"/usr/bin/mcpc\"\n  args = [\"tap\", \"--\", \"x\"] # y\n  [mcp_servers.a.env]\n  command = \"no\"\n"},
+		"in braces": {"[mcp_servers]\n\"a\" = { env = {command = \"no\"}, command = \"x\" }\n",
+			"[mcp_servers]\n\"a\" = { env = {command = \"no\"}, command = \"/usr/bin/mcpc\", args = [\"tap\", \"--\", \"x\"] }\n"},
+		"dotted": {"mcp_servers . a.command = \"x\"\n", "mcp_servers . a.command = \"/usr/bin/mcpc\"\nmcp_servers . a.args = [\"tap\", \"--\", \"x\"]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := inTOML.Wrap([]byte(c.text), "a", prefix)
+			if err != nil || string(got) != c.want {
+				t.Fatalf("got %q and %v\nwant %q", got, err, c.want)
+			}
+			if argv := inTOML.CommandOf(got, "a"); len(argv) < 4 || argv[1] != "tap" {
+				t.Errorf("the command is now %q", argv)
+			}
+			back, err := inTOML.Unwrap(got, "a", prefix)
+			if err != nil || string(back) != c.text {
+				t.Errorf("got back %q and %v\nwant %q", back, err, c.text)
+			}
+		})
+	}
+	for text, want := range map[string]string{
+		"[mcp_servers":                                      "not TOML at line 1",
+		"[mcp_servers.b]\ncommand='x'":                      "no server",
+		"[mcp_servers.a]\nurl='x'":                          "no command",
+		"[mcp_servers.a]\ncommand=1":                        "no command",
+		"[mcp_servers.a]\ncommand='x'\nargs='y'":            "no list",
+		"[mcp_servers.a]\ncommand='x'\nargs=[1]":            "no list",
+		"[mcp_servers.a]\ncommand='x'\nargs=['y', ['z']]\n": "no list",
+	} {
+		if _, err := inTOML.Wrap([]byte(text), "a", prefix); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
 // Whatever the file holds, it is edited or refused, and an edit can be undone.
 func FuzzWrap(f *testing.F) {
 	f.Add([]byte(`{"servers":{"a":{"command":"npx","args":["-y",]}}} // x`))
 	f.Add([]byte("\xEF\xBB\xBF{\"servers\":{\"a\":{\"args\":[],/**/\"command\":\"\\u0041\"}}}"))
+	f.Add([]byte("[mcp_servers.a]\ncommand = \"npx\"\nargs = [ # x\n'y' , ]\n"))
+	f.Add([]byte("mcp_servers.a = {command='''x''', args=[]}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := Wrap(text, "servers", "a", prefix)
-		if err != nil {
-			return
-		}
-		back, err := Unwrap(got, "servers", "a", prefix)
-		if err != nil || !bytes.Equal(back, text) {
-			t.Errorf("%q became %q, and back %q (%v)", text, got, back, err)
+		for _, c := range []Client{inServers, inTOML} {
+			got, err := c.Wrap(text, "a", prefix)
+			if err != nil {
+				continue
+			}
+			back, err := c.Unwrap(got, "a", prefix)
+			if err != nil || !bytes.Equal(back, text) {
+				t.Errorf("%q became %q, and back %q (%v)", text, got, back, err)
+			}
 		}
 	})
 }

@@ -10,37 +10,68 @@ import (
 // it starts.
 type Client struct {
 	Name, Title string
-	// Member is the member of its file that holds the servers by name.
-	Member string
+	// Member leads to the object in its file that holds the servers by name. The
+	// step $PROJECT is the folder of a project.
+	Member []string
+	// Project is set where the file lies in the folder of a project, or in one above,
+	// and comes with the project from whoever wrote that.
+	Project bool
 	// paths are where the file is, by GOOS; "" is for those that have no line of
 	// their own. $HOME, $APPDATA and $CONFIG, which is ~/.config or what stands for it,
-	// are replaced; a path without them is below the current directory.
+	// are replaced; $CODEX is ~/.codex or what stands for it. A path without them is
+	// below the folder of the project.
 	paths map[string]string
+	// bareURL is what a URL stands for where nothing says how it is spoken to.
+	bareURL Transport
+	// plainVariables is set where $NAME is a variable without any braces.
+	plainVariables bool
 }
 
-const vscode = "$CONFIG/Code/User/"
+const (
+	vscode    = "$CONFIG/Code/User/"
+	clineFile = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+	macFolder = "$HOME/Library/Application Support/"
+)
 
-// Clients are those whose configuration mcpc can edit.
+var (
+	mcpServers  = []string{"mcpServers"}
+	codeServers = []string{"servers"}
+	zedServers  = []string{"context_servers"}
+	tomlServers = []string{"mcp_servers"}
+)
+
+// Clients are those whose configuration mcpc reads, and edits where that is JSON or
+// TOML.
 var Clients = []Client{
-	{"claude-desktop", "Claude Desktop", "mcpServers", map[string]string{
+	{Name: "claude-desktop", Title: "Claude Desktop", Member: mcpServers, paths: map[string]string{
 		"": "$CONFIG/Claude/claude_desktop_config.json", "windows": "$APPDATA/Claude/claude_desktop_config.json",
-		"darwin": "$HOME/Library/Application Support/Claude/claude_desktop_config.json"}},
-	{"claude-code", "Claude Code, in this project", "mcpServers", map[string]string{"": ".mcp.json"}},
-	{"cursor", "Cursor", "mcpServers", map[string]string{"": "$HOME/.cursor/mcp.json"}},
-	{"vscode", "Visual Studio Code", "servers", map[string]string{
-		"": vscode + "mcp.json", "windows": "$APPDATA/Code/User/mcp.json",
-		"darwin": "$HOME/Library/Application Support/Code/User/mcp.json"}},
-	{"vscode-project", "Visual Studio Code, in this project", "servers", map[string]string{"": ".vscode/mcp.json"}},
-	{"windsurf", "Windsurf", "mcpServers", map[string]string{"": "$HOME/.codeium/windsurf/mcp_config.json"}},
-	{"cline", "Cline", "mcpServers", map[string]string{
-		"":        vscode + clineFile,
-		"windows": "$APPDATA/Code/User/" + clineFile,
-		"darwin":  "$HOME/Library/Application Support/Code/User/" + clineFile}},
-	{"gemini", "Gemini CLI", "mcpServers", map[string]string{"": "$HOME/.gemini/settings.json"}},
-	{"zed", "Zed", "context_servers", map[string]string{"": "$CONFIG/zed/settings.json", "windows": "$APPDATA/Zed/settings.json"}},
+		"darwin": macFolder + "Claude/claude_desktop_config.json"}},
+	{Name: "claude-code", Title: "Claude Code, in this project", Member: mcpServers, Project: true, paths: anywhere(".mcp.json")},
+	{Name: "claude-code-local", Title: "Claude Code, for you in this project", Member: []string{"projects", "$PROJECT", "mcpServers"},
+		paths: anywhere("$HOME/.claude.json")},
+	{Name: "claude-code-user", Title: "Claude Code, for you", Member: mcpServers, paths: anywhere("$HOME/.claude.json")},
+	{Name: "cursor", Title: "Cursor", Member: mcpServers, paths: anywhere("$HOME/.cursor/mcp.json")},
+	{Name: "cursor-project", Title: "Cursor, in this project", Member: mcpServers, Project: true, paths: anywhere(".cursor/mcp.json")},
+	{Name: "vscode", Title: "Visual Studio Code", Member: codeServers, paths: map[string]string{
+		"": vscode + "mcp.json", "windows": "$APPDATA/Code/User/mcp.json", "darwin": macFolder + "Code/User/mcp.json"}},
+	{Name: "vscode-project", Title: "Visual Studio Code, in this project", Member: codeServers, Project: true, paths: anywhere(".vscode/mcp.json")},
+	{Name: "windsurf", Title: "Windsurf", Member: mcpServers, paths: anywhere("$HOME/.codeium/windsurf/mcp_config.json")},
+	{Name: "cline", Title: "Cline", Member: mcpServers, bareURL: SSE, paths: map[string]string{
+		"": vscode + clineFile, "windows": "$APPDATA/Code/User/" + clineFile, "darwin": macFolder + "Code/User/" + clineFile}},
+	{Name: "codex", Title: "Codex", Member: tomlServers, paths: anywhere("$CODEX/config.toml")},
+	{Name: "codex-project", Title: "Codex, in this project", Member: tomlServers, Project: true, paths: anywhere(".codex/config.toml")},
+	{Name: "gemini", Title: "Gemini CLI", Member: mcpServers, bareURL: SSE, plainVariables: true, paths: anywhere("$HOME/.gemini/settings.json")},
+	{Name: "gemini-project", Title: "Gemini CLI, in this project", Member: mcpServers, Project: true, bareURL: SSE, plainVariables: true,
+		paths: anywhere(".gemini/settings.json")},
+	{Name: "zed", Title: "Zed", Member: zedServers, paths: map[string]string{
+		"": "$CONFIG/zed/settings.json", "windows": "$APPDATA/Zed/settings.json"}},
+	{Name: "zed-project", Title: "Zed, in this project", Member: zedServers, Project: true, paths: anywhere(".zed/settings.json")},
+	{Name: "goose", Title: "Goose", Member: []string{"extensions"}, paths: map[string]string{
+		"": "$CONFIG/goose/config.yaml", "windows": "$APPDATA/Block/goose/config/config.yaml"}},
+	{Name: "inspector", Title: "MCP Inspector", Member: mcpServers, paths: anywhere("$HOME/.mcp-inspector/mcp.json")},
 }
 
-const clineFile = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+func anywhere(file string) map[string]string { return map[string]string{"": file} }
 
 // ClientNamed gives a client by its name; false where there is none.
 func ClientNamed(name string) (Client, bool) {
@@ -65,5 +96,29 @@ func (c Client) File(goos string, getenv func(string) string) string {
 	if config == "" {
 		config = path.Join(home, ".config")
 	}
-	return strings.NewReplacer("$HOME", home, "$CONFIG", config, "$APPDATA", getenv("APPDATA")).Replace(file)
+	codex := getenv("CODEX_HOME")
+	if codex == "" {
+		codex = path.Join(home, ".codex")
+	}
+	return strings.NewReplacer("$HOME", home, "$CONFIG", config, "$APPDATA", getenv("APPDATA"), "$CODEX", codex).Replace(file)
+}
+
+// Editable reports whether Wrap and Unwrap understand the client's file.
+func (c Client) Editable() bool { return !isYAML(c.paths[""]) }
+
+// ForProject is the client with its Member in the project of a folder.
+func (c Client) ForProject(folder string) Client {
+	c.Member = slices.Clone(c.Member)
+	for i, step := range c.Member {
+		if step == "$PROJECT" {
+			c.Member[i] = folder
+		}
+	}
+	return c
+}
+
+func isTOML(file string) bool { return strings.HasSuffix(file, ".toml") }
+
+func isYAML(file string) bool {
+	return strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
 }

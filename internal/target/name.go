@@ -54,6 +54,8 @@ func NameFor(t Target, taken func(string) bool) string {
 		base = nameForCommand(t.Command)
 	case Session:
 		return t.Name
+	case Known:
+		base = t.Name[strings.LastIndexAny(t.Name, ":/")+1:]
 	case Demo:
 		base = "demo-server"
 	}

@@ -25,6 +25,8 @@ const (
 	Demo
 	// Command is a program to speak stdio with.
 	Command
+	// Known is a server that another program's configuration names.
+	Known
 )
 
 func (k Kind) String() string {
@@ -37,6 +39,8 @@ func (k Kind) String() string {
 		return "demo"
 	case Command:
 		return "command"
+	case Known:
+		return "known"
 	default:
 		return "none"
 	}
@@ -76,7 +80,8 @@ type Target struct {
 	Kind Kind
 	// URL is the normalised URL when Kind is URL.
 	URL string
-	// Name is the session's name when Kind is Session.
+	// Name is the session's name when Kind is Session, and what the server is called
+	// when it is Known.
 	Name string
 	// Command is the argument vector when Kind is Command; it is never empty.
 	Command []string
@@ -89,7 +94,7 @@ func (t Target) String() string {
 	switch t.Kind {
 	case URL:
 		return t.URL
-	case Session:
+	case Session, Known:
 		return t.Name
 	case Demo:
 		return demoName
@@ -127,6 +132,9 @@ type Input struct {
 	// meant when nothing else is said, or "".
 	Sessions []string
 	Current  string
+	// Known gives the names of the servers that other programs' configurations have.
+	// It is asked only where nothing else has the name; nil knows none.
+	Known func() []string
 }
 
 // Parse chooses the target: the command after "--", else the flag, else the
@@ -137,9 +145,9 @@ func Parse(in Input) (Target, error) {
 	case in.Command != nil:
 		return parseCommand(in.Command)
 	case in.FlagGiven || in.Flag != "":
-		return parseText(in.Flag, FromFlag, in.Sessions)
+		return parseText(in.Flag, FromFlag, in)
 	case in.Environment != "":
-		return parseText(in.Environment, FromEnvironment, in.Sessions)
+		return parseText(in.Environment, FromEnvironment, in)
 	case in.Current != "":
 		if !slices.Contains(in.Sessions, in.Current) {
 			return Target{}, unknown(in.Current, FromSession, in.Sessions)
@@ -150,24 +158,28 @@ func Parse(in Input) (Target, error) {
 	}
 }
 
-// parseText reads one TARGET: the server in the box, then a name that is
-// known, then a URL.
-func parseText(text string, from Source, sessions []string) (Target, error) {
+// parseText reads one TARGET: the server in the box, then a session, which is what
+// the user made with mcpc itself, then a name in a configuration, then a URL.
+func parseText(text string, from Source, in Input) (Target, error) {
+	sessions, known := in.Sessions, []string(nil)
+	if in.Known != nil && text != demoName && !strings.Contains(text, "://") && !slices.Contains(sessions, text) {
+		known = in.Known()
+	}
 	switch {
 	case text == "":
-		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session or "+demoName)
+		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that mcpc servers shows, or "+demoName)
 	case text == demoName:
 		return Target{Kind: Demo, Source: from}, nil
 	case slices.Contains(sessions, text):
 		return Target{Kind: Session, Name: text, Source: from}, nil
-	// A server's name in a configuration file will be looked up here, behind
-	// the sessions: a session is what the user made with mcpc itself.
+	case slices.Contains(known, text):
+		return Target{Kind: Known, Name: text, Source: from}, nil
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
 		return Target{}, wrong("target", from, "the server is neither a URL nor a name: it has a space in it",
 			"to speak stdio with a command: mcpc list -- COMMAND ARGUMENT...")
 	case !looksLikeURL(text):
-		return Target{}, unknown(text, from, sessions)
+		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	}
 	u, err := parseURL(text)
 	if err != nil {

@@ -1,0 +1,140 @@
+package target
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// findInTOML finds a server in a TOML file, whichever way it is written: as a table,
+// as dotted names, or in braces.
+func (c Client) findInTOML(text []byte, server string) (*entry, error) {
+	var doc map[string]any
+	if err := toml.Unmarshal(text, &doc); err != nil {
+		return nil, &EntryError{Text: tomlError(err).Error()}
+	}
+	for _, step := range c.Member {
+		doc, _ = doc[step].(map[string]any)
+	}
+	var names []string
+	for name := range doc {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if !slices.Contains(names, server) {
+		return nil, c.noServer(server, names)
+	}
+	s := tomlSearch{text: text, server: append(slices.Clone(c.Member), server)}
+	s.parser.Reset(text)
+	var table []string
+	for s.parser.NextExpression() {
+		switch n := s.parser.Expression(); n.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = keysOf(n)
+		case unstable.KeyValue:
+			s.look(table, n, false)
+		}
+	}
+	switch {
+	case s.found.command == "":
+		return nil, noCommand(server)
+	case s.noList:
+		return nil, noWords(server)
+	}
+	return &s.found, nil
+}
+
+// A tomlSearch looks for two members of one server.
+type tomlSearch struct {
+	text   []byte
+	parser unstable.Parser
+	server []string
+	found  entry
+	noList bool
+}
+
+func keysOf(n *unstable.Node) (keys []string) {
+	for it := n.Key(); it.Next(); {
+		keys = append(keys, string(it.Node().Data))
+	}
+	return keys
+}
+
+// look takes a name and its value; table are the names that lead there.
+func (s *tomlSearch) look(table []string, n *unstable.Node, inBraces bool) {
+	path := append(slices.Clone(table), keysOf(n)...)
+	value := n.Value()
+	if value.Kind == unstable.InlineTable {
+		for it := value.Children(); it.Next(); {
+			if child := it.Node(); child.Kind == unstable.KeyValue {
+				s.look(path, child, true)
+			}
+		}
+		return
+	}
+	last := len(path) - 1
+	if !slices.Equal(path[:last], s.server) {
+		return
+	}
+	switch path[last] {
+	case "command":
+		if value.Kind == unstable.String {
+			s.found.command, s.found.at = string(value.Data), spanOf(value)
+			s.found.own = s.ownArgs(n, inBraces)
+		}
+	case "args":
+		s.arguments(n, value)
+	}
+}
+
+func spanOf(n *unstable.Node) span {
+	return span{int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)}
+}
+
+// arguments notes the strings of an array. Its bracket is the first one behind the
+// name.
+func (s *tomlSearch) arguments(n, value *unstable.Node) {
+	if value.Kind != unstable.Array {
+		s.noList = true
+		return
+	}
+	behind := spanOf(lastKey(n)).to
+	from := behind + strings.IndexByte(string(s.text[behind:]), '[')
+	s.found.args = span{from, from + 1}
+	for it := value.Children(); it.Next(); {
+		item := it.Node()
+		if item.Kind != unstable.String {
+			s.noList = true
+			return
+		}
+		s.found.words = append(s.found.words, string(item.Data))
+		s.found.items = append(s.found.items, spanOf(item))
+	}
+}
+
+func lastKey(n *unstable.Node) (last *unstable.Node) {
+	for it := n.Key(); it.Next(); {
+		last = it.Node()
+	}
+	return last
+}
+
+// ownArgs writes the arguments behind the command, the way that the command is
+// written.
+func (s *tomlSearch) ownArgs(n *unstable.Node, inBraces bool) func(string) string {
+	first := n.Key()
+	first.Next()
+	from, name := spanOf(first.Node()).from, spanOf(lastKey(n)).from
+	before := ", "
+	if !inBraces {
+		line := strings.LastIndexByte(string(s.text[:from]), '\n') + 1
+		before = "\n" + string(s.text[line:from])
+		if strings.Contains(string(s.text), "\r\n") {
+			before = "\r" + before
+		}
+	}
+	lead := before + string(s.text[from:name])
+	return func(words string) string { return lead + "args = [" + words + "]" }
+}

@@ -1,0 +1,279 @@
+package target
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/tailscale/hujson"
+
+	"mcpc/internal/wire"
+)
+
+// What follows reads configurations that other programs own. They agree on little:
+// each has a word of its own for the same thing, and an entry that makes no sense
+// is still shown, with what is the matter with it.
+
+// Decode makes JSON of a client's file, by its ending: TOML, or JSON with comments
+// and commas behind the last element. The error says where the file breaks off and
+// quotes nothing of it.
+func Decode(file string, text []byte) (json.RawMessage, error) {
+	if !isTOML(file) {
+		return standard(text)
+	}
+	var doc map[string]any
+	if err := toml.Unmarshal(text, &doc); err != nil {
+		return nil, tomlError(err)
+	}
+	return json.Marshal(doc)
+}
+
+func tomlError(err error) error {
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		line, column := at.Position()
+		return fmt.Errorf("the file is not TOML at line %d, column %d", line, column)
+	}
+	return errors.New("the file is not TOML")
+}
+
+// deepest is how many brackets may be open in a file. The library that takes
+// comments away goes one call deeper with each.
+const deepest = 50_000
+
+// standard is text with blanks in the place of comments, of commas behind the last
+// element and of a byte order mark: JSON, in which everything stands where it stood.
+func standard(text []byte) (json.RawMessage, error) {
+	text = bytes.Clone(text)
+	if bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")) {
+		copy(text, "   ")
+	}
+	open := 0
+	for _, c := range text {
+		switch c {
+		case '{', '[':
+			open++
+		case '}', ']':
+			open = max(open-1, 0)
+		}
+		if open > deepest {
+			return nil, errors.New("the file is not JSON: too many brackets are open")
+		}
+	}
+	plain, err := hujson.Standardize(text)
+	if err != nil {
+		return nil, fmt.Errorf("the file is not JSON: %s", bytes.TrimPrefix([]byte(err.Error()), []byte("hujson: ")))
+	}
+	if bad := wire.Valid(plain); bad != nil {
+		return nil, fmt.Errorf("the file is not JSON: %w", bad)
+	}
+	return plain, nil
+}
+
+// Servers takes a client's configuration apart. The document is what Decode made of
+// the file, or of one in YAML whoever reads that.
+func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
+	c = c.ForProject(folder)
+	top, _ := wire.Object(doc)
+	at := top
+	for _, step := range c.Member {
+		at, _ = wire.Object(value(at, step))
+	}
+	inputs := inputsOf(top)
+	var all []Server
+	for _, m := range at {
+		s := Server{Client: c, File: file, Folder: folder, Name: m.Name, Inputs: inputs}
+		entry, bad := wire.Object(m.Value)
+		if bad != nil {
+			s.Problem = "its entry is no object"
+		}
+		if inner, ok := entry.Get("config"); ok && s.Client.Name == "goose" { // as older versions write it
+			more, _ := wire.Object(inner)
+			entry = append(slices.Clone(entry), more...)
+		}
+		s.read(entry)
+		s.Disabled = s.Disabled || switchedOff(top, m.Name)
+		all = append(all, s)
+	}
+	return all
+}
+
+// value is the first of some members that there is, or nil. A null is none.
+func value(m wire.Members, names ...string) json.RawMessage {
+	for _, name := range names {
+		if raw, ok := m.Get(name); ok && string(raw) != "null" {
+			return raw
+		}
+	}
+	return nil
+}
+
+func text(m wire.Members, names ...string) string {
+	s, _ := wire.Text(value(m, names...))
+	return s
+}
+
+// switchedOff: Gemini CLI has lists of the servers that it is to use, and not to.
+func switchedOff(top wire.Members, name string) bool {
+	mcp, _ := wire.Object(value(top, "mcp"))
+	excluded, _ := list(value(mcp, "excluded"))
+	allowed, _ := list(value(mcp, "allowed"))
+	return slices.Contains(excluded, name) || len(allowed) > 0 && !slices.Contains(allowed, name)
+}
+
+// list are strings; false where there is something else among them.
+func list(raw json.RawMessage) (all []string, ok bool) {
+	if raw == nil {
+		return nil, true
+	}
+	items, bad := wire.Array(raw)
+	if bad != nil {
+		return nil, false
+	}
+	for _, item := range items {
+		s, isText := wire.Text(item)
+		if !isText {
+			return nil, false
+		}
+		all = append(all, s)
+	}
+	return all, true
+}
+
+func (s *Server) read(m wire.Members) {
+	s.Disabled = string(value(m, "disabled")) == "true" || string(value(m, "enabled")) == "false"
+	s.readCommand(m)
+	s.readURL(m)
+	s.Kind = s.kindOf(m)
+	if len(s.Command) == 0 && s.URL == "" && s.Problem == "" {
+		s.Problem = s.nowhere(m)
+	}
+	if s.Kind == Stdio {
+		s.URL, s.Headers = "", nil
+	} else {
+		s.Command, s.Env, s.Passed, s.EnvFile, s.Cwd = nil, nil, nil, "", ""
+	}
+}
+
+// nowhere says of an entry that leads to no server why that is.
+func (s *Server) nowhere(m wire.Members) string {
+	switch word := text(m, "type", "source"); word {
+	case "builtin", "platform", "frontend", "inline_python":
+		return "it is a part of " + s.Client.Title
+	case "extension":
+		return "an extension of " + s.Client.Title + " starts it"
+	}
+	if value(m, "settings") != nil {
+		return "an extension of " + s.Client.Title + " starts it"
+	}
+	return "its entry has neither a command nor a URL"
+}
+
+func (s *Server) readCommand(m wire.Members) {
+	raw := value(m, "command", "cmd")
+	program, isText := wire.Text(raw)
+	args, ok := list(value(m, "args"))
+	environment := value(m, "env", "envs", "environment")
+	switch whole, isList := list(raw); {
+	case raw == nil:
+	case isText:
+		s.Command = append([]string{program}, args...)
+	case isList:
+		s.Command = append(whole, args...)
+	default: // as older versions of Zed write it
+		inner, _ := wire.Object(raw)
+		args, ok = list(value(inner, "args"))
+		environment = value(inner, "env")
+		if program = text(inner, "path"); program != "" {
+			s.Command = append([]string{program}, args...)
+		}
+	}
+	if !ok {
+		s.Problem = "its arguments are no list of strings"
+	}
+	if raw != nil && (len(s.Command) == 0 || s.Command[0] == "") {
+		s.Problem = "its command is empty"
+	}
+	s.Env = settings(environment)
+	s.Passed = append(namesIn(value(m, "env_vars")), namesIn(value(m, "env_keys"))...)
+	s.EnvFile, s.Cwd = text(m, "envFile"), text(m, "cwd")
+}
+
+func (s *Server) readURL(m wire.Members) {
+	s.URL = text(m, "url", "httpUrl", "serverUrl", "uri")
+	s.Headers = settings(value(m, "headers", "http_headers"))
+	for _, h := range settings(value(m, "env_http_headers")) {
+		s.Headers = append(s.Headers, Setting{h.Name, "${" + h.Value + "}"})
+	}
+	if name := text(m, "bearer_token_env_var"); name != "" {
+		s.Headers = append(s.Headers, Setting{"Authorization", "Bearer ${" + name + "}"})
+	}
+}
+
+// kindOf goes by the word that the entry has for it, else by what the entry has.
+func (s *Server) kindOf(m wire.Members) Transport {
+	switch text(m, "type", "transport", "transportType") {
+	case "stdio":
+		return Stdio
+	case "sse":
+		return SSE
+	case "http", "streamable-http", "streamableHttp", "streamable_http":
+		return HTTP
+	}
+	switch {
+	case len(s.Command) > 0 || s.URL == "":
+		return Stdio
+	case text(m, "httpUrl") == "" && s.Client.bareURL != "":
+		return s.Client.bareURL
+	}
+	return HTTP
+}
+
+// settings are the members of an object whose values can stand in an environment or
+// a header field.
+func settings(raw json.RawMessage) (all []Setting) {
+	members, _ := wire.Object(raw)
+	for _, m := range members {
+		s, isText := wire.Text(m.Value)
+		if !isText {
+			if s = string(m.Value); s == "null" || s[0] == '{' || s[0] == '[' {
+				continue
+			}
+		}
+		all = append(all, Setting{m.Name, s})
+	}
+	return all
+}
+
+// namesIn are names in a list, whose items may be objects that have one.
+func namesIn(raw json.RawMessage) (names []string) {
+	items, _ := wire.Array(raw)
+	for _, item := range items {
+		name, isText := wire.Text(item)
+		if !isText {
+			name, _ = wire.Text(wire.First(item, "name"))
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// inputsOf are what the variables ${input:ID} of Visual Studio Code stand for.
+func inputsOf(top wire.Members) (inputs []Asked) {
+	items, _ := wire.Array(value(top, "inputs"))
+	for _, item := range items {
+		m, _ := wire.Object(item)
+		in := Asked{ID: text(m, "id"), Description: text(m, "description"), Default: text(m, "default"),
+			Secret: string(value(m, "password")) == "true"}
+		in.Options, _ = list(value(m, "options"))
+		if in.ID != "" {
+			inputs = append(inputs, in)
+		}
+	}
+	return inputs
+}
