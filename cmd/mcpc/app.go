@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/client/auth"
 	"mcpc/internal/render"
+	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
 
@@ -57,6 +58,10 @@ type app struct {
 	talking atomic.Bool
 	// relaying is set where signals are another process's.
 	relaying atomic.Bool
+	// paging is set while a pager has the terminal, and with it Ctrl-C.
+	paging atomic.Bool
+	// terminal is the one that is being asked what it can show, if one is.
+	terminal atomic.Pointer[tty.Terminal]
 	// exit replaces the ending's own code where it is not 0.
 	exit int
 }
@@ -83,13 +88,14 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 			}
 			return code, died
 		case sig := <-signals:
-			if a.relaying.Load() {
+			if a.relaying.Load() || sig == os.Interrupt && a.paging.Load() {
 				continue
 			}
 			if stop := a.question.Swap(nil); stop != nil && sig == os.Interrupt {
 				(*stop)()
 				continue
 			}
+			a.leaveTerminal()
 			if ctx.Err() != nil || !a.talking.Load() {
 				return 0, sig
 			}
@@ -156,6 +162,7 @@ func (a *app) settleStyles() {
 	color := or(a.color, "auto")
 	a.outStyle = render.StyleFor(a.out, color, a.getenv)
 	a.errStyle = render.StyleFor(a.err, color, a.getenv)
+	a.outStyle.RawText = a.rawText
 	a.typist = &typist{in: a.in}
 	a.progress = render.NewProgress(a.err, a.errStyle, a.now)
 }

@@ -42,6 +42,7 @@ type globals struct {
 	noInput     bool
 	answers     answering
 	network     reachFlags
+	seeing
 }
 
 // addGlobals declares them. Their defaults are those of internal/client, where
@@ -58,6 +59,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.BoolVar(&g.explain, "explain", false, "show the exchange with a note beside what matters")
 	f.CountVarP(&g.verbose, "verbose", "v", "what crosses: -v lines, -vv bodies, -vvv bytes")
 	f.StringVar(&g.color, "color", "auto", "auto, always or never")
+	g.seeing.flags(f)
 	f.StringVar(&g.logLevel, "log-level", "", "ask the server for log messages from this level on")
 	f.StringVar(&g.recordTo, "record", "", "record the traffic in a file of your own; \"off\" does not")
 	g.auth.flags(f)
@@ -121,6 +123,9 @@ func (g *globals) check() error {
 	}
 	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
 		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
+	}
+	if err := g.seeing.check(); err != nil {
+		return err
 	}
 	_, err := g.fields()
 	return err

@@ -101,7 +101,7 @@ func isUsage(err error) bool {
 
 func (a *app) tryPrint(ctx context.Context, ans answer) error {
 	if a.output == "" {
-		return a.printTo(ctx, a.stdout(), a.outStyle, ans)
+		return a.printOut(ctx, ans)
 	}
 	var b bytes.Buffer
 	what, err := a.fileContent(ctx, &b, ans)
@@ -115,6 +115,29 @@ func (a *app) tryPrint(ctx context.Context, ans answer) error {
 	}
 	a.note(fmt.Sprintf("%s saved to %s", what, a.output))
 	return nil
+}
+
+// printOut writes an answer to standard output. A terminal gets its pictures, or a
+// pager where it is long; the pixels of a picture are nothing for a pager.
+func (a *app) printOut(ctx context.Context, ans answer) error {
+	st := a.outStyle
+	plain := !a.json && !a.wire && a.jq == ""
+	if plain && st.Terminal && st.Color && render.HasPictures(ans.method, ans.result) {
+		st.Canvas = a.canvas(ctx)
+	}
+	if ctx.Err() != nil && st.Canvas != (render.Canvas{}) {
+		a.end(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
+		return nil
+	}
+	if a.pager() == nil || st.Canvas.By != render.NoPictures {
+		return a.printTo(ctx, a.stdout(), st, ans)
+	}
+	var b bytes.Buffer
+	if err := a.printTo(ctx, &b, st, ans); err != nil || a.paged(b.Bytes()) {
+		return err
+	}
+	_, err := a.stdout().Write(b.Bytes())
+	return err
 }
 
 // fileContent is what -o saves: JSON where JSON was asked for, else what the

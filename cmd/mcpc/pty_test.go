@@ -35,12 +35,12 @@ type terminal struct {
 }
 
 // onTerminal starts a command on a terminal that is so many columns wide, with
-// the variables of env beside those that every test has.
+// the variables of env beside those that every test has. There is no pager.
 func onTerminal(t *testing.T, columns int, env []string, argv ...string) *terminal {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(cleanEnv(), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "HOME="+cmd.Dir, "MCPC_STATE="+filepath.Join(cmd.Dir, "state"))
+	cmd.Env = append(cleanEnv(), "TERM=xterm-256color", "MCPC_NO_PAGER=1", "LC_ALL=C.UTF-8", "HOME="+cmd.Dir, "MCPC_STATE="+filepath.Join(cmd.Dir, "state"))
 	cmd.Env = append(cmd.Env, env...)
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: uint16(columns)})
 	if err != nil {

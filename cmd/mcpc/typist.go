@@ -50,6 +50,13 @@ func (t *typist) line(ctx context.Context) (string, error) {
 	}
 }
 
+// busy says whether the terminal's input is being read.
+func (t *typist) busy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reading
+}
+
 func (t *typist) read() {
 	text, err := t.in.(*bufio.Reader).ReadString('\n')
 	if text != "" {

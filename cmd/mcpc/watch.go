@@ -217,6 +217,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 		}
 	}
 	if !w.o.watch.jsonl {
+		w.c.a.noPager = true // it goes on below
 		w.c.a.print(ctx, w.c.a.answerOfLists(l, several, w.o.long))
 	}
 	w.c.a.note("watching for changes; Ctrl-C ends it")

@@ -122,7 +122,7 @@ func (p *page) block(b block) {
 		if b.name == "resource" {
 			p.note(p.bracket("resource "+p.st.Line(b.uri), p.short(b.mime), size(len(b.text))))
 		}
-		p.text(b.text)
+		p.text(b.mime, b.text)
 	case mediaBlock:
 		p.media(b)
 	case linkBlock:
@@ -155,6 +155,7 @@ func (p *page) media(b block) {
 		line += p.st.paint(dim, "  save it: "+save)
 	}
 	p.line(line)
+	p.picture(b)
 }
 
 // saving is how the bytes of b are saved, or where they are no base64, the text

@@ -2,6 +2,7 @@ package render
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,4 +32,9 @@ func golden(t *testing.T, name string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
+}
+
+// described is a style as the golden files name it.
+func described(st Style) string {
+	return fmt.Sprintf("{Terminal:%t Color:%t Width:%d ASCII:%t Aim:%+v}", st.Terminal, st.Color, st.Width, st.ASCII, st.Aim)
 }

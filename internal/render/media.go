@@ -3,17 +3,14 @@ package render
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"image"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
 	"strings"
 )
 
 // describeMedia says what a block's bytes are: the declared type, the found one
-// where they differ, the pixels of an image, the length. Only an image's header
+// where they differ, the pixels of an image or the seconds of a sound, the length. Only an image's header
 // is read, so that no picture can be too large.
 func describeMedia(b block) string {
 	data, err := decodeBase64(b.data)
@@ -28,8 +25,8 @@ func describeMedia(b block) string {
 	if doubt := contradiction(b.mime, found); doubt != "" {
 		parts = append(parts, doubt)
 	}
-	if pixels := dimensions(found, data); pixels != "" {
-		parts = append(parts, pixels)
+	if how := extent(found, data); how != "" {
+		parts = append(parts, how)
 	}
 	return strings.Join(append(parts, size(len(data))), ", ")
 }
@@ -128,23 +125,62 @@ func sniffable(mime string) bool {
 	return false
 }
 
-func dimensions(mime string, data []byte) string {
-	var c image.Config
-	var err error
-	switch mime {
-	case "image/png":
-		c, err = png.DecodeConfig(bytes.NewReader(data))
-	case "image/jpeg":
-		c, err = jpeg.DecodeConfig(bytes.NewReader(data))
-	case "image/gif":
-		c, err = gif.DecodeConfig(bytes.NewReader(data))
-	default:
+// extent is how large an image is or how long a sound lasts, where the header says it.
+func extent(mime string, data []byte) string {
+	if strings.HasPrefix(mime, "audio/") {
+		return duration(mime, data)
+	}
+	d := decoders(mime)
+	if d == nil {
 		return ""
 	}
+	c, err := d.config(bytes.NewReader(data))
 	if err != nil {
 		return "its header is broken"
 	}
 	return fmt.Sprintf("%dx%d", c.Width, c.Height)
+}
+
+// duration is the length of a sound in seconds, of the formats whose header has it;
+// "" where it has not.
+func duration(mime string, data []byte) string {
+	seconds := 0.0
+	switch mime {
+	case "audio/wav":
+		seconds = wavSeconds(data)
+	case "audio/flac":
+		// STREAMINFO is the first block: rate in 20 bits, later 36 of the length.
+		if len(data) >= 26 && data[4]&0x7f == 0 {
+			rate := binary.BigEndian.Uint32(data[18:]) >> 12
+			samples := uint64(data[21]&0x0f)<<32 | uint64(binary.BigEndian.Uint32(data[22:]))
+			seconds = float64(samples) / float64(max(rate, 1))
+		}
+	}
+	if seconds <= 0 || seconds > 1e6 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f s", seconds)
+}
+
+// wavSeconds is the length of the data by the bytes that fmt gives a second.
+func wavSeconds(data []byte) float64 {
+	perSecond := uint32(0)
+	for rest := data[min(12, len(data)):]; len(rest) >= 8; {
+		name, size := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
+		rest = rest[8:]
+		switch {
+		case name == "fmt " && len(rest) >= 12:
+			perSecond = binary.LittleEndian.Uint32(rest[8:])
+		case name == "data" && perSecond > 0:
+			// A stream of unknown length has the greatest size: what came counts.
+			return float64(min(uint64(size), uint64(len(rest)))) / float64(perSecond)
+		}
+		if uint64(size)+uint64(size&1) > uint64(len(rest)) {
+			break
+		}
+		rest = rest[size+size&1:]
+	}
+	return 0
 }
 
 // size is a length for a reader, in powers of ten: 31 kB.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -45,6 +46,9 @@ type Progress struct {
 	// instance, which must not be drawn over.
 	midline bool
 	done    bool
+	// held is what waits to be written while a pager has the terminal; nil while
+	// none has.
+	held *bytes.Buffer
 
 	// doing is what is waited for, and leaving what Ctrl-C does; empty for a plain
 	// request.
@@ -151,11 +155,32 @@ func (w wrapped) Write(b []byte) (int, error) { return w.p.through(w.w, b) }
 func (p *Progress) through(w io.Writer, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.held != nil && w == p.w {
+		return p.held.Write(b)
+	}
 	p.clearLocked()
 	if len(b) > 0 {
 		p.midline = b[len(b)-1] != '\n'
 	}
 	return w.Write(b)
+}
+
+// Hold keeps back what is written to the stream of the line until Release.
+func (p *Progress) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+	p.held = &bytes.Buffer{}
+}
+
+// Release writes what was held.
+func (p *Progress) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held != nil {
+		_, _ = p.w.Write(p.held.Bytes())
+		p.held = nil
+	}
 }
 
 // Newline tells that a person ended the line that a prompt began: the waiting
@@ -177,7 +202,7 @@ func number(raw json.RawMessage) (float64, bool) {
 
 func (p *Progress) drawLocked() {
 	now := p.now()
-	if !p.st.Terminal || p.done || p.midline || p.st.columns() < 10 ||
+	if !p.st.Terminal || p.done || p.held != nil || p.midline || p.st.columns() < 10 ||
 		now.Sub(p.start) < quiet || now.Sub(p.drawn) < redraw {
 		return
 	}

@@ -18,6 +18,7 @@ func Result(w io.Writer, st Style, method string, result json.RawMessage) error 
 	case "tools/call":
 		p.toolResult(result)
 	case "prompts/get":
+		p.literal = true
 		p.prompt(result)
 	case "resources/read":
 		p.contents(result)
@@ -36,16 +37,23 @@ type page struct {
 	// save is how the one binary block of the result is saved; "" where there
 	// are several or texts beside it.
 	save string
+	// drawn counts the pictures.
+	drawn int
+	// literal has texts shown as they are: what a prompt says is what a model reads.
+	literal bool
 }
 
-// text writes a server's text: JSON in it is indented for a reader.
-func (p *page) text(text string) {
+// text writes a server's text of a declared type: for a reader JSON is indented and
+// Markdown drawn.
+func (p *page) text(mime, text string) {
 	switch {
 	case p.err != nil:
 	case !p.st.watched():
 		p.err = writeText(p.w, []byte(text))
 	case looksLikeJSON(text):
 		p.err = p.st.showJSON(p.w, []byte(text))
+	case p.marked(mime, text):
+		p.err = writeText(p.w, []byte(p.st.Prose(text)))
 	default:
 		p.err = writeText(p.w, []byte(p.st.Block(text)))
 	}
@@ -162,7 +170,7 @@ func (p *page) contents(result json.RawMessage) {
 	p.save = saveHint(blocks)
 	switch {
 	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.watched():
-		p.text(blocks[0].text)
+		p.text(blocks[0].mime, blocks[0].text)
 	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.watched():
 		p.file(blocks[0])
 	default:

@@ -15,8 +15,14 @@ type Style struct {
 	Color bool
 	// Width is the terminal's width in columns; 80 where there is none.
 	Width int
+	// Height is its height in lines; 0 is unknown.
+	Height int
 	// ASCII asks for plain ASCII in mcpc's own ornaments.
 	ASCII bool
+	// RawText has texts shown as they came, where they are Markdown too.
+	RawText bool
+	// Canvas says how pictures are drawn.
+	Canvas Canvas
 	// Aim says to which server the commands go that are shown.
 	Aim Aim
 }
@@ -30,8 +36,8 @@ func StyleFor(f *os.File, color string, getenv func(string) string) Style {
 		s.Terminal = term.IsTerminal(int(f.Fd()))
 	}
 	if s.Terminal {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			s.Width = width
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			s.Width, s.Height = width, height
 		}
 	}
 	s.Color = colorWanted(s.Terminal, color, getenv)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -73,6 +74,14 @@ func pad(text string, width int) string {
 
 // Wrap breaks a sanitized text at the terminal's width. A pipe gets it as it is.
 func (s Style) Wrap(text string) string { return strings.Join(s.wrap(text, s.columns()), "\n") }
+
+// Rows is how many lines of the terminal a text takes that may hold styles.
+func (s Style) Rows(text []byte) (rows int) {
+	for line := range bytes.Lines(text) {
+		rows += max(1, (ansi.StringWidth(string(bytes.TrimRight(line, "\n")))+s.columns()-1)/s.columns())
+	}
+	return rows
+}
 
 // wrap breaks text into lines of at most width columns. A pipe gets the lines
 // as they are.

@@ -1,0 +1,124 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"mcpc/internal/client"
+)
+
+// What is longer than the screen, as a person meets it.
+
+// manyTools is a server with 200 of them, whose names and descriptions are of every
+// width.
+func manyTools() string {
+	var b strings.Builder
+	for i := range 200 {
+		name := fmt.Sprintf("tool-%03d%s", i, strings.Repeat("-long", i%7))
+		about := []string{"Does one thing.", "天気予報を日本語で返します。", "Family 👨\u200d👩\u200d👧 and flag 🇫🇷 e\u0301", strings.Repeat("word ", 60), "first\\nsecond"}[i%5]
+		fmt.Fprintf(&b, "tool {\"name\":%q,\"description\":\"%s\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"},\"days\":{\"type\":\"integer\"}},\"required\":[\"city\"]},\"annotations\":{\"readOnlyHint\":true}}\n", name, about)
+	}
+	return b.String()
+}
+
+// A list of 200 tools fits every width, and what is cut of a line is said there.
+func TestTerminalManyTools(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{20, 40, 80, 132, 200} {
+		script, log := playFile(t, manyTools())
+		out := onTerminal(t, columns, nil, "mcpc", "list", "--", "spied", script, log).ends("0")
+		for _, line := range shown(out) {
+			if w := ansi.StringWidth(line); w > columns {
+				t.Errorf("at %d columns a line has %d: %q", columns, w, line)
+			}
+			if strings.Contains(line, "word word") && columns > 20 && !strings.Contains(line, " chars") {
+				t.Errorf("at %d columns nothing says what was cut: %q", columns, line)
+			}
+		}
+		if n := strings.Count(out, "tool-"); n != 200 {
+			t.Errorf("at %d columns %d of 200 tools are named", columns, n)
+		}
+	}
+}
+
+// aPager writes a pager that shows the top, says how it was called, and ends with q.
+func aPager(t *testing.T, then string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "pager")
+	script := "#!/bin/sh\necho \"top of $# $1 LESS=$LESS\"\nhead -n 3\n" + then + "\n"
+	if err := os.WriteFile(name, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+const untilQ = "while read key </dev/tty; do [ \"$key\" = q ] && exit 0; done"
+
+func TestTerminalPager(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, manyTools())
+	list := []string{"mcpc", "list", "--", "spied", script, log}
+	pager := aPager(t, untilQ)
+	for name, env := range map[string][]string{
+		"its own variable": {"MCPC_PAGER=" + pager + " -x", "PAGER=false"},
+		"everybody's":      {"PAGER=" + pager + " -x"},
+	} {
+		tm := onTerminal(t, 80, append(env, "MCPC_NO_PAGER=", "CI=", "LESS=", "NO_COLOR=1"), list...)
+		tm.await(`^top of 1 -x LESS=FRX\r\ntool-000`)
+		tm.typed("q\n")
+		if out := tm.ends("0"); strings.Contains(out, "tool-150") || strings.Contains(out, "mcpc:") {
+			t.Errorf("%s: %q", name, out)
+		}
+	}
+	// Ctrl-C is the pager's: this one does not mind.
+	stubborn := aPager(t, "trap : INT\n"+untilQ+"\n"+untilQ)
+	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + stubborn, "MCPC_NO_PAGER=", "CI=", "LESS=R"}, list...)
+	tm.await(`^top of 0  LESS=R\r\n`)
+	tm.typed("\x03")
+	tm.typed("q\n")
+	tm.ends("0")
+}
+
+// Where no pager can help, the answer is there all the same.
+func TestTerminalWithoutPager(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, "speaks "+client.Revisions()[1]+"\ncapabilities {\"tools\":{\"listChanged\":true}}\n"+manyTools())
+	pager := aPager(t, untilQ)
+	list := strings.Join([]string{"mcpc list -- spied", script, log}, " ")
+	for name, c := range map[string]struct{ env, command, says string }{
+		"not there":         {"MCPC_PAGER=/no/such/pager", list, "the pager /no/such/pager cannot be started"},
+		"cat":               {"MCPC_PAGER=cat", list, ""},
+		"a flag":            {"MCPC_PAGER=" + pager, strings.Replace(list, "list", "list --no-pager", 1), ""},
+		"a pipe":            {"MCPC_PAGER=" + pager, list + " | cat", ""},
+		"a dumb one":        {"TERM=dumb", "MCPC_PAGER=" + pager + " " + list, ""},
+		"nobody there":      {"CI=1", "MCPC_PAGER=" + pager + " " + list, ""},
+		"watching":          {"MCPC_PAGER=" + pager, strings.Replace(list, "list", "list --watch --for 50ms", 1), "watching"},
+		"short":             {"MCPC_PAGER=" + pager, "mcpc -s demo call get-sum a=1 b=2; echo tool-199", ""},
+		"a pager that dies": {"MCPC_PAGER=" + aPager(t, "exit 3"), list + "; echo tool-199", "the pager "},
+	} {
+		env := []string{"MCPC_NO_PAGER=", "CI=", c.env}
+		out := onTerminal(t, 80, env, bash(t), "-c", c.command).ends("0")
+		if !strings.Contains(out, "tool-199") || !strings.Contains(out, c.says) || strings.Contains(out, "top of") != (name == "a pager that dies") {
+			t.Errorf("%s: %.300q ... %q", name, out, out[max(0, len(out)-200):])
+		}
+	}
+}
+
+// A failure is told when the pager is gone, and with its exit code.
+func TestTerminalPagerAndFailure(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, "tool fail\n\non tools/call\n    result {\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\""+strings.Repeat(`line\n`, 60)+"\"}]}\n")
+	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + aPager(t, untilQ), "MCPC_NO_PAGER=", "CI=", "NO_COLOR=1"}, "mcpc", "call", "fail", "--", "spied", script, log)
+	tm.await(`line\r\nline\r\nline\r\n$`)
+	tm.typed("q\n")
+	if out := tm.ends("5"); !strings.Contains(out, "line\r\nq\r\nmcpc: the tool said no") {
+		t.Errorf("%q", out)
+	}
+}

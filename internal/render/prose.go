@@ -1,0 +1,214 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Markdown is drawn line by line: a line of the source is a line on the screen, or
+// several where it is too long. So nothing is moved or joined, what is no Markdown
+// after all is hardly changed, and each letter that came is seen. What is a mark and
+// no letter (** around a word, the - of a list) is drawn; a link's address is always
+// written out. There is no library behind it because those that read all of CommonMark
+// make each start of the program slower, also where nothing is drawn.
+
+// marked says whether a text is shown as Markdown: where it says that it is, or where
+// it says nothing and cannot well be anything else. Without colour the marks are what
+// shows it.
+func (p *page) marked(mime, text string) bool {
+	if !p.st.Color || p.st.RawText || p.literal || len(text) > maxColored {
+		return false
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(mime), ";")
+	switch strings.TrimSpace(kind) {
+	case "text/markdown", "text/x-markdown":
+		return true
+	case "":
+		return looksLikeMarkdown(text)
+	}
+	return false
+}
+
+// looksLikeMarkdown wants two kinds of evidence, for one of them stands in many a
+// program or log: a heading between empty lines, a fence, a table, something bold, a
+// link.
+func looksLikeMarkdown(text string) bool {
+	const enough = 64 << 10
+	if len(text) > enough {
+		text = text[:enough]
+	}
+	lines := strings.Split(text, "\n")
+	var heading, fence, table, strong, link bool
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		_, level := headingOf(line)
+		heading = heading || level > 0 && blankAt(lines, i-1) && blankAt(lines, i+1)
+		fence = fence || fenceOf(line) != ""
+		table = table || i > 0 && tableRule(line) && strings.Contains(lines[i-1], "|")
+		if before, rest, ok := strings.Cut(line, "**"); ok && !strings.HasSuffix(before, "(") {
+			inner, _, closed := strings.Cut(rest, "**")
+			strong = strong || closed && inner != "" && strings.TrimSpace(inner) == inner
+		}
+		link = link || strings.Contains(line, "](http")
+	}
+	found := 0
+	for _, is := range []bool{heading, fence, table, strong, link} {
+		if is {
+			found++
+		}
+	}
+	return found >= 2
+}
+
+// blankAt says whether a line is blank or beyond the text.
+func blankAt(lines []string, i int) bool {
+	return i < 0 || i >= len(lines) || strings.TrimSpace(lines[i]) == ""
+}
+
+// Prose gives a text in Markdown as a terminal shows it, sanitized, with a line end.
+func (s Style) Prose(text string) string {
+	text = strings.ReplaceAll(s.Block(text), "\r\n", "\n")
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\t", "    "), "\n"), "\n")
+	d := drawing{st: s, width: min(s.columns(), maxProse)}
+	for i := 0; i < len(lines); {
+		i += d.from(lines[i:])
+	}
+	return d.b.String()
+}
+
+// A drawing is the text that grows. fence is set within a block of code, to what ends
+// it.
+type drawing struct {
+	st    Style
+	width int
+	fence string
+	b     strings.Builder
+}
+
+// from draws what the lines begin with, and says how many lines that was.
+func (d *drawing) from(lines []string) int {
+	line := lines[0]
+	bare := strings.TrimSpace(line)
+	switch {
+	case d.fence != "":
+		d.code(line)
+		return 1
+	case fenceOf(line) != "":
+		d.fence = fenceOf(line)
+		if name := strings.TrimLeft(bare, "`~"); name != "" {
+			d.line(d.st.paint(dim, strings.TrimSpace(name)+":"))
+		}
+		return 1
+	case len(lines) > 1 && strings.Contains(line, "|") && tableRule(lines[1]):
+		return d.table(lines)
+	case bare == "":
+		d.line("")
+	case rule(bare):
+		d.line(d.st.paint(dim, strings.Repeat(d.st.dash(), min(d.width, 40))))
+	default:
+		d.paragraph(line)
+	}
+	return 1
+}
+
+func (d *drawing) line(text string) { d.b.WriteString(strings.TrimRight(text, " ") + "\n") }
+
+// code draws a line within a fence, indented and else as it is, so that it can be
+// copied.
+func (d *drawing) code(line string) {
+	bare := strings.TrimSpace(line)
+	if len(bare) >= len(d.fence) && strings.Trim(bare, d.fence[:1]) == "" {
+		d.fence = ""
+		return
+	}
+	d.line("  " + d.st.paint(cyan, line))
+}
+
+// paragraph draws a line of text behind what it begins with: a heading's or a quote's
+// mark, a list's.
+func (d *drawing) paragraph(line string) {
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	rest := line[indent:]
+	lead, sgr := strings.Repeat(" ", indent), ""
+	for strings.HasPrefix(rest, "> ") || rest == ">" {
+		lead += d.st.paint(dim, d.st.bar()) + " "
+		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " ")
+	}
+	hang := lead
+	if title, level := headingOf(rest); level > 0 && indent < 4 {
+		rest, sgr = rest[:level]+" "+title, bold
+	} else if mark, text, ok := itemOf(rest); ok {
+		lead += d.st.bullet(mark) + " "
+		hang += strings.Repeat(" ", ansi.StringWidth(d.st.bullet(mark))+1)
+		rest = text
+	}
+	for i, text := range d.st.flow(inline(rest, sgr), d.width-ansi.StringWidth(hang)) {
+		if i == 0 {
+			d.line(lead + text)
+		} else {
+			d.line(hang + text)
+		}
+	}
+}
+
+// headingOf gives the text of a heading and its level; 0 is none.
+func headingOf(line string) (title string, level int) {
+	level = len(line) - len(strings.TrimLeft(line, "#"))
+	if level == 0 || level > 6 || level == len(line) || line[level] != ' ' {
+		return "", 0
+	}
+	return strings.TrimSpace(line[level:]), level
+}
+
+// fenceOf is the row of marks that begins a block of code, or "".
+func fenceOf(line string) string {
+	bare := strings.TrimSpace(line)
+	for _, mark := range []string{"`", "~"} {
+		fence := bare[:len(bare)-len(strings.TrimLeft(bare, mark))]
+		if len(fence) >= 3 && !strings.Contains(bare[len(fence):], "`") {
+			return fence
+		}
+	}
+	return ""
+}
+
+// rule says whether a line is one that parts the text.
+func rule(bare string) bool {
+	marks := strings.ReplaceAll(bare, " ", "")
+	return len(marks) >= 3 && (strings.Trim(marks, "-") == "" || strings.Trim(marks, "*") == "" || strings.Trim(marks, "_") == "")
+}
+
+// itemOf parts an item of a list from its mark: -, * or +, or a number with its dot.
+func itemOf(line string) (mark, text string, ok bool) {
+	mark, text, ok = strings.Cut(line, " ")
+	switch digits := strings.TrimRight(mark, ".)"); {
+	case !ok:
+	case mark == "-" || mark == "*" || mark == "+":
+		return mark, strings.TrimLeft(text, " "), true
+	case len(digits) == len(mark)-1 && digits != "" && strings.Trim(digits, "0123456789") == "" && len(digits) < 10:
+		return mark, strings.TrimLeft(text, " "), true
+	}
+	return "", "", false
+}
+
+func (s Style) bullet(mark string) string {
+	if len(mark) > 1 || s.ASCII {
+		return mark
+	}
+	return "•"
+}
+
+func (s Style) bar() string {
+	if s.ASCII {
+		return "|"
+	}
+	return "│"
+}
+
+func (s Style) dash() string {
+	if s.ASCII {
+		return "-"
+	}
+	return "─"
+}

@@ -1,0 +1,14 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package tty
+
+import "golang.org/x/sys/unix"
+
+// The requests of ioctl: get the mode, set it, set it and drop what was not read yet,
+// and how much that is (FIONREAD of sys/filio.h, the same number on all of them).
+const (
+	getMode   = unix.TIOCGETA
+	setMode   = unix.TIOCSETA
+	flushMode = unix.TIOCSETAF
+	pending   = 0x4004667f
+)
