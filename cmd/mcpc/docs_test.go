@@ -204,3 +204,24 @@ func TestArchitectureNamesRealFiles(t *testing.T) {
 		}
 	}
 }
+
+// Every page stands in the index, and every page of the index is there.
+func TestDocumentedPagesStandInTheIndex(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join("..", "..", "docs", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, link := range regexp.MustCompile(`\]\(([^)]+\.md)\)`).FindAllStringSubmatch(string(index), -1) {
+		listed[link[1]] = true
+		if _, err := os.Stat(filepath.Join("..", "..", "docs", link[1])); err != nil {
+			t.Errorf("docs/README.md names %s: %v", link[1], err)
+		}
+	}
+	for _, page := range documents(t) {
+		name := filepath.Base(page)
+		if filepath.Base(filepath.Dir(page)) == "docs" && name != "README.md" && !listed[name] {
+			t.Errorf("docs/%s does not stand in docs/README.md", name)
+		}
+	}
+}

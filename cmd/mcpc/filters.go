@@ -57,13 +57,12 @@ func isTerm(word string) bool {
 }
 
 // newFilters is the topic `mcpc help filters`.
-func newFilters(a *app) *cobra.Command {
-	topic := &cobra.Command{
+func newFilters() *cobra.Command {
+	return &cobra.Command{
 		Use:   "filters",
 		Short: "the language that picks recorded exchanges",
+		Long:  filterHelp,
 	}
-	topic.SetHelpFunc(func(*cobra.Command, []string) { _, _ = a.stdout().Write([]byte(filterHelp)) })
-	return topic
 }
 
 const filterHelp = `Commands over recorded exchanges take a filter, and show what fits it.

@@ -35,8 +35,9 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// newTopics are the help topics that are no commands: `mcpc help exit-codes`.
-func newTopics(a *app) []*cobra.Command {
+// newTopics are the help topics that are no commands: `mcpc help exit-codes`. What
+// they say is their Long.
+func newTopics() []*cobra.Command {
 	exitCodes := &cobra.Command{
 		Use:   "exit-codes",
 		Short: "what each exit code means",
@@ -45,12 +46,22 @@ that a script can tell a tool that said no from a server that is not there.
 mcpc explain exit 6 says more of one.`,
 	}
 	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions()}
-	for _, topic := range texts {
-		topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _, _ = a.stdout().Write([]byte(cmd.Long + "\n")) })
+	return append(texts, exitCodes, newFilters())
+}
+
+// topicText is what mcpc help TOPIC prints: of the exit codes the table too, which
+// is drawn where it is asked for.
+func topicText(c *cobra.Command, st render.Style) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
+	if c.Name() == "exit-codes" {
+		b.WriteString("\n")
+		render.ExitCodes(&b, st)
 	}
-	exitCodes.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		_, _ = a.stdout().Write([]byte(cmd.Long + "\n\n"))
-		render.ExitCodes(a.stdout(), a.outStyle)
-	})
-	return append(texts, exitCodes, newFilters(a))
+	return b.String()
+}
+
+// isTopic tells a topic from a command.
+func isTopic(c *cobra.Command) bool {
+	return !c.Hidden && c.HasParent() && !c.Runnable() && !c.HasSubCommands()
 }

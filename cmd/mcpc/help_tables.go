@@ -21,7 +21,7 @@ var commandGroups = []helpGroup{
 	{"What crossed", "log show stats export resend tap proxy"},
 	{"Who you are", "login logout auth"},
 	{"A server to try on", "demo mock"},
-	{"mcpc itself", "explain sessions close state completion version"},
+	{"mcpc itself", "explain sessions close state completion man version"},
 }
 
 // globalGroups are the flags of all commands.
@@ -60,6 +60,7 @@ var seeAlso = map[string]string{
 	"log":          "show, stats, help filters",
 	"login":        "auth, auth explain, logout",
 	"logout":       "login, auth",
+	"man":          "completion, help exit-codes",
 	"mock":         "demo, tap, proxy",
 	"ping":         "info, explain ping",
 	"prompt":       "list, describe, help arguments",

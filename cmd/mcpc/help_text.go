@@ -15,7 +15,13 @@ import (
 
 // help writes a command's help.
 func (a *app) help(cmd *cobra.Command, _ []string) {
-	_, _ = a.stdout().Write([]byte(helpText(cmd, a.asksShort(cmd))))
+	text := ""
+	if isTopic(cmd) {
+		text = topicText(cmd, a.outStyle)
+	} else {
+		text = helpText(cmd, a.asksShort(cmd))
+	}
+	_, _ = a.stdout().Write([]byte(text))
 }
 
 // asksShort tells -h from --help and `mcpc help`. What stands behind -- is another
@@ -147,7 +153,7 @@ func isCommand(c *cobra.Command) bool {
 
 func topicsOf(all []*cobra.Command) (topics []*cobra.Command) {
 	for _, c := range all {
-		if !c.Hidden && !c.Runnable() && !c.HasSubCommands() {
+		if isTopic(c) {
 			topics = append(topics, c)
 		}
 	}

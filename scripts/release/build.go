@@ -72,7 +72,7 @@ func (r *release) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// extras makes the completions with a program of this machine.
+// extras makes the completions and the manual pages with a program of this machine.
 func (r *release) extras() error {
 	r.extra = filepath.Join(r.out, "build", "extra")
 	own, err := r.own()
@@ -87,6 +87,9 @@ func (r *release) extras() error {
 		if err := r.write("build/extra/completions/"+name, script); err != nil {
 			return err
 		}
+	}
+	if err := r.command(own, "man", filepath.Join(r.extra, "man")).Run(); err != nil {
+		return fmt.Errorf("the manual pages: %w", err)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (r *release) installed(t target, format string) (all files.Contents, err er
 	for name, to := range completionsOf[format] {
 		add(filepath.Join(r.extra, "completions", name), to, 0o644)
 	}
-	pages, err := filepath.Glob(filepath.Join(r.extra, "man", "*"))
+	pages, err := filepath.Glob(filepath.Join(r.extra, "man", "*", "*"))
 	if err != nil {
 		return nil, err
 	}

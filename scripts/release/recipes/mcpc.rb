@@ -27,7 +27,8 @@ class Mcpc < Formula
 
   def install
     bin.install "mcpc"
-    man1.install Dir["man/*.1"]
+    man1.install Dir["man/man1/*.1"]
+    man7.install Dir["man/man7/*.7"]
     bash_completion.install "completions/mcpc.bash" => "mcpc"
     zsh_completion.install "completions/_mcpc"
     fish_completion.install "completions/mcpc.fish"
