@@ -36,7 +36,7 @@ for os in windows darwin freebsd; do GOOS=$os go vet -trimpath ./cmd/... ./inter
 if [ -n "$quick" ]; then
 	what="tests"
 	step "$what"
-	go test ./...
+	go test -short ./...
 	echo "check: ok, quick ($((SECONDS - started)) s)"
 	exit 0
 fi

@@ -33,19 +33,23 @@ func standIns(url, tasks, protected string) *strings.Replacer {
 }
 
 func TestDocumentedConsole(t *testing.T) {
-	documents := documents(t)
-	blocks := 0
-	for _, name := range documents {
+	found := 0
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := consoleBlock.FindAllStringSubmatch(string(text), -1)
+		if found += len(blocks); len(blocks) == 0 {
+			continue
+		}
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			blocks += runBlocks(t, string(text))
+			t.Parallel()
+			runBlocks(t, blocks)
 		})
 	}
-	if blocks < 9 {
-		t.Errorf("only %d console blocks were found", blocks)
+	if found < 9 {
+		t.Errorf("only %d console blocks were found", found)
 	}
 }
 
@@ -63,7 +67,8 @@ func documents(t *testing.T) []string {
 
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-func runBlocks(t *testing.T, text string) int {
+func runBlocks(t *testing.T, blocks [][]string) {
+	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", demo.Handler(demo.Options{}))
 	server := httptest.NewUnstartedServer(mux)
@@ -78,7 +83,6 @@ func runBlocks(t *testing.T, text string) int {
 	port := l.Addr().(*net.TCPAddr).Port
 	sh := newShell(t)
 	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t))
-	blocks := consoleBlock.FindAllStringSubmatch(text, -1)
 	for _, block := range blocks {
 		for _, step := range splitSteps(swap.Replace(block[1])) {
 			// A session is named after its port.
@@ -86,7 +90,6 @@ func runBlocks(t *testing.T, text string) int {
 			sh.run(t, step)
 		}
 	}
-	return len(blocks)
 }
 
 // protectedStandIn is what mcpc demo --auth is.
@@ -139,12 +142,8 @@ type shell struct {
 
 func newShell(t *testing.T) *shell {
 	t.Helper()
-	bin := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "mcpc"), ".").CombinedOutput()
-	if err != nil {
-		t.Fatalf("building mcpc: %v\n%s", err, out)
-	}
-	env := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+	// mcpc is on the PATH: see TestMain.
+	env := append(os.Environ(),
 		"MCPC_STATE="+t.TempDir(), "MCPC_SERVER=", "BROWSER=visit", "LC_ALL=C.UTF-8")
 	return &shell{dir: t.TempDir(), env: env}
 }

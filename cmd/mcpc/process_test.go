@@ -80,7 +80,10 @@ func TestABugIsAnEndingToo(t *testing.T) {
 // NOT have been previously used by the requestor within the same session"
 // (2025-11-25 basic/index).
 func TestManyProcessesShareASession(t *testing.T) {
-	const users, calls = 50, 20
+	users, calls := 50, 20
+	if testing.Short() {
+		users, calls = 20, 5
+	}
 	// Built without the race detector, with which a process starts five times as
 	// slowly.
 	p := crowd{t: t, binary: builtBinary(t), state: t.TempDir()}
