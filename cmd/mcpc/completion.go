@@ -55,14 +55,43 @@ func writeCompletion(w io.Writer, root *cobra.Command, shell string) error {
 	case "bash":
 		_, err := io.WriteString(w, bashCompletion)
 		return ignored(err)
-	case "zsh":
-		return ignored(root.GenZshCompletion(w))
-	case "fish":
-		return ignored(root.GenFishCompletion(w, true))
-	case "powershell":
-		return ignored(root.GenPowerShellCompletionWithDesc(w))
+	case "zsh", "fish", "powershell":
+		_, err := io.WriteString(w, unevaluated(root, shell))
+		return ignored(err)
 	}
 	return hintedError{"no script for the shell " + shortened(shell), didYouMean("mcpc completion ", shell, "", shells, "bash, zsh, fish or powershell")}
+}
+
+// evaluations are the places where cobra's scripts have the shell run the line that
+// is being typed, and what stands there instead: TAB runs nothing but mcpc.
+var evaluations = map[string][2]string{
+	"zsh": {"    out=$(eval ${requestComp} 2>/dev/null)\n",
+		"    local -a asked\n    asked=(\"${(@Q)${(z)requestComp}}\")\n    out=$(\"${asked[@]}\" 2>/dev/null)\n"},
+	"fish": {"    set -l results (eval $requestComp 2> /dev/null)\n",
+		"    set -l typed (commandline -ct)\n    set -l results (MCPC_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] \"$typed\" 2> /dev/null)\n"},
+	// Invoke-Expression runs what is more than words, so there is no answer to that.
+	"powershell": {"    # Get the current command line and convert into a string\n",
+		`    foreach ($Element in $CommandAst.CommandElements) {
+        if ($Element -is [System.Management.Automation.Language.CommandParameterAst] -and -not $Element.Argument) { continue }
+        if ($Element.GetType().Name -ne 'StringConstantExpressionAst' -and $Element.GetType().Name -ne 'ConstantExpressionAst') { return }
+    }
+
+    # Get the current command line and convert into a string
+`},
+}
+
+// unevaluated is cobra's script without its evaluations.
+func unevaluated(root *cobra.Command, shell string) string {
+	var b strings.Builder
+	switch shell {
+	case "zsh":
+		_ = root.GenZshCompletion(&b)
+	case "fish":
+		_ = root.GenFishCompletion(&b, true)
+	default:
+		_ = root.GenPowerShellCompletionWithDesc(&b)
+	}
+	return strings.Replace(b.String(), evaluations[shell][0], evaluations[shell][1], 1)
 }
 
 // ignored: that the answer could not be written is told by the writer itself.

@@ -118,6 +118,8 @@ func TestShellsComplete(t *testing.T) {
 			tm.await(`<call><weather><city=New York>`)
 			tm.typed("mcpc call '$(to\t'\n")
 			tm.await(`<call><\$\(to`)
+			// What is being typed is not run by TAB either.
+			tm.typed("mcpc call \"$(touch x)\" ci\t\x15mcpc call ';touch x;' ci\t\x15")
 			tm.typed("mcpc list --color nev\t\n")
 			tm.await(`<list><--color><never>`)
 			tm.typed("exit\n")
@@ -140,6 +142,9 @@ func TestCompletionScripts(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), "__complete") {
 			t.Errorf("mcpc completion %s: %v\n%s", shell, err, out)
 			continue
+		}
+		if instead := evaluations[shell]; shell != "bash" && (!strings.Contains(string(out), instead[1]) || strings.Contains(string(out), "(eval ")) {
+			t.Errorf("the script for %s has the shell run what is being typed", shell)
 		}
 		if check == nil {
 			continue
