@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
@@ -22,17 +23,31 @@ type follower struct {
 	open map[string]*trace.Capture
 	done map[string]map[int]bool
 	seen int
+	// listed are the rows with which it began, for a reader in grid.
+	listed  map[rowKey]bool
+	columns []render.Column
+	grid    *render.Grid
 }
 
-// follow prints what there is and then what comes, until it is interrupted.
-func (a *app) follow(ctx context.Context, o logOptions, rows []*trace.Row, fits func(*trace.Row) bool) {
-	f := &follower{a: a, o: o, fits: fits, open: map[string]*trace.Capture{}, done: map[string]map[int]bool{}}
-	for _, row := range rows {
-		f.print(ctx, row)
+// A rowKey tells a row from all others.
+type rowKey struct {
+	path       string
+	run, index int
+}
+
+// follow prints what there is and then what comes, until it is interrupted. What comes
+// while it lists what there is, is listed or comes.
+func (a *app) follow(ctx context.Context, o logOptions) {
+	f := &follower{a: a, o: o, fits: a.matching(o.filter), open: map[string]*trace.Capture{}, done: map[string]map[int]bool{}, listed: map[rowKey]bool{}}
+	f.look(ctx, true)
+	rows, out := a.rows(ctx, o.file, f.fits, o.count)
+	if !out.Good() {
+		a.end(out)
+		return
 	}
+	f.begin(ctx, rows)
 	a.talking.Store(true) // an interrupt ends it in order
 	defer a.talking.Store(false)
-	f.look(ctx, true)
 	for {
 		timer := time.NewTimer(followEvery)
 		select {
@@ -45,6 +60,21 @@ func (a *app) follow(ctx context.Context, o logOptions, rows []*trace.Row, fits 
 		}
 		if a.ending.Kind != wire.OK {
 			return
+		}
+	}
+}
+
+// begin prints the rows that there are, under a head for a reader.
+func (f *follower) begin(ctx context.Context, rows []*trace.Row) {
+	if style := f.a.outStyle; style.Terminal && !f.o.lines {
+		f.columns = logColumns(style, true, true)
+		f.grid = render.NewGrid(f.a.stdout(), style, f.columns, logCells(f.columns, rows, f.a.now()))
+		_ = f.grid.Head()
+	}
+	for _, row := range rows {
+		f.print(ctx, row)
+		if !row.Open() {
+			f.listed[rowKey{row.Path(), row.Run, row.Index}] = true
 		}
 	}
 }
@@ -76,7 +106,7 @@ func (f *follower) news(ctx context.Context, path string, c *trace.Capture, firs
 			continue
 		}
 		f.done[path][i] = true
-		if !first && f.fits(row) {
+		if !first && !f.listed[rowKey{path, row.Run, row.Index}] && f.fits(row) {
 			f.print(ctx, row)
 		}
 	}
@@ -115,5 +145,9 @@ func (f *follower) print(ctx context.Context, row *trace.Row) {
 		f.a.logLines(ctx, []*trace.Row{row})
 		return
 	}
-	_ = logTable(f.a.stdout(), f.a.outStyle, false, []*trace.Row{row}, f.a.now())
+	if f.grid == nil {
+		_ = render.Table(f.a.stdout(), f.a.outStyle, nil, logLine([]*trace.Row{row}))
+		return
+	}
+	_ = f.grid.Rows(logCells(f.columns, []*trace.Row{row}, f.a.now()))
 }

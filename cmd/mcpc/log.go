@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,8 +33,9 @@ func newLog(a *app) *cobra.Command {
 		Use:   "log [FILTER...]",
 		Short: "list what was recorded",
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
-name, channel, exit code, duration and bytes; on a terminal of less than 100
-columns without the exit code. mcpc show NUMBER shows one.
+name, channel, exit code, duration, bytes, notes, and tap or proxy where one of
+these recorded it; on a terminal of less than 100 columns without bytes, exit code
+and notes. mcpc show NUMBER shows one.
 
 Every command records what crosses, without secrets, in the folder of the state.
 mcpc help filters shows what a FILTER can say.`,
@@ -73,18 +72,17 @@ mcpc help filters shows what a FILTER can say.`,
 }
 
 func (a *app) log(ctx context.Context, o logOptions) {
-	if o.prune {
+	switch {
+	case o.prune:
 		a.prune()
 		return
-	}
-	fits := a.matching(o.filter)
-	rows, out := a.rows(ctx, o.file, fits, o.count)
-	if !out.Good() {
-		a.end(out)
+	case o.follow:
+		a.follow(ctx, o)
 		return
 	}
-	if o.follow {
-		a.follow(ctx, o, rows, fits)
+	rows, out := a.rows(ctx, o.file, a.matching(o.filter), o.count)
+	if !out.Good() {
+		a.end(out)
 		return
 	}
 	if len(rows) == 0 {
@@ -97,77 +95,9 @@ func (a *app) log(ctx context.Context, o logOptions) {
 	ans := answer{result: rowsJSON(rows)}
 	ans.messages = []*wire.Message{{Raw: ans.result}}
 	ans.human = func(w io.Writer, style render.Style) error {
-		return logTable(w, style, true, rows, a.now())
+		return logTable(w, style, rows, a.now())
 	}
 	a.show(ctx, wire.Outcome{}, ans)
-}
-
-// logHead are the columns for a reader. Those behind narrowColumns only stand where
-// there is room: an exit code says no more than its channel, and mcpc show has the
-// notes too.
-var logHead = []string{"#", "TIME", "SERVER", "WHAT", "CHANNEL", "TOOK", "SIZE", "EXIT", "NOTES"}
-
-const (
-	narrowColumns = 7
-	wideTerminal  = 100
-)
-
-// logTable writes rows for a reader, or whole and one line each into a pipe.
-func logTable(w io.Writer, style render.Style, headed bool, rows []*trace.Row, now time.Time) error {
-	cells := make([][]string, len(rows))
-	if !style.Terminal {
-		for i, r := range rows {
-			cells[i] = []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
-				render.Took(r.Duration), strconv.FormatInt(r.Size(), 10), notesOf(r)}
-		}
-		return render.Table(w, style, nil, cells)
-	}
-	columns := len(logHead)
-	if style.Width < wideTerminal {
-		columns = narrowColumns
-	}
-	for i, r := range rows {
-		cells[i] = []string{r.Number(), clock(r.Time, now), strings.TrimPrefix(r.Target, "http://"), whatOf(r.Method, r.Name),
-			r.Channel, render.Took(r.Duration), render.Bytes(r.Size()), exitOf(r), notesOf(r)}[:columns]
-	}
-	var head []string
-	if headed {
-		head = logHead[:columns]
-	}
-	// Server and notes give way before what was asked does.
-	cut := [][]int{{2}, {3}}
-	if columns > narrowColumns {
-		cut = [][]int{{2, columns - 1}, {3}}
-	}
-	return render.TableCutting(w, style, head, cells, cut...)
-}
-
-func exitOf(r *trace.Row) string {
-	if r.Exit < 0 {
-		return ""
-	}
-	return strconv.Itoa(r.Exit)
-}
-
-// notesOf says what was folded into a row, and what it issued again.
-func notesOf(r *trace.Row) string {
-	notes := r.Notes.String()
-	switch {
-	case r.Again == "":
-		return notes
-	case notes == "":
-		return "again " + r.Again
-	}
-	return "again " + r.Again + ", " + notes
-}
-
-// clock is the time of today, and the day where it is another.
-func clock(t, now time.Time) string {
-	t = t.In(now.Location())
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return t.Format("15:04:05")
-	}
-	return t.Format("01-02 15:04")
 }
 
 // rowOut is a row as a script reads it. Times are RFC 3339, durations seconds.

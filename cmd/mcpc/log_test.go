@@ -11,25 +11,22 @@ import (
 	"mcpc/internal/trace"
 )
 
-// A terminal of 80 columns has whole lines of what was asked; the exit code and the
-// notes stand where there is room, and always in a pipe.
+// A terminal of 80 columns has a line for each exchange, in which it can be told from
+// others; sizes, exit codes and notes stand where there is room, and always in a pipe.
 func TestLogTable(t *testing.T) {
 	c, err := trace.Open(filepath.Join("..", "..", "internal", "trace", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	table := func(st render.Style) []string {
+	table := func(st render.Style, rows ...*trace.Row) []string {
 		var b bytes.Buffer
-		if err := logTable(&b, st, true, c.Rows(), time.Time{}); err != nil {
+		if err := logTable(&b, st, append(c.Rows(), rows...), time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	}
-	for width, head := range map[int]string{
-		80:  "# TIME SERVER WHAT CHANNEL TOOK SIZE",
-		140: "# TIME SERVER WHAT CHANNEL TOOK SIZE EXIT NOTES",
-	} {
+	for width, head := range map[int]string{80: "# TIME SERVER WHAT CHANNEL TOOK", 120: "# TIME SERVER WHAT CHANNEL TOOK SIZE EXIT NOTES"} {
 		lines := table(render.Style{Terminal: true, Width: width, ASCII: true})
 		if got := strings.Join(strings.Fields(lines[0]), " "); got != head {
 			t.Errorf("at %d: %s", width, got)
@@ -39,13 +36,42 @@ func TestLogTable(t *testing.T) {
 				t.Errorf("%d columns in %d: %s", len(line), width, line)
 			}
 		}
-		if !strings.Contains(strings.Join(lines, "\n"), "  tools/call get-sum  ") {
+		if !strings.Contains(strings.Join(lines, "\n"), "call get-sum ") {
 			t.Errorf("at %d what was asked is cut:\n%s", width, strings.Join(lines, "\n"))
 		}
 	}
 	for _, line := range table(render.Style{}) {
-		if n := strings.Count(line, "\t"); n != 9 {
+		if n := strings.Count(line, "\t"); n != 10 {
 			t.Errorf("%d cells in a pipe: %s", n+1, line)
+		}
+	}
+	proxied := *c.Rows()[0]
+	proxied.By, proxied.Target, proxied.Method, proxied.Name = trace.ByProxy, "http://127.0.0.1:3964/some/way/to/mcp", "tools/call", "trigger-long-running-operation"
+	for width, want := range map[int]string{80: "proxy ...y/to/mcp call trigger-long...", 120: "proxy ...y/to/mcp call trigger-long-running-operation"} {
+		lines := table(render.Style{Terminal: true, Width: width, ASCII: true}, &proxied)
+		if !strings.Contains(strings.Join(strings.Fields(lines[len(lines)-1]), " "), want) {
+			t.Errorf("at %d: %s", width, lines[len(lines)-1])
+		}
+	}
+}
+
+// What is cut keeps what tells it from others.
+func TestCutting(t *testing.T) {
+	for _, c := range []struct {
+		cut   func(string, int, string) string
+		text  string
+		width int
+		want  string
+	}{
+		{cutServer, "127.0.0.1:3964/mcp", 11, "…1:3964/mcp"},
+		{cutServer, "box, http://127.0.0.1:3964/mcp", 11, "box"},
+		{cutServer, "npx -y @modelcontextprotocol/server-everything stdio", 24, "…server-everything stdio"},
+		{cutWhat, "tools/call get-structured-content", 27, "call get-structured-content"},
+		{cutWhat, "resources/read demo://resource/static/document/features.md", 30, "read …tic/document/features.md"},
+		{cutWhat, "notifications/initialized", 20, "notifications/initialized"},
+	} {
+		if got := c.cut(c.text, c.width, "…"); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
 		}
 	}
 }

@@ -1,21 +1,20 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
 // Which recorded exchange is meant: "42" is what run 42 was about, "42.3" its
-// third exchange, "last" or nothing that of the last run that has any; FILE#3 is
+// third exchange, "last" or nothing the one that ended last; FILE#3 is
 // the third exchange of a file, FILE its last.
 var runNumber = regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`)
 
@@ -48,31 +47,24 @@ func (a *app) pickRow(word string) (*trace.Capture, *trace.Row, wire.Outcome) {
 	return rowOf(c, index, path)
 }
 
-// pickLast finds the last run in the ring that has an exchange: a tap or a proxy
-// may have seen none.
+// pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
+// seen none.
 func (a *app) pickLast() (*trace.Capture, *trace.Row, wire.Outcome) {
-	ring, err := a.ring()
-	if err != nil {
-		return nil, nil, stateFailed(err)
-	}
-	runs, err := ring.Runs()
-	if err != nil {
-		return nil, nil, localIO("reading the recordings", err)
-	}
-	for _, run := range slices.Backward(runs) {
-		c, err := trace.Open(run.Path)
-		if errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
-			continue
+	var last *trace.Row
+	var in *trace.Capture
+	out := a.newestFirst(func(c *trace.Capture, written time.Time) (more bool) {
+		if last != nil && last.Settled() && written.Before(last.Ended()) {
+			return false
 		}
-		if err != nil {
-			return nil, nil, unreadable(run.Path, err)
+		if row := c.Main(); row != nil && row.LaterThan(last) {
+			last, in = row, c
 		}
-		if row := c.Main(); row != nil {
-			return c, row, wire.Outcome{}
-		}
-		c.Close()
+		return true
+	})
+	if out.Good() && last == nil {
+		out = usage(hintedError{"nothing is recorded", "commands record what crosses, unless --no-record says otherwise"})
 	}
-	return nil, nil, usage(hintedError{"nothing is recorded", "commands record what crosses, unless --no-record says otherwise"})
+	return in, last, out
 }
 
 // pickRun finds a run in the ring by its number.
@@ -136,63 +128,4 @@ func (a *app) matching(filter trace.Filter) func(*trace.Row) bool {
 		}
 		return fits
 	}
-}
-
-// rows are those of a file, or where path is "" of the ring, newest last: at most
-// the last so many that fit, or all where most is 0.
-func (a *app) rows(ctx context.Context, path string, fits func(*trace.Row) bool, most int) ([]*trace.Row, wire.Outcome) {
-	if path != "" {
-		c, err := trace.Open(path)
-		if err != nil {
-			return nil, unreadable(path, err)
-		}
-		defer c.Close()
-		a.warnOf(c)
-		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
-	}
-	ring, err := a.ring()
-	if err != nil {
-		return nil, stateFailed(err)
-	}
-	runs, err := ring.Runs()
-	if err != nil {
-		return nil, localIO("reading the recordings", err)
-	}
-	var backwards []*trace.Row
-	for i := len(runs) - 1; i >= 0 && (most == 0 || len(backwards) < most) && ctx.Err() == nil; i-- {
-		c, err := trace.Open(runs[i].Path)
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
-				a.warn(runs[i].Path + ": " + err.Error())
-			}
-			continue
-		}
-		fitting := lastFitting(c.Rows(), fits, most)
-		for j := len(fitting) - 1; j >= 0; j-- {
-			backwards = append(backwards, fitting[j])
-		}
-		c.Close()
-	}
-	if most > 0 {
-		backwards = backwards[:min(most, len(backwards))]
-	}
-	return reversed(backwards), wire.Outcome{}
-}
-
-func lastFitting(rows []*trace.Row, fits func(*trace.Row) bool, most int) []*trace.Row {
-	var backwards []*trace.Row
-	for i := len(rows) - 1; i >= 0 && (most == 0 || len(backwards) < most); i-- {
-		if fits(rows[i]) {
-			backwards = append(backwards, rows[i])
-		}
-	}
-	return reversed(backwards)
-}
-
-func reversed(rows []*trace.Row) []*trace.Row {
-	out := make([]*trace.Row, len(rows))
-	for i, row := range rows {
-		out[len(rows)-1-i] = row
-	}
-	return out
 }

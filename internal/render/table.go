@@ -14,12 +14,6 @@ import (
 // made a sanitized line. Without rows nothing is written: that there is nothing
 // is for standard error to say.
 func Table(w io.Writer, st Style, head []string, rows [][]string) error {
-	return TableCutting(w, st, head, rows)
-}
-
-// TableCutting is Table where only the columns in groups are cut, those of the
-// first group before those of the next.
-func TableCutting(w io.Writer, st Style, head []string, rows [][]string, groups ...[]int) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -32,7 +26,7 @@ func TableCutting(w io.Writer, st Style, head []string, rows [][]string, groups 
 	}
 	var b bytes.Buffer
 	if st.watched() {
-		st.aligned(&b, head, clean, groups)
+		st.aligned(&b, head, clean)
 	} else {
 		for _, row := range clean {
 			b.WriteString(strings.Join(row, "\t") + "\n")
@@ -45,8 +39,8 @@ func TableCutting(w io.Writer, st Style, head []string, rows [][]string, groups 
 // gap is what stands between two columns.
 const gap = "  "
 
-func (s Style) aligned(b *bytes.Buffer, head []string, rows [][]string, groups [][]int) {
-	widths := s.fitted(append([][]string{head}, rows...), groups)
+func (s Style) aligned(b *bytes.Buffer, head []string, rows [][]string) {
+	widths := s.fitted(append([][]string{head}, rows...))
 	if len(head) > 0 {
 		s.row(b, head, widths, bold)
 	}
@@ -72,7 +66,7 @@ func (s Style) row(b *bytes.Buffer, cells []string, widths []int, sgr string) {
 
 // fitted gives the widths of the columns: what each wants, or where that is too
 // much together, the widest ones cut back to one common width.
-func (s Style) fitted(rows [][]string, groups [][]int) []int {
+func (s Style) fitted(rows [][]string) []int {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -83,38 +77,11 @@ func (s Style) fitted(rows [][]string, groups [][]int) []int {
 		}
 	}
 	room := s.columns() - len(gap)*(len(widths)-1)
-	if len(groups) > 0 {
-		cutGroups(widths, room, groups)
-		return widths
-	}
 	limit := common(widths, room)
 	for i := range widths {
 		widths[i] = min(widths[i], limit)
 	}
 	return widths
-}
-
-// cutGroups takes from each group what is too much, down to readable columns.
-func cutGroups(widths []int, room int, groups [][]int) {
-	const readable = 8
-	over := -room
-	for _, w := range widths {
-		over += w
-	}
-	for _, group := range groups {
-		for ; over > 0; over-- {
-			widest := group[0]
-			for _, i := range group {
-				if widths[i] > widths[widest] {
-					widest = i
-				}
-			}
-			if widths[widest] <= readable {
-				break
-			}
-			widths[widest]--
-		}
-	}
 }
 
 // common is the greatest width to which columns can be cut so that all of them

@@ -237,20 +237,26 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	})
 }
 
-// Main is the exchange that the last run was about: the command's own, else the
-// last that opened no conversation, else the last; nil where there is none.
+// Main is the exchange that a person means who names none: the command's own, else
+// one that opened no conversation, of others' traffic one that has ended, and of
+// those the one that ended last; nil where there is none.
 func (c *Capture) Main() *Row {
-	for i := len(c.rows) - 1; i >= 0; i-- {
-		if c.rows[i].Own {
-			return c.rows[i]
+	rank := func(r *Row) int {
+		switch {
+		case r.Own:
+			return 2
+		case !handshake[r.Method]:
+			return 1
+		}
+		return 0
+	}
+	var best *Row
+	for _, r := range c.rows {
+		if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
+			best = r
 		}
 	}
-	for i := len(c.rows) - 1; i >= 0; i-- {
-		if !handshake[c.rows[i].Method] {
-			return c.rows[i]
-		}
-	}
-	return c.Row(len(c.rows))
+	return best
 }
 
 // Row is the exchange with this number in the file, from 1; nil where there is

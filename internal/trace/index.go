@@ -29,7 +29,9 @@ type index struct {
 
 // A conn is what one conversation says of all its exchanges.
 type conn struct {
-	revision string
+	// era is how it was opened, or how its last request stood alone; "" where nothing
+	// said so yet.
+	revision, era string
 	// target is the URL of its last request, for a recording of several servers.
 	target string
 }
@@ -71,10 +73,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		x.conns[f.Conn] = c
 	}
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
-		c.revision = or(f.HTTP.Field("Mcp-Protocol-Version"), c.revision)
-		c.target, _, _ = strings.Cut(f.HTTP.URL, "?")
-	}
-	if f.Kind == wire.Head && f.Dir == wire.Sent {
+		c.headed(f.HTTP)
 		if len(x.heads) > mostHeads {
 			clear(x.heads)
 		}
@@ -101,6 +100,18 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		x.touch(row)
 		if row.Method == "initialize" {
 			x.opening = row.Open()
+		}
+	}
+}
+
+// headed learns from the head of a request. One that stands alone has to name its
+// method there; one in a conversation that was opened before names the revision alone.
+func (c *conn) headed(h *wire.HTTPHead) {
+	c.target, _, _ = strings.Cut(h.URL, "?")
+	if version := h.Field("Mcp-Protocol-Version"); version != "" {
+		c.revision, c.era = version, "legacy"
+		if h.Field("Mcp-Method") != "" {
+			c.era = "modern"
 		}
 	}
 }
@@ -175,13 +186,13 @@ func (r *Row) asked(p placed) {
 	}
 	params, _ := p.message.ParamMembers()
 	meta, _ := params.Get("_meta")
-	r.Era = "legacy"
 	if r.Method == "initialize" {
-		p.conn.revision = "" // what was tried before does not hold
+		p.conn.revision, p.conn.era = "", "legacy" // what was tried before does not hold
 	}
 	if version, ok := wire.Text(wire.First(meta, metaVersion)); ok {
-		r.Era, p.conn.revision = "modern", version
+		p.conn.revision, p.conn.era = version, "modern"
 	}
+	r.Era = p.conn.era
 	r.Revision = p.conn.revision
 }
 

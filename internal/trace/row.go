@@ -39,8 +39,9 @@ type Row struct {
 	Duration time.Duration
 	// Sent and Received are the bytes of all messages, as they crossed.
 	Sent, Received int64
-	// Revision is that of the protocol, "" where nothing says so; Era is "legacy"
-	// where conversations are opened, "modern" where requests stand alone, or "".
+	// Revision is that of the protocol, Era "legacy" where conversations are opened,
+	// "modern" where requests stand alone: as the request or its head says, or what was
+	// settled in its run; "" where nothing says so.
 	Revision, Era string
 	// Status is that of the last HTTP response, 0 over a pipe.
 	Status int
@@ -116,6 +117,28 @@ func (r *Row) Size() int64 { return r.Sent + r.Received }
 
 // Open reports whether no answer came.
 func (r *Row) Open() bool { return r.Channel == ChannelOpen }
+
+// Ended is when the row came to its end, and where it came to none when it began:
+// one that waits for ever is not the newest.
+func (r *Row) Ended() time.Time {
+	if r.Open() {
+		return r.Time
+	}
+	return r.Time.Add(r.Duration)
+}
+
+// Settled reports whether nothing more is to be expected: others' exchanges go on
+// until they are answered, and a command's is looked for also where it was killed.
+func (r *Row) Settled() bool { return r.By == ByCommand || !r.Open() }
+
+// LaterThan reports whether r ended after other, or is settled and other is not; other
+// may be nil.
+func (r *Row) LaterThan(other *Row) bool {
+	if other == nil || r.Settled() != other.Settled() {
+		return other == nil || r.Settled()
+	}
+	return r.Ended().After(other.Ended())
+}
 
 // Kinds are a set of wire.FrameKinds.
 type Kinds uint8

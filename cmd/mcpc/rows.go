@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// Rows are listed by the time of their requests, whichever run they are of: a proxy
+// goes on recording while commands come and go.
+
+// rows are those of a file, or where path is "" of the ring, newest last: at most
+// the last so many that fit, or all where most is 0.
+func (a *app) rows(ctx context.Context, path string, fits func(*trace.Row) bool, most int) ([]*trace.Row, wire.Outcome) {
+	if path != "" {
+		c, err := trace.Open(path)
+		if err != nil {
+			return nil, unreadable(path, err)
+		}
+		defer c.Close()
+		a.warnOf(c)
+		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
+	}
+	var rows []*trace.Row
+	out := a.newestFirst(func(c *trace.Capture, written time.Time) (more bool) {
+		// What is older than so many that were found is not looked for.
+		if most > 0 && len(rows) == most && written.Before(rows[0].Time) {
+			return false
+		}
+		rows = append(rows, lastFitting(c.Rows(), fits, most)...)
+		if most > 0 {
+			byTime(rows)
+			rows = rows[max(0, len(rows)-most):]
+		}
+		return ctx.Err() == nil
+	})
+	byTime(rows)
+	return rows, out
+}
+
+// newestFirst goes through the captures of the ring, those that were written last
+// first, until look wants no more; written is when the last of it was, at the latest.
+// A capture that was pruned meanwhile is passed over, one that cannot be read is told
+// of.
+func (a *app) newestFirst(look func(c *trace.Capture, written time.Time) (more bool)) wire.Outcome {
+	ring, err := a.ring()
+	if err != nil {
+		return stateFailed(err)
+	}
+	runs, err := ring.Runs()
+	if err != nil {
+		return localIO("reading the recordings", err)
+	}
+	slices.SortStableFunc(runs, func(x, y trace.Run) int {
+		return cmp.Or(y.Modified.Compare(x.Modified), y.Number-x.Number)
+	})
+	for _, run := range runs {
+		c, err := trace.Open(run.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			a.warn(run.Path + ": " + err.Error())
+			continue
+		}
+		more := look(c, run.Modified.Add(clockSlack))
+		c.Close()
+		if !more {
+			break
+		}
+	}
+	return wire.Outcome{}
+}
+
+// clockSlack is how far a file system's clock may be behind the one of the frames.
+const clockSlack = time.Second
+
+// lastFitting are at most so many of the rows that fit, the newest, by time; all
+// where most is 0.
+func lastFitting(rows []*trace.Row, fits func(*trace.Row) bool, most int) []*trace.Row {
+	var some []*trace.Row
+	for i := len(rows) - 1; i >= 0 && (most == 0 || len(some) < most); i-- {
+		if fits(rows[i]) {
+			some = append(some, rows[i])
+		}
+	}
+	slices.Reverse(some)
+	byTime(some)
+	return some
+}
+
+// byTime sorts rows by the time of their requests, those of one time by their number.
+func byTime(rows []*trace.Row) {
+	slices.SortStableFunc(rows, func(x, y *trace.Row) int {
+		return cmp.Or(x.Time.Compare(y.Time), x.Run-y.Run, x.Index-y.Index)
+	})
+}

@@ -1,0 +1,110 @@
+package render
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A Column of a Grid.
+type Column struct {
+	Head string
+	// Min is how wide it is at least, for rows that are still to come.
+	Min int
+	// Least is how far it may be cut; 0 is not at all. What has to give way is the one
+	// with most above that, but before all others those of which Rest is set.
+	Least int
+	Rest  bool
+	// Cut shortens a text to so many columns, with mark for what is gone; nil cuts its
+	// end.
+	Cut func(text string, width int, mark string) string
+}
+
+// A Grid is a table for a reader that may grow: its widths are settled by the rows
+// that it begins with.
+type Grid struct {
+	w       io.Writer
+	st      Style
+	columns []Column
+	widths  []int
+}
+
+// NewGrid settles the widths of the columns: what the rows want, and where that is too
+// much for the terminal some are cut.
+func NewGrid(w io.Writer, st Style, columns []Column, rows [][]string) *Grid {
+	g := &Grid{w: w, st: st, columns: columns}
+	over := len(gap)*(len(columns)-1) - st.columns()
+	for i, c := range columns {
+		width := max(c.Min, ansi.StringWidth(c.Head))
+		for _, row := range rows {
+			width = max(width, ansi.StringWidth(st.Line(row[i])))
+		}
+		g.widths = append(g.widths, width)
+		over += width
+	}
+	g.cut(g.cut(over, true), false)
+	return g
+}
+
+// cut narrows those columns by over in all, and gives what is still too much.
+func (g *Grid) cut(over int, rest bool) int {
+	for ; over > 0; over-- {
+		widest, most := -1, 0
+		for i, c := range g.columns {
+			if spare := g.widths[i] - c.Least; c.Least > 0 && c.Rest == rest && spare > most {
+				widest, most = i, spare
+			}
+		}
+		if widest < 0 {
+			break // a line that is too long is the lesser evil
+		}
+		g.widths[widest]--
+	}
+	return over
+}
+
+// Head writes the names of the columns.
+func (g *Grid) Head() error {
+	var b bytes.Buffer
+	var names []string
+	for _, c := range g.columns {
+		names = append(names, c.Head)
+	}
+	g.st.row(&b, names, g.widths, bold)
+	_, err := g.w.Write(b.Bytes())
+	return err
+}
+
+// Rows writes rows, each cell a sanitized line.
+func (g *Grid) Rows(rows [][]string) error {
+	var b bytes.Buffer
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = g.cell(g.columns[i], g.st.Line(cell), g.widths[i])
+		}
+		g.st.row(&b, cells, g.widths, "")
+	}
+	_, err := g.w.Write(b.Bytes())
+	return err
+}
+
+func (g *Grid) cell(c Column, text string, width int) string {
+	switch {
+	case c.Least == 0 || ansi.StringWidth(text) <= width:
+		return text
+	case c.Cut != nil:
+		text = c.Cut(text, width, g.st.ellipsis())
+	}
+	return ansi.Truncate(text, width, g.st.ellipsis())
+}
+
+// CutStart keeps the end of a text.
+func CutStart(text string, width int, mark string) string {
+	over := ansi.StringWidth(text) - width
+	if over <= 0 {
+		return text
+	}
+	return mark + ansi.TruncateLeft(text, over+ansi.StringWidth(mark), "")
+}
