@@ -34,8 +34,8 @@ func newLog(a *app) *cobra.Command {
 		Short: "list what was recorded",
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
 name, channel, exit code, duration, bytes, notes, and tap or proxy where one of
-these recorded it; on a terminal of less than 100 columns without bytes, exit code
-and notes. mcpc show NUMBER shows one.
+these recorded it. A terminal of less than 100 columns has no room for bytes,
+exit code and notes. mcpc show NUMBER shows one.
 
 Every command records what crosses, without secrets, in the folder of the state.
 mcpc help filters shows what a FILTER can say.`,
