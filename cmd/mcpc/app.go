@@ -257,6 +257,9 @@ func usage(err error) wire.Outcome {
 	if hinted, ok := errorAs[hintedError](err); ok {
 		o.Hint = hinted.hint
 	}
+	if several, ok := errorAs[*savedError](err); ok {
+		o.Findings = several.findings
+	}
 	if typed, ok := errorAs[*inputError](err); ok {
 		o.Hint, o.Input = typed.hint, &typed.facts
 	}

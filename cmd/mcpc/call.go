@@ -85,21 +85,26 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		a.end(out)
 		return
 	}
-	tool, out := c.checked(ctx, &o)
-	if out.Good() {
-		a.tell(o.reading)
-		out = c.confirmed(ctx, tool, o)
-	}
-	var begun *client.Task
-	if out.Good() {
-		out, begun = c.callTool(ctx, tool, o)
-	}
+	out, begun := c.perform(ctx, &o)
 	ans := answerOf(out)
 	if begun != nil {
 		ans.method, ans.human = "tasks/get", writeTask(begun.ID)
 	}
 	a.show(ctx, out, ans)
 	c.explained("tools/call", "tasks/get", "tasks/result", "tasks/update")
+}
+
+// perform checks a call, sends it, and checks what came back.
+func (c *conversation) perform(ctx context.Context, o *callOptions) (wire.Outcome, *client.Task) {
+	tool, out := c.checked(ctx, o)
+	if out.Good() {
+		c.a.tell(o.reading)
+		out = c.confirmed(ctx, tool, *o)
+	}
+	if !out.Good() {
+		return out, nil
+	}
+	return c.callTool(ctx, tool, *o)
 }
 
 // checked gets the tool's definition and holds the arguments against it. What a

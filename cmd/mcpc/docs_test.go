@@ -21,7 +21,8 @@ import (
 // docs/ runs here, in order, in an empty directory: lines behind "$ " are
 // commands, the lines after them what they print, and "..." stands for any
 // number of lines, or for the rest of one. Stderr is looked at where it stands
-// in the block, after stdout.
+// in the block, after stdout. A block of YAML becomes a file, which its first line
+// names.
 
 // Where the documents name the usual port or an npm package, the demo stands in:
 // the tests need no network and no fixed port. A script stands in for a server with
@@ -65,7 +66,7 @@ func documents(t *testing.T) []string {
 	return docs
 }
 
-var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
+var consoleBlock = regexp.MustCompile("(?s)```(console|yaml)\n(.*?)```")
 
 func runBlocks(t *testing.T, blocks [][]string) {
 	t.Helper()
@@ -84,7 +85,11 @@ func runBlocks(t *testing.T, blocks [][]string) {
 	sh := newShell(t)
 	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t))
 	for _, block := range blocks {
-		for _, step := range splitSteps(swap.Replace(block[1])) {
+		if block[1] == "yaml" {
+			sh.write(t, swap.Replace(block[2]))
+			continue
+		}
+		for _, step := range splitSteps(swap.Replace(block[2])) {
 			// A session is named after its port.
 			step.want = strings.ReplaceAll(step.want, "localhost-3001", "localhost-"+strconv.Itoa(port))
 			sh.run(t, step)
@@ -158,6 +163,19 @@ func (s *shell) run(t *testing.T, st step) {
 	got := stdout.String() + stderr.String()
 	if !matches(st.want, got) {
 		t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", st.command, got, st.want)
+	}
+}
+
+// write makes the file that a block of YAML is: its first line is "# NAME".
+func (s *shell) write(t *testing.T, text string) {
+	t.Helper()
+	first, _, _ := strings.Cut(text, "\n")
+	name, ok := strings.CutPrefix(first, "# ")
+	if !ok || filepath.Base(name) != name {
+		t.Fatalf("a block of YAML begins with the name of its file, and not with %q", first)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -23,28 +23,30 @@ type exportOptions struct {
 }
 
 // exportFormats are the forms in which an exchange is given away.
-var exportFormats = []string{"har", "curl", "mcpc", "jsonl", "markdown"}
+var exportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown"}
 
 func newExport(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...]",
-		Short: "give recorded exchanges away: HAR, curl, mcpc, JSON Lines, Markdown",
+		Short: "give recorded exchanges away: HAR, curl, saved calls, Markdown",
 		Long: `Write recorded exchanges in a form that others read. A NUMBER is one that mcpc
 log shows, and means one exchange; a FILE means all that is in it. With a FILTER
 (mcpc help filters) it is what fits, also of a whole run.
 
-  har       HTTP Archive 1.2, for the network panel of a browser
-  curl      shell commands that send the same bytes; where sessions are spoken
-            they open one of their own; over stdio a pipeline, never run here
-  mcpc      mcpc commands that ask the same
-  jsonl     a capture again, as docs/capture.md describes it
-  markdown  a report, for an issue
+  har        HTTP Archive 1.2, for the network panel of a browser
+  curl       shell commands that send the same bytes; where sessions are spoken
+             they open one of their own; over stdio a pipeline, never run here
+  mcpc       mcpc commands that ask the same
+  mcpc-yaml  saved calls for mcpc run, which expect the same endings
+  jsonl      a capture again, as docs/capture.md describes it
+  markdown   a report, for an issue
 
 What was secret was not recorded. In commands a variable stands for it, and a
 comment says what to set it to.`,
 		Example: `  mcpc export last --as curl
   mcpc export 1 --as har -o call.har
+  mcpc export last --as mcpc-yaml -o last.mcpc.yaml
   mcpc export last --as markdown`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.format == "" || !contains(exportFormats, o.format) {
@@ -61,7 +63,7 @@ comment says what to set it to.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "as", "", "har, curl, mcpc, jsonl or markdown")
+	cmd.Flags().StringVar(&o.format, "as", "", "har, curl, mcpc, mcpc-yaml, jsonl or markdown")
 	return cmd
 }
 
@@ -120,6 +122,8 @@ func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*tra
 		return trace.WriteHAR(w, a.version, rows)
 	case "jsonl":
 		return c.Copy(w, rows)
+	case "mcpc-yaml":
+		return a.exportSaved(w, c, rows)
 	case "markdown":
 		return a.exportReports(w, c, rows)
 	}

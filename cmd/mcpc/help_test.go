@@ -144,8 +144,9 @@ func runExample(t *testing.T, line string) {
 
 // exampleFiles are the files that examples name.
 var exampleFiles = map[string]string{
-	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
-	"fault.txt":    "tool x\n",
+	"message.json":    `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	"fault.txt":       "tool x\n",
+	"smoke.mcpc.yaml": "server: demo\nvars: {a: 1}\nsteps:\n  - name: adds\n    call: get-sum\n    args: {a: \"${a}\", b: 2}\n",
 	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
 		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 	"config.toml": "[mcp_servers.box]\ncommand = \"mcpc\"\nargs = [\"demo\", \"--stdio\"]\n",

@@ -63,15 +63,20 @@ func (a *app) prompt(ctx context.Context, o promptOptions) {
 		a.end(out)
 		return
 	}
-	if !o.noValidate {
-		out = c.checkPrompt(ctx, o)
-	}
-	if out.Good() {
-		params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
-		out = c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
-	}
-	a.show(ctx, c.lacking(out, promptKind.capability), answerOf(out))
+	out = c.getPrompt(ctx, o)
+	a.show(ctx, out, answerOf(out))
 	c.explained("prompts/get")
+}
+
+// getPrompt asks the server for one prompt.
+func (c *conversation) getPrompt(ctx context.Context, o promptOptions) wire.Outcome {
+	if !o.noValidate {
+		if out := c.checkPrompt(ctx, o); !out.Good() {
+			return c.lacking(out, promptKind.capability)
+		}
+	}
+	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
+	return c.lacking(c.Do(ctx, client.Call{Method: "prompts/get", Params: params}), promptKind.capability)
 }
 
 // checkPrompt holds the arguments against the prompt's definition: there is no

@@ -28,6 +28,8 @@ type record struct {
 	quiet atomic.Bool
 	// resent names the exchange that the command issues again.
 	resent string
+	// counted numbers the exchanges, for a command that names them; else nil.
+	counted *exchangeCount
 }
 
 // offWord is what switches the recording off in the place of a file.
@@ -167,6 +169,7 @@ func (c *conversation) tap() wire.Tap {
 	return func(f wire.Frame) {
 		f.Conn = conn
 		c.a.record.crossed.Store(true)
+		c.a.record.counted.add(f)
 		if !shown {
 			recorder.Tap(f)
 			return

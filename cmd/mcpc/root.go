@@ -39,6 +39,7 @@ crossed. "demo" is a server in the box, to try all of it on.`,
 		newPrompt(a), newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a), newExplain(a),
 		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newState(a), newCompletion(a), newMan(a), newVersion(a))
 	root.AddCommand(newTopics()...)
+	root.AddCommand(newRun(a))
 	root.SetHelpCommand(newHelp())
 	a.addCompletions(root)
 	return root
@@ -125,7 +126,7 @@ func placeholder(f *pflag.Flag) string {
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "args": "json", "output": "file",
 		"color": "when", "images": "how", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
 		"header": "field", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
-		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target",
+		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "only": "name", "junit": "file",
 		"cacert": "file", "cert": "file", "key": "file", "proxy": "url", "resolve": "host:port:addr", "unix-socket": "path",
 		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
 		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",

@@ -18,19 +18,101 @@ import (
 // Numbers keep their digits. The members of an object come out sorted by name,
 // as gojq does it: for the order that crossed the wire there is --json. No
 // expression reaches the environment, a file or another input.
-type Program struct{ code *gojq.Code }
+type Program struct {
+	code   *gojq.Code
+	values []any
+	// left is the expression on the left of a comparison, nil in any other.
+	left *gojq.Code
+}
 
 // Query compiles the jq expression expr. An error names the place in expr.
-func Query(expr string) (*Program, error) {
+func Query(expr string) (*Program, error) { return QueryWith(expr, nil) }
+
+// A Variable is a value that an expression knows as $Name.
+type Variable struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// QueryWith is Query for an expression that may use variables.
+func QueryWith(expr string, variables []Variable) (*Program, error) {
 	query, err := gojq.Parse(expr)
 	if err != nil {
 		return nil, queryError(expr, err)
 	}
-	code, err := gojq.Compile(query)
-	if err != nil {
+	p := &Program{}
+	var names []string
+	for _, v := range variables {
+		value, err := jqValue(v.Value)
+		if err != nil {
+			return nil, err
+		}
+		names, p.values = append(names, "$"+v.Name), append(p.values, value)
+	}
+	if p.code, err = gojq.Compile(query, gojq.WithVariables(names)); err != nil {
 		return nil, fmt.Errorf("compiling the jq expression: %w", err)
 	}
-	return &Program{code}, nil
+	if left := compared(query); left != nil {
+		p.left, _ = gojq.Compile(left, gojq.WithVariables(names))
+	}
+	return p, nil
+}
+
+// compared is what stands on the left of a comparison at the end of a pipe.
+func compared(q *gojq.Query) *gojq.Query {
+	switch q.Op {
+	case gojq.OpEq, gojq.OpNe, gojq.OpGt, gojq.OpLt, gojq.OpGe, gojq.OpLe:
+		return q.Left
+	case gojq.OpPipe:
+		if left := compared(q.Right); left != nil {
+			piped := *q
+			piped.Right = left
+			return &piped
+		}
+	}
+	return nil
+}
+
+// Values are those that the program makes of raw, as JSON.
+func (p *Program) Values(ctx context.Context, raw []byte) (all []json.RawMessage, err error) {
+	err = eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
+		if _, isText := v.(string); isText {
+			text = wire.Quote(string(text))
+		}
+		all = append(all, text)
+		return nil
+	})
+	return all, err
+}
+
+// Holds reports whether every value that the program makes of raw is true, and there
+// is one. got is what was compared in a comparison, else the values.
+func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string, err error) {
+	values, err := p.Values(ctx, raw)
+	if err != nil {
+		return false, "", err
+	}
+	holds = len(values) > 0
+	for _, v := range values {
+		holds = holds && string(v) == "true"
+	}
+	if !holds && p.left != nil {
+		left := Program{code: p.left, values: p.values}
+		if compared, err := left.Values(ctx, raw); err == nil {
+			values = compared
+		}
+	}
+	if len(values) == 0 {
+		return holds, "nothing", nil
+	}
+	return holds, string(bytes.Join(rawBytes(values), []byte(", "))), nil
+}
+
+func rawBytes(all []json.RawMessage) (out [][]byte) {
+	for _, raw := range all {
+		out = append(out, raw)
+	}
+	return out
 }
 
 func queryError(expr string, err error) error {
@@ -51,13 +133,13 @@ func (p *Program) Run(raw []byte, emit func([]byte) error) error {
 
 // RunContext is Run until ctx ends. A program may go on for ever.
 func (p *Program) RunContext(ctx context.Context, raw []byte, emit func([]byte) error) error {
-	return p.run(ctx, raw, func(_ any, text []byte) error { return emit(text) })
+	return eachValue(ctx, p.code, p.values, raw, func(_ any, text []byte) error { return emit(text) })
 }
 
 // Print writes each value of the program to w on a line of its own, for a
 // terminal sanitized and indented.
 func (p *Program) Print(ctx context.Context, w io.Writer, st Style, raw []byte) error {
-	return p.run(ctx, raw, func(v any, text []byte) error {
+	return eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
 		switch _, isText := v.(string); {
 		case !isText:
 			return JSON(w, st, text)
@@ -69,17 +151,24 @@ func (p *Program) Print(ctx context.Context, w io.Writer, st Style, raw []byte) 
 	})
 }
 
-func (p *Program) run(ctx context.Context, raw []byte, emit func(any, []byte) error) error {
+func jqValue(raw []byte) (value any, err error) {
 	if err := wire.Valid(raw); err != nil {
-		return fmt.Errorf("reading the input of the jq expression: %w", err)
+		return nil, fmt.Errorf("reading the input of the jq expression: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var input any
-	if err := d.Decode(&input); err != nil {
-		return fmt.Errorf("reading the input of the jq expression: %w", err)
+	if err := d.Decode(&value); err != nil {
+		return nil, fmt.Errorf("reading the input of the jq expression: %w", err)
 	}
-	values := p.code.RunWithContext(ctx, input)
+	return value, nil
+}
+
+func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte, emit func(any, []byte) error) error {
+	input, err := jqValue(raw)
+	if err != nil {
+		return err
+	}
+	values := code.RunWithContext(ctx, input, variables...)
 	for {
 		v, more := values.Next()
 		if !more {

@@ -288,9 +288,15 @@ func (r *Recorder) Close() error {
 
 var errClosed = errors.New("the recording is closed")
 
-// Run is the number of the run, 0 where it has none or nothing was written yet.
+// Run is the number of the run, 0 where it has none or nothing crossed yet.
 func (r *Recorder) Run() int {
+	r.mu.Lock()
+	begun := r.begun
+	r.mu.Unlock()
 	r.writing.Lock()
 	defer r.writing.Unlock()
+	if begun {
+		r.openLocked()
+	}
 	return r.run
 }

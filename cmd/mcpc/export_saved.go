@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+	"mcpc/internal/yaml"
+)
+
+// A saver makes saved calls of recorded exchanges.
+type saver struct {
+	file saved.File
+	// where is whom the calls are for, and secrets what stands for a hidden text.
+	where   string
+	secrets []hiddenText
+}
+
+type hiddenText struct{ shown, variable string }
+
+// exportSaved writes rows as a file that mcpc run takes.
+func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+	s := &saver{}
+	for _, row := range rows {
+		exchange, err := row.Exchange()
+		if err != nil {
+			return err
+		}
+		if exchange == nil {
+			continue
+		}
+		if err := s.add(again{row: row, exchange: exchange, capture: c, version: a.version}, len(rows) > 1); err != nil {
+			return err
+		}
+	}
+	if len(s.file.Steps) == 0 {
+		return &render.Unscriptable{Text: "none of it is a call, a read, a prompt, a list or another request of its own"}
+	}
+	text, err := yaml.Write(s.file.JSON())
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, h := range s.secrets {
+		fmt.Fprintf(&b, "# Set %s to what was not recorded: %s\n", h.variable, render.Line(h.shown))
+	}
+	b.Write(text)
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// variable is what stands for a hidden text. What is shown of a secret is the same
+// wherever it stood.
+func (s *saver) variable(shown string) string {
+	for _, h := range s.secrets {
+		if h.shown == shown {
+			return h.variable
+		}
+	}
+	name := "MCPC_SECRET"
+	if n := len(s.secrets); n > 0 {
+		name = fmt.Sprintf("%s_%d", name, n+1)
+	}
+	s.secrets = append(s.secrets, hiddenText{shown, name})
+	return name
+}
+
+// add makes a step of one exchange. Among several those are left out that led to
+// others: openings, and lists that a call was checked with.
+func (s *saver) add(g again, among bool) error {
+	m := wire.ParseMessage(g.exchange.Request.Raw)
+	step, ok := stepOf(m.Method, g.params())
+	if slices.Contains(opens, m.Method) || among && (!ok || step.Verb == saved.List && !g.had("list")) {
+		return nil
+	}
+	if err := s.aim(g); err != nil {
+		return err
+	}
+	step.Subject = saved.LiteralText(step.Subject, s.variable)
+	if step.Args != nil {
+		step.Args = saved.Literal(step.Args, s.variable)
+	}
+	step.Expect.Kind = g.kind()
+	step.Loose = g.unchecked(step)
+	s.file.Steps = append(s.file.Steps, step)
+	return nil
+}
+
+// unchecked reports whether a step has to be taken without a check, so that the same
+// is sent again: nobody had checked it, or a check would not let it through.
+func (g again) unchecked(s saved.Step) bool {
+	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
+	switch s.Verb {
+	case saved.Call:
+		return g.had("--no-validate") || !g.had("call") && (!g.had("run") || failed)
+	case saved.Prompt:
+		return g.had("--no-validate") || failed
+	}
+	return false
+}
+
+// kind is the ending of the request, of those that an answer has. A command that
+// judges ends in another way than its last request.
+func (g again) kind() wire.Kind {
+	kind := wire.Kind(g.row.Channel)
+	answer := wire.ParseMessage(g.exchange.Response.Raw)
+	switch {
+	case kind == wire.CheckFailed && answer.Error != nil:
+		return wire.RPCFailed
+	case kind == wire.CheckFailed && string(wire.First(answer.Result, "isError")) == "true":
+		return wire.ToolError
+	case kind == wire.ToolError || kind == wire.RPCFailed || kind == wire.OutputInvalid || kind == wire.InputRequired:
+		return kind
+	}
+	return wire.OK
+}
+
+// stepOf is a request as a step; not ok where it is the next page of a list.
+func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
+	members, _ := wire.Object(params)
+	arguments, _ := members.Get("arguments")
+	simple := func(names ...string) bool {
+		return !slices.ContainsFunc(members, func(m wire.Member) bool { return !slices.Contains(names, m.Name) })
+	}
+	switch {
+	case method == "tools/call" && members.Text("name") != "" && simple("name", "arguments"):
+		return saved.Step{Verb: saved.Call, Subject: members.Text("name"), Args: arguments}, true
+	case method == "prompts/get" && members.Text("name") != "" && simple("name", "arguments"):
+		return saved.Step{Verb: saved.Prompt, Subject: members.Text("name"), Args: arguments}, true
+	case method == "resources/read" && members.Text("uri") != "" && simple("uri"):
+		return saved.Step{Verb: saved.Read, Subject: members.Text("uri")}, true
+	}
+	for _, k := range kinds {
+		if method == k.method && simple("cursor") {
+			_, next := members.Get("cursor")
+			return saved.Step{Verb: saved.List, Subject: k.many}, !next
+		}
+	}
+	return saved.Step{Verb: saved.Raw, Subject: method, Args: params}, true
+}
+
+// aim settles whom the file speaks to, which is the same for all its steps.
+func (s *saver) aim(g again) error {
+	address, argv := g.address(), g.serverArgv()
+	where := or(address, strings.Join(argv, " "))
+	switch {
+	case where == "":
+		return &render.Unscriptable{Text: "the recording does not say which server it was"}
+	case s.where == where:
+		return nil
+	case s.where != "":
+		return &render.Unscriptable{Text: "it is about several servers, and a file of saved calls about one"}
+	}
+	s.where = where
+	if address != "" {
+		s.file.Server = saved.LiteralText(address, s.variable)
+	} else {
+		for _, word := range argv {
+			s.file.Command = append(s.file.Command, saved.LiteralText(word, s.variable))
+		}
+	}
+	if g.had("--protocol") {
+		s.file.Protocol = g.row.Revision
+	}
+	for _, f := range g.ownFields() {
+		s.file.Headers = append(s.file.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.variable)})
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/wire"
+)
+
+// runOptions are what `mcpc run` was asked.
+type runOptions struct {
+	paths, only, vars []string
+	junit             string
+	argv              []string
+	list, failFast    bool
+	allowExec, yes    bool
+}
+
+func newRun(a *app) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run FILE | FOLDER... [-- COMMAND...]",
+		Short: "run saved calls and check what comes: *.mcpc.yaml",
+		Long: `Take the steps of files of saved calls, one conversation a file, and hold what
+comes against what the files expect. Of a FOLDER these are all *.mcpc.yaml in it.
+docs/saved-calls.md has all that a file can say; mcpc export --as mcpc-yaml writes
+one of what was done.
+
+The server is the one of the file, unless -s, MCPC_SERVER or a command behind --
+names another. A command that stands in a file is started with --allow-exec only.
+
+Exit code 0: all is as expected; 1: some step is not; 2: a file cannot be read,
+and nothing was sent. Where a step could not be taken it is that ending's own.`,
+		Example: `  mcpc run smoke.mcpc.yaml
+  mcpc run . --junit report.xml --fail-fast
+  mcpc run smoke.mcpc.yaml --var a=40 --only adds
+  mcpc run smoke.mcpc.yaml --list
+  mcpc run smoke.mcpc.yaml -- mcpc demo --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths, o.argv = splitDash(cmd, args)
+			if len(o.paths) == 0 {
+				return hintedError{"run takes files of saved calls, or folders", "mcpc run . takes all *.mcpc.yaml of this folder"}
+			}
+			r, err := a.newRunner(o)
+			if err != nil {
+				return err
+			}
+			if o.list {
+				a.show(cmd.Context(), wire.Outcome{}, r.listed())
+				return nil
+			}
+			r.run(cmd.Context())
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.vars, "var", nil, "a variable: NAME=VALUE, NAME:=JSON or NAME=@FILE")
+	f.StringArrayVar(&o.only, "only", nil, "take the steps of this name, and those they need")
+	f.StringVar(&o.junit, "junit", "", "write a report as JUnit does, for a CI server")
+	f.BoolVar(&o.failFast, "fail-fast", false, "stop at the first step that is not as expected")
+	f.BoolVar(&o.list, "list", false, "show the steps, and send nothing")
+	f.BoolVar(&o.allowExec, "allow-exec", false, "start a server's command that stands in a file")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
+	a.addAnswering(f)
+	return cmd
+}
+
+// A runner takes the steps of several files.
+type runner struct {
+	a     *app
+	o     runOptions
+	given map[string]saved.Value
+	files []*runFile
+	done  []render.RunFile
+	// broken is the ending of the first step that could not be taken, and stopped is
+	// set where no further one is to be.
+	broken  wire.Outcome
+	stopped bool
+	// live writes lines as steps end; nil where all of it is one document.
+	live io.Writer
+}
+
+// newRunner reads the files. What is wrong with them is said before anything is sent.
+func (a *app) newRunner(o runOptions) (*runner, error) {
+	r := &runner{a: a, o: o}
+	var err error
+	if r.given, err = a.givenVars(o.vars); err != nil {
+		return nil, err
+	}
+	paths, err := savedFiles(o.paths)
+	if err != nil {
+		return nil, err
+	}
+	var wrong problems
+	for _, path := range paths {
+		f, bad := a.readSaved(path, r.given)
+		wrong = append(wrong, bad...)
+		r.files = append(r.files, f)
+	}
+	if err := wrong.err(); err != nil {
+		return nil, err
+	}
+	for _, w := range wrong {
+		a.warn(w.String())
+	}
+	r.warnUnused()
+	return r, r.choose()
+}
+
+// run is the walk over all files.
+func (r *runner) run(ctx context.Context) {
+	a := r.a
+	if out := r.places(); !out.Good() {
+		a.end(out)
+		return
+	}
+	a.noInput = true // what asks a person is no test
+	a.record.counted = &exchangeCount{}
+	if !a.json && !a.wire && a.jq == "" && a.output == "" {
+		r.live = a.stdout()
+	}
+	for _, f := range r.files {
+		r.file(ctx, f)
+	}
+	a.progress.Done()
+	if r.live != nil {
+		_ = render.RunSum(r.live, a.outStyle, r.done)
+	} else {
+		a.print(ctx, r.answer())
+	}
+	a.end(r.ending())
+	if out := r.writeJUnit(); !out.Good() {
+		a.end(out)
+	}
+}
+
+// places refuses folders that are not there, before anything is sent.
+func (r *runner) places() wire.Outcome {
+	if out := writable(r.a.output); !out.Good() {
+		return out
+	}
+	out := writable(r.o.junit)
+	out.Text = strings.Replace(out.Text, "-o:", "--junit:", 1)
+	return out
+}
+
+// answer is what a run prints when it is over: one document, or with -o alone what
+// a person reads.
+func (r *runner) answer() answer {
+	ans := answer{human: r.report}
+	if r.a.json || r.a.wire || r.a.jq != "" {
+		ans.result = render.RunJSON(r.done)
+		ans.messages = []*wire.Message{{Raw: ans.result}}
+	}
+	return ans
+}
+
+// report is all of it for a person.
+func (r *runner) report(w io.Writer, st render.Style) error {
+	for _, f := range r.done {
+		if err := render.RunHead(w, st, f); err != nil {
+			return err
+		}
+		for _, s := range f.Steps {
+			if err := render.RunStepLines(w, st, f.Path, s); err != nil {
+				return err
+			}
+		}
+	}
+	return render.RunSum(w, st, r.done)
+}
+
+func (r *runner) writeJUnit() wire.Outcome {
+	if r.o.junit == "" {
+		return wire.Outcome{}
+	}
+	n, err := replaceBy(r.o.junit, func(w io.Writer) error { return render.JUnit(w, r.done) })
+	if err != nil {
+		return localIO("writing "+r.o.junit, bare(err))
+	}
+	r.a.note(fmt.Sprintf("%d bytes saved to %s", n, r.o.junit))
+	return wire.Outcome{}
+}
+
+// ending is that of the whole run. An expectation that does not hold comes before a
+// step that could not be taken, and both after an interruption.
+func (r *runner) ending() wire.Outcome {
+	missed, broken := render.CountSteps(r.done, render.StepMissed), render.CountSteps(r.done, render.StepBroken)
+	switch {
+	case r.broken.Kind == wire.Signal:
+		return r.broken
+	case missed > 0:
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
+			Text: fmt.Sprintf("%s not as expected", counted(missed, "step is", "steps are"))}
+	case broken > 0 && !r.broken.Good():
+		return r.broken
+	case broken > 0:
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
+			Text: fmt.Sprintf("%s not be judged", counted(broken, "step can", "steps can"))}
+	}
+	return wire.Outcome{}
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// firstSight is the command that shows the first step that went wrong.
+func (r *runner) firstSight() string {
+	for _, f := range r.done {
+		for _, s := range f.Steps {
+			if len(s.Misses) > 0 && s.See != "" {
+				return s.See + " shows what crossed"
+			}
+		}
+	}
+	return ""
+}
+
+// listed is what --list prints: whom the files speak to, and what they do.
+func (r *runner) listed() answer {
+	type step struct {
+		Name    string   `json:"name"`
+		Line    int      `json:"line"`
+		Verb    string   `json:"does"`
+		Subject string   `json:"subject"`
+		Uses    []string `json:"uses,omitempty"`
+	}
+	type file struct {
+		Path   string `json:"file"`
+		Server string `json:"server"`
+		Steps  []step `json:"steps"`
+	}
+	all := []file{}
+	var rows [][]string
+	for _, f := range r.files {
+		one := file{Path: f.path, Server: f.shownServer(), Steps: []step{}}
+		for i, s := range f.Steps {
+			if !f.chosen[i] {
+				continue
+			}
+			line := f.doc.Place(s.At).Line
+			one.Steps = append(one.Steps, step{s.Name, line, string(s.Verb), s.Subject, s.Uses()})
+			rows = append(rows, []string{fmt.Sprintf("%s:%d", f.path, line), s.Name, string(s.Verb) + " " + s.Subject, one.Server, strings.Join(s.Uses(), ", ")})
+		}
+		all = append(all, one)
+	}
+	raw, _ := json.Marshal(all)
+	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
+	ans.human = func(w io.Writer, st render.Style) error {
+		return render.Table(w, st, []string{"WHERE", "NAME", "DOES", "SERVER", "USES"}, rows)
+	}
+	return ans
+}

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/wire"
+	"mcpc/internal/yaml"
+)
+
+// A runFile is a file of saved calls, and which of its steps are to be taken.
+type runFile struct {
+	saved.File
+	path   string
+	doc    yaml.Document
+	chosen map[int]bool
+	skip   string // why the others are skipped
+}
+
+// savedFiles are the files that are meant: those that are named, and of a folder all
+// that are called so.
+func savedFiles(paths []string) (all []string, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, hintedError{path + ": " + bare(err).Error(), "mcpc run takes files of saved calls, or folders with *.mcpc.yaml"}
+		}
+		if !info.IsDir() {
+			all = append(all, path)
+			continue
+		}
+		found, err := savedIn(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, hintedError{"there is no *.mcpc.yaml in " + path, "mcpc export last --as mcpc-yaml -o smoke.mcpc.yaml writes one of what was done last"}
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// savedIn looks for files in a folder and those in it, in the order of their names.
+// Folders that are hidden or hold what others wrote are left out.
+func savedIn(folder string) (found []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return hintedError{path + ": " + bare(err).Error(), ""}
+		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules"):
+			return fs.SkipDir
+		case !d.IsDir() && (strings.HasSuffix(name, ".mcpc.yaml") || strings.HasSuffix(name, ".mcpc.yml")):
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// A problem is one of a file, with its place.
+type problem struct {
+	saved.Problem
+	where, hint string
+}
+
+func (p problem) String() string {
+	text := p.where + ": " + p.Text
+	if p.hint != "" {
+		text += "; " + p.hint
+	}
+	return text
+}
+
+// problems are those of all files.
+type problems []problem
+
+// err is the error of what must not be; nil where all of it is mild.
+func (all problems) err() error {
+	all = slices.DeleteFunc(slices.Clone(all), func(p problem) bool { return p.Mild })
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return hintedError{all[0].where + ": " + all[0].Text, or(all[0].hint, "docs/saved-calls.md has all that a file can say")}
+	}
+	e := &savedError{}
+	for _, p := range all {
+		text := p.Text
+		if p.hint != "" {
+			text += "; " + p.hint
+		}
+		e.findings = append(e.findings, wire.Finding{Rule: "saved", Level: wire.Error, Where: p.where + ":", Text: text})
+	}
+	return e
+}
+
+// A savedError is more than one thing that is wrong with files of calls.
+type savedError struct{ findings []wire.Finding }
+
+func (e *savedError) Error() string {
+	return fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(e.findings))
+}
+
+// readSaved reads a file and checks all that can be without a server.
+func (a *app) readSaved(path string, given map[string]saved.Value) (*runFile, problems) {
+	f := &runFile{path: path, chosen: map[int]bool{}}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return f, problems{{where: path, Problem: saved.Problem{Text: bare(err).Error()}}}
+	}
+	if f.doc, err = yaml.Parse(text); err != nil {
+		var bad *yaml.Error
+		errors.As(err, &bad)
+		p := problem{where: path + ":" + bad.Place.String(), Problem: saved.Problem{Text: bad.Text}}
+		if lines := strings.Split(string(text), "\n"); bad.Line <= len(lines) && strings.Contains(lines[bad.Line-1], "${") {
+			p.hint = `within { } and [ ] a reference stands in quotes: "${name}"`
+		}
+		return f, problems{p}
+	}
+	var found []saved.Problem
+	if f.File, found = saved.ReadFile(f.doc.JSON); len(found) == 0 || !serious(found) {
+		found = append(found, a.unresolved(f, given)...)
+	}
+	var all problems
+	for _, p := range found {
+		all = append(all, f.located(p))
+	}
+	return f, all
+}
+
+func serious(all []saved.Problem) bool {
+	return slices.ContainsFunc(all, func(p saved.Problem) bool { return !p.Mild })
+}
+
+func (f *runFile) located(p saved.Problem) problem {
+	place := f.doc.Place(p.At)
+	if p.OnName {
+		place = f.doc.NamePlace(p.At)
+	}
+	out := problem{Problem: p, where: f.path + ":" + place.String()}
+	if near := render.Nearest(p.Got, p.Known); near != "" {
+		out.hint = "did you mean " + near + "?"
+	} else if len(p.Known) > 0 {
+		out.hint = "there are: " + strings.Join(p.Known, ", ")
+	}
+	return out
+}
+
+// unresolved are variables that nothing gives a value, jq expressions that cannot be
+// read, and a revision that nobody speaks.
+func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.Problem) {
+	known := a.knownVars(f.File, given)
+	check := func(at string, raw json.RawMessage) {
+		saved.EachReference(raw, at, func(at, name string) {
+			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
+				if _, set := a.fromEnviron(variable); !set {
+					all = append(all, saved.Problem{At: at, Text: "the environment has no variable " + variable})
+				}
+			} else if !slices.Contains(known, name) {
+				all = append(all, saved.Problem{At: at, Got: name, Known: known, Text: "no variable is called " + name + " here"})
+			}
+		})
+	}
+	query := func(at, expr string) {
+		if _, err := render.QueryWith(expr, asNull(known)); err != nil {
+			all = append(all, saved.Problem{At: at, Text: err.Error()})
+		}
+	}
+	check("/server", wire.Quote(f.Server))
+	check("/command", wire.Quote(strings.Join(f.Command, " ")))
+	for _, h := range f.Headers {
+		check(yaml.Pointer("/headers", h.Name), wire.Quote(h.Value))
+	}
+	if f.Protocol != "" && !contains(client.Revisions(), f.Protocol) {
+		all = append(all, saved.Problem{At: "/protocol", Got: f.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", f.Protocol)})
+	}
+	for _, s := range f.Steps {
+		check(s.At+"/"+string(s.Verb), wire.Quote(s.Subject))
+		if s.Args != nil {
+			check(yaml.Pointer(s.At, saved.ArgsKey(s.Verb)), s.Args)
+		}
+		for _, c := range s.Capture {
+			query(c.At, c.Query)
+			known = append(known, c.Name)
+		}
+		for _, w := range s.Expect.Queries {
+			query(w.At, w.Text)
+		}
+		for _, w := range s.Expect.Texts {
+			check(w.At, wire.Quote(w.Text))
+		}
+		all = append(all, unlisted(s)...)
+	}
+	return all
+}
+
+// unlisted is a kind that no server lists.
+func unlisted(s saved.Step) []saved.Problem {
+	if _, ok := kindNamed(s.Subject); ok || s.Verb != saved.List {
+		return nil
+	}
+	return []saved.Problem{{At: s.At + "/list", Got: s.Subject, Known: kindWords(), Text: fmt.Sprintf("a server lists no %q", s.Subject)}}
+}
+
+// knownVars are the names that have a value before the first step.
+func (a *app) knownVars(f saved.File, given map[string]saved.Value) (names []string) {
+	for _, v := range f.Vars {
+		names = append(names, v.Name)
+	}
+	for name := range given {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func asNull(names []string) (all []render.Variable) {
+	for _, name := range names {
+		all = append(all, render.Variable{Name: name, Value: json.RawMessage("null")})
+	}
+	return all
+}
+
+// givenVars reads the --var flags.
+func (a *app) givenVars(typed []string) (map[string]saved.Value, error) {
+	values := map[string]saved.Value{}
+	for _, text := range typed {
+		w, err := a.word(text, true)
+		if err != nil {
+			return nil, err
+		}
+		v := saved.Value{JSON: w.raw}
+		if w.raw == nil {
+			v = saved.Value{JSON: wire.Quote(w.text), Untyped: true}
+		}
+		values[w.path[0].name] = v
+	}
+	return values, nil
+}
+
+// fromEnviron reads a variable that a file names.
+func (a *app) fromEnviron(name string) (value string, set bool) {
+	for _, entry := range a.environ() {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// warnUnused tells of a --var that no file has a place for.
+func (r *runner) warnUnused() {
+	var used []string
+	for _, f := range r.files {
+		for _, v := range f.Vars {
+			used = append(used, v.Name)
+		}
+		for _, ref := range saved.References(f.doc.JSON) {
+			used = append(used, strings.Trim(ref, "${}"))
+		}
+	}
+	for name := range r.given {
+		if slices.Contains(used, name) || strings.Contains(string(r.texts()), "$"+name) {
+			continue
+		}
+		text := "no file uses the variable " + name
+		if near := render.Nearest(name, used); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		r.a.warn(text)
+	}
+}
+
+// texts are all files, for a look at the variables of jq in them.
+func (r *runner) texts() (all []byte) {
+	for _, f := range r.files {
+		all = append(all, f.doc.JSON...)
+	}
+	return all
+}
+
+// choose settles which steps are taken: all of them, or with --only those of that name
+// and those before them that capture what they use.
+func (r *runner) choose() error {
+	var names []string
+	found := map[string]bool{}
+	for _, f := range r.files {
+		needs := map[string]bool{}
+		for i := len(f.Steps) - 1; i >= 0; i-- {
+			s := f.Steps[i]
+			names = append(names, s.Name)
+			meant := len(r.o.only) == 0 || slices.Contains(r.o.only, s.Name)
+			found[s.Name] = true
+			for _, c := range s.Capture {
+				meant = meant || needs[c.Name]
+			}
+			if f.chosen[i] = meant; !meant {
+				continue
+			}
+			for _, use := range append(s.Uses(), usedInQueries(s)...) {
+				needs[use] = true
+			}
+		}
+	}
+	for _, name := range r.o.only {
+		if !found[name] {
+			hint := "mcpc run --list shows the names"
+			if near := render.Nearest(name, names); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return hintedError{fmt.Sprintf("no step is called %q", name), hint}
+		}
+	}
+	return nil
+}
+
+// usedInQueries are words behind a $ in the jq expressions of a step.
+func usedInQueries(s saved.Step) (names []string) {
+	all := slices.Clone(s.Expect.Queries)
+	for _, c := range s.Capture {
+		all = append(all, saved.Wanted{Text: c.Query})
+	}
+	for _, w := range all {
+		for _, part := range strings.Split(w.Text, "$")[1:] {
+			end := strings.IndexFunc(part, func(r rune) bool {
+				return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+			})
+			if end < 0 {
+				end = len(part)
+			}
+			names = append(names, part[:end])
+		}
+	}
+	return names
+}

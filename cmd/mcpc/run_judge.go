@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/wire"
+)
+
+// A judgement holds what came of a step against what its file expects.
+type judgement struct {
+	*fileRun
+	ctx    context.Context
+	step   saved.Step
+	taken  taken
+	result *render.RunStep
+}
+
+// judge looks at how the request ended first: what did not end as expected has
+// nothing that the rest could be about.
+func (j *judgement) judge() {
+	e, kind := j.step.Expect, j.taken.out.Kind
+	endsRight := kind == e.Kind
+	if e.Exit >= 0 {
+		endsRight = kind.ExitCode() == e.Exit
+	}
+	if !endsRight {
+		j.wrongEnding()
+		return
+	}
+	for _, w := range e.Texts {
+		j.holdsText(w)
+	}
+	for _, w := range e.Queries {
+		j.holdsQuery(w)
+	}
+	if e.Within > 0 && j.taken.took > e.Within {
+		j.miss(e.WithinAt, "an answer within "+render.Took(e.Within), render.Took(j.taken.took))
+	}
+	j.capture()
+}
+
+// miss notes an expectation that does not hold.
+func (j *judgement) miss(at, want, got string) {
+	place := j.f.doc.Place(at)
+	if j.result.State == render.StepPassed {
+		j.result.State = render.StepMissed
+	}
+	j.result.Misses = append(j.result.Misses, render.Miss{Line: place.Line, Column: place.Column, Want: want, Got: got})
+}
+
+// fails notes what cannot be judged at all.
+func (j *judgement) fails(at, text string) {
+	j.miss(at, "", text)
+	j.result.State = render.StepBroken
+}
+
+// wrongEnding says how the request ended. Where it never got to the server and
+// nothing was expected of that, the step could not be taken.
+func (j *judgement) wrongEnding() {
+	e, out := j.step.Expect, j.taken.out
+	want := render.Ending(e.Kind)
+	if e.Exit >= 0 {
+		want = fmt.Sprintf("exit code %d", e.Exit)
+	}
+	got := render.Ending(out.Kind)
+	switch said := j.printed(); {
+	case out.Kind == wire.ToolError || out.Good():
+		if said != "" {
+			got += ": " + wire.Excerpt([]byte(said), mostGot)
+		}
+	default:
+		got += ": " + render.Headline(out)
+	}
+	for _, f := range out.Findings {
+		got += "; " + strings.TrimSpace(f.Where+" "+f.Text)
+	}
+	if j.result.See == "" {
+		j.result.Hint = out.Hint
+	}
+	at := e.At + "/kind"
+	if e.Exit >= 0 {
+		at = e.At + "/exit"
+	}
+	j.miss(at, want, got)
+	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || out.Kind == wire.Usage {
+		j.result.State = render.StepBroken
+	}
+}
+
+// mostGot is how many bytes of what came are shown.
+const mostGot = 300
+
+// printed is what a command would print of it: the text of a result, or what an
+// error says.
+func (j *judgement) printed() string {
+	out := j.taken.out
+	if !j.a.hasAnswer(out) || j.taken.answer.human == nil {
+		if e := out.RPC(); e != nil {
+			return e.Message
+		}
+		return out.Text
+	}
+	var b bytes.Buffer
+	if err := j.taken.answer.human(&b, render.Style{Width: 80}); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (j *judgement) holdsText(w saved.Wanted) {
+	want, err := saved.FillText(w.Text, j.lookup)
+	if err != nil {
+		j.fails(w.At, err.Error())
+		return
+	}
+	if said := j.printed(); !strings.Contains(said, want) {
+		j.miss(w.At, fmt.Sprintf("a text with %q", want), fmt.Sprintf("%q", wire.Excerpt([]byte(said), mostGot)))
+	}
+}
+
+// judged is the JSON that jq looks at: the result, or where there is none the whole
+// message, such as one with an error.
+func (j *judgement) judged() []byte {
+	out := j.taken.out
+	switch {
+	case out.Result != nil:
+		return out.Result
+	case out.Message != nil && wire.Valid(out.Message.Raw) == nil:
+		return out.Message.Raw
+	}
+	return nil
+}
+
+// query is a jq expression with the variables that have a value by now.
+func (j *judgement) query(expr string) (*render.Program, error) {
+	var all []render.Variable
+	for name, v := range j.vars {
+		all = append(all, render.Variable{Name: name, Value: v.JSON})
+	}
+	return render.QueryWith(expr, all)
+}
+
+func (j *judgement) holdsQuery(w saved.Wanted) {
+	raw := j.judged()
+	if raw == nil {
+		j.miss(w.At, w.Text, "no answer that jq could look at")
+		return
+	}
+	program, err := j.query(w.Text)
+	if err != nil {
+		j.fails(w.At, err.Error())
+		return
+	}
+	holds, got, err := program.Holds(j.ctx, raw)
+	switch {
+	case err != nil:
+		j.miss(w.At, w.Text, err.Error())
+	case !holds:
+		j.miss(w.At, w.Text, wire.Excerpt([]byte(got), mostGot))
+	}
+}
+
+// capture gives variables their values, of which there must be one each.
+func (j *judgement) capture() {
+	for _, c := range j.step.Capture {
+		program, err := j.query(c.Query)
+		raw := j.judged()
+		if err == nil && raw == nil {
+			err = fmt.Errorf("there is no answer to capture from")
+		}
+		if err != nil {
+			j.fails(c.At, err.Error())
+			continue
+		}
+		values, err := program.Values(j.ctx, raw)
+		switch {
+		case err != nil:
+			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, err.Error())
+		case len(values) != 1 || string(values[0]) == "null":
+			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, shownValues(values))
+		default:
+			j.vars[c.Name] = saved.Value{JSON: values[0]}
+		}
+	}
+}
+
+func shownValues(values []json.RawMessage) string {
+	switch len(values) {
+	case 0:
+		return "nothing"
+	case 1:
+		return string(values[0])
+	}
+	return fmt.Sprintf("%d values", len(values))
+}
+
+// see is the command that shows what crossed of a step.
+func (r *fileRun) see(t taken) string {
+	number, crossed := r.a.record.counted.last(t.method)
+	recorder := r.a.record.Recorder
+	switch {
+	case recorder == nil || !crossed || t.out.Reached == wire.Unsent && !r.opening.Good() && number == 0:
+		return ""
+	case t.out.Kind == wire.InvalidArguments || t.out.Kind == wire.Refused || t.out.Kind == wire.Usage:
+		return ""
+	case r.a.recordTo != "":
+		return fmt.Sprintf("mcpc show %s#%d", render.ShellQuote(r.a.recordTo), number)
+	}
+	if run := recorder.Run(); run > 0 {
+		return fmt.Sprintf("mcpc show %d.%d", run, number)
+	}
+	return ""
+}
+
+// An exchangeCount numbers the exchanges of a run as mcpc log does. A nil one counts
+// nothing.
+type exchangeCount struct {
+	mu     sync.Mutex
+	folder wire.Folder
+	all    int
+	of     map[string]int
+}
+
+func (n *exchangeCount) add(f wire.Frame) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var t wire.Traits
+	if f.Kind == wire.Body || f.Kind == wire.Event {
+		t = wire.ParseMessage(f.Raw).Traits()
+	}
+	for _, place := range n.folder.Add(0, &f, t) {
+		if place.Role != wire.Asks {
+			continue
+		}
+		n.all++
+		if n.of == nil {
+			n.of = map[string]int{}
+		}
+		n.of[t.Method] = n.all
+	}
+}
+
+// last is the number of the last exchange of a method, else of the last of any.
+func (n *exchangeCount) last(method string) (number int, any bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if number, ok := n.of[method]; ok {
+		return number, true
+	}
+	return n.all, n.all > 0
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/wire"
+)
+
+// A fileRun is one file while its steps are taken.
+type fileRun struct {
+	*runner
+	f    *runFile
+	vars map[string]saved.Value
+	c    *conversation // nil where there is none
+	// opening is how the conversation could not be opened; the first step that is
+	// taken ends with it.
+	opening wire.Outcome
+	result  render.RunFile
+}
+
+// file takes the steps of one file, in one conversation.
+func (r *runner) file(ctx context.Context, f *runFile) {
+	a := r.a
+	run := &fileRun{runner: r, f: f, vars: map[string]saved.Value{}}
+	for _, v := range f.Vars {
+		run.vars[v.Name] = saved.Value{JSON: v.Value}
+	}
+	maps.Copy(run.vars, r.given)
+	run.result = render.RunFile{Path: f.path, Server: f.shownServer(), Started: a.now()}
+	before := a.globals
+	if len(f.Steps) > 0 && !r.stopped {
+		run.open(ctx)
+	}
+	if r.live != nil {
+		_ = render.RunHead(r.live, a.outStyle, run.result)
+	}
+	for i, s := range f.Steps {
+		if f.chosen[i] {
+			run.step(ctx, s)
+		}
+	}
+	if run.c != nil {
+		run.c.close(ctx)
+	}
+	a.globals = before
+	run.result.Took = a.now().Sub(run.result.Started)
+	r.done = append(r.done, run.result)
+}
+
+// open opens the conversation of the file. Whom it is with is said by the command
+// line, else by the file, else as for every command.
+func (r *fileRun) open(ctx context.Context) {
+	a, argv := r.a, r.o.argv
+	named := argv != nil || a.serverGiven || a.getenv(envName("server")) != ""
+	fill := func(text string) string {
+		filled, err := saved.FillText(text, r.lookup)
+		if err != nil && r.opening.Good() {
+			r.opening = usage(err)
+		}
+		return filled
+	}
+	if !named && r.f.Command != nil {
+		for _, word := range r.f.Command {
+			argv = append(argv, fill(word))
+		}
+		if !r.o.allowExec {
+			r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " wants to start " + commandLine(argv),
+				Hint: "--allow-exec starts it"}
+			return
+		}
+	} else if !named && r.f.Server != "" {
+		a.server, a.serverGiven = fill(r.f.Server), true
+	}
+	a.headers = slices.Clone(a.headers)
+	for _, h := range r.f.Headers {
+		a.headers = append(a.headers, h.Name+": "+fill(h.Value))
+	}
+	a.protocol = or(a.protocol, r.f.Protocol)
+	if err := a.check(); err != nil {
+		r.opening = usage(err)
+	}
+	if !r.opening.Good() {
+		return
+	}
+	c, out := a.open(ctx, opening{argv: argv})
+	r.result.Server = a.secrets.Text(or(c.where, r.result.Server))
+	if r.opening = out; out.Good() {
+		r.c = c
+	} else {
+		c.close(ctx)
+	}
+}
+
+// lookup gives the value of a variable. What comes from the environment is secret.
+func (r *fileRun) lookup(name string) (saved.Value, error) {
+	if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
+		value, set := r.a.fromEnviron(variable)
+		if !set {
+			return saved.Value{}, fmt.Errorf("the environment has no variable %s", variable)
+		}
+		r.a.secrets.Learn(value)
+		return saved.Value{JSON: wire.Quote(value), Untyped: true}, nil
+	}
+	v, ok := r.vars[name]
+	if !ok {
+		return v, fmt.Errorf("nothing was captured as %s", name)
+	}
+	return v, nil
+}
+
+// step takes one step and judges what came.
+func (r *fileRun) step(ctx context.Context, s saved.Step) {
+	result := render.RunStep{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: render.StepPassed}
+	if why := r.skipped(ctx, s); why != "" {
+		result.State, result.Why = render.StepSkipped, why
+		r.add(result)
+		return
+	}
+	taken := r.take(ctx, s)
+	if taken.out.Kind == wire.Signal {
+		r.broken, r.stopped = taken.out, true
+	}
+	result.Kind, result.Took, result.See = taken.out.Kind, taken.took, r.see(taken)
+	j := &judgement{fileRun: r, ctx: ctx, step: s, taken: taken, result: &result}
+	j.judge()
+	if result.State == render.StepBroken && r.broken.Good() {
+		r.broken = taken.out
+	}
+	if result.State != render.StepPassed && r.o.failFast {
+		r.stopped = true
+	}
+	r.add(result)
+}
+
+// skipped says why a step is not taken, "" where it is.
+func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
+	if r.stopped || ctx.Err() != nil {
+		if r.o.failFast && ctx.Err() == nil {
+			return "--fail-fast"
+		}
+		return "interrupted"
+	}
+	if r.c == nil && len(r.result.Steps) > 0 {
+		return "there is no conversation"
+	}
+	for _, name := range append(s.Uses(), usedInQueries(s)...) {
+		if strings.HasPrefix(name, saved.Environment) || !r.captured(name) {
+			continue
+		}
+		if _, there := r.vars[name]; !there {
+			return "needs " + name + ", which was not captured"
+		}
+	}
+	return ""
+}
+
+// captured reports whether some step of the file captures a variable.
+func (r *fileRun) captured(name string) bool {
+	return slices.ContainsFunc(r.f.Steps, func(s saved.Step) bool {
+		return slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })
+	})
+}
+
+// add keeps what came of a step, without secrets, and shows it.
+func (r *fileRun) add(s render.RunStep) {
+	hide := r.a.secrets.Text
+	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), hide(s.See), hide(s.Hint)
+	for i, m := range s.Misses {
+		s.Misses[i].Want, s.Misses[i].Got = hide(m.Want), hide(m.Got)
+	}
+	r.result.Steps = append(r.result.Steps, s)
+	if r.live != nil {
+		r.a.progress.Done()
+		_ = render.RunStepLines(r.live, r.a.outStyle, r.f.path, s)
+	}
+}
+
+// A taken step is how its request ended, and what it gave.
+type taken struct {
+	out wire.Outcome
+	// method is what was asked last, answer what a command would print.
+	method string
+	answer answer
+	took   time.Duration
+}
+
+var methodOf = map[saved.Verb]string{saved.Call: "tools/call", saved.Read: "resources/read", saved.Prompt: "prompts/get"}
+
+// take asks the server for what a step wants.
+func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
+	t.method = or(methodOf[s.Verb], s.Subject)
+	if t.out = r.opening; !t.out.Good() {
+		return t
+	}
+	subject, err := saved.FillText(s.Subject, r.lookup)
+	args, untyped := json.RawMessage(nil), []saved.Untyped(nil)
+	if err == nil && s.Args != nil {
+		args, untyped, err = saved.Fill(s.Args, r.lookup)
+	}
+	if err != nil {
+		t.out = usage(err)
+		return t
+	}
+	given := given{document: args, words: wordsOf(untyped)}
+	begun := r.a.now()
+	switch s.Verb {
+	case saved.Call:
+		given.document = orEmpty(args)
+		t.out, _ = r.c.perform(ctx, &callOptions{name: subject, given: given, noValidate: s.Loose, yes: r.o.yes})
+	case saved.Prompt:
+		given.document = orEmpty(args)
+		t.out = r.c.getPrompt(ctx, promptOptions{name: subject, arguments: given.texts(), noValidate: s.Loose})
+	case saved.Read:
+		t.out = r.read(ctx, subject, given)
+	case saved.List:
+		return r.list(ctx, subject)
+	default:
+		params := args
+		for _, u := range untyped {
+			params = wire.With(params, u.Path[0], wire.Quote(u.Text))
+		}
+		t.out = r.c.Do(ctx, client.Call{Method: subject, Params: params, Once: true})
+	}
+	t.answer, t.took = answerOf(t.out), t.out.Took
+	if t.took == 0 && t.out.Reached == wire.Answered {
+		t.took = r.a.now().Sub(begun)
+	}
+	return t
+}
+
+// wordsOf are arguments without a type as words of a command line.
+func wordsOf(untyped []saved.Untyped) (words []word) {
+	for _, u := range untyped {
+		w := word{text: u.Text}
+		for _, name := range u.Path {
+			w.path = append(w.path, part{name: name})
+		}
+		w.typed = written(w.path) + "=" + u.Text
+		words = append(words, w)
+	}
+	return words
+}
+
+// read reads a resource, or what a template becomes with values.
+func (r *fileRun) read(ctx context.Context, uri string, values given) wire.Outcome {
+	if values.document == nil {
+		return r.c.readResource(ctx, uri)
+	}
+	t, err := wire.ParseURITemplate(uri)
+	var members wire.Members
+	if err == nil {
+		members, _ = wire.Object(values.texts())
+		err = unknownVariable(t, members)
+	}
+	if err == nil {
+		uri, err = t.Expand(members)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	return r.c.readResource(ctx, uri)
+}
+
+// list lists one kind, all pages of it.
+func (r *fileRun) list(ctx context.Context, word string) (t taken) {
+	k, _ := kindNamed(word)
+	var l listing
+	begun := r.a.now()
+	t.method = k.method
+	if t.out, _ = l.add(ctx, r.c, k, false); t.out.Good() {
+		t.out.Result = l.result(false)
+		if list := l.lists[0]; list.entries.count() == 0 {
+			l.lists[0].entries = r.c.sortEntries(k, list.List)
+		}
+	}
+	t.answer, t.took = r.a.answerOfLists(l, false, false), r.a.now().Sub(begun)
+	return t
+}
+
+// shownServer is whom a file speaks to, as it stands in the file.
+func (f *runFile) shownServer() string {
+	if f.Command != nil {
+		return commandLine(f.Command)
+	}
+	return wire.RedactURL(f.Server)
+}

@@ -1,0 +1,224 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"mcpc/internal/wire"
+)
+
+// A StepState is what became of a step of a saved call.
+type StepState string
+
+// The states. An expectation did not hold where a step was missed; a broken one
+// could not be taken or judged.
+const (
+	StepPassed  StepState = "passed"
+	StepMissed  StepState = "failed"
+	StepBroken  StepState = "error"
+	StepSkipped StepState = "skipped"
+)
+
+// A RunFile is what came of the calls of one file.
+type RunFile struct {
+	// Path is the file's, Server whom it was taken to, as a person would name it.
+	Path, Server string
+	Started      time.Time
+	Took         time.Duration
+	Steps        []RunStep
+}
+
+// A RunStep is what came of one step.
+type RunStep struct {
+	Name  string
+	Line  int
+	State StepState
+	// Kind is how the request ended.
+	Kind wire.Kind
+	Took time.Duration
+	// Misses are the expectations that do not hold, or what broke the step.
+	Misses []Miss
+	// Why says why a step was skipped, See is a command that shows what crossed, and
+	// Hint leads on where nothing did.
+	Why, See, Hint string
+}
+
+// A Miss is an expectation, what came in its place, and where in the file it stands.
+type Miss struct {
+	Line, Column int
+	Want, Got    string
+}
+
+// CountSteps is how many steps of all files are in a state.
+func CountSteps(files []RunFile, state StepState) (n int) {
+	for _, f := range files {
+		for _, s := range f.Steps {
+			if s.State == state {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// RunHead writes the line above the steps of a file.
+func RunHead(w io.Writer, st Style, f RunFile) error {
+	line := st.paint(bold, st.Line(f.Path))
+	if f.Server != "" {
+		line += "  " + st.paint(dim, st.Line(f.Server))
+	}
+	return writeText(w, []byte(line))
+}
+
+var stepMarks = map[StepState]struct{ word, sgr string }{
+	StepPassed: {"ok", green}, StepMissed: {"FAIL", bold + ";" + red}, StepBroken: {"ERROR", bold + ";" + red}, StepSkipped: {"skip", yellow},
+}
+
+// RunStepLines writes what came of a step: a line, and below it each expectation
+// that does not hold.
+func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
+	mark := stepMarks[s.State]
+	line := "  " + st.paint(mark.sgr, fmt.Sprintf("%-5s", mark.word)) + "  " + st.Line(s.Name)
+	switch {
+	case s.State == StepSkipped:
+		line += "  " + st.paint(dim, "("+st.Line(s.Why)+")")
+	case s.Took > 0:
+		line += strings.Repeat(" ", max(2, 40-ansi.StringWidth(s.Name))) + st.paint(dim, Took(s.Took))
+	}
+	var b strings.Builder
+	b.WriteString(line + "\n")
+	for _, m := range s.Misses {
+		fmt.Fprintf(&b, "         %s\n", st.Line(fmt.Sprintf("%s:%d:%d: %s", path, m.Line, m.Column, m.text())))
+	}
+	for _, lead := range [][2]string{{"see:", s.See}, {"hint:", s.Hint}} {
+		if len(s.Misses) > 0 && lead[1] != "" {
+			fmt.Fprintf(&b, "         %s %s\n", st.paint(cyan, lead[0]), st.Line(lead[1]))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (m Miss) text() string {
+	if m.Want == "" {
+		return m.Got
+	}
+	return "expected " + m.Want + ", got " + m.Got
+}
+
+// RunSum writes the last line: how many steps, and what became of them.
+func RunSum(w io.Writer, st Style, files []RunFile) error {
+	var parts []string
+	all, took := 0, time.Duration(0)
+	for _, f := range files {
+		all, took = all+len(f.Steps), took+f.Took
+	}
+	for _, state := range []StepState{StepPassed, StepMissed, StepBroken, StepSkipped} {
+		if n := CountSteps(files, state); n > 0 {
+			text := fmt.Sprintf("%d %s", n, state)
+			if state == StepBroken {
+				text = counted(n, "error")
+			}
+			parts = append(parts, st.paint(stepMarks[state].sgr, text))
+		}
+	}
+	return writeText(w, []byte(counted(all, "step")+": "+strings.Join(parts, ", ")+"; "+Took(took)))
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// RunJSON is all of it as one JSON document:
+//
+//	{"passed","failed","errors","skipped","durationNs","files":[{"file","server",
+//	 "durationNs","steps":[{"name","line","state","kind","exit","durationNs",
+//	 "misses":[{"line","column","expected","got"}],"why","see","hint"}]}]}
+//
+// kind is "ok" where the request ended well. misses, why, see and hint stand only
+// where there is something to say.
+func RunJSON(files []RunFile) json.RawMessage {
+	var all array
+	took := time.Duration(0)
+	for _, f := range files {
+		all.add(runFileJSON(f))
+		took += f.Took
+	}
+	j := &object{}
+	j.number("passed", int64(CountSteps(files, StepPassed)))
+	j.number("failed", int64(CountSteps(files, StepMissed)))
+	j.number("errors", int64(CountSteps(files, StepBroken)))
+	j.number("skipped", int64(CountSteps(files, StepSkipped)))
+	j.number("durationNs", int64(took))
+	j.raw("files", orEmpty(all))
+	return j.bytes()
+}
+
+func orEmpty(a array) json.RawMessage {
+	if raw := a.bytes(); raw != nil {
+		return raw
+	}
+	return json.RawMessage("[]")
+}
+
+func runFileJSON(f RunFile) json.RawMessage {
+	var steps array
+	for _, s := range f.Steps {
+		steps.add(runStepJSON(s))
+	}
+	j := &object{}
+	j.text("file", f.Path)
+	j.text("server", f.Server)
+	j.number("durationNs", int64(f.Took))
+	j.raw("steps", orEmpty(steps))
+	return j.bytes()
+}
+
+func runStepJSON(s RunStep) json.RawMessage {
+	j := &object{}
+	j.text("name", s.Name)
+	j.number("line", int64(s.Line))
+	j.text("state", string(s.State))
+	if s.State != StepSkipped {
+		j.text("kind", kindWord(s.Kind))
+		j.number("exit", int64(s.Kind.ExitCode()))
+		j.number("durationNs", int64(s.Took))
+	}
+	var misses array
+	for _, m := range s.Misses {
+		one := &object{}
+		one.number("line", int64(m.Line))
+		one.number("column", int64(m.Column))
+		one.some("expected", m.Want)
+		one.text("got", m.Got)
+		misses.add(one.bytes())
+	}
+	j.raw("misses", misses.bytes())
+	j.some("why", s.Why)
+	j.some("see", s.See)
+	j.some("hint", s.Hint)
+	return j.bytes()
+}
+
+func kindWord(k wire.Kind) string {
+	if k == wire.OK {
+		return "ok"
+	}
+	return string(k)
+}
+
+// Ending names a kind and its exit code: "tool_error (exit code 5)".
+func Ending(k wire.Kind) string {
+	return fmt.Sprintf("%s (exit code %d)", kindWord(k), k.ExitCode())
+}
+
+// Headline says how o ended in one line, the channel first.
+func Headline(o wire.Outcome) string { return Line(headline(o)) }

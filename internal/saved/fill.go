@@ -1,0 +1,242 @@
+package saved
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// A reference is ${name} or ${env.NAME}; $${ is the text ${.
+
+// Environment is what stands before the name of a variable of the environment.
+const Environment = "env."
+
+// EachReference gives the names in the references of a value, with the pointer of the
+// text in which each stands; at is that of the value.
+func EachReference(raw json.RawMessage, at string, look func(at, name string)) {
+	eachText(raw, at, func(_, at, text string) {
+		_ = eachPart(text, func(string) {}, func(name string) { look(at, name) })
+	})
+}
+
+// References are those in all texts of a JSON value, as they are written, each once.
+func References(raw json.RawMessage) (all []string) {
+	EachReference(raw, "", func(_, name string) {
+		if ref := "${" + name + "}"; !slices.Contains(all, ref) {
+			all = append(all, ref)
+		}
+	})
+	return all
+}
+
+// Uses are the names of the variables that a step needs before it can be taken.
+func (s Step) Uses() []string {
+	raw := wire.Quote(s.Subject)
+	all := References(raw)
+	if s.Args != nil {
+		all = append(all, References(s.Args)...)
+	}
+	for _, w := range s.Expect.Texts {
+		all = append(all, References(wire.Quote(w.Text))...)
+	}
+	for i, ref := range all {
+		all[i] = strings.TrimSuffix(strings.TrimPrefix(ref, "${"), "}")
+	}
+	return all
+}
+
+// references checks that those in a value are well formed.
+func (r *reader) references(raw json.RawMessage, at string) {
+	eachText(raw, at, func(_, at, text string) {
+		err := eachPart(text, func(string) {}, func(name string) {
+			if variable := strings.TrimPrefix(name, Environment); !isName(variable) {
+				r.bad(at, "${%s} names no variable: letters, digits and _, with env. before one of the environment", name)
+			}
+		})
+		if err != nil {
+			r.bad(at, "%s", err.Error())
+		}
+	})
+}
+
+// eachText gives the texts in a value, with the member that holds each and its
+// pointer.
+func eachText(raw json.RawMessage, at string, look func(member, at, text string)) {
+	eachTextOf("", raw, at, look)
+}
+
+func eachTextOf(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
+	if members, err := wire.Object(raw); err == nil {
+		for _, m := range members {
+			eachTextOf(m.Name, m.Value, below(at, m.Name), look)
+		}
+		return
+	}
+	if items, err := wire.Array(raw); err == nil {
+		for i, item := range items {
+			eachTextOf(member, item, at+"/"+strconv.Itoa(i), look)
+		}
+		return
+	}
+	if text, ok := wire.Text(raw); ok {
+		look(member, at, text)
+	}
+}
+
+// eachPart parts a text into what stands there and the names of its references.
+func eachPart(text string, plain, ref func(string)) error {
+	for {
+		at := strings.Index(text, "${")
+		switch {
+		case at < 0:
+			plain(text)
+			return nil
+		case at > 0 && text[at-1] == '$':
+			plain(text[:at-1] + "${")
+			text = text[at+2:]
+			continue
+		}
+		end := strings.IndexByte(text[at:], '}')
+		if end < 0 {
+			return fmt.Errorf("${ is not closed; $${ is the text ${")
+		}
+		plain(text[:at])
+		ref(text[at+2 : at+end])
+		text = text[at+end+1:]
+	}
+}
+
+func isName(text string) bool {
+	for i, c := range []byte(text) {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// A Value is what a variable stands for. One that came as a text from outside has no
+// type of its own.
+type Value struct {
+	JSON    json.RawMessage
+	Untyped bool
+}
+
+// text is the value inside of a text.
+func (v Value) text() string {
+	if text, ok := wire.Text(v.JSON); ok {
+		return text
+	}
+	return string(wire.Compact(v.JSON))
+}
+
+// Lookup gives the value of a variable, named as in a reference.
+type Lookup func(name string) (Value, error)
+
+// FillText puts values in the place of the references in a text.
+func FillText(text string, look Lookup) (string, error) {
+	var b strings.Builder
+	var failed error
+	err := eachPart(text, func(part string) { b.WriteString(part) }, func(name string) {
+		v, err := look(name)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		b.WriteString(v.text())
+	})
+	if failed != nil {
+		err = failed
+	}
+	return b.String(), err
+}
+
+// An Untyped is an argument that is a text from outside and gets its type from
+// whoever knows the tool: the names that lead to it, and the text.
+type Untyped struct {
+	Path []string
+	Text string
+}
+
+// Fill puts values in the place of the references in a JSON value. A text that is
+// one reference becomes the value itself, with its type. Members whose value has no
+// type are left out and given back beside; in lists they are texts.
+func Fill(raw json.RawMessage, look Lookup) (json.RawMessage, []Untyped, error) {
+	f := filler{look: look}
+	filled := f.value(raw, []string{}, false)
+	return filled, f.untyped, f.err
+}
+
+type filler struct {
+	look    Lookup
+	untyped []Untyped
+	err     error
+}
+
+func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.RawMessage {
+	if members, err := wire.Object(raw); err == nil {
+		return f.object(members, path, inList)
+	}
+	if items, err := wire.Array(raw); err == nil {
+		b := []byte{'['}
+		for i, item := range items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, f.value(item, nil, true)...)
+		}
+		return append(b, ']')
+	}
+	text, ok := wire.Text(raw)
+	if !ok {
+		return raw
+	}
+	if v, whole := f.whole(text); whole {
+		return v.JSON
+	}
+	filled, err := FillText(text, f.look)
+	f.fails(err)
+	return wire.Quote(filled)
+}
+
+func (f *filler) object(members wire.Members, path []string, inList bool) json.RawMessage {
+	b := []byte{'{'}
+	for _, m := range members {
+		path := append(path[:len(path):len(path)], m.Name)
+		text, ok := wire.Text(m.Value)
+		if v, whole := f.whole(text); ok && whole && v.Untyped && !inList {
+			f.untyped = append(f.untyped, Untyped{path, v.text()})
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(b, wire.Quote(m.Name)...), ':')
+		b = append(b, f.value(m.Value, path, inList)...)
+	}
+	return append(b, '}')
+}
+
+// whole gives the value where a text is one reference and nothing else.
+func (f *filler) whole(text string) (v Value, whole bool) {
+	name, ok := strings.CutPrefix(text, "${")
+	if !ok || !strings.HasSuffix(name, "}") || strings.ContainsAny(name[:len(name)-1], "${}") {
+		return v, false
+	}
+	v, err := f.look(strings.TrimSuffix(name, "}"))
+	f.fails(err)
+	if v.JSON == nil {
+		v.JSON = json.RawMessage("null")
+	}
+	return v, true
+}
+
+func (f *filler) fails(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}

@@ -1,0 +1,322 @@
+package saved
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// ReadFile makes a File of JSON, and says all that is wrong with it. Where there are
+// problems the File is not to be used.
+func ReadFile(raw json.RawMessage) (File, []Problem) {
+	r := &reader{}
+	f := r.file(raw)
+	return f, r.problems
+}
+
+type reader struct{ problems []Problem }
+
+func (r *reader) bad(at, format string, args ...any) {
+	r.problems = append(r.problems, Problem{At: at, Text: fmt.Sprintf(format, args...)})
+}
+
+// object gives the members of what must be a mapping, and refuses those with names
+// that are not known; no names are all names.
+func (r *reader) object(raw json.RawMessage, at, what string, known ...string) wire.Members {
+	members, err := wire.Object(raw)
+	if err != nil {
+		r.bad(at, "%s must be a mapping, got %s", what, excerpt(raw))
+		return nil
+	}
+	for _, m := range members {
+		if len(known) > 0 && !slices.Contains(known, m.Name) {
+			r.problems = append(r.problems, Problem{At: below(at, m.Name), OnName: true, Got: m.Name, Known: known,
+				Text: fmt.Sprintf("%s has no key %q", what, m.Name)})
+		}
+	}
+	return members
+}
+
+func (r *reader) text(raw json.RawMessage, at, what string) string {
+	text, ok := wire.Text(raw)
+	if !ok {
+		r.bad(at, "%s must be a text, got %s", what, excerpt(raw))
+	}
+	r.references(raw, at)
+	return text
+}
+
+// texts reads one text or a list of them.
+func (r *reader) texts(raw json.RawMessage, at, what string) (all []Wanted) {
+	items, err := wire.Array(raw)
+	if err != nil {
+		return []Wanted{{at, r.text(raw, at, what)}}
+	}
+	for i, item := range items {
+		at := at + "/" + strconv.Itoa(i)
+		all = append(all, Wanted{at, r.text(item, at, what)})
+	}
+	return all
+}
+
+func (r *reader) file(raw json.RawMessage) (f File) {
+	if string(raw) == "null" {
+		r.bad("", "the file is empty: it needs steps, such as\nsteps:\n  - call: TOOL")
+		return f
+	}
+	const what = "a file of calls"
+	members := r.object(raw, "", what, "name", "server", "command", "protocol", "headers", "vars", "steps")
+	for _, m := range members {
+		at := below("", m.Name)
+		switch m.Name {
+		case "name":
+			f.Name = r.text(m.Value, at, "name")
+		case "server":
+			f.Server = r.text(m.Value, at, "server")
+		case "command":
+			for _, w := range r.texts(m.Value, at, "a word of the command") {
+				f.Command = append(f.Command, w.Text)
+			}
+		case "protocol":
+			f.Protocol = r.text(m.Value, at, "protocol")
+		case "headers":
+			for _, h := range r.object(m.Value, at, "headers") {
+				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, below(at, h.Name), "a header field")})
+			}
+		case "vars":
+			f.Vars = r.vars(m.Value, at)
+		case "steps":
+			f.Steps = r.steps(m.Value, at)
+		}
+	}
+	if f.Server != "" && f.Command != nil {
+		r.bad("/command", "server and command both name a server")
+	}
+	if _, there := members.Get("steps"); !there && members != nil {
+		r.bad("", "there are no steps")
+	}
+	r.secrets(f)
+	return f
+}
+
+func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
+	for _, m := range r.object(raw, at, "vars") {
+		r.name(m.Name, below(at, m.Name))
+		if inner := References(m.Value); len(inner) > 0 {
+			r.bad(below(at, m.Name), "a variable is no reference to others: write %s where it is used", inner[0])
+		}
+		vars = append(vars, Var{m.Name, m.Value})
+	}
+	return vars
+}
+
+// name checks that of a variable, which jq has to take as well.
+func (r *reader) name(name, at string) {
+	if !isName(name) {
+		r.problems = append(r.problems, Problem{At: at, OnName: true,
+			Text: fmt.Sprintf("%q is no name of a variable: letters, digits and _, and no digit first", name)})
+	}
+}
+
+func (r *reader) steps(raw json.RawMessage, at string) (steps []Step) {
+	items, err := wire.Array(raw)
+	if err != nil {
+		r.bad(at, "steps must be a list, got %s", excerpt(raw))
+	} else if len(items) == 0 {
+		r.bad(at, "there are no steps")
+	}
+	names := map[string]int{}
+	for i, item := range items {
+		s := r.step(item, at+"/"+strconv.Itoa(i))
+		if names[s.Name]++; names[s.Name] > 1 {
+			s.Name += " #" + strconv.Itoa(names[s.Name])
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// keys are what a step may say beside its verb.
+var stepKeys = []string{"name", "args", "params", "validate", "capture", "expect"}
+
+func (r *reader) step(raw json.RawMessage, at string) Step {
+	known := slices.Clone(stepKeys)
+	for _, v := range verbs {
+		known = append(known, string(v))
+	}
+	s := Step{At: at, Expect: Expect{At: at, Exit: -1}}
+	members := r.object(raw, at, "a step", known...)
+	var done []string
+	for _, m := range members {
+		at := below(at, m.Name)
+		switch m.Name {
+		case "name":
+			s.Name = r.text(m.Value, at, "name")
+		case "args", "params":
+			s.Args = m.Value
+			r.references(m.Value, at)
+		case "validate":
+			if s.Loose = string(m.Value) == "false"; !s.Loose && string(m.Value) != "true" {
+				r.bad(at, "validate is true or false")
+			}
+		case "capture":
+			s.Capture = r.capture(m.Value, at)
+		case "expect":
+			s.Expect = r.expect(m.Value, at)
+		default:
+			if slices.Contains(verbs, Verb(m.Name)) {
+				s.Verb, s.Subject = Verb(m.Name), r.text(m.Value, at, m.Name)
+				done = append(done, m.Name)
+			}
+		}
+	}
+	r.oneVerb(done, at, members)
+	r.arguments(s, members)
+	if s.Name == "" {
+		s.Name = string(s.Verb) + " " + s.Subject
+	}
+	return s
+}
+
+func (r *reader) oneVerb(done []string, at string, members wire.Members) {
+	switch {
+	case len(done) > 1:
+		r.bad(at, "a step does one thing, not %s", strings.Join(done, " and "))
+	case len(done) == 0 && members != nil && (len(r.problems) == 0 || !strings.HasPrefix(r.problems[len(r.problems)-1].At, at+"/")):
+		r.bad(at, "the step says not what to do: call, read, prompt, list or raw")
+	}
+}
+
+// arguments checks that they are of the shape that the verb takes.
+func (r *reader) arguments(s Step, members wire.Members) {
+	_, args := members.Get("args")
+	_, params := members.Get("params")
+	switch {
+	case args && s.Verb == Raw:
+		r.bad(s.At+"/args", "raw takes params")
+	case params && s.Verb != Raw:
+		r.bad(s.At+"/params", "%s takes args", s.Verb)
+	case args && s.Verb == List:
+		r.bad(s.At+"/args", "list takes no args")
+	case args:
+		r.object(s.Args, s.At+"/args", "args")
+	}
+	if s.Loose && s.Verb != Call && s.Verb != Prompt {
+		r.bad(s.At+"/validate", "only call and prompt are validated")
+	}
+}
+
+func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
+	for _, m := range r.object(raw, at, "capture") {
+		at := below(at, m.Name)
+		r.name(m.Name, at)
+		query, ok := wire.Text(m.Value)
+		if !ok {
+			r.bad(at, "what is captured is a jq expression, got %s", excerpt(m.Value))
+		}
+		all = append(all, Capture{at, m.Name, query})
+	}
+	return all
+}
+
+func (r *reader) expect(raw json.RawMessage, at string) Expect {
+	e := Expect{At: at, Exit: -1}
+	if _, err := wire.Object(raw); err != nil {
+		e.Queries = r.queries(raw, at)
+		return e
+	}
+	members := r.object(raw, at, "expect", "kind", "exit", "text", "jq", "within")
+	for _, m := range members {
+		at := below(at, m.Name)
+		switch m.Name {
+		case "kind":
+			e.Kind = r.kind(m.Value, at)
+		case "exit":
+			e.Exit = r.exit(m.Value, at)
+		case "text":
+			e.Texts = r.texts(m.Value, at, "text")
+		case "jq":
+			e.Queries = r.queries(m.Value, at)
+		case "within":
+			e.Within, e.WithinAt = r.duration(m.Value, at), at
+		}
+	}
+	if _, named := members.Get("kind"); named && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
+		r.bad(at+"/exit", "kind and exit contradict each other: that kind ends with %d", e.Kind.ExitCode())
+	}
+	return e
+}
+
+// queries reads jq expressions. A ${…} in them is not a variable: jq has its own, $name.
+func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
+	items, err := wire.Array(raw)
+	if err != nil {
+		items = []json.RawMessage{raw}
+	}
+	for i, item := range items {
+		at := at
+		if err == nil {
+			at += "/" + strconv.Itoa(i)
+		}
+		text, ok := wire.Text(item)
+		switch {
+		case string(item) == "true" || string(item) == "false":
+			text = string(item)
+		case !ok:
+			r.bad(at, "what is expected is a jq expression, got %s", excerpt(item))
+		}
+		all = append(all, Wanted{at, text})
+	}
+	return all
+}
+
+// Good is how kind calls the good ending, which has no name of its own.
+const Good = "ok"
+
+func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
+	word, _ := wire.Text(raw)
+	known := []string{Good}
+	for _, e := range wire.Endings {
+		if e.Kind != wire.OK && e.Kind != wire.Signal {
+			known = append(known, string(e.Kind))
+		}
+	}
+	switch {
+	case word == Good:
+		return wire.OK
+	case !slices.Contains(known, word):
+		r.problems = append(r.problems, Problem{At: at, Got: word, Known: known, Text: fmt.Sprintf("no ending is called %s", excerpt(raw))})
+	}
+	return wire.Kind(word)
+}
+
+func (r *reader) exit(raw json.RawMessage, at string) int {
+	n, err := strconv.Atoi(string(raw))
+	if err != nil || n < 0 || n > 255 {
+		r.bad(at, "exit is an exit code (mcpc help exit-codes), got %s", excerpt(raw))
+	}
+	return n
+}
+
+func (r *reader) duration(raw json.RawMessage, at string) time.Duration {
+	word, ok := wire.Text(raw)
+	if !ok {
+		word = string(raw) + "s"
+	}
+	d, err := time.ParseDuration(word)
+	if err != nil || d <= 0 {
+		r.bad(at, "within is a time, such as 500ms or 2s, got %s", excerpt(raw))
+	}
+	return d
+}
+
+func below(at, name string) string {
+	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+func excerpt(raw json.RawMessage) string { return wire.Excerpt(raw, 40) }

@@ -1,0 +1,106 @@
+package saved
+
+import (
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Literal is a JSON value as it stands in a file so that the same value is read
+// again: what begins like a reference is none. Where a secret was hidden (wire.Redacted)
+// stands a reference to a variable of the environment, which name gives.
+func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessage {
+	if members, err := wire.Object(raw); err == nil {
+		object := json.RawMessage("{}")
+		for _, m := range members {
+			object = wire.With(object, m.Name, Literal(m.Value, name))
+		}
+		return object
+	}
+	if items, err := wire.Array(raw); err == nil {
+		b := []byte{'['}
+		for i, item := range items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, Literal(item, name)...)
+		}
+		return append(b, ']')
+	}
+	if text, ok := wire.Text(raw); ok {
+		return wire.Quote(LiteralText(text, name))
+	}
+	return raw
+}
+
+// LiteralText is Literal for a text.
+func LiteralText(text string, name func(hidden string) string) string {
+	var b strings.Builder
+	at := 0
+	plain := func(part string) { b.WriteString(strings.ReplaceAll(part, "${", "$${")) }
+	for _, place := range wire.HiddenIn(text) {
+		plain(text[at:place[0]])
+		b.WriteString("${" + Environment + name(text[place[0]:place[1]]) + "}")
+		at = place[1]
+	}
+	plain(text[at:])
+	return b.String()
+}
+
+// JSON is the file as it is read again; Args and the texts beside it are literal
+// already.
+func (f File) JSON() json.RawMessage {
+	doc := json.RawMessage("{}")
+	some := func(object *json.RawMessage, name, text string) {
+		if text != "" {
+			*object = wire.With(*object, name, wire.Quote(text))
+		}
+	}
+	some(&doc, "name", f.Name)
+	some(&doc, "server", f.Server)
+	if f.Command != nil {
+		doc = wire.With(doc, "command", texts(f.Command))
+	}
+	some(&doc, "protocol", f.Protocol)
+	if len(f.Headers) > 0 {
+		headers := json.RawMessage("{}")
+		for _, h := range f.Headers {
+			headers = wire.With(headers, h.Name, wire.Quote(h.Value))
+		}
+		doc = wire.With(doc, "headers", headers)
+	}
+	steps := []byte{'['}
+	for i, s := range f.Steps {
+		if i > 0 {
+			steps = append(steps, ',')
+		}
+		steps = append(steps, s.json()...)
+	}
+	return wire.With(doc, "steps", append(steps, ']'))
+}
+
+func (s Step) json() json.RawMessage {
+	step := wire.With(nil, string(s.Verb), wire.Quote(s.Subject))
+	if s.Args != nil {
+		step = wire.With(step, ArgsKey(s.Verb), s.Args)
+	}
+	if s.Loose {
+		step = wire.With(step, "validate", json.RawMessage("false"))
+	}
+	if s.Expect.Kind != wire.OK {
+		step = wire.With(step, "expect", wire.With(nil, "kind", wire.Quote(string(s.Expect.Kind))))
+	}
+	return step
+}
+
+func texts(all []string) json.RawMessage {
+	b := []byte{'['}
+	for i, text := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, wire.Quote(text)...)
+	}
+	return append(b, ']')
+}
