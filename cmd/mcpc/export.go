@@ -46,7 +46,7 @@ What was secret was not recorded. In commands a variable stands for it, and a
 comment says what to set it to.`,
 		Example: `  mcpc export last --as curl
   mcpc export 1 --as har -o call.har
-  mcpc export last --as mcpc-yaml -o last.mcpc.yaml
+  mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
   mcpc export last --as markdown`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.format == "" || !contains(exportFormats, o.format) {

@@ -36,6 +36,7 @@ const maxCommon = 8
 
 // common are a command's own flags that stand first where it has many.
 var common = map[string]string{
+	"run":    "var only list junit fail-fast allow-exec yes",
 	"call":   "args dry-run curl no-validate yes",
 	"listen": "tools prompts resources resource logs",
 	"login":  "no-browser grant scope client-id client-secret-file private-key token-store dpop",
@@ -68,6 +69,7 @@ var seeAlso = map[string]string{
 	"raw":          "call, help revisions, explain",
 	"read":         "list, describe, complete",
 	"resend":       "log, export, call",
+	"run":          "call, export, help exit-codes, help scripting",
 	"sessions":     "init, close, sessions use",
 	"sessions use": "sessions, init",
 	"show":         "log, export, explain",

@@ -29,15 +29,15 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run FILE | FOLDER... [-- COMMAND...]",
 		Short: "run saved calls and check what comes: *.mcpc.yaml",
 		Long: `Take the steps of files of saved calls, one conversation a file, and hold what
-comes against what the files expect. Of a FOLDER these are all *.mcpc.yaml in it.
-docs/saved-calls.md has all that a file can say; mcpc export --as mcpc-yaml writes
-one of what was done.
+comes against what the files expect. Of a FOLDER it is all *.mcpc.yaml in it.
+docs/saved-calls.md has all that a file can say, and mcpc export --as mcpc-yaml
+writes one of what was done.
 
 The server is the one of the file, unless -s, MCPC_SERVER or a command behind --
-names another. A command that stands in a file is started with --allow-exec only.
+names another. A command in a file is started with --allow-exec only.
 
 Exit code 0: all is as expected; 1: some step is not; 2: a file cannot be read,
-and nothing was sent. Where a step could not be taken it is that ending's own.`,
+and nothing was sent. A step that could not be taken has its ending's own.`,
 		Example: `  mcpc run smoke.mcpc.yaml
   mcpc run . --junit report.xml --fail-fast
   mcpc run smoke.mcpc.yaml --var a=40 --only adds
