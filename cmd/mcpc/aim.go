@@ -27,7 +27,7 @@ func (c *conversation) find(argv []string) wire.Outcome {
 	}
 	t, failed := target.Parse(target.Input{
 		Command: argv, Flag: c.a.server, FlagGiven: c.a.serverGiven, Environment: c.a.getenv(envName("server")),
-		Sessions: c.names, Current: remembered.Current(),
+		Sessions: c.names, Current: remembered.Current(), Known: c.a.knownNames,
 	})
 	if failed != nil {
 		return unknownTarget(failed)
@@ -40,6 +40,18 @@ func (c *conversation) find(argv []string) wire.Outcome {
 		saved, _ := remembered.Session(t.Name)
 		c.saved = &saved
 		c.a.auth.account = or(c.a.auth.account, saved.Account)
+		if saved.From != nil {
+			if out := c.findOrigin(saved.From); !out.Good() {
+				return out
+			}
+		}
+	}
+	if t.Kind == target.Known {
+		s, out := c.a.serverNamed(t.Name)
+		if !out.Good() {
+			return out
+		}
+		c.origin = &s
 	}
 	c.aim(t)
 	return wire.Outcome{}
@@ -56,11 +68,13 @@ func (c *conversation) aim(t target.Target) {
 		c.where, c.known = commandLine(t.Command), t.Key()
 	case target.Demo:
 		c.where = demoEndpoint
+	case target.Known:
+		c.where, c.known = t.Name, "known:"+c.origin.ID()+"\n"+c.origin.Fingerprint()
 	default:
 		c.where = t.Name
 	}
 	if c.saved == nil {
-		c.oneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.a.auth.account}
+		c.oneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.a.auth.account, From: originOf(c.origin)}
 		if t.Kind == target.Demo {
 			c.oneOff.Endpoint = demoEndpoint
 		}
@@ -90,6 +104,7 @@ func (c *conversation) serverOf(opt *client.Options) {
 	case place.Endpoint != "":
 		opt.Server.URL = place.Endpoint
 	}
+	c.serverIn(opt)
 }
 
 // demoPipe runs the server in the box inside this process.

@@ -47,6 +47,10 @@ type app struct {
 	way      *way
 	outStyle render.Style
 	errStyle render.Style
+	// known are the configurations of other programs, nil before they are read.
+	known *[]knownFile
+	// fromFile is the server of one of them that the command went to, or "".
+	fromFile string
 	// args are those of the program, without its name.
 	args []string
 	// secrets are what no frame and no recording may show.

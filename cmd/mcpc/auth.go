@@ -110,7 +110,7 @@ type stepJSON struct {
 
 // explainAuth walks as far as nobody has to be asked, and shows all of it.
 func (a *app) explainAuth(ctx context.Context) {
-	c, out := a.meant()
+	c, out := a.meant(ctx)
 	if !out.Good() {
 		a.end(out)
 		return

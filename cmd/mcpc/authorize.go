@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -120,6 +121,10 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	}
 	if failed, ok := errorAs[*auth.Error](r.Err); ok {
 		o = authFailed(failed, o)
+	}
+	if a.fromFile != "" && hasSecret(a.guard.Endpoint) { // it is not copied
+		o.Hint = "mcpc login " + render.ShellQuote(a.fromFile)
+		return o
 	}
 	if err := a.keepChallenge(*r); err != nil {
 		o.Hint = "mcpc login TARGET; the challenge could not be kept: " + err.Error()

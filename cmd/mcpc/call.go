@@ -73,7 +73,7 @@ afterwards.`,
 	a.addAnswering(f)
 	f.Var(&o.task, "task", "begin a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"
-	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")
 	return cmd
 }
 
@@ -316,29 +316,6 @@ func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outc
 func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
 	out.Kind, out.Text, out.Findings = wire.OutputInvalid, text, findings
 	return out
-}
-
-// confirmed asks before a tool that declares itself destructive is called. The
-// declaration may add caution; nothing else that the tool says takes it away.
-func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
-	if tool == nil || o.yes || tool.Hints.Destructive == nil || !*tool.Hints.Destructive {
-		return wire.Outcome{}
-	}
-	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.name, Where: c.where, Phase: "arguments",
-		Text: fmt.Sprintf("the tool %q declares itself destructive, and nobody confirmed the call", o.name),
-		Hint: "--yes calls it without asking"}
-	if !c.a.interactive() {
-		return refused
-	}
-	question := fmt.Sprintf("%s of %s declares itself destructive. Call it with %s?", o.name, c.where, wire.Excerpt(wire.Compact(o.arguments), 400))
-	if c.a.ask(ctx, question) {
-		return wire.Outcome{}
-	}
-	if ctx.Err() != nil {
-		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-	}
-	refused.Text, refused.Hint = "the call was not confirmed", ""
-	return refused
 }
 
 // splitDash parts the arguments at "--": what follows is a server's command.

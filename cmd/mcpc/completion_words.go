@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -251,5 +252,5 @@ func (a *app) completeSessions(_ *cobra.Command, args []string, typed string) ([
 }
 
 func (a *app) completeServer(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return append(a.sessionNames(typed), begin([]string{demoEndpoint}, typed)...), noFiles
+	return slices.Concat(a.sessionNames(typed), a.completedKnown(typed), begin([]string{demoEndpoint}, typed)), noFiles
 }

@@ -26,6 +26,16 @@ type conversation struct {
 	names         []string // of the remembered sessions
 	ids           idBlock
 	fields        []wire.Field // the user's own
+	// origin is the server in another program's file that is meant, or nil. What it says
+	// is settled once consent is given: headers and child come of it, and trusted is set
+	// where it was confirmed for good.
+	origin           *target.Server
+	settled, trusted bool
+	headers          []wire.Field
+	child            struct {
+		env []string
+		dir string
+	}
 	// known is the key under which the server's revision is remembered.
 	known string
 	heard func(*wire.Message) // nil where only answers matter
@@ -53,6 +63,8 @@ type opening struct {
 	blind bool
 	// anew opens a new conversation where an old one could be gone on with.
 	anew bool
+	// draft composes a request that is not sent.
+	draft bool
 	// heard takes each notification besides; what the server logs is then not shown.
 	heard func(*wire.Message)
 }
@@ -108,6 +120,10 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 	if err != nil {
 		return client.Options{}, usage(err)
 	}
+	if o := c.settleOrigin(ctx, how.draft); !o.Good() {
+		return client.Options{}, o
+	}
+	fields = c.withFields(fields)
 	c.fields = fields
 	c.learnSecrets(fields)
 	c.a.nameServer(how.argv)

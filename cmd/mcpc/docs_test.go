@@ -149,7 +149,7 @@ func newShell(t *testing.T) *shell {
 	t.Helper()
 	// mcpc is on the PATH: see TestMain.
 	env := append(os.Environ(),
-		"MCPC_STATE="+t.TempDir(), "MCPC_SERVER=", "BROWSER=visit", "LC_ALL=C.UTF-8")
+		"MCPC_STATE="+t.TempDir(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "MCPC_SERVER=", "BROWSER=visit", "LC_ALL=C.UTF-8")
 	return &shell{dir: t.TempDir(), env: env}
 }
 

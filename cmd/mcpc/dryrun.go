@@ -27,7 +27,7 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 	out := c.find(o.argv)
 	var opt client.Options
 	if out.Good() {
-		opt, out = c.options(ctx, opening{})
+		opt, out = c.options(ctx, opening{draft: true})
 	}
 	if !out.Good() {
 		a.end(out)

@@ -40,6 +40,7 @@ type globals struct {
 	maxItems    int
 	auth        authFlags
 	noInput     bool
+	confirm     string
 	answers     answering
 	network     reachFlags
 	seeing
@@ -71,6 +72,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.Var(&g.probe, "probe-timeout", "limit for finding out a stdio server's era (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "give up on a list that has not ended after so many pages (default 1000, 0 never)")
+	f.StringVar(&g.confirm, "confirm", "auto", "ask before calls: auto, always or never (help targets)")
 	f.BoolVar(&g.noInput, "no-input", false, "ask nothing, not even at a terminal")
 	f.IntVar(&g.maxItems, "max-items", 100000, "give up on a list that goes beyond so many items (default 100000, 0 never)")
 }
@@ -120,6 +122,9 @@ func (g *globals) check() error {
 	}
 	if colors := []string{"auto", "always", "never"}; !contains(colors, g.color) {
 		return hintedError{fmt.Sprintf("--color is auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}
+	}
+	if !contains(confirmWords, g.confirm) {
+		return hintedError{fmt.Sprintf("--confirm is auto, always or never, not %q", g.confirm), "auto asks about destructive tools and about servers that are not trusted"}
 	}
 	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
 		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}

@@ -17,7 +17,7 @@ type helpGroup struct{ head, names string }
 // commandGroups are the commands as a person looks for them.
 var commandGroups = []helpGroup{
 	{"Talk to a server", "init info list describe call read prompt complete listen tasks ping raw"},
-	{"Many servers, many calls", "servers grep batch run shell codegen"},
+	{"Many servers, many calls", "servers trust grep batch run shell codegen"},
 	{"What crossed", "log show stats export resend tap proxy"},
 	{"Who you are", "login logout auth"},
 	{"A server to try on", "demo mock"},
@@ -70,6 +70,7 @@ var seeAlso = map[string]string{
 	"read":         "list, describe, complete",
 	"resend":       "log, export, call",
 	"run":          "call, export, help exit-codes, help scripting",
+	"servers":      "trust, init, help targets",
 	"sessions":     "init, close, sessions use",
 	"sessions use": "sessions, init",
 	"show":         "log, export, explain",
@@ -86,6 +87,7 @@ var seeAlso = map[string]string{
 	"tasks result": "tasks wait, call",
 	"tasks update": "tasks wait, help answering",
 	"tasks wait":   "tasks get, tasks result, help answering",
+	"trust":        "servers, help targets",
 	"version":      "help revisions",
 }
 

@@ -24,7 +24,8 @@ func newInit(a *app) *cobra.Command {
 		Short: "open a session with a server and remember it",
 		Long: `Do the handshake with a server (or server/discover, where there is none), print
 what was negotiated, and remember the session: later commands go on with it.
-TARGET is a URL or "demo"; a command to speak stdio with stands behind --.`,
+TARGET is a URL, "demo", or a name that mcpc servers shows; a command to speak
+stdio with stands behind --.`,
 		Example: `  mcpc init demo
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json`,
@@ -82,6 +83,12 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	}
 	place := *or(c.saved, c.oneOff)
 	place.Reach, place.Account = c.a.way.kept(), c.a.auth.account
+	if c.origin != nil { // what stands in its file stays there: it may hold secrets
+		place.Endpoint, place.Command = "", nil
+		if err := c.a.trust(ctx, c.store, *c.origin); err != nil {
+			return err
+		}
+	}
 	return c.store.Update(ctx, func(st *state.State) error {
 		place.Name = or(name, or(place.Name, c.freeName(st)))
 		fillSession(&place, c.Memory())
@@ -106,6 +113,9 @@ func (c *conversation) freeName(st *state.State) string {
 }
 
 func samePlace(a, b state.Session) bool {
+	if a.From != nil && b.From != nil {
+		return *a.From == *b.From && a.Account == b.Account
+	}
 	return a.Endpoint == b.Endpoint && a.Account == b.Account && slices.Equal(a.Command, b.Command)
 }
 

@@ -153,7 +153,7 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		a.note("for " + wire.RedactURL(kept.Endpoint) + ", which the last command was refused by")
 		return a.answering(*kept), wire.Outcome{}
 	}
-	c, out := a.meant()
+	c, out := a.meant(ctx)
 	if !out.Good() {
 		return auth.Request{}, out
 	}
@@ -171,9 +171,13 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 }
 
 // meant is the server that a command means, with nothing opened.
-func (a *app) meant() (*conversation, wire.Outcome) {
+func (a *app) meant(ctx context.Context) (*conversation, wire.Outcome) {
 	c := &conversation{a: a, stopTicking: func() {}}
-	return c, c.find(nil)
+	out := c.find(nil)
+	if out.Good() {
+		out = c.settleOrigin(ctx, false)
+	}
+	return c, out
 }
 
 func (a *app) answering(p auth.Pending) auth.Request {

@@ -59,7 +59,7 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 		a.logoutAll(ctx, store, o)
 		return
 	}
-	c, out := a.meant()
+	c, out := a.meant(ctx)
 	if !out.Good() {
 		a.end(out)
 		return

@@ -55,7 +55,7 @@ The new exchange is recorded with the number of the old one.`,
 	f.StringVar(&o.to, "to", "", "the server to send it to: URL, session name or \"demo\"")
 	f.BoolVar(&o.edit, "edit", false, "open the params in $VISUAL or $EDITOR first")
 	f.BoolVar(&o.allowExec, "allow-exec", false, "start the recorded command of a stdio server")
-	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")
 	a.addAnswering(f)
 	return cmd
 }

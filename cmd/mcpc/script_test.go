@@ -90,7 +90,7 @@ func setUpScript(env *testscript.Env) error {
 	env.Setenv("MCPC_STATE", filepath.Join(env.WorkDir, "state"))
 	env.Setenv("LC_ALL", "C.UTF-8")
 	env.Setenv("NOBODY", "http://127.0.0.1:1/mcp")
-	return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o700)
+	return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700)
 }
 
 // exits is exec with the exact exit code: "!" would take any failure for the

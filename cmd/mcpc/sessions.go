@@ -78,6 +78,9 @@ func sessionRows(all []state.Session, current string, store *state.Store, now ti
 }
 
 func placeOf(s state.Session) string {
+	if s.From != nil {
+		return s.From.Client + ":" + s.From.Name
+	}
 	if len(s.Command) > 0 {
 		return commandLine(s.Command)
 	}
@@ -107,6 +110,7 @@ func sessionsJSON(all []state.Session, current string) json.RawMessage {
 		Current   bool            `json:"current"`
 		Endpoint  string          `json:"endpoint,omitempty"`
 		Command   []string        `json:"command,omitempty"`
+		From      *state.Origin   `json:"from,omitempty"`
 		Transport string          `json:"transport"`
 		Protocol  string          `json:"protocol"`
 		Server    json.RawMessage `json:"serverInfo,omitempty"`
@@ -114,7 +118,7 @@ func sessionsJSON(all []state.Session, current string) json.RawMessage {
 	}
 	rows := []row{}
 	for _, s := range all {
-		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command),
+		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command), s.From,
 			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})
@@ -191,10 +195,17 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 	if s.SessionID == "" || client.TransportName(s.Transport) != client.StreamableHTTP {
 		return nil
 	}
-	c := &conversation{a: a, where: s.Name, saved: &s}
+	c := &conversation{a: a, where: s.Name, saved: &s, store: store}
 	fields, err := a.fields()
 	if err != nil {
 		return err
+	}
+	if s.From != nil {
+		// Whoever changed the file meanwhile is not told that the session is over.
+		if out := c.findOrigin(s.From); !out.Good() || standingOf(a.trusts(store), *c.origin) != confirmed || !c.settleOrigin(ctx, false).Good() {
+			return nil
+		}
+		fields = c.withFields(fields)
 	}
 	c.learnSecrets(fields)
 	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap(), Secrets: &a.secrets}

@@ -11,6 +11,9 @@ import (
 
 // placeTask notes where a task of this conversation lives.
 func (c *conversation) placeTask(kept *state.Task) {
+	if c.origin != nil { // what stands in a file may be a secret; -s knows the name
+		defer func() { kept.Endpoint = c.origin.ID() }()
+	}
 	if c.saved != nil && !c.passing {
 		kept.Session, kept.Key, kept.Endpoint = c.saved.Name, c.saved.Key, c.saved.Endpoint
 		return

@@ -29,6 +29,9 @@ type Session struct {
 	// argument vector.
 	Endpoint string   `json:"endpoint,omitempty"`
 	Command  []string `json:"command,omitempty"`
+	// From is set where both stand in another program's configuration, and are read
+	// there each time: they may hold secrets, which are not copied.
+	From *Origin `json:"from,omitempty"`
 	// Transport is "http", "sse" or "stdio".
 	Transport string `json:"transport,omitempty"`
 	// Revision is the protocol revision that was agreed on.
@@ -62,6 +65,15 @@ type Session struct {
 	// extra holds members that a newer mcpc wrote, so that an update by this
 	// one does not lose them.
 	extra members
+}
+
+// An Origin is where another program's configuration names a server.
+type Origin struct {
+	Client string `json:"client"`
+	File   string `json:"file"`
+	// Folder is that of the project which the file was read for.
+	Folder string `json:"folder,omitempty"`
+	Name   string `json:"name"`
 }
 
 // An Answering holds the flags with which a session was told to answer what its

@@ -106,6 +106,9 @@ func (c Client) File(goos string, getenv func(string) string) string {
 // Editable reports whether Wrap and Unwrap understand the client's file.
 func (c Client) Editable() bool { return !isYAML(c.paths[""]) }
 
+// OfProjects reports a file that lists the servers of each project apart.
+func (c Client) OfProjects() bool { return slices.Contains(c.Member, "$PROJECT") }
+
 // ForProject is the client with its Member in the project of a folder.
 func (c Client) ForProject(folder string) Client {
 	c.Member = slices.Clone(c.Member)

@@ -36,7 +36,7 @@ func (e *UnknownError) Error() string {
 
 // Hint is one way out, without a full stop.
 func (e *UnknownError) Hint() string {
-	return "mcpc servers shows the names; a URL starts with http:// or https://"
+	return "mcpc sessions and mcpc servers show the names; a URL starts with http:// or https://"
 }
 
 // where is how an error's sentence starts when the user may not have the text

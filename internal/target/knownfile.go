@@ -84,18 +84,24 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 	}
 	inputs := inputsOf(top)
 	var all []Server
+	seen := map[string]int{}
 	for _, m := range at {
 		s := Server{Client: c, File: file, Folder: folder, Name: m.Name, Inputs: inputs}
 		entry, bad := wire.Object(m.Value)
-		if bad != nil {
-			s.Problem = "its entry is no object"
-		}
 		if inner, ok := entry.Get("config"); ok && s.Client.Name == "goose" { // as older versions write it
 			more, _ := wire.Object(inner)
 			entry = append(slices.Clone(entry), more...)
 		}
 		s.read(entry)
+		if bad != nil {
+			s.Problem = "its entry is no object"
+		}
 		s.Disabled = s.Disabled || switchedOff(top, m.Name)
+		if i, twice := seen[s.Name]; twice { // which one the program takes, nobody else can know
+			s.Problem = "its name stands twice in the file"
+			all[i].Problem = s.Problem
+		}
+		seen[s.Name] = len(all)
 		all = append(all, s)
 	}
 	return all

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+	"mcpc/internal/yaml"
+)
+
+// The servers that other programs are configured with. Their files are read when
+// somebody asks, and nothing of them is started, sent or kept for that.
+
+// A knownFile is a configuration that is there.
+type knownFile struct {
+	client  target.Client
+	path    string
+	servers []target.Server
+	// err is why it could not be read; it quotes nothing of the file.
+	err error
+}
+
+// mostKnown bounds a configuration; some programs keep their history in it.
+const mostKnown = 64 << 20
+
+// knownFiles are the configurations of all clients, in the order of their table.
+func (a *app) knownFiles() []knownFile {
+	if a.known != nil {
+		return *a.known
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		here = ""
+	}
+	var all []knownFile
+	for _, c := range target.Clients {
+		path, folder := c.File(runtime.GOOS, a.getenv), here
+		if c.Project {
+			path, folder = upwards(here, path)
+		}
+		twice := slices.ContainsFunc(all, func(f knownFile) bool {
+			return f.path == path && slices.Equal(f.client.Member, c.Member)
+		})
+		if !filepath.IsAbs(path) || twice {
+			continue
+		}
+		if f := (knownFile{client: c, path: path}); f.read(folder) {
+			all = append(all, f)
+		}
+	}
+	a.known = &all
+	return all
+}
+
+// upwards finds a file of a project in a folder or in the nearest one above.
+func upwards(here, name string) (path, folder string) {
+	for folder = here; folder != ""; {
+		path = filepath.Join(folder, filepath.FromSlash(name))
+		if _, err := os.Lstat(path); err == nil {
+			return path, folder
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			break
+		}
+		folder = above
+	}
+	return "", ""
+}
+
+// read reads the file, and reports whether there is one.
+func (f *knownFile) read(folder string) bool {
+	raw, err := readRegular(f.path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false
+	}
+	var doc json.RawMessage
+	if err == nil {
+		doc, err = decoded(f.path, raw)
+	}
+	if f.err = bare(err); err == nil {
+		f.servers = target.Servers(f.client, f.path, folder, doc)
+		for above := filepath.Dir(folder); f.client.OfProjects() && len(f.servers) == 0 && above != folder; above = filepath.Dir(folder) {
+			folder = above
+			f.servers = target.Servers(f.client, f.path, folder, doc)
+		}
+	}
+	// One file may hold several lists, and only some programs have every one.
+	return err != nil || len(f.servers) > 0 || !strings.HasPrefix(f.client.Name, "claude-code-")
+}
+
+// readRegular reads a file that is one: a pipe would be waited for.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no file")
+	case info.Size() > mostKnown:
+		return nil, fmt.Errorf("it has more than %d MiB", mostKnown>>20)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, mostKnown))
+}
+
+func decoded(path string, raw []byte) (json.RawMessage, error) {
+	if ending := filepath.Ext(path); ending != ".yaml" && ending != ".yml" {
+		return target.Decode(path, raw)
+	}
+	doc, err := yaml.Parse(raw)
+	if at, ok := errorAs[*yaml.Error](err); ok {
+		return nil, fmt.Errorf("the file is no plain YAML at line %d, column %d", at.Line, at.Column)
+	}
+	return doc.JSON, err
+}
+
+// knownServers are all of them; a file that cannot be read is a warning.
+func (a *app) knownServers() (all []target.Server) {
+	warned := map[string]bool{}
+	for _, f := range a.knownFiles() {
+		if f.err != nil && !warned[f.path] {
+			warned[f.path] = true
+			a.warn(f.client.Title + ": " + a.tilde(f.path) + " is left out: " + f.err.Error())
+		}
+		all = append(all, f.servers...)
+	}
+	return all
+}
+
+// tilde is a path with ~ for the user's folder.
+func (a *app) tilde(path string) string {
+	if home := a.getenv("HOME"); home != "" && strings.HasPrefix(path, home+string(filepath.Separator)) {
+		return "~" + path[len(home):]
+	}
+	return path
+}
+
+// knownNames are what the servers are called: each by its name and, whatever else is
+// called so, by that of its client and its own.
+func (a *app) knownNames() (names []string) {
+	for _, f := range a.knownFiles() {
+		for _, s := range f.servers {
+			names = append(names, s.Name, s.ID())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// serverNamed is the one server that a name means. Several of one name are no matter
+// where they are the same, or where all but one are disabled.
+func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
+	var called []target.Server
+	for _, s := range a.knownServers() {
+		if s.ID() == name {
+			return s, wire.Outcome{}
+		}
+		if s.Name == name {
+			called = append(called, s)
+		}
+	}
+	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(enabled) > 0 {
+		called = enabled
+	}
+	if len(called) == 0 {
+		return target.Server{}, usage(hintedError{fmt.Sprintf("no server is called %q any more", name), "mcpc servers shows those that are known"})
+	}
+	var ids []string
+	same := true
+	for _, s := range called {
+		same = same && s.Same(called[0])
+		ids = append(ids, s.ID())
+	}
+	if !same {
+		return target.Server{}, usage(hintedError{fmt.Sprintf("%q is the name of %d servers that differ: %s", name, len(ids), strings.Join(ids, ", ")),
+			"-s " + ids[0] + " means one of them; mcpc servers " + name + " shows them"})
+	}
+	return called[0], wire.Outcome{}
+}
