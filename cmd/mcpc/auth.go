@@ -177,7 +177,10 @@ func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
 	out := wire.Outcome{}
 	if err != nil {
 		out = authFailed(err, wire.Outcome{})
-		if out.Kind == wire.Auth || out.Kind == wire.Refused {
+		switch {
+		case auth.Is(err, auth.Unreachable):
+			out.Kind = wire.Transport
+		case out.Kind == wire.Auth || out.Kind == wire.Refused:
 			out.Kind = wire.CheckFailed
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/question"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -55,7 +56,7 @@ func (c *conversation) guard(opt *client.Options) error {
 		return err
 	}
 	a.secrets.Learn(fixed)
-	g := &auth.Guard{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.auth.account, Now: a.now, Learn: a.secrets.Learn,
+	g := &auth.Guard{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.auth.account, Now: a.now, Learn: a.secrets.Learn, Pause: client.Pause,
 		Walk: func(ctx context.Context) *auth.Walk { return a.walk(ctx, opt.Server.URL) }}
 	g.Store, _ = a.tokens() // without a place for the state there are none
 	if a.canAsk() && !a.auth.noPrompt {
@@ -87,7 +88,9 @@ func (a *app) fixedToken() (string, error) {
 
 // walk goes through a server's authorization; -v shows the steps.
 func (a *app) walk(ctx context.Context, endpoint string) *auth.Walk {
-	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), a.way.forAuth()), Now: a.now, Learn: a.secrets.Learn}
+	way := a.way.forAuth()
+	way.Limit = a.timeout.duration()
+	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.now, Learn: a.secrets.Learn}
 	if a.verbose > 0 {
 		w.Told = func(s auth.Step) { a.note(a.errStyle.Line(a.secrets.Text("login: " + stepLine(s)))) }
 	}
@@ -113,6 +116,9 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 		return o
 	}
 	o.Hint = "mcpc login"
+	if r.Grant.Alone() {
+		o.Hint += " --grant " + string(r.Grant) // with the client and the secret of last time
+	}
 	switch {
 	case r.Sent && r.Status == http.StatusUnauthorized:
 		o.Text += ": the token is not taken any more, and could not be renewed"
@@ -132,13 +138,18 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// authFailed is the ending of what needed a token; o is what is known besides.
+// authFailed is the ending of what needed a token; o is what is known besides. Who
+// could not be asked may be there the next time; that there is no token now comes
+// before that (design, section 6).
 func authFailed(err error, o wire.Outcome) wire.Outcome {
 	failed, ok := errorAs[*auth.Error](err)
 	if !ok {
 		failed = &auth.Error{Text: err.Error()}
 	}
 	o.Kind, o.Text, o.Err = failed.Kind(), failed.Text, failed.Err
+	if o.Kind == wire.Transport {
+		o.Kind, o.Retryable = wire.Auth, true
+	}
 	o.Phase = or(o.Phase, "authorization")
 	o.Hint = or(failed.Hint, o.Hint)
 	return o
@@ -206,7 +217,15 @@ func (a *app) chooseIssuer(ctx context.Context, issuers []string) (string, error
 // visitLogin shows where to log in, and opens it.
 func (a *app) visitLogin(_ context.Context, address string) {
 	a.note("log in here: " + a.errStyle.Line(address))
+	a.warnOfAddress(address)
 	if err := a.browse(address); err != nil {
 		a.note("no browser could be started (" + err.Error() + "): open the address yourself")
+	}
+}
+
+// warnOfAddress says in what an address may be another than it seems.
+func (a *app) warnOfAddress(address string) {
+	for _, odd := range question.Oddities(address) {
+		a.warn(a.errStyle.Line(odd))
 	}
 }

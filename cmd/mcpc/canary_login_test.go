@@ -73,6 +73,8 @@ func leakyLogin(t *testing.T) *httptest.Server {
 
 // Every way to a token, as loud as it can be: no secret of it stands on standard
 // error or output, and none on the disk but in the file of the tokens.
+//
+// authorization 61
 func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	binary, s, dir, c := builtBinary(t), leakyLogin(t), t.TempDir(), canaries
 	file := func(position string) string {

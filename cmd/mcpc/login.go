@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -112,7 +113,9 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 	w := a.walk(ctx, req.Endpoint)
 	defer w.Net.Close()
 	a.talking.Store(true)
-	t, err := w.Login(ctx, store, req)
+	inTime, stop := a.bounded(ctx)
+	defer stop()
+	t, err := w.Login(inTime, store, req)
 	a.talking.Store(false)
 	switch {
 	case ctx.Err() != nil:
@@ -125,15 +128,25 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 	}
 }
 
+// bounded is the time for a login as a whole, where the user gives one.
+func (a *app) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if limit := a.maxTime.duration(); limit > 0 {
+		return context.WithTimeoutCause(ctx, limit, errors.New("the time of --max-time is over"))
+	}
+	return ctx, func() {}
+}
+
 // showLogin is for where the browser is on another machine.
 func (a *app) showLogin(_ context.Context, address string) {
 	a.note("log in here, in any browser: " + a.errStyle.Line(address))
+	a.warnOfAddress(address)
 	a.note("then paste the address that it ends at, although no page is shown there:")
 }
 
 // showCode is for where somebody types a code at another machine.
 func (a *app) showCode(_ context.Context, address, code string) {
 	a.note("open " + a.errStyle.Line(address) + " on any machine and type " + a.errStyle.Line(code))
+	a.warnOfAddress(address)
 }
 
 // whatToLogInTo is the target, or without one the server whose challenge is kept.

@@ -16,6 +16,8 @@ import (
 // Many processes at once, with a token that is about to end and a refresh token that
 // is good once: each is used once, who waits takes what came of it, and nobody is
 // logged out.
+//
+// authorization 60
 func TestCrowdRenewsOneByOne(t *testing.T) {
 	binary, dir := builtBinary(t), t.TempDir()
 	var mu sync.Mutex

@@ -26,6 +26,8 @@ func newProtectedDemo(t *testing.T) string {
 
 // A 401 in the middle of a command offers to log in, and so does a 403 that asks for
 // more; then the command goes on.
+//
+// authorization 1, 3, 73
 func TestTerminalOffersToLogIn(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)

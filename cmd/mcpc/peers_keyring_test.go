@@ -13,6 +13,8 @@ import (
 // A desktop's keyring, GNOME's, on a bus of its own: mcpc keeps its key there where it
 // is open, seals the tokens, and reads them only with it. Where it is locked, and the
 // person who could open it is not there, the tokens are in the file, and nothing waits.
+//
+// authorization 59
 func TestPeerKeyring(t *testing.T) {
 	target := startProtectedDemo(t) + "/mcp"
 	secret := filepath.Join(t.TempDir(), "secret")

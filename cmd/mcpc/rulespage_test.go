@@ -21,9 +21,11 @@ import (
 // function, in a script, or in the text before the files of a case:
 //
 //	rules 18, 19
+//	authorization 21, 22
 //	surprises 3
 //
-// The numbers of the rules are those of testdata/rules.txt, those of the
+// The numbers of the rules are those of testdata/rules.txt, those of authorization, which
+// is the way to a token step by step, of testdata/authorization.txt, and those of the
 // surprises, which are what real servers were seen to do, of testdata/surprises.txt. docs/rules.md is made from all of it:
 // go test -run TestRulesPage ./cmd/mcpc -rules
 
@@ -42,10 +44,28 @@ type holder struct{ path, name string }
 
 func (h holder) link() string { return fmt.Sprintf("[%s](../%s)", h.name, h.path) }
 
+// rulesParts are the parts of the page: the word by which tests name a number, which
+// is also the name of the list, and the last number.
+var rulesParts = []struct {
+	word, intro, column string
+	last                int
+}{
+	{"rules", "# Rules\n\nWhat the specification asks of a client, in all its revisions, and the tests that hold mcpc to it. This page is\n" +
+		"made from the tests, each of which names its numbers, and from `cmd/mcpc/testdata/rules.txt`. The level is the\n" +
+		"specification's; the rule is said as what is true of mcpc.\n", "rule", 233},
+	{"authorization", "\n# Authorization, step by step\n\nThe way to a token, from `cmd/mcpc/testdata/authorization.txt`, in more steps than the rules above have: those of the\n" +
+		"RFCs are among them.\n", "step", 91},
+	{"surprises", "\n# Surprises\n\nWhat real servers were seen to do. Each has a case, with what mcpc makes of it.\n", "what was seen", 19},
+}
+
 func TestRulesPage(t *testing.T) {
 	name := filepath.Join("..", "..", "docs", "rules.md")
-	rules, surprises := readNumbered(t, "rules.txt"), readNumbered(t, "surprises.txt")
-	want := rulesPage(rules, holders(t, "rules"), surprises, holders(t, "surprises"))
+	var b strings.Builder
+	for _, p := range rulesParts {
+		b.WriteString(p.intro)
+		writeNumbered(&b, p.column, readNumbered(t, p.word+".txt"), holders(t, p.word))
+	}
+	want := b.String()
 	if *updateRules {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -58,11 +78,10 @@ func TestRulesPage(t *testing.T) {
 }
 
 func TestEveryRule(t *testing.T) {
-	for _, problem := range unheld(readNumbered(t, "rules.txt"), 233, holders(t, "rules")) {
-		t.Errorf("rules.txt: %s", problem)
-	}
-	for _, problem := range unheld(readNumbered(t, "surprises.txt"), 19, holders(t, "surprises")) {
-		t.Errorf("surprises.txt: %s", problem)
+	for _, p := range rulesParts {
+		for _, problem := range unheld(readNumbered(t, p.word+".txt"), p.last, holders(t, p.word)) {
+			t.Errorf("%s.txt: %s", p.word, problem)
+		}
 	}
 }
 
@@ -209,17 +228,6 @@ func named(word, line string) (numbers []int) {
 		numbers = append(numbers, n)
 	}
 	return numbers
-}
-
-func rulesPage(rules []numbered, rulesHeld map[int][]holder, surprises []numbered, surprisesHeld map[int][]holder) string {
-	var b strings.Builder
-	b.WriteString("# Rules\n\nWhat the specification asks of a client, in all its revisions, and the tests that hold mcpc to it. This page is\n" +
-		"made from the tests, each of which names its numbers, and from `cmd/mcpc/testdata/rules.txt`. The level is the\n" +
-		"specification's; the rule is said as what is true of mcpc.\n")
-	writeNumbered(&b, "rule", rules, rulesHeld)
-	b.WriteString("\n# Surprises\n\nWhat real servers were seen to do. Each has a case, with what mcpc makes of it.\n")
-	writeNumbered(&b, "what was seen", surprises, surprisesHeld)
-	return b.String()
 }
 
 func writeNumbered(b *strings.Builder, what string, rows []numbered, held map[int][]holder) {

@@ -47,6 +47,16 @@ func ParsePage(params json.RawMessage) (Page, error) {
 	return p, nil
 }
 
+// Oddities are the ways in which an address that is to be opened may be another than
+// it seems; none of one that is no URL.
+func Oddities(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	return oddities(u, u.Hostname())
+}
+
 // oddities are the ways in which an address may be another than it seems.
 func oddities(u *url.URL, host string) (odd []string) {
 	address := net.ParseIP(host)

@@ -12,6 +12,7 @@ import (
 // RFC 9110, section 11.6.1, and what servers make of it.
 //
 // rules 191
+// authorization 8, 9, 11
 func TestParseChallenges(t *testing.T) {
 	p := func(pairs ...string) map[string]string {
 		m := map[string]string{}
@@ -60,6 +61,7 @@ func FuzzParseChallenges(f *testing.F) {
 // AUTH 2.1: of several challenges it is the Bearer that says something.
 //
 // rules 191
+// authorization 10
 func TestBearerIsChosen(t *testing.T) {
 	got, ok := Wanted(ParseChallenges([]string{`Basic realm="x"`, `Bearer realm="y"`, `Bearer error="e", scope="a b"`}))
 	if !ok || !slices.Equal(got.Scopes(), []string{"a", "b"}) {
@@ -74,6 +76,7 @@ func TestBearerIsChosen(t *testing.T) {
 // order.
 //
 // rules 192, 193
+// authorization 12, 14, 15, 16, 17
 func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 	for _, c := range []struct {
 		name, endpoint, named string
@@ -83,12 +86,13 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 		{"named in the challenge, and only there", "/mcp", "BASE/custom/place.json", "/custom/place.json", []string{"/custom/place.json"}},
 		{"with the path first", "/mcp", "", resourceAt + "/mcp", []string{resourceAt + "/mcp"}},
 		{"then at the root", "/mcp", "", resourceAt, []string{resourceAt + "/mcp", resourceAt}},
+		{"also where the first asks for a token", "/private", "", resourceAt, []string{resourceAt + "/private", resourceAt}},
 		{"at the root for a server there", "/", "", resourceAt, []string{resourceAt}},
 		{"the query stays out", "/mcp?tenant=1", "", resourceAt + "/mcp", []string{resourceAt + "/mcp"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.documents = map[string]string{serverAt: usualServer, c.at: `{"resource":"BASE","authorization_servers":["BASE"]}`}
+			w.documents = map[string]string{serverAt: usualServer, resourceAt + "/private": "status 401", c.at: `{"resource":"BASE","authorization_servers":["BASE"]}`}
 			req := Request{Endpoint: w.url + c.endpoint, Grant: AuthorizationCode, Challenge: Challenge{Params: map[string]string{}}}
 			if c.named != "" {
 				req.Challenge.Params["resource_metadata"] = w.url + strings.TrimPrefix(c.named, "BASE")
@@ -107,6 +111,7 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 // anything.
 //
 // rules 192, 226
+// authorization 17, 18, 19, 63, 64
 func TestWhatResourceMetadataMustSay(t *testing.T) {
 	for _, c := range []struct {
 		document string
@@ -144,6 +149,7 @@ func TestWhatResourceMetadataMustSay(t *testing.T) {
 // AUTH 3.2: where the authorization server's metadata is looked for.
 //
 // rules 194
+// authorization 21, 22
 func TestWhereServerMetadataIsLookedFor(t *testing.T) {
 	const openID = "/.well-known/openid-configuration"
 	for _, c := range []struct {
@@ -178,6 +184,7 @@ func TestWhereServerMetadataIsLookedFor(t *testing.T) {
 // AUTH 3.2: what the authorization server's metadata has to say.
 //
 // rules 195, 204, 219, 227
+// authorization 24, 25, 26, 41, 63, 64, 65
 func TestWhatServerMetadataMustSay(t *testing.T) {
 	change := func(old, new string) string { return strings.Replace(usualServer, old, new, 1) }
 	for _, c := range []struct {
@@ -211,9 +218,33 @@ func TestWhatServerMetadataMustSay(t *testing.T) {
 	}
 }
 
+// AUTH 3.1, 3.2: whoever may ask for metadata, mcpc says nothing of who it is.
+//
+// authorization 23
+func TestMetadataAreAskedForByNobody(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	w.registration = func(map[string]any) (int, string) { return 201, `{"client_id":"id","client_secret":"s"}` }
+	for range 2 {
+		if _, err := w.login(store, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.fetchers) < 4 {
+		t.Errorf("only %d documents were fetched", len(w.fetchers))
+	}
+	for _, h := range w.fetchers {
+		for _, name := range []string{"Authorization", "Cookie", "DPoP"} {
+			if h.Get(name) != "" {
+				t.Errorf("a document was asked for with %s: %s", name, h.Get(name))
+			}
+		}
+	}
+}
+
 // AUTH 3.2: an issuer that differs in the case of a letter is another one.
 //
 // rules 195, 213
+// authorization 24
 func TestIssuersAreComparedAsTheyStand(t *testing.T) {
 	w := newWorld(t)
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/T1"]}`
@@ -223,6 +254,8 @@ func TestIssuersAreComparedAsTheyStand(t *testing.T) {
 }
 
 // AUTH 9: neither PKCE nor the browser's endpoint matter to a program.
+//
+// authorization 79
 func TestPKCEIsForCodesOnly(t *testing.T) {
 	w := newWorld(t)
 	w.documents[serverAt] = `{"issuer":"BASE","token_endpoint":"BASE/token"}`
@@ -234,6 +267,8 @@ func TestPKCEIsForCodesOnly(t *testing.T) {
 
 // AUTH 3.1: of several authorization servers the one comes first to which mcpc is
 // known, then the first that is of use.
+//
+// authorization 20
 func TestWhichAuthorizationServer(t *testing.T) {
 	w := newWorld(t)
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/gone","BASE","BASE/t2"]}`
@@ -252,6 +287,7 @@ func TestWhichAuthorizationServer(t *testing.T) {
 // AUTH 8: a server of 2025-03-26, and that nobody can make one of another.
 //
 // rules 229, 230
+// authorization 76, 77, 78
 func TestServersWithoutResourceMetadata(t *testing.T) {
 	for _, c := range []struct {
 		name      string

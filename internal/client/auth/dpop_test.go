@@ -62,6 +62,8 @@ func binding(t *testing.T) *world {
 var boundToken = strings.Replace(usualToken, "Bearer", "DPoP", 1)
 
 // AUTH 11: the request for a token is proved, and the token is then of that sort.
+//
+// authorization 86, 87
 func TestLoginWithAKey(t *testing.T) {
 	bearer := func(url.Values, http.Header) (int, string) { return 200, usualToken }
 	for name, c := range map[string]struct {
@@ -116,6 +118,8 @@ func TestLoginWithAKey(t *testing.T) {
 
 // AUTH 11: each request is proved anew, for its method, its URL and its token, with
 // the nonce that its origin gave last; and so is the renewal, with the same key.
+//
+// authorization 86, 87
 func TestGuardProvesEachRequest(t *testing.T) {
 	w := binding(t)
 	// A server takes one token, and perhaps one nonce; with each answer it gives one.

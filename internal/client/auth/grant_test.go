@@ -21,6 +21,8 @@ func secretFile(t *testing.T, text string) string {
 
 // AUTH 11: a program of which its platform says who it is. The file is read anew for
 // the next token, and what is refused is not tried again or otherwise.
+//
+// authorization 88
 func TestJWTBearer(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.token = func(url.Values, http.Header) (int, string) {
@@ -57,14 +59,19 @@ func TestJWTBearer(t *testing.T) {
 // redeemed at the server's own authorization server; nobody is sent to a browser.
 //
 // rules 233
+// authorization 82, 83, 84, 85
 func TestIDJAG(t *testing.T) {
-	w, idp := newWorld(t), newWorld(t)
+	w, idp, store := newWorld(t), newWorld(t), newStore()
 	idp.token = func(url.Values, http.Header) (int, string) {
 		return 200, `{"access_token":"the-id-jag","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`
 	}
-	_, err := w.login(newStore(), func(r *Request) {
+	w.token = func(url.Values, http.Header) (int, string) {
+		return 200, `{"access_token":"access-1","token_type":"Bearer"}`
+	}
+	signedOn := secretFile(t, "id-token-1")
+	token, err := w.login(store, func(r *Request) {
 		r.Grant, r.ClientSecret = IDJAG, "client-secret-1"
-		r.Client = Client{ID: "enterprise", IDP: &IDP{TokenEndpoint: idp.url + "/token", ClientID: "sso", IDTokenFile: secretFile(t, "id-token-1")}}
+		r.Client = Client{ID: "enterprise", IDP: &IDP{TokenEndpoint: idp.url + "/token", ClientID: "sso", IDTokenFile: signedOn}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +88,16 @@ func TestIDJAG(t *testing.T) {
 		w.asks("/authorize") != 0 || strings.Contains(form.Encode(), "id-token-1") {
 		t.Errorf("got %v", form)
 	}
+	// The next one comes of a new sign-on, by a new exchange, and by no refresh token.
+	if err := os.WriteFile(signedOn, []byte("id-token-2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.walk().Renew(t.Context(), store, token, false); err != nil {
+		t.Errorf("renewed: %v", err)
+	}
+	if len(idp.forms) != 2 || idp.forms[1].Get("subject_token") != "id-token-2" || len(w.forms) != 2 || w.forms[1].Get("grant_type") != jwtBearerType {
+		t.Errorf("renewed by %v and %v", idp.forms, w.forms)
+	}
 	idp.token = func(url.Values, http.Header) (int, string) {
 		return 400, `{"error":"access_denied","error_description":"not this app"}`
 	}
@@ -95,6 +112,8 @@ func TestIDJAG(t *testing.T) {
 }
 
 // RFC 8628: a code that somebody types elsewhere.
+//
+// authorization 89
 func TestDeviceCode(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)

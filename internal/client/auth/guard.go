@@ -20,6 +20,8 @@ type Refusal struct {
 	// Sent is set where a token went along; OwnField where the user had set the
 	// field himself, or the token is one that mcpc did not get.
 	Sent, OwnField bool
+	// Grant is how the token that went along was come by.
+	Grant Grant
 	// Scopes are those that the challenge asks for and the token was not asked for;
 	// Again is set where it was asked for all of them, and nothing is left to try.
 	Scopes []string
@@ -44,6 +46,9 @@ type Guard struct {
 	Now     func() time.Time
 	// Learn is told of each token before it is sent.
 	Learn func(secrets ...string)
+	// Pause is called before a token is renewed, and what it gives back afterwards: that
+	// takes its own time, and none of the request's. It may be nil.
+	Pause func(ctx context.Context) (resume func())
 	// Login asks somebody to log in, and reports whether that is done. Where it is nil
 	// nobody can be asked.
 	Login func(ctx context.Context, r Refusal) (bool, error)
@@ -166,6 +171,9 @@ func (g *Guard) openLocked(t Token) (Token, credential, error) {
 
 // renewLocked renews and reads the store anew.
 func (g *Guard) renewLocked(ctx context.Context, w *Walk, t Token, refused bool) (Token, error) {
+	if g.Pause != nil {
+		defer g.Pause(ctx)()
+	}
 	fresh, err := w.Renew(ctx, g.Store, t, refused)
 	if err != nil {
 		return Token{}, err
@@ -185,7 +193,7 @@ func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(resp.Header.Values("WWW-Authenticate")),
-		Challenge: c, Sent: t.Access != "", OwnField: own, Scopes: missing(c.Scopes(), t.Requested)}
+		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: missing(c.Scopes(), t.Requested)}
 	if t.Access == "" && !own {
 		r.Err = g.failed
 	}

@@ -91,6 +91,7 @@ func send(t *testing.T, g *Guard, method, to string, fields ...string) int {
 // another one.
 //
 // rules 216, 217
+// authorization 55, 56, 57
 func TestWhereATokenGoes(t *testing.T) {
 	w, p, other := newWorld(t), newProtected(t, "old"), newProtected(t, "old")
 	store := stored(t, w, p.URL+"/mcp", nil)
@@ -115,6 +116,7 @@ func TestWhereATokenGoes(t *testing.T) {
 // AUTH 2: what each refusal leads to.
 //
 // rules 191, 209, 210
+// authorization 2, 3, 4, 72, 74
 func TestRefusals(t *testing.T) {
 	answer := func(status int, challenge string) func(http.ResponseWriter, string) {
 		return func(rw http.ResponseWriter, _ string) {
@@ -163,24 +165,29 @@ func TestRefusals(t *testing.T) {
 }
 
 // A login in the middle of a command: the request is sent again as it was.
+//
+// authorization 1, 6, 7
 func TestLoginInTheMiddle(t *testing.T) {
-	w, p := newWorld(t), newProtected(t, "new")
-	store := newStore()
-	g := guardFor(w, p.URL+"/mcp", store)
-	g.Login = func(ctx context.Context, r Refusal) (bool, error) {
-		return true, store.Change(ctx, func(b *Book) { b.put(Token{Resource: p.URL + "/mcp", Endpoint: p.URL + "/mcp", Access: "plain:new"}) })
-	}
-	if status := send(t, g, "POST", p.URL+"/mcp"); status != 200 || g.Unsolved() != nil {
-		t.Errorf("HTTP %d, %+v", status, g.Unsolved())
-	}
-	if !slices.Equal(p.bodies, []string{"the body", "the body"}) || !slices.Equal(p.got, []string{"", "Bearer new"}) {
-		t.Errorf("got %q %q", p.got, p.bodies)
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		w, p := newWorld(t), newProtected(t, "new")
+		store := newStore()
+		g := guardFor(w, p.URL+"/mcp", store)
+		g.Login = func(ctx context.Context, r Refusal) (bool, error) {
+			return true, store.Change(ctx, func(b *Book) { b.put(Token{Resource: p.URL + "/mcp", Endpoint: p.URL + "/mcp", Access: "plain:new"}) })
+		}
+		if status := send(t, g, method, p.URL+"/mcp"); status != 200 || g.Unsolved() != nil {
+			t.Errorf("%s: HTTP %d, %+v", method, status, g.Unsolved())
+		}
+		if !slices.Equal(p.bodies, []string{"the body", "the body"}) || !slices.Equal(p.got, []string{"", "Bearer new"}) {
+			t.Errorf("%s: got %q %q", method, p.got, p.bodies)
+		}
 	}
 }
 
 // What the user brings himself is sent as it is, and never answered with a login.
 //
 // rules 217
+// authorization 57
 func TestTokensOfTheUsersOwn(t *testing.T) {
 	w, p, other := newWorld(t), newProtected(t, "mine"), newProtected(t)
 	g := guardFor(w, p.URL+"/mcp", stored(t, w, p.URL+"/mcp", nil))
@@ -207,6 +214,7 @@ func TestTokensOfTheUsersOwn(t *testing.T) {
 // after; the request for it, and what stays of the old one.
 //
 // rules 205
+// authorization 2, 66, 67, 68
 func TestRenewal(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -253,6 +261,8 @@ func tokensOf(got []string) (sent []string) {
 }
 
 // AUTH 6: a refresh token that is good for nothing any more is forgotten.
+//
+// authorization 69
 func TestRefreshTokenIsRevoked(t *testing.T) {
 	w, p := newWorld(t), newProtected(t)
 	w.token = func(url.Values, http.Header) (int, string) { return 400, `{"error":"invalid_grant"}` }
@@ -268,6 +278,7 @@ func TestRefreshTokenIsRevoked(t *testing.T) {
 // renewed at the old one.
 //
 // rules 197
+// authorization 32, 62, 66
 func TestNothingIsRenewedAtTheOldIssuer(t *testing.T) {
 	w, moved := newWorld(t), newWorld(t)
 	moved.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE"]}`
@@ -279,6 +290,8 @@ func TestNothingIsRenewedAtTheOldIssuer(t *testing.T) {
 }
 
 // AUTH 6, S33: a rotating refresh token is used once, by however many.
+//
+// authorization 60, 68
 func TestManyRenewOnce(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "access-2")
 	var used atomic.Int32
@@ -304,6 +317,8 @@ func TestManyRenewOnce(t *testing.T) {
 }
 
 // Accounts are apart.
+//
+// authorization 58
 func TestAccounts(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "old")
 	store := stored(t, w, p.URL+"/mcp", func(t *Token) { t.Account = "work" })
@@ -339,6 +354,7 @@ func TestDamagedStore(t *testing.T) {
 // With a keyring the file holds no secret, and without it the secrets are lost.
 //
 // rules 220
+// authorization 59
 func TestKeyring(t *testing.T) {
 	keyring.MockInit()
 	here := func(name string) string {

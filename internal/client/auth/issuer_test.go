@@ -17,6 +17,8 @@ func twoServers(t *testing.T) *world {
 }
 
 // RFC 9728, section 7.6: it is the client that selects one of several.
+//
+// authorization 20
 func TestWhoIsChosen(t *testing.T) {
 	for _, c := range []struct {
 		name, issuer, chosen string
@@ -67,6 +69,8 @@ func TestWhoIsChosen(t *testing.T) {
 
 // AUTH 3.2: a slash more or less is another issuer, until the user names it as it
 // names itself; then that holds for its tokens, too.
+//
+// authorization 24
 func TestAnIssuerByItsOwnName(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.documents[serverAt] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/"`, 1)

@@ -26,6 +26,7 @@ import (
 // AUTH 3.3 to 3.7, once from end to end: what each request carries.
 //
 // rules 201, 203, 205, 218, 221
+// authorization 29, 36, 37, 38, 40, 49
 func TestLogin(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	var registered map[string]any
@@ -69,9 +70,37 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// AUTH 3.5: what an endpoint has in its query already stays there.
+//
+// authorization 39
+func TestQueryOfTheEndpointIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.documents[serverAt] = strings.Replace(usualServer, "BASE/authorize", "BASE/authorize?tenant=a%26b", 1)
+	_, err := w.login(newStore(), nil)
+	wantRule(t, err, "")
+	if w.asked.Get("tenant") != "a&b" || w.asked.Get("response_type") != "code" || w.asked.Get("resource") == "" {
+		t.Errorf("asked for %v", w.asked)
+	}
+}
+
+// AUTH 3.7: what was granted may be less than what was asked for.
+//
+// authorization 53
+func TestFewerScopesThanAskedFor(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	w.token = func(url.Values, http.Header) (int, string) {
+		return 200, `{"access_token":"x","token_type":"Bearer","scope":"a"}`
+	}
+	token, err := w.login(store, nil)
+	if err != nil || !slices.Equal(token.Scopes, []string{"a"}) || !slices.Equal(token.Requested, []string{"a", "b"}) {
+		t.Errorf("got %+v, %v", token, err)
+	}
+}
+
 // AUTH 3.6 (RFC 9207): the table, with the ways in which an issuer may differ.
 //
 // rules 211, 212, 213
+// authorization 36, 44, 45, 46
 func TestTheIssuerOfAnAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -116,6 +145,7 @@ func TestTheIssuerOfAnAnswer(t *testing.T) {
 // AUTH 3.6: what an error says is shown when the issuer holds, and only then.
 //
 // rules 214
+// authorization 46
 func TestErrorsInTheBrowser(t *testing.T) {
 	for _, c := range []struct {
 		set   map[string]string
@@ -147,6 +177,7 @@ func TestErrorsInTheBrowser(t *testing.T) {
 // AUTH 3.4: which scopes are asked for.
 //
 // rules 207, 208, 209, 223
+// authorization 33, 34, 35, 72
 func TestWhichScopes(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -204,6 +235,7 @@ func member(scopes string) string {
 // AUTH 3.3: who mcpc is, in the order of the specification.
 //
 // rules 196, 199, 200
+// authorization 27, 28, 32
 func TestWhichClient(t *testing.T) {
 	const document = "https://mcpc.example/client.json"
 	withDocuments := strings.Replace(usualServer, "{", `{"client_id_metadata_document_supported":true,`, 1)
@@ -246,6 +278,8 @@ func TestWhichClient(t *testing.T) {
 }
 
 // AUTH 3.3: a registration is used again, with the port that it names.
+//
+// authorization 31
 func TestRegistrationIsUsedAgain(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	var redirects []string
@@ -263,6 +297,7 @@ func TestRegistrationIsUsedAgain(t *testing.T) {
 // AUTH 3.3: what is bound to one issuer crosses to no other.
 //
 // rules 196, 197
+// authorization 32, 58
 func TestTheAuthorizationServerChanges(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.registration = func(map[string]any) (int, string) { return 201, `{"client_id":"old-id","client_secret":"old-secret"}` }
@@ -300,6 +335,7 @@ func TestRegistrationIsLost(t *testing.T) {
 }
 
 // rules 201, 202
+// authorization 30
 func TestRegistrationIsRejected(t *testing.T) {
 	w := newWorld(t)
 	w.registration = func(map[string]any) (int, string) {
@@ -313,6 +349,8 @@ func TestRegistrationIsRejected(t *testing.T) {
 }
 
 // AUTH 3.7: how a client proves itself, and that it does so in one way only.
+//
+// authorization 50
 func TestHowAClientProvesItself(t *testing.T) {
 	for _, c := range []struct {
 		name, registered, methods, want string
@@ -355,6 +393,7 @@ func TestHowAClientProvesItself(t *testing.T) {
 // AUTH 3.7: what comes back.
 //
 // rules 222
+// authorization 51, 52, 54, 70
 func TestTokenAnswers(t *testing.T) {
 	for _, c := range []struct {
 		status int
@@ -388,6 +427,7 @@ func TestTokenAnswers(t *testing.T) {
 // the end, and a right one is good once.
 //
 // rules 215
+// authorization 43, 47
 func TestCallback(t *testing.T) {
 	back, err := listen(0)
 	if err != nil {
@@ -441,6 +481,7 @@ func TestCallback(t *testing.T) {
 // AUTH 3.5: what is pasted is checked like what comes by itself.
 //
 // rules 215
+// authorization 48
 func TestPastedAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -482,6 +523,7 @@ func TestNobodyComesBack(t *testing.T) {
 // AUTH 9: a program's own token, by a secret and by a key.
 //
 // rules 231
+// authorization 71, 80
 func TestClientCredentials(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	own := func(r *Request) {
@@ -513,6 +555,7 @@ func TestClientCredentials(t *testing.T) {
 // AUTH 9 (RFC 7523): the assertion, with each sort of key.
 //
 // rules 231
+// authorization 80
 func TestAssertions(t *testing.T) {
 	ec, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	rsaKey, _ := rsa.GenerateKey(rand.Reader, 2048)
@@ -584,6 +627,8 @@ func TestKeysThatAreNone(t *testing.T) {
 }
 
 // Whatever is secret is told before it crosses, so that it can be hidden.
+//
+// authorization 61
 func TestSecretsAreLearnt(t *testing.T) {
 	w := newWorld(t)
 	w.registration = func(map[string]any) (int, string) { return 201, `{"client_id":"id","client_secret":"client-secret-1"}` }

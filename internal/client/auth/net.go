@@ -65,9 +65,9 @@ func NewNet(near Nearness, way Way) *Net {
 	}
 	through := byServer{server: way.Server, theServers: transport.Clone(), others: transport}
 	through.theServers.TLSClientConfig = way.ServerTLS
-	n.web = &http.Client{Transport: through, Timeout: tokenTime,
+	n.web = &http.Client{Transport: through, Timeout: way.within(tokenTime),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	n.reader = &http.Client{Transport: through, Timeout: fetchTime, CheckRedirect: n.redirect}
+	n.reader = &http.Client{Transport: through, Timeout: way.within(fetchTime), CheckRedirect: n.redirect}
 	return n
 }
 
@@ -278,6 +278,9 @@ func unreachable(where string, err error) error {
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
+	}
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return &Error{Rule: Unreachable, Text: hostOf(where) + " did not answer in time", Err: err}
 	}
 	return &Error{Rule: Unreachable, Text: hostOf(where) + " could not be asked: " + err.Error(), Err: err}
 }

@@ -10,6 +10,7 @@ import (
 // S06: what is handed to a browser.
 //
 // rules 224, 225, 226
+// authorization 41, 63
 func TestSafeURL(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://as.example/a?x=1":                          "https://as.example/a?x=1",
@@ -48,6 +49,7 @@ func TestSafeURL(t *testing.T) {
 // S07: in what network an address is, in all the ways in which it may be written.
 //
 // rules 227
+// authorization 64
 func TestNearness(t *testing.T) {
 	for text, want := range map[string]Nearness{
 		"8.8.8.8": Public, "2606:4700::1": Public, "172.32.0.1": Public, "100.128.0.1": Public,
@@ -66,6 +68,7 @@ func TestNearness(t *testing.T) {
 // S07: who is near may name what is as near, and nobody what is special.
 //
 // rules 227
+// authorization 64
 func TestWhoMayNameWhat(t *testing.T) {
 	addresses := []string{"8.8.8.8", "10.0.0.1", "127.0.0.1", "169.254.169.254"}
 	for near, want := range map[Nearness][]bool{
@@ -82,6 +85,7 @@ func TestWhoMayNameWhat(t *testing.T) {
 // S07: a name that became a private address is seen in the dialer: nothing is sent.
 //
 // rules 227
+// authorization 64
 func TestNothingIsSentToPrivateNetworks(t *testing.T) {
 	sink, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

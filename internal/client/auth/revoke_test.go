@@ -14,6 +14,8 @@ var withRevocation = strings.Replace(usualServer, "{", `{"revocation_endpoint":"
 
 // RFC 7009: both tokens are named, as the client that they were issued to, and in the
 // one way in which it proves itself elsewhere.
+//
+// authorization 90
 func TestRevoke(t *testing.T) {
 	for _, c := range []struct{ name, registered, methods, head, form string }{
 		{"a client without a secret", `{"client_id":"id"}`, `["none"]`, "", "client_id=id&"},
@@ -55,6 +57,7 @@ func TestRevokeByAKey(t *testing.T) {
 	}
 }
 
+// authorization 90
 func TestRevokeThatFails(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.documents[serverAt] = withRevocation

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // A Way is how the user wants hosts to be reached. The zero one is the network as it
@@ -23,6 +24,16 @@ type Way struct {
 	// goes there, and to proxies. What is pinned may be in any network.
 	Pinned func(address string) bool
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	// Limit is how long one request may take, where that is shorter than usual.
+	Limit time.Duration
+}
+
+// within is the usual time, or the user's where he has less.
+func (w Way) within(usual time.Duration) time.Duration {
+	if w.Limit > 0 {
+		return min(w.Limit, usual)
+	}
+	return usual
 }
 
 func (w Way) withDefaults() Way {

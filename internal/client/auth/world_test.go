@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,8 @@ type world struct {
 	asked url.Values // the last authorization request
 	forms []url.Values
 	heads []http.Header
+	// fetchers are the fields of requests for documents.
+	fetchers []http.Header
 	// revoked are the requests for that, with their fields.
 	revoked  []url.Values
 	revokers []http.Header
@@ -111,13 +114,14 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		_ = json.NewDecoder(req.Body).Decode(&body)
 		answer(w.registration(body))
 	default:
-		w.named = req.Header.Get("MCP-Protocol-Version")
+		w.named, w.fetchers = req.Header.Get("MCP-Protocol-Version"), append(w.fetchers, req.Header.Clone())
 		doc, ok := w.documents[req.URL.Path]
 		switch {
 		case !ok:
 			answer(404, "nothing here")
 		case strings.HasPrefix(doc, "status "):
-			answer(500, "secret of a page")
+			status, _ := strconv.Atoi(doc[len("status "):])
+			answer(status, "secret of a page")
 		case strings.HasPrefix(doc, "to "):
 			http.Redirect(rw, req, strings.ReplaceAll(doc[3:], "BASE", w.url), http.StatusFound)
 		default:
