@@ -36,11 +36,14 @@ and extensions that it declares with their settings, and its instructions.
 }
 
 func (a *app) info(ctx context.Context, argv []string) {
-	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true})
+	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true, visits: true})
 	defer c.close(ctx)
 	if !out.Good() {
 		a.end(out)
 		return
+	}
+	if c.isHeld() && !c.passing {
+		out = c.askHeld(ctx)
 	}
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, st render.Style) error { return c.present(w, st, out.Result) }
@@ -61,6 +64,7 @@ func (c *conversation) present(w io.Writer, st render.Style, result json.RawMess
 		{"why", c.Why()},
 		{"also speaks", strings.Join(otherRevisions(members, c.Revision()), ", ")},
 		{"transport", transportWords[c.Transport()]},
+		{"held", c.heldWord()},
 	}
 	if err := render.Facts(w, st, rows); err != nil {
 		return err
