@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -108,28 +107,6 @@ func (c *conversation) heldWord() string {
 		until = "until it is unused for " + client.Short(f.Idle)
 	}
 	return fmt.Sprintf("process %d by process %d, since %s, %s", f.Server, f.PID, f.Since.Format("15:04:05"), until)
-}
-
-// askHeld asks a held server who it is. Where that takes a handshake there was one, and
-// what it said then is the answer; a ping tells that it is still there.
-func (c *conversation) askHeld(ctx context.Context) wire.Outcome {
-	method := client.PingMethod(c.Revision())
-	out := c.Do(ctx, client.Call{Method: method})
-	if !out.Good() || method != "ping" {
-		return out
-	}
-	result := wire.With(nil, "protocolVersion", wire.Quote(c.Revision()))
-	info := c.Info()
-	for _, m := range []wire.Member{{Name: "capabilities", Value: info.Capabilities}, {Name: "serverInfo", Value: info.ServerInfo}} {
-		if m.Value != nil {
-			result = wire.With(result, m.Name, m.Value)
-		}
-	}
-	if info.Instructions != "" {
-		result = wire.With(result, "instructions", wire.Quote(info.Instructions))
-	}
-	out.Result = json.RawMessage(result)
-	return out
 }
 
 // sweep removes what dead holders left.

@@ -51,6 +51,28 @@ func (a *app) info(ctx context.Context, argv []string) {
 	c.explained("server/discover", "initialize")
 }
 
+// askHeld asks a held server who it is. Where that takes a handshake there was one, and
+// what it said then is the answer; a ping tells that it is still there.
+func (c *conversation) askHeld(ctx context.Context) wire.Outcome {
+	method := client.PingMethod(c.Revision())
+	out := c.Do(ctx, client.Call{Method: method})
+	if !out.Good() || method != "ping" {
+		return out
+	}
+	result := wire.With(nil, "protocolVersion", wire.Quote(c.Revision()))
+	info := c.Info()
+	for _, m := range []wire.Member{{Name: "capabilities", Value: info.Capabilities}, {Name: "serverInfo", Value: info.ServerInfo}} {
+		if m.Value != nil {
+			result = wire.With(result, m.Name, m.Value)
+		}
+	}
+	if info.Instructions != "" {
+		result = wire.With(result, "instructions", wire.Quote(info.Instructions))
+	}
+	out.Result = json.RawMessage(result)
+	return out
+}
+
 // present tells a person all that a server said of itself.
 func (c *conversation) present(w io.Writer, st render.Style, result json.RawMessage) error {
 	info := c.Info()

@@ -1,15 +1,12 @@
 package client
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -215,168 +212,6 @@ func Short(d time.Duration) string {
 		}
 	}
 	return text
-}
-
-func (h *holder) accept() {
-	for {
-		conn, err := h.listener.Accept()
-		if err != nil {
-			return
-		}
-		if sameUser(conn) != nil {
-			conn.Close()
-			continue
-		}
-		h.join(conn, false)
-	}
-}
-
-// join greets whoever connected and serves him.
-func (h *holder) join(conn net.Conn, opener bool) {
-	u := &user{conn: conn, opener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.parted {
-		conn.Close()
-		return
-	}
-	hello := HeldFacts{Format: heldFormat, PID: os.Getpid(), Server: h.child.cmd.Process.Pid, Since: h.since,
-		Idle: h.Idle, Left: h.leftLocked(), Users: len(h.users)}
-	h.lines[u] = true
-	u.putLocked(markHello, jsonOf(hello))
-	h.writers.Go(u.write(&h.mu))
-	go h.serve(u)
-}
-
-// serve takes what a user says. The lines are read beside it, so that it is noticed
-// when he goes while one of them waits for its turn.
-func (h *holder) serve(u *user) {
-	lines := make(chan []byte, 64)
-	go func() {
-		defer close(lines)
-		for r := bufio.NewReader(u.conn); ; {
-			line, err := r.ReadBytes('\n')
-			if err != nil {
-				break
-			}
-			lines <- line
-		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		u.gone = true
-		h.turn.Broadcast()
-	}()
-	for line := range lines {
-		switch line[0] {
-		case markUse:
-			h.welcome(u)
-		case markKeep:
-			h.keep()
-		case markEnd:
-			h.end("mcpc ended it")
-		case markLine:
-			h.pass(u, line[1:len(line)-1])
-		}
-	}
-	h.leave(u)
-}
-
-func (h *holder) keep() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.kept = true
-}
-
-// welcome makes somebody who connected a user, and gives him what was kept for the
-// next one.
-func (h *holder) welcome(u *user) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.idle.Stop()
-	h.users = append(h.users, u)
-	h.handOverLocked(u)
-}
-
-// leave ends what a user began: his requests are cancelled, and what he was asked is
-// answered for him.
-func (h *holder) leave(u *user) {
-	h.mu.Lock()
-	last := h.dropLocked(u)
-	if u.opener && !h.kept {
-		h.endLocked("the command that started it ended before the session was open")
-	}
-	if len(h.users) == 0 && h.Idle > 0 {
-		h.idle.Reset(h.leftLocked())
-	}
-	ended := h.why != ""
-	h.turn.Broadcast()
-	h.mu.Unlock()
-	for _, line := range last {
-		if !ended {
-			h.write(line)
-		}
-	}
-}
-
-// dropLocked forgets a user and gives what is to be said to the server in his place.
-func (h *holder) dropLocked(u *user) (last [][]byte) {
-	u.gone = true
-	delete(h.lines, u)
-	u.doneLocked()
-	for i, one := range h.users {
-		if one == u {
-			h.users = append(h.users[:i:i], h.users[i+1:]...)
-			h.used = h.Now()
-			break
-		}
-	}
-	return h.abandonLocked(u)
-}
-
-// write writes one line to the server. One that does not read any more is of no use.
-func (h *holder) write(line []byte) {
-	h.writing.Lock()
-	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
-	h.writing.Unlock()
-	if err != nil && !h.child.isWithin(h.heard, time.Second) {
-		h.end("it does not read its standard input any more")
-	}
-}
-
-// read takes what the server says, line by line.
-func (h *holder) read() {
-	defer close(h.heard)
-	for lines := bufio.NewReaderSize(h.child.out, 64<<10); ; {
-		line, large, err := h.readLine(lines)
-		switch {
-		case large:
-			h.tellAll(markLarge, strconv.AppendInt(nil, h.Message, 10))
-		case len(line) > 0:
-			h.route(line)
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// readLine reads a line without its end. Of one beyond the limit nothing is kept.
-func (h *holder) readLine(lines *bufio.Reader) (line []byte, large bool, err error) {
-	for {
-		part, err := lines.ReadSlice('\n')
-		if !large {
-			line = append(line, part...)
-		}
-		if h.Message > 0 && int64(len(line)-1) > h.Message {
-			line, large = nil, true
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if n := len(line); n > 0 && line[n-1] == '\n' {
-				line = line[:n-1]
-			}
-			return line, large, err
-		}
-	}
 }
 
 // complained takes a line of the server's standard error.

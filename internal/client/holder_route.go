@@ -1,7 +1,11 @@
 package client
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -161,6 +165,52 @@ func (h *holder) handOverLocked(u *user) {
 		u.putLocked(markOut, m.Raw)
 	}
 	h.questions = nil
+}
+
+// write writes one line to the server. One that does not read any more is of no use.
+func (h *holder) write(line []byte) {
+	h.writing.Lock()
+	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
+	h.writing.Unlock()
+	if err != nil && !h.child.isWithin(h.heard, time.Second) {
+		h.end("it does not read its standard input any more")
+	}
+}
+
+// read takes what the server says, line by line.
+func (h *holder) read() {
+	defer close(h.heard)
+	for lines := bufio.NewReaderSize(h.child.out, 64<<10); ; {
+		line, large, err := h.readLine(lines)
+		switch {
+		case large:
+			h.tellAll(markLarge, strconv.AppendInt(nil, h.Message, 10))
+		case len(line) > 0:
+			h.route(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readLine reads a line without its end. Of one beyond the limit nothing is kept.
+func (h *holder) readLine(lines *bufio.Reader) (line []byte, large bool, err error) {
+	for {
+		part, err := lines.ReadSlice('\n')
+		if !large {
+			line = append(line, part...)
+		}
+		if h.Message > 0 && int64(len(line)-1) > h.Message {
+			line, large = nil, true
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if n := len(line); n > 0 && line[n-1] == '\n' {
+				line = line[:n-1]
+			}
+			return line, large, err
+		}
+	}
 }
 
 // route gives a line of the server's to those whom it is for.

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"bufio"
 	"net"
+	"os"
 	"sync"
 )
 
@@ -77,4 +79,121 @@ func (u *user) write(mu *sync.Mutex) func() {
 			}
 		}
 	}
+}
+
+// accept lets in whoever connects and is the same user.
+func (h *holder) accept() {
+	for {
+		conn, err := h.listener.Accept()
+		if err != nil {
+			return
+		}
+		if sameUser(conn) != nil {
+			conn.Close()
+			continue
+		}
+		h.join(conn, false)
+	}
+}
+
+// join greets whoever connected and serves him.
+func (h *holder) join(conn net.Conn, opener bool) {
+	u := &user{conn: conn, opener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.parted {
+		conn.Close()
+		return
+	}
+	hello := HeldFacts{Format: heldFormat, PID: os.Getpid(), Server: h.child.cmd.Process.Pid, Since: h.since,
+		Idle: h.Idle, Left: h.leftLocked(), Users: len(h.users)}
+	h.lines[u] = true
+	u.putLocked(markHello, jsonOf(hello))
+	h.writers.Go(u.write(&h.mu))
+	go h.serve(u)
+}
+
+// serve takes what a user says. The lines are read beside it, so that it is noticed
+// when he goes while one of them waits for its turn.
+func (h *holder) serve(u *user) {
+	lines := make(chan []byte, 64)
+	go func() {
+		defer close(lines)
+		for r := bufio.NewReader(u.conn); ; {
+			line, err := r.ReadBytes('\n')
+			if err != nil {
+				break
+			}
+			lines <- line
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		u.gone = true
+		h.turn.Broadcast()
+	}()
+	for line := range lines {
+		switch line[0] {
+		case markUse:
+			h.welcome(u)
+		case markKeep:
+			h.keep()
+		case markEnd:
+			h.end("mcpc ended it")
+		case markLine:
+			h.pass(u, line[1:len(line)-1])
+		}
+	}
+	h.leave(u)
+}
+
+func (h *holder) keep() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = true
+}
+
+// welcome makes somebody who connected a user, and gives him what was kept for the
+// next one.
+func (h *holder) welcome(u *user) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.idle.Stop()
+	h.users = append(h.users, u)
+	h.handOverLocked(u)
+}
+
+// leave ends what a user began: his requests are cancelled, and what he was asked is
+// answered for him.
+func (h *holder) leave(u *user) {
+	h.mu.Lock()
+	last := h.dropLocked(u)
+	if u.opener && !h.kept {
+		h.endLocked("the command that started it ended before the session was open")
+	}
+	if len(h.users) == 0 && h.Idle > 0 {
+		h.idle.Reset(h.leftLocked())
+	}
+	ended := h.why != ""
+	h.turn.Broadcast()
+	h.mu.Unlock()
+	for _, line := range last {
+		if !ended {
+			h.write(line)
+		}
+	}
+}
+
+// dropLocked forgets a user and gives what is to be said to the server in his place.
+func (h *holder) dropLocked(u *user) (last [][]byte) {
+	u.gone = true
+	delete(h.lines, u)
+	u.doneLocked()
+	for i, one := range h.users {
+		if one == u {
+			h.users = append(h.users[:i:i], h.users[i+1:]...)
+			h.used = h.Now()
+			break
+		}
+	}
+	return h.abandonLocked(u)
 }
