@@ -15,7 +15,6 @@ import (
 
 	"mcpc/internal/client/auth"
 	"mcpc/internal/render"
-	"mcpc/internal/state"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
@@ -44,10 +43,6 @@ type app struct {
 	// guard says who asks in the conversation that is under way; nil where it is not
 	// by HTTP.
 	guard *auth.Guard
-	// held is the session of the command where its server lives on between commands,
-	// and heldUsed when it was used last.
-	held     *state.Session
-	heldUsed time.Time
 	// way leads to the server of the command; nil before one is settled.
 	way      *way
 	outStyle render.Style
@@ -71,6 +66,8 @@ type app struct {
 	paging atomic.Bool
 	// terminal is the one that is being asked what it can show, if one is.
 	terminal atomic.Pointer[tty.Terminal]
+	// repeats holds back what a command of many calls would say again and again.
+	repeats *repeats
 	// exit replaces the ending's own code where it is not 0.
 	exit int
 }
@@ -223,14 +220,18 @@ func localIO(doing string, err error) wire.Outcome {
 
 func (a *app) note(text string) { render.Note(a.stderr(), a.errStyle, a.secrets.Text(text)) }
 
-func (a *app) warn(text string) { render.Warn(a.stderr(), a.errStyle, a.secrets.Text(text)) }
+func (a *app) warn(text string) {
+	if !a.repeats.again(text) {
+		render.Warn(a.stderr(), a.errStyle, a.secrets.Text(text))
+	}
+}
 
 // end says how a command ended, unless it was said already.
 func (a *app) end(o wire.Outcome) {
 	if a.ending.Kind != wire.OK {
 		return
 	}
-	o = a.withoutSecrets(a.unheld(a.challenged(o)))
+	o = a.withoutSecrets(a.challenged(o))
 	a.ending = o
 	a.progress.Done()
 	if o.Good() || a.interruptedQuietly(o) {

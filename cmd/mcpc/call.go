@@ -26,6 +26,8 @@ type callOptions struct {
 	yes        bool
 	// dryRun shows the request and sends nothing, curl shows it as a command.
 	dryRun, curl bool
+	// params are those of the request where they say more than name and arguments.
+	params json.RawMessage
 	// task is set where the call is to become a task, for that time or any.
 	task seconds
 }
@@ -118,7 +120,7 @@ func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition
 	if tool != nil && c.checkArguments(tool, o).Good() {
 		return tool, wire.Outcome{}
 	}
-	tool, out := c.define(ctx, o.name)
+	tool, out := c.defineOnce(ctx, o.name)
 	switch {
 	case o.noValidate && out.Kind == wire.InvalidArguments:
 		return nil, c.unchecked(nil, o)
@@ -135,7 +137,7 @@ func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition
 func (c *conversation) unchecked(tool *definition, o *callOptions) wire.Outcome {
 	var schema *validate.Schema
 	if tool != nil && len(o.given.words) > 0 {
-		schema, _, _ = validate.Compile(tool.InputSchema)
+		schema, _, _ = tool.input.of(tool.InputSchema)
 	}
 	o.reading = o.given.read(schema, true)
 	return c.misfit(o, o.findings, "")
@@ -152,7 +154,7 @@ func (c *conversation) needsDefinition() bool {
 // for --strict; one that cannot be followed safely stops everybody.
 func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Outcome {
 	bad := func(text, hint string) wire.Outcome { return c.refusedCall(o.name, text, hint) }
-	schema, warnings, err := validate.Compile(tool.InputSchema)
+	schema, warnings, err := tool.input.of(tool.InputSchema)
 	o.reading = o.given.read(schema, false)
 	findings := o.findings
 	if err == nil && len(findings) == 0 {
@@ -172,7 +174,7 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 		c.warnFresh(tool, w.Text)
 	}
 	hint := ""
-	if takesNone(tool.InputSchema) {
+	if len(findings) > 0 && takesNone(tool.InputSchema) {
 		hint = o.name + " takes no arguments; --no-validate sends them anyway"
 	}
 	return c.misfit(o, findings, hint)
@@ -208,7 +210,10 @@ func (c *conversation) warnFresh(tool *definition, text string) {
 
 // request is what is asked of the server.
 func (o callOptions) request(tool *definition) client.Call {
-	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
+	params := o.params
+	if params == nil {
+		params = wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
+	}
 	call := client.Call{Method: "tools/call", Params: params, Progress: true}
 	if tool != nil {
 		call.Schema = tool.InputSchema
@@ -295,7 +300,7 @@ func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outc
 	if !there {
 		return outputInvalid(out, "the tool has an outputSchema and the result no structuredContent", nil)
 	}
-	schema, warnings, failed := validate.Compile(tool.OutputSchema)
+	schema, warnings, failed := tool.output.of(tool.OutputSchema)
 	var findings []wire.Finding
 	if failed == nil {
 		findings, failed = schema.Check(structured)

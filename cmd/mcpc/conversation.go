@@ -24,10 +24,8 @@ type conversation struct {
 	// saved is the remembered session, or nil; oneOff then says where to go.
 	saved, oneOff *state.Session
 	names         []string // of the remembered sessions
-	// holding is the process that was started to hold the server.
-	holding *state.Held
-	ids     idBlock
-	fields  []wire.Field // the user's own
+	ids           idBlock
+	fields        []wire.Field // the user's own
 	// origin is the server in another program's file that is meant, or nil. What it says
 	// is settled once consent is given: headers and child come of it, and trusted is set
 	// where it was confirmed for good.
@@ -50,6 +48,8 @@ type conversation struct {
 	// passing is set while it is another conversation than the remembered one.
 	passing     bool
 	stopTicking func()
+	// box is what a conversation of many calls knows of the tools; nil elsewhere.
+	box *toolbox
 
 	mu     sync.Mutex
 	frames []wire.Frame
@@ -67,10 +67,8 @@ type opening struct {
 	anew bool
 	// draft composes a request that is not sent.
 	draft bool
-	// keep lets the server live on; nil does not.
-	keep *keeping
-	// visits asks a server that is held where another would be started.
-	visits bool
+	// many is set for a conversation of many calls, none of which is waited for by name.
+	many bool
 	// heard takes each notification besides; what the server logs is then not shown.
 	heard func(*wire.Message)
 }
@@ -79,6 +77,9 @@ type opening struct {
 // with it. A caller must close it, also after an outcome that is not good.
 func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcome) {
 	c := &conversation{a: a, heard: how.heard, stopTicking: a.ticking()}
+	if how.many {
+		c.box = &toolbox{}
+	}
 	if o := writable(a.output); !o.Good() {
 		return c, o
 	}
@@ -135,15 +136,10 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 	c.a.nameServer(how.argv)
 	opt := client.Options{
 		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
-		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(),
+		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(), TapFull: c.tapFull,
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
 	}
 	c.serverOf(&opt)
-	if how.keep != nil {
-		if o := c.mayKeep(opt.Server); !o.Good() {
-			return opt, o
-		}
-	}
 	if err := c.reachServer(&opt); err != nil {
 		return opt, usage(err)
 	}
@@ -154,11 +150,8 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		return opt, usage(err)
 	}
 	switch {
-	case how.anew && !(how.visits && c.isHeld() && c.resumes()):
+	case how.anew:
 		opt.Server.Transport, c.passing = "", true
-		if how.keep != nil {
-			c.startsHeld(&opt, how.keep)
-		}
 	case c.saved != nil:
 		o := c.resumeFrom(ctx, &opt)
 		opt.Standing = mayBeAsked(opt)
@@ -174,19 +167,13 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 // asked for, and takes request ids that no other process uses.
 func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome {
 	saved := c.saved
-	if c.resumes() {
+	if c.a.protocol == "" || c.a.protocol == saved.Revision {
 		opt.Resume = &client.Memory{
 			Revision: saved.Revision, Transport: client.TransportName(saved.Transport), SessionID: string(saved.SessionID),
 			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
 		}
 		opt.Known = saved.Revision
 		c.standBeside(opt)
-		if saved.Held != nil {
-			c.goesOnHeld(opt)
-		}
-	} else if saved.Held != nil {
-		c.passing = true
-		c.a.note("session " + saved.Name + " is held at " + saved.Revision + ": for this run the server is started once more")
 	}
 	c.ids = idBlock{ctx: ctx, store: c.store, session: *saved, warn: c.a.warn}
 	if err := c.ids.refill(); err != nil {
@@ -194,11 +181,6 @@ func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire
 	}
 	opt.NextID = c.ids.next
 	return wire.Outcome{}
-}
-
-// resumes reports that the remembered session is one to go on with.
-func (c *conversation) resumes() bool {
-	return c.a.protocol == "" || c.a.protocol == c.saved.Revision
 }
 
 // recall takes what an earlier run found out about a target that has no

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
+	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
@@ -17,6 +19,21 @@ import (
 type definition struct {
 	wire.Tool
 	fresh bool
+	// input and output are its schemas.
+	input, output compiled
+}
+
+// A compiled schema is compiled once, by whoever needs it first.
+type compiled struct {
+	once     sync.Once
+	schema   *validate.Schema
+	warnings []wire.Finding
+	err      error
+}
+
+func (c *compiled) of(raw json.RawMessage) (*validate.Schema, []wire.Finding, error) {
+	c.once.Do(func() { c.schema, c.warnings, c.err = validate.Compile(raw) })
+	return c.schema, c.warnings, c.err
 }
 
 // A catalogue is what the server lists: the tools that can be called, and why
@@ -117,6 +134,7 @@ func (c *conversation) listKey(k kind) string {
 }
 
 func (c *conversation) forgetTools() {
+	c.box.empty()
 	if c.saved != nil {
 		_ = c.store.DropTools(c.toolsKey())
 	}
@@ -143,11 +161,14 @@ func (c *conversation) toolsKey() string {
 // allows is sent, and the server judges it anew; one that it forbids is judged
 // by a fresh list. Nobody is ever shown it.
 func (c *conversation) remembered(name string) *definition {
+	if tool := c.box.tool(name); tool != nil {
+		return tool
+	}
 	tool := c.inMemory(name)
 	if tool == nil || c.headerProblem(tool.Tool) != "" {
 		return nil
 	}
-	return tool
+	return c.box.keep(tool)
 }
 
 // inMemory is remembered for who has no conversation.
@@ -175,12 +196,21 @@ func (c *conversation) inMemory(name string) *definition {
 // enough.
 func (c *conversation) define(ctx context.Context, name string) (*definition, wire.Outcome) {
 	var enough func([]json.RawMessage) bool
-	if c.saved == nil {
+	if c.saved == nil && c.box == nil {
 		enough = func(items []json.RawMessage) bool { return lists(items, name) }
 	}
 	all, o := c.tools(ctx, enough)
 	if !o.Good() {
 		return nil, o
+	}
+	c.box.fill(all, c.a.now())
+	return c.pick(name, all)
+}
+
+// pick finds a tool in a fresh list.
+func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outcome) {
+	if tool := c.box.tool(name); tool != nil && tool.fresh {
+		return tool, wire.Outcome{}
 	}
 	var found []wire.Tool
 	for _, tool := range all.tools {

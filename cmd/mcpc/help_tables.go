@@ -46,6 +46,7 @@ var common = map[string]string{
 var seeAlso = map[string]string{
 	"auth":         "login, logout, auth explain",
 	"auth explain": "login, explain http 401",
+	"batch":        "call, run, help answering, help exit-codes",
 	"call":         "describe, help arguments, help answering, explain isError",
 	"close":        "sessions, init",
 	"complete":     "prompt, read, describe",

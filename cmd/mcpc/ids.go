@@ -20,21 +20,26 @@ type idBlock struct {
 	mu   sync.Mutex
 	free int64
 	end  int64
+	size int // of the last block
 }
 
 // refill takes one id first, so that the ids of a lesson count up one by one,
-// and a few at a time when a command turns out to send more.
+// then a few, and more each time: a command with a million requests must not
+// write to the disk for each of them.
 func (b *idBlock) refill() error {
 	n := 1
 	if b.end > 0 {
-		n = 8
+		n = min(max(8, 2*b.size), mostIDs)
 	}
 	first, err := b.store.Reserve(b.ctx, b.session, n)
 	if err == nil {
-		b.free, b.end = first, first+int64(n)
+		b.free, b.end, b.size = first, first+int64(n), n
 	}
 	return err
 }
+
+// mostIDs is how many are taken at once.
+const mostIDs = 4096
 
 // next gives an id. Where no block can be had in the middle of a command, it
 // counts on: that is one step behind the last block, and says so.

@@ -10,7 +10,9 @@ func (c *conversation) notified(m *wire.Message) {
 	}
 	switch m.Method {
 	case "notifications/progress":
-		c.a.progress.Update(params)
+		if c.box == nil {
+			c.a.progress.Update(params)
+		}
 	case "notifications/message":
 		if c.heard != nil {
 			break

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -13,6 +15,10 @@ import (
 // other program in a pipe.
 func TestTheReaderMayGoAway(t *testing.T) {
 	script, log := playFile(t, "tool x\n")
+	calls := filepath.Join(t.TempDir(), "calls.jsonl")
+	if err := os.WriteFile(calls, []byte(strings.Repeat(`{"tool":"get-sum","arguments":{"a":1,"b":2}}`+"\n", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
 		{"-s", "demo", "list"},
 		{"-s", "demo", "list", "--json"},
@@ -21,6 +27,7 @@ func TestTheReaderMayGoAway(t *testing.T) {
 		{"version"},
 		{"help", "exit-codes"},
 		{"list", "--", "spied", script, log},
+		{"-s", "demo", "batch", calls},
 	} {
 		r, w, err := os.Pipe()
 		if err != nil {

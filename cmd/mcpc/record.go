@@ -20,6 +20,10 @@ type record struct {
 	ring            *trace.Ring
 	// conns counts the conversations of the command.
 	conns int
+	// most bounds the recording in the ring, in bytes; 0 does not. past counts the
+	// frames behind it.
+	most int64
+	past atomic.Int64
 	// crossed is set when there was a frame: a command that was asked wrongly
 	// leaves no file.
 	crossed atomic.Bool
@@ -48,16 +52,16 @@ func (a *app) startRecording(where, by string) {
 	if a.record.conns > 1 || a.noRecord || a.recordTo == offWord {
 		return
 	}
-	place := trace.File(a.recordTo)
+	place, most := trace.File(a.recordTo), int64(0)
 	if a.recordTo == "" {
 		ring, err := a.ring()
 		if err != nil {
 			return // without a home there is no place, as there is none for the state
 		}
-		a.record.ring, place = ring, ring.Create
+		a.record.ring, place, most = ring, ring.Create, a.record.most
 	}
 	a.record.Recorder = trace.NewRecorder(trace.Recording{
-		Place: place, Secrets: &a.secrets, Failed: a.recordingFailed,
+		Place: place, Most: most, Secrets: &a.secrets, Failed: a.recordingFailed,
 		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: by, Of: a.record.resent},
 	})
 }
@@ -111,12 +115,15 @@ func (a *app) endRecording() {
 	if r.Recorder == nil {
 		return
 	}
+	if past := a.record.past.Load(); past > 0 {
+		r.Lost(int(past))
+	}
 	o := a.ending
 	if o.Phase == "state" && r.ring != nil {
 		r.quiet.Store(true) // it is in the same folder
 	}
 	if r.crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
-		r.End(trace.End{Time: a.now(), Exit: a.exitCode(), Kind: o.Kind, Method: o.Method, Name: o.Name,
+		r.End(trace.End{Time: a.now(), Exit: a.exitCode(), Kind: o.Kind, Many: o.Many, Method: o.Method, Name: o.Name,
 			Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings})
 	}
 	_ = r.Close() // what failed was said
@@ -183,6 +190,16 @@ func (c *conversation) tap() wire.Tap {
 		}
 		verbose(f)
 	}
+}
+
+// tapFull says that no frame is of use any more, so that none is made.
+func (c *conversation) tapFull() bool {
+	r := &c.a.record
+	if c.a.explain || c.a.verbose > 0 || !r.Full() {
+		return false
+	}
+	r.past.Add(1)
+	return true
 }
 
 // explained prints the exchange that the command was about, and names those

@@ -20,8 +20,7 @@ func newSessions(a *app) *cobra.Command {
 		Use:   "sessions",
 		Short: "show the remembered sessions, or choose the current one",
 		Long: `Show the remembered sessions; a star marks the current one, which is meant
-where no server is named, and of servers that are held how long they will be.
-Session ids are never shown.`,
+where no server is named. Session ids are never shown.`,
 		Args: unknownCommand,
 		Example: `  mcpc sessions
   mcpc sessions --json
@@ -41,24 +40,15 @@ func (a *app) sessions(ctx context.Context) {
 		a.end(stateFailed(err))
 		return
 	}
-	a.sweep(store)
 	var all []state.Session
 	for _, name := range st.Names() {
 		s, _ := st.Session(name)
 		all = append(all, s)
 	}
-	held := lookAtHeld(ctx, all)
-	ans := answer{result: sessionsJSON(all, st.Current(), held)}
+	ans := answer{result: sessionsJSON(all, st.Current())}
 	ans.messages = []*wire.Message{{Raw: ans.result}}
 	ans.human = func(w io.Writer, style render.Style) error {
-		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now())
-		if anyHeld(all) {
-			head = append(head, "HELD")
-			for i, s := range all {
-				rows[i] = append(rows[i], heldCell(s, held[s.Name]))
-			}
-		}
-		return render.Table(w, style, head, rows)
+		return render.Table(w, style, []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now()))
 	}
 	if len(all) == 0 {
 		a.note("no sessions are remembered: mcpc init TARGET opens one")
@@ -114,7 +104,7 @@ func ago(now, then time.Time) string {
 }
 
 // sessionsJSON is what a script reads; no member of it is a secret.
-func sessionsJSON(all []state.Session, current string, held map[string]*client.HeldFacts) json.RawMessage {
+func sessionsJSON(all []state.Session, current string) json.RawMessage {
 	type row struct {
 		Name      string          `json:"name"`
 		Current   bool            `json:"current"`
@@ -125,12 +115,11 @@ func sessionsJSON(all []state.Session, current string, held map[string]*client.H
 		Protocol  string          `json:"protocol"`
 		Server    json.RawMessage `json:"serverInfo,omitempty"`
 		OpenedAt  time.Time       `json:"openedAt"`
-		Held      *heldRow        `json:"held,omitempty"`
 	}
 	rows := []row{}
 	for _, s := range all {
 		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command), s.From,
-			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
+			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})
 	return raw
@@ -141,8 +130,8 @@ func newClose(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close [NAME]",
 		Short: "end a remembered session",
-		Long: `End a session at its server, where it has one, and forget it; a server that is
-held is ended. Without a name it is the current session.`,
+		Long: `End a session at its server, where it has one, and forget it. Without a name it
+is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
@@ -201,9 +190,6 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 	})
 	if err != nil {
 		return err
-	}
-	if s.Held != nil {
-		return a.closeHeld(ctx, store, s)
 	}
 	a.note("closed " + s.Name)
 	if s.SessionID == "" || client.TransportName(s.Transport) != client.StreamableHTTP {

@@ -81,10 +81,13 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	if call.Progress {
 		marks = append(marks, wire.Member{Name: "progressToken", Value: out.id})
 	}
+	own, broken := wire.Object(call.Params)
+	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
+		out.token = out.id
+	}
 	call.Params, out.lasting = withMeta(call.Params, marks...), isTaskMethod(call.Method)
-	members, _ := wire.Object(call.Params)
-	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(members)}, {Name: "Mcp-Method", Value: call.Method}}
-	if name, ok := headerName(call.Method, call.Params); ok {
+	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(own)}, {Name: "Mcp-Method", Value: call.Method}}
+	if name, ok := headerNameIn(call.Method, own); ok && broken == nil {
 		out.fields = append(out.fields, wire.Field{Name: "Mcp-Name", Value: encodeHeader(name)})
 	}
 	if call.Schema != nil {
@@ -95,11 +98,11 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 // versionIn is the version that the params name, which is another than e's only
 // where the caller wrote it.
 func (e *modern) versionIn(params wire.Members) string {
-	raw, _ := params.Get("_meta")
-	meta, err := wire.Object(raw)
-	if err != nil {
+	raw, ok := params.Get("_meta")
+	if !ok {
 		return e.version
 	}
+	meta, _ := wire.Object(raw)
 	if version := meta.Text(metaVersion); version != "" && plainHeader(version) {
 		return version
 	}
@@ -121,12 +124,8 @@ func withMeta(params json.RawMessage, marks ...wire.Member) json.RawMessage {
 	if err != nil {
 		return params
 	}
-	for _, mark := range marks {
-		if _, taken := inner.Get(mark.Name); !taken {
-			meta = wire.With(meta, mark.Name, mark.Value)
-		}
-	}
-	return wire.With(params, "_meta", meta)
+	marks = slices.DeleteFunc(marks, func(mark wire.Member) bool { _, taken := inner.Get(mark.Name); return taken })
+	return wire.With(params, "_meta", wire.Append(meta, marks...))
 }
 
 // nameOf says which member of params is the Mcp-Name of a method (2026-07-28
@@ -141,11 +140,16 @@ func headerName(method string, params json.RawMessage) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	members, err := wire.Object(params)
-	if err != nil {
+	return wire.Text(wire.First(params, member))
+}
+
+// headerNameIn is headerName for params that were taken apart.
+func headerNameIn(method string, params wire.Members) (string, bool) {
+	member, ok := nameOf[method]
+	if !ok {
 		return "", false
 	}
-	raw, _ := members.Get(member)
+	raw, _ := params.Get(member)
 	return wire.Text(raw)
 }
 

@@ -20,8 +20,11 @@ const graceForLook = 500 * time.Millisecond
 // loopback address: ::1 for 127.0.0.1, or the other way. Servers that bind
 // "localhost" take one of the two, and not always the same.
 func (s *Session) lookNextDoor(ctx context.Context, o *wire.Outcome) {
+	if o.Kind != wire.Transport || !isDialing(o.Err) {
+		return
+	}
 	u := s.plainURL()
-	if u == nil || o.Kind != wire.Transport || !isDialing(o.Err) {
+	if u == nil {
 		return
 	}
 	host := strings.ToLower(u.Hostname())

@@ -109,6 +109,10 @@ func (r *router) deliverItems(m *wire.Message) {
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if w := r.waiting[string(m.ID)]; w != nil && m.Answers(w.out.id) {
+		r.dropLocked(w)
+		return w
+	}
 	for _, fits := range []func(*outgoing) bool{
 		func(out *outgoing) bool {
 			return m.Answers(out.id) || claims(m, out.id) || !out.batches && holds(m, out.id)

@@ -22,8 +22,6 @@ type Server struct {
 	// Pipe opens a server inside this process. It is called again where the
 	// server has to be started anew.
 	Pipe func() (io.Reader, io.WriteCloser)
-	// Held leads to a process that holds the command; nil starts it as a child.
-	Held *HeldBy
 	// Env and Dir are the command's environment and working directory; nil and
 	// "" are mcpc's own.
 	Env []string
@@ -80,6 +78,8 @@ type Options struct {
 	// Now is the clock; where it is nil, nothing is dated.
 	Now func() time.Time
 	Tap wire.Tap
+	// TapFull reports a Tap that takes no more frames; nil is one that always does.
+	TapFull func() bool
 	// Secrets learns the values of the header fields that are hidden from the Tap;
 	// nil where nobody wants to know.
 	Secrets *wire.Secrets
@@ -169,7 +169,7 @@ type Call struct {
 // outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, secrets: opt.Secrets},
+	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, full: opt.TapFull, secrets: opt.Secrets},
 		watches: map[string]*watch{}, underWay: map[*watch]bool{}, complained: map[string]bool{},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	s.wires = s.newWires()

@@ -178,7 +178,9 @@ func (t *talk) request(ctx context.Context, e era, call *Call, idle time.Duratio
 	stamped := *call
 	t.stamp(e, &stamped, out)
 	out.raw = wire.ComposeRequest(out.id, call.Method, stamped.Params)
-	out.token = progressToken(stamped.Params)
+	if out.token == nil {
+		out.token = progressToken(stamped.Params)
+	}
 	return t.exchange(ctx, e, out, idle)
 }
 
@@ -192,17 +194,7 @@ func (t *talk) stamp(e era, call *Call, out *outgoing) {
 
 // progressToken is the token that a request carries, its own or the caller's.
 func progressToken(params json.RawMessage) json.RawMessage {
-	members, err := wire.Object(params)
-	if err != nil {
-		return nil
-	}
-	raw, _ := members.Get("_meta")
-	meta, err := wire.Object(raw)
-	if err != nil {
-		return nil
-	}
-	token, _ := meta.Get("progressToken")
-	return token
+	return wire.First(wire.First(params, "_meta"), "progressToken")
 }
 
 // post sends a message to which no response belongs. A server that does not

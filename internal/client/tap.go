@@ -17,6 +17,8 @@ type recorder struct {
 	seq uint64
 	now func() time.Time
 	tap wire.Tap
+	// full reports that the tap wants no more; it may be nil.
+	full func() bool
 	// secrets learns what is hidden, so that it is hidden elsewhere too.
 	secrets *wire.Secrets
 	// streams counts the HTTP requests of all transports of a conversation.
@@ -27,7 +29,9 @@ type recorder struct {
 func (r *recorder) nextStream() int { return int(r.streams.Add(1)) }
 
 // on reports whether anybody listens, so that frames are made only then.
-func (r *recorder) on() bool { return r != nil && r.tap != nil }
+func (r *recorder) on() bool {
+	return r != nil && r.tap != nil && (r.full == nil || !r.full())
+}
 
 func (r *recorder) frame(f wire.Frame) {
 	if !r.on() {

@@ -37,7 +37,7 @@ func (s *Session) newWires() *http.Transport {
 		TLSHandshakeTimeout:    max(limits.Connect, 0),
 		TLSClientConfig:        noticing(s.opt.TLS, s.askedForPapers),
 		MaxResponseHeaderBytes: 4 * maxHeader,
-		MaxIdleConnsPerHost:    16,
+		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
 		IdleConnTimeout:        60 * time.Second,
 		ReadBufferSize:         32 << 10,
 	}

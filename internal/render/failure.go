@@ -133,6 +133,9 @@ var channels = map[wire.Kind]struct{ label, text string }{
 
 // headline says what happened, the channel first.
 func headline(o wire.Outcome) string {
+	if o.Many {
+		return o.Text
+	}
 	switch o.Kind {
 	case wire.ToolError:
 		if o.Text != "" && o.Result != nil && string(wire.First(o.Result, "isError")) != "true" {

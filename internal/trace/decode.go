@@ -63,7 +63,7 @@ func parseEnd(raw []byte) (*End, error) {
 	}
 	e := &End{Time: moment(m.Text("time")), Exit: int(integer(get(m, "exit"))), Kind: wire.Kind(m.Text("kind")),
 		Method: m.Text("method"), Name: m.Text("name"), Text: m.Text("text"), Hint: m.Text("hint"),
-		Took: time.Duration(integer(get(m, "took")))}
+		Took: time.Duration(integer(get(m, "took"))), Many: string(get(m, "many")) == "true"}
 	findings, _ := wire.Array(get(m, "findings"))
 	for _, raw := range findings {
 		f, _ := wire.Object(raw)

@@ -37,6 +37,8 @@ type End struct {
 	// Exit is the exit status of the process.
 	Exit int
 	Kind wire.Kind
+	// Many is set where the ending sums up that of many exchanges, and is none's own.
+	Many bool
 	// Method and Name are what was asked: "tools/call", "get-sum".
 	Method, Name string
 	Text, Hint   string
@@ -143,6 +145,9 @@ func AppendEnd(b []byte, e End) []byte {
 	b = strconv.AppendInt(b, int64(e.Exit), 10)
 	b = appendTime(b, "time", e.Time)
 	b = appendText(b, "kind", string(e.Kind))
+	if e.Many {
+		b = append(b, `,"many":true`...)
+	}
 	b = appendText(b, "method", e.Method)
 	b = appendText(b, "name", e.Name)
 	b = appendInt(b, "took", int64(e.Took))

@@ -280,9 +280,19 @@ func (r *Row) settleOpen(kind wire.Kind) {
 }
 
 // end gives the command's ending to the row that it is about: the last exchange
-// of its method, or a row of its own where it came to none.
+// of its method, or a row of its own where it came to none. One that is about many
+// says nothing of any of them but that who has no answer will get none.
 func (x *index) end(e *End) {
 	x.ended = true
+	if e.Many && len(x.rows()) > 0 {
+		for _, r := range x.rows() {
+			if e.Kind == wire.Signal {
+				r.settleOpen(wire.Signal)
+				x.touch(r)
+			}
+		}
+		return
+	}
 	own := x.own(e)
 	if own == nil && (e.Method != "" || e.Kind != wire.OK) {
 		own = x.newRow(e.Time)

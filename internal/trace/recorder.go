@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/wire"
@@ -22,6 +23,9 @@ type Recording struct {
 	// Secrets hides what is secret. The Recorder redacts with it everything that it
 	// is given; it may be shared and may learn more meanwhile.
 	Secrets *wire.Secrets
+	// Most is about how many bytes are recorded, 0 for any number; what comes behind
+	// is counted as lost.
+	Most int64
 	// Failed is told once when nothing more can be recorded; it may be nil.
 	Failed func(error)
 }
@@ -32,6 +36,8 @@ type Recording struct {
 // frame, beside whatever the caller does then. A nil Recorder keeps nothing.
 type Recorder struct {
 	rec Recording
+	// full is set when Most is reached.
+	full atomic.Bool
 
 	// mu guards what waits to be written: bytes are those of waiting, taken those of
 	// what is being written. room is told when that becomes less.
@@ -39,6 +45,7 @@ type Recorder struct {
 	room         sync.Cond
 	waiting      []caught
 	bytes, taken int
+	kept         int64 // bytes, since the beginning
 	lost         int
 	timer        *time.Timer
 	begun        bool
@@ -101,6 +108,14 @@ func (r *Recorder) add(c caught) {
 	if r.closed {
 		return
 	}
+	if r.full.Load() {
+		r.lost++
+		r.soonLocked()
+		return
+	}
+	if r.kept += int64(c.weight()); r.rec.Most > 0 && r.kept >= r.rec.Most {
+		r.full.Store(true)
+	}
 	if !r.begun {
 		r.begun = true
 		go r.open()
@@ -120,6 +135,10 @@ func (r *Recorder) soonLocked() {
 		r.timer = time.AfterFunc(writeWithin, r.flush)
 	}
 }
+
+// Full reports that nothing more is recorded. Whoever asks need not make frames that
+// would only be counted, and can count them as Lost.
+func (r *Recorder) Full() bool { return r != nil && r.full.Load() }
 
 // Lost notes that so many frames were left out before they came here.
 func (r *Recorder) Lost(n int) {

@@ -49,7 +49,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 		c.ends[len(c.Heads)-1] = at
 		c.index.end(line.End)
 	case line.Lost > 0:
-		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were not recorded, because the disk was too slow", s.reader.line, line.Lost))
+		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were left out of the recording", s.reader.line, line.Lost))
 	}
 	return nil
 }

@@ -106,6 +106,30 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	return append(out, object[taken:]...)
 }
 
+// Append gives the object with more members behind its last one; every byte that
+// stood there stays. The caller has seen that it is an object in which none of the
+// names stands: unlike With it reads nothing.
+func Append(object json.RawMessage, more ...Member) json.RawMessage {
+	end, inner := bytes.LastIndexByte(object, '}'), bytes.Trim(object, whiteSpace)
+	if len(more) == 0 || len(inner) < 2 {
+		return object
+	}
+	size := len(object)
+	for _, m := range more {
+		size += len(m.Name) + len(m.Value) + len(`"":,`)
+	}
+	out := append(make(json.RawMessage, 0, size), object[:end]...)
+	comma := len(bytes.Trim(inner[1:len(inner)-1], whiteSpace)) > 0
+	for _, m := range more {
+		if comma {
+			out = append(out, ',')
+		}
+		comma = true
+		out = append(append(append(out, Quote(m.Name)...), ':'), orNull(m.Value)...)
+	}
+	return append(out, object[end:]...)
+}
+
 // Without gives the object without the member name, in whichever of its places.
 // Every other byte stays as it is. What is no object, or has no such member, comes
 // back unchanged.

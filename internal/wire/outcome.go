@@ -11,6 +11,9 @@ type Outcome struct {
 	Kind Kind
 	// Method and Name are what was asked: "tools/call", "get-sum".
 	Method, Name string
+	// Many is set where the ending sums up those of many exchanges: Kind is the worst
+	// of them, and Text says the rest.
+	Many bool
 	// Where is the server, as a person would name it.
 	Where string
 	// Text says what happened, in lower case and without a full stop. Hint is

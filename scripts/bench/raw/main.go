@@ -1,35 +1,47 @@
 // Command raw sends the requests of a plan and copies the answers: the least
 // that a Go program can do for them.
 //
-//	raw URL PLAN
+//	raw [-times N] [-parallel N] URL PLAN
+//
+// With -times the last request of the plan is sent so often, so many at a time,
+// and the answers come in whatever order they have.
 package main
 
 import (
+	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 
 	"mcpc/scripts/bench/plan"
 )
 
 func main() {
-	if err := replay(os.Args[1], os.Args[2]); err != nil {
+	times := flag.Int("times", 1, "how often the last request is sent")
+	parallel := flag.Int("parallel", 1, "how many of them at a time")
+	flag.Parse()
+	if err := replay(flag.Arg(0), flag.Arg(1), *times, *parallel); err != nil {
 		fmt.Fprintln(os.Stderr, "raw:", err)
 		os.Exit(1)
 	}
 }
 
-func replay(url, name string) error {
+func replay(url, name string, times, parallel int) error {
 	requests, err := plan.Load(name)
 	if err != nil {
 		return err
 	}
 	session := ""
-	for _, r := range requests {
+	for i, r := range requests {
 		if r.Header.Get(plan.SessionField) != "" && session != "" {
 			r.Header.Set(plan.SessionField, session)
+		}
+		if i == len(requests)-1 && times > 1 {
+			return repeat(url, r, times, parallel)
 		}
 		given, err := send(url, r)
 		if err != nil {
@@ -42,8 +54,59 @@ func replay(url, name string) error {
 	return nil
 }
 
+// repeat sends one request many times.
+func repeat(url string, r plan.Request, times, parallel int) error {
+	// As many connections stay open as there are requests at a time.
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = parallel
+	turns, failed := make(chan struct{}, parallel), make(chan error, parallel)
+	var senders sync.WaitGroup
+	for range parallel {
+		senders.Go(func() {
+			for range turns {
+				if err := sendWhole(url, r); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	for range times {
+		select {
+		case turns <- struct{}{}:
+		case err := <-failed:
+			return err
+		}
+	}
+	close(turns)
+	senders.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// sendWhole writes an answer in one piece, with a line end behind it.
+func sendWhole(url string, r plan.Request) error {
+	var body bytes.Buffer
+	if _, err := sendTo(&body, url, r); err != nil {
+		return err
+	}
+	body.WriteByte('\n')
+	_, err := os.Stdout.Write(body.Bytes())
+	return err
+}
+
 // send gives the session id that came with the answer, or "".
 func send(url string, r plan.Request) (session string, err error) {
+	if r.Print {
+		return sendTo(os.Stdout, url, r)
+	}
+	return sendTo(io.Discard, url, r)
+}
+
+func sendTo(to io.Writer, url string, r plan.Request) (session string, err error) {
 	req, err := http.NewRequest(r.Method, url, strings.NewReader(r.Body))
 	if err != nil {
 		return "", err
@@ -54,10 +117,6 @@ func send(url string, r plan.Request) (session string, err error) {
 		return "", err
 	}
 	defer resp.Body.Close()
-	var to io.Writer = io.Discard
-	if r.Print {
-		to = os.Stdout
-	}
 	_, err = io.Copy(to, resp.Body)
 	return resp.Header.Get(plan.SessionField), err
 }

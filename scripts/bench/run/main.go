@@ -76,6 +76,7 @@ func run(ctx context.Context, c config) error {
 		}
 	}
 	b.printTable(os.Stdout)
+	b.printRates(os.Stdout)
 	b.printFactors(os.Stdout)
 	b.printBudgets(os.Stdout)
 	if c.history == "" {

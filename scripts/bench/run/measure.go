@@ -22,6 +22,8 @@ type measure struct {
 	// recording is set where mcpc is compared to itself with --no-record, and to nobody
 	// else.
 	recording bool
+	// parallel is how many calls of a batch are under way at a time; 0 is no batch.
+	parallel int
 	// least is how many bytes an answer has at least.
 	least int64
 	// sdk and inspector are the same in their words; nil where they do not take
@@ -51,6 +53,9 @@ func (m *measure) base() *entry { return m.entries[0] }
 func (b *bench) prepare(ctx context.Context, m *measure) error {
 	if m.server == nil {
 		return b.prepareVersion(ctx, m)
+	}
+	if m.parallel > 0 {
+		return b.prepareBatch(ctx, m)
 	}
 	target, err := b.serve(ctx, m.server, m.path)
 	if err != nil {
@@ -194,7 +199,7 @@ func (b *bench) smallCases() []*measure {
 		inspector: []string{"--method", "tools/call", "--tool-name", "get-sum", "--tool-arg", "a=2", "b=3"}}
 	warm := call
 	warm.warm, warm.sdk, warm.inspector, warm.curls = true, nil, nil, []int{1, 2}
-	cases := []*measure{{name: "start: mcpc version", key: startKey}}
+	cases := append([]*measure{{name: "start: mcpc version", key: startKey}}, batchCases(fast)...)
 	add := func(m measure, server []string, name, key string) {
 		m.server, m.name, m.key = server, name, key
 		cases = append(cases, &m)

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// A batchCall is what one line of a batch asks for.
+type batchCall struct {
+	// echo are the members that come back with the result: key and id.
+	echo []wire.Member
+	// method is "" for a call that has only tool and arguments.
+	method, tool      string
+	params, arguments json.RawMessage
+}
+
+// callMembers are those that a line may have.
+var callMembers = []string{"tool", "arguments", "method", "params", "key", "id", "jsonrpc"}
+
+// readCall reads a line. What it could read comes with an error too, so that the
+// result of a bad line has the line's own key.
+func readCall(raw []byte) (call batchCall, err error) {
+	members, bad := wire.Object(raw)
+	if bad != nil && wire.Valid(raw) == nil {
+		return call, fmt.Errorf("not a JSON object: %s", wire.Excerpt(raw, 40))
+	}
+	if bad != nil {
+		return call, bad
+	}
+	for _, m := range members {
+		if m.Name == "key" || m.Name == "id" {
+			call.echo = append(call.echo, m)
+		}
+	}
+	if name := members.Duplicate(); name != "" {
+		return call, fmt.Errorf("the member %q stands twice", name)
+	}
+	for _, m := range members {
+		if err := call.take(m); err != nil {
+			return call, err
+		}
+	}
+	_, method := members.Get("method")
+	_, tool := members.Get("tool")
+	_, arguments := members.Get("arguments")
+	_, params := members.Get("params")
+	switch {
+	case tool == method:
+		return call, hintedError{"a call has either a tool or a method", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
+	case tool && params || method && arguments:
+		return call, hintedError{"arguments belong to a tool, params to a method", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
+	case strings.HasPrefix(call.method, "notifications/"):
+		return call, hintedError{"a notification has no result", "mcpc raw sends one"}
+	}
+	return call, nil
+}
+
+// take reads one member.
+func (call *batchCall) take(m wire.Member) error {
+	text, isText := wire.Text(m.Value)
+	switch m.Name {
+	case "tool", "method":
+		if !isText || text == "" {
+			return fmt.Errorf("%s is no name: %s", m.Name, wire.Excerpt(m.Value, 40))
+		}
+		if m.Name == "tool" {
+			call.tool = text
+		} else {
+			call.method = text
+		}
+	case "arguments", "params":
+		if m.Value[0] != '{' {
+			return fmt.Errorf("%s is no JSON object: %s", m.Name, wire.Excerpt(m.Value, 40))
+		}
+		if m.Name == "params" {
+			call.params = m.Value
+		} else {
+			call.arguments = m.Value
+		}
+	default:
+		if !slices.Contains(callMembers, m.Name) {
+			return unknownMember(m.Name)
+		}
+	}
+	return nil
+}
+
+// unknownMember: one that is misspelled would be lost without a word.
+func unknownMember(name string) error {
+	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; what is yours goes into key"
+	if near := render.Nearest(name, callMembers); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if name == "name" {
+		hint = "the tool's name stands in tool"
+	}
+	return hintedError{fmt.Sprintf("a call has no member %q", name), hint}
+}
+
+// asTool gives the tool and the arguments of a tools/call that is written as a
+// method; false for any other.
+func (call *batchCall) asTool() bool {
+	if call.method == "" {
+		return true
+	}
+	if call.method != "tools/call" {
+		return false
+	}
+	members, _ := wire.Object(call.params)
+	call.tool = members.Text("name")
+	call.arguments, _ = members.Get("arguments")
+	return true
+}
+
+// do makes one call: read, checked, sent, checked.
+func (b *batch) do(ctx context.Context, raw []byte) (echo []wire.Member, out wire.Outcome) {
+	call, err := readCall(raw)
+	if err != nil {
+		return call.echo, usage(err)
+	}
+	if !call.asTool() {
+		return call.echo, b.c.Do(ctx, client.Call{Method: call.method, Params: call.params})
+	}
+	if call.arguments == nil {
+		call.arguments = json.RawMessage("{}")
+	}
+	o := b.call
+	o.name, o.params, o.given = call.tool, call.params, given{document: call.arguments}
+	out, _ = b.c.perform(ctx, &o)
+	return call.echo, out
+}
