@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/client/auth"
 	"mcpc/internal/render"
+	"mcpc/internal/state"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
@@ -43,6 +44,10 @@ type app struct {
 	// guard says who asks in the conversation that is under way; nil where it is not
 	// by HTTP.
 	guard *auth.Guard
+	// held is the session of the command where its server lives on between commands,
+	// and heldUsed when it was used last.
+	held     *state.Session
+	heldUsed time.Time
 	// way leads to the server of the command; nil before one is settled.
 	way      *way
 	outStyle render.Style
@@ -231,7 +236,7 @@ func (a *app) end(o wire.Outcome) {
 	if a.ending.Kind != wire.OK {
 		return
 	}
-	o = a.withoutSecrets(a.challenged(o))
+	o = a.withoutSecrets(a.unheld(a.challenged(o)))
 	a.ending = o
 	a.progress.Done()
 	if o.Good() || a.interruptedQuietly(o) {

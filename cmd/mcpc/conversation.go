@@ -24,8 +24,10 @@ type conversation struct {
 	// saved is the remembered session, or nil; oneOff then says where to go.
 	saved, oneOff *state.Session
 	names         []string // of the remembered sessions
-	ids           idBlock
-	fields        []wire.Field // the user's own
+	// holding is the process that was started to hold the server.
+	holding *state.Held
+	ids     idBlock
+	fields  []wire.Field // the user's own
 	// origin is the server in another program's file that is meant, or nil. What it says
 	// is settled once consent is given: headers and child come of it, and trusted is set
 	// where it was confirmed for good.
@@ -67,6 +69,10 @@ type opening struct {
 	anew bool
 	// draft composes a request that is not sent.
 	draft bool
+	// keep lets the server live on; nil does not.
+	keep *keeping
+	// visits asks a server that is held where another would be started.
+	visits bool
 	// many is set for a conversation of many calls, none of which is waited for by name.
 	many bool
 	// heard takes each notification besides; what the server logs is then not shown.
@@ -140,6 +146,11 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
 	}
 	c.serverOf(&opt)
+	if how.keep != nil {
+		if o := c.mayKeep(opt.Server); !o.Good() {
+			return opt, o
+		}
+	}
 	if err := c.reachServer(&opt); err != nil {
 		return opt, usage(err)
 	}
@@ -150,8 +161,11 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		return opt, usage(err)
 	}
 	switch {
-	case how.anew:
+	case how.anew && !(how.visits && c.isHeld() && c.resumes()):
 		opt.Server.Transport, c.passing = "", true
+		if how.keep != nil {
+			c.startsHeld(&opt, how.keep)
+		}
 	case c.saved != nil:
 		o := c.resumeFrom(ctx, &opt)
 		opt.Standing = mayBeAsked(opt)
@@ -167,13 +181,19 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 // asked for, and takes request ids that no other process uses.
 func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome {
 	saved := c.saved
-	if c.a.protocol == "" || c.a.protocol == saved.Revision {
+	if c.resumes() {
 		opt.Resume = &client.Memory{
 			Revision: saved.Revision, Transport: client.TransportName(saved.Transport), SessionID: string(saved.SessionID),
 			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
 		}
 		opt.Known = saved.Revision
 		c.standBeside(opt)
+		if saved.Held != nil {
+			c.goesOnHeld(opt)
+		}
+	} else if saved.Held != nil {
+		c.passing = true
+		c.a.note("session " + saved.Name + " is held at " + saved.Revision + ": for this run the server is started once more")
 	}
 	c.ids = idBlock{ctx: ctx, store: c.store, session: *saved, warn: c.a.warn}
 	if err := c.ids.refill(); err != nil {
@@ -181,6 +201,11 @@ func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire
 	}
 	opt.NextID = c.ids.next
 	return wire.Outcome{}
+}
+
+// resumes reports that the remembered session is one to go on with.
+func (c *conversation) resumes() bool {
+	return c.a.protocol == "" || c.a.protocol == c.saved.Revision
 }
 
 // recall takes what an earlier run found out about a target that has no

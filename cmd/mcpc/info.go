@@ -36,16 +36,41 @@ and extensions that it declares with their settings, and its instructions.
 }
 
 func (a *app) info(ctx context.Context, argv []string) {
-	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true})
+	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true, visits: true})
 	defer c.close(ctx)
 	if !out.Good() {
 		a.end(out)
 		return
 	}
+	if c.isHeld() && !c.passing {
+		out = c.askHeld(ctx)
+	}
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, st render.Style) error { return c.present(w, st, out.Result) }
 	a.show(ctx, out, ans)
 	c.explained("server/discover", "initialize")
+}
+
+// askHeld asks a held server who it is. Where that takes a handshake there was one, and
+// what it said then is the answer; a ping tells that it is still there.
+func (c *conversation) askHeld(ctx context.Context) wire.Outcome {
+	method := client.PingMethod(c.Revision())
+	out := c.Do(ctx, client.Call{Method: method})
+	if !out.Good() || method != "ping" {
+		return out
+	}
+	result := wire.With(nil, "protocolVersion", wire.Quote(c.Revision()))
+	info := c.Info()
+	for _, m := range []wire.Member{{Name: "capabilities", Value: info.Capabilities}, {Name: "serverInfo", Value: info.ServerInfo}} {
+		if m.Value != nil {
+			result = wire.With(result, m.Name, m.Value)
+		}
+	}
+	if info.Instructions != "" {
+		result = wire.With(result, "instructions", wire.Quote(info.Instructions))
+	}
+	out.Result = json.RawMessage(result)
+	return out
 }
 
 // present tells a person all that a server said of itself.
@@ -61,6 +86,7 @@ func (c *conversation) present(w io.Writer, st render.Style, result json.RawMess
 		{"why", c.Why()},
 		{"also speaks", strings.Join(otherRevisions(members, c.Revision()), ", ")},
 		{"transport", transportWords[c.Transport()]},
+		{"held", c.heldWord()},
 	}
 	if err := render.Facts(w, st, rows); err != nil {
 		return err

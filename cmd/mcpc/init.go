@@ -19,16 +19,22 @@ import (
 
 func newInit(a *app) *cobra.Command {
 	var name string
+	var keep keeping
 	cmd := &cobra.Command{
 		Use:   "init [TARGET] [-- COMMAND...]",
 		Short: "open a session with a server and remember it",
 		Long: `Do the handshake with a server (or server/discover, where there is none), print
 what was negotiated, and remember the session: later commands go on with it.
 TARGET is a URL, "demo", or a name that mcpc servers shows; a command to speak
-stdio with stands behind --.`,
+stdio with stands behind --.
+
+A server behind -- is started by each command and ends with it. --keep leaves it
+running, so that later commands find it as the last one left it, until
+mcpc close, or until nobody has used it for --idle.`,
 		Example: `  mcpc init demo
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
-  mcpc init demo --json`,
+  mcpc init demo --json
+  mcpc init --keep --as toggles -- mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
@@ -37,22 +43,30 @@ stdio with stands behind --.`,
 			if len(own) == 1 {
 				a.server, a.serverGiven = own[0], true
 			}
+			if err := keep.check(); err != nil {
+				return err
+			}
 			if name != "" {
 				if err := target.ValidName(name); err != nil {
 					return err
 				}
 			}
-			a.init(cmd.Context(), argv, name)
+			a.init(cmd.Context(), argv, name, keep)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&name, "as", "", "name of the session")
+	keep.flags(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
 }
 
-func (a *app) init(ctx context.Context, argv []string, name string) {
-	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true})
+func (a *app) init(ctx context.Context, argv []string, name string, keep keeping) {
+	how := opening{argv: argv, greet: true, anew: true}
+	if keep.on {
+		how.keep = &keep
+	}
+	c, out := a.open(ctx, how)
 	defer c.close(ctx)
 	if !out.Good() {
 		a.end(out)
@@ -89,18 +103,27 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return c.store.Update(ctx, func(st *state.State) error {
+	place.Held = c.heldNow()
+	var old *state.Held
+	err := c.store.Update(ctx, func(st *state.State) error {
 		place.Name = or(name, or(place.Name, c.freeName(st)))
 		fillSession(&place, c.Memory())
 		if place.Answering = nil; !isZero(c.answering) {
 			place.Answering = &c.answering
 		}
 		place.OpenedAt, place.NextID = c.a.now(), c.LastID()+1
+		before, _ := st.Session(place.Name)
+		old = before.Held
 		kept := st.Put(place)
 		st.SetCurrent(kept.Name)
 		c.saved, c.passing = &kept, false
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	c.a.letGo(ctx, old)
+	return c.Keep()
 }
 
 // freeName makes up a name from the target. One that already stands for the same
@@ -127,6 +150,7 @@ func (c *conversation) introduce(w io.Writer, st render.Style) error {
 		{"server", serverName(info.ServerInfo)},
 		{"protocol", c.Revision() + sessionWord(c.Memory().SessionID, c.Revision())},
 		{"transport", transportWords[c.Transport()]},
+		{"held", c.heldWord()},
 		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
 		{"offered", strings.Join(capabilities(c.promised), ", ")},
 	}

@@ -20,7 +20,8 @@ func newSessions(a *app) *cobra.Command {
 		Use:   "sessions",
 		Short: "show the remembered sessions, or choose the current one",
 		Long: `Show the remembered sessions; a star marks the current one, which is meant
-where no server is named. Session ids are never shown.`,
+where no server is named, and of servers that are held how long they will be.
+Session ids are never shown.`,
 		Args: unknownCommand,
 		Example: `  mcpc sessions
   mcpc sessions --json
@@ -40,15 +41,24 @@ func (a *app) sessions(ctx context.Context) {
 		a.end(stateFailed(err))
 		return
 	}
+	a.sweep(store)
 	var all []state.Session
 	for _, name := range st.Names() {
 		s, _ := st.Session(name)
 		all = append(all, s)
 	}
-	ans := answer{result: sessionsJSON(all, st.Current())}
+	held := lookAtHeld(ctx, all)
+	ans := answer{result: sessionsJSON(all, st.Current(), held)}
 	ans.messages = []*wire.Message{{Raw: ans.result}}
 	ans.human = func(w io.Writer, style render.Style) error {
-		return render.Table(w, style, []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now()))
+		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now())
+		if anyHeld(all) {
+			head = append(head, "HELD")
+			for i, s := range all {
+				rows[i] = append(rows[i], heldCell(s, held[s.Name]))
+			}
+		}
+		return render.Table(w, style, head, rows)
 	}
 	if len(all) == 0 {
 		a.note("no sessions are remembered: mcpc init TARGET opens one")
@@ -104,7 +114,7 @@ func ago(now, then time.Time) string {
 }
 
 // sessionsJSON is what a script reads; no member of it is a secret.
-func sessionsJSON(all []state.Session, current string) json.RawMessage {
+func sessionsJSON(all []state.Session, current string, held map[string]*client.HeldFacts) json.RawMessage {
 	type row struct {
 		Name      string          `json:"name"`
 		Current   bool            `json:"current"`
@@ -115,11 +125,12 @@ func sessionsJSON(all []state.Session, current string) json.RawMessage {
 		Protocol  string          `json:"protocol"`
 		Server    json.RawMessage `json:"serverInfo,omitempty"`
 		OpenedAt  time.Time       `json:"openedAt"`
+		Held      *heldRow        `json:"held,omitempty"`
 	}
 	rows := []row{}
 	for _, s := range all {
 		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command), s.From,
-			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt})
+			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})
 	return raw
@@ -130,8 +141,8 @@ func newClose(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close [NAME]",
 		Short: "end a remembered session",
-		Long: `End a session at its server, where it has one, and forget it. Without a name it
-is the current session.`,
+		Long: `End a session at its server, where it has one, and forget it; a server that is
+held is ended. Without a name it is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
@@ -190,6 +201,9 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 	})
 	if err != nil {
 		return err
+	}
+	if s.Held != nil {
+		return a.closeHeld(ctx, store, s)
 	}
 	a.note("closed " + s.Name)
 	if s.SessionID == "" || client.TransportName(s.Transport) != client.StreamableHTTP {

@@ -43,6 +43,7 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callOpt
 func (c *conversation) mortal() (why, hint string) {
 	const wait = "without --task the call waits for its result"
 	switch {
+	case c.isHeld() && !c.passing:
 	case c.Transport() == client.Stdio:
 		return "the server ends with this command, and the task with it", wait
 	case c.Transport() != client.StreamableHTTP:

@@ -50,6 +50,10 @@ func runHelper(habit string) int {
 	case "ignores-term":
 		signal.Ignore(syscall.SIGTERM)
 	}
+	if habit == "remembers" {
+		serveMemory()
+		return 0
+	}
 	serveLines(habit)
 	if habit == "ignores-eof" || habit == "ignores-term" {
 		select {}
@@ -89,6 +93,68 @@ func serveLines(habit string) {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID)
 		case "env":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"env":%q}}`+"\n", m.ID, strings.Join(os.Environ(), " "))
+		}
+	}
+}
+
+// serveMemory is a server of sessions with a memory: it counts, knows what was
+// cancelled, and asks back.
+func serveMemory() {
+	in := bufio.NewReader(os.Stdin)
+	var cancelled, waiting []string
+	count, askedBy := 0, ""
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		m := wire.ParseMessage([]byte(line))
+		result := func(id, text string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, text) }
+		switch m.Method {
+		case "initialize":
+			result(string(m.ID), `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"memory","version":"1"}}`)
+		case "server/discover":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+		case "ping":
+			result(string(m.ID), "{}")
+		case "add":
+			count++
+			result(string(m.ID), fmt.Sprintf(`{"n":%d}`, count))
+		case "hang":
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`+"\n", m.ID)
+			waiting = append(waiting, string(m.ID))
+		case "release":
+			for _, id := range waiting {
+				result(id, `{"released":true}`)
+			}
+			waiting = nil
+			result(string(m.ID), "{}")
+		case "cancelled":
+			result(string(m.ID), fmt.Sprintf(`{"ids":%q}`, strings.Join(cancelled, " ")))
+		case "notifications/cancelled":
+			id := string(wire.First(m.Params, "requestId"))
+			cancelled = append(cancelled, id)
+		case "ask":
+			askedBy = string(m.ID)
+			fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
+		case "notifications/ask-later":
+			fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"ping"}`)
+			fmt.Println(`{"jsonrpc":"2.0","id":"q2","method":"roots/list"}`)
+		case "tell":
+			fmt.Fprintln(os.Stderr, "told")
+			result(string(m.ID), "{}")
+		case "long":
+			result(string(m.ID), fmt.Sprintf(`{"x":%q}`, strings.Repeat("x", 1<<20)))
+		case "die":
+			fmt.Fprintln(os.Stderr, "last words")
+			os.Exit(3)
+		case "":
+			if m.Kind == wire.Response && askedBy != "" {
+				result(askedBy, string(m.Result))
+				askedBy = ""
+			} else if m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
+				cancelled = append(cancelled, string(m.ID))
+			}
 		}
 	}
 }

@@ -45,9 +45,12 @@ func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outc
 	return o
 }
 
-// resumable: only Streamable HTTP has conversations that outlive a connection.
+// resumable: only by Streamable HTTP do conversations outlive a connection, and where
+// the process that has them is held.
 func (t *talk) resumable(m *Memory) bool {
-	return m != nil && m.Transport == StreamableHTTP && t.line().name() == StreamableHTTP &&
+	held := t.s.opt.Server.Held
+	lasts := t.line().name() == StreamableHTTP || held != nil && !held.Starts
+	return m != nil && m.Transport == t.line().name() && lasts &&
 		visibleASCII(m.SessionID) && (slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft)
 }
 
@@ -77,6 +80,12 @@ func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
 		p := newPipe(in, out, opt.Limits, t.s.rec, t)
 		t.setLine(p)
 		go p.readAll()
+	case target.Held != nil:
+		var held *heldLine
+		if held, f = openHeld(ctx, target.Held, opt.Limits, t.s.rec, t); f == nil {
+			t.setLine(held)
+			go held.readAll()
+		}
 	case len(target.Command) > 0:
 		var child *stdio
 		if child, f = startStdio(target, opt.Limits, t.s.rec, t); f == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/wire"
@@ -21,6 +22,8 @@ type pipe struct {
 	limits Limits
 	// why names the fault when the line ends; a process knows more than EOF.
 	why func(error) *fault
+	// left is set where this side hung up, and the other end goes on.
+	left atomic.Bool
 	// noise are the lines that were no messages. It belongs to readAll.
 	noise noise
 	// writing holds one token: whoever has it may write a line.
@@ -140,8 +143,11 @@ func (p *pipe) readAll() {
 			}
 		}
 		if err != nil {
-			f := p.why(err)
-			p.rec.closed(0, wire.Received, "end", f.text)
+			f, by := p.why(err), wire.Received
+			if p.left.Load() {
+				f, by = &fault{kind: wire.Transport, phase: "read", text: "mcpc let go of the held server", err: err}, wire.Sent
+			}
+			p.rec.closed(0, by, "end", f.text)
 			p.over(f)
 			return
 		}

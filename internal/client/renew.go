@@ -14,7 +14,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
 	t := s.talk()
-	if t.line().isEnded() && !call.Bare {
+	if t.line().isEnded() && !call.Bare && s.opt.Server.Held == nil {
 		if t, o = s.renew(ctx, t, t.revision()); !o.Good() {
 			return o, false
 		}
@@ -68,10 +68,10 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 	case !call.Once && r.message != nil && t.takeVersion(r.message.Error):
 		return resend
 	case r.fault != nil && t.line().isEnded():
-		if readsOnly {
+		if readsOnly && t.s.opt.Server.Held == nil {
 			return reopen
 		}
-		return stop
+		return stop // what the server had in mind is lost, where it was held
 	case broke && readsOnly:
 		t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
 			Text: r.fault.text + "; " + call.Method + " only reads and was sent again"})

@@ -22,6 +22,8 @@ type Server struct {
 	// Pipe opens a server inside this process. It is called again where the
 	// server has to be started anew.
 	Pipe func() (io.Reader, io.WriteCloser)
+	// Held leads to a process that holds the command; nil starts it as a child.
+	Held *HeldBy
 	// Env and Dir are the command's environment and working directory; nil and
 	// "" are mcpc's own.
 	Env []string

@@ -50,7 +50,7 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 			r = reply{http: r.http, asked: r.asked, fault: &fault{phase: "wait", reached: wire.Answered}}
 		}
 		r.fault.endBy(cause)
-		if child, ok := t.line().(*stdio); ok && r.fault.kind == wire.Timeout {
+		if child, ok := t.line().(interface{ lastWords() *wire.ProcessFacts }); ok && r.fault.kind == wire.Timeout {
 			r.fault.process = child.lastWords()
 		}
 	}

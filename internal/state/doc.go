@@ -8,9 +8,10 @@
 //	state.lock      the one lock; holds the process id of its last holder
 //	ids/KEY         a session's request ids: 79 bytes, rewritten in place
 //	tools/HASH      a remembered tool list: an index, then the bytes as they crossed
+//	held/NAME.sock  sockets of the processes that hold servers, which remove them
 //	verdicts/HASH   which revision a server was found to speak
 //
-// The last two are caches: bounded, not synced, and read only when asked for,
+// Tools and verdicts are caches: bounded, not synced, and read only when asked for,
 // so that neither ten thousand tools nor two hundred servers cost a command
 // anything that does not need them.
 //

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// lookTime limits the look at a holder, which answers at once if it answers at all.
+const lookTime = 2 * time.Second
+
+// lookAtHeld asks all holders about themselves; nil stands for one that has gone.
+func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.HeldFacts {
+	ctx, stop := context.WithTimeout(ctx, lookTime)
+	defer stop()
+	found := map[string]*client.HeldFacts{}
+	var mu sync.Mutex
+	var looks sync.WaitGroup
+	turns := make(chan struct{}, 16)
+	for _, s := range all {
+		if s.Held == nil || state.CheckHeld(s.Held.Socket) != nil {
+			continue
+		}
+		turns <- struct{}{}
+		looks.Go(func() {
+			defer func() { <-turns }()
+			if facts, err := client.LookAtHeld(ctx, s.Held.Socket); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				found[s.Name] = &facts
+			}
+		})
+	}
+	looks.Wait()
+	return found
+}
+
+func anyHeld(all []state.Session) bool {
+	for _, s := range all {
+		if s.Held != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// heldCell says in a table what has become of a session's server.
+func heldCell(s state.Session, facts *client.HeldFacts) string {
+	switch {
+	case s.Held == nil:
+		return ""
+	case facts == nil:
+		return "has ended"
+	}
+	return fmt.Sprintf("process %d, %s", facts.PID, leftWord(*facts))
+}
+
+// leftWord says how long a server will be held.
+func leftWord(f client.HeldFacts) string {
+	switch {
+	case f.Idle == 0:
+		return "until mcpc close"
+	case f.Users > 0:
+		return "in use"
+	case f.Left < time.Minute:
+		return client.Short(f.Left.Round(time.Second)) + " left"
+	}
+	return client.Short(f.Left.Round(time.Minute)) + " left"
+}
+
+// heldRow is what a script learns of a held server; times are in seconds.
+type heldRow struct {
+	Alive  bool      `json:"alive"`
+	PID    int       `json:"pid"`
+	Server int       `json:"serverPid,omitempty"`
+	Since  time.Time `json:"since"`
+	Idle   float64   `json:"idle"`
+	Left   float64   `json:"left"`
+	Users  int       `json:"users"`
+}
+
+func heldRowOf(s state.Session, f *client.HeldFacts) *heldRow {
+	switch {
+	case s.Held == nil:
+		return nil
+	case f == nil:
+		return &heldRow{PID: s.Held.PID, Since: s.Held.Since, Idle: s.Held.Idle.Seconds()}
+	}
+	return &heldRow{true, f.PID, f.Server, f.Since, f.Idle.Seconds(), f.Left.Seconds(), f.Users}
+}
+
+// heldWord says of the server of this conversation by whom it is held.
+func (c *conversation) heldWord() string {
+	f, ok := c.Held()
+	if !ok {
+		return ""
+	}
+	until := "until mcpc close"
+	if f.Idle > 0 {
+		until = "until it is unused for " + client.Short(f.Idle)
+	}
+	return fmt.Sprintf("process %d by process %d, since %s, %s", f.Server, f.PID, f.Since.Format("15:04:05"), until)
+}
+
+// sweep removes what dead holders left.
+func (a *app) sweep(store *state.Store) {
+	for _, dir := range store.HeldDirs() {
+		if state.CheckHeld(filepath.Join(dir, "any")) == nil {
+			client.SweepHeld(dir)
+		}
+	}
+}
+
+// closeHeld ends the server of a session that was forgotten.
+func (a *app) closeHeld(ctx context.Context, store *state.Store, s state.Session) error {
+	err := state.CheckHeld(s.Held.Socket)
+	var facts client.HeldFacts
+	if err == nil {
+		facts, err = client.EndHeld(ctx, s.Held.Socket)
+	}
+	a.sweep(store)
+	switch {
+	case errors.Is(err, client.ErrNotHeld):
+		a.note("closed " + s.Name + ", whose server had ended already")
+	case err != nil:
+		a.end(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
+			Text: "the process that holds the server does not end it: " + reason(err),
+			Hint: fmt.Sprintf("kill -9 %d ends both", or(facts.PID, s.Held.PID))})
+	default:
+		a.note("closed " + s.Name + " and ended its server")
+	}
+	return nil
+}

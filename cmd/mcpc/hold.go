@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/client"
+)
+
+// newHold is the process in which a server lives that `mcpc init --keep` keeps. Nobody
+// types it: its standard input is a socket to the command that opens the session.
+func newHold(a *app) *cobra.Command {
+	var socket string
+	var idle seconds
+	cmd := &cobra.Command{
+		Use:    "hold --socket PATH -- COMMAND...",
+		Short:  "hold a server for mcpc init --keep",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			opener, err := net.FileConn(a.in)
+			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
+				return hintedError{"hold is what mcpc init --keep starts", "mcpc init --keep -- COMMAND..."}
+			}
+			_ = a.in.Close()
+			a.hold(cmd.Context(), client.Holding{Server: client.Server{Command: argv}, Idle: idle.value, Socket: socket,
+				Message: a.limits().WithDefaults().Message, Opener: opener, Now: a.now})
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&socket, "socket", "", "where to listen")
+	cmd.Flags().Var(&idle, "idle", "end the server when unused for so long (0 never)")
+	return cmd
+}
+
+func (a *app) hold(ctx context.Context, h client.Holding) {
+	a.talking.Store(true)
+	defer a.talking.Store(false)
+	client.Hold(ctx, h)
+}

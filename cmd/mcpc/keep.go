@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// A keeping is how long `mcpc init --keep` lets a server live without being used.
+type keeping struct {
+	on   bool
+	idle seconds
+}
+
+// keepIdle is how long that is unless --idle says otherwise.
+const keepIdle = 10 * time.Minute
+
+func (k *keeping) flags(f *pflag.FlagSet) {
+	f.BoolVar(&k.on, "keep", false, "leave the server behind -- running for later commands")
+	f.Var(&k.idle, "idle", "with --keep: end it when unused for so long (default 10m, 0 never)")
+}
+
+func (k *keeping) check() error {
+	if k.idle.set && !k.on {
+		return hintedError{"--idle says how long --keep keeps a server", "give both, or neither"}
+	}
+	return nil
+}
+
+func (k *keeping) limit() time.Duration {
+	if !k.idle.set {
+		return keepIdle
+	}
+	return k.idle.value
+}
+
+// mayKeep refuses to hold what needs no holder.
+func (c *conversation) mayKeep(server client.Server) wire.Outcome {
+	switch {
+	case !canHold:
+		return usage(hintedError{"--keep needs unix sockets and sessions of processes, which this system has not",
+			"without --keep each command starts the server anew"})
+	case server.Pipe != nil:
+		return usage(hintedError{"--keep is for a server behind --, and the demo runs inside mcpc", "mcpc init --keep -- mcpc demo --stdio"})
+	case server.URL != "":
+		return usage(hintedError{"--keep is for a server behind --: by HTTP the server keeps the session itself",
+			"without --keep later commands go on with it as well"})
+	case c.store == nil:
+		_, err := state.Open(c.a.state)
+		return stateFailed(err)
+	}
+	return wire.Outcome{}
+}
+
+// startsHeld lets the server be started by a holder, which is started for it.
+func (c *conversation) startsHeld(opt *client.Options, how *keeping) {
+	opt.Server.Held = &client.HeldBy{Starts: true, Dial: func(context.Context) (net.Conn, error) {
+		socket, err := c.store.HeldSocket()
+		if err != nil {
+			return nil, err
+		}
+		client.SweepHeld(filepath.Dir(socket))
+		c.holding = &state.Held{Socket: socket, Idle: how.limit()}
+		return startHolder(opt.Server, *c.holding)
+	}}
+}
+
+// goesOnHeld leads to the server that the session holds.
+func (c *conversation) goesOnHeld(opt *client.Options) {
+	socket := c.saved.Held.Socket
+	c.a.held, c.a.heldUsed = c.saved, or(c.store.LastUsed(*c.saved), c.saved.OpenedAt)
+	opt.Server.Held = &client.HeldBy{Dial: func(ctx context.Context) (net.Conn, error) {
+		if err := state.CheckHeld(socket); err != nil {
+			return nil, err
+		}
+		conn, err := client.DialHeld(ctx, socket)
+		if errors.Is(err, client.ErrNotHeld) {
+			client.SweepHeld(filepath.Dir(socket))
+		}
+		return conn, err
+	}}
+}
+
+// isHeld reports a session whose server lives on between commands.
+func (c *conversation) isHeld() bool { return c.saved != nil && c.saved.Held != nil }
+
+// heldNow is what is remembered of the holder of this conversation; nil where it has
+// none.
+func (c *conversation) heldNow() *state.Held {
+	facts, ok := c.Held()
+	switch {
+	case !ok:
+		return nil
+	case c.holding == nil: // it was held before
+		return c.saved.Held
+	}
+	c.holding.PID, c.holding.Since = facts.PID, facts.Since
+	return c.holding
+}
+
+// letGo ends the server of a session that has another one now.
+func (a *app) letGo(ctx context.Context, old *state.Held) {
+	if old == nil {
+		return
+	}
+	if _, err := client.EndHeld(ctx, old.Socket); err != nil && !errors.Is(err, client.ErrNotHeld) {
+		a.warn("the server that was held before could not be ended: " + reason(err))
+	}
+}
+
+// unheld says of a session whose server has gone what became of it, and how it comes
+// back: what the server had in mind is lost, and nobody should find that out by chance.
+func (a *app) unheld(o wire.Outcome) wire.Outcome {
+	if a.held == nil || o.Kind != wire.Transport {
+		return o
+	}
+	if errors.Is(o.Err, client.ErrNotHeld) {
+		o.Text = "the server that session " + a.held.Name + " held has ended" + a.whyUnheld()
+	}
+	if o.Hint == "" {
+		o.Hint = "mcpc init --keep " + a.held.Name + " starts it anew"
+	}
+	return o
+}
+
+// whyUnheld is a reason that nobody wrote down: its time was over.
+func (a *app) whyUnheld() string {
+	idle := a.held.Held.Idle
+	if idle == 0 || a.now().Sub(a.heldUsed) < idle {
+		return ""
+	}
+	return ": nobody used it for " + client.Short(idle)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// When the terminal goes at which a server was kept, the server stays: it has a session
+// of processes of its own, no terminal, and none of the files of whoever started it.
+func TestHeldServerOutlivesItsTerminal(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "kept") // short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	env := "MCPC_STATE=" + filepath.Join(dir, "state")
+	mcpc := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("mcpc", args...)
+		cmd.Env = append(cleanEnv(), env)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("mcpc %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	tm := onTerminal(t, 100, []string{env}, "sh", "-c", `mcpc init --keep --as kept -- mcpc demo --stdio 7</dev/tty && mcpc call change-list list=tools && echo READY && read line`)
+	tm.await("READY")
+	// As the system does when a window is closed.
+	if err := syscall.Kill(-tm.cmd.Process.Pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	_ = tm.cmd.Wait()
+	tm.pty.Close()
+	if got := mcpc("list", "--jq", `[.tools[].name] | index("extra") != null`); got != "true\n" {
+		t.Errorf("the server is another: %q", got)
+	}
+	var all struct {
+		Sessions []struct{ Held struct{ PID, ServerPID int } }
+	}
+	if err := json.Unmarshal([]byte(mcpc("sessions", "--json")), &all); err != nil || len(all.Sessions) != 1 {
+		t.Fatalf("%v %+v", err, all)
+	}
+	held := all.Sessions[0].Held
+	for _, pid := range []int{held.PID, held.ServerPID} {
+		out, err := exec.Command("ps", "-o", "tty=,sess=", "-p", strconv.Itoa(pid)).Output()
+		if fields := strings.Fields(string(out)); err != nil || !strings.HasPrefix(fields[0], "?") {
+			t.Errorf("process %d has a terminal: %q %v", pid, out, err)
+		}
+	}
+	noTerminalOpen(t, held.PID)
+	mcpc("close")
+}

@@ -1,0 +1,229 @@
+package client
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A child is a server that runs as a process, in a process group of its own, so
+// that wrappers such as npx end together with what they started.
+type child struct {
+	cmd *exec.Cmd
+	// in, out and errors are this side's ends of its standard streams.
+	in, out, errors *os.File
+	// said is told of each line of its standard error, whose end stderr keeps.
+	said   func(line []byte)
+	stderr *tail
+	// heard is closed by whoever reads its output when that has ended.
+	heard <-chan struct{}
+	// exited is closed when the child was reaped; state is good from then on.
+	exited chan struct{}
+	state  *os.ProcessState
+	// reaped is closed when nothing is left of it and its streams are closed.
+	reaped chan struct{}
+	// closing is closed by end.
+	closing chan struct{}
+	// quiet is closed when the child's standard error has ended.
+	quiet chan struct{}
+	ends  []io.Closer
+	once  sync.Once
+}
+
+// startChild starts the command. Nothing is read from it before watch.
+func startChild(server Server) (*child, *fault) {
+	argv := server.Command
+	c := &child{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), reaped: make(chan struct{}),
+		closing: make(chan struct{}), quiet: make(chan struct{}), stderr: &tail{limit: 64 << 10}}
+	c.cmd.Env, c.cmd.Dir = server.Env, server.Dir
+	ownGroup(c.cmd)
+	if err := c.pipes(); err != nil {
+		return nil, &fault{kind: wire.LocalIO, phase: "connect", text: "opening a pipe for the server: " + err.Error(), err: err}
+	}
+	if err := c.cmd.Start(); err != nil {
+		c.release()
+		return nil, startFault(argv[0], err)
+	}
+	for _, f := range []any{c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr} {
+		f.(io.Closer).Close()
+	}
+	return c, nil
+}
+
+// watch begins to listen to its standard error, and waits for its end.
+func (c *child) watch() {
+	go c.readStderr()
+	go c.reap()
+}
+
+// pipes connects the child's three streams. They are files, so that nothing in
+// os/exec waits for a grandchild that keeps one of them open.
+func (c *child) pipes() (err error) {
+	open := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				c.ends = append(c.ends, r, w)
+			}
+		}
+		return r, w
+	}
+	childIn, stdin := open()
+	stdout, childOut := open()
+	stderr, childErr := open()
+	if err != nil {
+		c.release()
+		return err
+	}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = childIn, childOut, childErr
+	c.in, c.out, c.errors = stdin, stdout, stderr
+	return nil
+}
+
+func (c *child) release() {
+	for _, c := range c.ends {
+		c.Close()
+	}
+}
+
+func startFault(name string, err error) *fault {
+	f := &fault{kind: wire.Transport, phase: "connect", err: err, text: "the server could not be started: " + err.Error()}
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
+		f.text = "no such command: " + name
+		f.hint = "is it installed and on the PATH? many servers are started with npx -y NAME or uvx NAME"
+	case errors.Is(err, fs.ErrPermission):
+		f.text = "the command may not be executed: " + name
+	}
+	return f
+}
+
+// reap waits for the child. What it wrote before its end is still read; a
+// grandchild that keeps a stream open is not waited for longer than that, and
+// what is left of the group is killed while its number cannot be another's yet.
+func (c *child) reap() {
+	_ = c.cmd.Wait()
+	c.state = c.cmd.ProcessState
+	close(c.exited)
+	c.heardOut(c.heard, graceAfterKill)
+	c.heardOut(c.quiet, graceForWords)
+	signalGroup(c.cmd, kill)
+	c.release()
+	close(c.reaped)
+}
+
+// heardOut waits for the end of a stream of a dead child, and only a moment
+// where nobody is interested any more.
+func (c *child) heardOut(done <-chan struct{}, grace time.Duration) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-c.closing:
+		c.isWithin(done, graceForWords)
+	}
+}
+
+func (c *child) isWithin(done <-chan struct{}, grace time.Duration) bool {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// howEnded says how the process went when its output has ended; no more than its
+// last words on standard error where it still runs.
+func (c *child) howEnded() *wire.ProcessFacts {
+	facts := &wire.ProcessFacts{}
+	if c.isWithin(c.exited, graceAfterKill) {
+		c.isWithin(c.quiet, graceForWords)
+		facts.Ended = c.state.String()
+	}
+	facts.Stderr = c.stderr.text()
+	return facts
+}
+
+// graceForWords is how long a dead server's standard error is listened to.
+const graceForWords = 200 * time.Millisecond
+
+func (c *child) readStderr() {
+	defer close(c.quiet)
+	lines := bufio.NewReaderSize(c.errors, 16<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if len(line) > 0 {
+			c.stderr.add(line)
+			c.said([]byte(strings.TrimRight(string(line), "\r\n")))
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// end is the shutdown of 2025-11-25 basic/lifecycle, "stdio": "First, closing
+// the input stream to the child process (the server). Waiting for the server to
+// exit, or sending SIGTERM if the server does not exit within a reasonable
+// time. Sending SIGKILL if the server does not exit within a reasonable time
+// after SIGTERM." The signals go to the whole group.
+func (c *child) end() {
+	c.once.Do(func() {
+		close(c.closing)
+		c.in.Close()
+		if c.isWithin(c.exited, graceAfterEOF) {
+			return
+		}
+		signalGroup(c.cmd, terminate)
+		if c.isWithin(c.exited, graceAfterTerm) {
+			return
+		}
+		signalGroup(c.cmd, kill)
+	})
+	if !c.isWithin(c.reaped, graceAfterKill+graceForWords) {
+		c.release() // it cannot be killed; at least nobody listens to it
+	}
+	c.isWithin(c.heard, graceForWords)
+	c.isWithin(c.quiet, graceForWords)
+}
+
+// tail keeps the last bytes of a stream.
+type tail struct {
+	mu    sync.Mutex
+	limit int
+	buf   []byte
+}
+
+func (t *tail) add(line []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, line...)
+	if over := len(t.buf) - t.limit; over > t.limit {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf[max(0, len(t.buf)-t.limit):])
+}
+
+// words are what it holds, as facts; nil where that is nothing.
+func (t *tail) words() *wire.ProcessFacts {
+	if text := t.text(); text != "" {
+		return &wire.ProcessFacts{Stderr: text}
+	}
+	return nil
+}

@@ -1,0 +1,343 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// HeldBy is the way to a holder.
+type HeldBy struct {
+	// Dial connects to it. The error is ErrNotHeld where it has gone.
+	Dial func(context.Context) (net.Conn, error)
+	// Starts is set where Dial starts it, for a session that is to be opened.
+	Starts bool
+}
+
+// A heldLine is a line to a server that a holder keeps. What the server writes to
+// standard output and error comes as it would come from a child.
+type heldLine struct {
+	*pipe
+	conn  net.Conn
+	facts HeldFacts
+	// stderr is what came on the server's standard error in this run.
+	stderr *tail
+	// kept is set once the server lives on without this line.
+	kept bool
+	once sync.Once
+
+	// What is below belongs to Read: what the holder says, the rest of a piece of the
+	// server's output, whether a line of that goes on, and the holder's last word.
+	from  *bufio.Reader
+	rest  []byte
+	amid  bool
+	ended *heldEnd
+}
+
+// openHeld begins to speak with a server over a connection to its holder.
+func openHeld(ctx context.Context, by *HeldBy, limits Limits, rec *recorder, to inbox) (*heldLine, *fault) {
+	conn, err := by.Dial(ctx)
+	if err != nil {
+		return nil, noHolder(ctx, err)
+	}
+	l := &heldLine{conn: conn, kept: !by.Starts, stderr: &tail{limit: 64 << 10}, from: bufio.NewReaderSize(conn, 64<<10)}
+	if f := l.greet(limits.Connect); f != nil {
+		conn.Close()
+		return nil, f
+	}
+	l.pipe = newPipe(l, lineWriter{conn}, limits, rec, to)
+	l.pipe.why = l.whyEnded
+	_ = writeMarked(conn, markUse, nil) // where that fails, reading says why
+	return l, nil
+}
+
+func noHolder(ctx context.Context, err error) *fault {
+	f := &fault{kind: wire.LocalIO, phase: "connect", text: "reaching the server that is held: " + err.Error(), err: err}
+	switch {
+	case ctx.Err() != nil:
+		f.endBy(context.Cause(ctx))
+	case errors.Is(err, ErrNotHeld):
+		f.kind, f.text = wire.Transport, err.Error()
+	case errors.Is(err, ErrForeign):
+		f.kind = wire.Refused
+	}
+	return f
+}
+
+// greet reads the holder's greeting, which comes at once.
+func (l *heldLine) greet(limit time.Duration) *fault {
+	if limit > 0 {
+		timer := time.AfterFunc(limit, func() { l.conn.Close() })
+		defer timer.Stop()
+	}
+	facts, end, err := readHello(l.from)
+	l.facts = facts
+	switch {
+	case end != nil:
+		return end.fault(nil)
+	case errors.Is(err, net.ErrClosed):
+		return &fault{kind: wire.Timeout, phase: "connect", err: err, hint: "--connect-timeout TIME waits longer",
+			text: "the process that holds the server says nothing within " + limit.String()}
+	case err != nil:
+		return &fault{kind: wire.Transport, phase: "connect", err: err, text: "the process that holds the server has gone"}
+	case facts.Format != heldFormat:
+		return &fault{kind: wire.Transport, phase: "connect", text: "the server is held by another version of mcpc"}
+	}
+	return nil
+}
+
+// readHello reads what a holder says first; end is set where that is its last word.
+func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return facts, nil, err
+	}
+	switch line[0] {
+	case markHello:
+		err = json.Unmarshal(line[1:], &facts)
+	case markOver:
+		end = &heldEnd{}
+		err = json.Unmarshal(line[1:], end)
+	default:
+		err = errors.New("it is no holder")
+	}
+	return facts, end, err
+}
+
+// fault is why nothing can come any more.
+func (e *heldEnd) fault(err error) *fault {
+	switch {
+	case e.Kind != "":
+		return &fault{kind: e.Kind, phase: "connect", text: e.Text, hint: e.Hint, err: err}
+	case e.Text != "":
+		return &fault{kind: wire.Transport, phase: "read", err: err, text: "the held server was ended: " + e.Text,
+			process: &wire.ProcessFacts{Stderr: e.Stderr}}
+	}
+	return processFault(&wire.ProcessFacts{Ended: e.Ended, Stderr: e.Stderr}, err)
+}
+
+func (l *heldLine) whyEnded(err error) *fault {
+	if l.ended != nil {
+		return l.ended.fault(err)
+	}
+	return &fault{kind: wire.Transport, phase: "read", err: err, process: l.stderr.words(),
+		text: "the process that held the server has gone, and the server with it"}
+}
+
+// Read gives the server's standard output, and takes along what else the holder says.
+func (l *heldLine) Read(b []byte) (int, error) {
+	for len(l.rest) == 0 {
+		if !l.amid {
+			if err := l.next(); err != nil {
+				return 0, err
+			}
+		}
+		part, err := l.from.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return 0, err
+		}
+		l.rest, l.amid = part, err != nil
+	}
+	n := copy(b, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// next goes on to the next line of the server's output.
+func (l *heldLine) next() error {
+	for {
+		mark, err := l.from.ReadByte()
+		if err != nil || mark == markOut {
+			return err
+		}
+		text, err := l.from.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		switch mark {
+		case markErr:
+			l.stderr.add(text)
+			l.rec.body(wire.Received, wire.Stderr, 0, []byte(strings.TrimRight(string(text), "\r\n")), nil)
+		case markLarge:
+			limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+			return overLimit(limit)
+		case markOver:
+			l.ended = &heldEnd{}
+			_ = json.Unmarshal(text, l.ended)
+			return io.EOF
+		}
+	}
+}
+
+// close lets go of the holder. One that was started for a session that did not come to
+// be ends the server first.
+func (l *heldLine) close() {
+	l.once.Do(func() {
+		if !l.kept && writeMarked(l.conn, markEnd, nil) == nil {
+			timer := time.NewTimer(graceForHolder)
+			defer timer.Stop()
+			select {
+			case <-l.done:
+			case <-timer.C:
+			}
+		}
+		l.left.Store(true)
+		l.conn.Close()
+		<-l.done
+	})
+}
+
+// graceForHolder is how long a holder may take to end its server.
+const graceForHolder = graceAfterEOF + graceAfterTerm + graceAfterKill + 2*time.Second
+
+func (l *heldLine) lastWords() *wire.ProcessFacts { return l.stderr.words() }
+
+// keep lets the server live on when the line is closed.
+func (l *heldLine) keep() error {
+	l.kept = true
+	return writeMarked(l.conn, markKeep, nil)
+}
+
+// lineWriter writes lines for the server.
+type lineWriter struct{ net.Conn }
+
+func (w lineWriter) Write(line []byte) (int, error) {
+	n, err := w.Conn.Write(append(append(make([]byte, 0, len(line)+1), markLine), line...))
+	return max(0, n-1), err
+}
+
+// Held is what the holder of the server says of itself, where there is one.
+func (s *Session) Held() (HeldFacts, bool) {
+	if l, ok := s.talk().line().(*heldLine); ok {
+		return l.facts, true
+	}
+	return HeldFacts{}, false
+}
+
+// Keep lets the held server live on when the session is closed.
+func (s *Session) Keep() error {
+	if l, ok := s.talk().line().(*heldLine); ok {
+		return l.keep()
+	}
+	return nil
+}
+
+// ErrForeign is the error of a socket at which another user listens.
+var ErrForeign = errors.New("the socket is another user's")
+
+// ErrNotHeld is the error of a socket behind which there is no holder any more.
+var ErrNotHeld = errors.New("the server is not held any more")
+
+// DialHeld connects to a holder. It is made sure that it belongs to the same user.
+func DialHeld(ctx context.Context, socket string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotHeld
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := sameUser(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// LookAtHeld asks a holder about itself. That is no use of its server.
+func LookAtHeld(ctx context.Context, socket string) (HeldFacts, error) {
+	conn, err := DialHeld(ctx, socket)
+	if err != nil {
+		return HeldFacts{}, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	facts, end, err := readHello(bufio.NewReader(conn))
+	if end != nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return facts, ErrNotHeld
+	}
+	return facts, err
+}
+
+// EndHeld ends a held server and waits for its end, as long as a shutdown may take.
+func EndHeld(ctx context.Context, socket string) (HeldFacts, error) {
+	conn, err := DialHeld(ctx, socket)
+	if err != nil {
+		return HeldFacts{}, err
+	}
+	defer conn.Close()
+	ctx, stop := context.WithTimeout(ctx, graceForHolder)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	from := bufio.NewReader(conn)
+	facts, end, err := readHello(from)
+	if end != nil || err != nil {
+		return facts, err
+	}
+	if err := writeMarked(conn, markEnd, nil); err != nil {
+		return facts, nil
+	}
+	_, err = io.Copy(io.Discard, from)
+	if ctx.Err() != nil {
+		return facts, ctx.Err()
+	}
+	return facts, nil
+}
+
+// The name of a socket ends in heldName. It has unborn behind that until somebody
+// listens at it, so that one at which nobody does is a dead one's.
+const (
+	heldName = ".sock"
+	unborn   = ".new"
+)
+
+// listenHeld makes the socket of a holder, which nobody else can connect to.
+func listenHeld(socket string) (net.Listener, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket + unborn, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err = os.Chmod(socket+unborn, 0o600); err == nil {
+		err = os.Rename(socket+unborn, socket)
+	}
+	if err != nil {
+		_ = os.Remove(socket + unborn)
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// SweepHeld removes the sockets of dead holders from a directory, and gives how many
+// there were. Nobody is woken by it: a datagram cannot be sent to a living one.
+func SweepHeld(dir string) (removed int) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type() != fs.ModeSocket || filepath.Ext(e.Name()) != heldName {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		conn, err := net.Dial("unixgram", path)
+		if err == nil {
+			conn.Close()
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) && os.Remove(path) == nil {
+			removed++
+		}
+	}
+	return removed
+}

@@ -1,0 +1,336 @@
+package client
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A switchboard knows who asked what, so that several commands can speak with one
+// server at a time: an answer goes to who asked, and what belongs to a request to who
+// made that. It belongs to the holder's mutex.
+type switchboard struct {
+	// asked are the requests under way, by their ids as they crossed, count how many
+	// there were. The commands of a session take ids from one counter; where two use
+	// the same all the same, the second waits for the end of the first.
+	asked map[string]*asked
+	count int
+	// given are the ids of requests that were given up with the command that made them.
+	given *recent
+	// shaken is set after a handshake, and asks where the client that made it offered
+	// the server to answer questions. A question says not on whose account it is asked,
+	// so then only one command at a time has requests under way.
+	shaken, asks bool
+	// questions are the server's requests that came when nobody was there to answer.
+	questions []*wire.Message
+	// changed is the last word of a change of the tools that nobody heard, and unheard
+	// the end of what came on standard error while nobody listened.
+	changed []byte
+	unheard *lineTail
+}
+
+// asked is a request under way.
+type asked struct {
+	by    *user
+	token string
+	// number is when it came, among the others.
+	number int
+	// lasting must not be cancelled, cancelled was.
+	lasting, cancelled bool
+}
+
+func newSwitchboard() switchboard {
+	return switchboard{asked: map[string]*asked{}, given: newRecent(), unheard: &lineTail{limit: 64 << 10}}
+}
+
+// maxQuestions is how many of the server's requests wait for somebody to answer them.
+const maxQuestions = 32
+
+// pass gives a user's line to the server, when it is its turn.
+func (h *holder) pass(u *user, line []byte) {
+	if h.admit(u, wire.ParseMessage(line)) {
+		h.write(line)
+	}
+}
+
+// admit notes what a user says; false where he has gone meanwhile and nobody waits for
+// the answer.
+func (h *holder) admit(u *user, m *wire.Message) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch m.Kind {
+	case wire.Batch:
+		for _, item := range m.Items {
+			if item.Kind == wire.Request {
+				h.askLocked(u, item)
+			}
+		}
+	case wire.Request:
+		for !u.gone && h.why == "" && !h.mayAskLocked(u, m) {
+			h.turn.Wait()
+		}
+		if u.gone || h.why != "" {
+			return false
+		}
+		h.askLocked(u, m)
+	case wire.Notification:
+		if m.Method == "notifications/cancelled" {
+			h.cancelLocked(u, m)
+		}
+	case wire.Response, wire.ErrorResponse:
+		delete(u.questions, string(m.ID))
+	}
+	return true
+}
+
+// mayAskLocked: a request waits for one of another user's with the same id, and where
+// the server may ask back for all of them.
+func (h *holder) mayAskLocked(u *user, m *wire.Message) bool {
+	for id, a := range h.asked {
+		if a.by != u && !a.cancelled && (id == string(m.ID) || h.asks && m.Method != "ping") {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *holder) askLocked(u *user, m *wire.Message) {
+	h.count++
+	a := &asked{by: u, token: string(progressToken(m.Params)), number: h.count}
+	a.lasting = isTaskMethod(m.Method) || wire.First(m.Params, "task") != nil
+	if m.Method == "initialize" {
+		offered, _ := wire.Object(wire.First(m.Params, "capabilities"))
+		_, elicits := offered.Get("elicitation")
+		_, samples := offered.Get("sampling")
+		h.shaken, h.asks, a.lasting = true, elicits || samples, true
+	}
+	h.asked[string(m.ID)] = a
+}
+
+// cancelLocked: he does not wait any more. What comes all the same is still his.
+func (h *holder) cancelLocked(u *user, m *wire.Message) {
+	params, _ := m.ParamMembers()
+	id, _ := params.Get("requestId")
+	if a := h.asked[string(id)]; a != nil && a.by == u {
+		a.cancelled = true
+		h.turn.Broadcast()
+	}
+}
+
+// abandonLocked gives up what a user began, and gives what is to be said to the server.
+func (h *holder) abandonLocked(u *user) (last [][]byte) {
+	for id, a := range h.asked {
+		if a.by != u {
+			continue
+		}
+		delete(h.asked, id)
+		h.given.put(id, true)
+		if !a.cancelled && !a.lasting {
+			last = append(last, wire.ComposeNotification("notifications/cancelled",
+				json.RawMessage(`{"requestId":`+id+`,"reason":"the client has gone"}`)))
+		}
+	}
+	for id, method := range u.questions {
+		if h.shaken {
+			last = append(last, standIn(method, json.RawMessage(id)))
+		}
+	}
+	u.questions = nil
+	return last
+}
+
+// standIn answers a server's request for somebody who has gone.
+func standIn(method string, id json.RawMessage) []byte {
+	if method == "ping" {
+		return wire.ComposeResult(id, json.RawMessage("{}"))
+	}
+	return noAnswer(method).to(id)
+}
+
+// handOverLocked gives a user what was kept for the next one.
+func (h *holder) handOverLocked(u *user) {
+	for _, line := range h.unheard.take() {
+		u.putLocked(markErr, line)
+	}
+	if h.changed != nil {
+		u.putLocked(markOut, h.changed)
+		h.changed = nil
+	}
+	for _, m := range h.questions {
+		u.questions[string(m.ID)] = m.Method
+		u.putLocked(markOut, m.Raw)
+	}
+	h.questions = nil
+}
+
+// write writes one line to the server. One that does not read any more is of no use.
+func (h *holder) write(line []byte) {
+	h.writing.Lock()
+	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
+	h.writing.Unlock()
+	if err != nil && !h.child.isWithin(h.heard, time.Second) {
+		h.end("it does not read its standard input any more")
+	}
+}
+
+// read takes what the server says, line by line.
+func (h *holder) read() {
+	defer close(h.heard)
+	for lines := bufio.NewReaderSize(h.child.out, 64<<10); ; {
+		line, large, err := h.readLine(lines)
+		switch {
+		case large:
+			h.tellAll(markLarge, strconv.AppendInt(nil, h.Message, 10))
+		case len(line) > 0:
+			h.route(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readLine reads a line without its end. Of one beyond the limit nothing is kept.
+func (h *holder) readLine(lines *bufio.Reader) (line []byte, large bool, err error) {
+	for {
+		part, err := lines.ReadSlice('\n')
+		if !large {
+			line = append(line, part...)
+		}
+		if h.Message > 0 && int64(len(line)-1) > h.Message {
+			line, large = nil, true
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if n := len(line); n > 0 && line[n-1] == '\n' {
+				line = line[:n-1]
+			}
+			return line, large, err
+		}
+	}
+}
+
+// route gives a line of the server's to those whom it is for.
+func (h *holder) route(line []byte) {
+	m := wire.ParseMessage(line)
+	h.mu.Lock()
+	reply := []byte(nil)
+	var to []*user
+	switch m.Kind {
+	case wire.Request:
+		to, reply = h.askedBackLocked(m)
+	case wire.Notification:
+		to = h.concernedLocked(m)
+	case wire.Batch:
+		to = h.ownersLocked(m)
+	default:
+		to = h.ownerLocked(m)
+	}
+	for _, u := range to {
+		u.putLocked(markOut, line)
+	}
+	h.mu.Unlock()
+	if reply != nil {
+		h.write(reply)
+	}
+}
+
+// ownerLocked is who asked what this answers. An answer to nobody is everybody's: it may
+// have lost its id.
+func (h *holder) ownerLocked(m *wire.Message) []*user {
+	if a := h.asked[string(m.ID)]; a != nil && len(m.ID) > 0 {
+		delete(h.asked, string(m.ID))
+		h.turn.Broadcast()
+		return []*user{a.by}
+	}
+	if _, late := h.given.mark(string(m.ID)); late {
+		return nil
+	}
+	return h.users
+}
+
+// ownersLocked is everybody to whom a part of an array belongs.
+func (h *holder) ownersLocked(batch *wire.Message) (to []*user) {
+	found := map[*user]bool{}
+	for _, item := range batch.Items {
+		if a := h.asked[string(item.ID)]; a != nil && item.Kind != wire.Request {
+			delete(h.asked, string(item.ID))
+			h.turn.Broadcast()
+			found[a.by] = true
+		}
+	}
+	if len(found) == 0 {
+		return h.users
+	}
+	for _, u := range h.users {
+		if found[u] {
+			to = append(to, u)
+		}
+	}
+	return to
+}
+
+// concernedLocked: what belongs to a request is for who made it, by the progress token or
+// the subscription. All else is for all.
+func (h *holder) concernedLocked(m *wire.Message) []*user {
+	params, _ := m.ParamMembers()
+	if a := h.asked[string(subscriptionIn(params))]; a != nil {
+		return []*user{a.by}
+	}
+	if token, ok := params.Get("progressToken"); ok {
+		for _, a := range h.asked {
+			if a.token == string(token) {
+				return []*user{a.by}
+			}
+		}
+	}
+	if len(h.users) == 0 && m.Method == "notifications/tools/list_changed" {
+		h.changed = m.Raw
+	}
+	return h.users
+}
+
+// askedBackLocked is who is to answer a request of the server's own: who asked last, or
+// has been there longest. Where nobody is, the next one will.
+func (h *holder) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
+	if len(h.users) == 0 {
+		if h.shaken && (m.Method == "ping" || len(h.questions) >= maxQuestions) {
+			return nil, standIn(m.Method, m.ID)
+		}
+		if h.shaken {
+			h.questions = append(h.questions, m)
+		}
+		return nil, nil
+	}
+	u, last := h.users[0], 0
+	for _, a := range h.asked {
+		if a.number > last && !a.cancelled {
+			u, last = a.by, a.number
+		}
+	}
+	u.questions[string(m.ID)] = m.Method
+	return []*user{u}, nil
+}
+
+// A lineTail keeps the last lines of a stream, up to so many bytes.
+type lineTail struct {
+	limit, bytes int
+	lines        [][]byte
+}
+
+func (t *lineTail) add(line []byte) {
+	t.lines, t.bytes = append(t.lines, line), t.bytes+len(line)+1
+	for t.bytes > t.limit {
+		t.bytes -= len(t.lines[0]) + 1
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *lineTail) take() [][]byte {
+	lines := t.lines
+	t.lines, t.bytes = nil, 0
+	return lines
+}

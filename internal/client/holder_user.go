@@ -1,0 +1,199 @@
+package client
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"sync"
+)
+
+// maxUnread is how many bytes may wait for a user who does not read. One for whom
+// more would wait is hung up on: the others must not wait for him.
+const maxUnread = 64 << 20
+
+// A user is somebody at a holder's socket. What stands below wake belongs to the
+// holder's mutex.
+type user struct {
+	conn   net.Conn
+	opener bool
+	wake   chan struct{}
+
+	// waiting are lines to be written to him, bytes as many as they have together.
+	waiting [][]byte
+	bytes   int
+	// over is set when nothing will be added to waiting, gone when he was heard last.
+	over, gone bool
+	// questions are the server's requests that he was given, by id, with their methods.
+	questions map[string]string
+}
+
+func (u *user) putLocked(mark byte, text []byte) {
+	if u.over {
+		return
+	}
+	line := marked(mark, text)
+	if u.bytes > 0 && u.bytes+len(line) > maxUnread {
+		u.over, u.waiting = true, nil
+		u.conn.Close()
+		return
+	}
+	u.waiting = append(u.waiting, line)
+	u.bytes += len(line)
+	u.wakeLocked()
+}
+
+// doneLocked hangs up when all that waits was written.
+func (u *user) doneLocked() {
+	u.over = true
+	u.wakeLocked()
+}
+
+func (u *user) wakeLocked() {
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write writes what waits until there is nothing more to come.
+func (u *user) write(mu *sync.Mutex) func() {
+	return func() {
+		defer u.conn.Close()
+		for range u.wake {
+			mu.Lock()
+			lines, over := u.waiting, u.over
+			u.waiting = nil
+			mu.Unlock()
+			wrote := 0
+			for _, line := range lines {
+				if _, err := u.conn.Write(line); err != nil {
+					return
+				}
+				wrote += len(line)
+			}
+			mu.Lock()
+			u.bytes -= wrote
+			mu.Unlock()
+			if over {
+				return
+			}
+		}
+	}
+}
+
+// accept lets in whoever connects and is the same user.
+func (h *holder) accept() {
+	for {
+		conn, err := h.listener.Accept()
+		if err != nil {
+			return
+		}
+		if sameUser(conn) != nil {
+			conn.Close()
+			continue
+		}
+		h.join(conn, false)
+	}
+}
+
+// join greets whoever connected and serves him.
+func (h *holder) join(conn net.Conn, opener bool) {
+	u := &user{conn: conn, opener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.parted {
+		conn.Close()
+		return
+	}
+	hello := HeldFacts{Format: heldFormat, PID: os.Getpid(), Server: h.child.cmd.Process.Pid, Since: h.since,
+		Idle: h.Idle, Left: h.leftLocked(), Users: len(h.users)}
+	h.lines[u] = true
+	u.putLocked(markHello, jsonOf(hello))
+	h.writers.Go(u.write(&h.mu))
+	go h.serve(u)
+}
+
+// serve takes what a user says. The lines are read beside it, so that it is noticed
+// when he goes while one of them waits for its turn.
+func (h *holder) serve(u *user) {
+	lines := make(chan []byte, 64)
+	go func() {
+		defer close(lines)
+		for r := bufio.NewReader(u.conn); ; {
+			line, err := r.ReadBytes('\n')
+			if err != nil {
+				break
+			}
+			lines <- line
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		u.gone = true
+		h.turn.Broadcast()
+	}()
+	for line := range lines {
+		switch line[0] {
+		case markUse:
+			h.welcome(u)
+		case markKeep:
+			h.keep()
+		case markEnd:
+			h.end("mcpc ended it")
+		case markLine:
+			h.pass(u, line[1:len(line)-1])
+		}
+	}
+	h.leave(u)
+}
+
+func (h *holder) keep() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = true
+}
+
+// welcome makes somebody who connected a user, and gives him what was kept for the
+// next one.
+func (h *holder) welcome(u *user) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.idle.Stop()
+	h.users = append(h.users, u)
+	h.handOverLocked(u)
+}
+
+// leave ends what a user began: his requests are cancelled, and what he was asked is
+// answered for him.
+func (h *holder) leave(u *user) {
+	h.mu.Lock()
+	last := h.dropLocked(u)
+	if u.opener && !h.kept {
+		h.endLocked("the command that started it ended before the session was open")
+	}
+	if len(h.users) == 0 && h.Idle > 0 {
+		h.idle.Reset(h.leftLocked())
+	}
+	ended := h.why != ""
+	h.turn.Broadcast()
+	h.mu.Unlock()
+	for _, line := range last {
+		if !ended {
+			h.write(line)
+		}
+	}
+}
+
+// dropLocked forgets a user and gives what is to be said to the server in his place.
+func (h *holder) dropLocked(u *user) (last [][]byte) {
+	u.gone = true
+	delete(h.lines, u)
+	u.doneLocked()
+	for i, one := range h.users {
+		if one == u {
+			h.users = append(h.users[:i:i], h.users[i+1:]...)
+			h.used = h.Now()
+			break
+		}
+	}
+	return h.abandonLocked(u)
+}

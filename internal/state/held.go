@@ -1,0 +1,89 @@
+package state
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Held says that the server of a session lives on in a process of its own.
+type Held struct {
+	// Socket is where that process listens.
+	Socket string `json:"socket"`
+	// PID is that process, and Since when it was started.
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+	// Idle is how long the server lives without being used, in nanoseconds; 0 is for
+	// ever.
+	Idle time.Duration `json:"idle,omitempty"`
+}
+
+const (
+	heldName = "held"
+	// maxSocket is how long the path of a socket may be everywhere (104 bytes with a
+	// NUL on BSD and macOS), less what a name has behind it while it is being made.
+	maxSocket = 103 - len(".new")
+)
+
+// HeldSocket makes up a name for a socket in a directory that only the user can look
+// into. That is within the state directory, unless the path would be too long.
+func (s *Store) HeldSocket() (string, error) {
+	name := strings.ToLower(rand.Text()[:13]) + ".sock"
+	for _, dir := range s.HeldDirs() {
+		path := filepath.Join(dir, name)
+		if len(path) > maxSocket {
+			continue
+		}
+		if filepath.Dir(dir) == s.dir {
+			if err := makeDir(s.dir); err != nil {
+				return "", err
+			}
+		}
+		if err := makeSubdir(dir); err != nil {
+			return "", err
+		}
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return "", &Error{Reason: Unwritable, Path: dir, Err: err}
+		}
+		return path, CheckHeld(path)
+	}
+	return "", unsafePath(s.dir, "its path is too long for a socket in it", "keep state elsewhere with --state DIR or MCPC_STATE")
+}
+
+// HeldDirs are the directories in which sockets may be.
+func (s *Store) HeldDirs() []string {
+	own := fmt.Sprintf("mcpc-%d", os.Geteuid())
+	return []string{s.path(heldName), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
+}
+
+// CheckHeld makes sure that nobody else could have put the socket where it is. One that
+// is not there is no error.
+func CheckHeld(socket string) error {
+	dir := filepath.Dir(socket)
+	fi, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return &Error{Reason: Unreadable, Path: dir, Err: err}
+	case !fi.IsDir() || !ownedByUs(fi):
+		return unsafePath(dir, "it is not a directory of yours", "ls -ld "+quoted(dir))
+	case fi.Mode().Perm()&0o077 != 0:
+		return unsafePath(dir, "others can look into it", "chmod 700 "+quoted(dir))
+	}
+	fi, err = os.Lstat(socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return &Error{Reason: Unreadable, Path: socket, Err: err}
+	case fi.Mode().Type() != fs.ModeSocket || !ownedByUs(fi):
+		return unsafePath(socket, "it is not a socket of yours", "ls -l "+quoted(socket))
+	}
+	return nil
+}
