@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/question"
+	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
 
@@ -123,6 +124,9 @@ func (f *formDialog) introduce(field question.Field) {
 // field asks until what is typed fits.
 func (f *formDialog) field(field question.Field, current json.RawMessage) (json.RawMessage, error) {
 	prompt := hints[field.Kind]
+	if example := render.Example(field.Schema); field.Kind == question.Other && len(example) <= longestExample {
+		prompt += ", such as " + f.line(string(example))
+	}
 	if limits := f.line(field.Limits()); limits != "" {
 		prompt = strings.TrimPrefix(prompt+", "+limits, ", ")
 	}
@@ -156,6 +160,9 @@ func (f *formDialog) field(field question.Field, current json.RawMessage) (json.
 		f.say("  %s", f.line(err.Error()))
 	}
 }
+
+// longestExample of a value still fits beside a prompt.
+const longestExample = 120
 
 // needed is what who leaves out a required field is told.
 var needed = map[bool]string{false: "the server needs this one", true: "the tool needs this one"}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
+	"mcpc/internal/render"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -55,7 +56,9 @@ afterwards.`,
 			if len(args) == 0 {
 				return hintedError{"call takes a tool's name and its arguments", a.command("list") + " shows the tools"}
 			}
-			o.name = args[0]
+			if o.name = args[0]; isURL(o.name) {
+				return hintedError{"call takes a tool's name; a server stands behind -s", "mcpc list -s " + render.ShellQuote(o.name) + " shows the tools"}
+			}
 			if o.given, err = a.given(args[1:], document, false); err != nil {
 				return err
 			}
@@ -334,9 +337,12 @@ func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 
 // noArguments refuses words that a command has no use for.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return hintedError{fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")),
-			"a server's command stands behind --, a URL behind -s"}
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	hint := "a server's command stands behind --, a URL behind -s"
+	if len(args) == 1 && (isURL(args[0]) || args[0] == "demo") {
+		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
+	}
+	return hintedError{fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint}
 }

@@ -31,8 +31,8 @@ func (a *app) asksShort(cmd *cobra.Command) bool {
 	if end := slices.Index(own, "--"); end >= 0 {
 		own = own[:end]
 	}
-	if !cmd.HasParent() && len(own) == 0 {
-		return true
+	if !cmd.HasParent() {
+		return !slices.Contains(own, "--help") && !slices.Contains(own, "help")
 	}
 	return slices.Contains(own, "-h") && !slices.Contains(own, "--help")
 }
@@ -82,7 +82,7 @@ func helpText(cmd *cobra.Command, short bool) string {
 func rootText(root *cobra.Command, short bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
-	left := root.Commands()
+	left, listed := root.Commands(), false
 	for i, g := range commandGroups {
 		var of []*cobra.Command
 		for _, name := range strings.Fields(g.names) {
@@ -96,9 +96,10 @@ func rootText(root *cobra.Command, short bool) string {
 		case !short || i == 0:
 			helpCommands(&b, g.head, of)
 		case len(of) > 0:
-			if i == 1 {
+			if !listed {
 				b.WriteString("\n")
 			}
+			listed = true
 			helpRow(&b, fmt.Sprintf("%-26s", g.head+":"), commandList(of))
 		}
 	}

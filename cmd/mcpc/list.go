@@ -29,6 +29,9 @@ line of the description. Prompts are listed the same way; resources and resource
 templates by URI, with name, type and size. All pages are fetched. Into a pipe
 goes one line an entry, with a TAB between the columns.
 
+The hints are the server's word: ro only reads, destr may destroy, idem may be
+sent twice, open reaches out into the world, ui names a page.
+
 "all" lists what the server declares a capability for. In a pipe each line then
 begins with the kind, and with --json all of it is one document.
 
@@ -78,6 +81,9 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 		return []kind{k}, nil
 	}
 	hint := "a server's command stands behind --, a URL behind -s"
+	if isURL(words[0]) || words[0] == "demo" {
+		return nil, hintedError{"a server stands behind -s", "mcpc list -s " + render.ShellQuote(words[0])}
+	}
 	if near := render.Nearest(words[0], kindWords()); near != "" {
 		hint = "did you mean " + a.command("list "+near) + "?"
 	}

@@ -26,12 +26,20 @@ crossed. "demo" is a server in the box, to try all of it on.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              unknownCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked, _ := cmd.Flags().GetBool("version"); asked {
+				a.printVersion(cmd.Context())
+				return nil
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: a.prepare,
 	}
 	root.SetOut(a.stdout())
 	root.SetErr(a.stderr())
 	a.addGlobals(root.PersistentFlags())
+	root.Flags().Bool("version", false, "the same as mcpc version")
+	_ = root.Flags().MarkHidden("version")
 	root.SetHelpFunc(a.help)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(flagError)
@@ -72,10 +80,18 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := cmd.CommandPath() + " --help shows the commands"
+	if !cmd.HasParent() && isURL(args[0]) {
+		hint = "mcpc init " + render.ShellQuote(args[0]) + " opens a session there, mcpc list -s " + render.ShellQuote(args[0]) + " shows its tools"
+		return hintedError{"a URL is no command", hint}
+	}
 	if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
 		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
 		hint = "did you mean mcpc " + other + "?"
+	} else if len(args) > 1 && !cmd.HasParent() {
+		if at, _ := operator(args[1]); at > 0 || strings.HasPrefix(args[1], "{") {
+			hint = "did you mean mcpc call " + render.ShellQuote(args[0]) + "?"
+		}
 	}
 	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
 }
@@ -94,14 +110,32 @@ var otherWords = map[string]string{
 	"resources/list": "list resources", "templates": "list templates", "discover": "info", "use": "sessions use", "switch": "sessions use", "get": "prompt", "resource": "read",
 }
 
+// otherFlags are what other clients call these flags.
+var otherFlags = map[string]string{
+	"url": "server", "target": "server", "endpoint": "server", "host": "server", "protocol-version": "protocol", "revision": "protocol",
+	"param": "args", "params": "args", "arguments": "args", "arg": "args", "input": "args", "data": "args",
+	"format": "json", "raw-output": "jq", "filter": "jq", "token": "token-file", "bearer": "token-file", "debug": "verbose",
+	"trace": "verbose", "insecure-skip-verify": "insecure", "log": "log-level", "file": "output",
+}
+
+// isURL tells a server's address from a word.
+func isURL(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+}
+
 // flagError suggests the flag that was perhaps meant.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := cmd.CommandPath() + " --help shows the flags"
 	if unknown, ok := errorAs[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := render.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		name := unknown.GetSpecifiedName()
+		if near := render.Nearest(name, names); near != "" {
 			hint = "did you mean --" + near + "?"
+		} else if other := otherFlags[name]; other != "" {
+			hint = "did you mean --" + other + "?"
+		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
+			hint = fmt.Sprintf("arguments stand without dashes, as %s=VALUE; %s", name, hint)
 		}
 	}
 	return hintedError{err.Error(), hint}
