@@ -21,6 +21,9 @@ func (r *responder) fill(ctx context.Context, q client.Asking) client.Answer {
 	}
 	d, done := r.dialog(ctx)
 	defer done()
+	if r.forms++; r.forms > 1 {
+		d.say("") // parts it from the one before
+	}
 	f := formDialog{dialog: d, form: form, asker: r.asker(), broken: r.broken}
 	return client.Answer{Result: f.run()}
 }
@@ -40,10 +43,10 @@ type formDialog struct {
 var errDeclined = errors.New("declined")
 
 func (f *formDialog) run() json.RawMessage {
-	f.say("%s asks: %s", f.line(f.asker), f.line(f.form.Message))
+	f.say("%s asks: %s", f.line(f.asker), f.style.Strong(f.line(f.form.Message)))
 	if len(f.form.Fields) > 0 {
-		f.say("An empty line takes what stands in [brackets], - leaves a field out,")
-		f.say("/decline says no, Ctrl-D or Ctrl-C cancels.")
+		f.say("%s", f.style.Faint("An empty line takes what stands in [brackets], - leaves a field out,"))
+		f.say("%s", f.style.Faint("/decline says no, Ctrl-D or Ctrl-C cancels."))
 	}
 	values := map[string]json.RawMessage{}
 	for {
@@ -54,7 +57,7 @@ func (f *formDialog) run() json.RawMessage {
 		f.summary(content)
 		findings := append(f.form.Check(content), f.broken(f.form.Schema, content)...)
 		for _, finding := range findings {
-			f.say("  %s", f.line(strings.TrimSpace(finding.Where+" "+finding.Text)))
+			f.say("  %s", f.style.Alert(f.line(strings.TrimSpace(finding.Where+" "+finding.Text))))
 		}
 		prompt, words := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
 		if len(findings) > 0 {
@@ -101,7 +104,7 @@ func (f *formDialog) fields(values map[string]json.RawMessage) error {
 // introduce says what a field is about.
 func (f *formDialog) introduce(field question.Field) {
 	f.say("")
-	line := f.line(field.Label())
+	line := f.style.Strong(f.line(field.Label()))
 	if field.Required && !f.own {
 		line += " (required)"
 	}
@@ -110,7 +113,7 @@ func (f *formDialog) introduce(field question.Field) {
 	}
 	f.say("%s", line)
 	if field.Secret() && !f.own {
-		f.say("  warning: this looks like a secret, which no server may ask for in a form")
+		f.say("  %s this looks like a secret, which no server may ask for in a form", f.style.Alert("warning:"))
 	}
 	for i, o := range field.Options {
 		title := f.line(o.Title)
@@ -145,7 +148,7 @@ func (f *formDialog) field(field question.Field, current json.RawMessage) (json.
 		case word == "-" && !field.Required:
 			return nil, nil
 		case word == "":
-			f.say("  %s", needed[f.own])
+			f.say("  %s", f.style.Alert(needed[f.own]))
 			continue
 		}
 		value, err := field.Read(text, true)
@@ -157,7 +160,7 @@ func (f *formDialog) field(field question.Field, current json.RawMessage) (json.
 		if err == nil {
 			return value, nil
 		}
-		f.say("  %s", f.line(err.Error()))
+		f.say("  %s", f.style.Alert(f.line(err.Error())))
 	}
 }
 
@@ -197,7 +200,7 @@ func (f *formDialog) plain(field question.Field, value json.RawMessage) string {
 // summary shows what will be sent, in the server's own names.
 func (f *formDialog) summary(content json.RawMessage) {
 	f.say("")
-	f.say("This goes to %s:", f.line(f.asker))
+	f.say("%s", f.style.Strong("This goes to "+f.line(f.asker)+":"))
 	members, _ := wire.Object(content)
 	if len(members) == 0 {
 		f.say("  (nothing but your consent)")

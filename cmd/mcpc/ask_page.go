@@ -25,7 +25,7 @@ func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 	}
 	d.say("  domain: %s", d.line(page.Domain))
 	for _, warning := range page.Warnings {
-		d.say("  warning: %s", d.line(warning))
+		d.say("  %s %s", d.style.Alert("warning:"), d.line(warning))
 	}
 	switch word, err := d.choose("Open it? [y]es, [d]ecline, [c]ancel", "", "yes", "decline", "no", "cancel"); {
 	case err != nil || word == "cancel":

@@ -19,7 +19,7 @@ func TestTerminalAsked(t *testing.T) {
 	t.Parallel()
 	for _, revision := range client.Revisions()[:2] {
 		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea")
-		tm.await(`mcpc demo server .* asks: Who\?`)
+		tm.await(`mcpc demo server .* asks: \x1b\[1mWho\?`)
 		tm.await(`at least 1 character> $`)
 		tm.typed("Ada\n")
 		tm.await(`\[c\]ancel> $`)
@@ -53,7 +53,7 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 	script, log := playFile(t, "speaks "+client.Revisions()[1]+"\ntool x\n\non tools/call\n"+
 		`    event {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}`+"\n    wait 1ms\n")
 	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "x", "--", "spied", script, log)
-	tm.await(`\na\r\n> $`)
+	tm.await(`\n\S*a\S*\r\n> $`)
 	tm.typed("\x03")
 	awaitFile(t, log, `"action":"cancel"`)
 	tm.typed("\x03")
@@ -77,7 +77,7 @@ func TestTerminalPage(t *testing.T) {
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"http://safe.example.co.uk@evil.example.co.uk/$(id)?a=b&c"}`}
 	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, call...)
 	tm.await(`http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\r\n  domain: example\.co\.uk\r\n`)
-	tm.await(`warning: what stands before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
+	tm.await(`warning:\S* what stands before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
 	if read(t, opened) != "" {
 		t.Error("it was opened before anybody agreed")
 	}

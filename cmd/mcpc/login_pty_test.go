@@ -69,7 +69,7 @@ func TestTerminalLoginByPasting(t *testing.T) {
 	opened := filepath.Join(t.TempDir(), "opened")
 	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=touch " + opened}, "mcpc", "login", url, "--no-browser")
 	tm.await(`then paste the address`)
-	shown := regexp.MustCompile(`(?s)log in here, in any browser: (http.*?)\r\nmcpc: note`).FindStringSubmatch(sgr.ReplaceAllString(tm.output(), ""))
+	shown := regexp.MustCompile(`(?s)log in here, in any browser:\s+(http.*?)\r\nmcpc: note`).FindStringSubmatch(sgr.ReplaceAllString(tm.output(), ""))
 	if shown == nil {
 		t.Fatalf("no address: %q", tm.output())
 	}

@@ -29,7 +29,7 @@ func TestTerminalPictures(t *testing.T) {
 		// reply is what the terminal answers; "-" is nothing, "" that it is not asked.
 		reply, shows string
 	}{
-		"kitty":              {reply: "\x1b_Gi=31;OK\x1b\\\x1bP>|kitty(0.26.5)\x1b\\\x1b[6;20;10t\x1b[?62;c", shows: ahead + "\x1b_Gf=100,q=2,c=12,r=6,"},
+		"kitty":              {reply: "\x1b_Gi=31;OK\x1b\\\x1bP>|kitty(0.26.5)\x1b\\\x1b[6;20;10t\x1b[?62;c", shows: ahead + "\x1b_Gf=100,q=2,a=T;"},
 		"iTerm2":             {reply: "\x1bP>|iTerm2 3.5.4\x1b\\\x1b[6;20;10t\x1b[?62;4c", shows: ahead + "\x1b\\]1337;File=size="},
 		"sixel":              {reply: "\x1bP>|XTerm(379)\x1b\\\x1b[6;20;10t\x1b[?63;1;2;4;6c", shows: ahead + "\x1bP0;1q"},
 		"neither":            {reply: "\x1bP>|XTerm(379)\x1b\\\x1b[?64;1;2;6c", shows: ahead + "(.*)" + blocks},

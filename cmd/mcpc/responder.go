@@ -24,6 +24,8 @@ type responder struct {
 	// typed is what stood in the file of --sampling, once it was read.
 	typed []byte
 	read  bool
+	// forms counts those that the person was shown.
+	forms int
 }
 
 // respondTo settles who answers in this conversation, and offers the server no

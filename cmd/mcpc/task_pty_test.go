@@ -47,7 +47,7 @@ on tasks/update
 on tasks/get
     result {"taskId":"t-1","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}`)
 	back := onTerminal(t, 80, []string{"CI=", "MCPC_STATE=" + filepath.Join(tm.cmd.Dir, "state")}, "mcpc", "tasks", "wait")
-	back.await(`Name \(required\)(?s:.)*> $`)
+	back.await(`Name\S* \(required\)(?s:.)*> $`)
 	back.typed("Ada\n")
 	back.await(`\[c\]ancel> $`)
 	back.typed("s\n")

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"mcpc/internal/render"
 )
 
 // A typist is the person at the terminal, one line at a time. A line is read
@@ -70,6 +72,8 @@ type dialog struct {
 	out io.Writer
 	// line formats a text that somebody else wrote, for the terminal.
 	line func(string) string
+	// style paints what mcpc says.
+	style render.Style
 	// wrap breaks a line of text at the terminal's width; nil breaks none.
 	wrap func(string) string
 	// next reads a line.
@@ -106,7 +110,7 @@ func (d *dialog) choose(prompt, enter string, words ...string) (string, error) {
 			}
 		}
 		last := len(words) - 1
-		d.say("  type %s or %s, or the first letter", strings.Join(words[:last], ", "), words[last])
+		d.say("  %s", d.style.Alert("type "+strings.Join(words[:last], ", ")+" or "+words[last]+", or the first letter"))
 	}
 }
 
@@ -115,7 +119,7 @@ func (d *dialog) choose(prompt, enter string, words ...string) (string, error) {
 func (r *responder) dialog(ctx context.Context) (d *dialog, done func()) {
 	ctx, stop := context.WithCancel(ctx)
 	r.a.question.Store(&stop)
-	d = &dialog{out: r.a.stderr(), line: r.a.errStyle.Line, wrap: r.a.errStyle.Wrap}
+	d = &dialog{out: r.a.stderr(), style: r.a.errStyle, line: r.a.errStyle.Line, wrap: r.a.errStyle.Wrap}
 	d.next = func() (string, error) {
 		text, err := r.a.typist.line(ctx)
 		if err != nil {

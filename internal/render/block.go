@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"mcpc/internal/wire"
 )
 
@@ -120,7 +122,9 @@ func (p *page) block(b block) {
 	switch b.kind {
 	case textBlock:
 		if b.name == "resource" {
-			p.note(p.bracket("resource "+p.st.Line(b.uri), p.short(b.mime), size(len(b.text))))
+			if p.st.watched() {
+				p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), size(len(b.text))))
+			}
 		}
 		p.text(b.mime, b.text)
 	case mediaBlock:
@@ -147,14 +151,15 @@ func (p *page) strange(b block) string {
 // media writes one line for a block of bytes, and for a reader how to save it.
 func (p *page) media(b block) {
 	what := describeMedia(b)
-	line := "[" + p.short(what) + "]"
+	words := []string{p.short(what)}
 	if b.uri != "" {
-		line = p.bracket("resource "+p.st.Line(b.uri), p.short(what))
+		words = []string{"resource " + p.st.Line(b.uri), p.short(what)}
 	}
+	beside := ""
 	if save := p.saving(b); save != "" && p.st.watched() {
-		line += p.st.paint(dim, "  save it: "+save)
+		beside = p.st.paint(dim, "save it: "+save)
 	}
-	p.line(line)
+	p.beside(p.tag(words...), beside, gap)
 	p.picture(b)
 }
 
@@ -184,11 +189,22 @@ func (p *page) link(b block) {
 			length = size(n)
 		}
 	}
-	line := p.bracket("resource_link "+p.st.Line(b.uri), p.short(title), p.short(b.mime), length)
-	if text := b.members.Text("description"); text != "" {
-		line += " " + p.st.Line(text)
+	line := p.tag("resource_link "+p.st.Line(b.uri), p.short(title), p.short(b.mime), length)
+	p.beside(line, p.st.Line(b.members.Text("description")), " ")
+}
+
+// beside writes a tag and what belongs to it, on one line, or for a reader below it
+// where the terminal is too narrow for both.
+func (p *page) beside(tag, text, between string) {
+	switch {
+	case text == "":
+		p.line(tag)
+	case p.st.Terminal && ansi.StringWidth(tag+between+text) > p.st.columns():
+		p.line(tag)
+		p.line("  " + p.st.hanging(text, 2))
+	default:
+		p.line(tag + between + text)
 	}
-	p.line(line)
 }
 
 // annotations writes for whom a block is and how much it weighs (server,
@@ -219,6 +235,9 @@ func joinTexts(items []json.RawMessage) string {
 	}
 	return strings.Join(texts, ", ")
 }
+
+// tag is a bracket in the colour by which a reader tells mcpc's words from a server's.
+func (p *page) tag(parts ...string) string { return p.st.paint(cyan, p.bracket(parts...)) }
 
 // bracket is [a, b, c] without the empty parts.
 func (p *page) bracket(parts ...string) string {

@@ -142,16 +142,17 @@ func (s Style) draw(out *bytes.Buffer, img image.Image) error {
 		s.halfBlocks(out, scaled)
 		return nil
 	case Kitty:
-		// Quite 2: the terminal answers nothing, which nobody would read.
+		// Quite 2: the terminal answers nothing, which nobody would read. Its size is
+		// that of its pixels: in whole cells it would be stretched.
 		err := kitty.EncodeGraphics(out, scaled, &kitty.Options{Action: kitty.TransmitAndPut, Transmission: kitty.Direct,
-			Format: kitty.PNG, Columns: cells.X, Rows: cells.Y, Quite: 2, Chunk: true})
+			Format: kitty.PNG, Quite: 2, Chunk: true})
 		out.WriteByte('\n')
 		return err
 	case ITerm:
 		var b bytes.Buffer
 		err := png.Encode(&b, scaled)
 		out.WriteString(ansi.ITerm2(iterm2.File{Size: int64(b.Len()), Width: iterm2.Cells(cells.X), Height: iterm2.Cells(cells.Y),
-			IgnoreAspectRatio: true, Inline: true, Content: base64.StdEncoding.AppendEncode(nil, b.Bytes())}) + "\n")
+			Inline: true, Content: base64.StdEncoding.AppendEncode(nil, b.Bytes())}) + "\n")
 		return err
 	case Sixel:
 		var b bytes.Buffer

@@ -49,9 +49,13 @@ func (d *drawing) table(lines []string) int {
 		}
 		return end
 	}
+	right := rightColumns(lines[1], len(widths))
 	for i, row := range rows {
-		for j := range row {
-			row[j] = pad(row[j], widths[j])
+		for j, cell := range row {
+			row[j] = pad(cell, widths[j])
+			if right[j] {
+				row[j] = strings.Repeat(" ", widths[j]-ansi.StringWidth(cell)) + cell
+			}
 		}
 		d.line(strings.Join(row, gap))
 		if i == 0 {
@@ -59,6 +63,18 @@ func (d *drawing) table(lines []string) int {
 		}
 	}
 	return end
+}
+
+// rightColumns says which columns the line below the head has at the right: ---:
+func rightColumns(line string, columns int) []bool {
+	right := make([]bool, columns)
+	for i, mark := range strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|") {
+		mark = strings.TrimSpace(mark)
+		if i < columns {
+			right[i] = strings.HasSuffix(mark, ":") && !strings.HasPrefix(mark, ":")
+		}
+	}
+	return right
 }
 
 // cells are those of one row, each drawn. \| is no border, nor is one within code.

@@ -82,6 +82,15 @@ const (
 	cyan   = "36"
 )
 
+// Strong paints a sanitized text that a reader should find first.
+func (s Style) Strong(text string) string { return s.paint(bold, text) }
+
+// Faint paints a sanitized text that a reader may skip.
+func (s Style) Faint(text string) string { return s.paint(dim, text) }
+
+// Alert paints a sanitized text that says that something is not right.
+func (s Style) Alert(text string) string { return s.paint(yellow, text) }
+
 // paint wraps text, which must be sanitized already, in one SGR sequence.
 func (s Style) paint(sgr, text string) string {
 	if !s.Color || text == "" {

@@ -190,7 +190,7 @@ func (s Style) narrowEntry(b *bytes.Buffer, e entry) {
 	name := s.cut(e.name, width)
 	line := s.paint(bold, name)
 	if room := width - ansi.StringWidth(name) - len(gap); len(e.params) > 0 && room >= 8 {
-		line += gap + s.signature(e.params, room)
+		line += gap + s.paint(cyan, s.signature(e.params, room))
 	}
 	b.WriteString(line + "\n")
 	if e.about != "" || len(e.hints) > 0 {
@@ -212,7 +212,7 @@ func (s Style) wideEntries(b *bytes.Buffer, entries []entry) bool {
 		return false
 	}
 	for _, e := range entries {
-		line := s.paint(bold, pad(e.name, nameWidth)) + gap + pad(joined(e.params, 0), paramWidth) + gap
+		line := s.paint(bold, pad(e.name, nameWidth)) + gap + pad(s.paint(cyan, joined(e.params, 0)), paramWidth) + gap
 		b.WriteString(strings.TrimRight(line+s.described(e, room), " ") + "\n")
 	}
 	return true
