@@ -61,8 +61,9 @@ func (a *app) canvas(ctx context.Context) render.Canvas {
 		c.By = render.Sixel
 	// At the other end of a slow line a picture out of characters is not worth its
 	// bytes, and nobody knows which characters are there.
-	case remote || a.outStyle.ASCII || !c.TrueColor && !strings.Contains(a.getenv("TERM"), "256"):
-	default:
+	case remote || a.outStyle.ASCII:
+	// Who knows the newer question for the name knows 256 colours, whatever TERM says.
+	case c.TrueColor || strings.Contains(a.getenv("TERM"), "256") || facts.Name != "":
 		c.By = render.HalfBlocks
 	}
 	return c

@@ -201,7 +201,7 @@ func (p *page) beside(tag, text, between string) {
 		p.line(tag)
 	case p.st.Terminal && ansi.StringWidth(tag+between+text) > p.st.columns():
 		p.line(tag)
-		p.line("  " + p.st.hanging(text, 2))
+		p.line("  " + p.st.hanging(text, 2, 2))
 	default:
 		p.line(tag + between + text)
 	}

@@ -27,7 +27,7 @@ func Failure(w io.Writer, st Style, o wire.Outcome) {
 		return
 	}
 	r := &report{st: st}
-	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.hanging(st.Line(headline(o)+place(o)), len("mcpc: ")) + "\n")
+	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.hanging(st.Line(headline(o)+place(o)), 6, 6) + "\n")
 	r.evidence(o)
 	if hint := st.hintFor(o); hint != "" {
 		Hint(&r.b, st, hint)
@@ -40,19 +40,19 @@ func Hint(w io.Writer, st Style, text string) {
 	text = st.Line(text)
 	// A command stays in one piece, so that it can be copied.
 	if !strings.Contains(text, "mcpc ") {
-		text = st.hanging(text, len("hint: "))
+		text = st.hanging(text, 6, 6)
 	}
 	_, _ = io.WriteString(w, st.paint(cyan, "hint:")+" "+text+"\n")
 }
 
 // Warn writes one line about something that did not stop the command.
 func Warn(w io.Writer, st Style, text string) {
-	_, _ = io.WriteString(w, "mcpc: "+st.paint(yellow, "warning:")+" "+st.hanging(st.Line(text), len("mcpc: "))+"\n")
+	_, _ = io.WriteString(w, "mcpc: "+st.paint(yellow, "warning:")+" "+st.hanging(st.Line(text), 15, 6)+"\n")
 }
 
 // Note writes one line about what mcpc did or decided by itself.
 func Note(w io.Writer, st Style, text string) {
-	_, _ = io.WriteString(w, "mcpc: "+st.paint(dim, "note:")+" "+st.hanging(st.Line(text), len("mcpc: "))+"\n")
+	_, _ = io.WriteString(w, "mcpc: "+st.paint(dim, "note:")+" "+st.hanging(st.Line(text), 12, 6)+"\n")
 }
 
 // Findings writes one line for each broken rule, and how many more there are.
@@ -72,7 +72,7 @@ type report struct {
 }
 
 func (r *report) line(format string, args ...any) {
-	r.b.WriteString("  " + r.st.hanging(r.st.Line(fmt.Sprintf(format, args...)), 4) + "\n")
+	r.b.WriteString("  " + r.st.hanging(r.st.Line(fmt.Sprintf(format, args...)), 2, 4) + "\n")
 }
 
 // text is for what somebody else wrote, in as many lines as it has.

@@ -143,7 +143,7 @@ func (d *drawing) paragraph(line string) {
 		hang += strings.Repeat(" ", ansi.StringWidth(d.st.bullet(mark))+1)
 		rest = text
 	}
-	for i, text := range d.st.flow(inline(rest, sgr), d.width-ansi.StringWidth(hang)) {
+	for i, text := range d.st.flow(inline(rest, sgr), 0, d.width-ansi.StringWidth(hang)) {
 		if i == 0 {
 			d.line(lead + text)
 		} else {

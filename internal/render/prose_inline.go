@@ -126,11 +126,10 @@ func with(sgr, more string) string {
 }
 
 // flow breaks spans into painted lines at blanks, where a line would be wider than
-// width. A word that is longer, an address for instance, is left to the terminal, so
+// width, of which so many columns are used already. A word that is longer, an address for instance, is left to the terminal, so
 // that it is copied whole.
-func (s Style) flow(spans []span, width int) (lines []string) {
+func (s Style) flow(spans []span, used, width int) (lines []string) {
 	var line piece
-	used := 0
 	for _, next := range piecesOf(spans) {
 		if used > 0 && used+next.width() > width {
 			lines = append(lines, s.paintAll(line))

@@ -75,14 +75,16 @@ func pad(text string, width int) string {
 // Wrap breaks a sanitized text at the terminal's width. A pipe gets it as it is.
 func (s Style) Wrap(text string) string { return strings.Join(s.wrap(text, s.columns()), "\n") }
 
-// hanging breaks a line of mcpc's own at blanks where a terminal is too narrow for it,
-// and begins each further line with so many blanks, which is also the room to leave in
-// the first. A word that is longer is left to the terminal: it may be an address.
-func (s Style) hanging(text string, indent int) string {
+// hanging breaks a line of mcpc's own at blanks where a terminal is too narrow for it.
+// It stands behind a lead of so many columns, and each further line begins with so many
+// blanks. A word that is longer than a line is left to the terminal: it may be an
+// address.
+func (s Style) hanging(text string, lead, indent int) string {
 	if !s.Terminal {
 		return text
 	}
-	return strings.Join(s.flow([]span{{text: text}}, max(s.columns()-indent, 20)), "\n"+strings.Repeat(" ", indent))
+	lines := s.flow([]span{{text: text}}, lead-indent, max(s.columns()-indent, 20))
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
 
 // Rows is how many lines of the terminal a text takes that may hold styles.
