@@ -38,6 +38,7 @@ const maxCommon = 8
 var common = map[string]string{
 	"run":    "var only list junit fail-fast allow-exec yes",
 	"call":   "args dry-run curl no-validate yes",
+	"init":   "as keep idle answer root sampling",
 	"listen": "tools prompts resources resource logs",
 	"login":  "no-browser grant scope client-id client-secret-file private-key token-store dpop",
 }

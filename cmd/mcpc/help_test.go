@@ -140,6 +140,11 @@ func runExample(t *testing.T, line string) {
 	if got := ending(cmd.ProcessState); got != want {
 		t.Errorf("%s\nended with %s, want %s\n%s", line, got, want, out)
 	}
+	if strings.Contains(line, "--keep") {
+		if out, err := shellCommand(dir, env, "mcpc close --all").CombinedOutput(); err != nil {
+			t.Errorf("mcpc close: %v\n%s", err, out)
+		}
+	}
 }
 
 // exampleFiles are the files that examples name.
