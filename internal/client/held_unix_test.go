@@ -338,14 +338,29 @@ func TestHeldKeepsQuestions(t *testing.T) {
 		}
 	}
 	hs := holdServer(t, "remembers", nil, roots)
-	if o := hs.first.Notify(context.Background(), Call{Method: "notifications/ask-later"}); !o.Good() {
+	sign := filepath.Join(filepath.Dir(hs.socket), "sign")
+	later := Call{Method: "notifications/ask-later", Params: json.RawMessage(`{"file":` + string(wire.Quote(sign)) + `}`)}
+	if o := hs.first.Notify(context.Background(), later); !o.Good() {
 		t.Fatal(o.Text)
 	}
 	hs.keep()
-	s := hs.another(roots)
+	for facts := (HeldFacts{Users: 1}); facts.Users > 0; { // he has gone when the holder knows it
+		var err error
+		if facts, err = LookAtHeld(context.Background(), hs.socket); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(sign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan string, 10)
+	s := hs.another(roots, func(o *Options) { o.Notified = func(m *wire.Message) { heard <- m.Method } })
 	cancelledAt(t, s, `"q" "q2"`)
 	if got := <-asked; got != "roots/list" {
 		t.Errorf("asked was %s", got)
+	}
+	if got := <-heard; got != "notifications/tools/list_changed" {
+		t.Errorf("heard was %s", got)
 	}
 	s.Close(context.Background(), false)
 }

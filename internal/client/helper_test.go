@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -138,8 +139,14 @@ func serveMemory() {
 			askedBy = string(m.ID)
 			fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
 		case "notifications/ask-later":
+			name, _ := wire.Text(wire.First(m.Params, "file"))
+			for _, err := os.Stat(name); err != nil; _, err = os.Stat(name) {
+				time.Sleep(time.Millisecond)
+			}
 			fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"ping"}`)
 			fmt.Println(`{"jsonrpc":"2.0","id":"q2","method":"roots/list"}`)
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"lost"}}`)
 		case "tell":
 			fmt.Fprintln(os.Stderr, "told")
 			result(string(m.ID), "{}")

@@ -27,9 +27,10 @@ type switchboard struct {
 	shaken, asks bool
 	// questions are the server's requests that came when nobody was there to answer.
 	questions []*wire.Message
-	// changed is the last word of a change of the tools that nobody heard, and unheard
-	// the end of what came on standard error while nobody listened.
-	changed []byte
+	// changed are the lists that changed while nobody was there and that somebody may
+	// remember, with the last word of it, and unheard is the end of what came on standard
+	// error.
+	changed map[string][]byte
 	unheard *lineTail
 }
 
@@ -44,7 +45,7 @@ type asked struct {
 }
 
 func newSwitchboard() switchboard {
-	return switchboard{asked: map[string]*asked{}, given: newRecent(), unheard: &lineTail{limit: 64 << 10}}
+	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: &lineTail{limit: 64 << 10}}
 }
 
 // maxQuestions is how many of the server's requests wait for somebody to answer them.
@@ -156,10 +157,10 @@ func (h *holder) handOverLocked(u *user) {
 	for _, line := range h.unheard.take() {
 		u.putLocked(markErr, line)
 	}
-	if h.changed != nil {
-		u.putLocked(markOut, h.changed)
-		h.changed = nil
+	for _, line := range h.changed {
+		u.putLocked(markOut, line)
 	}
+	clear(h.changed)
 	for _, m := range h.questions {
 		u.questions[string(m.ID)] = m.Method
 		u.putLocked(markOut, m.Raw)
@@ -287,8 +288,8 @@ func (h *holder) concernedLocked(m *wire.Message) []*user {
 			}
 		}
 	}
-	if len(h.users) == 0 && m.Method == "notifications/tools/list_changed" {
-		h.changed = m.Raw
+	if len(h.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
+		h.changed[m.Method] = m.Raw
 	}
 	return h.users
 }
