@@ -60,7 +60,7 @@ afterwards.`,
 				return hintedError{"call takes a tool's name; a server stands behind -s", "mcpc list -s " + render.ShellQuote(o.name) + " shows the tools"}
 			}
 			if o.given, err = a.given(args[1:], document, false); err != nil {
-				return err
+				return a.unnamed(cmd, o.name, args[1:], err)
 			}
 			if o.dryRun || o.curl {
 				return a.dryRun(cmd.Context(), o)

@@ -135,8 +135,12 @@ func (c *conversation) listKey(k kind) string {
 
 func (c *conversation) forgetTools() {
 	c.box.empty()
+	c.forget(toolKind)
+}
+
+func (c *conversation) forget(k kind) {
 	if c.saved != nil {
-		_ = c.store.DropTools(c.toolsKey())
+		_ = c.store.DropTools(c.listKey(k))
 	}
 }
 
@@ -173,21 +177,27 @@ func (c *conversation) remembered(name string) *definition {
 
 // inMemory is remembered for who has no conversation.
 func (c *conversation) inMemory(name string) *definition {
+	raw := c.kept(toolKind, name)
+	tool, bad := wire.ParseTool(raw)
+	if raw == nil || bad != nil {
+		return nil
+	}
+	return &definition{Tool: tool}
+}
+
+// kept is an entry of a remembered list that is still believed, or nil.
+func (c *conversation) kept(k kind, name string) json.RawMessage {
 	if c.saved == nil {
 		return nil
 	}
-	kept, list, err := c.store.Tool(c.toolsKey(), name)
-	if err != nil || kept == nil || c.a.now().Sub(list.FetchedAt) > rememberFor {
+	entry, list, err := c.store.Tool(c.listKey(k), name)
+	if err != nil || entry == nil || c.a.now().Sub(list.FetchedAt) > rememberFor {
 		return nil
 	}
 	if promised := list.TTLms != nil && *list.TTLms > 0; promised && !list.Fresh(c.a.now()) {
 		return nil
 	}
-	tool, bad := wire.ParseTool(kept.Raw)
-	if bad != nil {
-		return nil
-	}
-	return &definition{Tool: tool}
+	return entry.Raw
 }
 
 // define gets a tool's definition from the server. That there is no such tool

@@ -169,7 +169,11 @@ func (c *conversation) entry(ctx context.Context, k kind, name string) (json.Raw
 		}
 		return nil
 	}
-	list, out := c.listed(ctx, k, func(items []json.RawMessage) bool { return found(items, k.key) != nil })
+	enough := func(items []json.RawMessage) bool { return found(items, k.key) != nil }
+	if c.saved != nil && k == promptKind {
+		enough = nil // the list will be remembered
+	}
+	list, out := c.listed(ctx, k, enough)
 	if !out.Good() {
 		return nil, out
 	}

@@ -104,7 +104,7 @@ func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
-			failed = fmt.Errorf("the variable %s: %w", name, err)
+			failed = hintedError{"the variable " + name + ": " + flagText(err), "unset " + name + " does without it"}
 		}
 	})
 	return failed

@@ -32,7 +32,7 @@ func (a *app) arguments(args []string) (json.RawMessage, error) {
 	}
 	members, bad := wire.Object(raw)
 	if bad != nil {
-		return nil, fmt.Errorf("%s must be a JSON object, got %s", from, wire.Excerpt(bytes.TrimSpace(raw), 40))
+		return nil, hintedError{from + " must be a JSON object, got " + wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`}
 	}
 	if name := members.Duplicate(); name != "" {
 		return nil, fmt.Errorf("%s has the member %q twice", from, name)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -25,7 +26,7 @@ func TestNoHeldServerIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	k := &keeper{t: t, binary: builtBinary(t), state: filepath.Join(dir, "state"), script: filepath.Join(dir, "script"), marker: "TMPDIR=" + dir}
+	k := &keeper{t: t, binary: builtBinary(t), dir: dir, script: filepath.Join(dir, "script"), marker: "TMPDIR=" + dir}
 	if err := os.WriteFile(k.script, []byte("tool echo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -42,68 +43,101 @@ func TestNoHeldServerIsLeft(t *testing.T) {
 	for _, p := range processesLeft(t, k.marker) {
 		t.Errorf("%s is left", p)
 	}
-	sockets, _ := os.ReadDir(filepath.Join(k.state, "held"))
-	t.Logf("%d sessions were held, %d sockets were left for the next command", *keptSessions, len(sockets))
-	var all struct {
-		Sessions []struct{ Held struct{ Alive bool } }
-	}
-	if err := json.Unmarshal([]byte(k.mcpc("sessions", "--json")), &all); err != nil || len(all.Sessions) != *keptSessions {
-		t.Errorf("%d sessions are remembered (%v), want %d", len(all.Sessions), err, *keptSessions)
-	}
-	for i, s := range all.Sessions {
-		if s.Held.Alive {
-			t.Errorf("session %d is held", i)
+	left, remembered := len(k.sockets()), 0
+	for first := 0; first < *keptSessions; first += sharing {
+		for _, s := range k.sessions(first) {
+			if remembered++; s.Held.Alive {
+				t.Errorf("%s is held", s.Name)
+			}
 		}
 	}
-	if sockets, _ := os.ReadDir(filepath.Join(k.state, "held")); len(sockets) > 0 {
+	t.Logf("%d sessions were held; %d were used again because their time was over too early, %d sockets were left for the next command",
+		remembered, k.again.Load(), left)
+	if remembered != *keptSessions {
+		t.Errorf("%d sessions are remembered, want %d", remembered, *keptSessions)
+	}
+	if sockets := k.sockets(); len(sockets) > 0 {
 		t.Errorf("sockets are left: %v", sockets)
 	}
 }
 
+// sharing is how many sessions share a state directory, and the lock of it.
+const sharing = 25
+
 // A keeper opens sessions, whose processes carry a marker in their environment.
 type keeper struct {
-	t                             *testing.T
-	binary, state, script, marker string
+	t                           *testing.T
+	binary, dir, script, marker string
+	again                       atomic.Int64
 }
 
-func (k *keeper) mcpc(args ...string) string {
-	k.t.Helper()
-	cmd := exec.Command(k.binary, args...)
-	cmd.Env = append(cleanEnv(), k.marker, "MCPC_STATE="+k.state)
-	var words strings.Builder
-	cmd.Stderr = &words
-	out, err := cmd.Output()
-	if err != nil {
-		k.t.Errorf("mcpc %q: %v\n%s", args, err, words.String())
+// A keptSession is what mcpc sessions says of one.
+type keptSession struct {
+	Name string
+	Held struct {
+		Alive          bool
+		PID, ServerPID int
 	}
-	return string(out)
 }
 
+func (k *keeper) state(i int) string { return filepath.Join(k.dir, fmt.Sprint("state-", i/sharing)) }
+
+func (k *keeper) sockets() []string {
+	found, _ := filepath.Glob(filepath.Join(k.dir, "state-*", "held", "*"))
+	return found
+}
+
+// mcpc runs one command for a session.
+func (k *keeper) mcpc(i int, args ...string) (out, words string, err error) {
+	cmd := exec.Command(k.binary, args...)
+	cmd.Env = append(cleanEnv(), k.marker, "MCPC_STATE="+k.state(i))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	raw, err := cmd.Output()
+	return string(raw), stderr.String(), err
+}
+
+func (k *keeper) sessions(i int) []keptSession {
+	out, words, err := k.mcpc(i, "sessions", "--json")
+	var all struct{ Sessions []keptSession }
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &all)
+	}
+	if err != nil {
+		k.t.Errorf("mcpc sessions: %v %s", err, words)
+	}
+	return all.Sessions
+}
+
+// one opens a session and uses it. On a machine with much to do the time of a server may
+// be over before it is used: then it has said so, and is started anew.
 func (k *keeper) one(i int) {
 	name := fmt.Sprintf("kept-%d", i)
-	k.mcpc("init", "--keep", "--idle", "4", "--as", name, "--", k.binary, "mock", "--stdio", "--script", k.script)
-	if got := k.mcpc("-s", name, "call", "echo", "a=1"); got != "{\"a\":\"1\"}\n" {
-		k.t.Errorf("%s: the answer is %q", name, got)
+	for {
+		if _, words, err := k.mcpc(i, "init", "--keep", "--idle", "4", "--as", name, "--", k.binary, "mock", "--stdio", "--script", k.script); err != nil {
+			k.t.Errorf("%s: %v %s", name, err, words)
+			return
+		}
+		got, words, err := k.mcpc(i, "-s", name, "call", "echo", "a:=1")
+		if err != nil && strings.Contains(words, "nobody used it for 4s") {
+			k.again.Add(1)
+			continue
+		}
+		if err != nil || got != "{\"a\":1}\n" {
+			k.t.Errorf("%s: the answer is %q: %v %s", name, got, err, words)
+		}
+		break
 	}
 	if i%2 == 0 {
 		return
 	}
-	var all struct {
-		Sessions []struct {
-			Name string
-			Held struct{ PID, ServerPID int }
-		}
-	}
-	if err := json.Unmarshal([]byte(k.mcpc("sessions", "--json")), &all); err != nil {
-		k.t.Error(err)
-	}
-	for _, s := range all.Sessions {
+	for _, s := range k.sessions(i) {
 		pid := s.Held.PID
 		if i%4 == 1 {
 			pid = s.Held.ServerPID
 		}
-		if s.Name == name {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		if s.Name == name && s.Held.Alive {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 				k.t.Errorf("%s: %v", name, err)
 			}
 		}

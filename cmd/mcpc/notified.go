@@ -21,6 +21,8 @@ func (c *conversation) notified(m *wire.Message) {
 		c.a.progress.Log(params.Text("level"), params.Text("logger"), data)
 	case "notifications/tools/list_changed":
 		c.forgetTools()
+	case "notifications/prompts/list_changed":
+		c.forget(promptKind)
 	}
 	if c.heard != nil {
 		c.heard(m)
@@ -36,5 +38,6 @@ func (c *conversation) found(f wire.Finding) {
 func (c *conversation) renewed(why string) {
 	c.changed = true
 	c.forgetTools()
+	c.forget(promptKind)
 	c.a.note(why)
 }

@@ -70,28 +70,55 @@ func (a *app) prompt(ctx context.Context, o promptOptions) {
 
 // getPrompt asks the server for one prompt.
 func (c *conversation) getPrompt(ctx context.Context, o promptOptions) wire.Outcome {
+	remembered := false
 	if !o.noValidate {
-		if out := c.checkPrompt(ctx, o); !out.Good() {
+		var out wire.Outcome
+		if remembered, out = c.checkPrompt(ctx, o); !out.Good() {
 			return c.lacking(out, promptKind.capability)
 		}
 	}
 	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
-	return c.lacking(c.Do(ctx, client.Call{Method: "prompts/get", Params: params}), promptKind.capability)
+	out := c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
+	if remembered && client.DeniesTool(out) {
+		c.forget(promptKind)
+		if _, fresh := c.entry(ctx, promptKind, o.name); fresh.Kind == wire.InvalidArguments {
+			out.Hint = fresh.Hint
+		}
+	}
+	return c.lacking(out, promptKind.capability)
 }
 
-// checkPrompt holds the arguments against the prompt's definition: there is no
-// schema, only names, and which of them are required (server/prompts, "Prompt").
-func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) wire.Outcome {
+// checkPrompt holds the arguments against the prompt's definition, the remembered one if
+// they fit that, else a fresh one.
+func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) (remembered bool, out wire.Outcome) {
+	if raw := c.kept(promptKind, o.name); raw != nil {
+		if out, unlisted := c.fitsPrompt(raw, o); out.Good() && len(unlisted) == 0 {
+			return true, out
+		}
+	}
 	raw, out := c.entry(ctx, promptKind, o.name)
 	if out.Kind == wire.InvalidArguments {
 		out.Method = "prompts/get"
 	}
 	if !out.Good() {
-		return out
+		return false, out
 	}
+	out, unlisted := c.fitsPrompt(raw, o)
+	if out.Good() {
+		for _, text := range unlisted {
+			c.a.warn(text)
+		}
+	}
+	return false, out
+}
+
+// fitsPrompt judges by one definition: there is no schema, only names, and which of them
+// are required (server/prompts, "Prompt"). What becomes of an argument that it does not
+// list is the server's to say.
+func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wire.Outcome, unlisted []string) {
 	prompt, bad := wire.ParsePrompt(raw)
 	if bad != nil {
-		return c.unsent("prompts/get", o.name, bad.Text, "--no-validate asks for it anyway")
+		return c.unsent("prompts/get", o.name, bad.Text, "--no-validate asks for it anyway"), nil
 	}
 	arguments, _ := wire.Object(o.arguments)
 	var findings []wire.Finding
@@ -117,12 +144,12 @@ func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) wire.Ou
 	if len(findings) > 0 {
 		out := c.unsent("prompts/get", o.name, "the arguments do not fit the prompt", "")
 		out.Findings = findings
-		return out
+		return out, nil
 	}
-	for _, m := range arguments {
-		c.warnUnknown(o.name, m.Name, names)
+	for _, name := range unknown {
+		unlisted = append(unlisted, notListed(o.name, name, names))
 	}
-	return wire.Outcome{}
+	return wire.Outcome{}, unlisted
 }
 
 // notStrings finds the arguments that no prompt can take.
@@ -141,17 +168,11 @@ func pointer(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// warnUnknown tells of an argument that the prompt does not list. What becomes of
-// it is the server's to say.
-func (c *conversation) warnUnknown(prompt, name string, known []string) {
-	for _, k := range known {
-		if k == name {
-			return
-		}
-	}
+// notListed tells of an argument that the prompt does not list.
+func notListed(prompt, name string, known []string) string {
 	text := fmt.Sprintf("the prompt %s lists no argument %q", prompt, name)
 	if near := render.Nearest(name, known); near != "" {
 		text += "; did you mean " + near + "?"
 	}
-	c.a.warn(text)
+	return text
 }

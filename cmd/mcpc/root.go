@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,7 +140,34 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = fmt.Sprintf("arguments stand without dashes, as %s=VALUE; %s", name, hint)
 		}
 	}
-	return hintedError{err.Error(), hint}
+	return hintedError{flagText(err), hint}
+}
+
+// flagText says which flag it is, what it wants, and what it got.
+func flagText(err error) string {
+	if missing, ok := errorAs[*pflag.ValueRequiredError](err); ok {
+		f := missing.GetFlag()
+		return "--" + f.Name + " needs a value: --" + f.Name + valueOf(f)
+	}
+	if bad, ok := errorAs[*pflag.InvalidValueError](err); ok {
+		return "--" + bad.GetFlag().Name + flagCause(bad)
+	}
+	return err.Error()
+}
+
+// flagCause says what a flag wants and what it got. Types of mcpc's own say it
+// themselves.
+func flagCause(bad *pflag.InvalidValueError) string {
+	number, isNumber := errorAs[*strconv.NumError](bad)
+	wants, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "count": "a whole number",
+		"bool": "true or false"}[bad.GetFlag().Value.Type()]
+	switch {
+	case isNumber && ok && errors.Is(number.Err, strconv.ErrRange):
+		wants += " that is not so large"
+	case !isNumber || !ok:
+		return ": " + bad.Unwrap().Error()
+	}
+	return fmt.Sprintf(" wants %s, got %q", wants, bad.GetValue())
 }
 
 // valueOf is what stands behind a flag's name: nothing has to where it has a

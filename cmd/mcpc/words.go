@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
@@ -222,3 +225,52 @@ func (p *placed) put(w word) error {
 
 // shortened is a word as an error names it.
 func shortened(typed string) string { return strconv.Quote(wire.Excerpt([]byte(typed), 60)) }
+
+// unnamed is the error of arguments without names: how they are written with the names
+// that the tool is remembered to take, the required ones first.
+func (a *app) unnamed(cmd *cobra.Command, tool string, args []string, err error) error {
+	for _, arg := range args {
+		if at, _ := operator(arg); at >= 0 || arg == "-" || strings.HasPrefix(arg, "@") || strings.Contains("{[", firstOf(arg)) {
+			return err
+		}
+	}
+	names := a.argumentNames(cmd, tool)
+	line := []string{"call", render.ShellQuote(tool)}
+	for i, arg := range args {
+		name := "NAME"
+		if i < len(names) {
+			name = names[i]
+		}
+		line = append(line, render.ShellQuote(name+"="+arg))
+	}
+	hint := "each argument has a name: " + a.command(strings.Join(line, " "))
+	if len(names) < len(args) {
+		hint += "; " + a.command("describe "+render.ShellQuote(tool)) + " shows the names"
+	}
+	return hintedError{err.Error(), hint}
+}
+
+// argumentNames are those that a remembered tool takes, if they are words to every shell.
+func (a *app) argumentNames(cmd *cobra.Command, tool string) (names []string) {
+	entry := a.entryOf(cmd, toolKind, tool)
+	if entry == nil {
+		return nil
+	}
+	parsed, bad := wire.ParseTool(entry.Raw)
+	if bad != nil {
+		return nil
+	}
+	required, _ := wire.Array(wire.First(parsed.InputSchema, "required"))
+	for _, raw := range required {
+		if name, ok := wire.Text(raw); ok && inert(name) {
+			names = append(names, name)
+		}
+	}
+	properties, _ := wire.Object(wire.First(parsed.InputSchema, "properties"))
+	for _, m := range properties {
+		if inert(m.Name) && !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}

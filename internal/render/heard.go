@@ -38,7 +38,7 @@ func heard(m *wire.Message) (kind, what string) {
 	return strings.TrimPrefix(m.Method, "notifications/"), string(wire.Compact(m.Params))
 }
 
-// logLine is `[warning] logger: data`.
+// logLine is `[warning] logger: data`, or without brackets where there is no level.
 func logLine(params wire.Members) string {
 	data, _ := params.Get("data")
 	text, ok := wire.Text(data)
@@ -48,7 +48,10 @@ func logLine(params wire.Members) string {
 	if logger := params.Text("logger"); logger != "" {
 		text = logger + ": " + text
 	}
-	return "[" + params.Text("level") + "] " + text
+	if level := params.Text("level"); level != "" {
+		text = "[" + level + "] " + text
+	}
+	return text
 }
 
 // A Change is what became of one entry of a list.

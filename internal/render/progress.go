@@ -106,7 +106,8 @@ func (p *Progress) Tick() {
 	p.drawLocked()
 }
 
-// Log writes one log message of the server: `[warning] logger: data`.
+// Log writes one log message of the server: `[warning] logger: data`, without the
+// brackets where the server gave it no level.
 func (p *Progress) Log(level, logger string, data json.RawMessage) {
 	text, ok := wire.Text(data)
 	if !ok {
@@ -116,7 +117,10 @@ func (p *Progress) Log(level, logger string, data json.RawMessage) {
 	if logger != "" {
 		text = logger + ": " + text
 	}
-	_, _ = io.WriteString(p, p.st.paint(levelColor(level), "["+p.st.Line(level)+"]")+" "+p.st.Line(text)+"\n")
+	if level != "" {
+		level = p.st.paint(levelColor(level), "["+p.st.Line(level)+"]") + " "
+	}
+	_, _ = io.WriteString(p, level+p.st.Line(text)+"\n")
 }
 
 func levelColor(level string) string {

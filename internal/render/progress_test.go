@@ -145,6 +145,7 @@ func TestProgressStepsAside(t *testing.T) {
 	var other progressScreen
 	p.Log("warning", "db", jsonOf("slow "+hostileText))
 	p.Log("info", "", json.RawMessage(`{"n": 1.10}`))
+	p.Log("", "", jsonOf("of no level"))
 	_, _ = io.WriteString(p, "mcpc: warning: x\n")
 	if s.line() != "" {
 		t.Errorf("the line is still there: %q", s.line())
@@ -171,7 +172,7 @@ func TestProgressStepsAside(t *testing.T) {
 		t.Errorf("after the prompt %q, want %q: the person's time does not count", got, want)
 	}
 	want := []string{"[warning] db: slow ok^[[2J<U+202E>kcatta<U+202C>^Jmcpc: all is well^M<U+009B>31m<U+200B>",
-		`[info] {"n":1.10}`, "mcpc: warning: x", "go on? [y/N] y"}
+		`[info] {"n":1.10}`, "of no level", "mcpc: warning: x", "go on? [y/N] y"}
 	if strings.Join(s.lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(s.lines, "\n"), strings.Join(want, "\n"))
 	}
