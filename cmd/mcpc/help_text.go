@@ -15,6 +15,10 @@ import (
 
 // help writes a command's help.
 func (a *app) help(cmd *cobra.Command, _ []string) {
+	if !cmd.HasParent() && len(a.args) > 0 && !strings.HasPrefix(a.args[0], "-") && a.args[0] != "help" {
+		a.end(usage(unknownCommand(cmd, a.args))) // mcpc frobnicate --help
+		return
+	}
 	text := ""
 	if isTopic(cmd) {
 		text = topicText(cmd, a.outStyle)
@@ -47,7 +51,7 @@ func helpText(cmd *cobra.Command, short bool) string {
 		text = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
 	}
 	if short {
-		text, _, _ = strings.Cut(text, "\n\n")
+		text = firstWords(text)
 	}
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, useLine(cmd))
 	helpCommands(&b, "Commands", cmd.Commands())
@@ -76,6 +80,16 @@ func helpText(cmd *cobra.Command, short bool) string {
 	}
 	b.WriteString("\nmcpc --help shows the flags of all commands, mcpc help exit-codes the endings.\n")
 	return b.String()
+}
+
+// firstWords are the first paragraph of a text, without a sentence that only leads on
+// to the next one.
+func firstWords(text string) string {
+	text, _, _ = strings.Cut(text, "\n\n")
+	if end := strings.LastIndex(text, "."); end > 0 {
+		text = text[:end+1]
+	}
+	return text
 }
 
 // rootText is the first thing that a person sees.
@@ -132,9 +146,10 @@ func rootText(root *cobra.Command, short bool) string {
 }
 
 // howToName says how a server is named.
-const howToName = `A server is a URL, a session's name or "demo" behind -s, or a command behind --:
-mcpc list -- npx -y SERVER. Without one it is the session that mcpc init opened
-last, or http://localhost:3001/mcp.`
+const howToName = `A server is named with -s: a URL, "demo", a session, or one that another program
+has (mcpc servers). A command to start one stands behind --: mcpc list -- npx -y
+SERVER. Without either it is the session that mcpc init opened last, or
+http://localhost:3001/mcp.`
 
 func useLine(cmd *cobra.Command) string {
 	line := cmd.CommandPath()
