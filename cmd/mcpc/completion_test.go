@@ -64,7 +64,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("--log-level", "e"), "error emergency :4"},
 		{words("close", ""), "box :4"}, {words("sessions", "use", ""), "box :4"},
 		{words("help", "arg"), "arguments :4"},
-		{words("export", "last", "--as", "m"), "mcpc markdown :4"},
+		{words("export", "last", "--as", "m"), "mcpc mcpc-yaml markdown :4"},
 		{words("tap", "install", "cl"), "claude-desktop claude-code claude-code-local claude-code-user cline :4"}, {words("tap", "install", "cursor", ""), ":4"},
 		{words("completion", ""), "bash zsh fish powershell :4"},
 		{words("describe", "we"), "weather weigh :4"},

@@ -56,6 +56,7 @@ var seeAlso = map[string]string{
 	"describe":     "list, call, help arguments",
 	"explain":      "help exit-codes, show",
 	"export":       "log, resend, help filters",
+	"grep":         "list, servers, help targets",
 	"info":         "init, ping, help revisions",
 	"init":         "sessions, close, help revisions, help answering",
 	"list":         "describe, call, listen",

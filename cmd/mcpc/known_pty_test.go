@@ -105,3 +105,31 @@ func TestInputsAreAskedFor(t *testing.T) {
 	}
 	m.keepsNoSecret()
 }
+
+// While servers are waited for, a bar says how many answered and which did not.
+func TestASurveyShowsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	if err := os.RemoveAll(m.home); err != nil {
+		t.Fatal(err)
+	}
+	servers := `{"mcpServers": {`
+	for name, script := range map[string]string{"quick": "tool quickly\n", "slow": "tool slowly\non tools/list\n    hang\n"} {
+		s, err := newServer(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.stop(); s.listener.Close() })
+		if err := s.play(script); err != nil {
+			t.Fatal(err)
+		}
+		servers += `"` + name + `": {"url": "` + s.url("/mcp") + `"},`
+	}
+	m.write(filepath.Join(m.home, ".cursor", "mcp.json"), servers+"}}")
+	tm := m.at(100, "list", "--all", "--no-record")
+	tm.await(`\[█+░+\]  1/2  50% .* cursor:slow`)
+	tm.typed("\x03")
+	if out := tm.ends("SIGINT"); strings.Contains(out, "quickly") || strings.Contains(strings.Join(shown(out), "\n"), "1/2") {
+		t.Errorf("%q", out)
+	}
+}

@@ -17,6 +17,9 @@ type listOptions struct {
 	argv  []string
 	long  bool
 	watch watchOptions
+	// all asks every known server.
+	all    bool
+	survey surveyOptions
 }
 
 func newList(a *app) *cobra.Command {
@@ -36,11 +39,17 @@ sent twice, open reaches out into the world, ui names a page.
 begins with the kind, and with --json all of it is one document.
 
 --watch goes on, lists again when the server tells that something changed, and
-shows the difference: "+" is new, "-" is gone, "~" is another of the same name.`,
+shows the difference: "+" is new, "-" is gone, "~" is another of the same name.
+
+--all asks all servers that mcpc knows by name, the remembered sessions and
+those of mcpc servers. One that was never confirmed is named and not asked, nor
+is one that is disabled. One that fails is told of; the exit code is the worst
+of all.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list resources
   mcpc -s demo list all --long
   mcpc -s demo list --watch --for 100ms
+  mcpc list --all
   mcpc -s demo list --jq '.tools[].name'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
@@ -52,6 +61,9 @@ shows the difference: "+" is new, "-" is gone, "~" is another of the same name.`
 			if err := o.watch.check(a); err != nil {
 				return err
 			}
+			if o.all {
+				return a.listAll(cmd.Context(), o)
+			}
 			if o.watch.on {
 				a.watch(cmd.Context(), o)
 			} else {
@@ -61,6 +73,8 @@ shows the difference: "+" is new, "-" is gone, "~" is another of the same name.`
 		},
 	}
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
+	cmd.Flags().BoolVar(&o.all, "all", false, "of all known servers, side by side (mcpc servers)")
+	o.survey.flags(cmd.Flags())
 	o.watch.flags(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
@@ -88,6 +102,19 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 		hint = "did you mean " + a.command("list "+near) + "?"
 	}
 	return nil, hintedError{fmt.Sprintf("list knows no %q: it lists %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
+}
+
+// listAll lists what every known server has.
+func (a *app) listAll(ctx context.Context, o listOptions) error {
+	if o.watch.on {
+		return hintedError{"--watch is for one server", "-s NAME names it"}
+	}
+	o.survey.kinds, o.survey.long = o.kinds, o.long
+	if err := o.survey.check(a, "list --all", o.argv); err != nil {
+		return err
+	}
+	a.survey(ctx, o.survey)
+	return nil
 }
 
 func (a *app) list(ctx context.Context, o listOptions) {

@@ -211,12 +211,12 @@ func (c *conversation) unresolved(ctx context.Context, err error) wire.Outcome {
 	}
 	out := usage(err)
 	if missing, ok := errorAs[*target.VariableError](err); ok {
-		out.Text = fmt.Sprintf("%s needs more: %s", c.origin.ID(), missing.Error())
+		out.Text = missing.Error() + ", and " + c.a.tilde(c.origin.File) + " makes the server of it"
 		if missing.Env != "" {
-			out.Hint = "set it in the environment: " + missing.Env + "=… mcpc …"
+			out.Hint = "set " + missing.Env + " in the environment"
 		}
 	}
-	out.Where = c.a.tilde(c.origin.File)
+	out.Where = c.origin.ID()
 	return out
 }
 

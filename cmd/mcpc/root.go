@@ -48,7 +48,7 @@ crossed. "demo" is a server in the box, to try all of it on.`,
 	root.AddCommand(newInit(a), newLogin(a), newLogout(a), newAuth(a), newInfo(a), newPing(a), newList(a), newDescribe(a), newCall(a), newRead(a),
 		newPrompt(a), newComplete(a), newListen(a), newTasks(a), newRaw(a), newLog(a), newShow(a), newStats(a), newExport(a), newResend(a), newExplain(a),
 		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newHold(a), newState(a), newCompletion(a), newMan(a), newVersion(a))
-	root.AddCommand(newServers(a), newTrust(a))
+	root.AddCommand(newServers(a), newTrust(a), newGrep(a))
 	root.AddCommand(newTopics()...)
 	root.AddCommand(newRun(a), newBatch(a))
 	root.SetHelpCommand(newHelp())

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// A survey asks all servers that mcpc knows by name for their lists, several at once.
+// Whatever one of them does, the others are shown.
+
+// surveyOptions are what the commands that make one have in common.
+type surveyOptions struct {
+	kinds    []kind
+	words    []string // all of which an entry has to hold
+	long     bool
+	parallel int
+}
+
+func (o *surveyOptions) flags(f *pflag.FlagSet) {
+	f.IntVar(&o.parallel, "parallel", 8, "how many servers are asked at once (default 8)")
+}
+
+// check refuses what makes no sense for several servers.
+func (o *surveyOptions) check(a *app, command string, argv []string) error {
+	switch {
+	case o.parallel < 1:
+		return hintedError{"--parallel is a number of servers, from 1 on", "--parallel 1 asks one after the other"}
+	case a.serverGiven || argv != nil:
+		return hintedError{command + " asks every known server, and one is named", "leave -s and -- out, or ask that one: " + a.command("list")}
+	case len(a.headers) > 0 || a.auth.tokenFile != "":
+		return hintedError{"a header field or a token would go to every server", "-s NAME asks one server with it"}
+	case a.recordTo != "" && a.recordTo != offWord:
+		return hintedError{"--record takes one conversation, and this is one with each server", "mcpc log shows what was recorded of each"}
+	}
+	return nil
+}
+
+// A surveyed server and what came of it.
+type surveyed struct {
+	id, title, file string
+	// also are servers that are the same, and were not asked again.
+	also  []string
+	lists []sorted
+	out   wire.Outcome
+	said  string // on standard error
+}
+
+// survey is the whole walk: who is asked, what they have, what went wrong.
+func (a *app) survey(ctx context.Context, o surveyOptions) {
+	asked, unasked := a.whomToAsk()
+	a.talking.Store(true) // a Ctrl-C ends the conversations in order
+	defer a.talking.Store(false)
+	stop := a.ticking()
+	a.askAll(ctx, o, asked)
+	stop()
+	a.progress.Done()
+	for _, s := range asked {
+		for line := range strings.Lines(s.said) {
+			fmt.Fprint(a.stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+a.errStyle.Line(s.id)+": ", 1))
+		}
+	}
+	a.tellUnasked(unasked)
+	ans := answer{result: surveyJSON(asked, unasked), human: func(w io.Writer, st render.Style) error {
+		return render.Sections(w, st, sectionsOf(asked, st, o))
+	}}
+	found := 0
+	for _, s := range asked {
+		for _, l := range s.lists {
+			ans.messages = append(ans.messages, l.Pages...)
+			found += len(l.Items)
+		}
+	}
+	switch {
+	case len(asked)+len(unasked) == 0:
+		a.note("no server is known: mcpc init TARGET remembers one, mcpc servers finds those of other programs")
+	case found == 0 && len(asked) > 0:
+		a.note("nothing was found")
+	}
+	out, told := a.endingOfAll(ctx, asked, unasked)
+	if out.Kind != wire.Signal {
+		a.print(ctx, ans)
+	}
+	if told && a.ending.Good() {
+		a.warn(out.Text)
+		a.ending = out
+		return
+	}
+	a.end(out)
+}
+
+// An unasked server, and why it is.
+type unasked struct{ id, why string }
+
+// The reasons, in the order in which they are told.
+const (
+	neverConfirmed = "never confirmed"
+	isDisabled     = "disabled"
+	isUnusable     = "unusable"
+)
+
+// whomToAsk are the sessions, and the servers of other programs that may be asked
+// without a question. Of several that are the same one is asked.
+func (a *app) whomToAsk() (asked []*surveyed, left []unasked) {
+	var trusts []state.Trust
+	origins := map[string]string{}
+	if store, st, err := a.loadState(); err != nil {
+		a.warn("the sessions are left out: " + err.Error())
+	} else {
+		trusts = a.trusts(store)
+		for _, name := range st.Names() {
+			s, _ := st.Session(name)
+			asked = append(asked, &surveyed{id: name, title: "session"})
+			if s.From != nil {
+				origins[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
+			}
+		}
+	}
+	firsts := map[string]*surveyed{}
+	var same []target.Server
+	for _, s := range a.knownServers() {
+		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
+		switch {
+		case s.Problem != "":
+			left = append(left, unasked{s.ID(), isUnusable})
+		case s.Disabled:
+			left = append(left, unasked{s.ID(), isDisabled})
+		case asksFirst(s, standingOf(trusts, s)):
+			left = append(left, unasked{s.ID(), neverConfirmed})
+		case origins[s.ID()+"\n"+s.File] != "": // its session is asked
+		case i >= 0:
+			first := firsts[same[i].ID()]
+			first.also = append(first.also, s.ID())
+		default:
+			same = append(same, s)
+			firsts[s.ID()] = &surveyed{id: s.ID(), title: s.Client.Title, file: s.File}
+			asked = append(asked, firsts[s.ID()])
+		}
+	}
+	return asked, left
+}
+
+// askAll asks them, so many at once, and shows how many answered.
+func (a *app) askAll(ctx context.Context, o surveyOptions, all []*surveyed) {
+	var mu sync.Mutex
+	waiting, done := []string{}, 0
+	tell := func(change func()) {
+		mu.Lock()
+		defer mu.Unlock()
+		change()
+		a.progress.Update(wire.Members{
+			{Name: "progress", Value: json.RawMessage(fmt.Sprint(done))}, {Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
+			{Name: "message", Value: wire.Quote(strings.Join(waiting, ", "))}})
+	}
+	room := make(chan struct{}, o.parallel)
+	var group sync.WaitGroup
+	for _, s := range all {
+		room <- struct{}{}
+		group.Go(func() {
+			tell(func() { waiting = append(waiting, s.id) })
+			a.askOne(ctx, o, s)
+			tell(func() {
+				waiting = slices.DeleteFunc(waiting, func(id string) bool { return id == s.id })
+				done++
+			})
+			<-room
+		})
+	}
+	group.Wait()
+}
+
+// askOne is a conversation beside the others: with an app of its own, which has nobody
+// to ask and no token that was meant for one server.
+func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
+	var said bytes.Buffer
+	b := a.beside(&said, s.id)
+	defer func() {
+		if crash := recover(); crash != nil {
+			s.out = wire.Outcome{Kind: wire.Internal, Where: s.id, Text: fmt.Sprint(crash), Hint: "please report it with mcpc -s " + render.ShellQuote(s.id) + " list"}
+		}
+		b.ending = b.withoutSecrets(s.out)
+		s.out = b.ending
+		b.endRecording()
+		s.said = said.String()
+	}()
+	if ctx.Err() != nil {
+		s.out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		return
+	}
+	c, out := b.open(ctx, opening{greet: true})
+	defer c.close(ctx)
+	if s.out = out; !out.Good() {
+		return
+	}
+	for _, k := range c.offered(o.kinds) {
+		list, out := c.listed(ctx, k, nil)
+		if client.UnknownMethod(out) {
+			continue
+		}
+		if list.Items = holding(k, list.Items, o.words); len(list.Items) > 0 {
+			s.lists = append(s.lists, sorted{kind: k, List: list, entries: c.sortEntries(k, list)})
+		}
+		if s.out = out; !out.Good() {
+			return
+		}
+	}
+}
+
+// beside is an app that shares with this one what the user wants, and nothing that
+// goes on.
+func (a *app) beside(said io.Writer, id string) *app {
+	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals}
+	b.getenv = func(name string) string {
+		if name == "MCPC_TOKEN" || name == envName("server") {
+			return ""
+		}
+		return a.getenv(name)
+	}
+	b.server, b.serverGiven, b.noInput = id, true, true
+	b.json, b.wire, b.jq, b.output, b.explain, b.verbose = false, false, "", "", false, 0
+	b.auth.noPrompt, b.auth.account = true, ""
+	b.outStyle, b.errStyle = render.Style{Width: 80}, render.Style{Width: 80}
+	b.typist = &typist{in: strings.NewReader("")}
+	b.progress = render.NewProgress(said, b.errStyle, a.now)
+	b.record.quiet.Store(true) // a folder that cannot be written to is told of by one command
+	return b
+}
+
+// holding are the entries that hold all of the words, in whatever they say of
+// themselves to a reader: names, titles, descriptions, names of arguments.
+func holding(k kind, items []json.RawMessage, words []string) []json.RawMessage {
+	if len(words) == 0 {
+		return items
+	}
+	var fit []json.RawMessage
+	for _, raw := range items {
+		text := strings.ToLower(strings.Join(textsOf(k, raw), "\n"))
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) }) {
+			fit = append(fit, raw)
+		}
+	}
+	return fit
+}
+
+func textsOf(k kind, raw json.RawMessage) (texts []string) {
+	m, _ := wire.Object(raw)
+	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
+		texts = append(texts, m.Text(name))
+	}
+	schema, _ := m.Get("inputSchema")
+	properties, _ := wire.Object(wire.First(schema, "properties"))
+	for _, p := range properties {
+		texts = append(texts, p.Name)
+	}
+	arguments, _ := m.Get("arguments")
+	list, _ := wire.Array(arguments)
+	for _, argument := range list {
+		name, _ := wire.Text(wire.First(argument, "name"))
+		texts = append(texts, name)
+	}
+	return texts
+}
+
+// sectionsOf are what a person reads: the entries of each server below its name.
+func sectionsOf(all []*surveyed, st render.Style, o surveyOptions) (parts []render.Section) {
+	for _, s := range all {
+		for _, l := range s.lists {
+			name := st.Line(s.id)
+			part := render.Section{Heading: name, Prefix: name}
+			if len(o.kinds) > 1 {
+				part.Heading, part.Prefix = name+" "+l.many, name+"\t"+l.one
+			}
+			if len(s.also) > 0 {
+				part.Heading += st.Line(" (the same as " + strings.Join(s.also, ", ") + ")")
+			}
+			part.Write = func(w io.Writer) error { return l.entries.write(w, st, l.kind, o.long) }
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// surveyJSON has each server with its lists, whose entries are the server's own bytes.
+func surveyJSON(all []*surveyed, left []unasked) json.RawMessage {
+	var rows []json.RawMessage
+	text := func(row json.RawMessage, name, value string) json.RawMessage {
+		if value == "" {
+			return row
+		}
+		return wire.With(row, name, wire.Quote(value))
+	}
+	for _, s := range all {
+		row := text(text(text(nil, "id", s.id), "from", s.title), "file", s.file)
+		if len(s.also) > 0 {
+			also, _ := json.Marshal(s.also)
+			row = wire.With(row, "same", also)
+		}
+		if !s.out.Good() {
+			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.out.Kind)), "message", s.out.Text), "hint", s.out.Hint))
+		}
+		for _, l := range s.lists {
+			member, _ := l.List.Array()
+			row = wire.With(row, member, slices.Concat([]byte("["), joined(l.Items), []byte("]")))
+		}
+		rows = append(rows, row)
+	}
+	for _, u := range left {
+		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
+	}
+	return slices.Concat([]byte(`{"servers":[`), joined(rows), []byte("]}"))
+}
+
+// joined are values with commas between them.
+func joined(values []json.RawMessage) (all []byte) {
+	for i, v := range values {
+		if i > 0 {
+			all = append(all, ',')
+		}
+		all = append(all, v...)
+	}
+	return all
+}
+
+// tellUnasked names those that were left out.
+func (a *app) tellUnasked(all []unasked) {
+	for _, why := range []string{neverConfirmed, isDisabled, isUnusable} {
+		var ids []string
+		for _, u := range all {
+			if u.why == why {
+				ids = append(ids, u.id)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		text := "not asked, because " + why + ": " + strings.Join(ids, ", ")
+		if why == neverConfirmed {
+			text += " (mcpc trust NAME shows one and asks)"
+		}
+		a.note(text)
+	}
+}
+
+// endingOfAll tells of each failure, and is the worst of them; told is set where there
+// is no more to say than that. That only servers were known which wait for a yes is no
+// success.
+func (a *app) endingOfAll(ctx context.Context, asked []*surveyed, left []unasked) (worst wire.Outcome, told bool) {
+	if ctx.Err() != nil {
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
+	}
+	waiting := slices.ContainsFunc(left, func(u unasked) bool { return u.why == neverConfirmed })
+	if len(asked) == 0 && waiting {
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "every known server waits for a confirmation, and none was asked", Hint: "mcpc trust NAME shows one and asks"}, false
+	}
+	var failed []string
+	for _, s := range asked {
+		if s.out.Good() {
+			continue
+		}
+		failed = append(failed, s.id)
+		if worst.Good() || badness(s.out.Kind) < badness(worst.Kind) {
+			worst = s.out
+		}
+		if len(asked) > 1 {
+			s.out.Where = s.id
+			render.Failure(a.stderr(), a.errStyle, s.out)
+		}
+	}
+	if len(failed) == 0 || len(asked) == 1 {
+		return worst, false
+	}
+	return wire.Outcome{Kind: worst.Kind, Reached: worst.Reached,
+		Text: fmt.Sprintf("%d of %d servers failed: %s", len(failed), len(asked), strings.Join(failed, ", "))}, true
+}
+
+// badness is the place of a kind among all: the smaller, the worse.
+func badness(kind wire.Kind) int {
+	if i := slices.Index(wire.Precedence, kind); i >= 0 {
+		return i
+	}
+	return len(wire.Precedence)
+}
