@@ -1,7 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,15 +17,44 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mcpc/internal/demo"
 )
 
+// An earshot has the secrets that mcpc makes itself and that go no further than to an
+// authorization server: verifiers, assertions, proofs. What each of them is follows from
+// its name.
+type earshot struct {
+	mu  sync.Mutex
+	all map[string]string
+}
+
+func (h *earshot) hear(position, secret string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if secret != "" {
+		h.all[secret] = position
+	}
+}
+
+// find reports each of them in a text.
+func (h *earshot) find(t *testing.T, where string, text []byte) {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for secret, position := range h.all {
+		if bytes.Contains(text, []byte(secret)) {
+			t.Errorf("%s holds the %s %.20s", where, position, secret)
+		}
+	}
+}
+
 // leakyLogin is an authorization server and an MCP server behind it, which say
 // every secret that they hear or hand out once more, in what they have to say of an
 // error.
-func leakyLogin(t *testing.T) *httptest.Server {
+func leakyLogin(t *testing.T, h *earshot) *httptest.Server {
 	c := canaries
 	mcp := demo.Handler(demo.Options{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +73,7 @@ func leakyLogin(t *testing.T) *httptest.Server {
 			answer(200, map[string]any{"resource": base + "/mcp", "authorization_servers": []string{base}})
 		case "/.well-known/oauth-authorization-server":
 			answer(200, map[string]any{"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
-				"device_authorization_endpoint": base + "/device", "registration_endpoint": base + "/register",
+				"device_authorization_endpoint": base + "/device", "revocation_endpoint": base + "/revoke", "registration_endpoint": base + "/register",
 				"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"client_secret_post"},
 				"dpop_signing_alg_values_supported": []string{"ES256"}})
 		case "/register":
@@ -45,19 +81,31 @@ func leakyLogin(t *testing.T) *httptest.Server {
 		case "/device":
 			answer(200, map[string]any{"device_code": c["device code"], "user_code": "ABCD", "verification_uri": base + "/v", "expires_in": 60, "interval": 1})
 		case "/authorize":
-			q := url.Values{"code": {c["authorization code"]}, "state": {r.FormValue("state")}}
+			code := c["authorization code"]
+			if r.FormValue("scope") == "refused" {
+				code += "-refused"
+			}
+			q := url.Values{"code": {code}, "state": {r.FormValue("state")}}
 			http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+q.Encode(), http.StatusFound)
 		case "/token":
 			_ = r.ParseForm()
+			h.hear("verifier", r.Form.Get("code_verifier"))
+			h.hear("client assertion", r.Form.Get("client_assertion"))
+			h.hear("proof", r.Header.Get("DPoP"))
 			switch {
 			case r.Form.Get("requested_token_type") != "":
 				answer(200, map[string]any{"access_token": c["id-jag"], "token_type": "N_A"})
-			case r.Form.Get("scope") == "refused":
+			case r.Form.Get("scope") == "refused" || strings.HasSuffix(r.Form.Get("code"), "-refused"):
 				answer(400, map[string]any{"error": "invalid_request", "error_description": "no: " + r.Form.Encode() + " " + r.Header.Get("DPoP")})
 			default:
 				answer(200, map[string]any{"access_token": c["access token"], "refresh_token": c["refresh token"], "token_type": scheme, "expires_in": 1})
 			}
+		case "/revoke":
+			_ = r.ParseForm()
+			h.hear("client assertion", r.Form.Get("client_assertion"))
+			answer(503, map[string]any{"error": "invalid_request", "error_description": "no: " + r.Form.Encode() + " " + r.Header.Get("Authorization")})
 		default:
+			h.hear("proof", r.Header.Get("DPoP"))
 			authorization := r.Header.Get("Authorization")
 			if authorization != scheme+" "+c["access token"] {
 				w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="no: `+authorization+`"`)
@@ -76,7 +124,8 @@ func leakyLogin(t *testing.T) *httptest.Server {
 //
 // authorization 61
 func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
-	binary, s, dir, c := builtBinary(t), leakyLogin(t), t.TempDir(), canaries
+	h := &earshot{all: map[string]string{}}
+	binary, s, dir, c := builtBinary(t), leakyLogin(t, h), t.TempDir(), canaries
 	file := func(position string) string {
 		name := filepath.Join(t.TempDir(), "secret")
 		if err := os.WriteFile(name, []byte(c[position]), 0o600); err != nil {
@@ -90,15 +139,29 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 		cmd := exec.Command(binary, args...)
 		cmd.Env = append(cleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit", env)
 		said, _ := cmd.CombinedOutput()
+		h.find(t, strings.Join(args[:2], " "), said)
 		findCanaries(t, strings.Join(args[:2], " "), said)
 		return cmd.ProcessState.ExitCode()
 	}
 	own := []string{"--client-id", "robot", "--client-secret-file", file("client secret")}
+	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(ec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ways := [][]string{{}, {"--grant", "authorization_code", "--dpop"}, {"--grant", "device"}, append([]string{"--grant", "client_credentials"}, own...),
 		append([]string{"--grant", "client_credentials", "--client-id", "robot"}, "--client-secret", c["client secret"]),
 		append([]string{"--grant", "jwt-bearer", "--assertion", file("assertion")}, own...),
 		append([]string{"--grant", "id-jag", "--idp-token-endpoint", s.URL + "/token", "--idp-client-id", "sso",
-			"--idp-client-secret-file", file("idp secret"), "--id-token", file("id token")}, own...)}
+			"--idp-client-secret-file", file("idp secret"), "--id-token", file("id token")}, own...),
+		{"--grant", "client_credentials", "--client-id", "by-key", "--private-key", key}}
 	for _, loud := range [][]string{{"-vvv"}, {"--json"}} {
 		for _, way := range ways {
 			run("A=b", "logout", target) // what is bound once would be bound again
@@ -112,9 +175,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 			if code := run("A=b", append([]string{"-s", target, "call", "echo", `{"message":"x"}`, "--explain"}, loud...)...); code != 0 {
 				t.Errorf("a call after %q ended with %d", way, code)
 			}
-			if len(way) > 3 {
-				run("A=b", append(append([]string{"login", target, "--scope", "refused", "--account", "refused"}, way...), loud...)...)
-			}
+			run("A=b", append(append([]string{"login", target, "--scope", "refused", "--account", "refused"}, way...), loud...)...)
 		}
 		run("A=b", append([]string{"auth", "explain", target}, loud...)...)
 		run("A=b", append([]string{"auth", "--account", "x"}, loud...)...)
@@ -124,12 +185,27 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	run("A=b", "log", "--json")
 	run("A=b", "show", "last", "--raw")
 	run("A=b", "export", "1", "--as", "curl")
+	run("A=b", "logout", target, "-vvv")
+	run("A=b", "login", target, "--token-store", "file", "--grant", "id-jag", "--json")
 	if text := read(t, kept); !strings.Contains(text, c["access token"]) || !strings.Contains(text, c["idp secret"]) {
 		t.Errorf("the file of the tokens holds none: %s", text)
 	}
 	if err := os.Remove(kept); err != nil {
 		t.Fatal(err)
 	}
+	positions := map[string]bool{}
+	for _, position := range h.all {
+		positions[position] = true
+	}
+	if len(positions) != 3 || len(h.all) < 10 {
+		t.Errorf("the authorization server heard %d secrets of the sorts %v", len(h.all), positions)
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			h.find(t, path, []byte(read(t, path)))
+		}
+		return err
+	})
 	if n := findCanariesIn(t, dir); n < 10 {
 		t.Errorf("only %d files were looked at", n)
 	}

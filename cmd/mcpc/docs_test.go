@@ -28,8 +28,8 @@ import (
 // the tests need no network and no fixed port. A script stands in for a server with
 // tasks, which the demo has not. The package itself is called by
 // the tests with real servers.
-func standIns(url, tasks, protected string) *strings.Replacer {
-	return strings.NewReplacer("http://localhost:3001/mcp", url, "http://localhost:3002/mcp", tasks, "http://localhost:3003", protected,
+func standIns(url, tasks, protected, port string) *strings.Replacer {
+	return strings.NewReplacer("http://localhost:3001/mcp", url, "http://localhost:3002/mcp", tasks, "http://localhost:3003", protected, "8976", port,
 		"npx -y @modelcontextprotocol/server-everything stdio", "mcpc demo --stdio")
 }
 
@@ -83,7 +83,7 @@ func runBlocks(t *testing.T, blocks [][]string) {
 	defer server.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	sh := newShell(t)
-	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t))
+	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t), unusedPort(t))
 	for _, block := range blocks {
 		if block[1] == "yaml" {
 			sh.write(t, swap.Replace(block[2]))
@@ -95,6 +95,17 @@ func runBlocks(t *testing.T, blocks [][]string) {
 			sh.run(t, step)
 		}
 	}
+}
+
+// unusedPort is one that is free at the moment.
+func unusedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // protectedStandIn is what mcpc demo --auth is.

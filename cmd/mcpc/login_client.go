@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -56,6 +57,14 @@ func (o *loginOptions) check() error {
 	if o.documentURL != "" {
 		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
 			return hintedError{"--client-metadata-url wants an https URL with a path", ""}
+		}
+	}
+	// These are read again when the token ends, wherever mcpc is started then.
+	for _, name := range []*string{&o.client.KeyFile, &o.client.AssertionFile, &o.idp.IDTokenFile} {
+		if *name != "" {
+			if full, err := filepath.Abs(*name); err == nil {
+				*name = full
+			}
 		}
 	}
 	var err error

@@ -87,3 +87,29 @@ func TestTerminalLoginByPasting(t *testing.T) {
 		t.Error("a browser was started")
 	}
 }
+
+// Of several authorization servers a person picks one, once.
+func TestTerminalPicksAnIssuer(t *testing.T) {
+	t.Parallel()
+	p, several := newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")}), []string{"several"}
+	p.how.Store(&several)
+	t.Cleanup(func() { _ = p.Close() })
+	state := "MCPC_STATE=" + t.TempDir()
+	env := []string{"CI=", "BROWSER=visit", state}
+	tm := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp")
+	tm.await(`names several authorization servers:\r\n +1  http://127\.0\.0\.1:1\r\n +2  http://127.*\r\nLog in with which\?> $`)
+	tm.typed("3\n")
+	tm.await(`type its number, 1 to 2\r\nLog in with which\?> $`)
+	tm.typed("2\n")
+	tm.ends("0")
+	onTerminal(t, 80, env, "mcpc", "logout", p.URL+"/mcp").ends("0")
+	if out := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp").ends("0"); strings.Contains(out, "which?") {
+		t.Errorf("asked again: %q", out)
+	}
+	tm = onTerminal(t, 80, []string{"CI=", "BROWSER=visit"}, "mcpc", "login", p.URL+"/mcp")
+	tm.await(`Log in with which\?> $`)
+	tm.typed("\x04")
+	if out := tm.ends("4"); !strings.Contains(out, "--issuer URL names one") {
+		t.Errorf("%q", out)
+	}
+}

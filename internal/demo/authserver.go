@@ -35,11 +35,14 @@ const tokenLife = 5 * time.Minute
 
 // Protect puts a handler of MCP at /mcp behind a login, with an authorization server
 // beside it: resource metadata, dynamic registration, authorization code with PKCE,
-// the device grant, refresh tokens that are good once, revocation, client credentials (client
-// "demo", secret "demo-secret"). Its only user agrees to everything at once. It is for trying the
-// flow out, and protects nothing. Now is the clock for the ends of tokens.
+// the device grant, refresh tokens that are good once, revocation, client credentials
+// (client "demo", secret "demo-secret"), a workload's assertion ("demo-assertion"), and at
+// /idp/token an enterprise that exchanges a sign-on ("demo-id-token", client "demo-sso").
+// Its only user agrees to everything at once. It is for trying the flow out, and
+// protects nothing. Now is the clock for the ends of tokens.
 func Protect(mcp http.Handler, now func() time.Time) http.Handler {
-	s := &authServer{now: now, clients: map[string][]string{}, codes: map[string]grant{}, tokens: map[string]grant{}, refresh: map[string]grant{}}
+	s := &authServer{now: now, clients: map[string][]string{}, codes: map[string]grant{}, tokens: map[string]grant{}, refresh: map[string]grant{},
+		assertions: map[string]grant{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", s.resource)
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.metadata)
@@ -48,6 +51,7 @@ func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 	mux.HandleFunc("POST /device", s.device)
 	mux.HandleFunc("POST /token", s.token)
 	mux.HandleFunc("POST /revoke", s.revoke)
+	mux.HandleFunc("POST /idp/token", s.exchange)
 	mux.Handle("/mcp", s.guarded(mcp))
 	return mux
 }
@@ -59,6 +63,7 @@ type authServer struct {
 	mu                     sync.Mutex
 	clients                map[string][]string // redirect URIs
 	codes, tokens, refresh map[string]grant
+	assertions             map[string]grant
 }
 
 // A grant is what somebody was allowed.
@@ -78,7 +83,7 @@ func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {
 		"token_endpoint": base(req) + "/token", "device_authorization_endpoint": base(req) + "/device", "registration_endpoint": base(req) + "/register",
 		"revocation_endpoint":      base(req) + "/revoke",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
-		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials", deviceGrant},
+		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials", deviceGrant, jwtBearerGrant},
 		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
 		"authorization_response_iss_parameter_supported": true, "scopes_supported": []string{scopeRead, scopeCall}})
 }
@@ -171,6 +176,8 @@ func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 		s.grantLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
+	case jwtBearerGrant:
+		s.assertionLocked(w, req)
 	default:
 		answerError(w, "unsupported_grant_type")
 	}

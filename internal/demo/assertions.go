@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// What a platform says of the demo's program, and what says that its user has signed
+// on at the enterprise: elsewhere these are signed and end soon.
+const (
+	demoAssertion = "demo-assertion"
+	demoIDToken   = "demo-id-token"
+	demoSSO       = "demo-sso"
+)
+
+const (
+	jwtBearerGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+	exchangeGrant  = "urn:ietf:params:oauth:grant-type:token-exchange"
+	idJAGType      = "urn:ietf:params:oauth:token-type:id-jag"
+)
+
+// exchange is the enterprise's own token endpoint: the sign-on of its user for an
+// assertion that is good once, at one authorization server and for one resource
+// (RFC 8693).
+func (s *authServer) exchange(w http.ResponseWriter, req *http.Request) {
+	form := req.PostFormValue
+	switch {
+	case form("grant_type") != exchangeGrant || form("requested_token_type") != idJAGType:
+		answerError(w, "unsupported_grant_type")
+		return
+	case form("client_id") != demoSSO:
+		answerError(w, "invalid_client")
+		return
+	case form("subject_token") != demoIDToken || form("audience") != base(req):
+		answerError(w, "invalid_grant")
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	assertion := "demo-id-jag-" + rand.Text()
+	s.assertions[assertion] = grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope")), until: s.now().Add(time.Minute)}
+	w.Header().Set("Cache-Control", "no-store")
+	answerJSON(w, http.StatusOK, map[string]any{"access_token": assertion, "issued_token_type": idJAGType, "token_type": "N_A", "expires_in": 60})
+}
+
+// assertionLocked redeems an assertion: the platform's, for the program that it is
+// about, or one of exchange, for the client that it was made for (RFC 7523).
+func (s *authServer) assertionLocked(w http.ResponseWriter, req *http.Request) {
+	form := req.PostFormValue
+	id, secret, named := req.BasicAuth()
+	g, exchanged := take(s.assertions, form("assertion"))
+	switch {
+	case exchanged && (!named || id != demoClient || secret != demoSecret), !exchanged && form("client_id") != demoClient:
+		answerError(w, "invalid_client")
+	case exchanged && !g.until.Before(s.now()):
+		s.grantLocked(w, g, false)
+	case !exchanged && form("assertion") == demoAssertion:
+		s.grantLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
+	default:
+		answerError(w, "invalid_grant")
+	}
+}
