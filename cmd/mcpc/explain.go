@@ -42,7 +42,7 @@ Without a word it lists what it knows.`,
 			ans.messages = []*wire.Message{{Raw: ans.result}}
 			ans.human = func(w io.Writer, st render.Style) error {
 				if len(args) == 0 {
-					return render.Facts(w, st, glossaryFacts(entries, groups))
+					return writeGlossary(w, st, entries, groups)
 				}
 				return writeEntries(w, st, found)
 			}
@@ -97,18 +97,31 @@ func entriesJSON(entries []glossary.Entry) json.RawMessage {
 	return json.RawMessage(strings.TrimSpace(b.String()))
 }
 
-// glossaryFacts are the words that are known, group by group.
-func glossaryFacts(entries []glossary.Entry, groups []glossary.Group) (facts [][]string) {
+// writeGlossary lists the words that are known, group by group; into a pipe goes
+// one line for each.
+func writeGlossary(w io.Writer, st render.Style, entries []glossary.Entry, groups []glossary.Group) error {
+	var b strings.Builder
 	for _, g := range groups {
 		var words []string
 		for _, e := range entries {
-			if e.Group == g.Name {
+			switch {
+			case e.Group != g.Name:
+			case st.Terminal:
 				words = append(words, e.Words[0])
+			default:
+				fmt.Fprintf(&b, "%s\t%s\t%s\n", g.Name, e.Words[0], e.Title)
 			}
 		}
-		facts = append(facts, []string{g.Name, g.Heading + ": " + strings.Join(words, ", ")})
+		if st.Terminal {
+			b.WriteString(g.Heading + "\n")
+			helpRow(&b, "  ", strings.Join(words, ", "))
+		}
 	}
-	return facts
+	if st.Terminal {
+		b.WriteString("\nmcpc explain WORD says what it means.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func writeEntries(w io.Writer, st render.Style, entries []glossary.Entry) error {
