@@ -119,13 +119,13 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 // gives back means "you asked wrongly", because commands keep what the world did
 // in an Outcome.
 func (a *app) execute(ctx context.Context, args []string) (code int) {
-	a.args = args
-	a.settleStyles()
 	defer func() {
 		if crash := recover(); crash != nil {
 			code = a.crashed(crash, debug.Stack())
 		}
 	}()
+	a.args = args
+	a.settleStyles()
 	root := newRoot(a)
 	root.SetArgs(withCodes(withNegations(args)))
 	if err := root.ExecuteContext(ctx); err != nil {
@@ -159,7 +159,15 @@ func (a *app) asksJSON(args []string) bool {
 // crashed says that a bug ended the command. The stack is for whoever mends it.
 func (a *app) crashed(crash any, stack []byte) int {
 	a.ending, a.exit = wire.Outcome{}, 0
-	a.end(wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Reached: wire.Unknown,
+	if a.progress == nil { // that early
+		a.settleStyles()
+	}
+	a.learnArgs()
+	reached := wire.Unsent
+	if a.talking.Load() || a.record.crossed.Load() {
+		reached = wire.Unknown
+	}
+	a.end(wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Reached: reached,
 		Hint: "please report it with the command and what -vv prints"})
 	if a.verbose > 0 {
 		_, _ = a.stderr().Write(stack)

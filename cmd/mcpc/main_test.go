@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 		// A process under the race detector sleeps a second before it ends.
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"mcpc": main, "spied": spied, "visit": visit})
+	testscript.Main(m, map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit})
 }
 
 // visit is a browser that goes to one address, and tells where it ended.

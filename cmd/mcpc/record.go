@@ -78,17 +78,32 @@ func (a *app) ring() (*trace.Ring, error) {
 // shownArgs is the command line as it may be kept.
 func (a *app) shownArgs() []string {
 	words := a.secrets.Command(append([]string{"mcpc"}, a.args...))
-	for i, word := range a.args {
-		before := ""
-		if i > 0 {
-			before = a.args[i-1]
-		}
-		if name, value, ok := strings.Cut(word, ":"); ok && (before == "-H" || before == "--header") {
-			field := wire.RedactField(wire.Field{Name: name, Value: strings.TrimSpace(value)})
-			words[i+1] = a.secrets.Text(field.Name + ": " + field.Value)
-		}
+	for i, f := range fieldsIn(a.args) {
+		f = wire.RedactField(f)
+		words[i+1] = a.secrets.Text(f.Name + ": " + f.Value)
 	}
 	return words
+}
+
+// fieldsIn are the header fields of a command line, by the index of their word.
+func fieldsIn(args []string) map[int]wire.Field {
+	fields := map[int]wire.Field{}
+	for i, word := range args {
+		if i > 0 && (args[i-1] == "-H" || args[i-1] == "--header") {
+			if name, value, ok := strings.Cut(word, ":"); ok {
+				fields[i] = wire.Field{Name: name, Value: strings.TrimSpace(value)}
+			}
+		}
+	}
+	return fields
+}
+
+// learnArgs learns the secrets of the command line before anybody has read it.
+func (a *app) learnArgs() {
+	a.secrets.LearnCommand(a.args)
+	for _, f := range fieldsIn(a.args) {
+		a.secrets.LearnField(f)
+	}
 }
 
 // recordingFailed is loud once, and changes nothing else: the answer is what the
