@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,14 +32,17 @@ func (g again) head() *wire.HTTPHead {
 	return nil
 }
 
-// elsewhere reports whether the answer came on another stream than that of the
-// request, as the transport of 2024 has it.
+// elsewhere reports whether the answer was to come on another stream than that of the
+// request, as the transport of 2024 has it: the request itself was only accepted, if
+// that was still waited for. A stream that was resumed began with an answer.
 func (g again) elsewhere() bool {
 	x := g.exchange
-	accepted := slices.ContainsFunc(x.Heads, func(f wire.Frame) bool {
-		return f.Dir == wire.Received && f.Stream == x.Request.Stream && f.HTTP != nil && f.HTTP.Status == 202
-	})
-	return accepted && x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
+	for _, f := range x.Heads {
+		if f.Dir == wire.Received && f.Stream == x.Request.Stream && f.HTTP != nil {
+			return f.HTTP.Status == http.StatusAccepted
+		}
+	}
+	return x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
 }
 
 // opens are the methods that begin a conversation, or are one of their own.
@@ -58,7 +63,7 @@ func addCurl(s *render.Script, g again) error {
 	case head == nil:
 		return &render.Unscriptable{Text: "the head of its HTTP request was not recorded"}
 	case g.elsewhere():
-		return &render.Unscriptable{Text: "the answer comes on a stream that was opened before (HTTP+SSE), which takes a client"}
+		return g.addStream(s, head)
 	}
 	if len(g.exchange.Between) > 0 && g.row.Notes.Rounds > 0 {
 		s.Comment("this is the first of its rounds: the server asks back")
@@ -77,6 +82,36 @@ func addCurl(s *render.Script, g again) error {
 		return err
 	}
 	return s.Curl(post, session)
+}
+
+// addStream writes the request as the transport of 2024 has it: a stream is opened, and
+// what comes on it tells where requests go and what was answered.
+func (g again) addStream(s *render.Script, head *wire.HTTPHead) error {
+	stream, err := g.capture.StreamBefore(g.row, g.exchange.Request)
+	if err != nil {
+		return err
+	}
+	if stream == nil {
+		return &render.Unscriptable{Text: "the answer comes on a stream (HTTP+SSE) whose opening was not recorded"}
+	}
+	if err := s.CurlStream(render.Post{Method: stream.Method, URL: stream.URL, Fields: stream.Fields}); err != nil {
+		return err
+	}
+	post := render.Post{Method: head.Method, URL: stream.URL, Fields: head.Fields}
+	send := func(body []byte, printed bool) error {
+		post.Body = body
+		if err := s.CurlEndpoint(post); err != nil {
+			return err
+		}
+		if m := wire.ParseMessage(body); m.ID != nil {
+			s.Heard(m.ID, printed)
+		}
+		return nil
+	}
+	if !slices.Contains(opens, g.row.Method) {
+		err = errors.Join(send(g.initialize(), false), send(wire.ComposeNotification("notifications/initialized", nil), false))
+	}
+	return errors.Join(err, send(g.exchange.Request.Raw, true))
 }
 
 func without(fields []wire.Field, names ...string) (rest []wire.Field) {

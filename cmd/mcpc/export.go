@@ -36,7 +36,8 @@ log shows, and means one exchange; a FILE means all that is in it. With a FILTER
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; where sessions are spoken
-             they open one of their own; over stdio a pipeline, never run here
+             they open one of their own, over HTTP+SSE a stream as well; over
+             stdio a pipeline, never run here
   mcpc       mcpc commands that ask the same
   mcpc-yaml  saved calls for mcpc run, which expect the same endings
   jsonl      a capture again, as docs/capture.md describes it

@@ -237,6 +237,34 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	})
 }
 
+// StreamBefore is the head of the last GET that was sent in the conversation of a
+// request of the row before it; nil where none was. It reads through the file.
+func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
+	f, err := os.Open(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var head *wire.HTTPHead
+	lines, run := NewReader(f), -1
+	for {
+		line, err := lines.Next()
+		switch frame := line.Frame; {
+		case errors.Is(err, io.EOF):
+			return head, nil
+		case err != nil:
+			return nil, err
+		case line.Head != nil:
+			run++
+		case frame == nil || run != r.head || frame.Conn != request.Conn:
+		case frame.Seq >= request.Seq:
+			return head, nil
+		case frame.Kind == wire.Head && frame.Dir == wire.Sent && frame.HTTP != nil && frame.HTTP.Method == "GET":
+			head = frame.HTTP
+		}
+	}
+}
+
 // Main is the exchange that a person means who names none: the command's own, else
 // one that opened no conversation, of others' traffic one that has ended, and of
 // those the one that ended last; nil where there is none.
