@@ -19,8 +19,11 @@ var confirmWords = []string{"auto", "always", "never"}
 // server stands in another program's file and was not confirmed for good. What a tool
 // declares may add caution; nothing that it says takes any away.
 func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
+	if o.yes {
+		return wire.Outcome{}
+	}
 	why, always := c.whyConfirm(tool)
-	if why == "" || o.yes {
+	if why == "" {
 		return wire.Outcome{}
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.name, Where: c.where, Phase: "arguments",

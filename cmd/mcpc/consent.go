@@ -6,6 +6,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mcpc/internal/render"
 	"mcpc/internal/state"
@@ -187,15 +189,24 @@ func shownWord(word string) string {
 	quoted := render.ShellQuote(word)
 	var b strings.Builder
 	for quoted != "" {
-		rest := strings.TrimLeft(quoted, " ")
-		if gap := len(quoted) - len(rest); gap >= wideBlank {
-			fmt.Fprintf(&b, "⟨%d blanks⟩", gap)
+		rest := strings.TrimLeftFunc(quoted, isBlank)
+		gap := quoted[:len(quoted)-len(rest)]
+		if n := utf8.RuneCountInString(gap); n >= wideBlank {
+			fmt.Fprintf(&b, "⟨%d blanks⟩", n)
 		} else {
-			b.WriteString(quoted[:gap])
+			b.WriteString(gap)
 		}
-		end := strings.IndexByte(rest+" ", ' ')
-		b.WriteString(rest[:min(end, len(rest))])
-		quoted = rest[min(end, len(rest)):]
+		end := strings.IndexFunc(rest, isBlank)
+		if end < 0 {
+			end = len(rest)
+		}
+		b.WriteString(rest[:end])
+		quoted = rest[end:]
 	}
 	return b.String()
+}
+
+// isBlank reports a character that takes room and shows nothing.
+func isBlank(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\u2800\u3164\u115f\u1160\uffa0", r)
 }

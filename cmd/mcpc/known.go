@@ -28,6 +28,8 @@ type knownFile struct {
 	servers []target.Server
 	// err is why it could not be read; it quotes nothing of the file.
 	err error
+	// doc is all of it as JSON, while the files are read.
+	doc json.RawMessage
 }
 
 // mostKnown bounds a configuration; some programs keep their history in it.
@@ -54,9 +56,16 @@ func (a *app) knownFiles() []knownFile {
 		if !filepath.IsAbs(path) || twice {
 			continue
 		}
-		if f := (knownFile{client: c, path: path}); f.read(folder) {
+		f := knownFile{client: c, path: path}
+		if i := slices.IndexFunc(all, func(other knownFile) bool { return other.path == path && other.err == nil }); i >= 0 {
+			f.doc = all[i].doc // one file may hold several lists
+		}
+		if f.read(folder) {
 			all = append(all, f)
 		}
+	}
+	for i := range all {
+		all[i].doc = nil
 	}
 	a.known = &all
 	return all
@@ -78,25 +87,26 @@ func upwards(here, name string) (path, folder string) {
 	return "", ""
 }
 
-// read reads the file, and reports whether there is one.
+// read reads the file, and reports whether there is one with a list for the client.
 func (f *knownFile) read(folder string) bool {
-	raw, err := readRegular(f.path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return false
-	}
-	var doc json.RawMessage
-	if err == nil {
-		doc, err = decoded(f.path, raw)
-	}
-	if f.err = bare(err); err == nil {
-		f.servers = target.Servers(f.client, f.path, folder, doc)
-		for above := filepath.Dir(folder); f.client.OfProjects() && len(f.servers) == 0 && above != folder; above = filepath.Dir(folder) {
-			folder = above
-			f.servers = target.Servers(f.client, f.path, folder, doc)
+	if f.doc == nil {
+		raw, err := readRegular(f.path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			return false
+		}
+		if err == nil {
+			f.doc, err = decoded(f.path, raw)
+		}
+		if f.err = bare(err); err != nil {
+			return true
 		}
 	}
-	// One file may hold several lists, and only some programs have every one.
-	return err != nil || len(f.servers) > 0 || !strings.HasPrefix(f.client.Name, "claude-code-")
+	f.servers = target.Servers(f.client, f.path, folder, f.doc)
+	for above := filepath.Dir(folder); f.client.OfProjects() && len(f.servers) == 0 && above != folder; above = filepath.Dir(folder) {
+		folder = above
+		f.servers = target.Servers(f.client, f.path, folder, f.doc)
+	}
+	return len(f.servers) > 0 || !f.client.OfProjects()
 }
 
 // readRegular reads a file that is one: a pipe would be waited for.

@@ -172,7 +172,12 @@ func TestConfigurationsAreOnlyRead(t *testing.T) {
 		m.mcpc("2", "list", "-s", name)
 	}
 	m.mcpc("0", "-s", "cline:old", "call", "x", "--dry-run")
-	m.mcpc("0", "__completeNoDesc", "-s", "")
+	if got := strings.Fields(m.mcpc("0", "__completeNoDesc", "-s", "fi")); strings.Join(got, " ") != "figma figma dev filesystem :4" {
+		t.Errorf("TAB offers %q", got)
+	}
+	if got := strings.Fields(m.mcpc("0", "__completeNoDesc", "list", "-s", "cursor:")); strings.Join(got, " ") != "cursor:github cursor:internal cursor:linear :4" {
+		t.Errorf("TAB offers %q", got)
+	}
 	m.untouched()
 }
 
@@ -204,4 +209,17 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 		t.Errorf("a broken file is quoted:\n%s", errs.String())
 	}
 	m.untouched()
+}
+
+// A command cannot push its end out of sight.
+func TestWhatIsConfirmedIsSeenWhole(t *testing.T) {
+	for word, want := range map[string]string{
+		"plain": "plain", "a b": "'a b'", "a   b": "'a   b'", "a" + strings.Repeat(" ", 4096) + ";curl": "'a⟨4096 blanks⟩;curl'",
+		"a" + strings.Repeat("\u2003", 9) + "b": "'a⟨9 blanks⟩b'", strings.Repeat("\u2800", 9): "'⟨9 blanks⟩'", "": "''",
+		"a\r\nb": `"$(printf 'a\015\012b')"`, "\x1b[2J": `"$(printf '\033[2J')"`, "x\u202ey": `"$(printf 'x\342\200\256y')"`,
+	} {
+		if got := shownWord(word); got != want {
+			t.Errorf("%q is shown as %s, want %s", word, got, want)
+		}
+	}
 }
