@@ -29,7 +29,7 @@ type completeOptions struct {
 }
 
 func newComplete(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "complete prompt|template NAME ARGUMENT [VALUE [NAME=VALUE...]]",
 		Short: "ask which values an argument may have",
 		Long: `Ask a server how an argument of a prompt, or a variable of a resource template,
@@ -49,6 +49,8 @@ values already stand behind VALUE, which may be '': some servers choose by them.
 			return nil
 		},
 	}
+	a.addCut(cmd.Flags())
+	return cmd
 }
 
 func (a *app) completeWhat(words []string) (o completeOptions, err error) {

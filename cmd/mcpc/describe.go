@@ -21,7 +21,7 @@ type describeOptions struct {
 }
 
 func newDescribe(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
 		Short: "show what a tool takes and gives, or a prompt, resource, template",
 		Long: `Show a tool's description, arguments and output as readable fields, and an
@@ -46,6 +46,8 @@ read for what it says of itself; it is never opened.`,
 			return nil
 		},
 	}
+	a.addCut(cmd.Flags())
+	return cmd
 }
 
 // describeWhat reads the kind and the name. A URI alone tells its kind.

@@ -43,6 +43,7 @@ type globals struct {
 	confirm     string
 	answers     answering
 	network     reachFlags
+	maxChars    int
 	seeing
 }
 

@@ -45,7 +45,7 @@ func newTopics() []*cobra.Command {
 that a script can tell a tool that said no from a server that is not there.
 mcpc explain exit 6 says more of one.`,
 	}
-	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions(), newScripting(), newTargets()}
+	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions(), newScripting(), newTargets(), newAgents()}
 	return append(texts, exitCodes, newFilters())
 }
 

@@ -49,6 +49,7 @@ var seeAlso = map[string]string{
 	"auth explain": "login, explain http 401",
 	"batch":        "call, run, help answering, help exit-codes",
 	"call":         "describe, help arguments, help answering, explain isError",
+	"codegen":      "describe, list, help agents",
 	"close":        "sessions, init",
 	"complete":     "prompt, read, describe",
 	"completion":   "help arguments",

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ type listOptions struct {
 	kinds []kind
 	argv  []string
 	long  bool
+	bill  bool
 	watch watchOptions
 	// all asks every known server.
 	all    bool
@@ -48,6 +50,7 @@ of all.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list resources
   mcpc -s demo list all --long
+  mcpc -s demo list --bill
   mcpc -s demo list --watch --for 100ms
   mcpc list --all
   mcpc -s demo list --jq '.tools[].name'`,
@@ -61,8 +64,15 @@ of all.`,
 			if err := o.watch.check(a); err != nil {
 				return err
 			}
+			if o.bill && (o.all || o.watch.on || len(own) > 0 && !slices.Equal(o.kinds, kinds[:1])) {
+				return hintedError{"--bill is about the list of tools of one server, as it is", a.command("list --bill")}
+			}
 			if o.all {
 				return a.listAll(cmd.Context(), o)
+			}
+			if o.bill {
+				a.bill(cmd.Context(), o)
+				return nil
 			}
 			if o.watch.on {
 				a.watch(cmd.Context(), o)
@@ -75,7 +85,9 @@ of all.`,
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
 	cmd.Flags().BoolVar(&o.all, "all", false, "of all known servers, side by side (mcpc servers)")
 	o.survey.flags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.bill, "bill", false, "what the tools cost a model: bytes, and tokens at 4 bytes each")
 	o.watch.flags(cmd.Flags())
+	a.addCut(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
 }

@@ -71,7 +71,11 @@ func (a *app) print(ctx context.Context, ans answer) {
 	switch {
 	case err == nil || a.ending.Kind != wire.OK:
 	case isUsage(err):
-		a.end(usage(err))
+		o := usage(err)
+		if a.talking.Load() {
+			o.Reached, o.Phase = wire.Answered, "output"
+		}
+		a.end(o)
 	case isPayload(err):
 		a.end(unsaved(err))
 	default:
@@ -120,6 +124,9 @@ func (a *app) tryPrint(ctx context.Context, ans answer) error {
 // printOut writes an answer to standard output. A terminal gets its pictures, or a
 // pager where it is long; the pixels of a picture are nothing for a pager.
 func (a *app) printOut(ctx context.Context, ans answer) error {
+	if a.maxChars > 0 {
+		return a.printCut(ctx, ans)
+	}
 	st := a.outStyle
 	plain := !a.json && !a.wire && a.jq == ""
 	if plain && st.Terminal && st.Color && render.HasPictures(ans.method, ans.result) {

@@ -52,6 +52,7 @@ required is missing is checked with the server's list before anything is sent;
 		},
 	}
 	cmd.Flags().BoolVar(&o.noValidate, "no-validate", false, "do not check the arguments")
+	a.addCut(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
 }

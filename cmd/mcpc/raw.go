@@ -50,6 +50,7 @@ validated. The session's stamps (revision, session id, _meta) are put on unless
 		},
 	}
 	f := cmd.Flags()
+	a.addCut(f)
 	a.addAnswering(f)
 	f.BoolVar(&o.notify, "notify", false, "send a notification: no id, no response")
 	f.StringVar(&o.id, "id", "", "the request's id: a number, or any JSON; other text is a string")

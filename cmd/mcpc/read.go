@@ -52,6 +52,7 @@ the URI, whatever its scheme: mcpc never fetches it itself.`,
 		},
 	}
 	cmd.Flags().BoolVar(&template, "template", false, "the URI is a template, also if no value is given")
+	a.addCut(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
 }

@@ -56,6 +56,7 @@ The new exchange is recorded with the number of the old one.`,
 	f.BoolVar(&o.edit, "edit", false, "open the params in $VISUAL or $EDITOR first")
 	f.BoolVar(&o.allowExec, "allow-exec", false, "start the recorded command of a stdio server")
 	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")
+	a.addCut(f)
 	a.addAnswering(f)
 	return cmd
 }

@@ -50,7 +50,7 @@ crossed. "demo" is a server in the box, to try all of it on.`,
 		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newHold(a), newState(a), newCompletion(a), newMan(a), newVersion(a))
 	root.AddCommand(newServers(a), newTrust(a), newGrep(a))
 	root.AddCommand(newTopics()...)
-	root.AddCommand(newRun(a), newBatch(a))
+	root.AddCommand(newRun(a), newBatch(a), newCodegen(a))
 	root.SetHelpCommand(newHelp())
 	a.addCompletions(root)
 	return root
@@ -66,6 +66,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	_, argv := splitDash(cmd, args)
 	a.nameServer(argv)
 	if err := a.check(); err != nil {
+		return err
+	}
+	if err := a.checkCut(); err != nil {
 		return err
 	}
 	if a.jq != "" {

@@ -44,6 +44,7 @@ exchange.`,
 		},
 	}
 	f := cmd.Flags()
+	a.addCut(f)
 	f.BoolVar(&o.raw, "raw", false, "the bytes of the messages as they crossed, and nothing else")
 	f.BoolVar(&o.headers, "headers", false, "the heads without the messages")
 	return cmd

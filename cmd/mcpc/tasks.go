@@ -42,7 +42,9 @@ type taskVerb struct {
 	cobra.Command
 	// answers is set where the task may ask.
 	answers bool
-	run     func(context.Context, *conversation, state.Task)
+	// cuts is set where it prints what a server sent.
+	cuts bool
+	run  func(context.Context, *conversation, state.Task)
 }
 
 func (a *app) taskVerbs() []taskVerb {
@@ -51,14 +53,14 @@ func (a *app) taskVerbs() []taskVerb {
 			Example: `  mcpc tasks get last
   mcpc tasks get last --json
   mcpc tasks get last --jq .status`}},
-		{run: a.taskWait, answers: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task, and end as its call would",
+		{run: a.taskWait, answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task, and end as its call would",
 			Long: `Ask for a task, as often as its server wants to be asked, until it has ended;
 then print its result and end as the call itself would have. What the task needs
 to know is asked as in a call (mcpc help answering). Ctrl-C leaves it running.`,
 			Example: `  mcpc tasks wait last
   mcpc tasks wait last --json
   mcpc tasks wait last --answer-defaults --max-time 30m`}},
-		{run: a.taskResult, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a task that has ended",
+		{run: a.taskResult, cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a task that has ended",
 			Long: `Print the result of a task that has ended, and end as its call would. One that
 has not ends the command with exit code 1.`,
 			Example: `  mcpc tasks result last
@@ -101,6 +103,9 @@ func (a *app) taskCommand(v taskVerb) *cobra.Command {
 		}
 		v.run(ctx, c, kept)
 		return nil
+	}
+	if v.cuts {
+		a.addCut(v.Flags())
 	}
 	if v.answers {
 		a.addAnswering(v.Flags())

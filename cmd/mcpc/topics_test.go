@@ -8,13 +8,14 @@ import (
 // The lines of a topic that begin with a command work, as the examples of commands do:
 // they are what an agent or a script copies first.
 func TestTopicExamplesRun(t *testing.T) {
-	for name, text := range map[string]string{"scripting": scriptingTopic} {
+	for name, text := range map[string]string{"scripting": scriptingTopic, "agents": agentsTopic} {
 		seen := 0
 		for line := range strings.Lines(text) {
 			line = strings.TrimSpace(line)
 			if !strings.HasPrefix(line, "mcpc -s demo ") && !strings.HasPrefix(line, "echo ") {
 				continue
 			}
+			line, _, _ = strings.Cut(line, "  ") // what stands beside it says what it does
 			seen++
 			t.Run(name+"/"+strings.ReplaceAll(line, "/", "|"), func(t *testing.T) {
 				t.Parallel()

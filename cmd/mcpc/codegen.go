@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"go/token"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/codegen"
+	"mcpc/internal/render"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// codegenOptions are what `mcpc codegen` was asked.
+type codegenOptions struct {
+	goCode, tsCode bool
+	pkg            string
+	argv           []string
+}
+
+func newCodegen(a *app) *cobra.Command {
+	var o codegenOptions
+	cmd := &cobra.Command{
+		Use:   "codegen --go | --ts [-- COMMAND...]",
+		Short: "write typed wrappers of a server's tools, in Go or TypeScript",
+		Long: `Write code that calls a server's tools: a method for each, and types, made of
+its inputSchema and its outputSchema. The code runs mcpc call --json and needs
+only mcpc on the path; a failure keeps its channel: kind and exit code.
+
+Go code needs Go 1.24 and its standard library; TypeScript runs in Node as it
+is. The code names the server that it was made from, unless that has a secret.
+The same list of tools gives the same code.`,
+		Example: `  mcpc -s demo codegen --go -o tools.go
+  mcpc -s demo codegen --ts -o tools.ts
+  mcpc codegen --go --package weather -- mcpc demo --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			o.argv = argv
+			if err := noArguments(cmd, own); err != nil {
+				return err
+			}
+			switch {
+			case o.goCode == o.tsCode:
+				return hintedError{"codegen writes Go or TypeScript, and one of them at a time", a.command("codegen --go") + ", or --ts"}
+			case a.json || a.wire || a.jq != "":
+				return hintedError{"codegen prints code, and no JSON", a.command("list --json") + " has the definitions"}
+			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
+				return hintedError{fmt.Sprintf("%q is no name of a package", o.pkg), "--package tools"}
+			}
+			a.codegen(cmd.Context(), o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.goCode, "go", false, "write Go")
+	f.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
+	f.StringVar(&o.pkg, "package", "tools", "the name of the Go package")
+	return cmd
+}
+
+func (a *app) codegen(ctx context.Context, o codegenOptions) {
+	c, out := a.open(ctx, opening{argv: o.argv, greet: true})
+	defer c.close(ctx)
+	if !out.Good() {
+		a.end(out)
+		return
+	}
+	all, out := c.tools(ctx, nil)
+	if out = c.lacking(out, toolKind.capability); !out.Good() {
+		a.end(out)
+		return
+	}
+	src := codegen.Source{Server: a.secrets.Text(c.named()), Tools: unique(all.tools)}
+	c.aimCode(&src)
+	var code []byte
+	var left []codegen.LeftOut
+	if o.tsCode {
+		code, left = codegen.TypeScript(src)
+	} else {
+		code, left = codegen.Go(src, o.pkg)
+	}
+	for _, l := range append(asLeftOut(all.leftOut), left...) {
+		a.warn(l.Name + " is left out: " + l.Why)
+	}
+	if err := a.writeOut(func(w io.Writer) error {
+		_, err := w.Write(code)
+		return err
+	}); err != nil {
+		a.end(localIO("writing the code", bare(err)))
+	}
+}
+
+// named is how the server calls itself, and where it is.
+func (c *conversation) named() string {
+	info, _ := wire.Object(c.Info().ServerInfo)
+	name := strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
+	if name == "" {
+		return c.where
+	}
+	return name + " (" + c.where + ")"
+}
+
+// aimCode says in the code which server it calls, unless a secret is in that.
+func (c *conversation) aimCode(src *codegen.Source) {
+	t := c.target
+	switch {
+	case t.Kind == target.Command && slices.Equal(wire.RedactCommand(t.Command), t.Command):
+		src.Command = t.Command
+	case t.Kind != target.Command && wire.RedactURL(t.String()) == t.String():
+		src.Target = t.String()
+	}
+	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.a.secrets.Text(words) != words {
+		src.Target, src.Command = "", nil
+		c.a.note("the server's address holds a secret and is not in the code: set Server, or MCPC_SERVER")
+	}
+}
+
+// unique leaves out tools of which there are two with one name: none of them is
+// called.
+func unique(tools []wire.Tool) (some []wire.Tool) {
+	times := map[string]int{}
+	for _, t := range tools {
+		times[t.Name]++
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t wire.Tool) bool { return times[t.Name] > 1 })
+}
+
+func asLeftOut(all []leftOut) (out []codegen.LeftOut) {
+	for _, l := range all {
+		out = append(out, codegen.LeftOut{Name: render.Line(l.name), Why: l.why})
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// manyDocuments are the commands that print something else with --json, and why.
+var manyDocuments = map[string]string{
+	"mcpc codegen":     "code, and refuses --json",
+	"mcpc completion":  "a script for a shell",
+	"mcpc demo":        "serves",
+	"mcpc export":      "the form that --as names",
+	"mcpc man":         "manual pages",
+	"mcpc mock":        "serves",
+	"mcpc proxy":       "serves",
+	"mcpc tap":         "what the client and the server say to each other",
+	"mcpc listen":      "a line for each notification, as they come",
+	"mcpc tap install": "edits a file", "mcpc tap remove": "edits a file",
+	"mcpc batch": "a line for each call", "mcpc shell": "a conversation with a person",
+}
+
+// With --json standard output is one JSON document or nothing, whatever the command:
+// whoever reads it need not know which one it was. Each command runs its first example
+// that is one command and no pipe.
+func TestEveryCommandPrintsOneDocument(t *testing.T) {
+	seen := 0
+	for _, c := range allCommands(t) {
+		line := plainExample(c)
+		if manyDocuments[c.CommandPath()] != "" || line == "" {
+			continue
+		}
+		seen++
+		t.Run(strings.ReplaceAll(line, "/", "|"), func(t *testing.T) {
+			t.Parallel()
+			printsOneDocument(t, line)
+		})
+	}
+	if seen < 20 {
+		t.Errorf("only %d commands", seen)
+	}
+	for path := range manyDocuments {
+		if c, _, err := allCommands(t)[0].Find(strings.Fields(path)[1:]); err == nil && c.CommandPath() != path && !later[path] {
+			t.Errorf("there is no command %s", path)
+		}
+	}
+}
+
+// later are commands that may not be there.
+var later = map[string]bool{"mcpc batch": true, "mcpc shell": true}
+
+func plainExample(c *cobra.Command) string {
+	for _, line := range strings.Split(c.Example, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "mcpc ") && !strings.ContainsAny(line, "|<>&") && !strings.Contains(line, "--jq") && !strings.Contains(line, "--curl") {
+			return line
+		}
+	}
+	return ""
+}
+
+func printsOneDocument(t *testing.T, line string) {
+	dir := exampleDir(t)
+	env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	if out, err := shellCommand(dir, env, "mcpc init demo --as box && mcpc init demo --as other && mcpc call echo message=hi").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	before, behind, dashed := strings.Cut(line, " -- ")
+	if line = before + " --json"; dashed {
+		line += " -- " + behind
+	}
+	out, _ := shellCommand(dir, env, line).Output()
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	var first, second any
+	if err := d.Decode(&first); err != nil && !errors.Is(err, io.EOF) {
+		t.Errorf("%s\nis no JSON: %v\n%s", line, err, out)
+	} else if err := d.Decode(&second); !errors.Is(err, io.EOF) {
+		t.Errorf("%s\nprints more than one document: %v\n%s", line, err, out)
+	}
+}

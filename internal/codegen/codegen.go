@@ -1,0 +1,356 @@
+// Package codegen writes typed wrappers of a server's tools: a Go package or a
+// TypeScript module that needs nothing but mcpc on the path. It makes types of
+// schemas and names of names; it knows no server and starts nothing.
+//
+// Everything that it writes from a server's list is hostile: names stand between
+// quotes or become identifiers of ASCII letters, texts stand in comments on lines of
+// their own. The same list gives the same bytes.
+package codegen
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"mcpc/internal/wire"
+)
+
+// A Source is what is written from.
+type Source struct {
+	// Server is how the server calls itself.
+	Server string
+	// Target are the words behind -s, and Command those behind --, that name it; both
+	// are nil where the code is to leave that open.
+	Target  string
+	Command []string
+	Tools   []wire.Tool
+}
+
+// A LeftOut is a tool that got no wrapper, and why.
+type LeftOut struct{ Name, Why string }
+
+// A wrapper is a tool as both languages need it.
+type wrapper struct {
+	tool  wire.Tool
+	ident string // in capitals: GetSum
+	// input is nil where the tool takes no arguments, output where it declares none.
+	input, output *typ
+}
+
+// A sort of type.
+type sort int
+
+const (
+	anything sort = iota
+	text
+	integer
+	number
+	boolean
+	object // with members
+	dict   // of items by name
+	list
+)
+
+// A typ is a type of both languages.
+type typ struct {
+	sort
+	name     string // of an object
+	about    string
+	fields   []field
+	item     *typ
+	nullable bool
+	// choices are the literals of an enum, nil where there is none.
+	choices []json.RawMessage
+}
+
+type field struct {
+	name, ident, about string
+	required           bool
+	typ                *typ
+}
+
+// wrappers takes the tools apart. Names of types and functions are different from
+// each other and from reserved.
+func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
+	names := newNames(reserved...)
+	for _, tool := range s.Tools {
+		if strings.HasPrefix(tool.Name, "-") {
+			left = append(left, LeftOut{tool.Name, "mcpc call would take its name for a flag"})
+			continue
+		}
+		w := wrapper{tool: tool, ident: names.take(identOf(tool.Name, "Tool"))}
+		in := &reader{root: tool.InputSchema, names: names}
+		if w.input = in.read(tool.InputSchema, w.ident+"Args", 0); w.input.sort == dict && in.closed(tool.InputSchema) {
+			w.input = nil
+		}
+		if tool.OutputSchema != nil {
+			out := &reader{root: tool.OutputSchema, names: names}
+			w.output = out.read(tool.OutputSchema, w.ident+"Output", 0)
+		}
+		all = append(all, w)
+	}
+	return all, left
+}
+
+// names hands out each name once.
+type names map[string]bool
+
+func newNames(reserved ...string) names {
+	n := names{}
+	for _, name := range reserved {
+		n[name] = true
+	}
+	return n
+}
+
+func (n names) take(name string) string {
+	for i := 1; ; i++ {
+		try := name
+		if i > 1 {
+			try += "_" + strconv.Itoa(i)
+		}
+		if !n[try] {
+			n[try] = true
+			return try
+		}
+	}
+}
+
+// identOf makes an identifier of a name, each word of it with a capital; fallback
+// stands before what begins with a digit or has no letters at all.
+func identOf(name, fallback string) string {
+	var b strings.Builder
+	upper := true
+	for _, r := range name {
+		switch {
+		case r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			upper = true
+		case upper:
+			b.WriteRune(unicode.ToUpper(r))
+			upper = false
+		default:
+			b.WriteRune(r)
+		}
+		if b.Len() >= 80 {
+			break
+		}
+	}
+	ident := b.String()
+	if ident == "" || ident[0] >= '0' && ident[0] <= '9' {
+		return fallback + ident
+	}
+	return ident
+}
+
+// A reader makes types of one schema. What it cannot express is anything.
+type reader struct {
+	root  json.RawMessage
+	names names
+	// within are the references that are being followed, count the types so far.
+	within map[string]bool
+	count  int
+}
+
+// deepest is how far types are looked for; schemas may refer to themselves.
+const (
+	deepest   = 12
+	mostTypes = 2000
+)
+
+func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
+	schema, err := wire.Object(raw)
+	if r.count++; err != nil || depth > deepest || r.count > mostTypes {
+		return &typ{}
+	}
+	if ref, ok := schema.Get("$ref"); ok {
+		target, _ := wire.Text(ref)
+		if r.within[target] {
+			return &typ{}
+		}
+		if r.within == nil {
+			r.within = map[string]bool{}
+		}
+		r.within[target] = true
+		defer delete(r.within, target)
+		return r.read(r.at(target), name, depth+1)
+	}
+	t := r.alternatives(schema, name, depth)
+	if t == nil {
+		t = r.plain(schema, name, depth)
+	}
+	t.about = schema.Text("description")
+	return t
+}
+
+// at follows a reference within the document.
+func (r *reader) at(ref string) json.RawMessage {
+	path, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil
+	}
+	raw := r.root
+	for _, part := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
+		if part != "" {
+			raw = wire.First(raw, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+		}
+	}
+	return raw
+}
+
+// alternatives reads what is one type or null, or an enum; nil where it is neither.
+func (r *reader) alternatives(schema wire.Members, name string, depth int) *typ {
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		raw, there := schema.Get(key)
+		if !there {
+			continue
+		}
+		all, _ := wire.Array(raw)
+		var rest []json.RawMessage
+		for _, one := range all {
+			if kind, _ := wire.Text(wire.First(one, "type")); kind != "null" {
+				rest = append(rest, one)
+			}
+		}
+		if len(rest) != 1 {
+			return &typ{}
+		}
+		t := r.read(rest[0], name, depth+1)
+		t.nullable = t.nullable || len(rest) < len(all)
+		return t
+	}
+	choices, enum := schema.Get("enum")
+	values, _ := wire.Array(choices)
+	if one, ok := schema.Get("const"); ok && !enum {
+		values = []json.RawMessage{one}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	t := &typ{sort: text, choices: values}
+	for _, v := range values {
+		if _, ok := wire.Text(v); !ok {
+			t.sort = anything
+		}
+	}
+	return t
+}
+
+func (r *reader) plain(schema wire.Members, name string, depth int) *typ {
+	kind, nullable := typeIn(schema)
+	t := &typ{nullable: nullable}
+	switch kind {
+	case "string":
+		t.sort = text
+	case "integer":
+		t.sort = integer
+	case "number":
+		t.sort = number
+	case "boolean":
+		t.sort = boolean
+	case "array":
+		items, _ := schema.Get("items")
+		t.sort, t.item = list, r.read(items, name+"Item", depth+1)
+	case "object":
+		r.object(t, schema, name, depth)
+	default:
+		t.nullable = false
+	}
+	return t
+}
+
+// typeIn is the one type of a schema beside null; "" where there are several.
+func typeIn(schema wire.Members) (kind string, nullable bool) {
+	raw, there := schema.Get("type")
+	if one, ok := wire.Text(raw); ok {
+		return one, false
+	}
+	all, _ := wire.Array(raw)
+	for _, item := range all {
+		one, _ := wire.Text(item)
+		switch {
+		case one == "null":
+			nullable = true
+		case kind != "":
+			return "", false
+		default:
+			kind = one
+		}
+	}
+	if _, has := schema.Get("properties"); !there && has {
+		kind = "object"
+	}
+	return kind, nullable
+}
+
+func (r *reader) object(t *typ, schema wire.Members, name string, depth int) {
+	raw, _ := schema.Get("properties")
+	properties, _ := wire.Object(raw)
+	if len(properties) == 0 || properties.Duplicate() != "" {
+		t.sort, t.item = dict, &typ{}
+		if more, _ := schema.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
+			t.item = r.read(more, name+"Value", depth+1)
+		}
+		return
+	}
+	t.sort, t.name = object, r.names.take(name)
+	required := map[string]bool{}
+	given, _ := schema.Get("required")
+	all, _ := wire.Array(given)
+	for _, one := range all {
+		must, _ := wire.Text(one)
+		required[must] = true
+	}
+	idents := names{}
+	for _, p := range properties {
+		f := field{name: p.Name, ident: idents.take(identOf(p.Name, "Field")), required: required[p.Name]}
+		f.typ = r.read(p.Value, t.name+f.ident, depth+1)
+		f.about = f.typ.about
+		t.fields = append(t.fields, f)
+	}
+}
+
+// closed reports whether a schema takes no members at all.
+func (r *reader) closed(raw json.RawMessage) bool {
+	schema, _ := wire.Object(raw)
+	properties, _ := schema.Get("properties")
+	members, _ := wire.Object(properties)
+	more, there := schema.Get("additionalProperties")
+	return len(members) == 0 && (!there || string(more) == "false")
+}
+
+// oneLine is a server's text as it may stand in a comment: on one line, not too long,
+// and with nothing in it that hides or ends a comment.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	var b strings.Builder
+	for i, r := range s {
+		if i > 600 {
+			b.WriteString("…")
+			break
+		}
+		if !unicode.IsPrint(r) {
+			fmt.Fprintf(&b, "<U+%04X>", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	// gofmt and go vet look for marks of the compiler in comments, too.
+	return strings.NewReplacer("*/", "* /", "+build", "+ build").Replace(b.String())
+}
+
+// wrapped parts a text into lines.
+func wrapped(s string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
