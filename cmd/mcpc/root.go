@@ -193,7 +193,7 @@ func placeholder(f *pflag.Flag) string {
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "args": "json", "output": "file",
 		"color": "when", "images": "how", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
 		"header": "field", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
-		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "only": "name", "junit": "file",
+		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "package": "name", "only": "name", "junit": "file",
 		"cacert": "file", "cert": "file", "key": "file", "proxy": "url", "resolve": "host:port:addr", "unix-socket": "path",
 		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
 		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",

@@ -91,7 +91,7 @@ func (r *fileRun) open(ctx context.Context) {
 	if !r.opening.Good() {
 		return
 	}
-	c, out := a.open(ctx, opening{argv: argv})
+	c, out := a.open(ctx, opening{argv: argv, many: true})
 	r.result.Server = a.secrets.Text(or(c.where, r.result.Server))
 	if r.opening = out; out.Good() {
 		r.c = c

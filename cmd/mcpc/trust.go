@@ -77,7 +77,11 @@ func (a *app) trustOne(ctx context.Context, o trustOptions) {
 		a.end(usage(hintedError{s.ID() + " cannot be used: " + s.Problem, "mcpc servers shows the others"}))
 		return
 	}
-	if err := a.writeServer(a.stdout(), a.outStyle, s); err != nil {
+	w, st := a.stdout(), a.outStyle
+	if a.json || a.wire || a.jq != "" { // what a person reads is no JSON
+		w, st = a.stderr(), a.errStyle
+	}
+	if err := a.writeServer(w, st, s); err != nil {
 		return
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: "nobody confirmed the server", Hint: "--yes remembers it without asking"}
