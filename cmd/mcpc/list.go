@@ -61,25 +61,7 @@ of all.`,
 			if o.kinds, err = a.kindsOf(own); err != nil {
 				return err
 			}
-			if err := o.watch.check(a); err != nil {
-				return err
-			}
-			if o.bill && (o.all || o.watch.on || len(own) > 0 && !slices.Equal(o.kinds, kinds[:1])) {
-				return hintedError{"--bill is about the list of tools of one server, as it is", a.command("list --bill")}
-			}
-			if o.all {
-				return a.listAll(cmd.Context(), o)
-			}
-			if o.bill {
-				a.bill(cmd.Context(), o)
-				return nil
-			}
-			if o.watch.on {
-				a.watch(cmd.Context(), o)
-			} else {
-				a.list(cmd.Context(), o)
-			}
-			return nil
+			return a.listAs(cmd.Context(), o, len(own) > 0)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
@@ -90,6 +72,26 @@ of all.`,
 	a.addCut(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
+}
+
+// listAs picks among the ways to list: as it is, of all servers, as a bill, going on.
+func (a *app) listAs(ctx context.Context, o listOptions, named bool) error {
+	if err := o.watch.check(a); err != nil {
+		return err
+	}
+	switch {
+	case o.bill && (o.all || o.watch.on || named && !slices.Equal(o.kinds, kinds[:1])):
+		return hintedError{"--bill is about the list of tools of one server, as it is", a.command("list --bill")}
+	case o.all:
+		return a.listAll(ctx, o)
+	case o.bill:
+		a.bill(ctx, o)
+	case o.watch.on:
+		a.watch(ctx, o)
+	default:
+		a.list(ctx, o)
+	}
+	return nil
 }
 
 // kindsOf reads what is to be listed.
