@@ -89,6 +89,48 @@ func rulesIn(file *ast.File) (rules []string) {
 	return rules
 }
 
+// The codes that stand anywhere in the source, and how far a request may come.
+func TestEveryCodeAndPhaseIsExplained(t *testing.T) {
+	entries, _ := glossary.Read()
+	phase := glossary.Find(entries, "phase")[0].Means
+	ranges := ""
+	for _, e := range entries {
+		if strings.Contains(e.Words[0], "..") {
+			ranges += e.Words[0] + " "
+		}
+	}
+	codes, phases := 0, 0
+	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.UnaryExpr:
+				lit, ok := n.X.(*ast.BasicLit)
+				if !ok || n.Op != token.SUB || len(lit.Value) != 5 || !strings.HasPrefix(lit.Value, "32") {
+					return true
+				}
+				codes++
+				found := glossary.Find(entries, "code -"+lit.Value)
+				if !strings.Contains(ranges, "-"+lit.Value) && (len(found) != 1 || found[0].Words[0] != "-"+lit.Value) {
+					t.Errorf("%s has the code -%s, which mcpc explain does not know", name, lit.Value)
+				}
+			case *ast.KeyValueExpr:
+				key, ok := n.Key.(*ast.Ident)
+				lit, isText := n.Value.(*ast.BasicLit)
+				if ok && isText && (key.Name == "Phase" || key.Name == "phase") && lit.Value != `""` {
+					phases++
+					if word, _ := strconv.Unquote(lit.Value); !strings.Contains(phase, word) {
+						t.Errorf("%s has the phase %s, which mcpc explain phase does not name", name, lit.Value)
+					}
+				}
+			}
+			return true
+		})
+	})
+	if codes < 15 || phases < 15 {
+		t.Errorf("only %d codes and %d phases were found", codes, phases)
+	}
+}
+
 // The keywords of JSON Schema are rules too, by the names that the specification
 // of JSON Schema gives them.
 func TestEveryKeywordIsARuleThatIsExplained(t *testing.T) {

@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 		{"-32007", "-32000..-32019"}, {"-32050", "-32020..-32099"}, {"-32100", "-32100..-32768"}, {"-32768", "-32100..-32768"},
 		{"-31999", "application code"}, {"-32769", "application code"}, {"1001", "application code"}, {"code 5", "application code"}, {"code 0", "application code"},
 		{"6", "exit 6"}, {"exit 6", "exit 6"}, {"exit code 6", "exit 6"}, {"RPC_ERROR", "exit 6"}, {"130", "exit 128+n"}, {"exit 143", "exit 128+n"},
-		{"404", "http 404"}, {"http 404", "http 404"}, {"HTTP status 404", "http 404"}, {"418", "http 4xx"}, {"http 599", "http 5xx"},
+		{"404", "http 404"}, {"http 201", "http 2xx"}, {"http 404", "http 404"}, {"HTTP status 404", "http 404"}, {"418", "http 4xx"}, {"http 599", "http 5xx"},
 		{"mcp-session-id:", "session"}, {"Mcp-Param-Region", "Mcp-Param"}, {"io.modelcontextprotocol/subscriptionId", "subscriptionId"},
 		{"isError", "isError"}, {"input required", "exit 11|input_required"}, {"batch", "batch|batch"},
 		{"exit 99", ""}, {"http 700", ""}, {"99999999999999999999", ""}, {"", ""}, {"frobnicate", ""},
