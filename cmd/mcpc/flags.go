@@ -50,7 +50,7 @@ type globals struct {
 // addGlobals declares them. Their defaults are those of internal/client, where
 // zero means "the default" and the flag's 0 means "no limit".
 func (g *globals) addGlobals(f *pflag.FlagSet) {
-	f.StringVarP(&g.server, "server", "s", "", "URL, session name or \"demo\"; a command stands behind --")
+	f.StringVarP(&g.server, "server", "s", "", "URL, session, name of mcpc servers, \"demo\"; or -- COMMAND")
 	f.StringVar(&g.protocol, "protocol", "", "pin a revision: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header field \"Name: value\"; \"Name:\" removes one")
 	f.StringVar(&g.state, "state", "", "directory of the state files")

@@ -52,7 +52,7 @@ The new exchange is recorded with the number of the old one.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "the server to send it to: URL, session name or \"demo\"")
+	f.StringVar(&o.to, "to", "", "the server to send it to, as with -s")
 	f.BoolVar(&o.edit, "edit", false, "open the params in $VISUAL or $EDITOR first")
 	f.BoolVar(&o.allowExec, "allow-exec", false, "start the recorded command of a stdio server")
 	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")

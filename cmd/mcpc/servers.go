@@ -114,7 +114,7 @@ func (a *app) servers(ctx context.Context, name string) {
 		all := rows
 		rows = slices.DeleteFunc(slices.Clone(all), func(r serverRow) bool { return r.Name != name && r.ID != name })
 		if len(rows) == 0 {
-			a.end(a.unknownServer(name))
+			a.end(a.unknownServer("servers", name))
 			return
 		}
 	}
@@ -132,12 +132,9 @@ func (a *app) servers(ctx context.Context, name string) {
 	a.show(ctx, wire.Outcome{}, ans)
 }
 
-func (a *app) unknownServer(name string) wire.Outcome {
-	hint := "mcpc servers shows those that are known"
-	if near := render.Nearest(name, a.knownNames()); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return usage(hintedError{fmt.Sprintf("no program's configuration names a server %q", name), hint})
+func (a *app) unknownServer(command, name string) wire.Outcome {
+	return usage(hintedError{fmt.Sprintf("no program's configuration names a server %q", name),
+		didYouMean("mcpc "+command+" ", name, "", a.knownNames(), "mcpc servers shows those that are known")})
 }
 
 func (a *app) writeServers(w io.Writer, st render.Style, rows []serverRow) error {

@@ -65,7 +65,7 @@ func (a *app) trustOne(ctx context.Context, o trustOptions) {
 		return
 	}
 	if !slices.Contains(a.knownNames(), o.name) {
-		a.end(a.unknownServer(o.name))
+		a.end(a.unknownServer("trust", o.name))
 		return
 	}
 	s, out := a.serverNamed(o.name)

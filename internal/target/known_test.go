@@ -131,3 +131,33 @@ func FuzzServers(f *testing.F) {
 		}
 	})
 }
+
+// A name in a configuration means its server where nothing that is nearer has the name.
+func TestKnownTargets(t *testing.T) {
+	known := func() []string {
+		return []string{"local", "demo", "git", "cursor:git", "a b", "github.com/x/y", "http://h/"}
+	}
+	for text, want := range map[string]Target{
+		"git": {Kind: Known, Name: "git"}, "cursor:git": {Kind: Known, Name: "cursor:git"}, "a b": {Kind: Known, Name: "a b"},
+		"github.com/x/y": {Kind: Known, Name: "github.com/x/y"}, "local": {Kind: Session, Name: "local"}, "demo": {Kind: Demo},
+		"http://h/": {Kind: URL, URL: "http://h/"},
+	} {
+		want.Source = FromFlag
+		if got, err := Parse(Input{Flag: text, Sessions: sessions, Known: known}); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"gitt", "cursor:gitt", "zed:"} {
+		var failed *UnknownError
+		if _, err := Parse(Input{Flag: text, Known: known}); !errors.As(err, &failed) || failed.Name != text {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	asked := false
+	_, _ = Parse(Input{Flag: "http://h/", Known: func() []string { asked = true; return nil }})
+	_, _ = Parse(Input{Flag: "demo", Known: func() []string { asked = true; return nil }})
+	_, _ = Parse(Input{Flag: "local", Sessions: sessions, Known: func() []string { asked = true; return nil }})
+	if asked {
+		t.Error("files are read for what has no need of them")
+	}
+}

@@ -174,6 +174,8 @@ func parseText(text string, from Source, in Input) (Target, error) {
 		return Target{Kind: Session, Name: text, Source: from}, nil
 	case slices.Contains(known, text):
 		return Target{Kind: Known, Name: text, Source: from}, nil
+	case ofClient(text):
+		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
 		return Target{}, wrong("target", from, "the server is neither a URL nor a name: it has a space in it",
@@ -187,6 +189,13 @@ func parseText(text string, from Source, in Input) (Target, error) {
 		return Target{}, err
 	}
 	return Target{Kind: URL, URL: u, Source: from}, nil
+}
+
+// ofClient reports a name that begins as those of a client's servers do.
+func ofClient(text string) bool {
+	client, _, qualified := strings.Cut(text, ":")
+	_, known := ClientNamed(client)
+	return qualified && known
 }
 
 // parseCommand checks an argument vector; its words are taken as they are.
