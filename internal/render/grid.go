@@ -57,7 +57,7 @@ func (g *Grid) cut(over int, rest bool) int {
 			}
 		}
 		if widest < 0 {
-			break // a line that is too long is the lesser evil
+			break // the line will be clipped
 		}
 		g.widths[widest]--
 	}

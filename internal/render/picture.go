@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -75,7 +76,7 @@ type decoder struct {
 func decoders(mime string) *decoder {
 	switch mime {
 	case "image/png":
-		return &decoder{png.DecodeConfig, png.Decode}
+		return &decoder{png.DecodeConfig, decodePNG}
 	case "image/jpeg":
 		return &decoder{jpeg.DecodeConfig, jpeg.Decode}
 	case "image/gif":
@@ -84,6 +85,31 @@ func decoders(mime string) *decoder {
 		return &decoder{webp.DecodeConfig, webp.Decode}
 	}
 	return nil
+}
+
+// decodePNG leaves out what is about a picture and no part of it, a profile of its
+// colours for instance, before Go's decoder finds that its checksum is wrong: other
+// programs show such a picture, and real servers send them.
+func decodePNG(r io.Reader) (image.Image, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	const signature, frame = 8, 12 // the frame of a chunk: its length, its name, its checksum
+	needed := append([]byte(nil), data[:min(signature, len(data))]...)
+	for rest := data[len(needed):]; len(rest) >= frame; {
+		size := uint64(binary.BigEndian.Uint32(rest)) + frame
+		if size > uint64(len(rest)) {
+			size = uint64(len(rest)) // cut: the decoder says so
+		}
+		// A small first letter is an ancillary chunk (PNG, section 5.4); tRNS is one
+		// that is drawn.
+		if name := string(rest[4:8]); name[0]&0x20 == 0 || name == "tRNS" {
+			needed = append(needed, rest[:size]...)
+		}
+		rest = rest[size:]
+	}
+	return png.Decode(bytes.NewReader(needed))
 }
 
 // pixels decodes an image, unless it claims to be too large.
@@ -102,8 +128,11 @@ func pixels(data []byte) (image.Image, error) {
 		return nil, fmt.Errorf("more than %d million pixels", mostPixels/1_000_000)
 	}
 	img, err := d.decode(bytes.NewReader(data))
-	if err != nil || img.Bounds().Empty() {
-		return nil, errors.New("it is broken")
+	if err != nil {
+		return nil, fmt.Errorf("it is broken: %w", err)
+	}
+	if img.Bounds().Empty() {
+		return nil, errors.New("it has no pixels")
 	}
 	return img, nil
 }
@@ -121,7 +150,7 @@ func (p *page) picture(b block) {
 	}
 	img, err := pixels(data)
 	if err != nil {
-		p.note("(not drawn: " + err.Error() + ")")
+		p.note("(not drawn: " + p.short(err.Error()) + ")")
 		return
 	}
 	var out bytes.Buffer

@@ -11,6 +11,7 @@ import (
 	"image/png"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,28 @@ func TestEachKindOfImageIsDrawn(t *testing.T) {
 	}
 	if HasPictures("tools/call", []byte(tool(imageBlock("image/png", "UklGRgAAAABXQVZF"), `{"type":"text","text":"iVBORw0KGgo="}`))) {
 		t.Error("a sound and a text are pictures")
+	}
+}
+
+// A chunk with a wrong checksum that is no part of the picture, as that of the image of
+// server-everything is, does not keep the picture from being drawn; a part of it does.
+func TestPNGWithWrongChecksums(t *testing.T) {
+	var b bytes.Buffer
+	if err := png.Encode(&b, flagPicture(8, 8)); err != nil {
+		t.Fatal(err)
+	}
+	data := b.Bytes()
+	const behindHeader = 8 + 12 + 13
+	profile := []byte("\x00\x00\x00\x04iCCPabcdWRNG")
+	with := slices.Concat(data[:behindHeader], profile, data[behindHeader:])
+	img, err := pixels(with)
+	if err != nil || img.At(2, 1) != (color.NRGBA{R: 255, A: 255}) || img.At(0, 0) != (color.NRGBA{}) {
+		t.Errorf("a wrong profile: %v", err)
+	}
+	broken := slices.Clone(data)
+	broken[len(broken)-20] ^= 1
+	if _, err := pixels(broken); err == nil || !strings.Contains(err.Error(), "it is broken: ") {
+		t.Errorf("wrong pixels: %v", err)
 	}
 }
 

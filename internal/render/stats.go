@@ -93,6 +93,7 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 		for j, cell := range row[1:] {
 			line += gap + left(cell, widths[j+1])
 		}
+		line = s.clipped(line)
 		if i == 0 {
 			line = s.paint(bold, line)
 		}

@@ -57,7 +57,7 @@ func (s Style) row(b *bytes.Buffer, cells []string, widths []int, sgr string) {
 			line[i] = pad(line[i], widths[i])
 		}
 	}
-	text := strings.TrimRight(strings.Join(line, gap), " ")
+	text := s.clipped(strings.TrimRight(strings.Join(line, gap), " "))
 	if sgr != "" {
 		text = s.paint(sgr, text)
 	}
@@ -85,8 +85,8 @@ func (s Style) fitted(rows [][]string) []int {
 }
 
 // common is the greatest width to which columns can be cut so that all of them
-// take no more than room. Below a few characters a column tells nothing, and a
-// line that is too long is the lesser evil.
+// take no more than room. Below a few characters a column tells nothing: then the
+// line is clipped.
 func common(widths []int, room int) int {
 	limit := 4
 	for next := limit + 1; next <= room; next++ {

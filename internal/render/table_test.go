@@ -43,8 +43,14 @@ func TestTableEdges(t *testing.T) {
 		t.Errorf("no rows: %q %v", b.String(), err)
 	}
 	for _, width := range []int{-3, 0, 1, 2, 7, 20, 500} {
+		b.Reset()
 		if err := Table(&b, Style{Terminal: true, Width: width}, nil, append(sessions, nil, []string{""}, []string{"one more", "", "", "", "", "column"})); err != nil {
 			t.Error(err)
+		}
+		for _, line := range strings.Split(b.String(), "\n") {
+			if w := ansi.StringWidth(line); width > 0 && w > width {
+				t.Errorf("at %d columns a row has %d: %q", width, w, line)
+			}
 		}
 	}
 }

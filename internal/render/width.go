@@ -67,6 +67,15 @@ func (s Style) ellipsis() string {
 	return "…"
 }
 
+// clipped ends a line at the edge of a terminal, with a mark, where its columns do not
+// fit at all: a row that is wrapped is two.
+func (s Style) clipped(line string) string {
+	if !s.Terminal {
+		return line
+	}
+	return ansi.Truncate(line, s.columns(), s.ellipsis())
+}
+
 // pad fills text with blanks to width columns.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
