@@ -58,9 +58,9 @@ tool x {"type":"object","properties":{"n\u001b[2J":{"type":"array","description"
 tool y {"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"$defs":{"n":{"type":"integer"}}}
 `)
 	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "x", "--", "spied", script, log)
-	tm.await(`JSON> $`)
+	tm.await(`JSON, such as \["example"\]> $`)
 	tm.typed("7\n")
-	tm.await(`must be array(?s:.)*JSON> $`)
+	tm.await(`must be array(?s:.)*JSON, such as \["example"\]> $`)
 	tm.typed("[7]\n")
 	if out := tm.ends("0"); strings.Contains(out, "\x1b[2J") || strings.Contains(out, "\x1b]0;") {
 		t.Errorf("%q", out)
