@@ -71,6 +71,9 @@ type app struct {
 	paging atomic.Bool
 	// terminal is the one that is being asked what it can show, if one is.
 	terminal atomic.Pointer[tty.Terminal]
+	// shell is the one that is open, if one is, and line gives up what it is doing.
+	shell *shellRun
+	line  atomic.Pointer[context.CancelCauseFunc]
 	// repeats holds back what a command of many calls would say again and again.
 	repeats *repeats
 	// exit replaces the ending's own code where it is not 0.
@@ -104,6 +107,10 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 			}
 			if stop := a.question.Swap(nil); stop != nil && sig == os.Interrupt {
 				(*stop)()
+				continue
+			}
+			if stop := a.line.Swap(nil); stop != nil && sig == os.Interrupt {
+				(*stop)(errInterrupted{sig})
 				continue
 			}
 			a.leaveTerminal()

@@ -53,6 +53,19 @@ func (a *app) onLine(cmd *cobra.Command) *conversation {
 
 // names are those of one kind that the session's server listed last.
 func (a *app) names(cmd *cobra.Command, k kind, typed string) (names []string) {
+	for _, entry := range a.entries(cmd, k) {
+		names = append(names, entry.Name)
+	}
+	names = begin(names, typed)
+	return names[:min(len(names), maxOffered)]
+}
+
+// entries are those of one kind, as the session's server listed them last, or as that
+// of the shell lists them now.
+func (a *app) entries(cmd *cobra.Command, k kind) []state.Tool {
+	if a.shell != nil {
+		return a.shell.lists.of(a.shell.c, k)
+	}
 	c := a.onLine(cmd)
 	if c == nil {
 		return nil
@@ -61,15 +74,14 @@ func (a *app) names(cmd *cobra.Command, k kind, typed string) (names []string) {
 	if err != nil || list == nil {
 		return nil
 	}
-	for _, entry := range list.Tools {
-		names = append(names, entry.Name)
-	}
-	names = begin(names, typed)
-	return names[:min(len(names), maxOffered)]
+	return list.Tools
 }
 
-// entryOf is the remembered entry of that name.
+// entryOf is the entry of that name.
 func (a *app) entryOf(cmd *cobra.Command, k kind, name string) *state.Tool {
+	if a.shell != nil {
+		return a.shell.lists.entry(a.shell.c, k, name)
+	}
 	c := a.onLine(cmd)
 	if c == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/client"
@@ -50,6 +51,8 @@ type conversation struct {
 	// passing is set while it is another conversation than the remembered one.
 	passing     bool
 	stopTicking func()
+	// showing is how frames are shown while they cross; nil where they are not.
+	showing atomic.Pointer[showing]
 	// box is what a conversation of many calls knows of the tools; nil elsewhere.
 	box *toolbox
 
@@ -82,6 +85,9 @@ type opening struct {
 // open finds the server a command means and opens or resumes the conversation
 // with it. A caller must close it, also after an outcome that is not good.
 func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcome) {
+	if a.shell != nil {
+		return a.shell.lend(how)
+	}
 	c := &conversation{a: a, heard: how.heard, stopTicking: a.ticking()}
 	if how.many {
 		c.box = &toolbox{}
@@ -243,8 +249,8 @@ func (c *conversation) remember(ctx context.Context, opt client.Options) {
 // server too; one that had to be opened anew is remembered as it now is.
 func (c *conversation) close(ctx context.Context) {
 	c.stopTicking()
-	if c.Session == nil {
-		return
+	if c.Session == nil || c.a.shell != nil {
+		return // the shell's goes on
 	}
 	if c.saved != nil && c.changed && !c.passing {
 		if err := c.updateSaved(ctx); err != nil {

@@ -47,7 +47,7 @@ var common = map[string]string{
 var seeAlso = map[string]string{
 	"auth":         "login, logout, auth explain",
 	"auth explain": "login, explain http 401",
-	"batch":        "call, run, help answering, help exit-codes",
+	"batch":        "call, run, shell, help answering",
 	"call":         "describe, help arguments, help answering, explain isError",
 	"codegen":      "describe, list, help agents",
 	"close":        "sessions, init",
@@ -75,6 +75,7 @@ var seeAlso = map[string]string{
 	"resend":       "log, export, call",
 	"run":          "call, export, help exit-codes, help scripting",
 	"servers":      "trust, init, help targets",
+	"shell":        "batch, run, help arguments",
 	"sessions":     "init, close, sessions use",
 	"sessions use": "sessions, init",
 	"show":         "log, export, explain",

@@ -42,7 +42,7 @@ func (a *app) info(ctx context.Context, argv []string) {
 		a.end(out)
 		return
 	}
-	if c.isHeld() && !c.passing {
+	if c.isHeld() && !c.passing || a.shell != nil {
 		out = c.askHeld(ctx)
 	}
 	ans := answerOf(out)

@@ -66,6 +66,9 @@ func (a *app) hasAnswer(o wire.Outcome) bool {
 // print writes an answer to where it was asked for. That it could not be
 // written is an ending of its own.
 func (a *app) print(ctx context.Context, ans answer) {
+	if a.shell != nil && ans.result != nil {
+		a.shell.last = ans.result
+	}
 	a.progress.Done()
 	err := a.tryPrint(ctx, ans)
 	switch {

@@ -183,38 +183,63 @@ func (c *conversation) learnSecrets(fields []wire.Field) {
 func (c *conversation) tap() wire.Tap {
 	c.a.startRecording(c.where, trace.ByCommand)
 	recorder, conn := c.a.record.Recorder, max(0, c.a.record.conns-1)
-	verbose := render.Verbose(c.a.stderr(), c.a.errStyle, c.a.verbose)
-	shown := c.a.explain || c.a.verbose > 0
-	if recorder == nil && !shown {
-		return nil
-	}
+	c.show(c.a.verbose, c.a.explain)
 	return func(f wire.Frame) {
 		f.Conn = conn
 		c.a.record.crossed.Store(true)
 		c.a.record.counted.add(f)
-		if !shown {
+		shown := c.showing.Load()
+		if shown == nil {
 			recorder.Tap(f)
 			return
 		}
 		f = c.a.secrets.Frame(f)
 		recorder.TapSafe(f)
-		if c.a.explain {
+		if shown.explain {
 			c.mu.Lock()
 			c.frames = append(c.frames, f)
 			c.mu.Unlock()
 		}
-		verbose(f)
+		shown.verbose(f)
 	}
+}
+
+// showing is how frames are shown: -v while they cross, --explain afterwards.
+type showing struct {
+	verbose wire.Tap
+	explain bool
+}
+
+// show settles that, from the next frame on.
+func (c *conversation) show(verbose int, explain bool) {
+	if verbose == 0 && !explain {
+		c.showing.Store(nil)
+		return
+	}
+	c.showing.Store(&showing{render.Verbose(c.a.stderr(), c.a.errStyle, verbose), explain})
+}
+
+// forgetFrames leaves what crossed before to the recording.
+func (c *conversation) forgetFrames() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.frames = nil
 }
 
 // tapFull says that no frame is of use any more, so that none is made.
 func (c *conversation) tapFull() bool {
 	r := &c.a.record
-	if c.a.explain || c.a.verbose > 0 || !r.Full() {
+	if c.showing.Load() != nil {
 		return false
 	}
-	r.past.Add(1)
-	return true
+	if r.Recorder == nil {
+		return true
+	}
+	full := r.Full()
+	if full {
+		r.past.Add(1)
+	}
+	return full
 }
 
 // explained prints the exchange that the command was about, and names those

@@ -50,7 +50,7 @@ crossed. "demo" is a server in the box, to try all of it on.`,
 		newTap(a), newProxy(a), newSessions(a), newClose(a), newDemo(a), newMock(a), newHold(a), newState(a), newCompletion(a), newMan(a), newVersion(a))
 	root.AddCommand(newServers(a), newTrust(a), newGrep(a))
 	root.AddCommand(newTopics()...)
-	root.AddCommand(newRun(a), newBatch(a), newCodegen(a))
+	root.AddCommand(newRun(a), newBatch(a), newLines(a), newCodegen(a))
 	root.SetHelpCommand(newHelp())
 	a.addCompletions(root)
 	return root
@@ -58,13 +58,22 @@ crossed. "demo" is a server in the box, to try all of it on.`,
 
 // prepare settles what all commands share once the flags are known.
 func (a *app) prepare(cmd *cobra.Command, args []string) error {
-	if err := fromEnvironment(cmd, a.getenv); err != nil {
-		return err
+	if a.shell != nil {
+		if err := a.shell.mayRun(cmd); err != nil {
+			return err
+		}
+		if err := fromEnvironment(cmd, a.shell.getenv); err != nil {
+			return err
+		}
+	} else {
+		if err := fromEnvironment(cmd, a.getenv); err != nil {
+			return err
+		}
+		a.serverGiven = a.serverGiven || cmd.Flags().Changed("server")
+		a.settleStyles()
+		_, argv := splitDash(cmd, args)
+		a.nameServer(argv)
 	}
-	a.serverGiven = a.serverGiven || cmd.Flags().Changed("server")
-	a.settleStyles()
-	_, argv := splitDash(cmd, args)
-	a.nameServer(argv)
 	if err := a.check(); err != nil {
 		return err
 	}

@@ -6,12 +6,17 @@ package render
 type Aim struct {
 	// Flag stands behind "mcpc": "-s demo".
 	Flag string
+	// Bare is set inside of mcpc's own shell, where the words are all of it.
+	Bare bool
 	// Behind stands behind all else: "-- node server.js".
 	Behind string
 }
 
 // Command is the command line that runs words, "describe get-sum", there.
 func (a Aim) Command(words string) string {
+	if a.Bare {
+		return words
+	}
 	line := "mcpc "
 	if a.Flag != "" {
 		line += a.Flag + " "

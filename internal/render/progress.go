@@ -141,6 +141,14 @@ func (p *Progress) Done() {
 	p.done = true
 }
 
+// Again begins anew, for the next request.
+func (p *Progress) Again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done, p.known, p.progress, p.total = false, false, 0, 0
+	p.doing, p.leaving, p.message, p.start = "", "", "", p.now()
+}
+
 // Write writes to the stream of the line, which is taken away first and comes
 // back when it is drawn next.
 func (p *Progress) Write(b []byte) (int, error) { return p.through(p.w, b) }

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/lineedit"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// A shellRun is one conversation and the lines that are typed in it.
+type shellRun struct {
+	a *app
+	c *conversation
+	// globals are the flags of mcpc shell itself, with which each line begins, and own
+	// the variables that they have.
+	globals globals
+	own     map[string]bool
+	// last is the result of the line before, worst what the lines came to.
+	last  json.RawMessage
+	worst wire.Outcome
+	ended bool
+	stop  bool
+	lists shellLists
+}
+
+func newLines(a *app) *cobra.Command {
+	var stop bool
+	cmd := &cobra.Command{
+		Use:   "shell [TARGET] [-- COMMAND...]",
+		Short: "type many commands in one conversation",
+		Long: `Open a conversation and read commands line by line: list, describe, call, read,
+prompt, complete, tasks, ping, raw, info, and what looks at the recording. They
+are the words of the command line, quoted as in a shell, without the server: all
+of them go to the same one, in the same session. "$last" is the result of the
+line before. "help" shows the words, "exit" or Ctrl-D ends.
+
+At a terminal TAB completes commands, flags, names, arguments and their values,
+the arrow keys and Ctrl-R find older lines, and Ctrl-C gives up the line that is
+typed or the request that is under way. Lines are kept in the state directory
+(shell_history, readable by you alone), but no line that begins with a blank or
+has something in it that looks like a secret.
+
+From a pipe or a file the lines are a script: nobody is asked anything, and the
+exit code is the worst one of all lines, in the order of mcpc batch. At a
+terminal it is 0.`,
+		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
+  printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
+  echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
+		ValidArgsFunction: a.completeServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := splitDash(cmd, args)
+			if len(own) > 1 {
+				return hintedError{"shell takes one target", "a server's command stands behind --"}
+			}
+			if len(own) == 1 {
+				a.server, a.serverGiven = own[0], true
+			}
+			if a.output != "" || a.jq != "" || a.json || a.wire {
+				return hintedError{"--json, --wire, --jq and -o are for the lines of the shell", "as in: call get-sum a=1 b=2 --json"}
+			}
+			a.openShell(cmd.Context(), cmd, argv, stop)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "end a script at the first line that fails")
+	a.addAnswering(cmd.Flags())
+	return cmd
+}
+
+// openShell opens the conversation, and reads lines until they end.
+func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, stop bool) {
+	typed := render.StyleFor(a.in, "never", a.getenv).Terminal
+	a.noInput = a.noInput || !typed
+	a.record.most = mostRecorded
+	c, out := a.open(ctx, opening{argv: argv, greet: true, many: true})
+	if !out.Good() {
+		c.close(ctx)
+		a.end(out)
+		return
+	}
+	c.stopTicking()
+	s := &shellRun{a: a, c: c, globals: a.globals, own: map[string]bool{}, stop: stop && !typed}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[envName(f.Name)] = true })
+	a.shell = s
+	a.outStyle.Aim.Bare, a.errStyle.Aim.Bare = true, true
+	defer s.close(ctx)
+	if typed && a.outStyle.Terminal && lineedit.Usable() {
+		s.interact(ctx)
+	} else {
+		s.script(ctx, typed)
+	}
+}
+
+// close ends the conversation, and says with what the lines ended.
+func (s *shellRun) close(ctx context.Context) {
+	a := s.a
+	a.shell, a.globals = nil, s.globals
+	a.ending, a.exit = wire.Outcome{}, 0
+	s.c.stopTicking = func() {}
+	s.c.close(ctx)
+	if _, ok := errorAs[errInterrupted](context.Cause(ctx)); ok {
+		a.ending = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true}
+		return
+	}
+	a.ending = s.worst // each line has said its own
+	a.ending.Many = true
+}
+
+// script reads lines that nobody types, or that nobody can edit.
+func (s *shellRun) script(ctx context.Context, typed bool) {
+	in := bufio.NewReader(s.a.in)
+	if !typed {
+		// What reads standard input would take the lines behind its own.
+		if none, err := os.Open(os.DevNull); err == nil {
+			defer none.Close()
+			s.a.in = none
+		}
+	}
+	lines := make(chan typedLine)
+	next := make(chan struct{}, 1)
+	defer close(next)
+	go func() {
+		for range next {
+			text, err := in.ReadString('\n')
+			lines <- typedLine{text, err}
+		}
+	}()
+	for !s.ended && ctx.Err() == nil {
+		if typed {
+			fmt.Fprint(s.a.stderr(), s.prompt())
+		}
+		next <- struct{}{}
+		select {
+		case l := <-lines:
+			s.line(ctx, strings.TrimPrefix(l.text, "\uFEFF"))
+			s.ended = s.ended || l.err != nil || s.stop && !s.worst.Good()
+		case <-ctx.Done():
+			return
+		}
+	}
+	if typed {
+		s.worst = wire.Outcome{}
+	}
+}
+
+// interact reads lines that a person edits.
+func (s *shellRun) interact(ctx context.Context) {
+	a := s.a
+	e, err := lineedit.Open(s.history(), s.complete)
+	if err != nil {
+		s.script(ctx, true)
+		return
+	}
+	defer e.Close()
+	a.note(s.greeting())
+	lines := make(chan typedLine, 1)
+	for !s.ended {
+		go func() {
+			text, err := e.Line(s.prompt())
+			lines <- typedLine{text, err}
+		}()
+		var l typedLine
+		select {
+		case l = <-lines:
+		case <-ctx.Done():
+			a.progress.Newline()
+			return
+		}
+		switch {
+		case errors.Is(l.err, lineedit.ErrInterrupted):
+			continue
+		case l.err != nil:
+			fmt.Fprintln(a.stderr())
+			return
+		}
+		if text := strings.TrimSpace(l.text); text != "" && s.keep(ctx, l.text) {
+			e.Remember(text)
+		}
+		s.line(ctx, l.text)
+		s.worst = wire.Outcome{}
+	}
+}
+
+// prompt names the server in a word.
+func (s *shellRun) prompt() string {
+	name := s.c.target.Name
+	place := or(s.c.saved, s.c.oneOff)
+	u, err := url.Parse(place.Endpoint)
+	switch {
+	case name != "":
+	case len(place.Command) > 0:
+		name = filepath.Base(place.Command[0])
+	case err == nil && u.Host != "":
+		name = u.Host
+	default:
+		name = place.Endpoint
+	}
+	return s.a.errStyle.Line(name) + "> "
+}
+
+func (s *shellRun) greeting() string {
+	return s.c.where + ", " + s.c.Revision() + "; help shows the words, Ctrl-D ends"
+}
+
+// historyName is the file of the lines, and mostKept how many of them are.
+const (
+	historyName = "shell_history"
+	mostKept    = 1000
+)
+
+// history are the lines of earlier shells, the oldest first.
+func (s *shellRun) history() []string {
+	if s.c.store == nil {
+		return nil
+	}
+	raw, err := s.c.store.Private(historyName).Read()
+	if err != nil || len(raw) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n")
+}
+
+// keep remembers a line, unless it may hold a secret: it reports whether it was one
+// to remember. That it could not be written is no reason to stop.
+func (s *shellRun) keep(ctx context.Context, line string) bool {
+	text := strings.TrimSpace(line)
+	if strings.HasPrefix(line, " ") || s.a.secrets.Text(text) != text {
+		return false
+	}
+	if s.c.store == nil {
+		return true
+	}
+	err := s.c.store.Private(historyName).Update(ctx, func(old []byte) ([]byte, error) {
+		lines := slices.Collect(strings.Lines(string(old)))
+		if n := len(lines); n > 0 && lines[n-1] == text+"\n" {
+			return old, nil
+		}
+		lines = append(lines, text+"\n")
+		return []byte(strings.Join(lines[max(0, len(lines)-mostKept):], "")), nil
+	})
+	if err != nil && s.a.verbose > 0 {
+		s.a.warn("the line was not kept: " + err.Error())
+	}
+	return true
+}
+
+// lend gives the shell's conversation to a line.
+func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
+	switch {
+	case how.argv != nil:
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell speaks with one server, and a line names no other", "exit, and mcpc shell -- COMMAND"})
+	case how.heard != nil:
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"what a server tells unasked has no place between the lines", "mcpc listen or mcpc list --watch, in another terminal"})
+	}
+	if o := writable(s.a.output); !o.Good() {
+		return &conversation{a: s.a, stopTicking: func() {}}, o
+	}
+	s.c.stopTicking = s.a.ticking()
+	return s.c, wire.Outcome{}
+}

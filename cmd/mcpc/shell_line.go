@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/lineedit"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// wordsOfShell are the commands of mcpc that are words of its shell too, and lineFlags
+// the flags of all commands that a line may have: the others are the conversation's.
+var (
+	wordsOfShell = []string{"list", "describe", "call", "read", "prompt", "complete", "tasks", "ping", "raw", "info",
+		"log", "show", "stats", "export", "explain", "help", "version"}
+	lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
+)
+
+// line takes one line, and notes what it came to.
+func (s *shellRun) line(ctx context.Context, text string) {
+	a := s.a
+	a.ending, a.exit, a.globals = wire.Outcome{}, 0, s.globals
+	words, err := lineedit.Words(text, s.value)
+	if err != nil {
+		a.end(usage(hintedError{"the line cannot be read " + err.Error(), "quote what is meant as it stands: '...'"}))
+	} else if len(words) > 0 {
+		s.run(ctx, words)
+	}
+	if worse(s.worst.Kind, a.ending.Kind) != s.worst.Kind {
+		s.worst = wire.Outcome{Kind: a.ending.Kind, Text: a.ending.Text}
+	}
+}
+
+// value is what $NAME stands for.
+func (s *shellRun) value(name string) string {
+	if name == "last" {
+		return string(wire.OneLine(s.last))
+	}
+	return s.a.getenv(name)
+}
+
+// run takes the words of one line: a few of the shell's own, else those of mcpc.
+func (s *shellRun) run(ctx context.Context, words []string) {
+	if words[0] == "mcpc" && len(words) > 1 {
+		words = words[1:]
+	}
+	switch {
+	case words[0] == "exit" || words[0] == "quit":
+		s.ended = true
+	case words[0] == "help" && len(words) == 1 || words[0] == "?":
+		fmt.Fprint(s.a.stdout(), shellHelp)
+	default:
+		s.command(ctx, words)
+	}
+}
+
+const shellHelp = `list [prompts|resources|templates|all]   describe NAME      info
+call NAME a=1 b=2 | '{"a":1}'            read URI           prompt NAME a=b
+complete prompt NAME ARGUMENT            raw METHOD         tasks   ping
+log   show last   stats   export last    explain WORD       help COMMAND
+
+Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
+"$last" is the result of the line before; exit or Ctrl-D ends.
+`
+
+// command runs a command of mcpc in the shell's conversation. Ctrl-C ends it alone.
+func (s *shellRun) command(ctx context.Context, words []string) {
+	a := s.a
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a.line.Store(&cancel)
+	defer a.line.Store(nil)
+	a.args = words
+	root := s.root()
+	root.SetArgs(withCodes(withNegations(words)))
+	a.progress.Again()
+	s.c.forgetFrames()
+	if err := root.ExecuteContext(ctx); err != nil {
+		a.json = a.json || slices.Contains(words, "--json")
+		out := usage(err)
+		out.Hint = strings.Replace(out.Hint, "did you mean mcpc ", "did you mean ", 1)
+		a.end(out)
+	}
+	a.progress.Done()
+	s.c.show(0, false)
+	a.endedBy(context.Cause(ctx))
+	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
+		render.FailureJSON(a.stderr(), a.errStyle, o)
+	}
+}
+
+// root is the tree of commands for one line, whose flags are the shell's own where
+// the line has none.
+func (s *shellRun) root() *cobra.Command {
+	root := newRoot(s.a)
+	s.a.globals = s.globals
+	return root
+}
+
+// mayRun refuses what is no word of the shell, and flags that are the conversation's.
+func (s *shellRun) mayRun(cmd *cobra.Command) error {
+	top := cmd
+	for top.HasParent() && top.Parent().HasParent() {
+		top = top.Parent()
+	}
+	if top.HasParent() && !slices.Contains(wordsOfShell, top.Name()) && (top.Runnable() || top.HasSubCommands()) {
+		return hintedError{top.Name() + " is no word of the shell", "mcpc " + top.Name() + ", in another terminal"}
+	}
+	answers := answeringFlags(cmd)
+	var bad error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		shared := cmd.InheritedFlags().Lookup(f.Name) != nil && !slices.Contains(lineFlags, f.Name)
+		if shared || slices.Contains(answers, f) {
+			bad = hintedError{"--" + f.Name + " is for the whole conversation, and not for a line", "exit, and mcpc shell --" + f.Name}
+		}
+	})
+	if bad == nil {
+		s.c.show(s.a.verbose, s.a.explain)
+	}
+	return bad
+}
+
+// getenv leaves out the variables of the shell's own flags, which have their values.
+func (s *shellRun) getenv(name string) string {
+	if s.own[name] {
+		return ""
+	}
+	return s.a.getenv(name)
+}
+
+// complete gives what may stand for the word that is being typed.
+func (s *shellRun) complete(head string) (before string, found []string) {
+	start := strings.LastIndexAny(head, " \t") + 1
+	before, typed := head[:start], head[start:]
+	words, err := lineedit.Words(before, s.value)
+	if err != nil || strings.ContainsAny(typed, "'\"$\\`") {
+		return head, nil
+	}
+	if len(words) == 0 {
+		return before, withBlanks(begin(append(slices.Clone(wordsOfShell), "exit"), typed))
+	}
+	s.a.args = append(slices.Clone(words), typed)
+	cmd, args, err := s.root().Find(words)
+	if err != nil || !cmd.HasParent() {
+		return before, nil
+	}
+	if strings.HasPrefix(typed, "-") {
+		return before, flagsLike(cmd, typed)
+	}
+	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	if cmd.HasSubCommands() {
+		return before, withBlanks(begin(commandNames(cmd), typed))
+	}
+	if cmd.ValidArgsFunction == nil {
+		return before, nil
+	}
+	found, how := cmd.ValidArgsFunction(cmd, args, typed)
+	for i, word := range found {
+		// A name with a blank in it is one word when it is quoted.
+		if quoted := render.ShellQuote(word); quoted != word {
+			found[i] = quoted
+		}
+	}
+	if how&cobra.ShellCompDirectiveNoSpace == 0 {
+		found = withBlanks(found)
+	}
+	return before, found
+}
+
+func withBlanks(words []string) []string {
+	for i := range words {
+		words[i] += " "
+	}
+	return words
+}
+
+// flagsLike are the flags of a line that begin so.
+func flagsLike(cmd *cobra.Command, typed string) (found []string) {
+	answers := answeringFlags(cmd)
+	add := func(f *pflag.Flag) {
+		if name := "--" + f.Name; strings.HasPrefix(name, typed) && !f.Hidden && !slices.Contains(answers, f) {
+			found = append(found, name+" ")
+		}
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(lineFlags, f.Name) {
+			add(f)
+		}
+	})
+	slices.Sort(found)
+	return slices.Compact(found)
+}

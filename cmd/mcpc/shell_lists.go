@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"mcpc/internal/state"
+)
+
+// shellLists are what the server listed while the shell was open, for TAB.
+type shellLists struct {
+	entries map[kind][]state.Tool
+	at      map[kind]time.Time
+}
+
+// listWithin is how long TAB waits for a server, and listsFor how long an answer is
+// good.
+const (
+	listWithin = time.Second
+	listsFor   = 30 * time.Second
+)
+
+// of gives the entries of one kind, asking the server where that was not done just
+// now. A server that does not answer is not asked again at every key.
+func (l *shellLists) of(c *conversation, k kind) []state.Tool {
+	now := c.a.now()
+	if at, asked := l.at[k]; asked && now.Sub(at) < listsFor {
+		return l.entries[k]
+	}
+	if l.at == nil {
+		l.entries, l.at = map[kind][]state.Tool{}, map[kind]time.Time{}
+	}
+	ctx, stop := context.WithTimeout(context.Background(), listWithin)
+	defer stop()
+	list, out := c.ListUntil(ctx, k.method, nil)
+	l.at[k] = now
+	if !out.Good() {
+		return l.entries[k]
+	}
+	l.entries[k] = nil
+	for _, raw := range list.Items {
+		if name, ok := k.nameIn(raw); ok {
+			l.entries[k] = append(l.entries[k], state.Tool{Name: name, Raw: raw})
+		}
+	}
+	return l.entries[k]
+}
+
+// entry is the one of that name, or nil.
+func (l *shellLists) entry(c *conversation, k kind, name string) *state.Tool {
+	for _, entry := range l.of(c, k) {
+		if entry.Name == name {
+			return &entry
+		}
+	}
+	return nil
+}

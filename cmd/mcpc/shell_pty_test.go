@@ -1,0 +1,80 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The shell as a person meets it.
+
+const ctrlC, ctrlD, tab, up = "\x03", "\x04", "\t", "\x1b[A"
+
+// TAB completes commands, tools, arguments and their values, from the conversation
+// itself; what is hostile is not offered.
+func TestTerminalShellCompletes(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, `tool paint {"type":"object","properties":{"colour":{"enum":["red","green"]}},"required":["colour"]}
+tool $(touch${IFS}x)
+
+on tools/call
+    result {"content":[{"type":"text","text":"painted"}]}
+`)
+	tm := onTerminal(t, 80, nil, "mcpc", "shell", "--", "spied", script, log)
+	tm.await("spied> ")
+	tm.typed("cal" + tab + "p" + tab + "c" + tab + "g" + tab + "\r")
+	tm.await("call paint colour=green")
+	tm.await("painted\r\n")
+	tm.typed("call " + tab)
+	tm.typed("colour=red\r")
+	tm.await("painted\r\n(?s:.*)painted\r\n")
+	tm.typed("call paint --dr" + tab)
+	tm.await(`--dry-run $|--dry-run `)
+	tm.typed(ctrlC + "exit\r")
+	out := tm.ends("0")
+	if strings.Contains(out, "touch") {
+		t.Errorf("a hostile name was offered: %q", out)
+	}
+	if _, err := os.Stat(filepath.Join(tm.cmd.Dir, "x")); err == nil {
+		t.Error("a hostile name was run")
+	}
+}
+
+// Ctrl-C gives up the line or the request, and not the shell; Ctrl-D ends it. The
+// arrow keys find older lines, also those of the shell before, but nothing that
+// looks like a secret.
+func TestTerminalShellGoesOn(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, "tool x\n\non tools/call #1\n    wait 1ms\n")
+	tm := onTerminal(t, 80, nil, "mcpc", "shell", "--", "spied", script, log)
+	tm.await("spied> ")
+	tm.typed("call nonsense" + ctrlC)
+	tm.typed("call x\r")
+	awaitFile(t, log, "IN tools/call")
+	tm.typed(ctrlC)
+	tm.await(`interrupted \(tools/call x`)
+	tm.typed("call x password=correct-horse-battery\r")
+	tm.await(`(?s)correct-horse-battery\r\n.*spied> $`)
+	tm.typed("ping\r")
+	tm.await(`(?s)answered server.*spied> $`)
+	tm.typed(up)
+	tm.await(`spied> ping.{0,14}$`)
+	tm.typed(up)
+	tm.await(`spied> call x.{0,14}$`)
+	tm.typed(ctrlC + ctrlD)
+	tm.ends("0")
+	history := filepath.Join(tm.cmd.Dir, "state", historyName)
+	raw, err := os.ReadFile(history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(raw), "call x\nping\n"; got != want {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+	if info, err := os.Stat(history); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
