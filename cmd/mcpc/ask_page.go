@@ -33,7 +33,7 @@ func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 	case word != "yes":
 		return client.Answer{Result: question.Decline()}
 	}
-	if err := r.a.browse(page.URL); err != nil {
+	if err := r.a.browse(page.URL, nil); err != nil {
 		d.say("  no browser could be started (%s): open the address yourself", d.line(err.Error()))
 	}
 	if q.Again {
@@ -45,8 +45,9 @@ func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 }
 
 // browse opens an address in $BROWSER, or as the system does it. No shell sees
-// the address, and the address cannot be taken for a flag: it begins with http.
-func (a *app) browse(address string) error {
+// the address, and the address cannot be taken for a flag: it begins with http. What
+// was started may fail later; then failed is called, where that is not nil.
+func (a *app) browse(address string, failed func(error)) error {
 	argv := map[string][]string{
 		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
 	}[runtime.GOOS]
@@ -60,6 +61,10 @@ func (a *app) browse(address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }()
+	go func() {
+		if err := cmd.Wait(); err != nil && failed != nil {
+			failed(err)
+		}
+	}()
 	return nil
 }

@@ -95,6 +95,11 @@ func TestTerminalPage(t *testing.T) {
 	if out := tm.ends("0"); !strings.Contains(out, ": decline") {
 		t.Errorf("%q", out)
 	}
+	tm = onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation",
+		`{"url":"https://xn--80ak6aa92e.example/"}`)
+	tm.await(`domain: xn--80ak6aa92e\.example\r\n(?s:.)*warning:\S* the host is written in Punycode(?s:.)*\[c\]ancel> $`)
+	tm.typed("no\n")
+	tm.ends("0")
 	// What is no web page is not opened, whatever anybody says.
 	out := onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"file:///etc/passwd"}`).ends("0")
 	if !strings.Contains(out, "only http and https") || !strings.Contains(out, ": decline") {

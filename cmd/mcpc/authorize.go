@@ -218,8 +218,16 @@ func (a *app) chooseIssuer(ctx context.Context, issuers []string) (string, error
 func (a *app) visitLogin(_ context.Context, address string) {
 	a.note("log in here: " + a.errStyle.Line(address))
 	a.warnOfAddress(address)
-	if err := a.browse(address); err != nil {
-		a.note("no browser could be started (" + err.Error() + "): open the address yourself")
+	noBrowser := func(err error) {
+		a.note("no browser could be started (" + err.Error() + "): open the address yourself, or log in with --no-browser or --grant device")
+	}
+	failedLater := func(err error) {
+		if a.talking.Load() { // else somebody has come back all the same
+			noBrowser(err)
+		}
+	}
+	if err := a.browse(address, failedLater); err != nil {
+		noBrowser(err)
 	}
 }
 

@@ -36,6 +36,9 @@ import (
 //	error     members of the JSON error that the command gives with --json, as
 //	          "sent true"
 //	requests  how many HTTP requests the mock must have seen
+//	protected in place of a script: the server is mcpc demo --auth, which answers
+//	          otherwise at some paths, see answerLine
+//	untouched paths at which it must have seen nothing
 //
 // Any other file is put into the directory.
 
@@ -96,7 +99,7 @@ func (c faultCase) run(t *testing.T, binary string, env []string) {
 		}
 	}
 	url, requests, stop := c.mock(t)
-	defer stop()
+	defer stop(t)
 	stdout, stderr, code := c.bash(t, dir, url, binary, env)
 	place := strings.NewReplacer("$URL", url, "$HOST", strings.TrimSuffix(strings.SplitN(url, "://", 2)[1], "/mcp"))
 	if want := strings.TrimSpace(c.files["exit"]); strconv.Itoa(code) != want {
@@ -119,8 +122,19 @@ func (c faultCase) run(t *testing.T, binary string, env []string) {
 
 // mock plays the script over HTTP, in this process, so that nothing of it has
 // to be waited for.
-func (c faultCase) mock(t *testing.T) (url string, requests *atomic.Int64, stop func()) {
+func (c faultCase) mock(t *testing.T) (url string, requests *atomic.Int64, stop func(*testing.T)) {
 	t.Helper()
+	if lines, ok := c.files["protected"]; ok {
+		p := protectedCase(t, lines)
+		return p.URL + "/mcp", &p.n, func(t *testing.T) {
+			_ = p.Close()
+			for _, path := range strings.Fields(c.files["untouched"]) {
+				if _, asked := p.asked.Load(path); asked {
+					t.Errorf("%s was asked", path)
+				}
+			}
+		}
+	}
 	requests = &atomic.Int64{}
 	script, err := serve.Parse(c.files["script"])
 	if err != nil {
@@ -133,7 +147,7 @@ func (c faultCase) mock(t *testing.T) (url string, requests *atomic.Int64, stop 
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- script.HTTP(ctx, l, func(serve.Request) { requests.Add(1) }) }()
-	stop = func() {
+	stop = func(t *testing.T) {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("mock: %v", err)

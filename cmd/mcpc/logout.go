@@ -106,7 +106,10 @@ func (a *app) logoutAll(ctx context.Context, store *auth.Store, o logoutOptions)
 // revoke tells the issuers of tokens that those are over, and says what came of it.
 // That it fails changes nothing here: the tokens are forgotten already.
 func (a *app) revoke(ctx context.Context, store *auth.Store, book auth.Book, tokens []auth.Token, o logoutOptions) string {
-	if o.local || len(tokens) == 0 {
+	switch {
+	case len(tokens) == 0:
+		return "" // there was none
+	case o.local:
 		return "; nobody was told"
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, revokeTime, errors.New("the time for that is over"))

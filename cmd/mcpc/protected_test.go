@@ -6,7 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -87,12 +93,26 @@ func twoServers(w http.ResponseWriter, r *http.Request) {
 type protected struct {
 	*httptest.Server
 	how atomic.Pointer[[]string]
+	// instead are answers of a case, by path.
+	instead map[string]string
+	asked   sync.Map
+	n       atomic.Int64
 }
 
 func newProtected(log *logFile) *protected {
 	p, good := &protected{}, demo.Protect(demo.Handler(demo.Options{}), time.Now)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		log.line("%s %s", r.Method, r.URL.Path)
+		p.n.Add(1)
+		p.asked.Store(r.URL.Path, true)
+		key := r.URL.Path
+		if r.Header.Get("Authorization") != "" {
+			key += "+token"
+		}
+		if answer, ok := p.instead[key]; ok {
+			answerLine(w, r, answer)
+			return
+		}
 		for _, how := range *p.how.Load() {
 			if wrong := wrongs[how]; wrong.path == r.URL.Path {
 				wrong.answer(w, r)
@@ -101,6 +121,39 @@ func newProtected(log *logFile) *protected {
 		}
 		good.ServeHTTP(w, r)
 	}))
+	return p
+}
+
+// answerLine answers "STATUS Name: value" or "STATUS {...}". BASE, HERE, REDIRECT and
+// STATE in it are the server's origin, the same escaped, and what the request says.
+func answerLine(w http.ResponseWriter, r *http.Request, line string) {
+	base := "http://" + r.Host
+	line = strings.NewReplacer("BASE", base, "HERE", url.QueryEscape(base), "REDIRECT", r.FormValue("redirect_uri"), "STATE", r.FormValue("state")).Replace(line)
+	status, rest, _ := strings.Cut(line, " ")
+	code, _ := strconv.Atoi(status)
+	if name, value, ok := strings.Cut(rest, ": "); ok && !strings.HasPrefix(rest, "{") {
+		w.Header().Set(name, value)
+		rest = ""
+	}
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, rest)
+}
+
+// protectedCase is the server of a case with a file "protected", each line of which is
+// a path and what is answered there in place of the demo: to a request without a token,
+// and as PATH+token to one with it.
+func protectedCase(t *testing.T, lines string) *protected {
+	t.Helper()
+	p := newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")})
+	p.how.Store(&[]string{})
+	p.instead = map[string]string{}
+	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
+		path, answer, ok := strings.Cut(line, " ")
+		if !ok {
+			t.Fatalf("%q is no path with an answer", line)
+		}
+		p.instead[path] = answer
+	}
 	return p
 }
 
