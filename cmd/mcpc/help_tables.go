@@ -28,6 +28,8 @@ var commandGroups = []helpGroup{
 var globalGroups = []helpGroup{
 	{"Common flags of all commands", "server json jq output verbose protocol header timeout"},
 	{"The way to the server", "account token-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
+	{"At a terminal", "color images no-images no-pager raw-text no-input confirm"},
+	{"What is kept", "record no-record state"},
 	{"Limits", "connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
 }
 
@@ -125,7 +127,11 @@ func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
 	if !talks && cmd.Parent().Name() != "tasks" {
 		return nil
 	}
-	for _, name := range []string{"server", "json", "jq"} {
+	names := "server json jq"
+	if name := cmd.Name(); name == "batch" || name == "run" {
+		names = "server jq" // what they write is JSON, and not one result
+	}
+	for _, name := range strings.Fields(names) {
 		shared = append(shared, cmd.InheritedFlags().Lookup(name))
 	}
 	return shared

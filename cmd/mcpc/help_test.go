@@ -78,7 +78,7 @@ func TestHelpHasOneVoice(t *testing.T) {
 		if examples := strings.Count(c.Example, "\n") + 1; c.Runnable() && (c.Example == "" || examples < 3) {
 			t.Errorf("%s has fewer than three examples", c.CommandPath())
 		}
-		c.Flags().VisitAll(func(f *pflag.Flag) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Value.Type() != "bool" && f.Value.Type() != "count" && placeholder(f) == "" {
 				t.Errorf("%s --%s says not what it takes", c.CommandPath(), f.Name)
 			}

@@ -21,18 +21,15 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nWhat `mcpc COMMAND --help` and `mcpc help TOPIC` print. This page is written by the tests\n" +
 		"(`go test ./cmd/mcpc -run DocumentedCommands -reference`); `mcpc man DIR` writes the same as manual pages.\n")
+	var topics strings.Builder
 	for _, c := range allCommands(t) {
-		text := ""
-		switch {
-		case isTopic(c):
-			fmt.Fprintf(&b, "\n## mcpc help %s\n", c.Name())
-			text = topicText(c, render.Style{})
-		default:
-			fmt.Fprintf(&b, "\n## %s\n", c.CommandPath())
-			text = helpText(c, false)
+		into, head, text := &b, c.CommandPath(), helpText(c, false)
+		if isTopic(c) {
+			into, head, text = &topics, "mcpc help "+c.Name(), topicText(c, render.Style{})
 		}
-		b.WriteString("\n```text\n" + strings.TrimRight(text, "\n") + "\n```\n")
+		fmt.Fprintf(into, "\n## %s\n\n```text\n%s\n```\n", head, strings.TrimRight(text, "\n"))
 	}
+	b.WriteString(topics.String())
 	name := filepath.Join("..", "..", "docs", "commands.md")
 	if *writeReference {
 		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
