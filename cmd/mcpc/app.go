@@ -56,6 +56,9 @@ type app struct {
 	known *[]knownFile
 	// fromFile is the server of one of them that the command went to, or "".
 	fromFile string
+	// typed are flags that the command of a hint needs too; nil is none.
+	typed    *render.Typed
+	prepared bool // typed is settled
 	// args are those of the program, without its name.
 	args []string
 	// secrets are what no frame and no recording may show.
@@ -136,6 +139,7 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 	root := newRoot(a)
 	root.SetArgs(withCodes(withNegations(args)))
 	if err := root.ExecuteContext(ctx); err != nil {
+		a.aimAnyway(root.PersistentFlags())
 		a.json = a.json || a.asksJSON(args)
 		a.end(usage(err))
 	}

@@ -54,7 +54,7 @@ afterwards.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"call takes a tool's name and its arguments", a.command("list") + " shows the tools"}
+				return hintedError{"call takes a tool's name and its arguments", a.quoted("list") + " shows the tools"}
 			}
 			if o.name = args[0]; isURL(o.name) {
 				return hintedError{"call takes a tool's name; a server stands behind -s", "mcpc list -s " + render.ShellQuote(o.name) + " shows the tools"}

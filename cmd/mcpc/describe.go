@@ -60,7 +60,7 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, hintedError{"describe takes one name, and before it perhaps its kind", a.command("list all") + " shows what there is"}
+		return o, hintedError{"describe takes one name, and before it perhaps its kind", a.quoted("list all") + " shows what there is"}
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: toolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):

@@ -90,7 +90,7 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 	if !client.UnknownMethod(out) {
 		return out
 	}
-	out.Hint = c.a.command("info") + " shows what this server declares"
+	out.Hint = c.a.quoted("info") + " shows what this server declares"
 	if declared, known := c.declares(capability); known && !declared {
 		out.Hint = "the server declares no " + capability + "; " + out.Hint
 	}
@@ -245,5 +245,5 @@ func (a *app) nearestIn(k kind, name string, names []string) string {
 		slices.Sort(names)
 		return "there are: " + strings.Join(names, ", ")
 	}
-	return a.command("list "+k.many) + " shows the server's " + k.many
+	return a.quoted("list "+k.many) + " shows the server's " + k.many
 }

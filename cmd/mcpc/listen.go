@@ -170,7 +170,7 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear is the ending where the server offers nothing of what was asked.
 func (c *conversation) nothingToHear(all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
-		Text: "the server offers nothing of this to listen to", Hint: c.a.command("info") + " shows what this server declares"}
+		Text: "the server offers nothing of this to listen to", Hint: c.a.quoted("info") + " shows what this server declares"}
 	if all && c.offers("resources", "subscribe") {
 		o.Text, o.Hint = "the server tells of nothing by itself", "it tells of updates of a resource: "+c.a.command("listen --resource URI")
 	}

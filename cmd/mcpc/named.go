@@ -2,6 +2,9 @@ package main
 
 import (
 	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
@@ -11,7 +14,7 @@ import (
 // this command line did, with -s or behind --, and not at all where that would
 // give a secret away. What redaction leaves could not be pasted.
 func (a *app) nameServer(argv []string) {
-	var aim render.Aim
+	aim := render.Aim{}
 	switch {
 	case len(argv) > 0:
 		if slices.Equal(wire.RedactCommand(argv), argv) {
@@ -23,9 +26,100 @@ func (a *app) nameServer(argv []string) {
 	if line := aim.Command(""); a.secrets.Text(line) != line {
 		aim = render.Aim{}
 	}
+	aim.Typed = a.typed
 	a.outStyle.Aim, a.errStyle.Aim = aim, aim
 }
 
 // command is a command line for a hint, which goes to the server that this one
-// went to.
+// went to; quoted is one within a sentence.
 func (a *app) command(words string) string { return a.errStyle.Aim.Command(words) }
+
+func (a *app) quoted(words string) string { return a.errStyle.Aim.Quoted(words) }
+
+// carriedFlags are flags of all commands without which the command of a hint would do
+// something else: whom it asks, and as whom. --state is every command's.
+var carriedFlags = []string{"protocol", "header", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}
+
+// noteTyped remembers which of these were typed, before variables fill in others. Who
+// sets a variable has it set for the next command too.
+func (a *app) noteTyped(flags *pflag.FlagSet) {
+	t := &render.Typed{Commands: map[string]bool{}}
+	if f := flags.Lookup("state"); f != nil && f.Changed {
+		t.Local = typedFlag(f)[0]
+	}
+	var there []string
+	for _, name := range carriedFlags {
+		if f := flags.Lookup(name); f != nil && f.Changed {
+			there = append(there, typedFlag(f)...)
+		}
+	}
+	if t.There = strings.Join(there, " "); t.Local+t.There == "" {
+		return
+	}
+	for _, name := range strings.Fields(askingCommands) {
+		t.Commands[name] = true
+	}
+	for _, name := range strings.Fields(localCommands) {
+		t.Commands[name] = false
+	}
+	a.typed = t
+}
+
+// The commands that ask a server, and those that only need the state.
+const (
+	askingCommands = "init list info describe call read prompt complete listen tasks ping raw batch shell login logout auth"
+	localCommands  = "servers trust grep run log show stats export resend tap proxy sessions close"
+)
+
+// aimAnyway lets the hint of a command line that could not be read carry what was read.
+func (a *app) aimAnyway(flags *pflag.FlagSet) {
+	if !a.prepared {
+		a.noteTyped(flags)
+		a.errStyle.Aim.Typed = a.typed
+	}
+}
+
+// typedFlag is a flag as it was typed. A secret is named and not said: the shell puts it
+// there from a variable.
+func typedFlag(f *pflag.Flag) (words []string) {
+	values := []string{f.Value.String()}
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		values = many.GetSlice()
+	}
+	for _, value := range values {
+		word := " " + render.ShellQuote(value)
+		switch {
+		case f.Value.Type() == "bool":
+			word = ""
+		case f.Name == "header":
+			name, text, _ := strings.Cut(value, ":")
+			field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
+			if wire.RedactField(field) != field || looksSecret(value) {
+				word = ` "` + name + ": $" + variableFor(name) + `"`
+			}
+		case wire.RedactURL(value) != value:
+			word = ` "$` + variableFor(f.Name) + `"`
+		}
+		words = append(words, "--"+f.Name+word)
+	}
+	return words
+}
+
+// looksSecret reports a text that nobody would want to see in a hint.
+func looksSecret(text string) bool {
+	var s wire.Secrets
+	return s.Text(text) != text
+}
+
+// variableFor is what a shell could call the secret of that name.
+func variableFor(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z':
+			return c - 'a' + 'A'
+		case 'A' <= c && c <= 'Z' || '0' <= c && c <= '9':
+			return c
+		}
+		return '_'
+	}, name)
+}

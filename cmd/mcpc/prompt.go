@@ -39,7 +39,7 @@ required is missing is checked with the server's list before anything is sent;
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"prompt takes a prompt's name and its arguments", a.command("list prompts") + " shows the prompts there are"}
+				return hintedError{"prompt takes a prompt's name and its arguments", a.quoted("list prompts") + " shows the prompts there are"}
 			}
 			o.name = args[0]
 			typed, err := a.given(args[1:], "", true)

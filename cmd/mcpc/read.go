@@ -42,7 +42,7 @@ the URI, whatever its scheme: mcpc never fetches it itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"read takes a resource's URI", a.command("list resources") + " shows the resources there are"}
+				return hintedError{"read takes a resource's URI", a.quoted("list resources") + " shows the resources there are"}
 			}
 			if err := a.aimRead(&o, args, template); err != nil {
 				return err
@@ -64,7 +64,7 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 		return nil
 	}
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
-		return hintedError{fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.command("list templates") + " shows the templates there are"}
+		return hintedError{fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.quoted("list templates") + " shows the templates there are"}
 	}
 	t, err := wire.ParseURITemplate(o.uri)
 	if err != nil {

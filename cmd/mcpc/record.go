@@ -158,7 +158,7 @@ func (a *app) hintAtRecord() {
 	}
 	switch a.ending.Kind {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
-		render.Hint(a.stderr(), a.errStyle, "mcpc show last has what crossed")
+		render.Hint(a.stderr(), a.errStyle, a.errStyle.Aim.Carry("mcpc show last has what crossed"))
 	}
 }
 

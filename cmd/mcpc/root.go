@@ -66,6 +66,8 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	} else {
+		a.noteTyped(cmd.Flags())
+		a.prepared = true
 		if err := fromEnvironment(cmd, a.getenv); err != nil {
 			return err
 		}

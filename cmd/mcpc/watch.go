@@ -32,7 +32,7 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 func (o *watchOptions) check(a *app) error {
 	switch {
 	case !o.on && (o.jsonl || o.until != endurance{}):
-		return hintedError{"--jsonl, --for and --count are about --watch", a.command("list --watch") + " goes on until it is ended"}
+		return hintedError{"--jsonl, --for and --count are about --watch", a.quoted("list --watch") + " goes on until it is ended"}
 	case o.on && (a.output != "" || a.wire):
 		return hintedError{"--watch writes until it is ended: it has no --wire, and no -o", "--jsonl is for scripts, and > FILE keeps it"}
 	}

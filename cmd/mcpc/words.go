@@ -243,11 +243,12 @@ func (a *app) unnamed(cmd *cobra.Command, tool string, args []string, err error)
 		}
 		line = append(line, render.ShellQuote(name+"="+arg))
 	}
-	hint := "each argument has a name: " + a.command(strings.Join(line, " "))
-	if len(names) < len(args) {
-		hint += "; " + a.command("describe "+render.ShellQuote(tool)) + " shows the names"
+	const named = "each argument has a name: "
+	command := strings.Join(line, " ")
+	if len(names) >= len(args) {
+		return hintedError{err.Error(), named + a.command(command)}
 	}
-	return hintedError{err.Error(), hint}
+	return hintedError{err.Error(), named + a.quoted(command) + "; " + a.quoted("describe "+render.ShellQuote(tool)) + " shows the names"}
 }
 
 // argumentNames are those that a remembered tool takes, if they are words to every shell.

@@ -86,7 +86,9 @@ func codeMeaning(code int64) string {
 
 // hintFor is the caller's hint, or what can be said of every outcome of its
 // kind. It may be empty: no hint is better than a wrong one.
-func (s Style) hintFor(o wire.Outcome) string {
+func (s Style) hintFor(o wire.Outcome) string { return s.Aim.Carry(s.hintOf(o)) }
+
+func (s Style) hintOf(o wire.Outcome) string {
 	if o.Hint != "" {
 		return o.Hint
 	}
@@ -128,12 +130,12 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 			continue
 		}
 		way := waysOn[o.Method]
-		hint := strings.NewReplacer("{list}", a.Command(cmp.Or(way.list, "list all")), "{info}", a.Command("info"),
-			"{init}", a.Command("init"), "{flags}", flagsFor(e.Data)).Replace(row.hint)
+		hint := strings.NewReplacer("{list}", a.Quoted(cmp.Or(way.list, "list all")), "{info}", a.Quoted("info"),
+			"{init}", a.Quoted("init"), "{flags}", flagsFor(e.Data)).Replace(row.hint)
 		if _, general, found := strings.Cut(hint, "; "); found && (way.describe == "" || o.Name == "") && strings.Contains(hint, "{describe}") {
 			return general
 		}
-		return strings.ReplaceAll(hint, "{describe}", a.Command(way.describe+word(o.Name)))
+		return strings.ReplaceAll(hint, "{describe}", a.Quoted(way.describe+word(o.Name)))
 	}
 	return ""
 }
@@ -175,11 +177,11 @@ func flagsFor(data []byte) string {
 func (a Aim) argumentsHint(o wire.Outcome) string {
 	switch {
 	case o.Name == "":
-		return a.Command("list") + " shows the tools there are"
+		return a.Quoted("list") + " shows the tools there are"
 	case len(o.Findings) == 0:
-		return a.Command("list") + " shows the tools there are; --no-validate sends it anyway"
+		return a.Quoted("list") + " shows the tools there are; --no-validate sends it anyway"
 	}
-	return a.Command(cmp.Or(waysOn[o.Method].describe, "describe ")+word(o.Name)) + " shows what it takes; --no-validate sends it anyway"
+	return a.Quoted(cmp.Or(waysOn[o.Method].describe, "describe ")+word(o.Name)) + " shows what it takes; --no-validate sends it anyway"
 }
 
 func httpHint(o wire.Outcome) string {
