@@ -106,7 +106,7 @@ func (f *follower) news(ctx context.Context, path string, c *trace.Capture, firs
 			continue
 		}
 		f.done[path][i] = true
-		if !first && !f.listed[rowKey{path, row.Run, row.Index}] && f.fits(row) {
+		if !first && !row.Elsewhere && !f.listed[rowKey{path, row.Run, row.Index}] && f.fits(row) {
 			f.print(ctx, row)
 		}
 	}

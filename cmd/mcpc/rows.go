@@ -82,11 +82,11 @@ func (a *app) newestFirst(look func(c *trace.Capture, written time.Time) (more b
 const clockSlack = time.Second
 
 // lastFitting are at most so many of the rows that fit, the newest, by time; all
-// where most is 0.
+// where most is 0. What another part of the recording has is left to that.
 func lastFitting(rows []*trace.Row, fits func(*trace.Row) bool, most int) []*trace.Row {
 	var some []*trace.Row
 	for i := len(rows) - 1; i >= 0 && (most == 0 || len(some) < most); i-- {
-		if fits(rows[i]) {
+		if !rows[i].Elsewhere && fits(rows[i]) {
 			some = append(some, rows[i])
 		}
 	}

@@ -272,11 +272,13 @@ func (c *Capture) Main() *Row {
 	rank := func(r *Row) int {
 		switch {
 		case r.Own:
-			return 2
+			return 3
+		case r.Elsewhere:
+			return 0
 		case !handshake[r.Method]:
-			return 1
+			return 2
 		}
-		return 0
+		return 1
 	}
 	var best *Row
 	for _, r := range c.rows {

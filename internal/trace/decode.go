@@ -28,8 +28,17 @@ func parseLine(raw []byte) (Line, error) {
 		e, err := parseEnd(end)
 		return Line{End: e}, err
 	}
-	if lost, ok := m.Get("lost"); ok {
-		return Line{Lost: int(integer(lost))}, nil
+	for _, count := range []struct {
+		name string
+		line func(n int) Line
+	}{
+		{"lost", func(n int) Line { return Line{Lost: n} }},
+		{"next", func(n int) Line { return Line{Next: n} }},
+		{"carried", func(n int) Line { return Line{Carried: n} }},
+	} {
+		if n, ok := m.Get(count.name); ok {
+			return count.line(int(integer(n))), nil
+		}
 	}
 	if _, ok := m.Get("kind"); !ok {
 		return Line{}, nil
@@ -47,7 +56,8 @@ func (e *VersionError) Error() string {
 
 func parseHead(m wire.Members) Head {
 	h := Head{Mcpc: m.Text("mcpc"), Started: moment(m.Text("started")), Target: m.Text("target"),
-		Run: int(integer(get(m, "run"))), By: m.Text("by"), Of: m.Text("of")}
+		Run: int(integer(get(m, "run"))), By: m.Text("by"), Of: m.Text("of"),
+		After: int(integer(get(m, "after")))}
 	words, _ := wire.Array(get(m, "argv"))
 	for _, word := range words {
 		text, _ := wire.Text(word)

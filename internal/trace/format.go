@@ -28,6 +28,8 @@ type Head struct {
 	By string
 	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
 	Of string
+	// After is the run that this one goes on from; 0 elsewhere.
+	After int
 }
 
 // An End is the last line of a run: how the command ended. Its texts have no
@@ -47,7 +49,7 @@ type End struct {
 	Findings []wire.Finding
 }
 
-// A Line is one line of a capture: exactly one of Head, Frame, End and Lost is set.
+// A Line is one line of a capture: exactly one of its first six members is set.
 type Line struct {
 	Head  *Head
 	Frame *wire.Frame
@@ -55,6 +57,9 @@ type Line struct {
 	// Lost is how many frames the recorder left out here, because the disk was
 	// slower than what crossed.
 	Lost int
+	// Next is the run in which this one goes on, and Carried how many frames before
+	// this line were repeated from the run before.
+	Next, Carried int
 	// Offset is where in the capture the line begins, Length how long it is with
 	// its line feed; both in bytes.
 	Offset, Length int64
@@ -80,6 +85,7 @@ func AppendHead(b []byte, h Head) []byte {
 	b = appendInt(b, "run", int64(h.Run))
 	b = appendText(b, "by", h.By)
 	b = appendText(b, "of", h.Of)
+	b = appendInt(b, "after", int64(h.After))
 	return append(b, '}', '\n')
 }
 

@@ -59,7 +59,7 @@ func (r *Reader) Next() (Line, error) {
 		case err != nil:
 			r.found("damaged_line", fmt.Sprintf("line %d is damaged and was left out: %v", r.line, err))
 			continue
-		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0:
+		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0 && line.Next == 0 && line.Carried == 0:
 			continue
 		}
 		r.begun = true

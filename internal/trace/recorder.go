@@ -26,6 +26,8 @@ type Recording struct {
 	// Most is about how many bytes are recorded, 0 for any number; what comes behind
 	// is counted as lost.
 	Most int64
+	// Turn says when a recording in a ring goes on in the next file.
+	Turn Turning
 	// Failed is told once when nothing more can be recorded; it may be nil.
 	Failed func(error)
 }
@@ -55,9 +57,13 @@ type Recorder struct {
 	writing sync.Mutex
 	file    io.WriteCloser
 	run     int
-	failed  error
-	told    bool
-	buf     []byte
+	// size is that of the file, or of what was written since it could not be left;
+	// parts are the runs that this one goes on from.
+	size   int64
+	parts  []int
+	failed error
+	told   bool
+	buf    []byte
 }
 
 // A caught frame is safe where its secrets are hidden already.
@@ -213,8 +219,12 @@ func (r *Recorder) frameLocked(c caught) {
 	} else {
 		r.longLocked(f)
 	}
-	if len(r.buf) >= writeFrom {
+	full := r.rec.Turn.Bytes > 0 && r.size+int64(len(r.buf)) >= r.rec.Turn.Bytes
+	if full || len(r.buf) >= writeFrom {
 		r.writeLocked()
+	}
+	if full && r.failed == nil {
+		r.turnLocked()
 	}
 }
 
@@ -238,6 +248,7 @@ func (r *Recorder) writeLocked() {
 	}
 	if len(r.buf) > 0 && r.failed == nil {
 		_, r.failed = r.file.Write(r.buf)
+		r.size += int64(len(r.buf))
 	}
 	if r.buf = r.buf[:0]; cap(r.buf) > 4*writeFrom {
 		r.buf = nil

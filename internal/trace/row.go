@@ -52,6 +52,9 @@ type Row struct {
 	Notes Notes
 	// Kinds are those of the row's frames.
 	Kinds Kinds
+	// Elsewhere is set where another part of the recording has more of the row, or the
+	// same.
+	Elsewhere bool
 	// Orphan is set where a message came that answers nothing, or a second time.
 	Orphan bool
 	// Findings are what is wrong with the messages, as far as the listing looked.

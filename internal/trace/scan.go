@@ -48,6 +48,10 @@ func (s *scanner) line(raw []byte, at stretch) error {
 	case line.End != nil:
 		c.ends[len(c.Heads)-1] = at
 		c.index.end(line.End)
+	case line.Next > 0:
+		c.index.next()
+	case line.Carried > 0:
+		c.index.carried()
 	case line.Lost > 0:
 		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were left out of the recording", s.reader.line, line.Lost))
 	}

@@ -1,0 +1,125 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+// A recording that lasts for days is kept in parts, each a run of its own in the ring.
+// A part begins with what is still going on, repeated from the one before: the frames
+// of exchanges that wait for their answer, and how conversations were opened. So each
+// part can be read alone, and an exchange is listed once, where it ended.
+
+// Turning bounds such a recording. Its zero value is one file without an end.
+type Turning struct {
+	Ring *Ring
+	// Bytes is how long a part may be before the next is begun, and Files how many
+	// are kept, of which the oldest goes first.
+	Bytes int64
+	Files int
+}
+
+// DefaultTurning is for a recording in the ring.
+func DefaultTurning(r *Ring) Turning { return Turning{Ring: r, Bytes: 32 << 20, Files: 8} }
+
+const (
+	// mostCarried is how many bytes of one exchange are repeated. Of one that has more
+	// it is the request.
+	mostCarried = 1 << 20
+	// mostOpenings is how many openings of conversations are repeated, the last ones.
+	mostOpenings = 50
+)
+
+// turnLocked begins the next part. Where that fails the part goes on as long again.
+func (r *Recorder) turnLocked() {
+	old, t := r.run, r.rec.Turn
+	r.size = 0
+	c, err := Open(t.Ring.Path(old))
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	next, run, err := r.rec.Place()
+	if err != nil {
+		return
+	}
+	r.run = run
+	head := r.head()
+	head.After = old
+	if err := c.carryOn(next, head); err != nil {
+		next.Close()
+		os.Remove(t.Ring.Path(run))
+		r.run = old
+		return
+	}
+	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", run)
+	r.file.Close()
+	r.file = next
+	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
+		os.Remove(t.Ring.Path(r.parts[0]))
+		r.parts = r.parts[1:]
+	}
+}
+
+// carryOn writes the beginning of the part behind c.
+func (c *Capture) carryOn(w io.Writer, head Head) error {
+	var lines []stretch
+	openings := 0
+	for i := len(c.rows) - 1; i >= 0; i-- {
+		switch row := c.rows[i]; {
+		case row.Open():
+			lines = append(lines, row.carried()...)
+		case handshake[row.Method] && openings < mostOpenings:
+			openings++
+			lines = append(lines, row.carried()...)
+		}
+	}
+	lines = inOrder(lines)
+	if _, err := w.Write(AppendHead(nil, head)); err != nil {
+		return err
+	}
+	err := c.eachLine(lines, func(raw []byte) error {
+		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
+		return err
+	})
+	if err == nil {
+		_, err = fmt.Fprintf(w, "{\"carried\":%d}\n", len(lines))
+	}
+	return err
+}
+
+// carried are the lines of a row that the next part repeats.
+func (r *Row) carried() []stretch {
+	lines, length := inOrder(r.lines), 0
+	for _, l := range lines {
+		length += l.length
+	}
+	if length > mostCarried {
+		return lines[:min(2, len(lines))]
+	}
+	return lines
+}
+
+// carried notes that what was read so far of this run was repeated: what has ended
+// is listed in the part before.
+func (x *index) carried() {
+	for _, row := range x.rows() {
+		if !row.Open() {
+			row.Elsewhere = true
+			x.touch(row)
+		}
+	}
+}
+
+// next notes that the run goes on in another one: so does what is open.
+func (x *index) next() {
+	x.ended = true
+	for _, row := range x.rows() {
+		if row.Open() {
+			row.Elsewhere = true
+			x.touch(row)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// busy records a conversation of n pings in which one call is under way from the
+// beginning to the end, with a notification beside each ping.
+func busy(t *testing.T, n int, turn Turning) {
+	t.Helper()
+	r := NewRecorder(Recording{Place: turn.Ring.Create, Turn: turn, Head: Head{Mcpc: "0", Started: noon, Target: "t", By: ByTap},
+		Failed: func(err error) { t.Error(err) }})
+	seq := uint64(0)
+	cross := func(dir wire.Direction, format string, args ...any) {
+		seq++
+		r.Tap(wire.Frame{Seq: seq, Time: noon.Add(time.Duration(seq) * time.Millisecond), Dir: dir, Kind: wire.Body,
+			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...)})
+	}
+	cross(wire.Sent, `"id":"i","method":"initialize","params":{"protocolVersion":"v"}`)
+	cross(wire.Received, `"id":"i","result":{"protocolVersion":"v","capabilities":{}}`)
+	cross(wire.Sent, `"id":"long","method":"tools/call","params":{"name":"long","_meta":{"progressToken":"p"}}`)
+	for i := range n {
+		cross(wire.Sent, `"id":%d,"method":"ping","params":{"fill":"%s"}`, i, strings.Repeat("x", 200))
+		cross(wire.Received, `"method":"notifications/progress","params":{"progressToken":"p","progress":%d}`, i)
+		cross(wire.Received, `"id":%d,"result":{}`, i)
+	}
+	cross(wire.Received, `"id":"long","result":{"content":[]}`)
+	r.End(End{Time: noon})
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listed are the rows of all parts, as mcpc log lists them.
+func listed(t *testing.T, ring *Ring) (rows []*Row, files int) {
+	t.Helper()
+	runs, err := ring.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range runs {
+		c, err := Open(run.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Findings()) > 0 || !c.Ended() {
+			t.Errorf("run %d: %v, ended %v", run.Number, c.Findings(), c.Ended())
+		}
+		for _, row := range c.Rows() {
+			if !row.Elsewhere {
+				rows = append(rows, row)
+			}
+		}
+		c.Close()
+	}
+	return rows, len(runs)
+}
+
+// A recording that goes on in another file loses nothing there: each exchange is
+// listed once and whole, in a file that can be read alone.
+func TestNothingIsLostWhereARecordingTurns(t *testing.T) {
+	ring := NewRing(t.TempDir())
+	const pings = 400
+	busy(t, pings, Turning{Ring: ring, Bytes: 32 << 10, Files: 1000})
+	rows, files := listed(t, ring)
+	seen := map[string]int{}
+	for _, row := range rows {
+		seen[row.Method+" "+row.ID]++
+		if row.Channel != ChannelOK || row.Revision != "v" || row.Era != "legacy" {
+			t.Errorf("%s %s %s: %s, %q, %q", row.Number(), row.Method, row.ID, row.Channel, row.Revision, row.Era)
+		}
+		if row.Method == "tools/call" {
+			if x, err := row.Exchange(); err != nil || row.Notes.Notifications != pings || len(x.Between) != pings || x.Response.Raw == nil {
+				t.Errorf("the long call has %d notifications, %v", row.Notes.Notifications, err)
+			}
+		}
+	}
+	if files < 5 || len(rows) != pings+2 || len(seen) != pings+2 {
+		t.Errorf("%d files, %d rows, %d exchanges", files, len(rows), len(seen))
+	}
+}
+
+// It is bounded: so many files, of about so many bytes.
+func TestARecordingThatTurnsIsBounded(t *testing.T) {
+	ring := NewRing(t.TempDir())
+	busy(t, 2000, Turning{Ring: ring, Bytes: 64 << 10, Files: 3})
+	rows, files := listed(t, ring)
+	if files != 3 {
+		t.Errorf("%d files", files)
+	}
+	runs, _ := ring.Runs()
+	for _, run := range runs {
+		if run.Bytes > mostCarried+2*writeFrom {
+			t.Errorf("run %d has %d bytes", run.Number, run.Bytes)
+		}
+	}
+	last := rows[len(rows)-1]
+	if last.Method != "ping" || last.ID != "1999" {
+		t.Errorf("the last one is %s %s", last.Method, last.ID)
+	}
+}
+
+// Where the next file cannot be made the recording goes on in the one that it has.
+func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
+	ring := NewRing(t.TempDir())
+	made := 0
+	r := NewRecorder(Recording{Turn: Turning{Ring: ring, Bytes: 4 << 10, Files: 3}, Head: Head{Started: noon, By: ByProxy},
+		Place: func() (io.WriteCloser, int, error) {
+			if made++; made > 1 {
+				return nil, 0, os.ErrPermission
+			}
+			return ring.Create()
+		}})
+	for i := range 200 {
+		r.Tap(wire.Frame{Seq: uint64(i), Time: noon, Dir: wire.Sent, Kind: wire.Body, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)})
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(ring.Path(1))
+	if err != nil || len(c.Rows()) != 200 || made < 2 {
+		t.Errorf("%v, %d rows, %d files were asked for", err, len(c.Rows()), made)
+	}
+}
