@@ -34,6 +34,7 @@ func (j *judgement) judge() {
 		j.wrongEnding()
 		return
 	}
+	j.capture() // first, so that what is expected can be about it
 	for _, w := range e.Texts {
 		j.holdsText(w)
 	}
@@ -43,7 +44,6 @@ func (j *judgement) judge() {
 	if e.Within > 0 && j.taken.took > e.Within {
 		j.miss(e.WithinAt, "an answer within "+render.Took(e.Within), render.Took(j.taken.took))
 	}
-	j.capture()
 }
 
 // miss notes an expectation that does not hold.
@@ -89,7 +89,7 @@ func (j *judgement) wrongEnding() {
 		at = e.At + "/exit"
 	}
 	j.miss(at, want, got)
-	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || out.Kind == wire.Usage {
+	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || out.Kind == wire.Usage || out.Kind == wire.Signal {
 		j.result.State = render.StepBroken
 	}
 }

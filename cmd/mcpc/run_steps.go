@@ -153,7 +153,8 @@ func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 		return "there is no conversation"
 	}
 	for _, name := range append(s.Uses(), usedInQueries(s)...) {
-		if strings.HasPrefix(name, saved.Environment) || !r.captured(name) {
+		own := slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })
+		if strings.HasPrefix(name, saved.Environment) || own || !r.captured(name) {
 			continue
 		}
 		if _, there := r.vars[name]; !there {
