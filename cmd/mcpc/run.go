@@ -67,7 +67,8 @@ and nothing was sent. A step that could not be taken has its ending's own.`,
 	f.BoolVar(&o.failFast, "fail-fast", false, "stop at the first step that is not as expected")
 	f.BoolVar(&o.list, "list", false, "show the steps, and send nothing")
 	f.BoolVar(&o.allowExec, "allow-exec", false, "start a server's command that stands in a file")
-	f.BoolVarP(&o.yes, "yes", "y", false, "call a tool that declares itself destructive without asking")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")
+	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
 	a.addAnswering(f)
 	return cmd
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/client"
+	"github.com/spf13/cobra"
+
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
@@ -156,141 +156,6 @@ func (f *runFile) located(p saved.Problem) problem {
 	return out
 }
 
-// unresolved are variables that nothing gives a value, jq expressions that cannot be
-// read, and a revision that nobody speaks.
-func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.Problem) {
-	known := a.knownVars(f.File, given)
-	check := func(at string, raw json.RawMessage) {
-		saved.EachReference(raw, at, func(at, name string) {
-			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-				if _, set := a.fromEnviron(variable); !set {
-					all = append(all, saved.Problem{At: at, Text: "the environment has no variable " + variable})
-				}
-			} else if !slices.Contains(known, name) {
-				all = append(all, saved.Problem{At: at, Got: name, Known: known, Text: "no variable is called " + name + " here"})
-			}
-		})
-	}
-	query := func(at, expr string) {
-		if _, err := render.QueryWith(expr, asNull(known)); err != nil {
-			all = append(all, saved.Problem{At: at, Text: err.Error()})
-		}
-	}
-	check("/server", wire.Quote(f.Server))
-	check("/command", wire.Quote(strings.Join(f.Command, " ")))
-	for _, h := range f.Headers {
-		check(yaml.Pointer("/headers", h.Name), wire.Quote(h.Value))
-	}
-	if f.Protocol != "" && !contains(client.Revisions(), f.Protocol) {
-		all = append(all, saved.Problem{At: "/protocol", Got: f.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", f.Protocol)})
-	}
-	for _, s := range f.Steps {
-		check(s.At+"/"+string(s.Verb), wire.Quote(s.Subject))
-		if s.Args != nil {
-			check(yaml.Pointer(s.At, saved.ArgsKey(s.Verb)), s.Args)
-		}
-		for _, c := range s.Capture {
-			query(c.At, c.Query)
-			known = append(known, c.Name)
-		}
-		for _, w := range s.Expect.Queries {
-			query(w.At, w.Text)
-		}
-		for _, w := range s.Expect.Texts {
-			check(w.At, wire.Quote(w.Text))
-		}
-		all = append(all, unlisted(s)...)
-	}
-	return all
-}
-
-// unlisted is a kind that no server lists.
-func unlisted(s saved.Step) []saved.Problem {
-	if _, ok := kindNamed(s.Subject); ok || s.Verb != saved.List {
-		return nil
-	}
-	return []saved.Problem{{At: s.At + "/list", Got: s.Subject, Known: kindWords(), Text: fmt.Sprintf("a server lists no %q", s.Subject)}}
-}
-
-// knownVars are the names that have a value before the first step.
-func (a *app) knownVars(f saved.File, given map[string]saved.Value) (names []string) {
-	for _, v := range f.Vars {
-		names = append(names, v.Name)
-	}
-	for name := range given {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-func asNull(names []string) (all []render.Variable) {
-	for _, name := range names {
-		all = append(all, render.Variable{Name: name, Value: json.RawMessage("null")})
-	}
-	return all
-}
-
-// givenVars reads the --var flags.
-func (a *app) givenVars(typed []string) (map[string]saved.Value, error) {
-	values := map[string]saved.Value{}
-	for _, text := range typed {
-		w, err := a.word(text, true)
-		if err != nil {
-			return nil, err
-		}
-		v := saved.Value{JSON: w.raw}
-		if w.raw == nil {
-			v = saved.Value{JSON: wire.Quote(w.text), Untyped: true}
-		}
-		values[w.path[0].name] = v
-	}
-	return values, nil
-}
-
-// fromEnviron reads a variable that a file names.
-func (a *app) fromEnviron(name string) (value string, set bool) {
-	for _, entry := range a.environ() {
-		if n, v, _ := strings.Cut(entry, "="); n == name {
-			return v, true
-		}
-	}
-	return "", false
-}
-
-// warnUnused tells of a --var that no file has a place for.
-func (r *runner) warnUnused() {
-	var used []string
-	for _, f := range r.files {
-		for _, v := range f.Vars {
-			used = append(used, v.Name)
-		}
-		for _, ref := range saved.References(f.doc.JSON) {
-			used = append(used, strings.Trim(ref, "${}"))
-		}
-	}
-	for name := range r.given {
-		if slices.Contains(used, name) || strings.Contains(string(r.texts()), "$"+name) {
-			continue
-		}
-		text := "no file uses the variable " + name
-		if near := render.Nearest(name, used); near != "" {
-			text += "; did you mean " + near + "?"
-		}
-		r.a.warn(text)
-	}
-}
-
-// texts are all files, for a look at the variables of jq in them.
-func (r *runner) texts() (all []byte) {
-	for _, f := range r.files {
-		all = append(all, f.doc.JSON...)
-	}
-	return all
-}
-
 // choose settles which steps are taken: all of them, or with --only those of that name
 // and those before them that capture what they use.
 func (r *runner) choose() error {
@@ -326,22 +191,20 @@ func (r *runner) choose() error {
 	return nil
 }
 
-// usedInQueries are words behind a $ in the jq expressions of a step.
-func usedInQueries(s saved.Step) (names []string) {
-	all := slices.Clone(s.Expect.Queries)
-	for _, c := range s.Capture {
-		all = append(all, saved.Wanted{Text: c.Query})
-	}
-	for _, w := range all {
-		for _, part := range strings.Split(w.Text, "$")[1:] {
-			end := strings.IndexFunc(part, func(r rune) bool {
-				return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-			})
-			if end < 0 {
-				end = len(part)
+// completeSteps offers the names of the steps in the files that are typed already.
+func completeSteps(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+	paths, _ := savedFiles(args)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if doc, err := yaml.Parse(text); err == nil {
+			f, _ := saved.ReadFile(doc.JSON)
+			for _, s := range f.Steps {
+				names = append(names, s.Name)
 			}
-			names = append(names, part[:end])
 		}
 	}
-	return names
+	return begin(names, typed), noFiles
 }
