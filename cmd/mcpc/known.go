@@ -64,11 +64,39 @@ func (a *app) knownFiles() []knownFile {
 			all = append(all, f)
 		}
 	}
+	a.switchOff(all)
 	for i := range all {
 		all[i].doc = nil
 	}
 	a.known = &all
 	return all
+}
+
+// switchOff marks what Claude Code was told not to use of a project's file. It says so
+// in files of its own.
+func (a *app) switchOff(all []knownFile) {
+	i := slices.IndexFunc(all, func(f knownFile) bool { return f.client.Name == "claude-code" && len(f.servers) > 0 })
+	if i < 0 {
+		return
+	}
+	folder := all[i].servers[0].Folder
+	var off []string
+	for _, f := range all {
+		if f.client.Name == "claude-code-user" {
+			off = append(off, target.SwitchedOff(f.doc, folder)...)
+		}
+	}
+	for _, name := range []string{filepath.Join(folder, ".claude", "settings.json"), filepath.Join(folder, ".claude", "settings.local.json"),
+		filepath.Join(or(a.getenv("HOME"), a.getenv("USERPROFILE")), ".claude", "settings.json")} {
+		if raw, err := readRegular(name); err == nil {
+			doc, _ := decoded(name, raw)
+			off = append(off, target.SwitchedOff(doc, folder)...)
+		}
+	}
+	for j := range all[i].servers {
+		s := &all[i].servers[j]
+		s.Disabled = s.Disabled || slices.Contains(off, s.Name)
+	}
 }
 
 // upwards finds a file of a project in a folder or in the nearest one above.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -188,6 +189,7 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 		{".codex/config.toml", "[mcp_servers.a]\nx = CANARY\n"},
 		{".config/goose/config.yaml", "extensions:\n  - a\n CANARY: [\n"},
 		{".gemini/settings.json", strings.Repeat("[", 100_000)},
+		{".codeium/windsurf/mcp_config.json", "{\"mcpServers\": {\"a\": {\"command\": \"CANARY\x01\"}}}"},
 	} {
 		m.write(filepath.Join(m.home, filepath.FromSlash(broken[0])), broken[1])
 	}
@@ -200,7 +202,8 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, says := range []string{"Cursor: ~/.cursor/mcp.json is left out: the file is not JSON: line 1, column ", "Codex: ~/.codex/config.toml is left out: the file is not TOML at line 2",
-		"Goose: ~/.config/goose/config.yaml is left out: the file is no plain YAML at line ", "Gemini CLI: ~/.gemini/settings.json is left out: the file is not JSON: too many brackets are open"} {
+		"Goose: ~/.config/goose/config.yaml is left out: the file is no plain YAML at line ", "Windsurf: ~/.codeium/windsurf/mcp_config.json is left out: the file is not JSON: line 1, column 34",
+		"Gemini CLI: ~/.gemini/settings.json is left out: the file is not JSON: too many brackets are open"} {
 		if strings.Count(errs.String(), says) != 1 {
 			t.Errorf("not once: %s\n%s", says, errs.String())
 		}
@@ -222,4 +225,47 @@ func TestWhatIsConfirmedIsSeenWhole(t *testing.T) {
 			t.Errorf("%q is shown as %s, want %s", word, got, want)
 		}
 	}
+}
+
+func TestDotenv(t *testing.T) {
+	text := "# all of it\nA=1\n export B = 'two words' \r\nC=\"$A\"\nD=\nE=a=b # c\nno\n=x\nF='\n"
+	want := "A=1|B=two words|C=$A|D=|E=a=b # c|F='|"
+	got := ""
+	for _, e := range dotenv(text) {
+		got += e.Name + "=" + e.Value + "|"
+	}
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A server has the variables of its file, in the folder that the file says, and what it
+// has is hidden everywhere.
+func TestAServerOfAFileHasWhatStandsThere(t *testing.T) {
+	m := newMachine(t)
+	m.write(filepath.Join(m.project, ".vscode", "mcp.json"), `{"servers": {"box": {"command": "sh", "cwd": "${workspaceFolder}/tools",
+		"args": ["-c", "pwd > `+m.ran+`; env >> `+m.ran+`; echo the key is $KEY >&2; exit 3"], "envFile": "${workspaceFolder}/.env", "env": {"KEY": "CANARYkey1234", "LEVEL": "high"}}}}`)
+	m.write(filepath.Join(m.project, ".env"), "TOKEN='CANARYtoken1234'\nLEVEL=low\n")
+	m.write(filepath.Join(m.project, "tools", "keep"), "")
+	m.env = append(m.env, "GITHUB_TOKEN=CANARYgithub1234")
+	m.mcpc("0", "trust", "box", "--yes")
+	m.mcpc("7", "-s", "box", "ping")
+	m.mcpc("7", "-s", "box", "ping", "-vvv", "--json")
+	ran, err := os.ReadFile(m.ran)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(ran), "\n")
+	if folder, err := filepath.EvalSymlinks(filepath.Join(m.project, "tools")); err != nil || lines[0] != folder {
+		t.Errorf("it runs in %s, want %s (%v)", lines[0], folder, err)
+	}
+	for _, want := range []string{"KEY=CANARYkey1234", "TOKEN=CANARYtoken1234", "LEVEL=high", "HOME=" + m.home} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("it has no %s:\n%s", want, ran)
+		}
+	}
+	if strings.Contains(string(ran), "GITHUB_TOKEN") || strings.Contains(string(ran), "MCPC_STATE") {
+		t.Errorf("it has what lies in the shell:\n%s", ran)
+	}
+	m.keepsNoSecret()
 }

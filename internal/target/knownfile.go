@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tailscale/hujson"
@@ -68,7 +69,9 @@ func standard(text []byte) (json.RawMessage, error) {
 	}
 	plain, err := hujson.Standardize(text)
 	if err != nil {
-		return nil, fmt.Errorf("the file is not JSON: %s", bytes.TrimPrefix([]byte(err.Error()), []byte("hujson: ")))
+		// What follows the place may quote the file, and with it a secret.
+		place, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
+		return nil, errors.New("the file is not JSON: " + place)
 	}
 	if bad := wire.Valid(plain); bad != nil {
 		return nil, fmt.Errorf("the file is not JSON: %w", bad)
@@ -131,6 +134,17 @@ func switchedOff(top wire.Members, name string) bool {
 	excluded, _ := list(value(mcp, "excluded"))
 	allowed, _ := list(value(mcp, "allowed"))
 	return slices.Contains(excluded, name) || len(allowed) > 0 && !slices.Contains(allowed, name)
+}
+
+// SwitchedOff are the servers of a project's .mcp.json that a settings file of Claude
+// Code says it does not use: for all projects, or for that of the folder.
+func SwitchedOff(settings json.RawMessage, folder string) []string {
+	top, _ := wire.Object(settings)
+	projects, _ := wire.Object(value(top, "projects"))
+	project, _ := wire.Object(value(projects, folder))
+	everywhere, _ := list(value(top, "disabledMcpjsonServers"))
+	here, _ := list(value(project, "disabledMcpjsonServers"))
+	return slices.Concat(everywhere, here)
 }
 
 // list are strings; false where there is something else among them.
