@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,11 +144,12 @@ func (a *app) printOut(ctx context.Context, ans answer) error {
 		return a.printTo(ctx, a.stdout(), st, ans)
 	}
 	var b bytes.Buffer
-	if err := a.printTo(ctx, &b, st, ans); err != nil || a.paged(b.Bytes()) {
+	err := a.printTo(ctx, &b, st, ans)
+	if a.paged(b.Bytes()) {
 		return err
 	}
-	_, err := a.stdout().Write(b.Bytes())
-	return err
+	_, unwritten := a.stdout().Write(b.Bytes())
+	return cmp.Or(err, unwritten)
 }
 
 // fileContent is what -o saves: JSON where JSON was asked for, else what the

@@ -133,6 +133,27 @@ func TestEachKindOfImageIsDrawn(t *testing.T) {
 	}
 }
 
+// Of a picture that moves the first one is drawn.
+func TestAnimated(t *testing.T) {
+	palette := color.Palette{color.Transparent, color.NRGBA{R: 255, A: 255}, color.NRGBA{B: 255, A: 255}}
+	var frames gif.GIF
+	for i := range 3 {
+		frame := image.NewPaletted(image.Rect(0, 0, 4, 4), palette)
+		for j := range frame.Pix {
+			frame.Pix[j] = uint8(1 + min(i, 1))
+		}
+		frames.Image, frames.Delay = append(frames.Image, frame), append(frames.Delay, 1)
+	}
+	var b bytes.Buffer
+	if err := gif.EncodeAll(&b, &frames); err != nil {
+		t.Fatal(err)
+	}
+	out := drawn(t, Canvas{By: HalfBlocks}, 80, imageBlock("image/gif", base64.StdEncoding.EncodeToString(b.Bytes())))
+	if !strings.Contains(out, "48;5;196") || strings.Contains(out, "48;5;21m") {
+		t.Errorf("%q", out)
+	}
+}
+
 // A chunk with a wrong checksum that is no part of the picture, as that of the image of
 // server-everything is, does not keep the picture from being drawn; a part of it does.
 func TestPNGWithWrongChecksums(t *testing.T) {

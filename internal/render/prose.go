@@ -6,11 +6,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Markdown is drawn line by line: a line of the source is a line on the screen, or
-// several where it is too long. So nothing is moved or joined, what is no Markdown
-// after all is hardly changed, and each letter that came is seen. What is a mark and
-// no letter (** around a word, the - of a list) is drawn; a link's address is always
-// written out. There is no library behind it because those that read all of CommonMark
+// Markdown is drawn line by line: a line of the source is a line on the screen, and only
+// a paragraph that is too wide is broken anew. So nothing else is moved or joined, what
+// is no Markdown after all is hardly changed, and each letter that came is seen. What is
+// a mark and no letter (** around a word, the - of a list) is drawn; a link's address is
+// always written out. There is no library behind it because those that read all of CommonMark
 // make each start of the program slower, also where nothing is drawn.
 
 // marked says whether a text is shown as Markdown: where it says that it is, or where
@@ -70,7 +70,7 @@ func blankAt(lines []string, i int) bool {
 func (s Style) Prose(text string) string {
 	text = strings.ReplaceAll(s.Block(text), "\r\n", "\n")
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\t", "    "), "\n"), "\n")
-	d := drawing{st: s, width: min(s.columns(), maxProse)}
+	d := drawing{st: s, width: min(s.columns(), maxProse), apart: true}
 	for i := 0; i < len(lines); {
 		i += d.from(lines[i:])
 	}
@@ -78,12 +78,16 @@ func (s Style) Prose(text string) string {
 }
 
 // A drawing is the text that grows. fence is set within a block of code, to what ends
-// it.
+// it; list since an item of a list, whose paragraphs are indented like code; apart where
+// the line before was blank, or code; narrow counts the next lines that are known to
+// fit.
 type drawing struct {
-	st    Style
-	width int
-	fence string
-	b     strings.Builder
+	st          Style
+	width       int
+	fence       string
+	list, apart bool
+	narrow      int
+	b           strings.Builder
 }
 
 // from draws what the lines begin with, and says how many lines that was.
@@ -104,13 +108,69 @@ func (d *drawing) from(lines []string) int {
 		return d.table(lines)
 	case bare == "":
 		d.line("")
+		d.apart = true
+		return 1
+	case strings.HasPrefix(line, "    ") && d.apart && !d.list:
+		d.line(d.st.paint(cyan, line))
+		return 1
 	case rule(bare):
 		d.line(d.st.paint(dim, strings.Repeat(d.st.dash(), min(d.width, 40))))
 	default:
+		_, _, item := itemOf(bare)
+		d.list = item || d.list && strings.HasPrefix(line, " ")
+		d.apart = false
+		n := d.together(lines)
+		for _, more := range lines[1:n] {
+			line += " " + strings.TrimSpace(more)
+		}
 		d.paragraph(line)
+		return n
 	}
 	return 1
 }
+
+// together is how many lines make one paragraph: those of a text that was broken at
+// another width than this terminal's, and each line for itself where all of them fit.
+func (d *drawing) together(lines []string) int {
+	bare := strings.TrimSpace(lines[0])
+	if _, level := headingOf(bare); level > 0 || inQuote(bare) || strings.Trim(bare, "=") == "" {
+		return 1
+	}
+	if d.narrow > 0 {
+		d.narrow--
+		return 1
+	}
+	n, wide := 1, false
+	for ; n < len(lines) && continues(lines[n-1], lines[n]); n++ {
+		if n+1 < len(lines) && strings.Contains(lines[n], "|") && tableRule(lines[n+1]) {
+			break
+		}
+	}
+	for _, line := range lines[:n] {
+		wide = wide || ansi.StringWidth(line) > d.width
+	}
+	if !wide {
+		d.narrow = n - 1
+		return 1
+	}
+	return n
+}
+
+// continues says whether a line goes on with the paragraph of the line before, which
+// may end in a break of its own.
+func continues(before, line string) bool {
+	bare := strings.TrimSpace(line)
+	if bare == "" || inQuote(line) || fenceOf(line) != "" || rule(bare) || strings.HasSuffix(before, "  ") || strings.HasSuffix(before, `\`) {
+		return false
+	}
+	_, level := headingOf(bare)
+	_, _, item := itemOf(bare)
+	// Four blanks begin a block of code, where it is no list that goes on.
+	deep := len(line)-len(strings.TrimLeft(line, " ")) >= 4 && !strings.HasPrefix(before, " ")
+	return level == 0 && !item && !deep && strings.Trim(bare, "=") != ""
+}
+
+func inQuote(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }
 
 func (d *drawing) line(text string) { d.b.WriteString(strings.TrimRight(text, " ") + "\n") }
 

@@ -34,6 +34,16 @@ It is **mostly sunny**, with _some_ clouds; see [the map](https://maps.example/a
 ---
 
 ` + "```go\nfunc main() {\n\tfmt.Println(\"**not bold**\", `x`) // # no heading\n}\n```" + `
+Code by its indentation:
+
+    def __init__(self, *args, **more):
+        pass
+
+This paragraph was broken by its author at a width that is not that of the
+terminal which **shows
+it now**, and
+is broken anew where it does not fit.
+
 Setext
 ======
 <b>HTML</b> is text &amp; stays, [ref]: https://ref.example
@@ -146,4 +156,15 @@ func FuzzProse(f *testing.F) {
 		}
 		lettersStay(t, text, got)
 	})
+}
+
+func BenchmarkProse(b *testing.B) {
+	for name, text := range map[string]string{"page": weather, "lines": strings.Repeat("a short line\n", 50_000), "marks": strings.Repeat("*[`a ", 100_000)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				_ = Style{Terminal: true, Color: true, Width: 80}.Prose(text)
+			}
+		})
+	}
 }
