@@ -128,8 +128,11 @@ func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
 		return nil
 	}
 	names := "server json jq"
-	if name := cmd.Name(); name == "batch" || name == "run" {
+	switch cmd.Name() {
+	case "batch", "run":
 		names = "server jq" // what they write is JSON, and not one result
+	case "codegen":
+		names = "server"
 	}
 	for _, name := range strings.Fields(names) {
 		shared = append(shared, cmd.InheritedFlags().Lookup(name))
