@@ -79,6 +79,7 @@ func beginsIn(raw []byte) (there uint32) {
 				there |= 1 << i
 			}
 		}
+		there |= gluedIn(raw, from, to)
 		from = to
 	}
 	return there
@@ -97,7 +98,7 @@ func hideTokensBy(raw []byte, begin string) ([]byte, int) {
 		for at < len(raw) && isTokenByte(raw[at]) {
 			at++
 		}
-		if from > 0 && isTokenByte(raw[from-1]) || !isToken(begin, raw[body:at]) {
+		if !isToken(begin, raw[body:at]) || !isApart(raw, from) && !isPlain(raw, from, begin, raw[body:at]) {
 			continue
 		}
 		if strings.HasSuffix(begin, " ") {

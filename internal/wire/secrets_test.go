@@ -29,6 +29,9 @@ func TestSecretsAreHiddenWhereverTheyAreNamed(t *testing.T) {
 		`a Bearer ` + c + c + ` was sent`,
 		`key sk-` + c + c,
 		`jwt eyJhbGciOiJIUzI1NiJ9.` + c + `.` + c,
+		`xBearer ` + c + c, `keysk-` + c + c, `KEYsk-abcdefghijklmnop1234` + c, `valuesk-proj-` + c + c, `myghp_` + c + c, `xeyJhbGciOiJIUzI1NiJ9.` + c + `.` + c,
+		`{"text":"the key:\nsk-` + c + c + `\r\n"}`, `{"text":"\tghp_` + c + c + `"}`, `{"text":"\u003csk-` + c + c + `"}`,
+		`x=sk-` + c + c, `https://h/x?q=a%20sk-` + c + c, `a/sk-` + c + c, `{"text":"\\nBearer ` + c + c + `"}`,
 	} {
 		safe, n := (*Secrets)(nil).Bytes([]byte(text))
 		if strings.Contains(string(safe), c) || n == 0 {
@@ -51,6 +54,10 @@ func TestWhatIsNoSecretStaysAsItIs(t *testing.T) {
 		`{"inputSchema":{"type":"object","properties":{"apiKey":{"type":"string","default":"x"},"token":{"description":"d","$ref":"#/x"}},"required":["apiKey"]}}`,
 		`{"code":"print(1)","key":"a1b2c3d4"}`, `{"token":true,"password":null,"secret":""}`,
 		`{"nextCursor":"eyJwYWdlIjoyLCJ4IjoxMjM0NTY3ODkwfQ"}`,
+		`task-3f08a03f-15f6-461e-9611-40137b21fd8e`, `task-V1StGXR8_Z5jdHi6B-myT`, `disk-0123456789abcdef0123`, `a/risk-assessment-2026-report-v2`,
+		`apollo-rsk-2024-report-final-x9`, `Tomsk-1234567890123456`, `pnpm_config_registry_2024_mirror_x1`, `uhf_frequency_2400_MHz_band_17`,
+		`mypypi-mirror-2024-01-01-of-all`, `{"data":"` + strings.Repeat("iVBORw0KGgo", 5) + `AKIA0123456789ABCDEF` + strings.Repeat("AAANSUhEUgAA", 50) + `"}`,
+		`{"data":"` + strings.Repeat("iVBORw0KGgo", 5) + `ghp_aB3aB3aB3aB3aB3aB3aB3` + `"}`, `{"text":"\ntask-0123456789abcdef"}`,
 		`see https://example.com/a?page=2`, `{"maxTokens":12345}`, `a=1 b: 2 "c":3`,
 	} {
 		if safe, n := (*Secrets)(nil).Bytes([]byte(text)); string(safe) != text || n != 0 {
