@@ -84,6 +84,14 @@ func (r *fileRun) open(ctx context.Context) {
 	for _, h := range r.f.Headers {
 		a.headers = append(a.headers, h.Name+": "+fill(h.Value))
 	}
+	flags := len(a.answers.Answers) > 0 || a.answers.Decline || a.answers.OnElicit != ""
+	if r.f.Answer != nil && !flags {
+		answer, err := r.answer()
+		if err != nil {
+			r.opening = usage(err)
+		}
+		a.answers.Answers = []string{string(answer)}
+	}
 	a.protocol = or(a.protocol, r.f.Protocol)
 	if err := a.check(); err != nil {
 		r.opening = usage(err)
@@ -98,6 +106,15 @@ func (r *fileRun) open(ctx context.Context) {
 	} else {
 		c.close(ctx)
 	}
+}
+
+// answer is what the file answers, with all variables; those without a type are texts.
+func (r *fileRun) answer() (json.RawMessage, error) {
+	filled, _, err := saved.Fill(json.RawMessage("["+string(r.f.Answer)+"]"), r.lookup)
+	if err != nil {
+		return nil, err
+	}
+	return filled[1 : len(filled)-1], nil
 }
 
 // lookup gives the value of a variable. What comes from the environment is secret.

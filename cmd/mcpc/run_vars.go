@@ -38,6 +38,9 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 	for _, h := range f.Headers {
 		check(yaml.Pointer("/headers", h.Name), wire.Quote(h.Value))
 	}
+	if f.Answer != nil {
+		check("/answer", f.Answer)
+	}
 	if f.Protocol != "" && !contains(client.Revisions(), f.Protocol) {
 		all = append(all, saved.Problem{At: "/protocol", Got: f.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", f.Protocol)})
 	}

@@ -21,6 +21,9 @@ type File struct {
 	Command  []string
 	Protocol string
 	Headers  []wire.Field
+	// Answer is what is answered where the server asks, as behind --answer: an object,
+	// or a list of them; nil for nothing. It may hold variables.
+	Answer json.RawMessage
 	// Vars are the file's own variables, as they were written.
 	Vars  []Var
 	Steps []Step

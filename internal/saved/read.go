@@ -70,7 +70,7 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 		return f
 	}
 	const what = "a file of calls"
-	members := r.object(raw, "", what, "name", "server", "command", "protocol", "headers", "vars", "steps")
+	members := r.object(raw, "", what, "name", "server", "command", "protocol", "headers", "answer", "vars", "steps")
 	for _, m := range members {
 		at := below("", m.Name)
 		switch m.Name {
@@ -88,6 +88,8 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 			for _, h := range r.object(m.Value, at, "headers") {
 				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, below(at, h.Name), "a header field")})
 			}
+		case "answer":
+			f.Answer = r.answer(m.Value, at)
 		case "vars":
 			f.Vars = r.vars(m.Value, at)
 		case "steps":
@@ -102,6 +104,18 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 	}
 	r.secrets(f)
 	return f
+}
+
+func (r *reader) answer(raw json.RawMessage, at string) json.RawMessage {
+	if items, err := wire.Array(raw); err == nil {
+		for i, item := range items {
+			r.object(item, at+"/"+strconv.Itoa(i), "an answer")
+		}
+	} else {
+		r.object(raw, at, "answer")
+	}
+	r.references(raw, at)
+	return raw
 }
 
 func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {

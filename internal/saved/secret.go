@@ -30,6 +30,9 @@ func (r *reader) secrets(f File) {
 	for _, v := range f.Vars {
 		r.secretsIn(v.Name, v.Value, below("/vars", v.Name))
 	}
+	if f.Answer != nil {
+		r.secretsIn("", f.Answer, "/answer")
+	}
 	for _, s := range f.Steps {
 		if s.Args != nil {
 			r.secretsIn("", s.Args, s.At+"/"+ArgsKey(s.Verb))
