@@ -29,9 +29,11 @@ unformatted=$(gofmt -l cmd internal scripts)
 
 what="vet"
 step "$what"
-go vet ./... && go vet -tags peers ./cmd/mcpc && go vet -tags torture ./cmd/mcpc
+go vet ./... && go vet -tags peers,torture ./cmd/mcpc
 # Compiled as a release is, so that the release below need not do it again.
-for os in windows darwin freebsd; do GOOS=$os go vet -trimpath ./cmd/... ./internal/...; done
+vet_for() { GOOS=$1 go vet -trimpath ./cmd/... ./internal/...; }
+vet_for windows && vet_for darwin
+[ -n "$quick" ] || vet_for freebsd
 
 if [ -n "$quick" ]; then
 	what="tests"
