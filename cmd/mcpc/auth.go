@@ -17,7 +17,7 @@ import (
 
 func newAuth(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "auth",
+		Use:   "auth [COMMAND]",
 		Short: "show who you are where, or how a server's login works",
 		Long: `Show the tokens that mcpc keeps: for which server, from which issuer, with which
 scopes and until when. The tokens themselves are never shown.`,

@@ -258,3 +258,26 @@ func TestShortHelpIsShort(t *testing.T) {
 		}
 	}
 }
+
+// The usage of a command that has commands of its own says whether it does something
+// without one.
+func TestUsageOfCommandsWithCommands(t *testing.T) {
+	groups := 0
+	for _, c := range allCommands(t) {
+		line := useLine(c)
+		if !c.HasParent() || !c.HasAvailableSubCommands() || !strings.HasSuffix(line, "COMMAND") && !strings.HasSuffix(line, "[COMMAND]") {
+			continue
+		}
+		groups++
+		cmd := exec.Command("mcpc", strings.Fields(c.CommandPath())[1:]...)
+		cmd.Env = append(cleanEnv(), "HOME="+t.TempDir())
+		_ = cmd.Run()
+		want := map[string]string{"0": " [COMMAND]", "2": " COMMAND"}[ending(cmd.ProcessState)]
+		if line != c.CommandPath()+want || want == "" {
+			t.Errorf("%q, and without a command it ends with %s", line, ending(cmd.ProcessState))
+		}
+	}
+	if groups < 4 {
+		t.Errorf("only %d commands have commands", groups)
+	}
+}

@@ -17,7 +17,7 @@ import (
 
 func newSessions(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "sessions",
+		Use:   "sessions [COMMAND]",
 		Short: "show the remembered sessions, or choose the current one",
 		Long: `Show the remembered sessions; a star marks the current one, which is meant
 where no server is named, and of servers that are held how long they will be.
