@@ -52,7 +52,7 @@ on tasks/get
 	back.await(`\[c\]ancel> $`)
 	back.typed("s\n")
 	out = back.ends("0")
-	if !regexp.MustCompile(`(?m)^done\r?$`).MatchString(out) {
+	if !regexp.MustCompile(`(?m)^done\r?$`).MatchString(strings.Join(shown(out), "\n")) {
 		t.Errorf("%q", out)
 	}
 	sent, err := os.ReadFile(s.log.name)
