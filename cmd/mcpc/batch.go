@@ -30,8 +30,8 @@ type batchOptions struct {
 }
 
 // mostRecorded is how many bytes a batch takes of the ring in which every command is
-// recorded: what a few thousand small calls are. Its lines have the rest.
-const mostRecorded = 8 << 20
+// recorded: what two thousand small calls are. Its lines have the rest.
+const mostRecorded = 2 << 20
 
 // mostParallel bounds the requests under way: each by HTTP has a connection.
 const mostParallel = 256
@@ -60,7 +60,7 @@ server's questions are answered by flags (mcpc help answering), destructive
 tools want --yes. After Ctrl-C, what was sent has its line. The exit code is the
 worst one of all lines: a signal's, 70, 13, 12, 4, 9, 7, 8, 6, 11, 10, 5, 3, 2.
 
-The recording keeps the first 8 MiB; --record FILE keeps everything.`,
+The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 		Example: `  echo '{"tool":"get-sum","arguments":{"a":1,"b":2}}' | mcpc -s demo batch
   echo '{"method":"tools/list"}' | mcpc -s demo batch --jq .result.tools[].name
   echo '{"method":"prompts/list","key":"p"}' | mcpc -s demo batch - --parallel 8`,
@@ -133,8 +133,9 @@ type batch struct {
 	window  *window
 	// What follows belongs to who writes, one at a time. stopAll ends what is under
 	// way too.
-	out     *bufio.Writer
-	stopAll context.CancelFunc
+	out      *bufio.Writer
+	flushing bool // soon
+	stopAll  context.CancelFunc
 	// tally counts the kinds; failed is the line of the first that was not good.
 	tally         map[wire.Kind]int
 	lines, failed int

@@ -248,3 +248,28 @@ func TestTheWorstEndingDecides(t *testing.T) {
 		}
 	}
 }
+
+// Who writes a line and waits for its result before the next one gets it.
+func TestABatchAnswersAtOnce(t *testing.T) {
+	b, out := testBatch(t, batchOptions{parallel: 4})
+	in, feed := io.Pipe()
+	b.make = func(_ context.Context, raw []byte) ([]wire.Member, wire.Outcome) {
+		return []wire.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: json.RawMessage("{}")}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.run(t.Context(), func() {}, in)
+	}()
+	for i := range 3 {
+		fmt.Fprintln(feed, i+1)
+		for deadline := time.Now().Add(patience); strings.Count(read(t, out), "\n") <= i; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("line %d has no result: %s", i+1, read(t, out))
+			}
+		}
+	}
+	feed.Close()
+	<-ended
+	checkOrder(t, out, 3)
+}

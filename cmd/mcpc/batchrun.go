@@ -58,6 +58,7 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	case <-b.window.over:
 		b.window.drain()
 	}
+	b.window.alone(b.flush)
 }
 
 // next gives the next line to whoever is free; nil where there is none any more.
@@ -66,6 +67,9 @@ func (b *batch) next() *batchLine {
 	defer func() { <-b.reading }()
 	if !b.window.wait() {
 		return nil
+	}
+	if b.src.r.Buffered() == 0 { // who writes a line and waits for its result gets it
+		b.window.alone(b.flush)
 	}
 	l, err := b.src.next()
 	if err != nil || !b.window.enter(l) {
@@ -115,11 +119,27 @@ func (b *batch) write(lines []*batchLine) {
 	for _, l := range lines {
 		b.result(l)
 	}
-	_ = b.out.Flush()
+	b.flushSoon()
 	if b.a.ending.Kind != wire.OK { // nobody gets what follows
 		b.stopAll()
 	}
 	b.tell()
+}
+
+// flushWithin is how long a result may wait for those behind it, to be written with
+// them: a write for each would cost its reader more than all the rest.
+const flushWithin = 2 * time.Millisecond
+
+func (b *batch) flushSoon() {
+	if !b.flushing && b.out.Buffered() > 0 {
+		b.flushing = true
+		time.AfterFunc(flushWithin, func() { b.window.alone(b.flush) })
+	}
+}
+
+func (b *batch) flush() {
+	b.flushing = false
+	_ = b.out.Flush()
 }
 
 // result writes one line and counts it.
@@ -264,6 +284,13 @@ func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	clear(w.lines[left:])
 	w.lines = w.lines[:left]
 	w.moved.Broadcast()
+}
+
+// alone runs f while nobody writes.
+func (w *window) alone(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
 }
 
 // end lets nothing more begin.

@@ -216,7 +216,7 @@ func (c *conversation) warnFresh(tool *definition, text string) {
 func (o callOptions) request(tool *definition) client.Call {
 	params := o.params
 	if params == nil {
-		params = wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
+		params = wire.Append(json.RawMessage("{}"), wire.Member{Name: "name", Value: wire.Quote(o.name)}, wire.Member{Name: "arguments", Value: o.arguments})
 	}
 	call := client.Call{Method: "tools/call", Params: params, Progress: true}
 	if tool != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -13,6 +14,9 @@ import (
 // header (2026-07-28 basic/index, "Per-request metadata").
 type modern struct {
 	version string
+	// own are the marks that all requests have but those of tasks.
+	once sync.Once
+	own  []wire.Member
 }
 
 const (
@@ -70,11 +74,7 @@ func (e *modern) learn(t *talk, result json.RawMessage) {
 // caller wrote into _meta stays, and the header follows it: the two must be
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
-	marks := []wire.Member{
-		{Name: metaVersion, Value: wire.Quote(e.version)},
-		{Name: metaClientInfo, Value: implementation(t.s.opt.Version)},
-		{Name: metaCapabilities, Value: e.capabilitiesFor(call, &t.s.opt)},
-	}
+	marks := e.marks(call, &t.s.opt)
 	if t.s.opt.LogLevel != "" {
 		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(t.s.opt.LogLevel)})
 	}
@@ -93,6 +93,22 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	if call.Schema != nil {
 		out.fields = append(out.fields, paramFields(call.Schema, call.Params)...)
 	}
+}
+
+// marks are those that do not depend on the request's id, for the caller to change.
+func (e *modern) marks(call *Call, opt *Options) []wire.Member {
+	these := func(call *Call) []wire.Member {
+		return []wire.Member{
+			{Name: metaVersion, Value: wire.Quote(e.version)},
+			{Name: metaClientInfo, Value: implementation(opt.Version)},
+			{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
+		}
+	}
+	if call.Task != nil || isTaskMethod(call.Method) {
+		return these(call)
+	}
+	e.once.Do(func() { e.own = these(call) })
+	return slices.Clone(e.own)
 }
 
 // versionIn is the version that the params name, which is another than e's only

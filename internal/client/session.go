@@ -177,6 +177,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.wires = s.newWires()
 	s.web = s.newWeb()
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(s.life, s.giveUpAll)
 	began := opt.Now()
 	t, o := s.begin(ctx, opt.Known, opt.Resume)
 	o.Took = opt.Now().Sub(began)

@@ -38,10 +38,8 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 		cancel(cause)
 	})
 	unhook := context.AfterFunc(ctx, func() { w.giveUp(context.Cause(ctx)) })
-	unlive := context.AfterFunc(t.s.life, func() { w.giveUp(errClosed) })
 	r := t.line().call(inner, out)
 	unhook()
-	unlive()
 	t.s.stopWatch(w)
 	r.asked = w.asked
 	if cause := context.Cause(inner); cause != nil {
@@ -111,7 +109,19 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	if w.held = s.held; w.held > 0 && w.idle != nil {
 		w.idle.Stop()
 	}
+	if s.life.Err() != nil {
+		go w.giveUp(errClosed)
+	}
 	return w
+}
+
+// giveUpAll ends what is under way when the session is closed.
+func (s *Session) giveUpAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.underWay {
+		go w.giveUp(errClosed)
+	}
 }
 
 // stopWatch ends the watch. From then on nothing is cancelled any more, and

@@ -92,8 +92,8 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	t, c := g.token(req.Context(), req.URL)
-	for {
-		resp, err := g.send(req, c)
+	for again := false; ; again = true {
+		resp, err := g.send(req, c, again)
 		if err != nil {
 			return nil, err
 		}

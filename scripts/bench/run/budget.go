@@ -55,7 +55,7 @@ func (b *bench) budgets() []budget {
 		withStart("warm-legacy"), withStart("warm-modern"), twice("warm-legacy"), twice("warm-modern"),
 		times("1.05 without recording", "record", 1.05),
 		times("raw / 0.6", "batch-1", 1/0.6), times("raw / 0.6", "batch-8", 1/0.6), times("raw / 0.6", "batch-64", 1/0.6),
-		peak("version's peak + 48 MB", "batch-8", version.entry("mcpc").peak()+48), peak("version's peak + 48 MB", "batch-64", version.entry("mcpc").peak()+48),
+		peak("version's peak + 64 MB", "batch-8", version.entry("mcpc").peak()+64), peak("version's peak + 64 MB", "batch-64", version.entry("mcpc").peak()+64),
 		times("1.5 raw", "list-10k-json", 1.5), beyondStart("1.5 raw, without starts", "list-10k-json", 1.5), peak("120 MB", "list-10k-json", 120),
 		times("1.5 raw", "list-10k", 1.5), beyondStart("1.5 raw, without starts", "list-10k", 1.5), peak("120 MB", "list-10k", 120),
 		peak("2.5 messages", "text-100mb", 2.5*message/1e6), peak("2.5 messages", "text-100mb-sse", 2.5*message/1e6),
