@@ -81,11 +81,7 @@ func (c *conversation) goesOnHeld(opt *client.Options) {
 		if err := state.CheckHeld(socket); err != nil {
 			return nil, err
 		}
-		conn, err := client.DialHeld(ctx, socket)
-		if errors.Is(err, client.ErrNotHeld) {
-			client.SweepHeld(filepath.Dir(socket))
-		}
-		return conn, err
+		return client.DialHeld(ctx, socket)
 	}}
 }
 
@@ -123,6 +119,7 @@ func (a *app) unheld(o wire.Outcome) wire.Outcome {
 		return o
 	}
 	if errors.Is(o.Err, client.ErrNotHeld) {
+		client.SweepHeld(filepath.Dir(a.held.Held.Socket))
 		o.Text = "the server that session " + a.held.Name + " held has ended" + a.whyUnheld()
 	}
 	if o.Hint == "" {

@@ -58,6 +58,11 @@ func isZero(f answering) bool { return reflect.ValueOf(f).IsZero() }
 // server less than the flags do.
 func (c *conversation) standBeside(opt *client.Options) {
 	offered := offer(c.answering, false)
+	if c.isHeld() && !client.Stateless(c.saved.Revision) && !client.Covers(c.saved.Declared, offered) {
+		c.a.note("session " + c.saved.Name + " was opened without what these flags offer the server, so it cannot ask; mcpc init --keep " +
+			c.saved.Name + " with the same flags starts its server anew")
+		return
+	}
 	if opt.Resume == nil || c.saved.Transport != string(client.StreamableHTTP) || client.Stateless(c.saved.Revision) ||
 		client.Covers(c.saved.Declared, offered) {
 		return

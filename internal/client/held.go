@@ -99,9 +99,13 @@ func (l *heldLine) greet(limit time.Duration) *fault {
 	return nil
 }
 
-// readHello reads what a holder says first; end is set where that is its last word.
+// readHello reads what a holder says first; end is set where that is its last word. One
+// that was killed while somebody knocked says nothing: that is ErrNotHeld.
 func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 	line, err := r.ReadBytes('\n')
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		err = ErrNotHeld
+	}
 	if err != nil {
 		return facts, nil, err
 	}
@@ -266,7 +270,7 @@ func LookAtHeld(ctx context.Context, socket string) (HeldFacts, error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	facts, end, err := readHello(bufio.NewReader(conn))
-	if end != nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+	if end != nil {
 		return facts, ErrNotHeld
 	}
 	return facts, err
