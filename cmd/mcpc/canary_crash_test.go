@@ -30,9 +30,8 @@ func crashing() {
 		if where == "command" {
 			panic(errors.New("broken: " + os.Getenv("CRASH_SAYS")))
 		}
-		var nothing map[string]int
-		nothing["x"] = 1
-		return time.Time{}
+		var nothing *time.Time
+		return *nothing
 	}
 	code, _ := a.run(os.Args[1:], nil)
 	os.Exit(code)

@@ -23,7 +23,6 @@ type runFile struct {
 	path   string
 	doc    yaml.Document
 	chosen map[int]bool
-	skip   string // why the others are skipped
 }
 
 // savedFiles are the files that are meant: those that are named, and of a folder all

@@ -294,7 +294,7 @@ func EndHeld(ctx context.Context, socket string) (HeldFacts, error) {
 	if err := writeMarked(conn, markEnd, nil); err != nil {
 		return facts, nil
 	}
-	_, err = io.Copy(io.Discard, from)
+	_, _ = io.Copy(io.Discard, from)
 	if ctx.Err() != nil {
 		return facts, ctx.Err()
 	}

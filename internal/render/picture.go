@@ -171,10 +171,10 @@ func (s Style) draw(out *bytes.Buffer, img image.Image) error {
 		s.halfBlocks(out, scaled)
 		return nil
 	case Kitty:
-		// Quite 2: the terminal answers nothing, which nobody would read. Its size is
+		// Quiet 2: the terminal answers nothing, which nobody would read. Its size is
 		// that of its pixels: in whole cells it would be stretched.
 		err := kitty.EncodeGraphics(out, scaled, &kitty.Options{Action: kitty.TransmitAndPut, Transmission: kitty.Direct,
-			Format: kitty.PNG, Quite: 2, Chunk: true})
+			Format: kitty.PNG, Quiet: 2, Chunk: true})
 		out.WriteByte('\n')
 		return err
 	case ITerm:

@@ -228,7 +228,7 @@ func FuzzPicture(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, by := range []int{HalfBlocks, Kitty, ITerm, Sixel} {
 			out := drawn(t, Canvas{By: by}, 40, imageBlock("image/png", base64.StdEncoding.EncodeToString(data)))
-			if rest := known.ReplaceAllString(out, ""); strings.ContainsAny(rest, "\x1b\x07\x9b") {
+			if rest := known.ReplaceAllString(out, ""); strings.ContainsAny(rest, "\x1b\x07\u009b") {
 				t.Fatalf("%x: %q", data, rest)
 			}
 		}
