@@ -93,16 +93,21 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 	var b strings.Builder
 	b.WriteString(line + "\n")
 	for _, m := range s.Misses {
-		fmt.Fprintf(&b, "         %s\n", st.Line(fmt.Sprintf("%s:%d:%d: %s", path, m.Line, m.Column, m.text())))
+		text := st.Line(fmt.Sprintf("%s:%d:%d: %s", path, m.Line, m.Column, m.text()))
+		b.WriteString(missIndent + st.hanging(text, len(missIndent), len(missIndent)+2) + "\n")
 	}
 	for _, lead := range [][2]string{{"see:", s.See}, {"hint:", s.Hint}} {
 		if len(s.Misses) > 0 && lead[1] != "" {
-			fmt.Fprintf(&b, "         %s %s\n", st.paint(cyan, lead[0]), st.Line(lead[1]))
+			text := st.hanging(st.Line(lead[1]), len(missIndent)+len(lead[0])+1, len(missIndent)+2)
+			b.WriteString(missIndent + st.paint(cyan, lead[0]) + " " + text + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// missIndent stands before what belongs to a step.
+const missIndent = "         "
 
 func (m Miss) text() string {
 	if m.Want == "" {
