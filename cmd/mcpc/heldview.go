@@ -59,7 +59,7 @@ func heldCell(s state.Session, facts *client.HeldFacts) string {
 	case facts == nil:
 		return "has ended"
 	}
-	return fmt.Sprintf("process %d, %s", facts.PID, leftWord(*facts))
+	return fmt.Sprintf("%s, process %d", leftWord(*facts), facts.PID)
 }
 
 // leftWord says how long a server will be held.
