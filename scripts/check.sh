@@ -38,7 +38,7 @@ vet_for windows && vet_for darwin
 if [ -n "$quick" ]; then
 	what="tests"
 	step "$what"
-	go test -short ./...
+	go test -short -parallel 8 ./...
 	echo "check: ok, quick ($((SECONDS - started)) s)"
 	exit 0
 fi
@@ -53,7 +53,7 @@ go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 what="race tests"
 step "$what"
-go test -race ./...
+go test -race -parallel 6 ./...
 
 # Each fallible call fails once; it is there for Linux on amd64.
 what="torture"
