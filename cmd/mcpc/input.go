@@ -40,6 +40,10 @@ func (a *app) arguments(args []string) (json.RawMessage, error) {
 	return bytes.TrimSpace(raw), nil
 }
 
+// fromArgv is where JSON comes from that stands on the command line itself, where the
+// shell may have taken its quotes.
+const fromArgv = "the argument"
+
 // input gives the bytes that an argument stands for: @FILE, - or itself.
 func (a *app) input(arg string) (raw []byte, from string, err error) {
 	switch {
@@ -53,7 +57,7 @@ func (a *app) input(arg string) (raw []byte, from string, err error) {
 		raw, err = os.ReadFile(arg[1:])
 		from = arg[1:]
 	default:
-		return []byte(arg), "the argument", nil
+		return []byte(arg), fromArgv, nil
 	}
 	if err != nil {
 		return nil, from, fmt.Errorf("reading %s: %w", from, bare(err))
@@ -70,7 +74,10 @@ type inputError struct {
 func (e *inputError) Error() string { return e.text }
 
 func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
-	hint := `quote it for the shell: '{"a":1}'`
+	hint := ""
+	if from == fromArgv && !bytes.Contains(raw, []byte(`"`)) {
+		hint = `quote it for the shell: '{"a":1}'`
+	}
 	return &inputError{from + " is not JSON: " + bad.Error(), hint, wire.InputFacts{Raw: raw, Offset: bad.Offset}}
 }
 

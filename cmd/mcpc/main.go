@@ -4,6 +4,8 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,6 +33,8 @@ func main() {
 		date:    date,
 		leave:   os.Exit,
 	}
+	// net/http logs what a server sends unasked. The failure says it, sanitized.
+	log.SetOutput(io.Discard)
 	catchBrokenPipes()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, interrupts...)

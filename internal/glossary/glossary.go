@@ -140,6 +140,8 @@ func readings(typed string) []string {
 		return append(all, exitWords(n)...)
 	case kind == "http" || kind == "" && n >= 100 && n < 600:
 		return append(all, "http "+number, "http "+strconv.FormatInt(n/100, 10)+"xx")
+	case kind == "" && n >= 32000 && n <= 32768: // the sign was left out
+		return append(all, "-"+number, rangeOf(-n))
 	case kind == "code" || kind == "":
 		return append(all, number, rangeOf(n))
 	}

@@ -50,7 +50,7 @@ func TestNoWordStandsTwice(t *testing.T) {
 func TestFind(t *testing.T) {
 	entries, _ := Read()
 	for _, c := range []struct{ typed, want string }{
-		{"-32602", "-32602"}, {"code -32602", "-32602"}, {"Invalid  params", "-32602"},
+		{"-32602", "-32602"}, {"32602", "-32602"}, {"32050", "-32020..-32099"}, {"code -32602", "-32602"}, {"Invalid  params", "-32602"},
 		{"-32007", "-32000..-32019"}, {"-32050", "-32020..-32099"}, {"-32100", "-32100..-32768"}, {"-32768", "-32100..-32768"},
 		{"-31999", "application code"}, {"-32769", "application code"}, {"1001", "application code"}, {"code 5", "application code"}, {"code 0", "application code"},
 		{"6", "exit 6"}, {"exit 6", "exit 6"}, {"exit code 6", "exit 6"}, {"RPC_ERROR", "exit 6"}, {"130", "exit 128+n"}, {"exit 143", "exit 128+n"},
