@@ -53,7 +53,9 @@ where key (or id) may be left out and comes back as it is. A result is
 
 with the bytes of the server's own result; kind and exit are those of mcpc help
 exit-codes. Where exit is not 0 there is an "error" as on standard error with
---json. A line that is no call has a result as well: exit 2. --jq filters each.
+--json. A line that is no call has a result as well: exit 2. Where the server
+cannot be reached at all there are none. --jq filters each; one that it fails on
+is left out with a warning, counts as exit 2, and the others go on.
 
 Arguments and results are checked as in mcpc call. Nobody is asked anything: a
 server's questions are answered by flags (mcpc help answering), destructive
@@ -136,10 +138,11 @@ type batch struct {
 	out      *bufio.Writer
 	flushing bool // soon
 	stopAll  context.CancelFunc
-	// tally counts the kinds; failed is the line of the first that was not good.
-	tally         map[wire.Kind]int
-	lines, failed int
-	began, told   time.Time
+	// tally counts the kinds; failed is the line of the first that was not good, last
+	// that of the last result.
+	tally               map[wire.Kind]int
+	lines, failed, last int
+	began, told         time.Time
 }
 
 func newBatchOf(a *app, o batchOptions) *batch {
@@ -187,6 +190,9 @@ func (b *batch) summary(ctx context.Context) {
 	default: // the ending says the rest
 		text += fmt.Sprintf(", %d good", b.tally[wire.OK])
 	}
+	if b.window.isOver() && b.a.ending.Good() {
+		text += fmt.Sprintf("; stopped behind line %d, nothing after it was begun", b.last)
+	}
 	b.a.note(text)
 	if n := b.a.repeats.left(); n > 0 {
 		b.a.note(plural(n, "more warning") + " of the same kind")
@@ -207,6 +213,9 @@ func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
 		out.Reached = wire.Unknown
 		out.Text = fmt.Sprintf("%d of %s failed: %s", b.lines-b.tally[wire.OK], plural(b.lines, "call"), bad)
 		out.Hint = fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' picks them out of the results", b.failed)
+		if b.a.jq != "" {
+			out.Hint = fmt.Sprintf("the first is line %d; without --jq each result is shown whole", b.failed)
+		}
 	}
 	return out
 }

@@ -58,6 +58,10 @@ func TestReadCall(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.line, got, c.want)
 		}
 	}
+	var hinted hintedError
+	if _, err := readCall([]byte(`{"tool":"a","args":{}}`)); !errors.As(err, &hinted) || hinted.hint != "did you mean arguments?" {
+		t.Errorf("args: %v, hint %q", err, hinted.hint)
+	}
 	call, err := readCall([]byte(`{"tol":"x","key":{"a": 1.0}}`))
 	if err == nil || len(call.echo) != 1 || string(call.echo[0].Value) != `{"a": 1.0}` {
 		t.Errorf("a bad line has its key all the same: %v %v", call.echo, err)

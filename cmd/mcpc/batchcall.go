@@ -97,6 +97,8 @@ func unknownMember(name string) error {
 	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; what is yours goes into key"
 	if near := render.Nearest(name, callMembers); near != "" {
 		hint = "did you mean " + near + "?"
+	} else if name == "args" || name == "input" {
+		hint = "did you mean arguments?"
 	} else if name == "name" {
 		hint = "the tool's name stands in tool"
 	}

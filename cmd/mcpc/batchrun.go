@@ -147,15 +147,19 @@ func (b *batch) result(l *batchLine) {
 	if l.leftOut || b.a.ending.Kind != wire.OK {
 		return
 	}
-	b.lines++
+	if b.a.jq == "" && !b.a.outStyle.Terminal {
+		_, _ = b.out.Write(l.out)
+	} else if err := b.a.tryLine(context.Background(), bytes.TrimSuffix(l.out, []byte("\n"))); isUsage(err) {
+		// One result that --jq cannot take is no reason to leave out the others.
+		b.a.warn(fmt.Sprintf("line %d: %s", l.number, err))
+		l.kind = worse(l.kind, wire.Usage)
+	} else {
+		b.a.endsLine(err)
+	}
+	b.lines, b.last = b.lines+1, l.number
 	if b.tally[l.kind]++; l.kind != wire.OK && b.failed == 0 {
 		b.failed = l.number
 	}
-	if b.a.jq == "" && !b.a.outStyle.Terminal {
-		_, _ = b.out.Write(l.out)
-		return
-	}
-	b.a.printLine(context.Background(), bytes.TrimSuffix(l.out, []byte("\n")))
 }
 
 // tell shows a person how far it came.

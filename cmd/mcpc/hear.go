@@ -137,12 +137,19 @@ func (p endurance) from(began func(client.Filter), enough func()) func(client.Fi
 
 // printLine writes one JSON document of a stream, on a line or through --jq.
 func (a *app) printLine(ctx context.Context, raw json.RawMessage) {
-	var err error
+	a.endsLine(a.tryLine(ctx, raw))
+}
+
+// tryLine is printLine for whom an expression of --jq that fails is no end.
+func (a *app) tryLine(ctx context.Context, raw json.RawMessage) error {
 	if a.jq != "" {
-		err = a.filter(ctx, a.stdout(), a.outStyle, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
-	} else {
-		err = render.JSONLine(a.stdout(), a.outStyle, raw)
+		return a.filter(ctx, a.stdout(), a.outStyle, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
 	}
+	return render.JSONLine(a.stdout(), a.outStyle, raw)
+}
+
+// endsLine ends the command where a line could not be printed.
+func (a *app) endsLine(err error) {
 	switch {
 	case err == nil || a.ending.Kind != wire.OK:
 	case isUsage(err):
