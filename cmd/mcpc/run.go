@@ -31,7 +31,8 @@ func newRun(a *app) *cobra.Command {
 		Long: `Take the steps of files of saved calls, one conversation a file, and hold what
 comes against what the files expect. Of a FOLDER it is all *.mcpc.yaml in it.
 docs/saved-calls.md has all that a file can say, and mcpc export --as mcpc-yaml
-writes one of what was done.
+writes one of what was done. With --junit - the JUnit report is what stands on
+standard output, and what a person reads on standard error.
 
 The server is the one of the file, unless -s, MCPC_SERVER or a command behind --
 names another. A command in a file is started with --allow-exec only.
@@ -47,6 +48,9 @@ and nothing was sent. A step that could not be taken has its ending's own.`,
 			o.paths, o.argv = splitDash(cmd, args)
 			if len(o.paths) == 0 {
 				return hintedError{"run takes files of saved calls, or folders", "mcpc run . takes all *.mcpc.yaml of this folder"}
+			}
+			if o.junit == "-" && a.output == "" && a.oneDocument() {
+				return hintedError{"standard output takes one report: --junit - or --json", "--junit FILE writes it beside"}
 			}
 			r, err := a.newRunner(o)
 			if err != nil {
@@ -84,8 +88,9 @@ type runner struct {
 	// set where no further one is to be.
 	broken  wire.Outcome
 	stopped bool
-	// live writes lines as steps end; nil where all of it is one document.
-	live io.Writer
+	// live writes lines as steps end, in a style; nil where all of it is one document.
+	live      io.Writer
+	liveStyle render.Style
 }
 
 // newRunner reads the files. What is wrong with them is said before anything is sent.
@@ -124,15 +129,19 @@ func (r *runner) run(ctx context.Context) {
 	}
 	a.noInput = true // what asks a person is no test
 	a.record.counted = &exchangeCount{}
-	if !a.json && !a.wire && a.jq == "" && a.output == "" {
-		r.live = a.stdout()
+	switch {
+	case a.oneDocument() || a.output != "":
+	case r.o.junit == "-":
+		r.live, r.liveStyle = a.stderr(), a.errStyle
+	default:
+		r.live, r.liveStyle = a.stdout(), a.outStyle
 	}
 	for _, f := range r.files {
 		r.file(ctx, f)
 	}
 	a.progress.Done()
 	if r.live != nil {
-		_ = render.RunSum(r.live, a.outStyle, r.done)
+		_ = render.RunSum(r.live, r.liveStyle, r.done)
 	} else {
 		a.print(ctx, r.answer())
 	}
@@ -141,6 +150,9 @@ func (r *runner) run(ctx context.Context) {
 		a.end(out)
 	}
 }
+
+// oneDocument reports whether JSON was asked for, whole or filtered.
+func (a *app) oneDocument() bool { return a.json || a.wire || a.jq != "" }
 
 // places refuses folders that are not there, before anything is sent.
 func (r *runner) places() wire.Outcome {
@@ -156,7 +168,7 @@ func (r *runner) places() wire.Outcome {
 // a person reads.
 func (r *runner) answer() answer {
 	ans := answer{human: r.report}
-	if r.a.json || r.a.wire || r.a.jq != "" {
+	if r.a.oneDocument() {
 		ans.result = render.RunJSON(r.done)
 		ans.messages = []*wire.Message{{Raw: ans.result}}
 	}
@@ -179,7 +191,11 @@ func (r *runner) report(w io.Writer, st render.Style) error {
 }
 
 func (r *runner) writeJUnit() wire.Outcome {
-	if r.o.junit == "" {
+	switch r.o.junit {
+	case "":
+		return wire.Outcome{}
+	case "-":
+		_ = render.JUnit(r.a.stdout(), r.done) // which notes itself that it could not
 		return wire.Outcome{}
 	}
 	n, err := replaceBy(r.o.junit, func(w io.Writer) error { return render.JUnit(w, r.done) })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -81,9 +82,7 @@ func (j *judgement) wrongEnding() {
 	for _, f := range out.Findings {
 		got += "; " + strings.TrimSpace(f.Where+" "+f.Text)
 	}
-	if j.result.See == "" {
-		j.result.Hint = out.Hint
-	}
+	j.result.Hint = j.hint()
 	at := e.At + "/kind"
 	if e.Exit >= 0 {
 		at = e.At + "/exit"
@@ -92,6 +91,37 @@ func (j *judgement) wrongEnding() {
 	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || out.Kind == wire.Usage || out.Kind == wire.Signal {
 		j.result.State = render.StepBroken
 	}
+}
+
+// hint says what in the file would take an ending that was not expected; what crossed
+// is to be seen elsewhere.
+func (j *judgement) hint() string {
+	e, out := j.step.Expect, j.taken.out
+	about := ""
+	switch {
+	case len(e.Queries) > 0:
+		about = "jq"
+	case len(e.Texts) > 0:
+		about = "text"
+	}
+	switch {
+	case wantsForms(out):
+		return "answer: {FIELD: VALUE} in the file answers what the server asks, as --answer does"
+	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
+		return fmt.Sprintf("expect: {kind: %s, %s: ...} expects this ending", out.Kind, about)
+	case j.result.See == "":
+		return out.Hint
+	}
+	return ""
+}
+
+// wantsForms reports whether a server refused because nobody answers its forms.
+func wantsForms(out wire.Outcome) bool {
+	e := out.RPC()
+	if e == nil || e.Code != -32021 {
+		return false
+	}
+	return wire.First(wire.First(e.Data, "requiredCapabilities"), "elicitation") != nil
 }
 
 // mostGot is how many bytes of what came are shown.
@@ -161,10 +191,20 @@ func (j *judgement) holdsQuery(w saved.Wanted) {
 	holds, got, err := program.Holds(j.ctx, raw)
 	switch {
 	case err != nil:
-		j.miss(w.At, w.Text, err.Error())
+		j.miss(w.At, w.Text, failedQuery(err))
+	case !holds && !program.Compares() && got != "false":
+		j.miss(w.At, w.Text+" to give true", wire.Excerpt([]byte(got), mostGot))
 	case !holds:
 		j.miss(w.At, w.Text, wire.Excerpt([]byte(got), mostGot))
 	}
+}
+
+// failedQuery is what came of a jq expression in the place of a value.
+func failedQuery(err error) string {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	return "a failure of jq: " + strings.TrimPrefix(err.Error(), "error: ")
 }
 
 // capture gives variables their values, of which there must be one each.
@@ -182,7 +222,7 @@ func (j *judgement) capture() {
 		values, err := program.Values(j.ctx, raw)
 		switch {
 		case err != nil:
-			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, err.Error())
+			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, failedQuery(err))
 		case len(values) != 1 || string(values[0]) == "null":
 			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, shownValues(values))
 		default:

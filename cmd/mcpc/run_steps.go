@@ -41,7 +41,7 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 		run.open(ctx)
 	}
 	if r.live != nil {
-		_ = render.RunHead(r.live, a.outStyle, run.result)
+		_ = render.RunHead(r.live, r.liveStyle, run.result)
 	}
 	for i, s := range f.Steps {
 		if f.chosen[i] {
@@ -198,7 +198,7 @@ func (r *fileRun) add(s render.RunStep) {
 	r.result.Steps = append(r.result.Steps, s)
 	if r.live != nil {
 		r.a.progress.Done()
-		_ = render.RunStepLines(r.live, r.a.outStyle, r.f.path, s)
+		_ = render.RunStepLines(r.live, r.liveStyle, r.f.path, s)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // The form is that of JUnit's reports as CI servers read it: testsuites, testsuite,
@@ -92,6 +94,9 @@ func suiteOf(f RunFile) junitSuite {
 func caseOf(path string, s RunStep) junitCase {
 	c := junitCase{Name: Line(s.Name), ClassName: Line(path), Time: inSeconds(s.Took)}
 	text := &junitText{Type: kindWord(s.Kind), Message: Line(s.Why)}
+	if s.Kind == wire.OK {
+		text.Type = "expectation"
+	}
 	var lines []string
 	for i, m := range s.Misses {
 		if i == 0 {
@@ -99,8 +104,10 @@ func caseOf(path string, s RunStep) junitCase {
 		}
 		lines = append(lines, Line(fmt.Sprintf("%s:%d:%d: %s", path, m.Line, m.Column, m.text())))
 	}
-	if lead := strings.TrimSpace(s.See + " " + s.Hint); lead != "" {
-		lines = append(lines, Line("see: "+lead))
+	for _, lead := range s.leads() {
+		if lead[1] != "" {
+			lines = append(lines, Line(lead[0]+" "+lead[1]))
+		}
 	}
 	text.Text = strings.Join(lines, "\n")
 	switch s.State {

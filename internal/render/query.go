@@ -108,6 +108,10 @@ func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string
 	return holds, string(bytes.Join(rawBytes(values), []byte(", "))), nil
 }
 
+// Compares reports whether the program is a comparison, of which Holds gives what
+// was compared.
+func (p *Program) Compares() bool { return p.left != nil }
+
 func rawBytes(all []json.RawMessage) (out [][]byte) {
 	for _, raw := range all {
 		out = append(out, raw)

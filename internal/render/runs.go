@@ -44,7 +44,7 @@ type RunStep struct {
 	// Misses are the expectations that do not hold, or what broke the step.
 	Misses []Miss
 	// Why says why a step was skipped, See is a command that shows what crossed, and
-	// Hint leads on where nothing did.
+	// Hint what could be done.
 	Why, See, Hint string
 }
 
@@ -96,7 +96,7 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 		text := st.Line(fmt.Sprintf("%s:%d:%d: %s", path, m.Line, m.Column, m.text()))
 		b.WriteString(missIndent + st.hanging(text, len(missIndent), len(missIndent)+2) + "\n")
 	}
-	for _, lead := range [][2]string{{"see:", s.See}, {"hint:", s.Hint}} {
+	for _, lead := range s.leads() {
 		if len(s.Misses) > 0 && lead[1] != "" {
 			text := st.hanging(st.Line(lead[1]), len(missIndent)+len(lead[0])+1, len(missIndent)+2)
 			b.WriteString(missIndent + st.paint(cyan, lead[0]) + " " + text + "\n")
@@ -105,6 +105,9 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// leads are the words that lead on, each behind what it is; either may be "".
+func (s RunStep) leads() [2][2]string { return [2][2]string{{"see:", s.See}, {"hint:", s.Hint}} }
 
 // missIndent stands before what belongs to a step.
 const missIndent = "         "

@@ -33,18 +33,23 @@ func References(raw json.RawMessage) (all []string) {
 	return all
 }
 
-// Uses are the names of the variables that a step needs before it can be taken.
+// Uses are the names of the variables that a step needs before it can be taken, each
+// once.
 func (s Step) Uses() []string {
-	raw := wire.Quote(s.Subject)
-	all := References(raw)
+	texts := []json.RawMessage{wire.Quote(s.Subject)}
 	if s.Args != nil {
-		all = append(all, References(s.Args)...)
+		texts = append(texts, s.Args)
 	}
 	for _, w := range s.Expect.Texts {
-		all = append(all, References(wire.Quote(w.Text))...)
+		texts = append(texts, wire.Quote(w.Text))
 	}
-	for i, ref := range all {
-		all[i] = strings.TrimSuffix(strings.TrimPrefix(ref, "${"), "}")
+	var all []string
+	for _, raw := range texts {
+		EachReference(raw, "", func(_, name string) {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		})
 	}
 	return all
 }

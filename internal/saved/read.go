@@ -66,7 +66,7 @@ func (r *reader) texts(raw json.RawMessage, at, what string) (all []Wanted) {
 
 func (r *reader) file(raw json.RawMessage) (f File) {
 	if string(raw) == "null" {
-		r.bad("", "the file is empty: it needs steps, such as\nsteps:\n  - call: TOOL")
+		r.bad("", "the file is empty: it needs steps, such as steps: [{call: TOOL}]")
 		return f
 	}
 	const what = "a file of calls"

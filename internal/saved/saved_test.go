@@ -14,7 +14,7 @@ import (
 func TestReadFile(t *testing.T) {
 	f, bad := ReadFile(json.RawMessage(`{"server":"demo","protocol":"x","headers":{"Authorization":"Bearer ${env.TOKEN}","X-Trace":"1"},
 		"vars":{"a":1,"who":"Ada"},"steps":[
-		{"name":"adds","call":"get-sum","args":{"a":"${a}","b":2},"validate":false,"capture":{"sum":".x"},
+		{"name":"adds","call":"get-sum","args":{"a":"${a}","b":"${a} ${a}"},"validate":false,"capture":{"sum":".x"},
 		 "expect":{"kind":"tool_error","exit":5,"text":["42","7"],"jq":[".a",true],"within":"1.5s"}},
 		{"list":"tools","expect":".tools"},{"list":"tools","expect":{"within":2}},{"raw":"x/y","params":[1]}]}`))
 	if len(bad) > 0 {

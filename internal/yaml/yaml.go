@@ -128,7 +128,16 @@ func syntaxError(text string, err error) error {
 		}
 	}
 	line := strings.TrimRight(lines[at], "\r\n")
-	return &Error{Place{at + 1, 1 + len(line) - len(strings.TrimLeft(line, " "))}, said}
+	begin := strings.TrimLeft(line, " ")
+	if strings.HasPrefix(begin, "\t") {
+		// Within { } and [ ] a tab is fine: there the error is the same without one.
+		var root yaml.Node
+		again := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "\t", " ")), &root)
+		if again == nil || again.Error() != err.Error() {
+			said = "a tab stands in the indentation, and YAML indents with blanks only"
+		}
+	}
+	return &Error{Place{at + 1, 1 + len(line) - len(begin)}, said}
 }
 
 // mostReread bounds how many bytes are read again to find a line.
