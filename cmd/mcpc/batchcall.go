@@ -39,7 +39,7 @@ func readCall(raw []byte) (call batchCall, err error) {
 			call.echo = append(call.echo, m)
 		}
 	}
-	if name := members.Duplicate(); name != "" {
+	if name, twice := members.Duplicate(); twice {
 		return call, fmt.Errorf("the member %q stands twice", name)
 	}
 	for _, m := range members {

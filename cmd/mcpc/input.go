@@ -34,7 +34,7 @@ func (a *app) arguments(args []string) (json.RawMessage, error) {
 	if bad != nil {
 		return nil, hintedError{from + " must be a JSON object, got " + wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`}
 	}
-	if name := members.Duplicate(); name != "" {
+	if name, twice := members.Duplicate(); twice {
 		return nil, fmt.Errorf("%s has the member %q twice", from, name)
 	}
 	return bytes.TrimSpace(raw), nil

@@ -287,7 +287,7 @@ func typeIn(schema wire.Members) (kind string, nullable bool) {
 func (r *reader) object(t *typ, schema wire.Members, name string, depth int) {
 	raw, _ := schema.Get("properties")
 	properties, _ := wire.Object(raw)
-	if len(properties) == 0 || properties.Duplicate() != "" {
+	if _, twice := properties.Duplicate(); twice || len(properties) == 0 {
 		t.sort, t.item = dict, &typ{}
 		if more, _ := schema.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
 			t.item = r.read(more, name+"Value", depth+1)

@@ -41,24 +41,25 @@ func (m Members) Text(name string) string {
 	return s
 }
 
-// Duplicate names the first member that stands twice, or is "".
-func (m Members) Duplicate() string {
+// Duplicate names the first member that stands twice, if there is one: "" is a
+// name like any other.
+func (m Members) Duplicate() (name string, twice bool) {
 	if len(m) <= 16 { // what every message is; a map would cost more than the loop
 		for i := range m {
 			if _, twice := m[:i].Get(m[i].Name); twice {
-				return m[i].Name
+				return m[i].Name, true
 			}
 		}
-		return ""
+		return "", false
 	}
 	seen := make(map[string]bool, len(m))
 	for i := range m {
 		if seen[m[i].Name] {
-			return m[i].Name
+			return m[i].Name, true
 		}
 		seen[m[i].Name] = true
 	}
-	return ""
+	return "", false
 }
 
 // Valid reports how raw fails to be one JSON value of bounded depth in UTF-8,

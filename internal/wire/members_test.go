@@ -82,11 +82,18 @@ func TestMembers(t *testing.T) {
 	if got := members.Text("b") + members.Text("A") + members.Text("none"); got != "x\ny" {
 		t.Errorf("texts are %q", got)
 	}
-	if got := members.Duplicate(); got != "a" {
-		t.Errorf("%q stands twice", got)
+	if got, twice := members.Duplicate(); got != "a" || !twice {
+		t.Errorf("%q stands twice: %v", got, twice)
 	}
-	if got := members[1:3].Duplicate() + Members(nil).Duplicate(); got != "" {
-		t.Errorf("%q stands twice", got)
+	for _, single := range []Members{members[1:3], nil} {
+		if got, twice := single.Duplicate(); twice {
+			t.Errorf("%q stands twice", got)
+		}
+	}
+	// A name without a character is one as well.
+	nameless, _ := Object([]byte(`{"":1,"":2}`))
+	if _, twice := nameless.Duplicate(); !twice {
+		t.Error("the empty name does not stand twice")
 	}
 }
 

@@ -155,7 +155,7 @@ func (m *Message) parseEnvelope(members Members) {
 	failure, hasError := members.Get("error")
 	hasResult := m.Result != nil
 	m.reply = !hasMethod && (hasResult || hasError)
-	if name := members.Duplicate(); name != "" {
+	if name, twice := members.Duplicate(); twice {
 		m.invalid("duplicate_member", "the member %q stands twice in the envelope", name)
 		return
 	}
