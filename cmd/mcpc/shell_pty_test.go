@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,5 +77,36 @@ func TestTerminalShellGoesOn(t *testing.T) {
 	}
 	if info, err := os.Stat(history); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+// Ctrl-C at a question that a line puts, for an argument or for the server, ends the
+// line alone: what is typed then is the shell's.
+func TestTerminalShellGivesUpQuestions(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string]string{"edited": "TERM=xterm-256color", "plain": "TERM=dumb"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tm := onTerminal(t, 80, []string{env}, "mcpc", "shell", "demo")
+			tm.await("demo> $")
+			for n, question := range []struct{ line, prompt string }{
+				{"call get-sum", "number> $"},
+				{"call order-tea", "> $"},
+				{"call get-sum", "number> $"},
+			} {
+				tm.typed(question.line + "\r")
+				tm.await(question.line + "(?s:.*)" + question.prompt)
+				tm.typed("12" + ctrlC)
+				tm.await(question.line + `(?s:.*)demo> $`)
+				tm.typed(fmt.Sprintf("call echo message=%d\r", n))
+				tm.await(fmt.Sprintf("Echo: %d\r\n(?s:.*)demo> $", n))
+			}
+			tm.typed("call get-sum\r")
+			tm.await(`Echo: 2(?s:.*)number> $`)
+			tm.typed("1" + ctrlD + ctrlC) // which ends a read, and not the line
+			tm.await(`Echo: 2(?s:.*)number> (?s:.*)demo> $`)
+			tm.typed(ctrlD)
+			tm.ends("0")
+		})
 	}
 }

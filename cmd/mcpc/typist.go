@@ -5,22 +5,27 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 
 	"mcpc/internal/render"
+	"mcpc/internal/tty"
 )
 
 // A typist is the person at the terminal, one line at a time. A line is read
-// only when one is wanted: what is typed meanwhile may be for a program that a
-// command started.
+// only while one is wanted: what is typed meanwhile may be for a program that a
+// command started, or for the shell that asks for its next line.
 type typist struct {
 	in io.Reader
 
 	mu sync.Mutex
-	// lines is nil until the first is wanted; reading is set while one is.
+	// lines and from are nil until the first is wanted; reading is set while one is.
 	lines   chan typedLine
+	from    *bufio.Reader
 	reading bool
+	// ctx is that of the line which is read.
+	ctx context.Context
 }
 
 type typedLine struct {
@@ -28,28 +33,36 @@ type typedLine struct {
 	err  error
 }
 
-// line waits for a line; its error is io.EOF for Ctrl-D, or why ctx ended. The
-// line that comes after that is given to whoever asks next.
+// line waits for a line; its error is io.EOF for Ctrl-D, or why ctx ended. What is
+// typed after that is left to whoever reads then; where a read cannot be ended,
+// the line that comes is given to whoever asks next.
 func (t *typist) line(ctx context.Context) (string, error) {
 	t.mu.Lock()
 	if t.lines == nil {
-		t.lines = make(chan typedLine, 1)
-		t.in = bufio.NewReader(t.in)
+		t.lines, t.from = make(chan typedLine, 1), bufio.NewReader(typing{t})
 	}
 	if !t.reading {
-		t.reading = true
+		t.reading, t.ctx = true, ctx
 		go t.read()
 	}
 	t.mu.Unlock()
 	select {
 	case l := <-t.lines:
-		t.mu.Lock()
-		t.reading = false
-		t.mu.Unlock()
+		t.rest()
 		return strings.TrimRight(l.text, "\r\n"), l.err
 	case <-ctx.Done():
+		if _, ok := t.in.(*os.File); ok && tty.GivesUp {
+			<-t.lines
+			t.rest()
+		}
 		return "", context.Cause(ctx)
 	}
+}
+
+func (t *typist) rest() {
+	t.mu.Lock()
+	t.reading = false
+	t.mu.Unlock()
 }
 
 // busy says whether the terminal's input is being read.
@@ -60,11 +73,22 @@ func (t *typist) busy() bool {
 }
 
 func (t *typist) read() {
-	text, err := t.in.(*bufio.Reader).ReadString('\n')
-	if text != "" {
+	text, err := t.from.ReadString('\n')
+	if text != "" && t.ctx.Err() == nil {
 		err = nil
 	}
 	t.lines <- typedLine{text, err}
+}
+
+// typing is what a typist types, of which nothing is taken any more once the line's
+// context has ended.
+type typing struct{ *typist }
+
+func (t typing) Read(block []byte) (int, error) {
+	if f, ok := t.in.(*os.File); ok {
+		return tty.Read(t.ctx, f, block)
+	}
+	return t.in.Read(block)
 }
 
 // A dialog is one question as a person sees it.

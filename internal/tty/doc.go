@@ -9,6 +9,9 @@
 // nothing is left in its input for the shell to read as a command. One that answers
 // nothing at all is given up after a second.
 //
+// It also reads what a person types, and stops when nobody wants that any more: who
+// gives up a question must leave the next line to whoever reads then.
+//
 // The package draws nothing and decides nothing: what is done with the answers is for
 // others to say.
 package tty
