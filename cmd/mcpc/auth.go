@@ -110,6 +110,7 @@ type stepJSON struct {
 
 // explainAuth walks as far as nobody has to be asked, and shows all of it.
 func (a *app) explainAuth(ctx context.Context) {
+	a.record.many = true // it judges the walk, and not the request that was refused
 	c, out := a.meant(ctx)
 	if !out.Good() {
 		a.end(out)

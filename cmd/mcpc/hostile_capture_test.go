@@ -68,19 +68,19 @@ var hostileLooks = []struct {
 	args   []string
 	ending *regexp.Regexp
 }{
-	{[]string{"log", "--file", "FILE"}, regexp.MustCompile(`^[08]$`)},
-	{[]string{"log", "--file", "FILE", "--jsonl", "evil"}, regexp.MustCompile(`^[08]$`)},
-	{[]string{"show", "FILE"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"show", "FILE#1", "--raw"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"show", "FILE#1", "--json"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"show", "FILE#1", "--explain"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"stats", "--file", "FILE"}, regexp.MustCompile(`^[08]$`)},
-	{[]string{"export", "FILE", "--as", "har"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"export", "FILE", "--as", "jsonl"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"export", "FILE", "--as", "markdown"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"export", "FILE", "--as", "mcpc"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"export", "FILE", "--as", "curl"}, regexp.MustCompile(`^[028]$`)},
-	{[]string{"resend", "FILE#1"}, regexp.MustCompile(`^(2|8|12)$`)},
+	{[]string{"log", "--file", "FILE"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"log", "--file", "FILE", "--jsonl", "evil"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"show", "FILE"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"show", "FILE#1", "--raw"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"show", "FILE#1", "--json"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"show", "FILE#1", "--explain"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"stats", "--file", "FILE"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "har"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "jsonl"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "markdown"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "mcpc"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "curl"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"resend", "FILE#1"}, regexp.MustCompile(`^(2|12)$`)},
 	{[]string{"resend", "FILE#1", "--to", "demo"}, regexp.MustCompile(`^([02368]|12)$`)},
 }
 

@@ -87,6 +87,7 @@ func (a *app) oneTarget(args []string) error {
 
 func (a *app) login(ctx context.Context, o loginOptions) {
 	a.secrets.Learn(o.secret, o.idpSecret)
+	a.record.many = true // what is refused on the way is not the ending
 	req, out := a.whatToLogInTo(ctx)
 	if !out.Good() {
 		a.end(out)

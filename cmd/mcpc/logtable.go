@@ -37,7 +37,7 @@ func logLine(rows []*trace.Row) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cells[i] = []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
-			render.Took(r.Duration), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
+			tookOf(r), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
 	}
 	return cells
 }
@@ -73,7 +73,7 @@ func logCells(columns []render.Column, rows []*trace.Row, now time.Time) [][]str
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
-			"WHAT": whatOf(r.Method, r.Name), "CHANNEL": r.Channel, "TOOK": render.Took(r.Duration), "SIZE": render.Bytes(r.Size()),
+			"WHAT": whatOf(r.Method, r.Name), "CHANNEL": r.Channel, "TOOK": tookOf(r), "SIZE": render.Bytes(r.Size()),
 			"EXIT": exitOf(r), "NOTES": notesOf(r)}
 		for _, c := range columns {
 			cells[i] = append(cells[i], cell[c.Head])
@@ -111,6 +111,14 @@ func by(r *trace.Row) string {
 		return ""
 	}
 	return r.By
+}
+
+// tookOf is how long an exchange took; nothing where nobody knows.
+func tookOf(r *trace.Row) string {
+	if r.Open() && r.Duration == 0 {
+		return ""
+	}
+	return render.Took(r.Duration)
 }
 
 func exitOf(r *trace.Row) string {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
@@ -34,17 +36,15 @@ func (a *app) pickRow(word string) (*trace.Capture, *trace.Row, wire.Outcome) {
 		}
 		return a.pickRun(run, index)
 	}
-	path, index := word, 0
-	if at := strings.LastIndexByte(word, '#'); at > 0 {
-		if n, err := strconv.Atoi(word[at+1:]); err == nil && n > 0 {
-			path, index = word[:at], n
-		}
+	path, number := word, ""
+	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber.MatchString(word[at+1:]) {
+		path, number = word[:at], word[at+1:]
 	}
 	c, err := trace.Open(path)
 	if err != nil {
 		return nil, nil, unreadable(path, err)
 	}
-	return rowOf(c, index, path)
+	return rowNumbered(c, number, path)
 }
 
 // pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
@@ -87,6 +87,25 @@ func (a *app) pickRun(run, index int) (*trace.Capture, *trace.Row, wire.Outcome)
 	return rowOf(c, index, fmt.Sprintf("run %d", found.Number))
 }
 
+// rowNumbered finds an exchange of a file: by the number that mcpc log --file shows,
+// which of a recording from the ring begins with its run, or counted from 1.
+func rowNumbered(c *trace.Capture, number, path string) (*trace.Capture, *trace.Row, wire.Outcome) {
+	rows := c.Rows()
+	if i := slices.IndexFunc(rows, func(r *trace.Row) bool { return r.Number() == number }); i >= 0 {
+		return c, rows[i], wire.Outcome{}
+	}
+	index, err := strconv.Atoi(number)
+	if number == "" || len(rows) == 0 || err == nil && c.Row(index) != nil {
+		return rowOf(c, index, path)
+	}
+	c.Close()
+	which := rows[0].Number()
+	if len(rows) > 1 {
+		which += " to " + rows[len(rows)-1].Number()
+	}
+	return nil, nil, usage(hintedError{path + " has no exchange " + number + ", only " + which, "mcpc log --file " + render.ShellQuote(path) + " shows them"})
+}
+
 func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row, wire.Outcome) {
 	row := c.Main()
 	if index > 0 {
@@ -105,8 +124,7 @@ func unreadable(path string, err error) wire.Outcome {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage(hintedError{"there is no file " + path, "mcpc log lists what mcpc recorded itself, each by a number"})
 	case errors.Is(err, trace.ErrNoCapture), errors.As(err, &version):
-		return wire.Outcome{Kind: wire.BadResponse, Text: path + ": " + err.Error(), Phase: "arguments",
-			Hint: "docs/capture.md describes the format; mcpc log lists what mcpc recorded itself"}
+		return usage(hintedError{path + ": " + err.Error(), "docs/capture.md describes the format; mcpc log lists what mcpc recorded itself"})
 	}
 	return localIO("reading "+path, bare(err))
 }

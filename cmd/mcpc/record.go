@@ -30,6 +30,8 @@ type record struct {
 	// quiet is set where another failure has told of the folder already, and where
 	// mcpc has nothing to say.
 	quiet atomic.Bool
+	// many is set where the command's ending is no exchange's own.
+	many bool
 	// resent names the exchange that the command issues again.
 	resent string
 	// counted numbers the exchanges, for a command that names them; else nil.
@@ -141,7 +143,7 @@ func (a *app) endRecording() {
 		r.quiet.Store(true) // it is in the same folder
 	}
 	if r.crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
-		r.End(trace.End{Time: a.now(), Exit: a.exitCode(), Kind: o.Kind, Many: o.Many, Method: o.Method, Name: o.Name,
+		r.End(trace.End{Time: a.now(), Exit: a.exitCode(), Kind: o.Kind, Many: o.Many || r.many, Method: o.Method, Name: o.Name,
 			Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings})
 	}
 	_ = r.Close() // what failed was said

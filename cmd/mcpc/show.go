@@ -116,13 +116,16 @@ func factsOf(row *trace.Row) [][]string {
 	if row.Code != 0 {
 		ending += fmt.Sprintf(", error %d", row.Code)
 	}
+	if row.Unended() {
+		ending += ", and the recording ends here (killed, or still running)"
+	}
 	status := ""
 	if row.Status > 0 {
 		status = fmt.Sprint(row.Status)
 	}
 	return [][]string{
 		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"ending", ending}, {"said", row.Text},
-		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision}, {"took", render.Took(row.Duration)},
+		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision}, {"took", tookOf(row)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"folded in", row.Notes.String()},
 		{"issued again", row.Again}, {"command", commandOf(row)},
 	}

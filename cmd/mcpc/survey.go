@@ -193,6 +193,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 		}
 		b.ending = b.withoutSecrets(s.out)
 		s.out = b.ending
+		b.record.many = s.out.Good() // else it names the list that failed
 		b.endRecording()
 		s.said = said.String()
 	}()

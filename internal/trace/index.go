@@ -141,10 +141,10 @@ func (r *Row) take(p placed) {
 		r.asked(p)
 	case wire.Repeats:
 		r.Notes.Retries++
-		r.Channel, r.Exit, r.unanswered = ChannelOpen, -1, false
+		r.reopen()
 	case wire.Continues:
 		r.Notes.Rounds++
-		r.Channel, r.Exit, r.unanswered = ChannelOpen, -1, false
+		r.reopen()
 	case wire.Answers:
 		r.answered(p)
 	case wire.Accompanies:
@@ -158,7 +158,7 @@ func (r *Row) take(p placed) {
 	case wire.Surrounds:
 		if p.frame.Kind == wire.Closed && p.frame.Close != nil && p.frame.Close.How == "cut" {
 			r.Notes.Cuts++
-			r.settleOpen(wire.Transport)
+			r.settleOpen(wire.Transport, p.frame.Close.Text)
 		}
 	}
 	if p.Role < wire.Heads && p.Item <= 0 {
@@ -251,7 +251,7 @@ func (r *Row) accompanied(p placed) {
 	case wire.Request:
 		r.Notes.Questions++
 	case wire.Invalid:
-		r.settleOpen(wire.BadResponse)
+		r.settleOpen(wire.BadResponse, "")
 	}
 }
 
@@ -261,21 +261,28 @@ func (r *Row) status(f *wire.Frame) {
 	}
 	switch r.Status = f.HTTP.Status; {
 	case r.Status == 401 || r.Status == 403:
-		r.settleOpen(wire.Auth)
+		r.settleOpen(wire.Auth, "")
 	case r.Status >= 300:
-		r.settleOpen(wire.Transport)
+		r.settleOpen(wire.Transport, "")
 	}
 }
 
-func (r *Row) settle(kind wire.Kind) {
-	r.Channel, r.Exit = or(string(kind), ChannelOK), kind.ExitCode()
+// reopen is for a request that was sent again, or goes on.
+func (r *Row) reopen() {
+	r.Channel, r.Exit, r.Text, r.unanswered = ChannelOpen, -1, "", false
 }
 
-// settleOpen is the ending of a row that has no answer: one may still come.
-func (r *Row) settleOpen(kind wire.Kind) {
+func (r *Row) settle(kind wire.Kind) {
+	r.Channel, r.Exit, r.Text = or(string(kind), ChannelOK), kind.ExitCode(), ""
+}
+
+// settleOpen is the ending of a row that has no answer, and what is said of it: an
+// answer may still come.
+func (r *Row) settleOpen(kind wire.Kind, text string) {
 	if r.Open() {
 		r.unanswered = true
 		r.settle(kind)
+		r.Text = text
 	}
 }
 
@@ -285,20 +292,23 @@ func (r *Row) settleOpen(kind wire.Kind) {
 func (x *index) end(e *End) {
 	x.ended = true
 	if e.Many && len(x.rows()) > 0 {
-		for _, r := range x.rows() {
-			if e.Kind == wire.Signal {
-				r.settleOpen(wire.Signal)
+		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
+			for _, r := range x.rows() {
+				r.settleOpen(e.Kind, "")
 				x.touch(r)
 			}
 		}
 		return
+	}
+	if x.head.By != ByCommand {
+		return // it speaks of no exchange
 	}
 	own := x.own(e)
 	if own == nil && (e.Method != "" || e.Kind != wire.OK) {
 		own = x.newRow(e.Time)
 		own.Method, own.Name = e.Method, e.Name
 	}
-	if own == nil || x.head.By != ByCommand {
+	if own == nil {
 		return
 	}
 	own.Own, own.Again = true, x.head.Of

@@ -160,14 +160,18 @@ func (p *Proxy) Wait() { p.busy.Lock() }
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	to := req.Context().Value(destinationKey{}).(*destination)
 	x := p.newCrossing(to.target, req)
+	body := &seenRequest{body: req.Body, x: x}
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = &seenRequest{req.Body, x}
+		req.Body = body
 	} else {
 		p.Watcher.do(func() { x.seeRequest(wire.Body, nil) })
 	}
 	watch := &stopwatch{now: p.Watcher.o.Now}
 	resp, err := p.web.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), watch.trace())))
 	if err != nil {
+		if req.Body == body && req.Context().Err() == nil {
+			body.unsent()
+		}
 		x.broke(req.Context(), err)
 		return nil, err
 	}
@@ -193,18 +197,55 @@ func (x *crossing) broke(ctx context.Context, err error) {
 
 // A seenRequest is the body of a request while it is read in order to be sent.
 type seenRequest struct {
-	io.ReadCloser
-	x *crossing
+	body io.Reader // whoever serves the request closes it
+	x    *crossing
+
+	// mu keeps whoever sends from reading what unsent reads.
+	mu           sync.Mutex
+	read, closed bool
 }
 
 func (b *seenRequest) Read(to []byte) (int, error) {
-	n, err := b.ReadCloser.Read(to)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	return b.readLocked(to)
+}
+
+func (b *seenRequest) readLocked(to []byte) (int, error) {
+	b.read = true
+	n, err := b.body.Read(to)
 	b.x.request.write(to[:n])
 	if errors.Is(err, io.EOF) {
 		b.x.request.end()
 	}
 	return n, err
 }
+
+// Close comes from whoever sends: nothing more of it will be.
+func (b *seenRequest) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+// unsent reads a body that found no way to the server, so that the recording says
+// what was asked.
+func (b *seenRequest) unsent() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if !b.read {
+		_, _ = io.Copy(io.Discard, io.LimitReader(readerFunc(b.readLocked), mostMessage))
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(to []byte) (int, error) { return f(to) }
 
 // A seenResponse is the body of a response while it is read in order to be handed
 // on.

@@ -331,13 +331,20 @@ func TestProxyTellsOfDeadServers(t *testing.T) {
 		t.Errorf("cut: %d %q %v", status, body, err)
 	}
 	var ends []string
+	asked := map[string]int{}
 	for _, f := range b.seen() {
+		if f.Dir == wire.Sent && f.Kind == wire.Body {
+			asked[string(f.Raw)]++
+		}
 		if f.Kind == wire.Closed {
 			ends = append(ends, f.Close.By.String()+" "+f.Close.How)
 		}
 	}
 	if diff := cmp.Diff([]string{"received cut", "received cut", "received cut"}, ends); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int{`{"jsonrpc":"2.0","id":1,"method":"m"}`: 3}, asked); diff != "" {
+		t.Errorf("what was asked: %s", diff)
 	}
 }
 

@@ -59,7 +59,8 @@ type Row struct {
 	Orphan bool
 	// Findings are what is wrong with the messages, as far as the listing looked.
 	Findings []wire.Finding
-	// Text and Hint are the last words of the command that the row is about.
+	// Text and Hint are the last words of the command that the row is about; of others
+	// Text is what broke the connection, where that ended them.
 	Text, Hint string
 
 	capture *Capture
@@ -120,6 +121,13 @@ func (r *Row) Size() int64 { return r.Sent + r.Received }
 
 // Open reports whether no answer came.
 func (r *Row) Open() bool { return r.Channel == ChannelOpen }
+
+// Unended reports a row without an answer in a recording without an end: whoever
+// recorded was killed, or still does.
+func (r *Row) Unended() bool {
+	_, ended := r.capture.ends[r.head]
+	return r.Open() && !ended && !r.Elsewhere
+}
 
 // Ended is when the row came to its end, and where it came to none when it began:
 // one that waits for ever is not the newest.
