@@ -41,9 +41,10 @@ func newTapInstall(a *app, remove bool) *cobra.Command {
 		before = "Take mcpc tap away again from before the command of a server."
 	}
 	cmd.Long = before + `
-The change is shown first. Everything else in the file stays as it is, comments
-too, and a copy of the file as it was before mcpc's first change is kept beside
-it. Nothing is started: the client has to be, anew. A CLIENT is one of these:
+The change is shown first, without the value of any variable or header field.
+Everything else in the file stays as it is, comments too, and a copy of the file
+as it was before mcpc's first change is kept beside it, for your eyes only (mode
+0600). Nothing is started: the client has to be, anew. A CLIENT is one of these:
 
 ` + clientRows()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -117,7 +118,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		return
 	}
 	a.secrets.LearnCommand(client.CommandOf(old, o.server))
-	fmt.Fprintf(a.stdout(), "%s\n%s", render.Line(file), lineDiff(old, changed, func(line string) string {
+	fmt.Fprintf(a.stdout(), "%s\n%s", render.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
 		return a.secrets.Text(render.Line(line))
 	}))
 	if out := a.confirmedEdit(ctx, file, o); !out.Good() {
@@ -129,7 +130,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		a.end(localIO("writing "+file, err))
 		return
 	}
-	a.note("written; the file as it was before mcpc is " + backup + "; start " + client.Title + " anew")
+	a.note("written; the file as it was before mcpc is " + backup + " (for you alone to read); start " + client.Title + " anew")
 }
 
 // tapEdit gives the text that the file is to have.
@@ -160,7 +161,8 @@ func (a *app) confirmedEdit(ctx context.Context, file string, o installOptions) 
 }
 
 // editFile writes the new text in one step, with the old file's rights, and before
-// the first change a copy of the old one beside it. A link stays a link.
+// the first change a copy of the old one beside it, which is for its owner alone: it
+// may hold secrets, and nobody looks after it. A link stays a link.
 func editFile(file string, old, changed []byte) (backup string, err error) {
 	file, err = filepath.EvalSymlinks(file)
 	if err != nil {
@@ -171,7 +173,7 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 		return "", err
 	}
 	backup = file + ".before-mcpc"
-	if err := keepOriginal(backup, old, info.Mode().Perm()); err != nil {
+	if err := keepOriginal(backup, old); err != nil {
 		return "", err
 	}
 	if err := replaceFile(file, changed); err != nil {
@@ -182,8 +184,8 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 
 // keepOriginal writes the copy, unless there is one: the file as it was before all
 // that mcpc did to it is what somebody may want back.
-func keepOriginal(backup string, old []byte, rights fs.FileMode) error {
-	f, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, rights)
+func keepOriginal(backup string, old []byte) error {
+	f, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -191,7 +193,7 @@ func keepOriginal(backup string, old []byte, rights fs.FileMode) error {
 		return err
 	}
 	_, err = f.Write(old)
-	if err = errors.Join(err, f.Chmod(rights), f.Close()); err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(backup) // half of it is no copy
 	}
 	return err

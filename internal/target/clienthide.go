@@ -1,0 +1,176 @@
+package target
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"mcpc/internal/wire"
+)
+
+// valuesOf are the members, by their lower case, whose own members are variables of an
+// environment or header fields, as programs call them.
+var valuesOf = []string{"env", "envs", "environment", "env_vars", "headers", "http_headers", "env_http_headers"}
+
+// deepestShown is how many objects and lists may lie in each other before what is in
+// them is hidden unseen.
+const deepestShown = 32
+
+// Hidden is what may be shown of the text of a client's file: without the values of
+// variables and header fields, whoever in the file they are for, and without the
+// comments among them. What cannot be read is hidden whole.
+func (c Client) Hidden(text []byte) []byte {
+	if isTOML(c.paths[""]) {
+		return c.hiddenTOML(text)
+	}
+	plain, err := standard(text)
+	if err != nil {
+		return nil
+	}
+	h := hider{client: c, plain: plain}
+	h.look(whole(plain), nil)
+	return splice(text, h.edits...)
+}
+
+// holdsValues reports whether the name that ends a path is one of valuesOf. That of a
+// server never is.
+func (c Client) holdsValues(path []string) bool {
+	last := len(path) - 1
+	return !slices.Equal(path[:last], c.Member) && slices.Contains(valuesOf, strings.ToLower(path[last]))
+}
+
+// A hider finds the values in JSON.
+type hider struct {
+	client Client
+	plain  []byte
+	edits  []edit
+}
+
+func (h *hider) look(in span, path []string) {
+	switch first := h.plain[in.from]; {
+	case first != '{' && first != '[':
+	case len(path) > deepestShown:
+		h.edits = append(h.edits, edit{in, h.shown(in)})
+	case first == '[':
+		for _, item := range itemsOf(h.plain, in) {
+			h.look(item, append(path[:len(path):len(path)], ""))
+		}
+	default:
+		eachMember(h.plain, in, func(name string, value span) {
+			inside := append(path[:len(path):len(path)], name)
+			if h.client.holdsValues(inside) {
+				h.edits = append(h.edits, edit{value, h.values(value)})
+				return
+			}
+			h.look(value, inside)
+		})
+	}
+}
+
+// values is an object with its names alone; anything else is hidden as a whole.
+func (h *hider) values(in span) string {
+	if h.plain[in.from] != '{' {
+		return h.shown(in)
+	}
+	var b strings.Builder
+	done := in.from
+	eachMember(h.plain, in, func(_ string, value span) {
+		b.Write(h.plain[done:value.from]) // where comments are blanks
+		b.WriteString(h.shown(value))
+		done = value.to
+	})
+	b.Write(h.plain[done:in.to])
+	return b.String()
+}
+
+func (h *hider) shown(value span) string {
+	raw := h.plain[value.from:value.to]
+	text, isText := wire.Text(raw)
+	if !isText {
+		text = string(raw)
+	}
+	return hiddenValue(text)
+}
+
+func hiddenValue(text string) string {
+	if text == "" {
+		return `""`
+	}
+	return `"` + wire.Redacted(text) + `"`
+}
+
+// hiddenTOML hides each text, number and so on by itself, so that lists and tables
+// stay what they are.
+func (c Client) hiddenTOML(text []byte) []byte {
+	h := tomlHider{client: c}
+	p := unstable.Parser{KeepComments: true}
+	p.Reset(text)
+	var table []string
+	inValues := false // the table is, or stands in, one of values
+	for p.NextExpression() {
+		n := p.Expression()
+		hid := inValues
+		switch {
+		case n.Kind == unstable.Table || n.Kind == unstable.ArrayTable:
+			table, inValues = keysOf(n), false
+			for i := range table {
+				inValues = inValues || c.holdsValues(table[:i+1])
+			}
+			hid = inValues
+		case inValues:
+			h.hide(n)
+		default:
+			hid = h.look(table, n)
+		}
+		if comment := n.Next(); hid && comment != nil { // that on the same line
+			h.hide(comment)
+		}
+	}
+	if p.Error() != nil {
+		return nil
+	}
+	return splice(text, h.edits...)
+}
+
+// A tomlHider finds the values in TOML.
+type tomlHider struct {
+	client Client
+	edits  []edit
+}
+
+// look hides what is in one of values below a path, and reports whether n is.
+func (h *tomlHider) look(path []string, n *unstable.Node) bool {
+	switch n.Kind {
+	case unstable.KeyValue:
+		for _, key := range keysOf(n) {
+			path = append(path[:len(path):len(path)], key)
+			if h.client.holdsValues(path) {
+				h.hide(n.Value())
+				return true
+			}
+		}
+		h.look(path, n.Value())
+	case unstable.Array, unstable.InlineTable:
+		for it := n.Children(); it.Next(); {
+			h.look(path, it.Node())
+		}
+	}
+	return false
+}
+
+func (h *tomlHider) hide(n *unstable.Node) {
+	switch n.Kind {
+	case unstable.Comment:
+		h.edits = append(h.edits, edit{spanOf(n), "#"})
+	case unstable.KeyValue:
+		h.hide(n.Value())
+	case unstable.Array, unstable.InlineTable:
+		for it := n.Children(); it.Next(); {
+			h.hide(it.Node())
+		}
+	default:
+		h.edits = append(h.edits, edit{spanOf(n), hiddenValue(string(bytes.TrimSpace(n.Data)))})
+	}
+}
