@@ -84,7 +84,7 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.json = a.json || slices.Contains(words, "--json")
 		out := usage(err)
-		out.Hint = strings.Replace(out.Hint, "did you mean mcpc ", "did you mean ", 1)
+		out.Hint = hintOfShell(out.Hint)
 		a.end(out)
 	}
 	a.progress.Done()
@@ -93,6 +93,17 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
 		render.FailureJSON(a.stderr(), a.errStyle, o)
 	}
+}
+
+// hintOfShell says with the words of the shell what the command line's own would be.
+func hintOfShell(hint string) string {
+	switch {
+	case strings.HasPrefix(hint, "mcpc --help "):
+		return "help shows the words"
+	case strings.HasSuffix(hint, " --help shows the commands"):
+		return strings.TrimPrefix(hint, "mcpc ")
+	}
+	return strings.Replace(hint, "did you mean mcpc ", "did you mean ", 1)
 }
 
 // root is the tree of commands for one line, whose flags are the shell's own where
@@ -162,15 +173,25 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	}
 	found, how := cmd.ValidArgsFunction(cmd, args, typed)
 	for i, word := range found {
-		// A name with a blank in it is one word when it is quoted.
-		if quoted := render.ShellQuote(word); quoted != word {
-			found[i] = quoted
-		}
+		found[i] = quotedOn(word, typed)
 	}
 	if how&cobra.ShellCompDirectiveNoSpace == 0 {
 		found = withBlanks(found)
 	}
 	return before, found
+}
+
+// quotedOn quotes a word that begins with what is typed, so that it still does: a
+// value as a whole where it has not begun, else what is not typed yet.
+func quotedOn(word, typed string) string {
+	if render.ShellQuote(word) == word || !strings.HasPrefix(word, typed) {
+		return word
+	}
+	from := len(typed)
+	if name := word[:strings.IndexByte(word, '=')+1]; strings.HasPrefix(name, typed) && render.ShellQuote(name) == name {
+		from = len(name)
+	}
+	return word[:from] + render.ShellQuote(word[from:])
 }
 
 func withBlanks(words []string) []string {

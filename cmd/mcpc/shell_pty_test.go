@@ -110,3 +110,18 @@ func TestTerminalShellGivesUpQuestions(t *testing.T) {
 		})
 	}
 }
+
+// TAB only ever adds to what was typed, where some of the values have to be quoted too.
+func TestTerminalShellKeepsWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	tm := onTerminal(t, 80, nil, "mcpc", "shell", "demo")
+	tm.await("demo> $")
+	tm.typed("call get-structured-content location=" + tab + tab)
+	tm.await(`location='New York'(?s:.*)location=Chicago(?s:.*)demo> call get-structured-content location=\x1b\[0K[^\n]*$`)
+	tm.typed("Ch" + tab + "--dry-run\r")
+	tm.await(`"location":"Chicago"(?s:.*)demo> $`)
+	tm.typed("call get-structured-content location=New" + tab + "--dry-run\r")
+	tm.await(`"location":"New York"(?s:.*)demo> $`)
+	tm.typed("exit\r")
+	tm.ends("0")
+}

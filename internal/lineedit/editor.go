@@ -3,6 +3,8 @@ package lineedit
 import (
 	"errors"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/peterh/liner"
 )
@@ -19,7 +21,8 @@ type Editor struct {
 }
 
 // Complete gives what may stand for the word that ends at the end of head: the part
-// of head before that word, and the words.
+// of head before that word, and the words. One that does not begin with what is typed
+// is not offered: liner would put what all of them have in common in its place.
 type Complete func(head string) (before string, words []string)
 
 // Open takes the terminal; a caller must Close it. The history is older lines, the
@@ -41,13 +44,18 @@ func Open(history []string, complete Complete) (*Editor, error) {
 		runes := []rune(line)
 		pos = min(pos, len(runes))
 		before, words := complete(string(runes[:pos]))
-		return before, words, string(runes[pos:])
+		return before, goingOn(words, string(runes[:pos])[len(before):]), string(runes[pos:])
 	})
 	for _, line := range history {
 		e.Remember(line)
 	}
 	e.rest()
 	return e, nil
+}
+
+// goingOn are the words that begin with what is typed.
+func goingOn(words []string, typed string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
 }
 
 // Usable reports a terminal on which a line can be edited; standard input and output
