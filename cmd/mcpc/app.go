@@ -232,7 +232,7 @@ func (a *app) lostAnswer(err error) {
 // sent would be a lie that makes a script send it again.
 func (a *app) unwritten(err error) wire.Outcome {
 	o := localIO("writing the answer", err)
-	if a.talking.Load() {
+	if a.talking.Load() || a.record.crossed.Load() {
 		o.Reached = wire.Answered
 	}
 	return o

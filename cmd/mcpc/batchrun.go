@@ -149,7 +149,7 @@ func (b *batch) result(l *batchLine) {
 	}
 	if b.a.jq == "" && !b.a.outStyle.Terminal {
 		_, _ = b.out.Write(l.out)
-	} else if err := b.a.tryLine(context.Background(), bytes.TrimSuffix(l.out, []byte("\n"))); isUsage(err) {
+	} else if err := b.a.tryLine(context.Background(), bytes.TrimSuffix(l.out, []byte("\n"))); isUsage(err) && b.a.ending.Good() {
 		// One result that --jq cannot take is no reason to leave out the others.
 		b.a.warn(fmt.Sprintf("line %d: %s", l.number, err))
 		l.kind = worse(l.kind, wire.Usage)

@@ -145,6 +145,9 @@ func (r *runner) run(ctx context.Context) {
 	} else {
 		a.print(ctx, r.answer())
 	}
+	if r.o.junit == "-" {
+		_ = render.JUnit(a.stdout(), r.done) // which ends the run where it cannot be written
+	}
 	a.end(r.ending())
 	if out := r.writeJUnit(); !out.Good() {
 		a.end(out)
@@ -191,11 +194,7 @@ func (r *runner) report(w io.Writer, st render.Style) error {
 }
 
 func (r *runner) writeJUnit() wire.Outcome {
-	switch r.o.junit {
-	case "":
-		return wire.Outcome{}
-	case "-":
-		_ = render.JUnit(r.a.stdout(), r.done) // which notes itself that it could not
+	if r.o.junit == "" || r.o.junit == "-" {
 		return wire.Outcome{}
 	}
 	n, err := replaceBy(r.o.junit, func(w io.Writer) error { return render.JUnit(w, r.done) })
