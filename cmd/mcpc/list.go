@@ -163,6 +163,7 @@ func (a *app) list(ctx context.Context, o listOptions) {
 	if out.Good() && l.shown == 0 {
 		a.note("the server lists no " + nothing(o.kinds))
 	}
+	a.record.many = all && out.Good() // else it names the list that failed
 	a.show(ctx, out, ans)
 	c.explained(methodsOf(o.kinds)...)
 }

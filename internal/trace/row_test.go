@@ -131,6 +131,12 @@ func TestRowsAreFolded(t *testing.T) {
 			`>0 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`,
 			`{"end":{"exit":9,"kind":"timeout","method":"tools/call","name":"x"}}`},
 			[]string{"42.1 initialize  ok 0 1ms 0", "42.2 tools/call x timeout 9 0s 0"}},
+		"many, of which one was not waited for": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no"}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{"isError":true}}`,
+			`>0 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}`,
+			`>0 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"yes"}}`, `<0 {"jsonrpc":"2.0","id":3,"result":{}}`,
+			`{"end":{"exit":9,"kind":"timeout","many":true,"method":"tools/call","name":"slow"}}`},
+			[]string{"42.1 tools/call no tool_error 5 1ms 0", "42.2 tools/call slow timeout 9 0s 0", "42.3 tools/call yes ok 0 1ms 0"}},
 		"nothing was sent": {[]string{`{"end":{"exit":3,"kind":"invalid_arguments","method":"tools/call","name":"x"}}`},
 			[]string{"42 tools/call x invalid_arguments 3 0s 0"}},
 	} {
