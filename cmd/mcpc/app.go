@@ -256,6 +256,9 @@ func (a *app) end(o wire.Outcome) {
 		return
 	}
 	o = a.withoutSecrets(a.unheld(a.challenged(o)))
+	if a.shell != nil {
+		o.Line = a.shell.number
+	}
 	a.ending = o
 	a.progress.Done()
 	if o.Good() || a.interruptedQuietly(o) {

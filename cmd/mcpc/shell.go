@@ -34,6 +34,8 @@ type shellRun struct {
 	ended bool
 	stop  bool
 	lists shellLists
+	// number is that of the line in a script, from 1; 0 where a person types.
+	number int
 }
 
 func newLines(a *app) *cobra.Command {
@@ -53,9 +55,9 @@ typed or the request that is under way. Lines are kept in the state directory
 (shell_history, readable by you alone), but no line that begins with a blank or
 has something in it that looks like a secret.
 
-From a pipe or a file the lines are a script: nobody is asked anything, and the
-exit code is the worst one of all lines, in the order of mcpc batch. At a
-terminal it is 0.`,
+From a pipe or a file the lines are a script: nobody is asked anything, an
+error says in which line it is, and the exit code is the worst one of all lines,
+in the order of mcpc batch. At a terminal it is 0.`,
 		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
   printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
   echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
@@ -145,6 +147,9 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 		next <- struct{}{}
 		select {
 		case l := <-lines:
+			if !typed {
+				s.number++
+			}
 			s.line(ctx, strings.TrimPrefix(l.text, "\uFEFF"))
 			s.ended = s.ended || l.err != nil || s.stop && !s.worst.Good()
 		case <-ctx.Done():

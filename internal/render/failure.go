@@ -27,7 +27,7 @@ func Failure(w io.Writer, st Style, o wire.Outcome) {
 		return
 	}
 	r := &report{st: st}
-	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.hanging(st.Line(headline(o)+place(o)), 6, 6) + "\n")
+	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.hanging(st.Line(line(o)+headline(o)+place(o)), 6, 6) + "\n")
 	r.evidence(o)
 	if hint := st.hintFor(o); hint != "" {
 		Hint(&r.b, st, hint)
@@ -192,6 +192,14 @@ func argumentsHeadline(o wire.Outcome) string {
 		return text + "; it was not sent"
 	}
 	return text + "; nothing was sent"
+}
+
+// line is `line 3: ` for a line of a script.
+func line(o wire.Outcome) string {
+	if o.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("line %d: ", o.Line)
 }
 
 // place is ` (tools/call get-sum, http://localhost:3001/mcp)`.

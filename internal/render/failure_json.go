@@ -11,7 +11,8 @@ import (
 // ErrorJSON is how o ended, for a program: one JSON object without a line end,
 //
 //	{"error":{"kind","exit","message","hint","sent","outcome","retryable",
-//	          "http","rpc","phase","method","name","where","findings","process"}}
+//	          "http","rpc","phase","method","name","where","line","findings",
+//	          "process"}}
 //
 // in this order. kind, exit, message, sent, outcome and retryable always stand;
 // the others only where there is something to say. sent is true where the
@@ -32,6 +33,9 @@ func ErrorJSON(st Style, o wire.Outcome) []byte {
 	j.some("method", o.Method)
 	j.some("name", o.Name)
 	j.some("where", o.Where)
+	if o.Line > 0 {
+		j.number("line", int64(o.Line))
+	}
 	j.raw("findings", findingsJSON(o))
 	j.raw("process", processJSON(o.Process))
 	outer := &object{}

@@ -16,6 +16,8 @@ type Outcome struct {
 	Many bool
 	// Where is the server, as a person would name it.
 	Where string
+	// Line is the line of a script that asked, from 1; 0 where there is none.
+	Line int
 	// Text says what happened, in lower case and without a full stop. Hint is
 	// one command or one sentence that leads on; it may be empty.
 	Text, Hint string
