@@ -36,7 +36,8 @@ scopes and until when. The tokens themselves are never shown.`,
 		Long: `Walk the way to a login as far as the browser: the challenge, the resource
 metadata, the authorization server's metadata. Each document is shown, and each
 rule with pass or fail. Nothing is registered and nobody logs in. A rule that is
-broken makes exit code 1.`,
+broken makes exit code 1. Without a TARGET it is the server that the last
+command was refused by, as with mcpc login.`,
 		Example: `  mcpc auth explain https://mcp.example/mcp
   mcpc auth explain https://mcp.example/mcp --json
   mcpc auth explain https://mcp.example/mcp -v`,
@@ -111,6 +112,10 @@ type stepJSON struct {
 // explainAuth walks as far as nobody has to be asked, and shows all of it.
 func (a *app) explainAuth(ctx context.Context) {
 	a.record.many = true // it judges the walk, and not the request that was refused
+	if store, err := a.tokens(); err == nil {
+		book, _ := store.Load() // what is not readable has no challenge
+		a.meanRefused(book)
+	}
 	c, out := a.meant(ctx)
 	if !out.Good() {
 		a.end(out)

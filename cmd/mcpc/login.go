@@ -162,9 +162,7 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		return auth.Request{}, authFailed(err, wire.Outcome{})
 	}
 	kept := book.Pending
-	if kept != nil && !a.serverGiven && a.getenv(envName("server")) == "" {
-		a.auth.account = or(a.auth.account, kept.Account)
-		a.note("for " + wire.RedactURL(kept.Endpoint) + ", which the last command was refused by")
+	if a.meanRefused(book) {
 		return a.answering(*kept), wire.Outcome{}
 	}
 	c, out := a.meant(ctx)
@@ -182,6 +180,18 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		return a.answering(*kept), wire.Outcome{}
 	}
 	return a.askForChallenge(ctx, c, endpoint)
+}
+
+// meanRefused takes the server whose challenge is kept for -s, where none is named.
+func (a *app) meanRefused(book auth.Book) bool {
+	kept := book.Pending
+	if kept == nil || a.serverGiven || a.getenv(envName("server")) != "" {
+		return false
+	}
+	a.server, a.serverGiven = kept.Endpoint, true
+	a.auth.account = or(a.auth.account, kept.Account)
+	a.note("for " + wire.RedactURL(kept.Endpoint) + ", which the last command was refused by")
+	return true
 }
 
 // meant is the server that a command means, with nothing opened.

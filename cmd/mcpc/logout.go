@@ -29,7 +29,12 @@ func newLogout(a *app) *cobra.Command {
 		Short: "forget the token for a server",
 		Long: `Forget the token for a server, of the account that --account names, and tell its
 authorization server where that wants to know (RFC 7009). --local tells nobody.
---all forgets every token, and every client that mcpc registered or was given.`,
+What a client there proves itself with (--client-secret, --private-key,
+--assertion, --id-token) is forgotten as well, unless another token is its own.
+--all forgets every token, and every client that mcpc registered or was given.
+
+Without a TARGET it is the server that the last command was refused by, as with
+mcpc login, else that of the session.`,
 		Example: `  mcpc logout https://mcp.example/mcp
   mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,
@@ -59,37 +64,40 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 		a.logoutAll(ctx, store, o)
 		return
 	}
+	book, err := store.Load()
+	if err != nil {
+		a.end(authFailed(err, wire.Outcome{}))
+		return
+	}
+	a.meanRefused(book)
 	c, out := a.meant(ctx)
 	if !out.Good() {
 		a.end(out)
 		return
 	}
-	endpoint := or(c.saved, c.oneOff).Endpoint
-	var before auth.Book
-	var dropped, left []auth.Token
+	var before, after auth.Book
+	var f auth.Forgotten
 	err = store.Change(ctx, func(b *auth.Book) {
-		before, dropped, left = *b, nil, nil
-		for _, t := range b.Tokens {
-			if t.Account == a.auth.account && auth.Covers(t.Resource, endpoint) {
-				dropped = append(dropped, t)
-			} else {
-				left = append(left, t)
-			}
-		}
-		b.Tokens = left
-		if b.Pending != nil && b.Pending.Endpoint == endpoint {
-			b.Pending = nil
-		}
+		before = *b
+		f = b.Forget(or(c.saved, c.oneOff).Endpoint, a.auth.account)
+		after = *b
 	})
 	switch {
 	case err != nil:
 		a.end(authFailed(err, wire.Outcome{}))
-	case len(dropped) == 0 && c.target.Source == target.FromDefault && len(left) == 1:
-		a.note("no server is named, and no session is current; " + a.logoutOf(left[0]) + " forgets the one token that there is")
-	case len(dropped) == 0:
+		return
+	case len(f.Tokens) == 0 && c.target.Source == target.FromDefault && len(after.Tokens) == 1:
+		a.note("no server is named, and no session is current; " + a.logoutOf(after.Tokens[0]) + " forgets the one token that there is")
+	case len(f.Tokens) == 0:
 		a.note("there is no token for " + c.where + " (mcpc auth shows what there is)")
 	default:
-		a.note(fmt.Sprintf("the token for %s is forgotten here", c.where) + a.revoke(ctx, store, before, dropped, o))
+		a.note(fmt.Sprintf("the token for %s is forgotten here", c.where) + a.revoke(ctx, store, before, f.Tokens, o))
+	}
+	for _, gone := range f.Clients {
+		a.note(a.errStyle.Line(fmt.Sprintf("the client %s is forgotten as well, with its %s; the next login there has to name it again", gone.ID, gone.Proof())))
+	}
+	for _, c := range f.Needed {
+		a.note(a.errStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token is its own (mcpc auth)", c.ID, c.Proof())))
 	}
 }
 

@@ -19,6 +19,8 @@ type Client struct {
 	ID     string `json:"id"`
 	// Origin says how it came to be.
 	Origin Origin `json:"origin"`
+	// Endpoint is the server that was last logged in to with it.
+	Endpoint string `json:"endpoint,omitempty"`
 	// Grant is what the client is for.
 	Grant  Grant  `json:"grant"`
 	Secret Secret `json:"secret,omitempty"`

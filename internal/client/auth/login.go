@@ -307,6 +307,7 @@ func (l *login) keep(ctx context.Context, c Client, t *oauth2.Token) (err error)
 	if l.token, err = l.store.tokenOf(t, l.token); err != nil {
 		return err
 	}
+	c.Endpoint = l.token.Endpoint
 	return l.store.Change(ctx, func(b *Book) {
 		b.putClient(c)
 		b.put(l.token)

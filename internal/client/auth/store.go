@@ -161,7 +161,7 @@ func (b *Book) client(issuer string, origin Origin, g Grant) (Client, bool) {
 
 // of is the client that a token was issued to.
 func (b *Book) of(t Token) Client {
-	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.Issuer == t.Issuer && c.ID == t.Client && c.Grant == t.Grant })
+	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.has(t) })
 	if at < 0 {
 		return Client{Issuer: t.Issuer, ID: t.Client}
 	}
