@@ -62,7 +62,7 @@ go test -tags torture -count=1 -parallel 12 -run 'Torture' ./cmd/mcpc
 
 what="fuzz seconds"
 step "$what"
-scripts/fuzz.sh "${FUZZTIME:-3s}"
+scripts/fuzz.sh "${FUZZTIME:-2s}"
 
 what="real servers"
 step "$what"
