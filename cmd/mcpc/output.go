@@ -122,6 +122,12 @@ func (a *app) tryPrint(ctx context.Context, ans answer) error {
 		return fmt.Errorf("%s: %w", a.output, bare(err))
 	}
 	a.note(fmt.Sprintf("%s saved to %s", what, a.output))
+	if a.json || a.wire || a.jq != "" || ans.result == nil {
+		return nil
+	}
+	if left := render.Unsaved(ans.method, ans.result); left != "" {
+		a.note("not saved: " + left + "; --json -o FILE saves all of it")
+	}
 	return nil
 }
 
@@ -255,11 +261,14 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writable refuses -o where there is no folder for the file: before anything is
+// writable refuses -o where there is no folder for the file, or one in its place: before anything is
 // sent, and not when the answer is there.
 func writable(name string) wire.Outcome {
 	if name == "" {
 		return wire.Outcome{}
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: " + name + " is a folder", Hint: "-o " + render.ShellQuote(filepath.Join(name, "FILE"))}
 	}
 	folder := filepath.Dir(name)
 	info, err := os.Stat(folder)

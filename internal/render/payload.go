@@ -32,6 +32,34 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 	return jsonPayload(method, result)
 }
 
+// Unsaved names what Payload leaves out of a result, by kinds, as in "1 text, 3
+// resource_link"; "" is nothing. A structuredContent beside texts is what they say.
+func Unsaved(method string, result json.RawMessage) string {
+	blocks := resultBlocks(method, result)
+	texts, media := split(blocks)
+	if members, err := wire.Object(result); len(texts)+len(media) == 0 {
+		if _, ok := members.Get("structuredContent"); !ok || err != nil || method != "tools/call" {
+			return "" // the JSON is whole
+		}
+	}
+	var kinds []string
+	count := map[string]int{}
+	for _, b := range blocks {
+		isText := b.kind == textBlock
+		if isText && (len(media) != 1 || strings.TrimSpace(b.text) == "") || b.kind == mediaBlock && len(media) == 1 {
+			continue
+		}
+		kind := Line(or(b.name, "resource"))
+		if count[kind]++; count[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
+	}
+	return strings.Join(kinds, ", ")
+}
+
 func decoded(b block) ([]byte, error) {
 	data, err := decodeBase64(b.data)
 	if err != nil {

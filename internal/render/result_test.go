@@ -103,6 +103,28 @@ func TestResult(t *testing.T) {
 	}
 }
 
+// What -o leaves out is named, and nothing is where all of it is saved.
+func TestUnsaved(t *testing.T) {
+	const image, link, text = `{"type":"image","mimeType":"image/png","data":"aGk="}`, `{"type":"resource_link","uri":"x:y","name":"n"}`, `{"type":"text","text":"hi"}`
+	for content, want := range map[string]string{
+		text:                            "",
+		text + "," + text:               "",
+		image:                           "",
+		link:                            "",
+		text + "," + link + "," + link:  "2 resource_link",
+		text + "," + image + "," + text: "2 text",
+		image + `,{"type":"text","text":" "},` + link: "1 resource_link",
+		text + `,{"type":"hologram\u001b"}`:           "1 hologram␛",
+	} {
+		if got := Unsaved("tools/call", []byte(`{"content":[`+content+`]}`)); got != want {
+			t.Errorf("%s: got %q, want %q", content, got, want)
+		}
+	}
+	if got := Unsaved("tools/call", []byte(`{"structuredContent":{},"content":[`+link+`]}`)); got != "1 resource_link" {
+		t.Errorf("beside structuredContent: got %q", got)
+	}
+}
+
 func TestPayload(t *testing.T) {
 	want := map[string]string{
 		"text":                       "The sum of 1 and 2 is 3. | text, 24 bytes",
