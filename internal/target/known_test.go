@@ -14,7 +14,7 @@ func TestVariables(t *testing.T) {
 			return v, v != ""
 		},
 		Input: func(in Asked) (string, error) { return "<" + in.ID + ">", nil }}
-	s := Server{Folder: "/work/app", Inputs: []Asked{{ID: "key"}}}
+	s := Server{Folder: "/srv/app", Inputs: []Asked{{ID: "key"}}}
 	plain := s
 	plain.Client.plainVariables = true
 	for _, c := range []struct {
@@ -23,7 +23,7 @@ func TestVariables(t *testing.T) {
 	}{
 		{s, "", ""}, {s, "a$b ${} $", "a$b ${} $"}, {s, "${A}", "1"}, {s, "x${A}${env:B_2}y", "x1twoy"},
 		{s, "${NO:-other}", "other"}, {s, "${NO:-}", ""}, {s, "${A:-other}", "1"}, {s, "${NO:-a:-b}", "a:-b"},
-		{s, "${workspaceFolder}/x", "/work/app/x"}, {s, "${workspaceFolderBasename}", "app"}, {s, "${userHome}", "/home/ada"},
+		{s, "${workspaceFolder}/x", "/srv/app/x"}, {s, "${workspaceFolderBasename}", "app"}, {s, "${userHome}", "/home/ada"},
 		{s, "${input:key}", "<key>"}, {s, "$A", "$A"}, {plain, "$A-$B_2", "1-two"}, {plain, "$$A", "$1"}, {plain, "5$", "5$"},
 		{s, "${A", "${A"}, {s, "${A}${A}", "11"}, {s, "$${A}", "$1"},
 	} {
@@ -45,7 +45,7 @@ func TestVariables(t *testing.T) {
 // What changes what would be done is another server, and a new value is none.
 func TestFingerprint(t *testing.T) {
 	base := func() Server {
-		return Server{Kind: Stdio, Command: []string{"npx", "x"}, Env: []Setting{{"TOKEN", "1"}, {"PATH", "/bin"}}, Folder: "/work", Cwd: "/srv"}
+		return Server{Kind: Stdio, Command: []string{"npx", "x"}, Env: []Setting{{"TOKEN", "1"}, {"PATH", "/bin"}}, Folder: "/app", Cwd: "/srv"}
 	}
 	for name, c := range map[string]struct {
 		change func(*Server)
