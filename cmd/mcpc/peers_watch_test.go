@@ -276,7 +276,7 @@ func TestPeerThroughTheTap(t *testing.T) {
 					t.Errorf("what the client saw (-alone +through):\n%s", diff)
 				}
 				for _, side := range []string{"in", "out"} {
-					before, behind := afterLast(t, filepath.Join(dir, side+".before")), afterLast(t, filepath.Join(dir, side+".behind"))
+					before, behind := onBothSides(t, filepath.Join(dir, side+".before"), filepath.Join(dir, side+".behind"))
 					if !bytes.Equal(before, behind) || len(before) < 1000 {
 						t.Errorf("%s: %d bytes before the tap, %d behind it", side, len(before), len(behind))
 					}
@@ -317,21 +317,21 @@ func shellWords(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// afterLast reads a file that nobody writes to any more: the client may be gone before
-// the last of its server's processes is.
-func afterLast(t *testing.T, path string) []byte {
+// onBothSides reads two files until the same stands in them, or for long enough: the
+// client may be gone before the last of its server's processes has written.
+func onBothSides(t *testing.T, one, other string) (a, b []byte) {
 	t.Helper()
-	last := []byte(nil)
-	for range 100 {
-		now, err := os.ReadFile(path)
-		if err != nil {
+	for range 200 {
+		var errs [2]error
+		a, errs[0] = os.ReadFile(one)
+		b, errs[1] = os.ReadFile(other)
+		if err := errors.Join(errs[:]...); err != nil {
 			t.Fatal(err)
 		}
-		if last != nil && bytes.Equal(now, last) {
-			return now
+		if len(a) > 0 && bytes.Equal(a, b) {
+			break
 		}
-		last = now
 		time.Sleep(50 * time.Millisecond)
 	}
-	return last
+	return a, b
 }
