@@ -11,7 +11,7 @@ import (
 // it is typed, and sent with the rest.
 func TestTerminalMissingArguments(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
+	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
 	tm.await(`get-sum needs more arguments(?s:.)*number> $`)
 	tm.typed("abc\n")
 	tm.await(`must be a number(?s:.)*number> $`)
@@ -21,7 +21,7 @@ func TestTerminalMissingArguments(t *testing.T) {
 	if out := tm.ends("0"); !strings.Contains(out, "The sum of 1 and 9007199254740993 is ") {
 		t.Errorf("%q", out)
 	}
-	tm = onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "get-structured-content", "--json")
+	tm = onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-structured-content", "--json")
 	tm.await(`2  Chicago(?s:.)*> $`)
 	tm.typed("2\n")
 	if out := tm.ends("0"); !strings.Contains(out, `"conditions"`) {
@@ -34,7 +34,7 @@ func TestTerminalMissingArgumentsNotGiven(t *testing.T) {
 	t.Parallel()
 	const said = `missing required member "b"`
 	for _, key := range []string{"\x03", "\x04"} {
-		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
+		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
 		tm.await(`> $`)
 		tm.typed(key)
 		if out := tm.ends("3"); !strings.Contains(out, said) {
@@ -42,7 +42,7 @@ func TestTerminalMissingArgumentsNotGiven(t *testing.T) {
 		}
 	}
 	for _, words := range [][]string{{"a=1", "--no-input"}, {"a=one"}} {
-		tm := onTerminal(t, 80, []string{"CI="}, append([]string{"mcpc", "-s", "demo", "call", "get-sum"}, words...)...)
+		tm := onTerminal(t, 80, nil, append([]string{"mcpc", "-s", "demo", "call", "get-sum"}, words...)...)
 		if out := tm.ends("3"); strings.Contains(out, "needs more") {
 			t.Errorf("%q: %q", words, out)
 		}
@@ -57,7 +57,7 @@ func TestTerminalMissingArgumentsOfOthers(t *testing.T) {
 tool x {"type":"object","properties":{"n\u001b[2J":{"type":"array","description":"\u001b]0;t\u0007"}},"required":["n\u001b[2J"]}
 tool y {"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"$defs":{"n":{"type":"integer"}}}
 `)
-	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "x", "--", "spied", script, log)
+	tm := onTerminal(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
 	tm.await(`JSON, such as \["example"\]> $`)
 	tm.typed("7\n")
 	tm.await(`must be array(?s:.)*JSON, such as \["example"\]> $`)
@@ -66,7 +66,7 @@ tool y {"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"]
 		t.Errorf("%q", out)
 	}
 	awaitFile(t, log, `:\[7\]}`)
-	tm = onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "y", "--", "spied", script, log)
+	tm = onTerminal(t, 80, nil, "mcpc", "call", "y", "--", "spied", script, log)
 	if out := tm.ends("3"); !strings.Contains(out, `missing required member "n"`) {
 		t.Errorf("%q", out)
 	}

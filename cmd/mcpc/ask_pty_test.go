@@ -18,7 +18,7 @@ import (
 func TestTerminalAsked(t *testing.T) {
 	t.Parallel()
 	for _, revision := range client.Revisions()[:2] {
-		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea")
+		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea")
 		tm.await(`mcpc demo server .* asks: \x1b\[1mWho\?`)
 		tm.await(`at least 1 character> $`)
 		tm.typed("Ada\n")
@@ -43,7 +43,7 @@ func TestTerminalAsked(t *testing.T) {
 func TestTerminalAskedAndCancelled(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"\x03", "\x04"} {
-		tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "trigger-elicitation-request")
+		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-elicitation-request")
 		tm.await(`> $`)
 		tm.typed(key)
 		if out := tm.ends("0"); !strings.Contains(out, "cancelled the elicitation") {
@@ -52,7 +52,7 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 	}
 	script, log := playFile(t, "speaks "+client.Revisions()[1]+"\ntool x\n\non tools/call\n"+
 		`    event {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}`+"\n    wait 1ms\n")
-	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "call", "x", "--", "spied", script, log)
+	tm := onTerminal(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
 	tm.await(`\n\S*a\S*\r\n> $`)
 	tm.typed("\x03")
 	awaitFile(t, log, `"action":"cancel"`)
@@ -75,7 +75,7 @@ func TestTerminalPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"http://safe.example.co.uk@evil.example.co.uk/$(id)?a=b&c"}`}
-	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, call...)
+	tm := onTerminal(t, 80, []string{"BROWSER=" + browser}, call...)
 	tm.await(`http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\r\n  domain: example\.co\.uk\r\n`)
 	tm.await(`warning:\S* what stands before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
 	if read(t, opened) != "" {
@@ -89,19 +89,19 @@ func TestTerminalPage(t *testing.T) {
 	if out := tm.ends("0"); !strings.Contains(out, ": accept") {
 		t.Errorf("%q", out)
 	}
-	tm = onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser + "-not-there"}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation")
+	tm = onTerminal(t, 80, []string{"BROWSER=" + browser + "-not-there"}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation")
 	tm.await(`\[c\]ancel> $`)
 	tm.typed("no\n")
 	if out := tm.ends("0"); !strings.Contains(out, ": decline") {
 		t.Errorf("%q", out)
 	}
-	tm = onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation",
+	tm = onTerminal(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation",
 		`{"url":"https://xn--80ak6aa92e.example/"}`)
 	tm.await(`domain: xn--80ak6aa92e\.example\r\n(?s:.)*warning:\S* the host is written in Punycode(?s:.)*\[c\]ancel> $`)
 	tm.typed("no\n")
 	tm.ends("0")
 	// What is no web page is not opened, whatever anybody says.
-	out := onTerminal(t, 80, []string{"CI=", "BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"file:///etc/passwd"}`).ends("0")
+	out := onTerminal(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"file:///etc/passwd"}`).ends("0")
 	if !strings.Contains(out, "only http and https") || !strings.Contains(out, ": decline") {
 		t.Errorf("%q", out)
 	}
@@ -112,7 +112,7 @@ func TestTerminalPage(t *testing.T) {
 // rules 100
 func TestTerminalPageRequired(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=true"}, "mcpc", "-s", "demo", "--protocol", client.Revisions()[1], "call",
+	tm := onTerminal(t, 80, []string{"BROWSER=true"}, "mcpc", "-s", "demo", "--protocol", client.Revisions()[1], "call",
 		"trigger-url-elicitation", `{"errorPath":true}`)
 	tm.await(`\[c\]ancel> $`)
 	tm.typed("y\n")
@@ -130,7 +130,7 @@ func TestTerminalSampling(t *testing.T) {
 	t.Parallel()
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-sampling-request", `{"prompt":"Say hi","maxTokens":2}`, "--sampling", "-"}
 	for end, send := range map[string]string{".\n": "send\n", "\x04": "\n"} {
-		tm := onTerminal(t, 80, []string{"CI="}, call...)
+		tm := onTerminal(t, 80, nil, call...)
 		tm.await(`user: .*Say hi\r\n  at most 2 tokens(?s:.)*> $`)
 		tm.typed("hi to you\n")
 		tm.await(`hi to you\r\n> $`)
@@ -141,7 +141,7 @@ func TestTerminalSampling(t *testing.T) {
 			t.Errorf("%q", out)
 		}
 	}
-	tm := onTerminal(t, 80, []string{"CI="}, call...)
+	tm := onTerminal(t, 80, nil, call...)
 	tm.await(`so does Ctrl-C\.\r\n> $`)
 	tm.typed("\x04")
 	if out := tm.ends("11"); !strings.Contains(out, "sampling/createMessage was declined") {

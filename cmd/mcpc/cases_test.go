@@ -180,7 +180,8 @@ func (c faultCase) bash(t *testing.T, dir, url, binary string, env []string) (st
 // cleanEnv is the environment without anything that steers mcpc.
 func cleanEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(s string) bool {
-		return strings.HasPrefix(s, "MCPC_") || strings.HasPrefix(s, "NO_COLOR") || strings.HasPrefix(s, "CLICOLOR")
+		return strings.HasPrefix(s, "MCPC_") || strings.HasPrefix(s, "NO_COLOR") ||
+			strings.HasPrefix(s, "CLICOLOR") || strings.HasPrefix(s, "CI=")
 	})
 }
 

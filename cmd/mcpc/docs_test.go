@@ -159,7 +159,7 @@ type shell struct {
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	// mcpc is on the PATH: see TestMain.
-	env := append(os.Environ(),
+	env := append(cleanEnv(),
 		"MCPC_STATE="+t.TempDir(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "MCPC_SERVER=", "BROWSER=visit", "LC_ALL=C.UTF-8")
 	return &shell{dir: t.TempDir(), env: env}
 }

@@ -31,7 +31,7 @@ func newProtectedDemo(t *testing.T) string {
 func TestTerminalOffersToLogIn(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
-	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=visit"}, "mcpc", "-s", url, "call", "echo", `{"message":"x"}`)
+	tm := onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "call", "echo", `{"message":"x"}`)
 	tm.await(`wants to know who asks\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
 	tm.typed("y\n")
 	tm.await(`asks for more: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
@@ -45,7 +45,7 @@ func TestTerminalLoginIsDeclined(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
 	for _, answer := range []string{"n\n", "\x04", "\x03"} {
-		tm := onTerminal(t, 80, []string{"CI=", "BROWSER=visit"}, "mcpc", "-s", url, "list")
+		tm := onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "list")
 		tm.await(`Log in now\? \[y\]es, \[n\]o> $`)
 		tm.typed(answer)
 		if out := tm.ends("4"); !strings.Contains(out, " mcpc login\r\n") {
@@ -57,7 +57,7 @@ func TestTerminalLoginIsDeclined(t *testing.T) {
 func TestTerminalAsksNobodyWhoDoesNotWant(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
-	onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", url, "list", "--no-auth-prompt").ends("4")
+	onTerminal(t, 80, nil, "mcpc", "-s", url, "list", "--no-auth-prompt").ends("4")
 	onTerminal(t, 80, []string{"CI=1"}, "mcpc", "-s", url, "list").ends("4")
 }
 
@@ -67,7 +67,7 @@ func TestTerminalLoginByPasting(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
 	opened := filepath.Join(t.TempDir(), "opened")
-	tm := onTerminal(t, 80, []string{"CI=", "BROWSER=touch " + opened}, "mcpc", "login", url, "--no-browser")
+	tm := onTerminal(t, 80, []string{"BROWSER=touch " + opened}, "mcpc", "login", url, "--no-browser")
 	tm.await(`then paste the address`)
 	shown := regexp.MustCompile(`(?s)log in here, in any browser:\s+(http.*?)\r\nmcpc: note`).FindStringSubmatch(sgr.ReplaceAllString(tm.output(), ""))
 	if shown == nil {
@@ -95,7 +95,7 @@ func TestTerminalPicksAnIssuer(t *testing.T) {
 	p.how.Store(&several)
 	t.Cleanup(func() { _ = p.Close() })
 	state := "MCPC_STATE=" + t.TempDir()
-	env := []string{"CI=", "BROWSER=visit", state}
+	env := []string{"BROWSER=visit", state}
 	tm := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp")
 	tm.await(`names several authorization servers:\r\n +1  http://127\.0\.0\.1:1\r\n +2  http://127.*\r\nLog in with which\?> $`)
 	tm.typed("3\n")
@@ -106,7 +106,7 @@ func TestTerminalPicksAnIssuer(t *testing.T) {
 	if out := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp").ends("0"); strings.Contains(out, "which?") {
 		t.Errorf("asked again: %q", out)
 	}
-	tm = onTerminal(t, 80, []string{"CI=", "BROWSER=visit"}, "mcpc", "login", p.URL+"/mcp")
+	tm = onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "login", p.URL+"/mcp")
 	tm.await(`Log in with which\?> $`)
 	tm.typed("\x04")
 	if out := tm.ends("4"); !strings.Contains(out, "--issuer URL names one") {

@@ -70,7 +70,7 @@ func TestTerminalPager(t *testing.T) {
 		"its own variable": {"MCPC_PAGER=" + pager + " -x", "PAGER=false"},
 		"everybody's":      {"PAGER=" + pager + " -x"},
 	} {
-		tm := onTerminal(t, 80, append(env, "MCPC_NO_PAGER=", "CI=", "LESS=", "NO_COLOR=1"), list...)
+		tm := onTerminal(t, 80, append(env, "MCPC_NO_PAGER=", "LESS=", "NO_COLOR=1"), list...)
 		tm.await(`^top of 1 -x LESS=FRX\r\ntool-000`)
 		tm.typed("q\n")
 		if out := tm.ends("0"); strings.Contains(out, "tool-150") || strings.Contains(out, "mcpc:") {
@@ -79,7 +79,7 @@ func TestTerminalPager(t *testing.T) {
 	}
 	// Ctrl-C is the pager's: this one does not mind.
 	stubborn := aPager(t, "trap : INT\n"+untilQ+"\n"+untilQ)
-	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + stubborn, "MCPC_NO_PAGER=", "CI=", "LESS=R"}, list...)
+	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + stubborn, "MCPC_NO_PAGER=", "LESS=R"}, list...)
 	tm.await(`^top of 0  LESS=R\r\n`)
 	tm.typed("\x03")
 	tm.typed("q\n")
@@ -103,7 +103,7 @@ func TestTerminalWithoutPager(t *testing.T) {
 		"short":             {"MCPC_PAGER=" + pager, "mcpc -s demo call get-sum a=1 b=2; echo tool-199", ""},
 		"a pager that dies": {"MCPC_PAGER=" + aPager(t, "exit 3"), list + "; echo tool-199", "the pager "},
 	} {
-		env := []string{"MCPC_NO_PAGER=", "CI=", c.env}
+		env := []string{"MCPC_NO_PAGER=", c.env}
 		out := onTerminal(t, 80, env, bash(t), "-c", c.command).ends("0")
 		if !strings.Contains(out, "tool-199") || !strings.Contains(out, c.says) || strings.Contains(out, "top of") != (name == "a pager that dies") {
 			t.Errorf("%s: %.300q ... %q", name, out, out[max(0, len(out)-200):])
@@ -115,7 +115,7 @@ func TestTerminalWithoutPager(t *testing.T) {
 func TestTerminalPagerAndFailure(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, "tool fail\n\non tools/call\n    result {\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\""+strings.Repeat(`line\n`, 60)+"\"}]}\n")
-	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + aPager(t, untilQ), "MCPC_NO_PAGER=", "CI=", "NO_COLOR=1"}, "mcpc", "call", "fail", "--", "spied", script, log)
+	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + aPager(t, untilQ), "MCPC_NO_PAGER=", "NO_COLOR=1"}, "mcpc", "call", "fail", "--", "spied", script, log)
 	tm.await(`line\r\nline\r\nline\r\n$`)
 	tm.typed("q\n")
 	if out := tm.ends("5"); !strings.Contains(out, "line\r\nq\r\nmcpc: the tool said no") {

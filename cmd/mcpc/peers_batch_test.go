@@ -65,7 +65,7 @@ func TestPeersInAShell(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			m := newProgram(t)
 			cmd := exec.Command("mcpc", with(p.start(t), "shell")...)
-			cmd.Env = append(os.Environ(), "MCPC_STATE="+m.state, "MCPC_SERVER=")
+			cmd.Env = append(cleanEnv(), "MCPC_STATE="+m.state, "MCPC_SERVER=")
 			cmd.Stdin = strings.NewReader("list --jq .tools[].name\n" + strings.Repeat("call get-sum a=40 b=2 --yes\n", 20))
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.Count(string(out), "The sum of 40 and 2 is 42.") != 20 {

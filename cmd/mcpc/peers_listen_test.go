@@ -75,7 +75,7 @@ type listener struct {
 func (p program) listen(words []string) *listener {
 	p.t.Helper()
 	l := &listener{t: p.t, cmd: exec.Command("mcpc", append([]string{"listen"}, words...)...)}
-	l.cmd.Env = append(os.Environ(), "MCPC_STATE="+p.state, "MCPC_SERVER=")
+	l.cmd.Env = append(cleanEnv(), "MCPC_STATE="+p.state, "MCPC_SERVER=")
 	l.cmd.Stdout, l.cmd.Stderr = l, l
 	if err := l.cmd.Start(); err != nil {
 		p.t.Fatal(err)

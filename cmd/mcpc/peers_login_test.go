@@ -162,7 +162,7 @@ func (v visitor) pastes(target string) {
 	v.t.Helper()
 	args := []string{"login", target, "--no-browser"}
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(os.Environ(), "MCPC_STATE="+v.state, "MCPC_SERVER=")
+	cmd.Env = append(cleanEnv(), "MCPC_STATE="+v.state, "MCPC_SERVER=")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		v.t.Fatal(err)

@@ -153,7 +153,7 @@ func (r reached) run(t *testing.T, revision string) string {
 	bash := func(command string) *exec.Cmd {
 		cmd := exec.Command("bash", "-c", `mcpc() { command mcpc -vvv --protocol "$REVISION" "$@"; }; `+command)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "MCPC_STATE="+filepath.Join(dir, "state"), "MCPC_SERVER=", "REVISION="+revision, "T="+strings.Join(target, " "))
+		cmd.Env = append(cleanEnv(), "MCPC_STATE="+filepath.Join(dir, "state"), "MCPC_SERVER=", "REVISION="+revision, "T="+strings.Join(target, " "))
 		return cmd
 	}
 	l := &listener{t: t, cmd: bash(r.command)}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -160,7 +159,7 @@ type ran struct {
 func (p program) run(args ...string) ran {
 	p.t.Helper()
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(os.Environ(), "MCPC_STATE="+p.state, "MCPC_SERVER=")
+	cmd.Env = append(cleanEnv(), "MCPC_STATE="+p.state, "MCPC_SERVER=")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

@@ -46,7 +46,7 @@ on tasks/update
     result {"taskId":"t-1","status":"input_required","pollIntervalMs":100,"inputRequests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who is it?","requestedSchema":{"type":"object","properties":{"n":{"type":"string","title":"Name"}},"required":["n"]}}}}}
 on tasks/get
     result {"taskId":"t-1","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}`)
-	back := onTerminal(t, 80, []string{"CI=", "MCPC_STATE=" + filepath.Join(tm.cmd.Dir, "state")}, "mcpc", "tasks", "wait")
+	back := onTerminal(t, 80, []string{"MCPC_STATE=" + filepath.Join(tm.cmd.Dir, "state")}, "mcpc", "tasks", "wait")
 	back.await(`Name\S* \(required\)(?s:.)*> $`)
 	back.typed("Ada\n")
 	back.await(`\[c\]ancel> $`)

@@ -54,7 +54,7 @@ the answer is the same.
 type typedAt struct{ prompt, text string }
 
 func formSession(t *testing.T) string {
-	tm := onTerminal(t, 80, []string{"CI="}, "mcpc", "-s", "demo", "call", "order-tea")
+	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "order-tea")
 	for _, at := range []typedAt{
 		{`at least 1 character> $`, "Ada\n"}, {`\[c\]ancel> $`, "s\n"},
 		{`0 to 9 \[1\]> $`, "2\n"}, {`sugar  2(?s:.)*\[c\]ancel> $`, "s\n"},
