@@ -42,12 +42,15 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.a.limits().WithDefaults().Message}
 	b.out, b.stopAll = bufio.NewWriterSize(b.a.stdout(), 64<<10), stop
 	defer context.AfterFunc(ctx, b.window.end)()
+	filtering, stopFilter := outlasting(ctx, filterGrace)
+	defer stopFilter()
+	write := func(lines []*batchLine) { b.write(filtering, lines) }
 	var callers sync.WaitGroup
 	for range b.parallel {
 		callers.Go(func() {
 			for l := b.next(); l != nil; l = b.next() {
 				b.serve(ctx, l)
-				b.window.finish(l, b.write)
+				b.window.finish(l, write)
 			}
 		})
 	}
@@ -59,6 +62,17 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 		b.window.drain()
 	}
 	b.window.alone(b.flush)
+}
+
+// filterGrace is how long --jq may go on after a batch was interrupted: what was sent
+// has its line, unless the expression has no end.
+const filterGrace = time.Second
+
+// outlasting is a context that ends some time after ctx does.
+func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	longer, stop := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(grace, stop) })
+	return longer, stop
 }
 
 // next gives the next line to whoever is free; nil where there is none any more.
@@ -115,9 +129,9 @@ func (b *batch) outcome(ctx context.Context, l *batchLine) (echo []wire.Member, 
 
 // write writes results in the order of their lines, and tells that they were
 // written as far as there are any.
-func (b *batch) write(lines []*batchLine) {
+func (b *batch) write(ctx context.Context, lines []*batchLine) {
 	for _, l := range lines {
-		b.result(l)
+		b.result(ctx, l)
 	}
 	b.flushSoon()
 	if b.a.ending.Kind != wire.OK { // nobody gets what follows
@@ -143,13 +157,15 @@ func (b *batch) flush() {
 }
 
 // result writes one line and counts it.
-func (b *batch) result(l *batchLine) {
+func (b *batch) result(ctx context.Context, l *batchLine) {
 	if l.leftOut || b.a.ending.Kind != wire.OK {
 		return
 	}
 	if b.a.jq == "" && !b.a.outStyle.Terminal {
 		_, _ = b.out.Write(l.out)
-	} else if err := b.a.tryLine(context.Background(), bytes.TrimSuffix(l.out, []byte("\n"))); isUsage(err) && b.a.ending.Good() {
+	} else if err := b.a.tryLine(ctx, bytes.TrimSuffix(l.out, []byte("\n"))); isStopped(err) {
+		return
+	} else if isUsage(err) && b.a.ending.Good() {
 		// One result that --jq cannot take is no reason to leave out the others.
 		b.a.warn(fmt.Sprintf("line %d: %s", l.number, err))
 		l.kind = worse(l.kind, wire.Usage)

@@ -98,7 +98,7 @@ func (a *app) filterCut(ctx context.Context, ans answer) (all render.Cut, err er
 	}
 	values, err := program.Values(ctx, ans.result)
 	if err != nil {
-		return all, hintedError{"--jq: " + err.Error(), "the answer itself came: without --jq it is shown whole"}
+		return all, unfiltered(ctx, err)
 	}
 	if lines, ok := allTexts(values); ok {
 		text, cut := render.CutText(lines, a.maxChars)

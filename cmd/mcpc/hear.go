@@ -152,6 +152,8 @@ func (a *app) tryLine(ctx context.Context, raw json.RawMessage) error {
 func (a *app) endsLine(err error) {
 	switch {
 	case err == nil || a.ending.Kind != wire.OK:
+	case isStopped(err):
+		a.end(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
 	case isUsage(err):
 		a.end(usage(err))
 	default:

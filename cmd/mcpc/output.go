@@ -74,6 +74,8 @@ func (a *app) print(ctx context.Context, ans answer) {
 	err := a.tryPrint(ctx, ans)
 	switch {
 	case err == nil || a.ending.Kind != wire.OK:
+	case isStopped(err):
+		a.end(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
 	case isUsage(err):
 		o := usage(err)
 		if a.talking.Load() {
@@ -105,6 +107,18 @@ func unsaved(err error) wire.Outcome {
 func isUsage(err error) bool {
 	_, ok := errorAs[hintedError](err)
 	return ok
+}
+
+// isStopped reports whether an expression of --jq was interrupted: not every one has
+// an end.
+func isStopped(err error) bool { return errors.Is(err, context.Canceled) }
+
+// unfiltered is the error of an expression of --jq that failed.
+func unfiltered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
+	return hintedError{"--jq: " + err.Error(), "the answer itself came: without --jq it is shown whole"}
 }
 
 func (a *app) tryPrint(ctx context.Context, ans answer) error {
@@ -204,7 +218,7 @@ func (a *app) filter(ctx context.Context, w io.Writer, st render.Style, ans answ
 	}
 	for _, raw := range inputs {
 		if err := program.Print(ctx, w, st, raw); err != nil {
-			return hintedError{"--jq: " + err.Error(), "the answer itself came: without --jq it is shown whole"}
+			return unfiltered(ctx, err)
 		}
 	}
 	return nil

@@ -191,7 +191,7 @@ func (j *judgement) holdsQuery(w saved.Wanted) {
 	holds, got, err := program.Holds(j.ctx, raw)
 	switch {
 	case err != nil:
-		j.miss(w.At, w.Text, failedQuery(err))
+		j.miss(w.At, w.Text, j.failedQuery(err))
 	case !holds && !program.Compares() && got != "false":
 		j.miss(w.At, w.Text+" to give true", wire.Excerpt([]byte(got), mostGot))
 	case !holds:
@@ -200,7 +200,10 @@ func (j *judgement) holdsQuery(w saved.Wanted) {
 }
 
 // failedQuery is what came of a jq expression in the place of a value.
-func failedQuery(err error) string {
+func (j *judgement) failedQuery(err error) string {
+	if j.ctx.Err() != nil {
+		return "no end of it before it was interrupted"
+	}
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
@@ -222,7 +225,7 @@ func (j *judgement) capture() {
 		values, err := program.Values(j.ctx, raw)
 		switch {
 		case err != nil:
-			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, failedQuery(err))
+			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, j.failedQuery(err))
 		case len(values) != 1 || string(values[0]) == "null":
 			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, shownValues(values))
 		default:

@@ -138,17 +138,24 @@ func (r *fileRun) lookup(name string) (saved.Value, error) {
 func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	result := render.RunStep{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: render.StepPassed}
 	if why := r.skipped(ctx, s); why != "" {
+		if ctx.Err() != nil {
+			r.interrupted()
+		}
 		result.State, result.Why = render.StepSkipped, why
 		r.add(result)
 		return
 	}
 	taken := r.take(ctx, s)
 	if taken.out.Kind == wire.Signal {
-		r.broken, r.stopped = taken.out, true
+		r.interrupted()
 	}
 	result.Kind, result.Took, result.See = taken.out.Kind, taken.took, r.see(taken)
 	j := &judgement{fileRun: r, ctx: ctx, step: s, taken: taken, result: &result}
 	j.judge()
+	if result.State != render.StepPassed && ctx.Err() != nil { // so may an expression be that has no end
+		result.State = render.StepBroken
+		r.interrupted()
+	}
 	if result.State == render.StepBroken && r.broken.Good() {
 		r.broken = taken.out
 	}
@@ -156,6 +163,11 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		r.stopped = true
 	}
 	r.add(result)
+}
+
+// interrupted is the ending of a run that no further step is taken of.
+func (r *runner) interrupted() {
+	r.broken, r.stopped = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true}, true
 }
 
 // skipped says why a step is not taken, "" where it is.

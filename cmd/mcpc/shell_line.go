@@ -69,13 +69,16 @@ Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
 "$last" is the result of the line before; exit or Ctrl-D ends.
 `
 
-// command runs a command of mcpc in the shell's conversation. Ctrl-C ends it alone.
+// command runs a command of mcpc in the shell's conversation. Where a person types,
+// Ctrl-C ends it alone; a script ends with it.
 func (s *shellRun) command(ctx context.Context, words []string) {
 	a := s.a
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.line.Store(&cancel)
-	defer a.line.Store(nil)
+	if s.number == 0 {
+		a.line.Store(&cancel)
+		defer a.line.Store(nil)
+	}
 	a.args = words
 	root := s.root()
 	root.SetArgs(withCodes(withNegations(words)))

@@ -129,19 +129,8 @@ func queryError(expr string, err error) error {
 	return fmt.Errorf("reading the jq expression: %w at character %d", err, place)
 }
 
-// Run gives each value that the program makes of raw to emit, until emit fails:
-// a string as its own bytes, as jq -r does, everything else as JSON on one line.
-func (p *Program) Run(raw []byte, emit func([]byte) error) error {
-	return p.RunContext(context.Background(), raw, emit)
-}
-
-// RunContext is Run until ctx ends. A program may go on for ever.
-func (p *Program) RunContext(ctx context.Context, raw []byte, emit func([]byte) error) error {
-	return eachValue(ctx, p.code, p.values, raw, func(_ any, text []byte) error { return emit(text) })
-}
-
 // Print writes each value of the program to w on a line of its own, for a
-// terminal sanitized and indented.
+// terminal sanitized and indented, until ctx ends.
 func (p *Program) Print(ctx context.Context, w io.Writer, st Style, raw []byte) error {
 	return eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
 		switch _, isText := v.(string); {
@@ -167,6 +156,9 @@ func jqValue(raw []byte) (value any, err error) {
 	return value, nil
 }
 
+// eachValue gives emit each value that code makes of raw, and what it is as text: a
+// string as its own bytes, as jq -r does, everything else as JSON on one line. It
+// ends when emit fails or ctx ends, for a program may go on for ever.
 func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte, emit func(any, []byte) error) error {
 	input, err := jqValue(raw)
 	if err != nil {

@@ -17,11 +17,15 @@ func run(t *testing.T, expr, input string) (string, error) {
 		return "", err
 	}
 	var all strings.Builder
-	err = program.Run([]byte(input), func(value []byte) error {
-		all.Write(append(value, '\n'))
+	err = program.each(context.Background(), input, func(_ any, text []byte) error {
+		all.Write(append(text, '\n'))
 		return nil
 	})
 	return all.String(), err
+}
+
+func (p *Program) each(ctx context.Context, input string, emit func(any, []byte) error) error {
+	return eachValue(ctx, p.code, p.values, []byte(input), emit)
 }
 
 func TestQuery(t *testing.T) {
@@ -74,7 +78,7 @@ func TestQueryEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	err = program.RunContext(ctx, []byte(`1`), func([]byte) error { return nil })
+	err = program.each(ctx, `1`, func(any, []byte) error { return nil })
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
@@ -82,7 +86,7 @@ func TestQueryEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = program.Run([]byte(`1`), func([]byte) error { return io.ErrClosedPipe })
+	err = program.each(context.Background(), `1`, func(any, []byte) error { return io.ErrClosedPipe })
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
