@@ -11,9 +11,9 @@ import (
 	"unicode"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
+	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
 
@@ -172,9 +172,8 @@ func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
 		if in.Default != "" {
 			prompt += " [" + in.Default + "]"
 		}
-		fmt.Fprintf(a.stderr(), "%s: ", a.errStyle.Line(prompt))
 		var err error
-		if value, err = a.typedLine(ctx, in.Secret); err != nil {
+		if value, err = a.typedLine(ctx, prompt, in.Secret); err != nil {
 			return "", err
 		}
 		value = or(value, in.Default)
@@ -188,19 +187,25 @@ func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
 	return value, nil
 }
 
-// typedLine reads a line from the person, a secret one unseen.
-func (a *app) typedLine(ctx context.Context, secret bool) (string, error) {
+// typedLine asks the person for a line, which is not seen where it is secret.
+func (a *app) typedLine(ctx context.Context, prompt string, secret bool) (string, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	a.question.Store(&stop)
 	defer a.question.CompareAndSwap(&stop, nil)
-	if !secret {
-		line, err := a.typist.line(ctx)
-		a.progress.Newline()
-		return line, err
+	if secret {
+		show, err := tty.Hide(a.in)
+		if err != nil {
+			return "", err
+		}
+		defer show()
 	}
-	line, err := render.ReadHidden(ctx, a.in)
-	fmt.Fprintln(a.stderr())
+	fmt.Fprintf(a.stderr(), "%s: ", a.errStyle.Line(prompt))
+	line, err := a.typist.line(ctx)
+	if secret {
+		fmt.Fprintln(a.stderr()) // the terminal's own was hidden, too
+	}
+	a.progress.Newline()
 	return line, err
 }
 
