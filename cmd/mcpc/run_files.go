@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,6 +70,7 @@ func savedIn(folder string) (found []string, err error) {
 // A problem is one of a file, with its place.
 type problem struct {
 	saved.Problem
+	place       yaml.Place
 	where, hint string
 }
 
@@ -117,7 +119,7 @@ func (a *app) readSaved(path string, given map[string]saved.Value) (*runFile, pr
 	if err != nil {
 		return f, problems{{where: path, Problem: saved.Problem{Text: bare(err).Error()}}}
 	}
-	if f.doc, err = yaml.Parse(text); err != nil {
+	if f.doc, err = yaml.Parse(text); err != nil && f.doc.JSON == nil {
 		var bad *yaml.Error
 		errors.As(err, &bad)
 		p := problem{where: path + ":" + bad.Place.String(), Problem: saved.Problem{Text: bad.Text}}
@@ -126,27 +128,35 @@ func (a *app) readSaved(path string, given map[string]saved.Value) (*runFile, pr
 		}
 		return f, problems{p}
 	}
+	return f, f.problems(a, given)
+}
+
+// problems are all that a file has by itself, in the order of the text. What is said of
+// a value that could not be read comes of that.
+func (f *runFile) problems(a *app, given map[string]saved.Value) (all problems) {
+	unread := map[string]bool{}
+	for _, p := range f.doc.Problems {
+		all, unread[p.Pointer] = append(all, f.problem(saved.Problem{Text: p.Text}, p.Place)), true
+	}
 	var found []saved.Problem
-	if f.File, found = saved.ReadFile(f.doc.JSON); len(found) == 0 || !serious(found) {
-		found = append(found, a.unresolved(f, given)...)
+	f.File, found = saved.ReadFile(f.doc.JSON)
+	for _, p := range append(found, a.unresolved(f, given)...) {
+		place := f.doc.Place(p.At)
+		if p.OnName {
+			place = f.doc.NamePlace(p.At)
+		}
+		if !unread[p.At] {
+			all = append(all, f.problem(p, place))
+		}
 	}
-	var all problems
-	for _, p := range found {
-		all = append(all, f.located(p))
-	}
-	return f, all
+	slices.SortStableFunc(all, func(a, b problem) int {
+		return cmp.Or(cmp.Compare(a.place.Line, b.place.Line), cmp.Compare(a.place.Column, b.place.Column))
+	})
+	return all
 }
 
-func serious(all []saved.Problem) bool {
-	return slices.ContainsFunc(all, func(p saved.Problem) bool { return !p.Mild })
-}
-
-func (f *runFile) located(p saved.Problem) problem {
-	place := f.doc.Place(p.At)
-	if p.OnName {
-		place = f.doc.NamePlace(p.At)
-	}
-	out := problem{Problem: p, where: f.path + ":" + place.String()}
+func (f *runFile) problem(p saved.Problem, place yaml.Place) problem {
+	out := problem{Problem: p, place: place, where: f.path + ":" + place.String()}
 	if near := render.Nearest(p.Got, p.Known); near != "" {
 		out.hint = "did you mean " + near + "?"
 	} else if len(p.Known) > 0 {

@@ -23,7 +23,7 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 				if _, set := a.fromEnviron(variable); !set {
 					all = append(all, saved.Problem{At: at, Text: "the environment has no variable " + variable})
 				}
-			} else if !slices.Contains(known, name) {
+			} else if saved.IsName(name) && !slices.Contains(known, name) {
 				all = append(all, saved.Problem{At: at, Got: name, Known: known, Text: "no variable is called " + name + " here"})
 			}
 		})
@@ -47,7 +47,7 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 	for _, s := range f.Steps {
 		check(s.At+"/"+string(s.Verb), wire.Quote(s.Subject))
 		if s.Args != nil {
-			check(yaml.Pointer(s.At, saved.ArgsKey(s.Verb)), s.Args)
+			check(s.ArgsAt, s.Args)
 		}
 		for _, c := range s.Capture {
 			query(c.At, c.Query)
@@ -66,7 +66,7 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 
 // unlisted is a kind that no server lists.
 func unlisted(s saved.Step) []saved.Problem {
-	if _, ok := kindNamed(s.Subject); ok || s.Verb != saved.List {
+	if _, ok := kindNamed(s.Subject); ok || s.Verb != saved.List || s.Subject == "" {
 		return nil
 	}
 	return []saved.Problem{{At: s.At + "/list", Got: s.Subject, Known: kindWords(), Text: fmt.Sprintf("a server lists no %q", s.Subject)}}
@@ -88,7 +88,9 @@ func (a *app) knownVars(f saved.File, given map[string]saved.Value) (names []str
 
 func asNull(names []string) (all []render.Variable) {
 	for _, name := range names {
-		all = append(all, render.Variable{Name: name, Value: json.RawMessage("null")})
+		if saved.IsName(name) {
+			all = append(all, render.Variable{Name: name, Value: json.RawMessage("null")})
+		}
 	}
 	return all
 }
@@ -100,6 +102,9 @@ func (a *app) givenVars(typed []string) (map[string]saved.Value, error) {
 		w, err := a.word(text, true)
 		if err != nil {
 			return nil, err
+		}
+		if name := w.path[0].name; len(w.path) > 1 || !saved.IsName(name) {
+			return nil, hintedError{fmt.Sprintf("--var: %q is no name of a variable", name), "letters, digits and _, and no digit first"}
 		}
 		v := saved.Value{JSON: w.raw}
 		if w.raw == nil {

@@ -59,8 +59,9 @@ type Step struct {
 	// Subject is a tool, a URI, a prompt, what is listed, or a method.
 	Subject string
 	// Args are the arguments, the values of a template or the params of a method, and
-	// nil where none are given. They may hold variables.
-	Args json.RawMessage
+	// nil where none are given. They may hold variables. ArgsAt is their JSON pointer.
+	Args   json.RawMessage
+	ArgsAt string
 	// Loose is set where arguments and result are not to be checked.
 	Loose   bool
 	Capture []Capture

@@ -58,7 +58,7 @@ func (s Step) Uses() []string {
 func (r *reader) references(raw json.RawMessage, at string) {
 	eachText(raw, at, func(_, at, text string) {
 		err := eachPart(text, func(string) {}, func(name string) {
-			if variable := strings.TrimPrefix(name, Environment); !isName(variable) {
+			if variable := strings.TrimPrefix(name, Environment); !IsName(variable) {
 				r.bad(at, "${%s} names no variable: letters, digits and _, with env. before one of the environment", name)
 			}
 		})
@@ -115,7 +115,8 @@ func eachPart(text string, plain, ref func(string)) error {
 	}
 }
 
-func isName(text string) bool {
+// IsName reports whether a variable may be called so, for jq as well.
+func IsName(text string) bool {
 	for i, c := range []byte(text) {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || c < '0' || c > '9') {

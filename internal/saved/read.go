@@ -131,7 +131,7 @@ func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 
 // name checks that of a variable, which jq has to take as well.
 func (r *reader) name(name, at string) {
-	if !isName(name) {
+	if !IsName(name) {
 		r.problems = append(r.problems, Problem{At: at, OnName: true,
 			Text: fmt.Sprintf("%q is no name of a variable: letters, digits and _, and no digit first", name)})
 	}
@@ -172,7 +172,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 		case "name":
 			s.Name = r.text(m.Value, at, "name")
 		case "args", "params":
-			s.Args = m.Value
+			s.Args, s.ArgsAt = m.Value, at
 			r.references(m.Value, at)
 		case "validate":
 			if s.Loose = string(m.Value) == "false"; !s.Loose && string(m.Value) != "true" {
@@ -225,12 +225,16 @@ func (r *reader) arguments(s Step, members wire.Members) {
 	}
 }
 
+// anyQuery stands for one that is none, so that nothing more is said of it.
+const anyQuery = "."
+
 func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
 	for _, m := range r.object(raw, at, "capture") {
 		at := below(at, m.Name)
 		r.name(m.Name, at)
 		query, ok := wire.Text(m.Value)
 		if !ok {
+			query = anyQuery
 			r.bad(at, "what is captured is a jq expression, got %s", excerpt(m.Value))
 		}
 		all = append(all, Capture{at, m.Name, query})
@@ -282,6 +286,7 @@ func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
 		case string(item) == "true" || string(item) == "false":
 			text = string(item)
 		case !ok:
+			text = anyQuery
 			r.bad(at, "what is expected is a jq expression, got %s", excerpt(item))
 		}
 		all = append(all, Wanted{at, text})

@@ -35,7 +35,7 @@ func (r *reader) secrets(f File) {
 	}
 	for _, s := range f.Steps {
 		if s.Args != nil {
-			r.secretsIn("", s.Args, s.At+"/"+ArgsKey(s.Verb))
+			r.secretsIn("", s.Args, s.ArgsAt)
 		}
 	}
 }
@@ -74,12 +74,4 @@ func onlyReferences(h wire.Field) bool {
 		}
 	}
 	return true
-}
-
-// ArgsKey is the key of a step under which its arguments stand.
-func ArgsKey(v Verb) string {
-	if v == Raw {
-		return "params"
-	}
-	return "args"
 }

@@ -83,7 +83,11 @@ func (f File) JSON() json.RawMessage {
 func (s Step) json() json.RawMessage {
 	step := wire.With(nil, string(s.Verb), wire.Quote(s.Subject))
 	if s.Args != nil {
-		step = wire.With(step, ArgsKey(s.Verb), s.Args)
+		key := "args"
+		if s.Verb == Raw {
+			key = "params"
+		}
+		step = wire.With(step, key, s.Args)
 	}
 	if s.Loose {
 		step = wire.With(step, "validate", json.RawMessage("false"))

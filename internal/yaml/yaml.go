@@ -35,8 +35,17 @@ func (e *Error) Error() string { return e.Place.String() + ": " + e.Text }
 // A Document is a text in YAML as JSON: members in the order of the text.
 type Document struct {
 	JSON json.RawMessage
+	// Problems are values and members that could not be read. Such a value is null in
+	// JSON, and such a member left out.
+	Problems []Problem
 	// values and names are places by JSON pointer (RFC 6901).
 	values, names map[string]Place
+}
+
+// A Problem is an Error of one value, or of a member of one, and its JSON pointer.
+type Problem struct {
+	Error
+	Pointer string
 }
 
 // Place says where the value at a JSON pointer begins, or what it would be in.
@@ -76,7 +85,8 @@ const (
 	mostBytes  = 64 << 20
 )
 
-// Parse reads one document. Errors are *Error; an empty text is null.
+// Parse reads one document. Errors are *Error; an empty text is null. The error of a
+// Document with Problems is the first of them, and the rest of it can be used.
 func Parse(text []byte) (Document, error) {
 	if !utf8.Valid(text) {
 		return Document{}, &Error{Place{1, 1}, "the text is not UTF-8"}
@@ -96,7 +106,11 @@ func Parse(text []byte) (Document, error) {
 	if err := r.value(root.Content[0], "", 0); err != nil {
 		return Document{}, err
 	}
-	return Document{JSON: r.b, values: r.values, names: r.names}, nil
+	doc := Document{JSON: r.b, Problems: r.problems, values: r.values, names: r.names}
+	if len(r.problems) > 0 {
+		return doc, &r.problems[0].Error
+	}
+	return doc, nil
 }
 
 func withoutComments(text string) string {
@@ -148,6 +162,11 @@ type reader struct {
 	b             []byte
 	values, names map[string]Place
 	count         int
+	problems      []Problem
+}
+
+func (r *reader) bad(at Place, pointer, text string) {
+	r.problems = append(r.problems, Problem{Error{at, text}, pointer})
 }
 
 func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
@@ -179,7 +198,8 @@ func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
 	}
 	raw, problem := scalar(n)
 	if problem != "" {
-		return &Error{at, problem}
+		r.bad(at, pointer, problem)
+		raw = json.RawMessage("null")
 	}
 	r.b = append(r.b, raw...)
 	return nil
@@ -192,16 +212,19 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 		name, at := n.Content[i], Place{n.Content[i].Line, n.Content[i].Column}
 		switch {
 		case name.Kind != yaml.ScalarNode:
-			return &Error{at, "a name must be a text"}
+			r.bad(at, pointer, "a name must be a text")
+			continue
 		case name.Tag == "!!merge":
-			return &Error{at, "<< is not read: write the members out"}
+			r.bad(at, pointer, "<< is not read: write the members out")
+			continue
 		case seen[name.Value]:
-			return &Error{at, fmt.Sprintf("the name %q stands twice", name.Value)}
+			r.bad(at, pointer, fmt.Sprintf("the name %q stands twice", name.Value))
+			continue
 		}
-		seen[name.Value] = true
-		if i > 0 {
+		if len(seen) > 0 {
 			r.b = append(r.b, ',')
 		}
+		seen[name.Value] = true
 		r.b = append(append(r.b, wire.Quote(name.Value)...), ':')
 		inner := Pointer(pointer, name.Value)
 		r.names[inner] = at

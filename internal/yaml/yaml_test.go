@@ -67,6 +67,20 @@ func TestParseSaysWhere(t *testing.T) {
 	}
 }
 
+func TestParseGoesOn(t *testing.T) {
+	d, err := Parse([]byte("a: 01\nb: {<<: x, c: [0x1, 2], c: 3, [d]: 4, e: 5}\n"))
+	if err == nil || string(d.JSON) != `{"a":null,"b":{"c":[null,2],"e":5}}` {
+		t.Errorf("got %s %v", d.JSON, err)
+	}
+	var got []string
+	for _, p := range d.Problems {
+		got = append(got, p.Pointer+" "+p.Place.String())
+	}
+	if want := "/a 1:4, /b 2:5, /b/c/0 2:16, /b 2:25, /b 2:31"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	d, err := Parse([]byte("server: demo\nsteps:\n  - call: x\n    args: {a/b: 1}\n"))
 	if err != nil {
