@@ -30,7 +30,7 @@ func (c *conversation) find(argv []string) wire.Outcome {
 		Sessions: c.names, Current: remembered.Current(), Known: c.a.knownNames,
 	})
 	if failed != nil {
-		return unknownTarget(failed)
+		return c.a.unknownTarget(failed)
 	}
 	// Without state a URL or a command still works; a session does not.
 	if err != nil && (t.Kind == target.Session || t.Source == target.FromDefault) {
@@ -118,13 +118,23 @@ func demoPipe() (io.Reader, io.WriteCloser) {
 	return clientIn, clientOut
 }
 
-// unknownTarget is the ending of a command whose target nobody knows.
-func unknownTarget(err error) wire.Outcome {
+// unknownTarget is the ending of a command whose target nobody knows. It may stand in
+// a file that could not be read.
+func (a *app) unknownTarget(err error) wire.Outcome {
 	o := usage(err)
-	if unknown, ok := errorAs[*target.UnknownError](err); ok {
-		if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
-			o.Hint = "did you mean " + near + "?"
-		}
+	unknown, ok := errorAs[*target.UnknownError](err)
+	if !ok {
+		return o
+	}
+	var hints []string
+	if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
+		hints = append(hints, "did you mean "+near+"?")
+	}
+	if unknown.Source != target.FromSession {
+		hints = append(hints, a.leftOut()...)
+	}
+	if len(hints) > 0 {
+		o.Hint = strings.Join(hints, "; ")
 	}
 	return o
 }

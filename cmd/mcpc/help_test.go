@@ -178,7 +178,7 @@ func shellCommand(dir string, env []string, line string) *exec.Cmd {
 // serveExample runs a server until it says that it listens.
 func serveExample(t *testing.T, dir string, env []string, line string) {
 	t.Helper()
-	cmd := shellCommand(dir, env, "exec "+line)
+	cmd := shellCommand(dir, append(env, "MCPC_LISTEN=127.0.0.1:0"), "exec "+line)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

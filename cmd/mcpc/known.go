@@ -169,13 +169,23 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 
 // knownServers are all of them; a file that cannot be read is a warning.
 func (a *app) knownServers() (all []target.Server) {
-	warned := map[string]bool{}
+	for _, text := range a.leftOut() {
+		a.warn(text)
+	}
 	for _, f := range a.knownFiles() {
-		if f.err != nil && !warned[f.path] {
-			warned[f.path] = true
-			a.warn(f.client.Title + ": " + a.tilde(f.path) + " is left out: " + f.err.Error())
-		}
 		all = append(all, f.servers...)
+	}
+	return all
+}
+
+// leftOut says of each file that cannot be read why that is.
+func (a *app) leftOut() (all []string) {
+	told := map[string]bool{}
+	for _, f := range a.knownFiles() {
+		if f.err != nil && !told[f.path] {
+			told[f.path] = true
+			all = append(all, f.client.Title+": "+a.tilde(f.path)+" is left out: "+f.err.Error())
+		}
 	}
 	return all
 }

@@ -65,6 +65,7 @@ func (a *app) trustOne(ctx context.Context, o trustOptions) {
 		return
 	}
 	if !slices.Contains(a.knownNames(), o.name) {
+		a.knownServers() // tells of files that cannot be read
 		a.end(a.unknownServer("trust", o.name))
 		return
 	}
