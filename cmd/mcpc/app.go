@@ -227,6 +227,19 @@ func (a *app) lostAnswer(err error) {
 	a.end(a.unwritten(err))
 }
 
+// unread ends a command that waits for more to print once nobody reads what it
+// prints, and reports whether it did.
+func (a *app) unread() bool {
+	if !tty.Gone(a.out) {
+		return false
+	}
+	a.lostAnswer(syscall.EPIPE)
+	return true
+}
+
+// unreadEvery is how often a command that waits looks whether it is still read.
+const unreadEvery = 200 * time.Millisecond
+
 // unwritten is the ending of a command that could not write its answer. Where
 // there is a conversation, the server gave that answer: saying that nothing was
 // sent would be a lie that makes a script send it again.

@@ -58,7 +58,7 @@ func (a *app) follow(ctx context.Context, o logOptions) {
 		case <-timer.C:
 			f.look(ctx, false)
 		}
-		if a.ending.Kind != wire.OK {
+		if a.unread() || a.ending.Kind != wire.OK {
 			return
 		}
 	}

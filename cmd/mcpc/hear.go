@@ -111,8 +111,14 @@ func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, 
 			on.enough()
 		}
 	}
+	read := time.NewTicker(unreadEvery)
+	defer read.Stop()
 	for {
 		select {
+		case <-read.C:
+			if c.a.unread() {
+				on.enough()
+			}
 		case m := <-e.notices:
 			count(m)
 		case out := <-on.ended:

@@ -116,8 +116,14 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 		Lost:  func(why string) { a.note(why + "; trying again") },
 	}, w.o.watch.until)
 	defer on.enough()
+	read := time.NewTicker(unreadEvery)
+	defer read.Stop()
 	for {
 		select {
+		case <-read.C:
+			if a.unread() {
+				on.enough()
+			}
 		case <-w.wake:
 			n, out := w.reread(on.ctx)
 			if !out.Good() && on.ctx.Err() == nil {

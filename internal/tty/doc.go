@@ -10,7 +10,8 @@
 // nothing at all is given up after a second.
 //
 // It also reads what a person types, and stops when nobody wants that any more: who
-// gives up a question must leave the next line to whoever reads then.
+// gives up a question must leave the next line to whoever reads then. Of a pipe it says
+// whether somebody still reads.
 //
 // The package draws nothing and decides nothing: what is done with the answers is for
 // others to say.
