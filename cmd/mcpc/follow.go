@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"mcpc/internal/render"
@@ -10,37 +9,47 @@ import (
 	"mcpc/internal/wire"
 )
 
-// followEvery is how often `mcpc log --follow` looks.
-const followEvery = 200 * time.Millisecond
-
-// A follower prints each exchange once, when it came to its end.
+// A follower prints each exchange once, when it came to its end: what is under way
+// while it lists what there is, is not listed, but comes. Each capture is opened once
+// and read on from there, so that there is no seam between the list and what comes.
 type follower struct {
 	a    *app
 	o    logOptions
 	fits func(*trace.Row) bool
-	// open are the captures that may still grow, by their path, nil where the head is
-	// not written yet; seen is the last run of the ring that was looked at.
-	open map[string]*trace.Capture
-	done map[string]map[int]bool
-	seen int
-	// listed are the rows with which it began, for a reader in grid.
-	listed  map[rowKey]bool
+	// runs are the captures that there are, by their path.
+	runs    map[string]*followed
 	columns []render.Column
 	grid    *render.Grid
 }
 
-// A rowKey tells a row from all others.
-type rowKey struct {
-	path       string
-	run, index int
+// A followed is a capture that may grow.
+type followed struct {
+	// capture is nil where the head is not written yet, or nothing more comes.
+	capture *trace.Capture
+	over    bool
+	// given are the rows that came to their end, by their index, whether they fitted or
+	// not.
+	given map[int]bool
 }
 
-// follow prints what there is and then what comes, until it is interrupted. What comes
-// while it lists what there is, is listed or comes.
+const (
+	// followEvery is how often `mcpc log --follow` looks.
+	followEvery = 200 * time.Millisecond
+	// atRest is how long after its last frame an exchange is taken for ended: an answer
+	// may follow a status, a command's own ending an answer, and recorders write what
+	// they have several times a second. It is also taken for ended where nothing came
+	// between two looks.
+	atRest = time.Second
+	// givenUp is after how long without any frame an exchange is listed as open, as one
+	// is whose recorder was killed. If it does end it comes as well.
+	givenUp = time.Minute
+)
+
+// follow prints what there is and then what comes, until it is interrupted or nobody
+// reads it any more.
 func (a *app) follow(ctx context.Context, o logOptions) {
-	f := &follower{a: a, o: o, fits: a.matching(o.filter), open: map[string]*trace.Capture{}, done: map[string]map[int]bool{}, listed: map[rowKey]bool{}}
-	f.look(ctx, true)
-	rows, out := a.rows(ctx, o.file, f.fits, o.count)
+	f := &follower{a: a, o: o, fits: a.matching(o.filter), runs: map[string]*followed{}}
+	rows, out := f.first(ctx)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -48,20 +57,39 @@ func (a *app) follow(ctx context.Context, o logOptions) {
 	f.begin(ctx, rows)
 	a.talking.Store(true) // an interrupt ends it in order
 	defer a.talking.Store(false)
-	for {
+	for a.ending.Kind == wire.OK && !a.unread() {
 		timer := time.NewTimer(followEvery)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			a.end(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
-			return
 		case <-timer.C:
-			f.look(ctx, false)
-		}
-		if a.unread() || a.ending.Kind != wire.OK {
-			return
+			f.print(ctx, f.news())
 		}
 	}
+}
+
+// first opens the captures that there are and gives their rows.
+func (f *follower) first(ctx context.Context) ([]*trace.Row, wire.Outcome) {
+	list := newest{most: f.o.count, fits: f.fits}
+	open := func(c *trace.Capture, written time.Time) (more bool) {
+		r := &followed{capture: c, given: map[int]bool{}}
+		f.runs[c.Path] = r
+		list.add(append(f.ended(r, nil), f.forsaken(c)...), written)
+		r.release(f.o.file == "")
+		return ctx.Err() == nil
+	}
+	if f.o.file == "" {
+		out := f.a.newestFirst(open)
+		return list.sorted(), out
+	}
+	c, err := trace.Open(f.o.file)
+	if err != nil {
+		return nil, unreadable(f.o.file, err)
+	}
+	f.a.warnOf(c)
+	open(c, f.a.now())
+	return list.sorted(), wire.Outcome{}
 }
 
 // begin prints the rows that there are, under a head for a reader.
@@ -71,83 +99,106 @@ func (f *follower) begin(ctx context.Context, rows []*trace.Row) {
 		f.grid = render.NewGrid(f.a.stdout(), style, f.columns, logCells(f.columns, rows, f.a.now()))
 		_ = f.grid.Head()
 	}
-	for _, row := range rows {
-		f.print(ctx, row)
-		if !row.Open() {
-			f.listed[rowKey{row.Path(), row.Run, row.Index}] = true
-		}
-	}
+	f.print(ctx, rows)
 }
 
-// look reads on in every capture that may have grown. The first look passes over
-// what was listed already.
-func (f *follower) look(ctx context.Context, first bool) {
+// news gives the rows that came to their end since the last look.
+func (f *follower) news() (rows []*trace.Row) {
 	for _, path := range f.paths() {
-		c := f.open[path]
-		if c == nil {
-			opened, err := trace.Open(path)
-			if err != nil {
-				f.open[path] = nil
-				continue
-			}
-			c = opened
-			f.open[path], f.done[path] = c, map[int]bool{}
-		} else if _, err := c.Refresh(); err != nil {
-			delete(f.open, path)
-			continue
+		r := f.runs[path]
+		touched, err := r.read(path)
+		if err != nil {
+			continue // it was pruned, or is being made
 		}
-		f.news(ctx, path, c, first)
+		rows = append(rows, lastFitting(f.ended(r, touched), f.fits, 0)...)
+		r.release(f.o.file == "")
 	}
+	byTime(rows)
+	return rows
 }
 
-func (f *follower) news(ctx context.Context, path string, c *trace.Capture, first bool) {
-	for i, row := range c.Rows() {
-		if f.done[path][i] || !c.Ended() && row.Open() {
-			continue
-		}
-		f.done[path][i] = true
-		if !first && !row.Elsewhere && !f.listed[rowKey{path, row.Run, row.Index}] && f.fits(row) {
-			f.print(ctx, row)
-		}
-	}
-	c.Close()
-	if f.o.file == "" && c.Ended() {
-		delete(f.open, path)
-		delete(f.done, path)
-	}
-}
-
-// paths are the captures to look at: those that are open and the new ones.
+// paths are the captures to look at, those that are not known yet as well.
 func (f *follower) paths() (paths []string) {
 	if f.o.file != "" {
 		return []string{f.o.file}
 	}
-	for path := range f.open {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
 	ring, err := f.a.ring()
 	if err != nil {
-		return paths
+		return nil
 	}
-	runs, _ := ring.Runs()
+	runs, err := ring.Runs()
+	if err != nil {
+		return nil
+	}
+	there := make(map[string]*followed, len(runs))
 	for _, run := range runs {
-		if run.Number > f.seen {
+		r := f.runs[run.Path]
+		if r == nil {
+			r = &followed{given: map[int]bool{}}
+		}
+		if there[run.Path] = r; !r.over {
 			paths = append(paths, run.Path)
-			f.seen = run.Number
 		}
 	}
+	f.runs = there
 	return paths
 }
 
-func (f *follower) print(ctx context.Context, row *trace.Row) {
-	if f.o.lines {
-		f.a.logLines(ctx, []*trace.Row{row})
-		return
+// read reads on, and gives the rows that this touched; nil is all.
+func (r *followed) read(path string) (touched map[*trace.Row]bool, err error) {
+	if r.capture == nil {
+		r.capture, err = trace.Open(path)
+		return nil, err
 	}
-	if f.grid == nil {
-		_ = render.Table(f.a.stdout(), f.a.outStyle, nil, logLine([]*trace.Row{row}))
-		return
+	changed, err := r.capture.Refresh()
+	touched = map[*trace.Row]bool{}
+	for _, row := range changed {
+		touched[row] = true
 	}
-	_ = f.grid.Rows(logCells(f.columns, []*trace.Row{row}, f.a.now()))
+	return touched, err
+}
+
+// release lets go of what is not needed before the next look, and where there is one
+// run in a capture of all that has come to its end.
+func (r *followed) release(oneRun bool) {
+	r.capture.Close()
+	if oneRun && r.capture.Ended() {
+		r.capture, r.given, r.over = nil, nil, true
+	}
+}
+
+// ended gives the rows of a capture that came to their end and were not given yet.
+func (f *follower) ended(r *followed, touched map[*trace.Row]bool) (rows []*trace.Row) {
+	c := r.capture
+	for i, row := range c.Rows() {
+		rests := touched != nil && !touched[row] || f.a.now().Sub(row.LastFrame()) > atRest
+		if !r.given[i] && (c.Ended() || !row.Open() && rests) {
+			r.given[i] = true
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// forsaken gives the rows of a capture without an end for whose answer nobody would
+// wait.
+func (f *follower) forsaken(c *trace.Capture) (rows []*trace.Row) {
+	for _, row := range c.Rows() {
+		if row.Unended() && f.a.now().Sub(row.LastFrame()) > givenUp {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (f *follower) print(ctx context.Context, rows []*trace.Row) {
+	switch {
+	case len(rows) == 0:
+	case f.o.lines:
+		f.a.logLines(ctx, rows)
+	case f.grid == nil:
+		_ = render.Table(f.a.stdout(), f.a.outStyle, nil, logLine(rows))
+	default:
+		_ = f.grid.Rows(logCells(f.columns, rows, f.a.now()))
+	}
 }

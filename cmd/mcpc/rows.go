@@ -27,21 +27,38 @@ func (a *app) rows(ctx context.Context, path string, fits func(*trace.Row) bool,
 		a.warnOf(c)
 		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
 	}
-	var rows []*trace.Row
+	list := newest{most: most, fits: fits}
 	out := a.newestFirst(func(c *trace.Capture, written time.Time) (more bool) {
-		// What is older than so many that were found is not looked for.
-		if most > 0 && len(rows) == most && written.Before(rows[0].Time) {
-			return false
-		}
-		rows = append(rows, lastFitting(c.Rows(), fits, most)...)
-		if most > 0 {
-			byTime(rows)
-			rows = rows[max(0, len(rows)-most):]
-		}
-		return ctx.Err() == nil
+		return list.add(c.Rows(), written) && ctx.Err() == nil
 	})
-	byTime(rows)
-	return rows, out
+	return list.sorted(), out
+}
+
+// A newest keeps at most so many of the rows that fit, the newest, by time; all where
+// most is 0.
+type newest struct {
+	most int
+	fits func(*trace.Row) bool
+	rows []*trace.Row
+}
+
+// add takes the rows of a capture that was written last at this time, or before.
+// Captures come the newest first: it gives false where no row of this one or of those
+// that follow can be among the newest.
+func (n *newest) add(rows []*trace.Row, written time.Time) (more bool) {
+	if n.most > 0 && len(n.rows) == n.most && written.Before(n.rows[0].Time) {
+		return false
+	}
+	n.rows = append(n.rows, lastFitting(rows, n.fits, n.most)...)
+	if n.most > 0 {
+		n.rows = n.sorted()[max(0, len(n.rows)-n.most):]
+	}
+	return true
+}
+
+func (n *newest) sorted() []*trace.Row {
+	byTime(n.rows)
+	return n.rows
 }
 
 // newestFirst goes through the captures of the ring, those that were written last

@@ -71,9 +71,9 @@ var beside = [][]string{
 func TestRowsAreListedByTheirTime(t *testing.T) {
 	a := recordings(t, beside...)
 	for most, want := range map[int]string{
-		0: "1.1 initialize, 1.2 slow, 2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4 initialize, 5 prompts/list",
-		3: "3 killed, 4 initialize, 5 prompts/list",
-		6: "2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4 initialize, 5 prompts/list",
+		0: "1.1 initialize, 1.2 slow, 2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4.1 initialize, 5 prompts/list",
+		3: "3 killed, 4.1 initialize, 5 prompts/list",
+		6: "2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4.1 initialize, 5 prompts/list",
 	} {
 		rows, out := a.rows(context.Background(), "", func(*trace.Row) bool { return true }, most)
 		var got []string
@@ -96,7 +96,7 @@ func TestLastIsWhatEndedLast(t *testing.T) {
 		{"1.2 slow", beside},
 		{"3 killed", [][]string{{"proxy", "initialize 1 2", "slow 3 20", "waits 22 -"}, {"command", "ping 5 6"}, {"command", "killed 25 -"}}},
 		{"2.2 prompts/list", [][]string{{"proxy", "waits 50 -"}, {"command", "initialize 1 2", "prompts/list 3 4"}}},
-		{"1 waits", [][]string{{"proxy", "waits 50 -"}}},
+		{"1.1 waits", [][]string{{"proxy", "waits 50 -"}}},
 		{"1.2 killed", [][]string{{"command", "initialize 1 2", "killed 3 -"}, {"command", "ping 1 2"}}},
 		{"2 ping", [][]string{{"command", "listen 1 -"}, {"command", "ping 2 3"}}},
 	} {

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -111,13 +112,17 @@ func (c *Capture) read(r *Reader) error {
 		if err != nil {
 			return err
 		}
+		// Of a line without its end more may come: what can be read of it would be read
+		// a second time with that.
+		if c.torn = !r.whole && !json.Valid(raw); c.torn {
+			return r.orNone()
+		}
 		if err := s.line(raw, stretch{at, int(r.offset - at)}); err != nil {
 			return err
 		}
-		if c.torn = !r.whole; c.torn {
-			return nil
+		if c.offset, c.line = r.offset, r.line; !r.whole {
+			c.line-- // its end is still to come
 		}
-		c.offset, c.line = r.offset, r.line
 	}
 }
 
@@ -225,16 +230,29 @@ func (c *Capture) eachLine(lines []stretch, look func(raw []byte) error) error {
 // among the rows.
 func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	var lines []stretch
+	partial := map[int64]bool{} // the heads of runs that repeat what another one has
 	for _, row := range rows {
-		lines = append(append(lines, c.heads[row.head]), row.lines...)
+		head := c.heads[row.head]
+		partial[head.at] = row.Head().After > 0
+		lines = append(append(lines, head), row.lines...)
 		if end, ok := c.ends[row.head]; ok && row.Own {
 			lines = append(lines, end)
 		}
 	}
-	return c.eachLine(inOrder(lines), func(raw []byte) error {
-		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
-		return err
-	})
+	for _, line := range inOrder(lines) {
+		err := c.eachLine([]stretch{line}, func(raw []byte) error {
+			out := append(bytes.TrimRight(raw, "\r\n"), '\n')
+			if partial[line.at] { // what is chosen is repeated from nowhere
+				out = append(out, "{\"carried\":0}\n"...)
+			}
+			_, err := w.Write(out)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // StreamBefore is the head of the last GET that was sent in the conversation of a

@@ -34,7 +34,7 @@ func parseLine(raw []byte) (Line, error) {
 	}{
 		{"lost", func(n int) Line { return Line{Lost: n} }},
 		{"next", func(n int) Line { return Line{Next: n} }},
-		{"carried", func(n int) Line { return Line{Carried: n} }},
+		{"carried", func(n int) Line { return Line{Carried: &n} }},
 	} {
 		if n, ok := m.Get(count.name); ok {
 			return count.line(int(integer(n))), nil

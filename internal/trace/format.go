@@ -59,7 +59,8 @@ type Line struct {
 	Lost int
 	// Next is the run in which this one goes on, and Carried how many frames before
 	// this line were repeated from the run before.
-	Next, Carried int
+	Next    int
+	Carried *int
 	// Offset is where in the capture the line begins, Length how long it is with
 	// its line feed; both in bytes.
 	Offset, Length int64

@@ -23,6 +23,8 @@ type index struct {
 	opening bool
 	// ended is set when the run's end was read.
 	ended bool
+	// repeating is set while what is read was repeated from the part before.
+	repeating bool
 	// changed are the rows that the last lines touched.
 	changed map[*Row]bool
 }
@@ -39,7 +41,7 @@ type conn struct {
 func (x *index) begin(h Head) {
 	x.head, x.folder, x.first, x.conns, x.ended = h, wire.Folder{}, len(x.capture.rows), map[int]*conn{}, false
 	x.heads = map[int64]int{}
-	x.opening = false
+	x.opening, x.repeating = false, h.After > 0
 }
 
 // mostHeads bounds the heads whose body never comes.
@@ -56,7 +58,7 @@ func (x *index) touch(r *Row) {
 
 func (x *index) newRow(at time.Time) *Row {
 	r := &Row{Run: x.head.Run, Index: len(x.capture.rows) + 1, Time: at, Target: x.head.Target, By: x.head.By,
-		Channel: ChannelOpen, Exit: -1, capture: x.capture, head: len(x.capture.Heads) - 1}
+		Channel: ChannelOpen, Exit: -1, Elsewhere: x.repeating, capture: x.capture, head: len(x.capture.Heads) - 1}
 	if r.Run > 0 {
 		r.Index = len(x.rows()) + 1
 	}

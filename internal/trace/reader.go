@@ -59,7 +59,7 @@ func (r *Reader) Next() (Line, error) {
 		case err != nil:
 			r.found("damaged_line", fmt.Sprintf("line %d is damaged and was left out: %v", r.line, err))
 			continue
-		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0 && line.Next == 0 && line.Carried == 0:
+		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0 && line.Next == 0 && line.Carried == nil:
 			continue
 		}
 		r.begun = true
@@ -72,6 +72,14 @@ func (r *Reader) found(rule, text string) {
 	if r.Found != nil {
 		r.Found(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
 	}
+}
+
+// orNone is the error of a file that ends before it began as a capture does.
+func (r *Reader) orNone() error {
+	if r.begun {
+		return nil
+	}
+	return ErrNoCapture
 }
 
 // rawLine gives the next line that is not empty, good until the next call, and

@@ -135,8 +135,11 @@ func (r *Row) Ended() time.Time {
 	if r.Open() {
 		return r.Time
 	}
-	return r.Time.Add(r.Duration)
+	return r.LastFrame()
 }
+
+// LastFrame is when the row's last frame crossed, as far as its Duration counts them.
+func (r *Row) LastFrame() time.Time { return r.Time.Add(r.Duration) }
 
 // Settled reports whether nothing more is to be expected: others' exchanges go on
 // until they are answered, and a command's is looked for also where it was killed.
@@ -161,12 +164,14 @@ func (s Kinds) With(k wire.FrameKind) Kinds { return s | 1<<k }
 func (s Kinds) Has(k wire.FrameKind) bool { return s&(1<<k) != 0 }
 
 // Number is how a person names the row: "42.3" is the third of run 42, "42" the
-// only one; in a file that is no run it is "3".
+// only one, and the only one that a tap or a proxy will have had; in a file that is
+// no run it is "3".
 func (r *Row) Number() string {
+	_, ended := r.capture.ends[r.head]
 	switch {
 	case r.Run == 0:
 		return strconv.Itoa(r.Index)
-	case r.Index == 1 && len(r.capture.rows) == 1:
+	case r.Index == 1 && len(r.capture.rows) == 1 && (ended || r.By == ByCommand):
 		return strconv.Itoa(r.Run)
 	}
 	return strconv.Itoa(r.Run) + "." + strconv.Itoa(r.Index)

@@ -50,7 +50,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 		c.index.end(line.End)
 	case line.Next > 0:
 		c.index.next()
-	case line.Carried > 0:
+	case line.Carried != nil:
 		c.index.carried()
 	case line.Lost > 0:
 		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were left out of the recording", s.reader.line, line.Lost))

@@ -103,13 +103,12 @@ func (r *Row) carried() []stretch {
 }
 
 // carried notes that what was read so far of this run was repeated: what has ended
-// is listed in the part before.
+// is listed in the part before, what is open in this one from now on.
 func (x *index) carried() {
+	x.repeating = false
 	for _, row := range x.rows() {
-		if !row.Open() {
-			row.Elsewhere = true
-			x.touch(row)
-		}
+		row.Elsewhere = !row.Open()
+		x.touch(row)
 	}
 }
 
