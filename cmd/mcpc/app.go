@@ -136,8 +136,9 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 	}()
 	a.args = args
 	a.settleStyles()
-	root := newRoot(a)
-	root.SetArgs(withCodes(withNegations(args)))
+	args = withCodes(withNegations(args))
+	root := rootFor(a, args)
+	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.aimAnyway(root.PersistentFlags())
 		a.json = a.json || a.asksJSON(args)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,11 +150,6 @@ func newBatchOf(a *app, o batchOptions) *batch {
 
 func (a *app) batch(ctx context.Context, o batchOptions, in io.Reader) {
 	a.noInput, a.repeats, a.record.most = true, &repeats{}, mostRecorded
-	if a.getenv("GOGC") == "" {
-		// A heap of a few MB is swept at every few hundred calls; four times as much is
-		// still little.
-		debug.SetGCPercent(400)
-	}
 	c, out := a.open(ctx, opening{argv: o.argv, many: true})
 	defer c.close(ctx)
 	if !out.Good() {

@@ -88,6 +88,7 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	if a.shell != nil {
 		return a.shell.lend(how)
 	}
+	a.spareCollections(how.many)
 	c := &conversation{a: a, heard: how.heard, stopTicking: a.ticking()}
 	if how.many {
 		c.box = &toolbox{}

@@ -69,19 +69,26 @@ func (c *conversation) listed(ctx context.Context, k kind, enough func([]json.Ra
 
 // sort parts what can be called from what cannot.
 func (c *conversation) sort(list client.List) catalogue {
-	all := catalogue{List: list, tools: make([]wire.Tool, 0, len(list.Items))}
-	for i, raw := range list.Items {
-		tool, bad := wire.ParseTool(raw)
+	all := catalogue{List: list, tools: make([]wire.Tool, len(list.Items))}
+	problems := make([]leftOut, len(list.Items))
+	wire.Spread(len(list.Items), func(i int) {
+		tool, bad := wire.ParseTool(list.Items[i])
 		if bad != nil {
-			all.leftOut = append(all.leftOut, leftOut{fmt.Sprintf("entry %d", i), bad.Text})
-			continue
+			problems[i] = leftOut{fmt.Sprintf("entry %d", i), bad.Text}
+		} else if problem := c.headerProblem(tool); problem != "" {
+			problems[i] = leftOut{tool.Name, problem}
 		}
-		if problem := c.headerProblem(tool); problem != "" {
-			all.leftOut = append(all.leftOut, leftOut{tool.Name, problem})
-			continue
+		all.tools[i] = tool
+	})
+	good := all.tools[:0]
+	for i, problem := range problems {
+		if problem.why == "" {
+			good = append(good, all.tools[i])
+		} else {
+			all.leftOut = append(all.leftOut, problem)
 		}
-		all.tools = append(all.tools, tool)
 	}
+	all.tools = good
 	return all
 }
 

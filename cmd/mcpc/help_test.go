@@ -42,6 +42,40 @@ func allCommands(t *testing.T) []*cobra.Command {
 	return all
 }
 
+// A command is found by the name that it was asked for, beside the same others or none.
+func TestCommandsAreMadeByName(t *testing.T) {
+	t.Parallel()
+	a := &app{out: os.Stdout, err: os.Stderr, now: time.Now, getenv: func(string) string { return "" }}
+	a.settleStyles()
+	for _, c := range commands() {
+		if got := c.make(a).Name(); got != c.name {
+			t.Errorf("%s makes %s", c.name, got)
+		}
+	}
+	for line, want := range map[string]int{
+		"list": 1, "-s demo list": 2, "call list a=1": 2, "tasks wait": 1, "--json version": 1,
+		"": len(commands()), "--help": len(commands()), "lst": len(commands()), "lst list": len(commands()),
+		"help list": len(commands()), "__complete list": len(commands()), "completion bash": len(commands()), "man list": len(commands()),
+	} {
+		args := withNegations(strings.Fields(line))
+		root := rootFor(a, args)
+		made := 0
+		for _, c := range root.Commands() {
+			if !isTopic(c) {
+				made++
+			}
+		}
+		if made != want {
+			t.Errorf("%q: %d commands were made, want %d", line, made, want)
+		}
+		found, _, err := root.Find(args)
+		all, _, errOfAll := newRoot(a).Find(args)
+		if found.CommandPath() != all.CommandPath() || (err == nil) != (errOfAll == nil) {
+			t.Errorf("%q: %s, among all %s", line, found.CommandPath(), all.CommandPath())
+		}
+	}
+}
+
 // asTyped is what stands behind mcpc to get a command's help.
 func asTyped(c *cobra.Command) []string {
 	words := strings.Fields(c.CommandPath())[1:]

@@ -23,9 +23,7 @@ import (
 // cut and awk. Without tools nothing is written.
 func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
 	entries := make([]entry, len(tools))
-	for i, t := range tools {
-		entries[i] = st.entry(t, long)
-	}
+	wire.Spread(len(tools), func(i int) { entries[i] = st.entry(tools[i], long) })
 	return st.list(w, entries, long)
 }
 
