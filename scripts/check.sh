@@ -53,12 +53,12 @@ go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 what="race tests"
 step "$what"
-go test -race -parallel 6 ./...
+go test -race -timeout 40m -parallel 6 ./...
 
 # Each fallible call fails once; it is there for Linux on amd64.
 what="torture"
 step "$what"
-go test -tags torture -count=1 -parallel 12 -run 'Torture' ./cmd/mcpc
+go test -tags torture -timeout 20m -count=1 -parallel 12 -run 'Torture' ./cmd/mcpc
 
 what="fuzz seconds"
 step "$what"
@@ -67,7 +67,7 @@ scripts/fuzz.sh "${FUZZTIME:-2s}"
 what="real servers"
 step "$what"
 scripts/peers.sh install
-go test -tags peers -count=1 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== ' 
+go test -tags peers -timeout 40m -count=1 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== ' 
 
 what="conformance"
 step "$what"
