@@ -173,13 +173,22 @@ func (t *talk) preRelease(r reply) {
 	}
 }
 
+// graceToStart is how long a process may take until it answers the first request,
+// however short the limit for a request is.
+const graceToStart = 2 * time.Second
+
 // probeTimeout: by HTTP silence says nothing about the era, so the probe may
-// take as long as any request.
+// take as long as any request. Over stdio it takes no longer than that either, but
+// for the start of a process.
 func (t *talk) probeTimeout() time.Duration {
-	if t.line().name() == Stdio {
-		return t.s.opt.Limits.Probe
+	limits := t.s.opt.Limits
+	if t.line().name() != Stdio {
+		return limits.Idle
 	}
-	return t.s.opt.Limits.Idle
+	if patience := max(limits.Idle, graceToStart); limits.Idle > 0 && limits.Probe > patience {
+		return patience
+	}
+	return limits.Probe
 }
 
 // fallBack opens with initialize after a probe that was not understood. A

@@ -178,9 +178,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.web = s.newWeb()
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(s.life, s.giveUpAll)
-	began := opt.Now()
 	t, o := s.begin(ctx, opt.Known, opt.Resume)
-	o.Took = opt.Now().Sub(began)
 	if !o.Good() {
 		s.lookForTLS(ctx, &o)
 		s.lookNextDoor(ctx, &o)

@@ -32,6 +32,9 @@ type talk struct {
 	// listening is the stream for what the server says unasked; nil until somebody
 	// wants it, and where there is none.
 	listening *ear
+	// takingRoots is closed when the roots that the server asked for last can be taken
+	// in; nil where it asked for none.
+	takingRoots chan struct{}
 	// questions are the server's requests that the user is being asked.
 	questions []*question
 	errands   errands
@@ -40,10 +43,13 @@ type talk struct {
 	tally tally
 }
 
-// begin opens a conversation. What it opened before it failed is closed.
+// begin opens a conversation. What it opened before it failed is closed, which is
+// no part of the time that it took.
 func (s *Session) begin(ctx context.Context, known string, resume *Memory) (*talk, wire.Outcome) {
 	t := &talk{s: s, asked: newRecent()}
+	began := s.opt.Now()
 	o := t.open(ctx, known, resume)
+	o.Took = s.opt.Now().Sub(began)
 	if !o.Good() {
 		t.close(context.WithoutCancel(ctx), true)
 		return nil, o
