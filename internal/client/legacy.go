@@ -229,6 +229,7 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 	o := e.offer(t)
 	code, what := o.forbids(m.Method, m.Params)
 	reply := func(ctx context.Context) []byte { return t.put(ctx, m) }
+	sent := func() {}
 	switch {
 	case m.Method == "ping":
 		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
@@ -236,6 +237,8 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
 		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
 			Text: fmt.Sprintf("the server asked for %s, which was not offered; it was refused with %d", what, code)})
+	case m.Method == "roots/list":
+		sent = t.rootsAsked()
 	case isTaskMethod(m.Method):
 		reply = func(ctx context.Context) []byte { return t.aboutErrand(ctx, m) }
 	case o.becomesTask(m):
@@ -243,7 +246,11 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 			return t.errand(ctx, m, func(raw []byte) { e.answer(ctx, t, m, raw) })
 		}
 	}
-	if !t.s.answer(func(ctx context.Context) { e.answer(ctx, t, m, reply(ctx)) }) {
+	if !t.s.answer(func(ctx context.Context) {
+		defer sent()
+		e.answer(ctx, t, m, reply(ctx))
+	}) {
+		sent()
 		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
 			Text: "the server asks faster than it takes answers; " + m.Method + " was not answered"})
 	}

@@ -11,9 +11,10 @@ const maxAgain = 2
 
 // do is Do. renewed is set where the conversation was opened anew.
 func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
+	t := s.talk()
+	t.settleRoots(ctx)
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	t := s.talk()
 	if t.line().isEnded() && !call.Bare && s.opt.Server.Held == nil {
 		if t, o = s.renew(ctx, t, t.revision()); !o.Good() {
 			return o, false

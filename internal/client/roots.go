@@ -1,0 +1,37 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// graceForRoots is how long a server that asked for the roots gets to take them in.
+// Nothing in the protocol says when it has: server-filesystem looks at each
+// directory first, and refuses every path meanwhile.
+const graceForRoots = 200 * time.Millisecond
+
+// rootsAsked notes that the server asked for the roots; what it gives is to be
+// called when they are on their way.
+func (t *talk) rootsAsked() (sent func()) {
+	taken := make(chan struct{})
+	t.mu.Lock()
+	t.takingRoots = taken
+	t.mu.Unlock()
+	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
+}
+
+// settleRoots waits until the roots that the server asked for can be taken in: the
+// next request may need them.
+func (t *talk) settleRoots(ctx context.Context) {
+	t.mu.Lock()
+	taken := t.takingRoots
+	t.mu.Unlock()
+	if taken == nil {
+		return
+	}
+	select {
+	case <-taken:
+	case <-ctx.Done():
+	case <-t.s.life.Done():
+	}
+}
