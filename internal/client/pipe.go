@@ -147,7 +147,7 @@ func (p *pipe) readAll() {
 			if p.left.Load() {
 				f, by = &fault{kind: wire.Transport, phase: "read", text: "mcpc let go of the held server", err: err}, wire.Sent
 			}
-			p.rec.closed(0, by, "end", f.text)
+			p.rec.closed(0, by, "end", f.event())
 			p.over(f)
 			return
 		}

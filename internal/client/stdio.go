@@ -36,7 +36,7 @@ func (s *stdio) whyEnded(err error) *fault { return processFault(s.howEnded(), e
 func processFault(facts *wire.ProcessFacts, err error) *fault {
 	f := &fault{kind: wire.Transport, phase: "read", err: err, text: "the server closed its standard output", process: facts}
 	if facts.Ended != "" {
-		f.text = "the server ended (" + facts.Ended + ") before it answered"
+		f.text = f.event() + " before it answered"
 	}
 	return f
 }

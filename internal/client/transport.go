@@ -98,6 +98,14 @@ type fault struct {
 
 func (f *fault) Error() string { return f.text }
 
+// event is what happened on the line, whoever waited there for an answer or not.
+func (f *fault) event() string {
+	if f.process != nil && f.process.Ended != "" {
+		return "the server ended (" + f.process.Ended + ")"
+	}
+	return f.text
+}
+
 // endBy makes the fault the ending of a request that was given up, by a timer
 // or by the caller.
 func (f *fault) endBy(cause error) {

@@ -47,7 +47,7 @@ func Markdown(w io.Writer, r Report) error {
 		} else {
 			m.paragraph("No response came.")
 		}
-		m.drawn("Meanwhile", func(v *viewer) { v.beside(x.Beside) })
+		m.drawn("Meanwhile", func(v *viewer) { v.beside(x) })
 		m.drawn("HTTP", func(v *viewer) {
 			for _, f := range x.Heads {
 				v.head(f)

@@ -88,11 +88,7 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 		} else {
 			v.section("no response came")
 		}
-		beside := x.Beside
-		if x.Response.Raw != nil {
-			beside = slices.DeleteFunc(slices.Clone(beside), endsInOrder)
-		}
-		v.beside(beside)
+		v.beside(x)
 	}
 	v.timing(x)
 }
@@ -156,8 +152,12 @@ func (v *viewer) findings(findings []wire.Finding) {
 func (s Style) glimpse(raw []byte, n int) string { return s.Line(s.excerpt(raw, n)) }
 
 // beside writes what a child said meanwhile, and who ended what.
-func (v *viewer) beside(frames []wire.Frame) {
+func (v *viewer) beside(x *wire.Exchange) {
 	const most = 40
+	frames := x.Beside
+	if x.Response.Raw != nil {
+		frames = slices.DeleteFunc(slices.Clone(frames), endsInOrder)
+	}
 	for i, f := range frames {
 		if i == 0 {
 			v.section("meanwhile")
