@@ -183,6 +183,12 @@ func (p *pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 // take looks at one line.
 func (p *pipe) take(line []byte) *fault {
 	m := wire.ParseMessage(line)
+	if m.Kind == wire.Request && p.isEcho(line) {
+		p.rec.body(wire.Received, wire.Body, 0, line, nil)
+		return &fault{kind: wire.BadResponse, phase: "read", raw: line,
+			text: "the command gives back what it is sent",
+			hint: "is it an MCP server? a terminal in between gives back as well: docker run -i and ssh, without -t"}
+	}
 	if m.Kind != wire.Invalid && !hasMark(line) || p.isAwaited(m) {
 		p.noise.sprawl = nil
 		p.rec.body(wire.Received, wire.Body, 0, line, nil)
@@ -191,6 +197,19 @@ func (p *pipe) take(line []byte) *fault {
 	}
 	p.rec.body(wire.Received, wire.Noise, 0, line, nil)
 	return p.hear(line)
+}
+
+// isEcho reports a request of mcpc's own that came back, as from cat or from a
+// terminal in between. Who waits for anything at all is given it.
+func (p *pipe) isEcho(line []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.waiting {
+		if bytes.Equal(w.out.raw, line) && !w.out.anyReply {
+			return true
+		}
+	}
+	return false
 }
 
 // isAwaited reports JSON that is no message and still answers somebody.
