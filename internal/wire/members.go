@@ -177,7 +177,9 @@ func anyItems(raw []byte, most int) ([]json.RawMessage, *SyntaxError) {
 // Text gives the string that raw holds; false where raw is no JSON string. An
 // unpaired surrogate in it comes back as U+FFFD.
 func Text(raw []byte) (string, bool) {
-	raw = bytes.Trim(raw, whiteSpace)
+	if len(raw) == 0 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		raw = bytes.Trim(raw, whiteSpace)
+	}
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}

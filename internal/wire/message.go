@@ -95,7 +95,9 @@ func ParseMessage(raw []byte) *Message {
 }
 
 func startsWith(text []byte, c byte) bool {
-	text = bytes.TrimLeft(text, whiteSpace)
+	if len(text) > 0 && text[0] <= ' ' {
+		text = bytes.TrimLeft(text, whiteSpace)
+	}
 	return len(text) > 0 && text[0] == c
 }
 
