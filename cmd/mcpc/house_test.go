@@ -270,6 +270,30 @@ func serverInfoUses(file *ast.File) (uses, judges bool) {
 	return names(file), judges
 }
 
+// What every start would pay for is made when it is first asked for.
+func TestNoRegularExpressionIsCompiledAtStart(t *testing.T) {
+	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		if n := compiledAtStart(file); n > 0 {
+			t.Errorf("%s compiles %d regular expressions at each start: sync.OnceValue", name, n)
+		}
+	})
+}
+
+func compiledAtStart(file *ast.File) (n int) {
+	for _, decl := range file.Decls {
+		if vars, ok := decl.(*ast.GenDecl); ok {
+			ast.Inspect(vars, func(node ast.Node) bool {
+				if sel, ok := node.(*ast.SelectorExpr); ok && strings.HasPrefix(sel.Sel.Name, "MustCompile") {
+					n++
+				}
+				_, later := node.(*ast.FuncLit)
+				return !later
+			})
+		}
+	}
+	return n
+}
+
 // The rules above must be able to fail.
 func TestTheHouseRulesCanFail(t *testing.T) {
 	star := starViolations([]listed{
@@ -289,12 +313,16 @@ func TestTheHouseRulesCanFail(t *testing.T) {
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
 var modern = "2025-06-18"
+var word, later = regexp.MustCompile("x"), sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("y") })
 func f() { os.Exit(time.Now()) }`, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := worldUses(file); len(got) != 2 {
 		t.Errorf("world: got %q, want two uses", got)
+	}
+	if got := compiledAtStart(file); got != 1 {
+		t.Errorf("compiled at start: got %d, want one", got)
 	}
 	if got := eraWords(file); len(got) != 2 {
 		t.Errorf("eras: got %q, want two words", got)

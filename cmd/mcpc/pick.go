@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/render"
@@ -18,11 +19,11 @@ import (
 // Which recorded exchange is meant: "42" is what run 42 was about, "42.3" its
 // third exchange, "last" or nothing the one that ended last; FILE#3 is
 // the third exchange of a file, FILE its last.
-var runNumber = regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`)
+var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
 // pickRow finds the exchange that a word means. A caller closes the capture.
 func (a *app) pickRow(word string) (*trace.Capture, *trace.Row, wire.Outcome) {
-	if number := runNumber.FindStringSubmatch(word); number != nil || word == "" || word == "last" {
+	if number := runNumber().FindStringSubmatch(word); number != nil || word == "" || word == "last" {
 		run, index := 0, 0
 		if number != nil {
 			run, _ = strconv.Atoi(number[1])
@@ -37,7 +38,7 @@ func (a *app) pickRow(word string) (*trace.Capture, *trace.Row, wire.Outcome) {
 		return a.pickRun(run, index)
 	}
 	path, number := word, ""
-	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber.MatchString(word[at+1:]) {
+	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) {
 		path, number = word[:at], word[at+1:]
 	}
 	c, err := trace.Open(path)

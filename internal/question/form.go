@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -155,11 +156,13 @@ func (f Field) Label() string {
 
 // secretWords are names of what no server may ask for in a form (client/
 // elicitation, "Security Considerations").
-var secretWords = regexp.MustCompile(`(?i)pass(word|wd|phrase|code)|secret|token|api[-_ ]?key|private[-_ ]?key|credential|card[-_ ]?(number|no)|\bcv[vc]\b|\bpin\b`)
+var secretWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)pass(word|wd|phrase|code)|secret|token|api[-_ ]?key|private[-_ ]?key|credential|card[-_ ]?(number|no)|\bcv[vc]\b|\bpin\b`)
+})
 
 // Secret reports a field that looks as if it asked for a secret.
 func (f Field) Secret() bool {
-	return secretWords.MatchString(f.Name) || secretWords.MatchString(f.Title)
+	return secretWords().MatchString(f.Name) || secretWords().MatchString(f.Title)
 }
 
 // counted is a number of things: "1 character", "2 characters".

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -40,15 +41,17 @@ func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
 
 // The numbers of JSON, which are sent as they were typed.
 var (
-	integers = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-	numbers  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+	integers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`) })
+	numbers  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+	})
 )
 
 func readNumber(word string, kind Kind) (json.RawMessage, error) {
 	switch {
-	case kind == Integer && !integers.MatchString(word):
+	case kind == Integer && !integers().MatchString(word):
 		return nil, errors.New("must be a whole number, such as 42")
-	case !numbers.MatchString(word):
+	case !numbers().MatchString(word):
 		return nil, errors.New("must be a number, such as 42 or 0.5")
 	}
 	return json.RawMessage(word), nil

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -147,7 +148,7 @@ func expand(text string, m *wire.Message, header http.Header) string {
 	meta, _ := wire.Object(rawMeta)
 	token, _ := meta.Get("progressToken")
 	_, port, _ := net.SplitHostPort(header.Get("Host"))
-	text = fieldInText.ReplaceAllStringFunc(text, func(field string) string {
+	text = fieldInText().ReplaceAllStringFunc(text, func(field string) string {
 		return strings.Join(header.Values(field[len("${"):len(field)-len("}")]), ", ")
 	})
 	return strings.NewReplacer("$ID", string(m.ID), "$METHOD", m.Method, "$NAME", params.Text("name"),
@@ -155,4 +156,4 @@ func expand(text string, m *wire.Message, header http.Header) string {
 		"$VERSION", header.Get("MCP-Protocol-Version"), "$PORT", port).Replace(text)
 }
 
-var fieldInText = regexp.MustCompile(`\$\{[A-Za-z0-9-]+\}`)
+var fieldInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[A-Za-z0-9-]+\}`) })

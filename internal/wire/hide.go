@@ -28,7 +28,7 @@ func secretMember(word []byte) bool {
 			n++
 		}
 	}
-	if n < 2 || byLastTwo[pairOf(letters[n-2], letters[n-1])] == nil {
+	if n < 2 || byLastTwo()[pairOf(letters[n-2], letters[n-1])] == nil {
 		return false
 	}
 	name := string(letters[:n])
@@ -78,7 +78,7 @@ func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
 		values, end := secretValues(raw, at)
 		for _, v := range values {
 			secret := string(raw[v.from:v.to])
-			if hidden.MatchString(secret) {
+			if isHidden(secret) {
 				continue
 			}
 			e.put(v.from, v.to, v.shown(secret))

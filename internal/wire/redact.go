@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Redacted stands in for a secret: its length and the start of its hash, so
@@ -16,11 +17,16 @@ func Redacted(secret string) string {
 }
 
 // hidden is all that Redacted writes, and nothing in which a secret could hide.
-var hidden = regexp.MustCompile(`^••••\(len \d+, sha256:[0-9a-f]{4}\)$`)
+var hidden = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^••••\(len \d+, sha256:[0-9a-f]{4}\)$`) })
+
+// isHidden is asked about all that is in the environment, and rarely true.
+func isHidden(value string) bool {
+	return strings.HasPrefix(value, "••••") && hidden().MatchString(value)
+}
 
 // hide is Redacted for what may be hidden already or not be there at all.
 func hide(secret string) string {
-	if secret == "" || hidden.MatchString(secret) {
+	if secret == "" || isHidden(secret) {
 		return secret
 	}
 	return Redacted(secret)
@@ -44,7 +50,7 @@ func secretLetters(name string) bool {
 	if len(name) < 2 {
 		return false
 	}
-	for _, s := range byLastTwo[pairOf(name[len(name)-2], name[len(name)-1])] {
+	for _, s := range byLastTwo()[pairOf(name[len(name)-2], name[len(name)-1])] {
 		if name == s.text || !s.whole && strings.HasSuffix(name, s.text) {
 			return !openNames[name]
 		}
@@ -54,7 +60,8 @@ func secretLetters(name string) bool {
 
 // byLastTwo are the secretNames and secretEndings by their last two letters, which
 // tell most other names: this is asked about every member that is recorded.
-var byLastTwo = func() (of [32 * 26][]secretText) {
+var byLastTwo = sync.OnceValue(func() *[32 * 26][]secretText {
+	of := new([32 * 26][]secretText)
 	note := func(s secretText) {
 		at := pairOf(s.text[len(s.text)-2], s.text[len(s.text)-1])
 		of[at] = append(of[at], s)
@@ -66,7 +73,7 @@ var byLastTwo = func() (of [32 * 26][]secretText) {
 		note(secretText{ending, false})
 	}
 	return of
-}()
+})
 
 // A secretText is a whole name or how one ends.
 type secretText struct {
@@ -234,9 +241,11 @@ func unescaped(s string) string {
 }
 
 // hiddenIn finds what Redacted wrote, as it stands in a text or in a URL.
-var hiddenIn = regexp.MustCompile(`••••\(len \d+, sha256:[0-9a-f]{4}\)|` +
-	`(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`)
+var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`••••\(len \d+, sha256:[0-9a-f]{4}\)|` +
+		`(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`)
+})
 
 // HiddenIn gives where in a text Redacted stands for a secret: the begin and the
 // end of each place, in bytes.
-func HiddenIn(text string) [][]int { return hiddenIn.FindAllStringIndex(text, -1) }
+func HiddenIn(text string) [][]int { return hiddenIn().FindAllStringIndex(text, -1) }

@@ -46,7 +46,7 @@ func (s *Secrets) Learn(values ...string) {
 	defer s.mu.Unlock()
 	for _, value := range values {
 		known := slices.ContainsFunc(s.known, func(k knownSecret) bool { return k.value == value })
-		if len(value) < shortestKnown || len(s.known) == mostKnown || known || hidden.MatchString(value) {
+		if len(value) < shortestKnown || len(s.known) == mostKnown || known || isHidden(value) {
 			continue
 		}
 		s.known = append(s.known, knownSecret{value, forms(value), []byte(Redacted(value))})
