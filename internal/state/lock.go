@@ -37,15 +37,14 @@ func (s *Store) lockFile(ctx context.Context, name string, wait time.Duration) (
 	until, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		fl := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openSafely), flock.SetPermissions(0o600))
-		ok, err := acquire(until, fl)
+		fl, err := acquire(until, path)
 		if err != nil {
 			return nil, notLocked(path, err)
 		}
-		if !ok && ctx.Err() != nil {
+		if fl == nil && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if !ok {
+		if fl == nil {
 			return nil, s.locked(path)
 		}
 		same, err := sign(fl)
@@ -69,13 +68,17 @@ func notLocked(path string, err error) error {
 	return &Error{Reason: Unwritable, Path: path, Err: err} // the directory has just gone
 }
 
-// acquire takes the lock or, when the context ends first, returns false. It
-// waits in the kernel, which serves in order: with polling, a few of many
-// processes wait until they give up.
-func acquire(ctx context.Context, fl *flock.Flock) (bool, error) {
+// acquire takes the lock or, when the context ends first, gives nil. It waits in the
+// kernel, which serves in order: with polling, a few of many processes wait until they
+// give up.
+func acquire(ctx context.Context, path string) (*flock.Flock, error) {
+	fl := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openSafely), flock.SetPermissions(0o600))
 	if ok, err := fl.TryLock(); ok || err != nil {
-		return ok, err
+		return fl, err
 	}
+	// Not created: a wait that was given up must not make the file anew in a directory
+	// that is being removed.
+	fl = flock.New(path, flock.SetFlag(os.O_RDWR|openSafely))
 	taken := make(chan error)
 	go func() {
 		err := fl.Lock()
@@ -90,9 +93,12 @@ func acquire(ctx context.Context, fl *flock.Flock) (bool, error) {
 	}()
 	select {
 	case err := <-taken:
-		return err == nil, err
+		if errors.Is(err, fs.ErrNotExist) {
+			return acquire(ctx, path)
+		}
+		return fl, err
 	case <-ctx.Done():
-		return false, nil
+		return nil, nil
 	}
 }
 
