@@ -78,10 +78,11 @@ func TestTerminalPager(t *testing.T) {
 		}
 	}
 	// Ctrl-C is the pager's: this one does not mind.
-	stubborn := aPager(t, "trap : INT\n"+untilQ+"\n"+untilQ)
+	stubborn := aPager(t, "trap 'echo got it' INT\necho ready\n"+untilQ+"\n"+untilQ)
 	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + stubborn, "MCPC_NO_PAGER=", "LESS=R"}, list...)
-	tm.await(`(^|\r)top of 0  LESS=R\r\n`)
+	tm.await(`top of 0  LESS=R\r\n(?s:.*)ready\r\n`)
 	tm.typed("\x03")
+	tm.await(`got it\r\n`)
 	tm.typed("q\n")
 	tm.ends("0")
 }
