@@ -74,7 +74,7 @@ func (hs *heldServer) ended() {
 	hs.t.Helper()
 	select {
 	case <-hs.over:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		hs.t.Fatal("the holder does not end")
 	}
 	if _, err := os.Lstat(hs.socket); err == nil {
@@ -207,7 +207,7 @@ func TestHeldRoutes(t *testing.T) {
 // their answers, in whatever order.
 func cancelledAt(t *testing.T, s *Session, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		o := s.Do(context.Background(), Call{Method: "cancelled"})
 		var got struct{ IDs string }
 		_ = json.Unmarshal(o.Result, &got)
