@@ -36,7 +36,7 @@ scopes and until when. The tokens themselves are never shown.`,
 		Long: `Walk the way to a login as far as the browser: the challenge, the resource
 metadata, the authorization server's metadata. Each document is shown, and each
 rule with pass or fail. Nothing is registered and nobody logs in. A rule that is
-broken makes exit code 1. Without a TARGET it is the server that the last
+broken makes exit code 1; of a server that asks for no login it is said. Without a TARGET it is the server that the last
 command was refused by, as with mcpc login.`,
 		Example: `  mcpc auth explain https://mcp.example/mcp
   mcpc auth explain https://mcp.example/mcp --json
@@ -184,6 +184,8 @@ func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
 	if err != nil {
 		out = authFailed(err, wire.Outcome{})
 		switch {
+		case auth.Is(err, auth.NotAsked):
+			out = wire.Outcome{}
 		case auth.Is(err, auth.Unreachable):
 			out.Kind = wire.Transport
 		case out.Kind == wire.Auth || out.Kind == wire.Refused:

@@ -152,6 +152,11 @@ func authFailed(err error, o wire.Outcome) wire.Outcome {
 	}
 	o.Phase = or(o.Phase, "authorization")
 	o.Hint = or(failed.Hint, o.Hint)
+	if auth.IsLocal(failed.At) {
+		if server, err := auth.SafeURL(failed.Other); err == nil {
+			o.Hint = "if " + wire.RedactURL(failed.At) + " is your proxy in front of it: mcpc login " + render.ShellQuote(server.String()) + "; else tell the server's operator"
+		}
+	}
 	return o
 }
 

@@ -109,7 +109,7 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		req.Choose = a.chooseIssuer
 	}
 	if o.noBrowser {
-		req.Visit, req.Paste = a.showLogin, a.typist.line
+		req.Visit, req.Paste = a.showLogin, a.pasted
 	}
 	w := a.walk(ctx, req.Endpoint)
 	defer w.Net.Close()
@@ -142,6 +142,15 @@ func (a *app) showLogin(_ context.Context, address string) {
 	a.note("log in here, in any browser: " + a.errStyle.Line(address))
 	a.warnOfAddress(address)
 	a.note("then paste the address that it ends at, although no page is shown there:")
+}
+
+// pasted reads the address that the browser ended at; wrong is what was pasted before.
+func (a *app) pasted(ctx context.Context, wrong *auth.Error) (string, error) {
+	if wrong != nil {
+		a.warn(wrong.Text + ": " + wrong.Hint)
+		a.note("paste it again; Ctrl-C gives up:")
+	}
+	return a.typist.line(ctx)
 }
 
 // showCode is for where somebody types a code at another machine.

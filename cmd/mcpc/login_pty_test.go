@@ -62,7 +62,8 @@ func TestTerminalAsksNobodyWhoDoesNotWant(t *testing.T) {
 }
 
 // Without a browser the address is shown, and the one that a browser elsewhere ends
-// at is pasted; the server is on a machine where that leads nowhere.
+// at is pasted, again where that went wrong; the server is on a machine where it leads
+// nowhere.
 func TestTerminalLoginByPasting(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
@@ -79,7 +80,12 @@ func TestTerminalLoginByPasting(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	tm.typed(resp.Header.Get("Location") + "\n")
+	back := resp.Header.Get("Location")
+	tm.typed(back[1:] + "\n")
+	tm.await(`(?s)that is not the address .*paste it again; Ctrl-C gives up:\r\n`)
+	tm.typed(strings.Replace(back, "state=", "state=x", 1) + "\n")
+	tm.await(`(?s)that address does not belong.*paste it again; Ctrl-C gives up:\r\n`)
+	tm.typed(" " + back + "\n")
 	if out := tm.ends("0"); !strings.Contains(out, "mcp:read") {
 		t.Errorf("%q", out)
 	}

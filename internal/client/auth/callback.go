@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -104,7 +105,7 @@ const deviceTime = 15 * time.Minute
 var errLoginTime = errors.New("no answer from the browser")
 
 // wait waits for the browser, or for somebody who pastes where it was sent.
-func (c *callback) wait(ctx context.Context, a *authorization, paste func(context.Context) (string, error)) (url.Values, error) {
+func (c *callback) wait(ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error)) (url.Values, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, loginTime, errLoginTime)
 	defer stop()
 	type pasted struct {
@@ -129,22 +130,35 @@ func (c *callback) wait(ctx context.Context, a *authorization, paste func(contex
 	}
 }
 
+// mostPastes is how often an address may be pasted.
+const mostPastes = 3
+
 // readPasted reads the address that the browser was sent to: all of it, so that it
 // can be checked as if it had come by itself.
-func readPasted(ctx context.Context, a *authorization, paste func(context.Context) (string, error)) (url.Values, error) {
-	text, err := paste(ctx)
-	if err != nil {
-		e := &Error{Rule: NoResponse, Text: "no address was pasted: " + err.Error(), Err: err}
-		if errors.Is(err, io.EOF) {
-			e.Text = "no address was pasted: the input ended"
-			e.Hint = "mcpc login --no-browser at a terminal; without one --grant device, --grant client_credentials, or a token in MCPC_TOKEN"
+func readPasted(ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error)) (url.Values, error) {
+	var wrong *Error
+	for range mostPastes {
+		text, err := paste(ctx, wrong)
+		switch {
+		case errors.Is(err, io.EOF) && wrong != nil:
+			return nil, wrong
+		case errors.Is(err, io.EOF):
+			return nil, &Error{Rule: NoResponse, Text: "no address was pasted: the input ended", Err: err,
+				Hint: "mcpc login --no-browser at a terminal; without one --grant device, --grant client_credentials, or a token in MCPC_TOKEN"}
+		case err != nil:
+			return nil, &Error{Rule: NoResponse, Text: "no address was pasted: " + err.Error(), Err: err}
 		}
-		return nil, e
+		u, err := url.Parse(strings.TrimSpace(text))
+		switch {
+		case err != nil || u.Scheme+"://"+u.Host+u.Path != a.redirect:
+			wrong = &Error{Rule: ResponseInvalid, Text: "that is not the address that the browser was sent to",
+				Hint: "it begins with " + a.redirect + "? and holds the code"}
+		case !a.isOurs(u.Query()):
+			wrong = &Error{Rule: ResponseInvalid, Text: "that address does not belong to this login",
+				Hint: "it is the one that the browser ends at after the address above"}
+		default:
+			return u.Query(), nil
+		}
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme+"://"+u.Host+u.Path != a.redirect {
-		return nil, &Error{Rule: ResponseInvalid, Text: "that is not the address that the browser was sent to",
-			Hint: "it begins with " + a.redirect + "? and holds the code"}
-	}
-	return u.Query(), nil
+	return nil, wrong
 }

@@ -298,7 +298,7 @@ func TestServersWithoutResourceMetadata(t *testing.T) {
 	}{
 		{"with metadata of its own", map[string]string{serverAt: usualServer}, true, "", "/token"},
 		{"with nothing", nil, true, "", "/token"},
-		{"that did not ask", nil, false, ResourceMissing, ""},
+		{"that did not ask", nil, false, NotAsked, ""},
 		{"whose metadata has no PKCE", map[string]string{serverAt: `{"issuer":"BASE","authorization_endpoint":"BASE/a","token_endpoint":"BASE/t"}`}, true, NoPKCE, ""},
 		{"whose metadata is another's", map[string]string{serverAt: strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/"`, 1)}, true, IssuerMismatch, ""},
 		{"that is broken", map[string]string{resourceAt + "/mcp": "status 500"}, true, Unreachable, ""},

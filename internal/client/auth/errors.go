@@ -11,6 +11,7 @@ type Rule string
 
 // What may go wrong, in the order of the walk.
 const (
+	NotAsked           Rule = "no_authorization"
 	ResourceMissing    Rule = "resource_metadata_missing"
 	ResourceInvalid    Rule = "resource_metadata_invalid"
 	ResourceMismatch   Rule = "resource_mismatch"
@@ -41,6 +42,8 @@ type Error struct {
 	Text string
 	Hint string
 	Err  error
+	// Other is the resource of ResourceMismatch that was found for At, else both are "".
+	Other, At string
 }
 
 func (e *Error) Error() string { return e.Text }

@@ -37,6 +37,8 @@ type Client struct {
 	IDP           *IDP   `json:"idp,omitempty"`
 	// SecretExpires is zero where it never does.
 	SecretExpires time.Time `json:"secret_expires,omitzero"`
+	// Untried is set from the registration until a login has succeeded.
+	Untried bool `json:"untried,omitempty"`
 }
 
 // An Origin says how a client came to be known to a server.
@@ -78,6 +80,11 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 	}
 	c, err := l.register(ctx, s, redirect)
 	if err != nil {
+		return Client{}, err
+	}
+	// Kept at once: logins that fail must not leave one more client there each time.
+	c.Endpoint, c.Untried = l.token.Endpoint, true
+	if err := l.store.Change(ctx, func(b *Book) { b.putClient(c) }); err != nil {
 		return Client{}, err
 	}
 	return l.tellClient(c, "registered just now")

@@ -49,7 +49,7 @@ func nearly(a, b string) bool {
 // it is to this resource, and tells whether there is one.
 func preferred(r *Resource, known Book) (all []string, isKnown bool) {
 	isOurs := func(issuer string) bool {
-		return slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer }) ||
+		return slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer && !c.Untried }) ||
 			slices.ContainsFunc(known.Tokens, func(t Token) bool { return t.Issuer == issuer })
 	}
 	var others []string

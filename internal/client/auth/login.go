@@ -46,7 +46,8 @@ type Request struct {
 	Visit    func(ctx context.Context, address string)
 	ShowCode func(ctx context.Context, address, code string)
 	// Paste reads the address that the browser ended at; nil where nobody can be asked.
-	Paste func(ctx context.Context) (string, error)
+	// Of a second try it is told what was wrong with the one before.
+	Paste func(ctx context.Context, wrong *Error) (string, error)
 }
 
 // A Found is where a server's tokens come from.
@@ -75,10 +76,11 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 		return Found{}, err
 	}
 	if r == nil {
-		if err := w.holds("there is resource metadata, or the server asks for a token without (authorization, \"Overview\")", req.Challenged,
-			&Error{Rule: ResourceMissing, Text: "the server has no resource metadata and asks for no token"}); err != nil {
-			return Found{}, err
+		if !req.Challenged {
+			w.tell(Step{Text: "the server asks for no authorization: it took a request without a token, and has no resource metadata"})
+			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and asks for no token", Hint: "it can be used without a login"}
 		}
+		w.tell(Step{Rule: "there is resource metadata, or the server asks for a token without (authorization, \"Overview\")"})
 		s, err := w.ownServer(ctx, endpoint, req.Grant)
 		return Found{Server: s}, err
 	}
@@ -307,7 +309,7 @@ func (l *login) keep(ctx context.Context, c Client, t *oauth2.Token) (err error)
 	if l.token, err = l.store.tokenOf(t, l.token); err != nil {
 		return err
 	}
-	c.Endpoint = l.token.Endpoint
+	c.Endpoint, c.Untried = l.token.Endpoint, false
 	return l.store.Change(ctx, func(b *Book) {
 		b.putClient(c)
 		b.put(l.token)

@@ -319,6 +319,33 @@ func TestTheAuthorizationServerChanges(t *testing.T) {
 	}
 }
 
+// What was registered for a login that failed is used by the next one, and makes no
+// choice between authorization servers. One that it is no good for is forgotten.
+func TestRegistrationOutlivesAFailedLogin(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	w.redirect = func(q url.Values) { q.Set("error", "access_denied") }
+	_, err := w.login(store, nil)
+	wantRule(t, err, Denied)
+	b := book(t, store)
+	if len(b.Clients) != 1 || len(b.Tokens) != 0 {
+		t.Fatalf("kept %+v", b)
+	}
+	if _, known := preferred(&Resource{ID: w.url, AuthorizationServers: []string{w.url, "https://other.example"}}, b); known {
+		t.Error("an issuer counts as chosen")
+	}
+	w.redirect = nil
+	if _, err := w.login(store, nil); err != nil || w.asks("/register") != 1 {
+		t.Errorf("got %v after %d registrations", err, w.asks("/register"))
+	}
+	if b := book(t, store); b.Clients[0].Untried {
+		t.Error("a client that worked counts as untried")
+	}
+	w.redirect = func(q url.Values) { q.Set("error", "unauthorized_client") }
+	if _, err = w.login(store, nil); err == nil || len(book(t, store).Clients) != 0 {
+		t.Errorf("got %v, kept %+v", err, book(t, store).Clients)
+	}
+}
+
 // A server that lost its registrations gets another one the next time.
 func TestRegistrationIsLost(t *testing.T) {
 	w, store := newWorld(t), newStore()
@@ -501,7 +528,7 @@ func TestPastedAnswers(t *testing.T) {
 					u, _ := url.Parse(address)
 					asked = u.Query()
 				}
-				r.Paste = func(context.Context) (string, error) {
+				r.Paste = func(context.Context, *Error) (string, error) {
 					return c.pasted(asked.Get("redirect_uri"), asked.Get("state")), nil
 				}
 			})

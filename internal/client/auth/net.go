@@ -226,6 +226,12 @@ func isHostRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:[]", r)
 }
 
+// IsLocal reports a URL of this machine.
+func IsLocal(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	return err == nil && isLoopback(u.Hostname())
+}
+
 func isLoopback(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().IsLoopback()

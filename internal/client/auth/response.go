@@ -19,6 +19,9 @@ func (a *authorization) isOurs(answer url.Values) bool {
 	return a.state != "" && subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(a.state)) == 1
 }
 
+// lost are the codes of a client that is not, or no longer, registered as it says.
+var lost = map[string]error{"invalid_client": errInvalidClient, "unauthorized_client": errInvalidClient}
+
 // code checks the answer, in the order that the specification gives: nothing of it
 // is used or shown before the issuer holds (RFC 9207, section 2.4).
 func (w *Walk) code(a *authorization, answer url.Values) (string, error) {
@@ -38,7 +41,7 @@ func (w *Walk) code(a *authorization, answer url.Values) (string, error) {
 		if code == "access_denied" {
 			rule = Denied
 		}
-		return "", &Error{Rule: rule, Text: "the authorization server refused" + saying(code, answer.Get("error_description"), 0)}
+		return "", &Error{Rule: rule, Text: "the authorization server refused" + saying(code, answer.Get("error_description"), 0), Err: lost[code]}
 	}
 	code := answer.Get("code")
 	w.learn(code)
