@@ -93,25 +93,80 @@ func (a *app) bill(ctx context.Context, o listOptions) {
 		ans.result = nil // a file gets what a person reads
 	}
 	a.show(ctx, c.lacking(out, toolKind.capability), ans)
-	if out.Good() && !a.json && a.jq == "" && !a.wire {
-		a.note(fmt.Sprintf("a token is taken for %d bytes of name, description and inputSchema, which clients hand to a model; ENTRY is all that the server sends", bytesPerToken))
+	if out.Good() {
+		a.explainBill()
 	}
 	c.explained(toolKind.method)
 }
 
+func (a *app) explainBill() {
+	if !a.oneDocument() {
+		a.note(fmt.Sprintf("a token is taken for %d bytes of name, description and inputSchema, which clients hand to a model; ENTRY is all that the server sends", bytesPerToken))
+	}
+}
+
 func (b bill) write(w io.Writer, st render.Style) error {
 	var rows [][]string
-	row := func(one billed) {
-		share := 100
-		if b.Bytes.Model > 0 {
-			share = (100*one.Bytes.Model + b.Bytes.Model/2) / b.Bytes.Model
-		}
-		rows = append(rows, []string{one.Name, fmt.Sprint(one.Tokens), fmt.Sprintf("%d%%", share),
-			fmt.Sprint(one.Bytes.Description), fmt.Sprint(one.Bytes.InputSchema), fmt.Sprint(one.Bytes.All)})
-	}
 	for _, one := range b.Tools {
-		row(one)
+		rows = append(rows, append([]string{one.Name}, b.cells(one)...))
 	}
-	row(billed{Name: fmt.Sprintf("all %d", len(b.Tools)), Tokens: b.Tokens, Bytes: b.Bytes})
-	return render.Table(w, st, []string{"TOOL", "TOKENS", "SHARE", "DESCRIPTION", "SCHEMA", "ENTRY"}, rows)
+	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.Tools))}, b.cells(b.sum())...))
+	return render.Table(w, st, slices.Concat([]string{"TOOL"}, billHead), rows)
+}
+
+var billHead = []string{"TOKENS", "SHARE", "DESCRIPTION", "SCHEMA", "ENTRY"}
+
+func (b bill) sum() billed { return billed{Tokens: b.Tokens, Bytes: b.Bytes} }
+
+// cells are what one costs, and its share of the bill.
+func (b bill) cells(one billed) []string {
+	share := 100
+	if b.Bytes.Model > 0 {
+		share = (100*one.Bytes.Model + b.Bytes.Model/2) / b.Bytes.Model
+	}
+	return []string{fmt.Sprint(one.Tokens), fmt.Sprintf("%d%%", share),
+		fmt.Sprint(one.Bytes.Description), fmt.Sprint(one.Bytes.InputSchema), fmt.Sprint(one.Bytes.All)}
+}
+
+// A billOfAll is what the tools of several servers cost together.
+type billOfAll struct {
+	// Rows are the servers as a survey gives them, servers those that have tools, the
+	// largest first.
+	Rows          json.RawMessage `json:"servers"`
+	Tokens        int             `json:"tokens"`
+	Bytes         billedSize      `json:"bytes"`
+	BytesPerToken int             `json:"bytesPerToken"`
+	servers       []serverBill
+}
+
+type serverBill struct {
+	id string
+	bill
+}
+
+func billOfServers(asked []*surveyed) billOfAll {
+	var sum bill
+	all := billOfAll{BytesPerToken: bytesPerToken}
+	for _, s := range asked {
+		for _, l := range s.lists {
+			b := serverBill{s.id, billOf(l.List)}
+			all.servers = append(all.servers, b)
+			sum.add(b.sum())
+		}
+	}
+	slices.SortStableFunc(all.servers, func(x, y serverBill) int { return y.Bytes.Model - x.Bytes.Model })
+	all.Tokens, all.Bytes = sum.Tokens, sum.Bytes
+	return all
+}
+
+func (b billOfAll) write(w io.Writer, st render.Style) error {
+	sum := bill{Tokens: b.Tokens, Bytes: b.Bytes}
+	var rows [][]string
+	tools := 0
+	for _, s := range b.servers {
+		tools += len(s.Tools)
+		rows = append(rows, append([]string{s.id, fmt.Sprint(len(s.Tools))}, sum.cells(s.sum())...))
+	}
+	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.servers)), fmt.Sprint(tools)}, sum.cells(sum.sum())...))
+	return render.Table(w, st, slices.Concat([]string{"SERVER", "TOOLS"}, billHead), rows)
 }

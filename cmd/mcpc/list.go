@@ -46,13 +46,14 @@ shows the difference: "+" is new, "-" is gone, "~" is another of the same name.
 --all asks all servers that mcpc knows by name, the remembered sessions and
 those of mcpc servers. One that was never confirmed is named and not asked, nor
 is one that is disabled. One that fails is told of; the exit code is the worst
-of all.`,
+of all. With --bill it is what each costs, and all of them together.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list resources
   mcpc -s demo list all --long
   mcpc -s demo list --bill
   mcpc -s demo list --watch --for 100ms
   mcpc list --all
+  mcpc list --all --bill
   mcpc -s demo list --jq '.tools[].name'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
@@ -80,8 +81,8 @@ func (a *app) listAs(ctx context.Context, o listOptions, named bool) error {
 		return err
 	}
 	switch {
-	case o.bill && (o.all || o.watch.on || named && !slices.Equal(o.kinds, kinds[:1])):
-		return hintedError{"--bill is about the list of tools of one server, as it is", a.command("list --bill")}
+	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, kinds[:1])):
+		return hintedError{"--bill is about the list of tools, as it is", a.command("list --bill")}
 	case o.all:
 		return a.listAll(ctx, o)
 	case o.bill:
@@ -123,7 +124,7 @@ func (a *app) listAll(ctx context.Context, o listOptions) error {
 	if o.watch.on {
 		return hintedError{"--watch is for one server", "-s NAME names it"}
 	}
-	o.survey.kinds, o.survey.long = o.kinds, o.long
+	o.survey.kinds, o.survey.long, o.survey.bill = o.kinds, o.long, o.bill
 	if err := o.survey.check(a, "list --all", o.argv); err != nil {
 		return err
 	}

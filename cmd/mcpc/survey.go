@@ -27,6 +27,7 @@ type surveyOptions struct {
 	kinds    []kind
 	words    []string // all of which an entry has to hold
 	long     bool
+	bill     bool // in place of the lists
 	parallel int
 }
 
@@ -74,7 +75,10 @@ func (a *app) survey(ctx context.Context, o surveyOptions) {
 		}
 	}
 	a.tellUnasked(unasked)
-	ans := answer{result: surveyJSON(asked, unasked), human: func(w io.Writer, st render.Style) error {
+	ans := answer{result: surveyJSON(asked, unasked, o.bill), human: func(w io.Writer, st render.Style) error {
+		if o.bill {
+			return billOfServers(asked).write(w, st)
+		}
 		return render.Sections(w, st, sectionsOf(asked, st, o))
 	}}
 	found := 0
@@ -93,6 +97,9 @@ func (a *app) survey(ctx context.Context, o surveyOptions) {
 	out, told := a.endingOfAll(ctx, asked, unasked)
 	if out.Kind != wire.Signal {
 		a.print(ctx, ans)
+		if o.bill && found > 0 {
+			a.explainBill()
+		}
 	}
 	if told && a.ending.Good() {
 		a.warn(out.Text)
@@ -294,8 +301,9 @@ func sectionsOf(all []*surveyed, st render.Style, o surveyOptions) (parts []rend
 	return parts
 }
 
-// surveyJSON has each server with its lists, whose entries are the server's own bytes.
-func surveyJSON(all []*surveyed, left []unasked) json.RawMessage {
+// surveyJSON has each server with its lists, whose entries are the server's own bytes,
+// or with the bill of its tools.
+func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
 	var rows []json.RawMessage
 	text := func(row json.RawMessage, name, value string) json.RawMessage {
 		if value == "" {
@@ -313,6 +321,11 @@ func surveyJSON(all []*surveyed, left []unasked) json.RawMessage {
 			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.out.Kind)), "message", s.out.Text), "hint", s.out.Hint))
 		}
 		for _, l := range s.lists {
+			if bills {
+				b, _ := json.Marshal(billOf(l.List))
+				row = wire.With(row, "bill", b)
+				continue
+			}
 			member, _ := l.List.Array()
 			row = wire.With(row, member, slices.Concat([]byte("["), joined(l.Items), []byte("]")))
 		}
@@ -321,7 +334,14 @@ func surveyJSON(all []*surveyed, left []unasked) json.RawMessage {
 	for _, u := range left {
 		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
 	}
-	return slices.Concat([]byte(`{"servers":[`), joined(rows), []byte("]}"))
+	servers := slices.Concat([]byte("["), joined(rows), []byte("]"))
+	if !bills {
+		return slices.Concat([]byte(`{"servers":`), servers, []byte("}"))
+	}
+	sum := billOfServers(all)
+	sum.Rows = servers
+	raw, _ := json.Marshal(sum)
+	return raw
 }
 
 // joined are values with commas between them.
