@@ -37,7 +37,7 @@ scopes and until when. The tokens themselves are never shown.`,
 metadata, the authorization server's metadata. Each document is shown, and each
 rule with pass or fail. Nothing is registered and nobody logs in. A rule that is
 broken makes exit code 1; a server that asks for no login breaks none. Without a
-TARGET it is the server that the last command was refused by, as with mcpc login.`,
+TARGET it is the one that the last command was refused by, as with mcpc login.`,
 		Example: `  mcpc auth explain https://mcp.example/mcp
   mcpc auth explain https://mcp.example/mcp --json
   mcpc auth explain https://mcp.example/mcp -v`,

@@ -28,7 +28,7 @@ import (
 //	(the text before the first)  "F32: what is wrong", then anything
 //	command   run by bash in an empty directory; MCPC_SERVER is the mock's URL,
 //	          and $MOCK is its command line over stdio
-//	script    what the mock plays (see `mcpc mock --help`)
+//	script    what the mock plays (see `mcpc help mock-scripts`)
 //	stdout    what must stand there; "..." is any number of lines, or of
 //	          characters in a line. No such file: empty.
 //	stderr    the same. No such file: not looked at.

@@ -32,9 +32,10 @@ func newCodegen(a *app) *cobra.Command {
 its inputSchema and its outputSchema. The code runs mcpc call --json and needs
 only mcpc on the path; a failure keeps its channel: kind and exit code.
 
-Go code needs Go 1.24 and its standard library; TypeScript runs in Node as it
-is. The code names the server that it was made from, unless that has a secret.
-The same list of tools gives the same code.`,
+Go code needs Go 1.24 and its standard library; TypeScript runs as it is in Node
+22.18, 23.6 or later, and through a compiler in older ones. The code names the
+server that it was made from, unless that has a secret. The same list of tools
+gives the same code.`,
 		Example: `  mcpc -s demo codegen --go -o tools.go
   mcpc -s demo codegen --ts -o tools.ts
   mcpc codegen --go --package weather -- mcpc demo --stdio`,

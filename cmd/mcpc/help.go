@@ -45,18 +45,21 @@ func newTopics() []*cobra.Command {
 that a script can tell a tool that said no from a server that is not there.
 mcpc explain exit 6 says more of one.`,
 	}
-	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions(), newScripting(), newTargets(), newAgents()}
+	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions(), newScripting(), newTargets(), newAgents(), newMockScripts()}
 	return append(texts, exitCodes, newFilters())
 }
 
-// topicText is what mcpc help TOPIC prints: of the exit codes the table too, which
-// is drawn where it is asked for.
+// topicText is what mcpc help TOPIC prints: of two of them a table too, which is drawn
+// where it is asked for.
 func topicText(c *cobra.Command, st render.Style) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
-	if c.Name() == "exit-codes" {
+	switch c.Name() {
+	case "exit-codes":
 		b.WriteString("\n")
 		render.ExitCodes(&b, st)
+	case "mock-scripts":
+		b.WriteString("\n" + mockWords())
 	}
 	return b.String()
 }

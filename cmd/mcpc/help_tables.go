@@ -68,7 +68,7 @@ var seeAlso = map[string]string{
 	"login":        "auth, auth explain, logout",
 	"logout":       "login, auth",
 	"man":          "completion, help exit-codes",
-	"mock":         "demo, tap, proxy",
+	"mock":         "help mock-scripts, demo, tap, proxy",
 	"ping":         "info, explain ping",
 	"prompt":       "list, describe, help arguments",
 	"proxy":        "tap, log",

@@ -39,15 +39,9 @@ script says what a well-behaved server would do and where this one differs:
         status 503
         header Retry-After: 1
 
-"on" is followed by a JSON-RPC method, by GET or DELETE, by accept (a new
-connection), start or eof (stdio), or by * for everything; #2 means the second
-time only. What no rule is for is answered as it should be. $ID, $METHOD, $NAME,
-$TOKEN, $CURSOR, $VERSION and ${Header-Name} stand for parts of the request,
-$PORT for the mock's own port. The indented actions:
-
-` + mockWords() + `
-"tls expired", "tls wrong-name" and "tls self-signed" make it HTTPS,
-"session ID" gives a session, "capabilities JSON" is what it declares.`,
+This one speaks that revision, has one tool, and refuses the second call. What
+no rule is for is answered as it should be. mcpc help mock-scripts has all that
+a script can say.`,
 		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
@@ -65,6 +59,32 @@ $PORT for the mock's own port. The indented actions:
 	return cmd
 }
 
+// newMockScripts is the topic `mcpc help mock-scripts`.
+func newMockScripts() *cobra.Command {
+	return &cobra.Command{
+		Use:   "mock-scripts",
+		Short: "what a script for mcpc mock can say",
+		Long: `A script is lines of text; one that begins with # is a remark. First it says
+what the server is, of which everything may be left out:
+
+    speaks REVISION...           the revisions that it speaks
+    tool NAME [SCHEMA]           a tool with its inputSchema, or a whole tool as
+                                 JSON; one line for each
+    session ID                   gives a session
+    capabilities JSON            what it declares
+    tls WHAT                     HTTPS: expired, wrong-name or self-signed
+
+Then rules: what comes in, and below it, indented, what is done then.
+
+    on WHAT [#N]                 a JSON-RPC method, GET or DELETE, accept (a new
+                                 connection), start or eof (stdio), * for
+                                 everything; #2 is the second time only
+
+$ID, $METHOD, $NAME, $TOKEN, $CURSOR, $VERSION and ${Header-Name} stand for
+parts of the request, $PORT for the mock's own port. The actions:`,
+	}
+}
+
 func mockWords() string {
 	var b strings.Builder
 	for _, w := range serve.Words {
@@ -75,7 +95,7 @@ func mockWords() string {
 
 func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if o.script == "" {
-		return hintedError{"mock needs a script", "--script FILE; mcpc mock --help shows what stands in it"}
+		return hintedError{"mock needs a script", "--script FILE; mcpc help mock-scripts shows what stands in it"}
 	}
 	text, _, err := a.input(scriptArgument(o.script))
 	if err != nil {
@@ -83,7 +103,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	}
 	script, err := serve.Parse(string(text))
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.script, err)
+		return hintedError{o.script + ": " + err.Error(), "mcpc help mock-scripts has all that a script can say"}
 	}
 	if o.stdio {
 		// It waits for its input, which no signal interrupts: it just dies of one.

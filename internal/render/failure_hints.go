@@ -111,8 +111,7 @@ func (s Style) hintOf(o wire.Outcome) string {
 }
 
 var kindHints = map[wire.Kind]string{
-	wire.ToolError: "the tool execution channel: a result, and no JSON-RPC error, whatever numbers its text holds; " +
-		"that text, on stdout, is for a model to read and correct itself",
+	wire.ToolError:     "a result, no JSON-RPC error; its text, on stdout, is for a model to read",
 	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and shows them without judging",
 	wire.Timeout:       "--timeout TIME waits longer",
 	wire.OutputInvalid: "the result is on stdout all the same; --no-validate skips this check",

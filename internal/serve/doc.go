@@ -17,7 +17,7 @@
 //	    close
 //
 // What no rule is for is answered as a server of that revision answers it. The
-// words are those of script.go; `mcpc mock --help` lists them. $ID, $METHOD,
+// words are those of script.go; `mcpc help mock-scripts` lists them. $ID, $METHOD,
 // $NAME, $TOKEN, $CURSOR, $VERSION and $PORT stand for parts of the request,
 // ${Mcp-Name} for any field of its header.
 //

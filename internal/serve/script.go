@@ -53,7 +53,7 @@ type ScriptError struct {
 func (e *ScriptError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
 // Words are the actions of a script, with what each does: the reference that
-// `mcpc mock --help` prints.
+// `mcpc help mock-scripts` prints.
 var Words = [][2]string{
 	{"status CODE [REASON]", "the status line of an HTTP answer"},
 	{"header NAME: VALUE", "a header field"},
