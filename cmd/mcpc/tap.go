@@ -27,25 +27,29 @@ server's command in the client's configuration; "mcpc tap install" does that.
 The bytes are the same as without it, on standard input, output and error, and
 so are the exit status and the signals; 128+n stands for a death by signal n.
 What cannot be recorded is forwarded all the same, and without -v mcpc writes
-nothing of its own. mcpc log shows what crossed, with --follow while it does.`,
+nothing of its own. mcpc log shows what crossed, with --follow while it does.
+A client that takes "--" for its own, as MCP Inspector does, may leave it out.`,
 		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
   mcpc list -- mcpc tap -- mcpc demo --stdio
   mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if cmd.ArgsLenAtDash() < 0 {
-				return unknownCommand(cmd, args)
+			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
+				if _, err := exec.LookPath(args[0]); err != nil {
+					return unknownCommand(cmd, args)
+				}
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			own, argv := splitDash(cmd, args)
-			if len(own) > 0 || len(argv) == 0 {
+			if len(args) == 0 {
 				return hintedError{"tap needs the command of a server", "mcpc tap -- COMMAND..."}
 			}
-			a.tap(argv)
+			a.tap(args)
 			return nil
 		},
 	}
+	// Behind the command's first word all words are the command's, with or without --.
+	cmd.Flags().SetInterspersed(false)
 	cmd.AddCommand(newTapInstall(a, false), newTapInstall(a, true))
 	return cmd
 }

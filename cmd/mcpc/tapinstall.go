@@ -141,7 +141,14 @@ func (a *app) tapEdit(old []byte, client target.Client, o installOptions) ([]byt
 	}
 	prefix := []string{self, "tap", "--"}
 	if o.remove {
-		return client.Unwrap(old, o.server, prefix)
+		was, err := client.Unwrap(old, o.server, prefix)
+		if err != nil && client.OwnDashes {
+			return client.Unwrap(old, o.server, prefix[:2])
+		}
+		return was, err
+	}
+	if client.OwnDashes {
+		prefix = prefix[:2]
 	}
 	return client.Wrap(old, o.server, prefix)
 }

@@ -23,6 +23,8 @@ type Client struct {
 	paths map[string]string
 	// bareURL is what a URL stands for where nothing says how it is spoken to.
 	bareURL Transport
+	// OwnDashes is set where a "--" in a command is taken for the client's own.
+	OwnDashes bool
 	// plainVariables is set where $NAME is a variable without any braces.
 	plainVariables bool
 }
@@ -68,7 +70,7 @@ var Clients = []Client{
 	{Name: "zed-project", Title: "Zed, in this project", Member: zedServers, Project: true, paths: anywhere(".zed/settings.json")},
 	{Name: "goose", Title: "Goose", Member: []string{"extensions"}, paths: map[string]string{
 		"": "$CONFIG/goose/config.yaml", "windows": "$APPDATA/Block/goose/config/config.yaml"}},
-	{Name: "inspector", Title: "MCP Inspector", Member: mcpServers, paths: anywhere("$HOME/.mcp-inspector/mcp.json")},
+	{Name: "inspector", Title: "MCP Inspector", Member: mcpServers, OwnDashes: true, paths: anywhere("$HOME/.mcp-inspector/mcp.json")},
 }
 
 func anywhere(file string) map[string]string { return map[string]string{"": file} }
