@@ -342,7 +342,12 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := "a server's command stands behind --, a URL behind -s"
-	if len(args) == 1 && (isURL(args[0]) || args[0] == "demo") {
+	switch {
+	case cmd.Flag("to") != nil && isURL(args[0]):
+		hint = cmd.CommandPath() + " --to " + render.ShellQuote(args[0])
+	case cmd.Flag("listen") != nil:
+		hint = cmd.CommandPath() + " --help shows the flags; an address stands behind --listen"
+	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
 		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
 	}
 	return hintedError{fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint}

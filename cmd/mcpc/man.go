@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,10 +31,22 @@ first.`,
 			if len(args) != 1 || args[0] == "" {
 				return hintedError{"man takes a folder", "mcpc man ~/.local/share/man"}
 			}
+			if err := notAPage(cmd.Root(), args[0]); err != nil {
+				return err
+			}
 			a.writeManual(cmd.Root(), args[0])
 			return nil
 		},
 	}
+}
+
+// notAPage refuses to make a folder of a name that somebody wants to read about.
+func notAPage(root *cobra.Command, name string) error {
+	if _, err := os.Stat(name); err == nil || !slices.Contains(commandNames(root), name) {
+		return nil
+	}
+	return hintedError{fmt.Sprintf("man takes a folder, and %q is the name of a page", name),
+		"mcpc help " + name + " shows it; mcpc man ./" + name + " writes all pages into a folder of that name"}
 }
 
 func (a *app) writeManual(root *cobra.Command, dir string) {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -167,8 +168,17 @@ func (a *app) mockHTTP(ctx context.Context, script *serve.Script, address string
 
 // listenLoopback opens a port for a server that asks nobody who they are.
 func listenLoopback(address string) (net.Listener, wire.Outcome) {
-	if err := loopbackOnly(address); err != nil {
-		return nil, wire.Outcome{Kind: wire.Refused, Text: err.Error(), Hint: "--listen 127.0.0.1:3001"}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		hint := "--listen 127.0.0.1:3001"
+		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+			hint = "--listen 127.0.0.1:" + address
+		}
+		return nil, usage(hintedError{fmt.Sprintf("--listen wants HOST:PORT, not %q", address), hint})
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("it listens on loopback only, not on %q", host),
+			Hint: "--listen 127.0.0.1:" + port}
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -176,16 +186,4 @@ func listenLoopback(address string) (net.Listener, wire.Outcome) {
 			Hint: "--listen 127.0.0.1:0 takes a free port"}
 	}
 	return listener, wire.Outcome{}
-}
-
-// loopbackOnly: nobody else may reach it.
-func loopbackOnly(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("--listen wants HOST:PORT: %w", err)
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("it listens on loopback only, not on %q", host)
 }
