@@ -3,6 +3,7 @@
 package main
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -101,5 +102,18 @@ func TestPeersAsk(t *testing.T) {
 				ask(3, "--answer", "nobody=asked")
 			}
 		})
+	}
+}
+
+// server-filesystem asks for the roots behind the handshake, and refuses every path
+// until it has looked at them: the very first call knows them.
+func TestPeerFilesystemRoots(t *testing.T) {
+	target := peerNamed(t, "filesystem-stdio").start(t)
+	target = target[:len(target)-1] // the folder that it would have been given
+	folder := t.TempDir()
+	m := newProgram(t)
+	got := m.want(0, with(target, "call", "list_allowed_directories", "--root", folder)...).stdout
+	if !strings.Contains(got, filepath.Base(folder)) {
+		t.Errorf("want %s among the directories, got:\n%s", folder, got)
 	}
 }
