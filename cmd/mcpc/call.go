@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +28,10 @@ type callOptions struct {
 	dryRun, curl bool
 	// params are those of the request where they say more than name and arguments.
 	params json.RawMessage
+	// save is a file that the call is to be added to, saving what is in it; nil where
+	// there is none.
+	save   string
+	saving *saving
 	// task is set where the call is to become a task, for that time or any.
 	task seconds
 }
@@ -49,6 +52,7 @@ afterwards.`,
 		Example: `  mcpc -s demo call get-sum a=1 b=2
   mcpc -s demo call get-sum '{"a":1}' b=2
   mcpc -s demo call get-structured-content location='New York' --json
+  mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -62,8 +66,16 @@ afterwards.`,
 			if o.given, err = a.given(args[1:], document, false); err != nil {
 				return a.unnamed(cmd, o.name, args[1:], err)
 			}
+			if o.save != "" && (o.dryRun || o.curl || o.task.set) {
+				return hintedError{"--save keeps a call that was answered", "leave --dry-run, --curl and --task out"}
+			}
 			if o.dryRun || o.curl {
 				return a.dryRun(cmd.Context(), o)
+			}
+			if o.save != "" {
+				if o.saving, err = newSaving(o.save); err != nil {
+					return err
+				}
 			}
 			a.call(cmd.Context(), o)
 			return nil
@@ -72,6 +84,7 @@ afterwards.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.dryRun, "dry-run", false, "show the request that would be sent, and send nothing")
 	f.BoolVar(&o.curl, "curl", false, "show it as a curl command, and send nothing")
+	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls, as mcpc run takes them")
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
 	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
@@ -87,6 +100,9 @@ afterwards.`,
 func (a *app) call(ctx context.Context, o callOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task.set})
 	defer c.close(ctx)
+	if out.Good() {
+		out = o.saving.fits(c)
+	}
 	if !out.Good() {
 		a.end(out)
 		return
@@ -97,6 +113,7 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		ans.method, ans.human = "tasks/get", writeTask(begun.ID)
 	}
 	a.show(ctx, out, ans)
+	o.saving.add(c, o, out)
 	c.explained("tools/call", "tasks/get", "tasks/result", "tasks/update")
 }
 
@@ -325,30 +342,4 @@ func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outc
 func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
 	out.Kind, out.Text, out.Findings = wire.OutputInvalid, text, findings
 	return out
-}
-
-// splitDash parts the arguments at "--": what follows is a server's command.
-func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
-	at := cmd.ArgsLenAtDash()
-	if at < 0 {
-		return args, nil
-	}
-	return args[:at], args[at:]
-}
-
-// noArguments refuses words that a command has no use for.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	hint := "a server's command stands behind --, a URL behind -s"
-	switch {
-	case cmd.Flag("to") != nil && isURL(args[0]):
-		hint = cmd.CommandPath() + " --to " + render.ShellQuote(args[0])
-	case cmd.Flag("listen") != nil:
-		hint = cmd.CommandPath() + " --help shows the flags; an address stands behind --listen"
-	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
-		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
-	}
-	return hintedError{fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint}
 }

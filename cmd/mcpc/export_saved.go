@@ -20,6 +20,8 @@ type saver struct {
 	// where is whom the calls are for, and secrets what stands for a hidden text.
 	where   string
 	secrets []hiddenText
+	// taken is a text whose variables have their names already.
+	taken string
 }
 
 type hiddenText struct{ shown, variable string }
@@ -64,11 +66,17 @@ func (s *saver) variable(shown string) string {
 		}
 	}
 	name := "MCPC_SECRET"
-	if n := len(s.secrets); n > 0 {
-		name = fmt.Sprintf("%s_%d", name, n+1)
+	for n := 2; s.has(name); n++ {
+		name = fmt.Sprintf("MCPC_SECRET_%d", n)
 	}
 	s.secrets = append(s.secrets, hiddenText{shown, name})
 	return name
+}
+
+// has reports whether a variable is called so already.
+func (s *saver) has(name string) bool {
+	return strings.Contains(s.taken, "${"+saved.Environment+name+"}") ||
+		slices.ContainsFunc(s.secrets, func(h hiddenText) bool { return h.variable == name })
 }
 
 // add makes a step of one exchange. Among several those are left out that led to

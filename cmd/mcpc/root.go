@@ -242,10 +242,36 @@ func placeholder(f *pflag.Flag) string {
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "args": "json", "output": "file",
 		"color": "when", "confirm": "when", "images": "how", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
 		"header": "field", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
-		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "package": "name", "only": "name", "junit": "file",
+		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "package": "name", "only": "name", "junit": "file", "save": "file",
 		"cacert": "file", "cert": "file", "key": "file", "proxy": "url", "resolve": "host:port:addr", "unix-socket": "path",
 		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
 		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",
 		"private-key": "file", "assertion": "file", "id-token": "file",
 		"idp-token-endpoint": "url", "idp-client-id": "id", "idp-client-secret-file": "file", "key-id": "name", "alg": "name", "audience": "who"}[f.Name], "-", " "))
+}
+
+// splitDash parts the arguments at "--": what follows is a server's command.
+func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
+	at := cmd.ArgsLenAtDash()
+	if at < 0 {
+		return args, nil
+	}
+	return args[:at], args[at:]
+}
+
+// noArguments refuses words that a command has no use for.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "a server's command stands behind --, a URL behind -s"
+	switch {
+	case cmd.Flag("to") != nil && isURL(args[0]):
+		hint = cmd.CommandPath() + " --to " + render.ShellQuote(args[0])
+	case cmd.Flag("listen") != nil:
+		hint = cmd.CommandPath() + " --help shows the flags; an address stands behind --listen"
+	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
+		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
+	}
+	return hintedError{fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint}
 }

@@ -75,12 +75,13 @@ func (f File) JSON() json.RawMessage {
 		if i > 0 {
 			steps = append(steps, ',')
 		}
-		steps = append(steps, s.json()...)
+		steps = append(steps, s.JSON()...)
 	}
 	return wire.With(doc, "steps", append(steps, ']'))
 }
 
-func (s Step) json() json.RawMessage {
+// JSON is the step as it is read again.
+func (s Step) JSON() json.RawMessage {
 	step := wire.With(nil, string(s.Verb), wire.Quote(s.Subject))
 	if s.Args != nil {
 		key := "args"

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+	"mcpc/internal/yaml"
+)
+
+// A saving adds calls to a file of saved calls, which it begins where there is none.
+type saving struct {
+	path string
+	text []byte // nil where there is no file yet
+	file saved.File
+}
+
+// newSaving reads the file and refuses one that nothing can be added to: before a call
+// is made, and not when it is over.
+func newSaving(path string) (*saving, error) {
+	s := &saving{path: path}
+	bad := func(why string) error {
+		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list says what is in this one"}
+	}
+	text, err := os.ReadFile(path)
+	switch out := writable(path); {
+	case errors.Is(err, fs.ErrNotExist) && out.Good():
+		return s, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, hintedError{strings.Replace(out.Text, "-o:", "--save:", 1), out.Hint}
+	case err != nil:
+		return nil, bad(bare(err).Error())
+	}
+	s.text = text
+	doc, err := yaml.Parse(text)
+	if err != nil {
+		return nil, bad(err.Error())
+	}
+	var found []saved.Problem
+	s.file, found = saved.ReadFile(doc.JSON)
+	if i := slices.IndexFunc(found, func(p saved.Problem) bool { return !p.Mild }); i >= 0 {
+		return nil, bad(found[i].Text)
+	}
+	if _, err := yaml.Appended(text, "steps", saved.Step{Verb: saved.List, Subject: "tools"}.JSON()); err != nil {
+		return nil, bad("a step can be added at its end only: " + err.Error())
+	}
+	return s, nil
+}
+
+// fits refuses a file that is about another server.
+func (s *saving) fits(c *conversation) wire.Outcome {
+	if s == nil || s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
+		return wire.Outcome{}
+	}
+	is := c.asSaved()
+	if s.file.Server == c.target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
+		return wire.Outcome{}
+	}
+	file := runFile{File: s.file}
+	return usage(hintedError{fmt.Sprintf("--save %s: the file is about %s, and the call is for %s", s.path, file.shownServer(), c.where), "--save with another file"})
+}
+
+// asSaved is a file about the server of the conversation.
+func (c *conversation) asSaved() (f saved.File) {
+	place := or(c.saved, c.oneOff)
+	switch {
+	case c.target.Kind == target.Known:
+		f.Server = c.target.Name
+	case place.Endpoint == demoEndpoint:
+		f.Server = "demo"
+	case place.Endpoint != "":
+		f.Server = place.Endpoint
+	default:
+		f.Command = place.Command
+	}
+	return f
+}
+
+// savedEndings are those of a call that a step may expect.
+var savedEndings = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired}
+
+// add writes a call behind the others, with how it ended. Of a secret the file gets a
+// variable of the environment.
+func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
+	a := c.a
+	if s == nil {
+		return
+	}
+	if !slices.Contains(savedEndings, out.Kind) {
+		a.note("the call has no answer that could be expected again, and is not saved")
+		return
+	}
+	b := &saver{taken: string(s.text)}
+	arguments, _ := a.secrets.Bytes(o.arguments)
+	step := saved.Step{Verb: saved.Call, Subject: saved.LiteralText(o.name, b.variable), Args: saved.Literal(arguments, b.variable),
+		Loose: o.noValidate, Expect: saved.Expect{Kind: out.Kind}}
+	text, err := s.written(c, b, step)
+	if err == nil {
+		err = appendTo(s.path, text)
+	}
+	if err != nil {
+		a.end(localIO("saving the call in "+s.path, bare(err)))
+		return
+	}
+	s.file.Steps = append(s.file.Steps, step)
+	run := "mcpc run " + render.ShellQuote(s.path)
+	if s.file.Command != nil || s.text == nil && c.asSaved().Command != nil {
+		run += " --allow-exec"
+	}
+	note := fmt.Sprintf("saved as step %d of %s; %s takes it", len(s.file.Steps), s.path, run)
+	for _, h := range b.secrets {
+		note += fmt.Sprintf("; set %s to %s", h.variable, h.shown)
+	}
+	a.note(note)
+}
+
+// written is what the file gets: all of it, or one step more.
+func (s *saving) written(c *conversation, b *saver, step saved.Step) ([]byte, error) {
+	if s.text != nil {
+		return yaml.Appended(s.text, "steps", step.JSON())
+	}
+	f := c.asSaved()
+	f.Server = saved.LiteralText(c.a.secrets.Text(f.Server), b.variable)
+	for i, word := range c.a.secrets.Command(f.Command) {
+		f.Command = slices.Clone(f.Command)
+		f.Command[i] = saved.LiteralText(word, b.variable)
+	}
+	f.Steps, f.Protocol = []saved.Step{step}, c.a.protocol
+	for _, line := range c.a.headers {
+		name, value, _ := strings.Cut(line, ":")
+		field := wire.RedactField(wire.Field{Name: name, Value: c.a.secrets.Text(strings.TrimSpace(value))})
+		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.variable)})
+	}
+	return yaml.Write(f.JSON())
+}
+
+// appendTo writes behind what stands in a file, and leaves the rest of it alone.
+func appendTo(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

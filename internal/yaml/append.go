@@ -1,0 +1,69 @@
+package yaml
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Appended is what has to be written behind a text so that the list that is its member
+// name has one more item. Nothing of the text changes; where that is not enough, as in a
+// list in brackets or one that something stands behind, it is an error.
+func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
+	old, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	written, err := Write(joined([]json.RawMessage{item}))
+	if err != nil {
+		return nil, err
+	}
+	items, _ := wire.Array(wire.First(old.JSON, name))
+	indent, ok := dashOf(text, old, Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
+	if !ok {
+		return nil, fmt.Errorf("%s is no list of lines that begin with a dash", name)
+	}
+	var more bytes.Buffer
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		more.WriteByte('\n')
+	}
+	for line := range strings.Lines(string(written)) {
+		if strings.TrimSpace(line) != "" {
+			line = indent + line
+		}
+		more.WriteString(line)
+	}
+	again, err := Parse(append(bytes.Clone(text), more.Bytes()...))
+	same, _ := Parse(written)
+	last, _ := wire.Array(same.JSON)
+	if err != nil || !bytes.Equal(again.JSON, wire.With(old.JSON, name, joined(append(items, last...)))) {
+		return nil, fmt.Errorf("%s does not stand at the end", name)
+	}
+	return more.Bytes(), nil
+}
+
+// dashOf is what stands before the dash of an item.
+func dashOf(text []byte, doc Document, pointer string) (indent string, ok bool) {
+	place, there := doc.values[pointer]
+	lines := strings.Split(string(text), "\n")
+	if !there || place.Line > len(lines) {
+		return "", false
+	}
+	indent, _, dash := strings.Cut(lines[place.Line-1], "- ")
+	return indent, dash && strings.Trim(indent, " ") == ""
+}
+
+func joined(items []json.RawMessage) json.RawMessage {
+	b := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, item...)
+	}
+	return append(b, ']')
+}
