@@ -22,6 +22,22 @@ type again struct {
 	version  string
 }
 
+// bare reports an HTTP request that carries no request of JSON-RPC.
+func (g again) bare() bool { return g.exchange.Request.Raw == nil }
+
+// bareBody is what such a request did carry.
+func (g again) bareBody() []byte {
+	for _, f := range g.exchange.Between {
+		if f.Dir == wire.Sent {
+			return f.Raw
+		}
+	}
+	return nil
+}
+
+// errBare says why no command of mcpc asks the same.
+var errBare = &render.Unscriptable{Text: "it carries no request of JSON-RPC"}
+
 // head is that of the HTTP request, nil over stdio.
 func (g again) head() *wire.HTTPHead {
 	for _, f := range g.exchange.Heads {
@@ -62,6 +78,8 @@ func addCurl(s *render.Script, g again) error {
 		return nil
 	case head == nil:
 		return &render.Unscriptable{Text: "the head of its HTTP request was not recorded"}
+	case g.bare():
+		return s.Curl(render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
 	case g.elsewhere():
 		return g.addStream(s, head)
 	}

@@ -13,6 +13,9 @@ import (
 
 // addLine writes the mcpc command that asks the same.
 func addLine(s *render.Script, g again) error {
+	if g.bare() {
+		return errBare
+	}
 	words := []string{"mcpc"}
 	if slices.Contains(client.Revisions(), g.row.Revision) {
 		words = append(words, "--protocol", g.row.Revision)

@@ -82,6 +82,9 @@ func (s *saver) has(name string) bool {
 // add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
 func (s *saver) add(g again, among bool) error {
+	if g.bare() {
+		return nil
+	}
 	m := wire.ParseMessage(g.exchange.Request.Raw)
 	step, ok := stepOf(m.Method, g.params())
 	if slices.Contains(opens, m.Method) || among && (!ok || step.Verb == saved.List && !g.had("list")) {

@@ -98,6 +98,8 @@ func (a *app) recorded(word string) (again, wire.Outcome) {
 	switch {
 	case err != nil:
 		return again{}, localIO("reading "+row.Path(), err)
+	case exchange != nil && exchange.Request.Raw == nil:
+		return again{}, usage(hintedError{nameOf(row) + " carries no request of JSON-RPC", "mcpc export " + render.ShellQuote(word) + " --as curl sends it again"})
 	case exchange == nil:
 		return again{}, usage(hintedError{"nothing was sent in " + nameOf(row), "mcpc show " + render.ShellQuote(word) + " shows how it ended"})
 	}

@@ -40,11 +40,14 @@ func Markdown(w io.Writer, r Report) error {
 		m.fence("sh", strings.TrimRight(r.Again, "\n"))
 	}
 	if x := r.Exchange; x != nil {
-		m.message("Request", x.Request)
+		if x.Request.Raw != nil {
+			m.message("Request", x.Request)
+		}
 		m.between(x.Between)
-		if x.Response.Raw != nil {
+		switch {
+		case x.Response.Raw != nil:
 			m.message("Response", x.Response)
-		} else {
+		case x.Request.Raw != nil || len(x.Heads) == 1:
 			m.paragraph("No response came.")
 		}
 		m.drawn("Meanwhile", func(v *viewer) { v.beside(x) })

@@ -75,7 +75,9 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 		v.head(f)
 	}
 	if !headsOnly {
-		v.message("request", x.Request)
+		if x.Request.Raw != nil {
+			v.message("request", x.Request)
+		}
 		shown := min(len(x.Between), maxBetween)
 		for _, f := range x.Between[:shown] {
 			v.message(v.st.between(f), f)
@@ -83,9 +85,10 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 		if more := len(x.Between) - shown; more > 0 {
 			v.section(fmt.Sprintf("%s %d more messages, which --raw shows", v.st.ellipsis(), more))
 		}
-		if x.Response.Raw != nil {
+		switch {
+		case x.Response.Raw != nil:
 			v.message("response", x.Response)
-		} else {
+		case x.Request.Raw != nil || len(x.Heads) == 1:
 			v.section("no response came")
 		}
 		v.beside(x)

@@ -156,6 +156,9 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.bare {
+		return bareExchange(frames), nil
+	}
 	all := wire.Fold(frames)
 	for _, e := range all {
 		if t := wire.ParseMessage(e.Request.Raw).Traits(); t.ID == r.id {

@@ -16,6 +16,10 @@ type index struct {
 	first int
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
+	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
+	// by their stream.
+	exchanges []*Row
+	bares     map[int]*bare
 	// heads are how long the lines are of those whose body is still to come.
 	heads map[int64]int
 	// opening is set while an initialize waits for its answer, which says more than
@@ -40,7 +44,7 @@ type conn struct {
 
 func (x *index) begin(h Head) {
 	x.head, x.folder, x.first, x.conns, x.ended = h, wire.Folder{}, len(x.capture.rows), map[int]*conn{}, false
-	x.heads = map[int64]int{}
+	x.heads, x.exchanges, x.bares = map[int64]int{}, nil, map[int]*bare{}
 	x.opening, x.repeating = false, h.After > 0
 }
 
@@ -57,13 +61,23 @@ func (x *index) touch(r *Row) {
 }
 
 func (x *index) newRow(at time.Time) *Row {
-	r := &Row{Run: x.head.Run, Index: len(x.capture.rows) + 1, Time: at, Target: x.head.Target, By: x.head.By,
+	r := x.rowAt(at)
+	x.list(r)
+	return r
+}
+
+// rowAt makes a row that is not listed yet.
+func (x *index) rowAt(at time.Time) *Row {
+	return &Row{Run: x.head.Run, Time: at, Target: x.head.Target, By: x.head.By,
 		Channel: ChannelOpen, Exit: -1, Elsewhere: x.repeating, capture: x.capture, head: len(x.capture.Heads) - 1}
+}
+
+func (x *index) list(r *Row) {
+	r.Index = len(x.capture.rows) + 1
 	if r.Run > 0 {
 		r.Index = len(x.rows()) + 1
 	}
 	x.capture.rows = append(x.capture.rows, r)
-	return r
 }
 
 // frame gives a frame to the rows it belongs to. The frame's bytes are in m, or
@@ -81,19 +95,21 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		}
 		x.heads[at.at] = at.length
 	}
-	for _, place := range x.folder.Add(at.at, f, p.traits) {
+	places := x.folder.Add(at.at, f, p.traits)
+	for _, place := range places {
 		line := at
 		if place.Ref != at.at { // a head that waited for its body
 			line = stretch{place.Ref, x.heads[place.Ref]}
 			delete(x.heads, place.Ref)
 		}
 		if place.Role == wire.Asks {
-			x.newRow(f.Time)
+			row := x.newRow(f.Time)
+			x.exchanges = append(x.exchanges, row)
 			if x.head.By == ByProxy {
-				x.rows()[place.Exchange].Target = c.target
+				row.Target = c.target
 			}
 		}
-		row := x.rows()[place.Exchange]
+		row := x.exchanges[place.Exchange]
 		own, traits := m, p.traits
 		if place.Item >= 0 {
 			own, traits = m.Items[place.Item], p.traits.Items[place.Item]
@@ -103,6 +119,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		if row.Method == "initialize" {
 			x.opening = row.Open()
 		}
+	}
+	if x.bare(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
+		x.bareHead(f, at)
 	}
 }
 
@@ -287,56 +306,6 @@ func (r *Row) settleOpen(kind wire.Kind, text string) {
 		r.Text = text
 	}
 }
-
-// end gives the command's ending to the row that it is about: the last exchange
-// of its method, or a row of its own where it came to none. One that is about many
-// says nothing of any of them but that who has no answer will get none.
-func (x *index) end(e *End) {
-	x.ended = true
-	if e.Many && len(x.rows()) > 0 {
-		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
-			for _, r := range x.rows() {
-				r.settleOpen(e.Kind, "")
-				x.touch(r)
-			}
-		}
-		return
-	}
-	if x.head.By != ByCommand {
-		return // it speaks of no exchange
-	}
-	own := x.own(e)
-	if own == nil && (e.Method != "" || e.Kind != wire.OK) {
-		own = x.newRow(e.Time)
-		own.Method, own.Name = e.Method, e.Name
-	}
-	if own == nil {
-		return
-	}
-	own.Own, own.Again = true, x.head.Of
-	own.settle(e.Kind)
-	own.Exit, own.Text, own.Hint = e.Exit, e.Text, e.Hint
-	own.Name = or(own.Name, e.Name)
-	own.Findings = append(own.Findings, e.Findings...)
-	x.touch(own)
-}
-
-// own is the exchange that a command's ending speaks of.
-func (x *index) own(e *End) *Row {
-	rows := x.rows()
-	for i := len(rows) - 1; i >= 0; i-- {
-		if e.Method == rows[i].Method || e.Method == "" && !handshake[rows[i].Method] {
-			return rows[i]
-		}
-	}
-	if n := len(rows); n > 0 && (e.Method == "" || rows[n-1].Channel != ChannelOK) {
-		return rows[n-1]
-	}
-	return nil
-}
-
-// handshake are the methods that open a conversation.
-var handshake = map[string]bool{"initialize": true, "server/discover": true, "logging/setLevel": true}
 
 func or[T comparable](value, fallback T) T {
 	var zero T

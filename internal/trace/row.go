@@ -70,6 +70,8 @@ type Row struct {
 	id string
 	// lines are where its frames stand in the file.
 	lines []stretch
+	// bare is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
+	bare bool
 	// unanswered is set where the channel was told without an answer.
 	unanswered bool
 }

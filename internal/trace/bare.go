@@ -1,0 +1,88 @@
+package trace
+
+import (
+	"net/http"
+
+	"mcpc/internal/wire"
+)
+
+// A bare is an HTTP request through a proxy that carries no request of JSON-RPC: the
+// GET that opens a stream, the POST of a notification, the DELETE of a session. What
+// crosses in it belongs to the exchanges of its conversation, so it is listed only
+// where it failed itself.
+type bare struct {
+	row    *Row
+	status int
+}
+
+// bare gives a frame to the request without a request of JSON-RPC on whose stream it
+// crossed; placed is what the frame was to exchanges.
+func (x *index) bare(f *wire.Frame, m *wire.Message, p peeked, at stretch, places []wire.Place) {
+	b := x.bares[f.Stream]
+	if b == nil {
+		return
+	}
+	for _, place := range places {
+		if place.Role < wire.Answers || place.Role == wire.Resumes {
+			delete(x.bares, f.Stream) // it is an exchange's
+			return
+		}
+	}
+	place := wire.Place{Role: wire.Surrounds}
+	switch f.Kind {
+	case wire.Event:
+		return // of which there may be many
+	case wire.Body:
+		if b.row.count(f.Dir, p.size); f.Dir == wire.Sent && m != nil && m.Method != "" {
+			b.row.Method = m.Method
+		}
+	case wire.Head:
+		place.Role, b.status = wire.Heads, f.HTTP.Status
+	}
+	b.row.take(placed{line: at, frame: f, Place: place, conn: x.conns[f.Conn]})
+	if f.Kind != wire.Closed {
+		return
+	}
+	delete(x.bares, f.Stream)
+	// 405 is how a server says that it has no such stream, or ends no session (2025-11-25
+	// basic/transports, "Listening for Messages from the Server").
+	if b.row.unanswered && b.status != http.StatusMethodNotAllowed {
+		x.list(b.row)
+		x.touch(b.row)
+	}
+}
+
+// bareHead begins such a request: what its body is comes later, if at all.
+func (x *index) bareHead(f *wire.Frame, at stretch) {
+	if x.head.By != ByProxy || f.HTTP == nil || f.Stream == 0 {
+		return
+	}
+	if len(x.bares) > mostHeads {
+		clear(x.bares)
+	}
+	c := x.conns[f.Conn]
+	row := x.rowAt(f.Time)
+	row.Method, row.Target, row.Era, row.Revision, row.bare = f.HTTP.Method, c.target, c.era, c.revision, true
+	x.bares[f.Stream] = &bare{row: row}
+	row.take(placed{line: at, frame: f, Place: wire.Place{Role: wire.Heads}, conn: c})
+}
+
+// bareExchange is what wire.Fold makes of other frames: the head stands in the place
+// of the request.
+func bareExchange(frames []wire.Frame) *wire.Exchange {
+	x := &wire.Exchange{}
+	for i, f := range frames {
+		switch {
+		case i == 0:
+			x.Request = f
+			x.Heads = append(x.Heads, f)
+		case f.Kind == wire.Head:
+			x.Heads = append(x.Heads, f)
+		case f.Kind == wire.Body:
+			x.Between = append(x.Between, f)
+		default:
+			x.Beside = append(x.Beside, f)
+		}
+	}
+	return x
+}

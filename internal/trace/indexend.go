@@ -1,0 +1,53 @@
+package trace
+
+import "mcpc/internal/wire"
+
+// end gives the command's ending to the row that it is about: the last exchange
+// of its method, or a row of its own where it came to none. One that is about many
+// says nothing of any of them but that who has no answer will get none.
+func (x *index) end(e *End) {
+	x.ended = true
+	if e.Many && len(x.rows()) > 0 {
+		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
+			for _, r := range x.rows() {
+				r.settleOpen(e.Kind, "")
+				x.touch(r)
+			}
+		}
+		return
+	}
+	if x.head.By != ByCommand {
+		return // it speaks of no exchange
+	}
+	own := x.own(e)
+	if own == nil && (e.Method != "" || e.Kind != wire.OK) {
+		own = x.newRow(e.Time)
+		own.Method, own.Name = e.Method, e.Name
+	}
+	if own == nil {
+		return
+	}
+	own.Own, own.Again = true, x.head.Of
+	own.settle(e.Kind)
+	own.Exit, own.Text, own.Hint = e.Exit, e.Text, e.Hint
+	own.Name = or(own.Name, e.Name)
+	own.Findings = append(own.Findings, e.Findings...)
+	x.touch(own)
+}
+
+// own is the exchange that a command's ending speaks of.
+func (x *index) own(e *End) *Row {
+	rows := x.rows()
+	for i := len(rows) - 1; i >= 0; i-- {
+		if e.Method == rows[i].Method || e.Method == "" && !handshake[rows[i].Method] {
+			return rows[i]
+		}
+	}
+	if n := len(rows); n > 0 && (e.Method == "" || rows[n-1].Channel != ChannelOK) {
+		return rows[n-1]
+	}
+	return nil
+}
+
+// handshake are the methods that open a conversation.
+var handshake = map[string]bool{"initialize": true, "server/discover": true, "logging/setLevel": true}
