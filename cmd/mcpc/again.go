@@ -67,14 +67,13 @@ var opens = []string{"initialize", "server/discover"}
 // session is the variable of the session's id in a script.
 const session = "session"
 
-// addCurl writes the request as curl sends it, or over stdio as a pipeline. A
-// conversation with a handshake is opened first.
+// addCurl writes the request as curl sends it, or over stdio as a pipeline. A session
+// is opened first where the request names one.
 func addCurl(s *render.Script, g again) error {
-	handshake := !client.Stateless(g.row.Revision) && !slices.Contains(opens, g.row.Method)
 	head := g.head()
 	switch {
 	case g.exchange.Request.Stream == 0:
-		g.addPipeline(s, handshake)
+		g.addPipeline(s)
 		return nil
 	case head == nil:
 		return &render.Unscriptable{Text: "the head of its HTTP request was not recorded"}
@@ -87,8 +86,8 @@ func addCurl(s *render.Script, g again) error {
 		s.Comment("this is the first of its rounds: the server asks back")
 	}
 	post := render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.exchange.Request.Raw}
-	if !handshake {
-		return s.Curl(post, "")
+	if head.Field("Mcp-Session-Id") == "" {
+		return s.Curl(post, "") // nothing ties it to what was sent before
 	}
 	opening, opened := post, post
 	opening.Fields = without(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
@@ -141,16 +140,27 @@ func without(fields []wire.Field, names ...string) (rest []wire.Field) {
 	return rest
 }
 
-// initialize is the request that opened the conversation, or where a run before
-// did that, one like it.
-func (g again) initialize() []byte {
+// opening is the request that opened the conversation, and how that ended; nil where
+// it was not recorded.
+func (g again) opening() (raw []byte, channel string) {
 	for _, row := range g.capture.Rows() {
-		if row.Method != "initialize" || row.Channel != trace.ChannelOK || !row.SameRun(g.row) {
+		if row.Method != "initialize" || !row.SameRun(g.row) {
 			continue
 		}
 		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.exchange.Request.Conn {
-			return x.Request.Raw
+			if raw, channel = x.Request.Raw, row.Channel; channel == trace.ChannelOK {
+				break
+			}
 		}
+	}
+	return raw, channel
+}
+
+// initialize is the request that opened the conversation, or where a run before
+// did that, one like it.
+func (g again) initialize() []byte {
+	if raw, channel := g.opening(); channel == trace.ChannelOK {
+		return raw
 	}
 	revision := g.row.Revision
 	for _, known := range client.Revisions() {
@@ -164,9 +174,22 @@ func (g again) initialize() []byte {
 	return wire.ComposeRequest(json.RawMessage("0"), "initialize", wire.With(params, "clientInfo", who))
 }
 
-func (g again) addPipeline(s *render.Script, handshake bool) {
+// shaken reports that on a pipe the request comes behind a handshake. One that a
+// server refused is not repeated, nor is one made up for who did without.
+func (g again) shaken() bool {
+	if client.Stateless(g.row.Revision) || slices.Contains(opens, g.row.Method) {
+		return false
+	}
+	raw, channel := g.opening()
+	if raw == nil {
+		return g.row.By == trace.ByCommand // a server that was kept, and opened before
+	}
+	return channel == trace.ChannelOK || channel == trace.ChannelOpen
+}
+
+func (g again) addPipeline(s *render.Script) {
 	messages := [][]byte{g.exchange.Request.Raw}
-	if handshake {
+	if g.shaken() {
 		messages = [][]byte{g.initialize(), wire.ComposeNotification("notifications/initialized", nil), g.exchange.Request.Raw}
 	}
 	s.Comment("read it before you run it: the last line starts the recorded command")

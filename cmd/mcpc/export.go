@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,10 +36,10 @@ log shows, and means one exchange; a FILE means all that is in it. With a FILTER
 (mcpc help filters) it is what fits, also of a whole run.
 
   har        HTTP Archive 1.2, for the network panel of a browser
-  curl       shell commands that send the same bytes; where sessions are spoken
+  curl       shell commands that send the same bytes; where a session is named
              they open one of their own, over HTTP+SSE a stream as well; over
              stdio a pipeline, never run here
-  mcpc       mcpc commands that ask the same
+  mcpc       mcpc commands that ask the same; each does its own handshake
   mcpc-yaml  saved calls for mcpc run, which expect the same endings
   jsonl      a capture again, as docs/capture.md describes it
   markdown   a report, for an issue
@@ -128,11 +129,15 @@ func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*tra
 	case "markdown":
 		return a.exportReports(w, c, rows)
 	}
-	add := addCurl
+	add, script := addCurl, &render.Script{}
 	if format == "mcpc" {
 		add = addLine
+		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
+			rows = some
+			script.Comment("handshakes are left out: each command opens a conversation of its own")
+			script.Space()
+		}
 	}
-	script := &render.Script{}
 	for i, row := range rows {
 		if i > 0 {
 			script.Space()
@@ -145,6 +150,16 @@ func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*tra
 	}
 	_, err := io.WriteString(w, script.String())
 	return err
+}
+
+// unopened are the rows that opened no conversation.
+func unopened(rows []*trace.Row) (some []*trace.Row) {
+	for _, row := range rows {
+		if !slices.Contains(opens, row.Method) {
+			some = append(some, row)
+		}
+	}
+	return some
 }
 
 // addTo adds the commands of one exchange to a script.

@@ -17,8 +17,8 @@ func addLine(s *render.Script, g again) error {
 		return errBare
 	}
 	words := []string{"mcpc"}
-	if slices.Contains(client.Revisions(), g.row.Revision) {
-		words = append(words, "--protocol", g.row.Revision)
+	if revision := g.revision(); slices.Contains(client.Revisions(), revision) {
+		words = append(words, "--protocol", revision)
 	}
 	var argv []string
 	switch address := g.address(); {
@@ -41,6 +41,16 @@ func addLine(s *render.Script, g again) error {
 	return nil
 }
 
+// revision is that of the conversation; of a handshake that was refused the one in
+// which it was asked for.
+func (g again) revision() string {
+	if g.row.Method != "initialize" || g.row.Revision != "" {
+		return g.row.Revision
+	}
+	params, _ := wire.Object(g.params())
+	return or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
+}
+
 // request adds the words of the command that sends the request, and gives its last
 // one: call where that can say all of it, else raw.
 func (g again) request(s *render.Script, words []string) ([]string, []byte) {
@@ -48,6 +58,8 @@ func (g again) request(s *render.Script, words []string) ([]string, []byte) {
 	name, arguments, simple := asToolCall(m.Method, params)
 	_, notObject := wire.Object(params)
 	switch {
+	case m.Method == "initialize" && !(g.row.Own && g.had("raw")):
+		return append(words, "info"), nil // raw would open a conversation first, and then ask for one
 	case simple && !strings.HasPrefix(name, "-") && !g.had("raw"):
 		words = append(words, "call")
 		if g.had("--no-validate") || !g.had("call") { // nobody else checks what he sends
