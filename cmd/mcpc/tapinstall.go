@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,6 +116,14 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		}
 		out.Where = file
 		a.end(out)
+		return
+	}
+	if bytes.Equal(old, changed) {
+		state := "goes through mcpc tap already"
+		if o.remove {
+			state = "does not go through mcpc tap"
+		}
+		a.note(fmt.Sprintf("nothing to change in %s: %q %s", render.Line(file), o.server, state))
 		return
 	}
 	a.secrets.LearnCommand(client.CommandOf(old, o.server))

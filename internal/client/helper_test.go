@@ -36,6 +36,13 @@ func runHelper(habit string) int {
 	case "closes-stdin":
 		os.Stdin.Close()
 		select {}
+	case "greets":
+		fmt.Println("hello")
+		return 0
+	case "greets-twice":
+		fmt.Println("hello")
+		fmt.Println("world")
+		return 0
 	case "prints-noise":
 		for i := range 2000 {
 			fmt.Println("noise", i)

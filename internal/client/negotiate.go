@@ -90,6 +90,7 @@ func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
 		var child *stdio
 		if child, f = startStdio(target, opt.Limits, t.s.rec, t); f == nil {
 			t.setLine(child)
+			t.startedAgain()
 			child.listen()
 		}
 	case target.Transport == HTTPSSE && !noSSE:

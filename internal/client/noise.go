@@ -11,6 +11,8 @@ import (
 // mcpc stops believing that it speaks MCP at all.
 const maxNoise = 1000
 
+const noiseLines = "lines that the server wrote to standard output were no messages"
+
 // noise is what stands on a server's standard output and is no message: a
 // banner, a log, or a message in several lines.
 type noise struct {
@@ -23,7 +25,7 @@ type noise struct {
 func (p *pipe) hear(line []byte) *fault {
 	p.inbox.often(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
 		"the server wrote a line to standard output that is no message%s, and it was skipped: %q",
-		strangeness(line), wire.Excerpt(line, 80))}, "lines that the server wrote to standard output were no messages")
+		strangeness(line), wire.Excerpt(line, 80))}, noiseLines)
 	bad := func(text string) *fault { return &fault{kind: wire.BadResponse, phase: "read", raw: line, text: text} }
 	switch p.noise.lines++; {
 	case p.noise.lines > maxNoise:

@@ -256,6 +256,37 @@ func TestProcessNoise(t *testing.T) {
 	}
 }
 
+// A server that is started once more, in another revision, says again what it said;
+// what is counted is what it says.
+func TestProcessNoiseIsCountedForOneProcess(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"greets":       {`the server wrote a line to standard output that is no message, and it was skipped: "hello"`},
+		"greets-twice": {`the server wrote a line to standard output that is no message, and it was skipped: "hello"`, "2 " + noiseLines},
+	} {
+		var found []string
+		var starts int
+		_, o := started(t, name, func(opt *Options) {
+			opt.Found = func(f wire.Finding) {
+				if f.Rule == "stdout_noise" {
+					found = append(found, f.Text)
+				}
+			}
+			opt.Tap = func(f wire.Frame) {
+				if f.Kind == wire.Body && f.Dir == wire.Sent {
+					starts++
+				}
+			}
+		})
+		if o.Kind != wire.Transport || starts < 2 {
+			t.Errorf("%s: %s after %d requests", name, o.Kind, starts)
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%s: got %q, want %q", name, found, want)
+		}
+	}
+}
+
 // Half-open pipes: the server lives and does not talk, or does not listen.
 func TestProcessHalfOpen(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,8 @@ type tallied struct {
 	first wire.Finding
 	what  string
 	n     int
+	// before is how many there were of a process before, where that is started again.
+	before int
 }
 
 // add counts f and reports whether it is the first of its kind. what are several
@@ -35,7 +37,7 @@ func (t *tally) add(f wire.Finding, what string) (first bool) {
 	if len(t.rows) == maxTallied {
 		return false
 	}
-	t.rows = append(t.rows, &tallied{f, what, 1})
+	t.rows = append(t.rows, &tallied{first: f, what: what, n: 1})
 	return true
 }
 
@@ -43,13 +45,30 @@ func (t *tally) add(f wire.Finding, what string) (first bool) {
 func (t *tally) sums() []wire.Finding {
 	var sums []wire.Finding
 	for _, row := range t.rows {
-		if row.n > 1 {
+		if n := max(row.n, row.before); n > 1 {
 			sum := row.first
-			sum.Text = fmt.Sprintf("%d %s", row.n, row.what)
+			sum.Text = fmt.Sprintf("%d %s", n, row.what)
 			sums = append(sums, sum)
 		}
 	}
 	return sums
+}
+
+// anew begins to count again what a process does that is started again: what it said
+// before it says once more, and that is not more of it.
+func (t *tally) anew(what string) {
+	for _, row := range t.rows {
+		if row.what == what {
+			row.n, row.before = 0, max(row.n, row.before)
+		}
+	}
+}
+
+// startedAgain is told before a process is listened to.
+func (t *talk) startedAgain() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tally.anew(noiseLines)
 }
 
 func (t *talk) often(f wire.Finding, what string) {

@@ -33,14 +33,18 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 }
 
 // Unsaved names what Payload leaves out of a result, by kinds, as in "1 text, 3
-// resource_link"; "" is nothing. A structuredContent beside texts is what they say.
+// resource_link"; "" is nothing. A structuredContent that a text repeats counts as
+// that text.
 func Unsaved(method string, result json.RawMessage) string {
 	blocks := resultBlocks(method, result)
 	texts, media := split(blocks)
-	if members, err := wire.Object(result); len(texts)+len(media) == 0 {
-		if _, ok := members.Get("structuredContent"); !ok || err != nil || method != "tools/call" {
-			return "" // the JSON is whole
-		}
+	var structured json.RawMessage
+	if members, err := wire.Object(result); err == nil && method == "tools/call" {
+		structured, _ = members.Get("structuredContent")
+	}
+	asJSON := len(texts)+len(media) == 0
+	if asJSON && structured == nil {
+		return "" // the JSON is whole
 	}
 	var kinds []string
 	count := map[string]int{}
@@ -56,6 +60,9 @@ func Unsaved(method string, result json.RawMessage) string {
 	}
 	for i, kind := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
+	}
+	if structured != nil && !asJSON && string(wire.Compact(structured)) != "{}" && !mirrored(blocks, structured) {
+		kinds = append(kinds, "structuredContent")
 	}
 	return strings.Join(kinds, ", ")
 }

@@ -120,8 +120,19 @@ func TestUnsaved(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", content, got, want)
 		}
 	}
-	if got := Unsaved("tools/call", []byte(`{"structuredContent":{},"content":[`+link+`]}`)); got != "1 resource_link" {
-		t.Errorf("beside structuredContent: got %q", got)
+	for result, want := range map[string]string{
+		`{"structuredContent":{},"content":[` + link + `]}`:                                          "1 resource_link",
+		`{"structuredContent":{"a":1},"content":[` + link + `]}`:                                     "1 resource_link", // it is what is saved
+		`{"structuredContent":{"a":1},"content":[` + text + `]}`:                                     "structuredContent",
+		`{"structuredContent":{"a":1},"content":[` + text + "," + link + `]}`:                        "1 resource_link, structuredContent",
+		`{"structuredContent":{"a":1},"content":[` + image + `]}`:                                    "structuredContent",
+		`{"structuredContent":{"a":1},"content":[{"type":"text","text":"{ \"a\": 1.0 }"}]}`:          "",
+		`{"structuredContent":{"a":1},"content":[` + image + `,{"type":"text","text":"{\"a\":1}"}]}`: "1 text",
+		`{"structuredContent":{},"content":[` + text + `]}`:                                          "",
+	} {
+		if got := Unsaved("tools/call", []byte(result)); got != want {
+			t.Errorf("%s: got %q, want %q", result, got, want)
+		}
 	}
 }
 

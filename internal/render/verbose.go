@@ -286,13 +286,13 @@ func (v *verbose) body(f wire.Frame) {
 const maxPretty = 4 << 10
 
 func (v *verbose) pretty(raw []byte) {
-	text := v.st.Block(v.st.excerpt(raw, maxPretty))
+	shown := raw[:runeStart(raw, min(len(raw), maxPretty))]
+	text, left := v.st.Block(string(shown)), len(raw)-len(shown)
 	if len(raw) <= 1<<20 && wire.Valid(raw) == nil {
-		text = string(escapeHidden(v.st.indented(raw)))
+		text, left = string(escapeHidden(v.st.indented(raw))), 0
 	}
 	text = strings.TrimRight(text, "\n")
-	left := 0
-	if len(text) > maxPretty {
+	if left == 0 && len(text) > maxPretty {
 		cut := strings.LastIndexByte(text[:maxPretty], '\n')
 		if cut <= 0 {
 			cut = runeStart([]byte(text), maxPretty)

@@ -157,6 +157,9 @@ func TestVerboseIsBounded(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		Verbose(&b, Style{Width: 80}, 2)(wire.Frame{Kind: wire.Body, Raw: []byte(body)})
+		if name == "no json" && !strings.Contains(b.String(), "195904 more bytes") {
+			t.Errorf("%s: what is left out is miscounted: %s", name, b.String()[b.Len()-100:])
+		}
 		if b.Len() > 6<<10 {
 			t.Errorf("%s: %d bytes at -vv", name, b.Len())
 		}

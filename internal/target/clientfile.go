@@ -32,14 +32,15 @@ func (c Client) CommandOf(text []byte, server string) []string {
 }
 
 // Wrap puts words before the command of a server: those of prefix, of which the
-// first becomes the command. It gives the whole text of the file again.
+// first becomes the command. It gives the whole text of the file again, unchanged where
+// they stand there.
 func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error) {
 	e, err := c.findEntry(text, server)
 	if err != nil {
 		return nil, err
 	}
 	if e.wrapped(prefix) {
-		return nil, &EntryError{Text: fmt.Sprintf("the server %q goes through mcpc tap already", server)}
+		return text, nil
 	}
 	added := prefixed(prefix[1:], text[e.at.from:e.at.to])
 	if e.args.to == 0 {
@@ -52,7 +53,7 @@ func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error
 	return splice(text, edit{e.at, quoted(prefix[0])}, edit{inside, added}), nil
 }
 
-// Unwrap undoes Wrap. Prefix is as it was given to Wrap; its first word may have
+// Unwrap undoes Wrap, and changes nothing where that is done. Prefix is as it was given to Wrap; its first word may have
 // another folder now.
 func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, error) {
 	e, err := c.findEntry(text, server)
@@ -60,7 +61,7 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 		return nil, err
 	}
 	if !e.wrapped(prefix) {
-		return nil, &EntryError{Text: fmt.Sprintf("the server %q does not go through mcpc tap", server)}
+		return text, nil
 	}
 	n := len(prefix)
 	command := string(text[e.items[n-1].from:e.items[n-1].to])

@@ -37,8 +37,11 @@ func TestWrapAndUnwrap(t *testing.T) {
 			if err != nil || string(got) != c.want {
 				t.Fatalf("got %q and %v\nwant %q", got, err, c.want)
 			}
-			if _, err := inServers.Wrap(got, "a", []string{`C:\other\MCPC.exe`, "tap", "--"}); err == nil {
-				t.Error("it could be put there twice")
+			if twice, err := inServers.Wrap(got, "a", []string{`C:\other\MCPC.exe`, "tap", "--"}); err != nil || string(twice) != c.want {
+				t.Errorf("put there twice it is %q, %v", twice, err)
+			}
+			if same, err := inServers.Unwrap([]byte(c.text), "a", prefix); err != nil || string(same) != c.text {
+				t.Errorf("taken away where it is not it is %q, %v", same, err)
 			}
 			back, err := inServers.Unwrap(got, "a", prefix)
 			if err != nil || string(back) != c.text {
