@@ -15,7 +15,6 @@ import (
 // recording, and in the JSON form of the error.
 const (
 	maxBody        = 2 << 10
-	maxLine        = 500
 	maxData        = 1 << 10
 	maxStderrLines = 20
 	// window is how many bytes are shown before and behind a syntax error.
@@ -69,7 +68,7 @@ func (r *report) http(o wire.Outcome) {
 		r.line("%s", s)
 	}
 	for _, f := range o.HTTP.Fields {
-		r.line("%s: %s", f.Name, r.st.excerpt([]byte(safeField(f).Value), maxLine))
+		r.line("%s: %s", f.Name, r.st.excerpt([]byte(safeField(f).Value), 500))
 	}
 	r.body(o)
 }
@@ -103,23 +102,7 @@ func (r *report) body(o wire.Outcome) {
 		r.line("the page's title: %s", r.st.excerpt([]byte(title), 200))
 	}
 	r.line("body%s:", kind)
-	r.text(r.st.excerpt(body, beginning(body)))
-}
-
-// beginning is how much of a body is shown: its first lines, and of one that is too
-// long for a reader the beginning.
-func beginning(body []byte) int {
-	for at := 0; at < min(len(body), maxBody); {
-		end := bytes.IndexByte(body[at:], '\n')
-		if end > maxLine || end < 0 && len(body)-at > maxLine {
-			return min(at+maxLine, maxBody)
-		}
-		if end < 0 {
-			break
-		}
-		at += end + 1
-	}
-	return maxBody
+	r.text(r.st.excerpt(body, maxBody))
 }
 
 func htmlTitle(body []byte) string {
@@ -209,7 +192,7 @@ func (r *report) process(o wire.Outcome) {
 	lines := strings.Split(stderr, "\n")
 	lines = lines[max(0, len(lines)-maxStderrLines):]
 	for i := range lines {
-		lines[i] = r.st.excerpt([]byte(lines[i]), maxLine)
+		lines[i] = r.st.excerpt([]byte(lines[i]), 500)
 	}
 	r.line("the end of the server's standard error:")
 	r.text(strings.Join(lines, "\n"))
