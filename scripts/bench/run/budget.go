@@ -51,6 +51,8 @@ func (b *bench) budgets() []budget {
 	flat := version.entry("mcpc").peak() + 16
 	return []budget{
 		time("empty + 7 ms", startKey, func(m *measure, i int) float64 { return m.base().took()[i] + 7 }),
+		// On the machine on which the 7 were promised the library had 3 to 4 of them.
+		time("jsonschema alone + 4 ms", startKey, func(m *measure, i int) float64 { return m.entry(schemasAlone).took()[i] + 4 }),
 		withStart("list-everything"), withStart("list-legacy"), withStart("list-modern"),
 		withStart("warm-legacy"), withStart("warm-modern"), twice("warm-legacy"), twice("warm-modern"),
 		times("1.05 without recording", "record", 1.05),

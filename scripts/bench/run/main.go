@@ -36,7 +36,7 @@ func main() {
 	var c config
 	flag.IntVar(&c.rounds, "rounds", 20, "rounds")
 	flag.IntVar(&c.scaleRounds, "scale-rounds", 5, "rounds of the scale cases")
-	flag.StringVar(&c.bin, "bin", "", "directory of raw, sdk, server, launch and empty")
+	flag.StringVar(&c.bin, "bin", "", "directory of raw, sdk, server, launch, empty and schemas")
 	flag.StringVar(&c.mcpc, "mcpc", "", "the mcpc to measure")
 	flag.StringVar(&c.against, "against", "", "another mcpc, to be measured beside it")
 	flag.StringVar(&c.node, "node", "", "a Node for the Inspector")

@@ -94,9 +94,13 @@ func (b *bench) prepare(ctx context.Context, m *measure) error {
 	return nil
 }
 
+// schemasAlone is a program that starts with jsonschema/v6 and ends.
+const schemasAlone = "jsonschema alone"
+
 // prepareVersion: what it takes to start and to end.
 func (b *bench) prepareVersion(ctx context.Context, m *measure) error {
-	m.entries = []*entry{{name: "empty Go", run: b.plain(b.tool("empty"))}, {name: "mcpc", run: b.plain(b.mcpc, "version")}}
+	m.entries = []*entry{{name: "empty Go", run: b.plain(b.tool("empty"))}, {name: schemasAlone, run: b.plain(b.tool("schemas"))},
+		{name: "mcpc", run: b.plain(b.mcpc, "version")}}
 	if b.against != "" {
 		m.entries = append(m.entries, &entry{name: "mcpc-b", run: b.plain(b.against, "version")})
 	}
