@@ -11,8 +11,8 @@ import (
 // Prompts writes one entry a prompt, as Tools does: its name, its arguments, and
 // the first line of its description.
 func Prompts(w io.Writer, st Style, prompts []wire.Prompt, long bool) error {
-	entries := make([]entry, len(prompts))
-	for i, p := range prompts {
+	return st.list(w, len(prompts), func(i int) entry {
+		p := prompts[i]
 		e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: st.hidden(hiddenInJSON(p.Raw))}
 		for _, a := range p.Arguments {
 			name := st.Line(a.Name)
@@ -21,16 +21,15 @@ func Prompts(w io.Writer, st Style, prompts []wire.Prompt, long bool) error {
 			}
 			e.params = append(e.params, parameter{name, name, name})
 		}
-		entries[i] = st.about(e, p.Description, p.Title)
-	}
-	return st.list(w, entries, long)
+		return st.about(e, p.Description, p.Title)
+	}, long)
 }
 
 // Resources writes one entry a resource or template, as Tools does: its URI, its
 // name, its type and size, and the first line of its description.
 func Resources(w io.Writer, st Style, resources []wire.Resource, long bool) error {
-	entries := make([]entry, len(resources))
-	for i, r := range resources {
+	return st.list(w, len(resources), func(i int) entry {
+		r := resources[i]
 		e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
 		if name := st.Line(r.Name); name != "" {
 			e.params = []parameter{{name, name, name}}
@@ -42,9 +41,8 @@ func Resources(w io.Writer, st Style, resources []wire.Resource, long bool) erro
 			e.hints = append(e.hints, size(r.Size))
 		}
 		e.hints = append(e.hints, st.hidden(hiddenInJSON(r.Raw))...)
-		entries[i] = st.about(e, r.Description, r.Title)
-	}
-	return st.list(w, entries, long)
+		return st.about(e, r.Description, r.Title)
+	}, long)
 }
 
 // A Section is a part of an answer: a reader sees its heading, a pipe the prefix

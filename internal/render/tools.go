@@ -22,18 +22,22 @@ import (
 // name, arguments, hints and description, aligned to nothing and made for grep,
 // cut and awk. Without tools nothing is written.
 func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
-	entries := make([]entry, len(tools))
-	wire.Spread(len(tools), func(i int) { entries[i] = st.entry(tools[i], long) })
-	return st.list(w, entries, long)
+	return st.list(w, len(tools), func(i int) entry { return st.entry(tools[i], long) }, long)
 }
 
-func (s Style) list(w io.Writer, entries []entry, long bool) error {
+// list writes n entries. For a pipe their lines are kept and they are not: there may be
+// very many.
+func (s Style) list(w io.Writer, n int, entryAt func(i int) entry, long bool) error {
+	if !s.watched() {
+		lines := make([]string, n+1) // so that the last one has an end, too
+		wire.Spread(n, func(i int) { lines[i] = entryAt(i).fields(s, long) })
+		_, err := io.WriteString(w, strings.Join(lines, "\n"))
+		return err
+	}
+	entries := make([]entry, n)
+	wire.Spread(n, func(i int) { entries[i] = entryAt(i) })
 	var b bytes.Buffer
 	switch {
-	case !s.watched():
-		for _, e := range entries {
-			b.WriteString(e.fields(s, long) + "\n")
-		}
 	case long:
 		for i, e := range entries {
 			s.longEntry(&b, e, i > 0)
