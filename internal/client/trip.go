@@ -21,6 +21,10 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 // because what it refuses itself it does not name.
 const maxHeader = 256 << 10
 
+// idleTime is how long a connection is kept for the next request: shorter than servers
+// do, Node's for five seconds, so that none is closed while a request is on its way.
+const idleTime = 4 * time.Second
+
 // newWires has no overall timeout, which would cut long streams, and no
 // transparent compression, which would hold events back.
 func (s *Session) newWires() *http.Transport {
@@ -38,7 +42,7 @@ func (s *Session) newWires() *http.Transport {
 		TLSClientConfig:        noticing(s.opt.TLS, s.askedForPapers),
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
-		IdleConnTimeout:        60 * time.Second,
+		IdleConnTimeout:        idleTime,
 		ReadBufferSize:         32 << 10,
 	}
 }

@@ -22,6 +22,9 @@ const (
 	maxURL       = 8 << 10
 	fetchTime    = 5 * time.Second
 	tokenTime    = 20 * time.Second
+	// A kept connection is used sooner than its server closes it, Node's after five
+	// seconds: the request for tokens comes when a person is done, and only once.
+	idleTime = 4 * time.Second
 )
 
 // A Net fetches what strangers name: the addresses of metadata and endpoints come
@@ -54,7 +57,7 @@ func NewNet(near Nearness, way Way) *Net {
 	n := &Net{near: near, way: way.withDefaults()}
 	guarded := &net.Dialer{Timeout: fetchTime, Control: n.control}
 	transport := &http.Transport{
-		Proxy: n.proxy, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 10 * time.Second,
+		Proxy: n.proxy, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: idleTime,
 		MaxResponseHeaderBytes: 256 << 10, TLSClientConfig: way.TLS,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if _, ours := n.proxies.Load(strings.ToLower(address)); ours || n.way.Pinned(address) {
