@@ -134,10 +134,15 @@ func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, 
 func (p endurance) from(began func(client.Filter), enough func()) func(client.Filter) {
 	var once sync.Once
 	return func(agreed client.Filter) {
-		if d := p.time.duration(); d > 0 {
-			once.Do(func() { time.AfterFunc(d, enough) })
-		}
+		once.Do(func() { p.begin(enough) })
 		began(agreed)
+	}
+}
+
+// begin starts the time, if there is one.
+func (p endurance) begin(enough func()) {
+	if d := p.time.duration(); d > 0 {
+		time.AfterFunc(d, enough)
 	}
 }
 

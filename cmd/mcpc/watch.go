@@ -108,13 +108,13 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 }
 
 // follow reads the lists when the server begins to tell, and again whenever it
-// tells or may have told somebody else.
+// tells or may have told somebody else. The time of --for begins when they are shown.
 func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 	a, left := w.c.a, w.o.watch.until.count
 	on := w.c.start(ctx, client.Listening{Filter: f,
 		Began: func(client.Filter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { a.note(why + "; trying again") },
-	}, w.o.watch.until)
+	}, endurance{})
 	defer on.enough()
 	read := time.NewTicker(unreadEvery)
 	defer read.Stop()
@@ -125,9 +125,13 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 				on.enough()
 			}
 		case <-w.wake:
+			first := w.known == nil
 			n, out := w.reread(on.ctx)
 			if !out.Good() && on.ctx.Err() == nil {
 				return out
+			}
+			if first && w.known != nil {
+				w.o.watch.until.begin(on.enough)
 			}
 			if left -= n; n > 0 && left <= 0 && w.o.watch.until.count > 0 || a.ending.Kind != wire.OK {
 				on.enough()
