@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,7 +19,21 @@ func TestMain(m *testing.M) {
 		// A process under the race detector sleeps a second before it ends.
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
+	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(os.Interrupt) {
+		heedInterrupts()
+	}
 	testscript.Main(m, map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit})
+}
+
+// heedInterrupts undoes what a shell without job control does to what it starts in the
+// background: Ctrl-C is ignored there, and would be by everything that a test starts.
+func heedInterrupts() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	go func() {
+		<-signals
+		os.Exit(130)
+	}()
 }
 
 // visit is a browser that goes to one address, and tells where it ended.
