@@ -118,6 +118,10 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", o.from, bare(err))
 	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, hintedError{o.from + " is a folder", "the calls are read from a file or -; mcpc run takes folders of saved calls"}
+	}
 	return f, nil
 }
 

@@ -94,7 +94,11 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 		a.note(fmt.Sprintf("the token for %s is forgotten here", c.where) + a.revoke(ctx, store, before, f.Tokens, o))
 	}
 	for _, gone := range f.Clients {
-		a.note(a.errStyle.Line(fmt.Sprintf("the client %s is forgotten as well, with its %s; the next login there has to name it again", gone.ID, gone.Proof())))
+		next := "has to name it again"
+		if gone.Origin == auth.Registered {
+			next = "registers anew"
+		}
+		a.note(a.errStyle.Line(fmt.Sprintf("the client %s is forgotten as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next)))
 	}
 	for _, c := range f.Needed {
 		a.note(a.errStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token is its own (mcpc auth)", c.ID, c.Proof())))

@@ -86,7 +86,7 @@ func (r *fileRun) open(ctx context.Context) {
 	}
 	flags := len(a.answers.Answers) > 0 || a.answers.Decline || a.answers.OnElicit != ""
 	if r.f.Answer != nil && !flags {
-		answer, err := r.answer()
+		answer, err := r.filled(r.f.Answer)
 		if err != nil {
 			r.opening = usage(err)
 		}
@@ -108,9 +108,9 @@ func (r *fileRun) open(ctx context.Context) {
 	}
 }
 
-// answer is what the file answers, with all variables; those without a type are texts.
-func (r *fileRun) answer() (json.RawMessage, error) {
-	filled, _, err := saved.Fill(json.RawMessage("["+string(r.f.Answer)+"]"), r.lookup)
+// filled is a value with all variables; those without a type are texts, as in a list.
+func (r *fileRun) filled(raw json.RawMessage) (json.RawMessage, error) {
+	filled, _, err := saved.Fill(json.RawMessage("["+string(raw)+"]"), r.lookup)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,11 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	}
 	subject, err := saved.FillText(s.Subject, r.lookup)
 	args, untyped := json.RawMessage(nil), []saved.Untyped(nil)
-	if err == nil && s.Args != nil {
+	switch {
+	case err != nil || s.Args == nil:
+	case s.Verb == saved.Raw:
+		args, err = r.filled(s.Args)
+	default:
 		args, untyped, err = saved.Fill(s.Args, r.lookup)
 	}
 	if err != nil {
@@ -254,11 +258,7 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	case saved.List:
 		return r.list(ctx, subject)
 	default:
-		params := args
-		for _, u := range untyped {
-			params = wire.With(params, u.Path[0], wire.Quote(u.Text))
-		}
-		t.out = r.c.Do(ctx, client.Call{Method: subject, Params: params, Once: true})
+		t.out = r.c.Do(ctx, client.Call{Method: subject, Params: args, Once: true})
 	}
 	t.answer, t.took = answerOf(t.out), t.out.Took
 	if t.took == 0 && t.out.Reached == wire.Answered {

@@ -38,6 +38,8 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 // check refuses what makes no sense for several servers.
 func (o *surveyOptions) check(a *app, command string, argv []string) error {
 	switch {
+	case a.shell != nil:
+		return hintedError{"the shell speaks with one server, and " + command + " with every known one", "mcpc " + command + ", in another terminal"}
 	case o.parallel < 1:
 		return hintedError{"--parallel is a number of servers, from 1 on", "--parallel 1 asks one after the other"}
 	case a.serverGiven || argv != nil:

@@ -295,13 +295,7 @@ func (r *reader) object(t *typ, schema wire.Members, name string, depth int) {
 		return
 	}
 	t.sort, t.name = object, r.names.take(name)
-	required := map[string]bool{}
-	given, _ := schema.Get("required")
-	all, _ := wire.Array(given)
-	for _, one := range all {
-		must, _ := wire.Text(one)
-		required[must] = true
-	}
+	required := schema.Words("required")
 	idents := names{}
 	for _, p := range properties {
 		f := field{name: p.Name, ident: idents.take(identOf(p.Name, "Field")), required: required[p.Name]}

@@ -63,13 +63,7 @@ func ParseForm(params json.RawMessage) (Form, error) {
 	if err != nil {
 		return form, errors.New("the form's requestedSchema is no object")
 	}
-	required := map[string]bool{}
-	raw, _ := schema.Get("required")
-	names, _ := wire.Array(raw)
-	for _, name := range names {
-		text, _ := wire.Text(name)
-		required[text] = true
-	}
+	required := schema.Words("required")
 	properties, _ := schema.Get("properties")
 	fields, _ := wire.Object(properties)
 	for _, f := range fields {

@@ -54,6 +54,9 @@ func TestReadFileSaysWhatIsWrong(t *testing.T) {
 		{`{"command":["x","--token","hunter2hunter2"],"steps":[{"call":"x"}]}`, "/command/2", "a secret"},
 		{`{"headers":{"X-Api-Key":"hunter2"},"steps":[{"call":"x"}]}`, "/headers/X-Api-Key", "a secret"},
 		{`{"headers":{"Authorization":"Bearer ${env.A} more"},"steps":[{"call":"x"}]}`, "/headers/Authorization", "a secret"},
+		{`{"server":"https://me:hunter2hunter2@x/${p}","vars":{"p":1},"steps":[{"call":"x"}]}`, "/server", "a secret"},
+		{`{"vars":{"p":1},"command":["x","--token","hunter2hunter2${p}"],"steps":[{"call":"x"}]}`, "/command/2", "a secret"},
+		{`{"vars":{"p":1},"steps":[{"call":"x","args":{"m":"sk-abcdefghijklmnopqrstuvwxyz123456 ${p}"}}]}`, "/steps/0/args/m", "a secret"},
 		{`{"vars":{"1a":1},"steps":[{"call":"x"}]}`, "/vars/1a", "no name of a variable"},
 		{`{"vars":{"a":"${env.B}"},"steps":[{"call":"x"}]}`, "/vars/a", "write ${env.B} where it is used"},
 		{`{"vars":{"t":"sk-abcdefghijklmnopqrstuvwxyz123456"},"steps":[{"call":"x"}]}`, "/vars/t", "a secret"},
@@ -80,6 +83,19 @@ func TestReadFileSaysWhatIsWrong(t *testing.T) {
 		if len(bad) == 0 || bad[0].At != c.at || !strings.Contains(bad[0].Text, c.want) || bad[0].Mild {
 			t.Errorf("%s\ngot %+v, want %s at %s", c.file, bad, c.want, c.at)
 		}
+	}
+}
+
+// What comes from the environment is no secret of the file, wherever it stands.
+func TestReferencesAreNoSecrets(t *testing.T) {
+	_, bad := ReadFile(json.RawMessage(`{"server":"https://me:${env.PW}@x/mcp?token=${env.T}&x=1","headers":{"Authorization":"Bearer ${env.T}"},
+		"steps":[{"call":"x","args":{"m":"Bearer ${env.T}","u":"https://me:${env.PW}@y/?api_key=${env.K}","password":"${env.PW}!","j":"{\"token\":\"${env.T}\"}"}}]}`))
+	if len(bad) > 0 {
+		t.Errorf("got %+v", bad)
+	}
+	_, bad = ReadFile(json.RawMessage(`{"command":["x","--token","${env.T}","--password=${env.PW}","API_KEY=${env.K}"],"steps":[{"call":"x"}]}`))
+	if len(bad) > 0 {
+		t.Errorf("got %+v", bad)
 	}
 }
 

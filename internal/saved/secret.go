@@ -3,9 +3,11 @@ package saved
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -19,11 +21,15 @@ func (r *reader) secrets(f File) {
 			r.secret(below("/headers", h.Name))
 		}
 	}
-	if holdsSecret(f.Server) && len(References(wire.Quote(f.Server))) == 0 {
+	if holdsSecret(withoutReferences(f.Server)) {
 		r.secret("/server")
 	}
-	for i, word := range wire.RedactCommand(f.Command) {
-		if word != f.Command[i] && len(References(wire.Quote(f.Command[i]))) == 0 {
+	var words []string
+	for _, word := range f.Command {
+		words = append(words, withoutReferences(word))
+	}
+	for i, word := range wire.RedactCommand(words) {
+		if words[i] != "" && word != words[i] {
 			r.secret("/command/" + strconv.Itoa(i))
 		}
 	}
@@ -44,10 +50,10 @@ func (r *reader) secrets(f File) {
 // test's, and is told of.
 func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 	eachTextOf(name, raw, at, func(name, at, text string) {
-		switch {
-		case text == "" || len(References(wire.Quote(text))) > 0:
-		case holdsSecret(text):
+		switch plain := withoutReferences(text); {
+		case holdsSecret(plain):
 			r.secret(at)
+		case text == "" || plain != text:
 		case holdsSecret(string(wire.With(nil, name, wire.Quote(text)))):
 			r.problems = append(r.problems, Problem{At: at, Mild: true,
 				Text: fmt.Sprintf("%s is named like a secret; one belongs into the environment: ${env.NAME}", name)})
@@ -57,6 +63,19 @@ func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 
 func (r *reader) secret(at string) {
 	r.bad(at, "a secret stands in the file; put it into the environment and write ${env.NAME}")
+}
+
+// userAlone is what stands before the host of a URL whose password was a reference.
+var userAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/?#@:\s]*:?@`) })
+
+// withoutReferences is what a text says by itself.
+func withoutReferences(text string) string {
+	var b strings.Builder
+	_ = eachPart(text, func(part string) { b.WriteString(part) }, func(string) {})
+	if b.String() == text {
+		return text
+	}
+	return userAlone().ReplaceAllString(b.String(), "//")
 }
 
 func holdsSecret(text string) bool {

@@ -41,6 +41,19 @@ func (m Members) Text(name string) string {
 	return s
 }
 
+// Words are the strings in the array that stands under name.
+func (m Members) Words(name string) map[string]bool {
+	raw, _ := m.Get(name)
+	items, _ := Array(raw)
+	words := make(map[string]bool, len(items))
+	for _, item := range items {
+		if word, ok := Text(item); ok {
+			words[word] = true
+		}
+	}
+	return words
+}
+
 // Duplicate names the first member that stands twice, if there is one: "" is a
 // name like any other.
 func (m Members) Duplicate() (name string, twice bool) {
