@@ -27,8 +27,8 @@ func newCompletion(a *app) *cobra.Command {
 		Short: "write the script that lets a shell complete mcpc's words",
 		Long: `Write a script that lets a shell complete commands, flags and their values,
 sessions, and what a session's server lists: tools, their arguments and the
-values that those may have, prompts and resources. Servers are not asked: what
-was listed before is remembered with the session.
+values that those may have, prompts and resources. What was listed before is
+remembered with the session; no server is asked but the one in the box.
 
   bash        echo 'eval "$(mcpc completion bash)"' >> ~/.bashrc
   zsh         mcpc completion zsh > "${fpath[1]}/_mcpc"

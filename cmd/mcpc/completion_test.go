@@ -68,6 +68,9 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("tap", "install", "cl"), "claude-desktop claude-code claude-code-local claude-code-user cline :4"}, {words("tap", "install", "cursor", ""), ":4"},
 		{words("completion", ""), "bash zsh fish powershell :4"},
 		{words("describe", "we"), "weather weigh :4"},
+		{words("-s", "demo", "call", "get-s"), "get-structured-content get-sum :4"},
+		{words("-s", "demo", "call", "get-structured-content", "location=C"), "location=Chicago :4"},
+		{words("-s", "demo", "prompt", "args-prompt", "s"), "state= :6"},
 		{words("call", "weather", "--output", ""), ":0"},
 	} {
 		cmd := exec.Command("mcpc", append([]string{"__completeNoDesc"}, row.words...)...)

@@ -1,19 +1,23 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/client"
 	"mcpc/internal/state"
+	"mcpc/internal/target"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
 // What a session's server lists, for a shell that completes a line. It comes from
-// what is remembered: nothing is sent, and whatever is not there is not offered.
+// what is remembered: nothing is sent, and whatever is not there is not offered. Only
+// the server in the box is asked, which runs in this process.
 
 const (
 	noFiles = cobra.ShellCompDirectiveNoFileComp
@@ -35,12 +39,12 @@ func inert(word string) bool {
 	return word != "" && !strings.HasPrefix(word, "-") && strings.TrimSpace(word) == word && len(word) <= 200
 }
 
-// onLine finds the remembered session that a command line means; nil where there
-// is none.
+// onLine finds the remembered session that a command line means, or the server in
+// the box; nil where it means neither.
 func (a *app) onLine(cmd *cobra.Command) *conversation {
 	a.serverGiven = cmd.Flags().Changed("server")
 	c := &conversation{a: a}
-	if out := c.find(nil); !out.Good() || c.saved == nil {
+	if out := c.find(nil); !out.Good() || c.saved == nil && !c.opensBox() {
 		return nil
 	}
 	fields, err := a.fields()
@@ -49,6 +53,18 @@ func (a *app) onLine(cmd *cobra.Command) *conversation {
 	}
 	c.fields = fields
 	return c
+}
+
+// opensBox opens a conversation with the server in the box, where that is meant. It
+// is recorded nowhere and ends with the process.
+func (c *conversation) opensBox() bool {
+	if c.target.Kind != target.Demo {
+		return false
+	}
+	session, out := client.Open(context.Background(), client.Options{
+		Server: client.Server{Pipe: demoPipe, Name: c.where}, Version: c.a.version, Now: c.a.now})
+	c.Session = session
+	return out.Good()
 }
 
 // names are those of one kind that the session's server listed last.
@@ -67,8 +83,11 @@ func (a *app) entries(cmd *cobra.Command, k kind) []state.Tool {
 		return a.shell.lists.of(a.shell.c, k)
 	}
 	c := a.onLine(cmd)
-	if c == nil {
+	switch {
+	case c == nil:
 		return nil
+	case c.saved == nil:
+		return new(shellLists).of(c, k)
 	}
 	list, err := c.store.Tools(c.listKey(k))
 	if err != nil || list == nil {
@@ -83,8 +102,11 @@ func (a *app) entryOf(cmd *cobra.Command, k kind, name string) *state.Tool {
 		return a.shell.lists.entry(a.shell.c, k, name)
 	}
 	c := a.onLine(cmd)
-	if c == nil {
+	switch {
+	case c == nil:
 		return nil
+	case c.saved == nil:
+		return new(shellLists).entry(c, k, name)
 	}
 	entry, _, err := c.store.Tool(c.listKey(k), name)
 	if err != nil {
