@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,9 +191,22 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = "did you mean --" + other + "?"
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
 			hint = fmt.Sprintf("arguments stand without dashes, as %s=VALUE; %s", name, hint)
+		} else if program := cmd.Flags().Arg(0); takesNoName(cmd) && isProgram(program) {
+			hint = "a server's command stands behind --: " + cmd.CommandPath() + " -- " + render.ShellQuote(program) + " ..."
 		}
 	}
 	return hintedError{flagText(err), hint}
+}
+
+// takesNoName reports a command whose first word is no name of a tool, which might be
+// that of a program as well.
+func takesNoName(cmd *cobra.Command) bool {
+	return slices.Contains([]string{"init", "info", "list", "ping", "listen", "shell", "codegen"}, cmd.Name())
+}
+
+func isProgram(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil
 }
 
 // flagText says which flag it is, what it wants, and what it got.

@@ -188,5 +188,8 @@ func (r *router) gone() <-chan struct{} { return r.done }
 func (r *router) overFault(reached wire.Reached) reply {
 	f := *r.ended
 	f.reached = reached
+	if reached == wire.Unsent {
+		f.phase = "send" // nobody read for an answer to it
+	}
 	return failed(&f)
 }

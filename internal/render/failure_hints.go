@@ -195,6 +195,8 @@ func httpHint(o wire.Outcome) string {
 	return ""
 }
 
+const noPost = "the address takes no POST: it may be a page, or the /sse of an older server"
+
 // statusHints lead on from an HTTP status that carried no JSON-RPC answer; the
 // first row that holds the status is taken.
 var statusHints = []struct {
@@ -205,7 +207,8 @@ var statusHints = []struct {
 	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: -H 'Authorization: Bearer TOKEN' sends one"},
 	{http.StatusForbidden, http.StatusForbidden, "the server knows who asks and still says no: another account, another scope, or an origin it does not trust"},
 	{http.StatusNotFound, http.StatusNotFound, "check the path: most servers listen at /mcp, old ones at /sse"},
-	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, "the address takes no POST: it may be a page, or the /sse of an older server"},
+	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
+	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
 	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the headers are too large for the server; -vvv shows them"},
 	{http.StatusTooManyRequests, http.StatusTooManyRequests, "the server asks for patience: wait, then try again"},
 	{http.StatusBadGateway, http.StatusGatewayTimeout, "something in front of the server answers for it: is the server itself up?"},
