@@ -72,10 +72,8 @@ afterwards.`,
 			if o.dryRun || o.curl {
 				return a.dryRun(cmd.Context(), o)
 			}
-			if o.save != "" {
-				if o.saving, err = newSaving(o.save); err != nil {
-					return err
-				}
+			if o.saving, err = newSaving(o.save); err != nil {
+				return err
 			}
 			a.call(cmd.Context(), o)
 			return nil
@@ -98,6 +96,10 @@ afterwards.`,
 
 // call is the walk of a tool call, from the server that is meant to the ending.
 func (a *app) call(ctx context.Context, o callOptions) {
+	if out := writableAs("--save", o.save); !out.Good() {
+		a.end(out)
+		return
+	}
 	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task.set})
 	defer c.close(ctx)
 	if out.Good() {

@@ -277,12 +277,15 @@ func (c *counter) Write(b []byte) (int, error) {
 
 // writable refuses -o where there is no folder for the file, or one in its place: before anything is
 // sent, and not when the answer is there.
-func writable(name string) wire.Outcome {
+func writable(name string) wire.Outcome { return writableAs("-o", name) }
+
+// writableAs is writable for a file of another flag.
+func writableAs(flag, name string) wire.Outcome {
 	if name == "" {
 		return wire.Outcome{}
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: " + name + " is a folder", Hint: "-o " + render.ShellQuote(filepath.Join(name, "FILE"))}
+		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + name + " is a folder", Hint: flag + " " + render.ShellQuote(filepath.Join(name, "FILE"))}
 	}
 	folder := filepath.Dir(name)
 	info, err := os.Stat(folder)
@@ -290,9 +293,9 @@ func writable(name string) wire.Outcome {
 	case err == nil && info.IsDir():
 		return wire.Outcome{}
 	case err == nil || errors.Is(err, fs.ErrNotExist):
-		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: there is no folder " + folder}
+		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": there is no folder " + folder}
 	}
-	return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: "-o: " + folder + ": " + bare(err).Error(), Err: err}
+	return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + folder + ": " + bare(err).Error(), Err: err}
 }
 
 // bare is an error of the operating system without the name of the file, which

@@ -162,9 +162,7 @@ func (r *runner) places() wire.Outcome {
 	if out := writable(r.a.output); !out.Good() {
 		return out
 	}
-	out := writable(r.o.junit)
-	out.Text = strings.Replace(out.Text, "-o:", "--junit:", 1)
-	return out
+	return writableAs("--junit", r.o.junit)
 }
 
 // answer is what a run prints when it is over: one document, or with -o alone what

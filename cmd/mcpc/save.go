@@ -23,18 +23,19 @@ type saving struct {
 }
 
 // newSaving reads the file and refuses one that nothing can be added to: before a call
-// is made, and not when it is over.
+// is made, and not when it is over. It is nil for no file.
 func newSaving(path string) (*saving, error) {
+	if path == "" {
+		return nil, nil
+	}
 	s := &saving{path: path}
 	bad := func(why string) error {
 		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list says what is in this one"}
 	}
 	text, err := os.ReadFile(path)
-	switch out := writable(path); {
-	case errors.Is(err, fs.ErrNotExist) && out.Good():
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || !writableAs("--save", path).Good(): // which the call says
 		return s, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, hintedError{strings.Replace(out.Text, "-o:", "--save:", 1), out.Hint}
 	case err != nil:
 		return nil, bad(bare(err).Error())
 	}
