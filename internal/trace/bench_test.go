@@ -59,6 +59,33 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
+// BenchmarkFilter is what looking into messages costs beyond the listing.
+func BenchmarkFilter(b *testing.B) {
+	name := filepath.Join(b.TempDir(), "large.jsonl")
+	size := large(b, name, 2000, 10_000)
+	c, err := Open(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	for _, text := range []string{`nothing`, `quoted`, `body~/nothing/`, `body~/quoted/`, `body~/(?i)nothing/`, `body~/word \d+/`, `body~/[0-9]{12}/`} {
+		f, err := ParseFilter(text, noon)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(text, func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				for _, row := range c.Rows() {
+					if _, err := f.Match(row); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkFrame is what recording one frame costs, hiding its secrets included.
 func BenchmarkFrame(b *testing.B) {
 	var s wire.Secrets

@@ -171,14 +171,26 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 	return nil, nil
 }
 
+// unspelled are buffers for the bytes that are searched.
+var unspelled = sync.Pool{New: func() any { return new([]byte) }}
+
 // anyText reports whether what is searched for stands in the bytes of a frame of
 // the row.
 func (r *Row) anyText(s search) (found bool, err error) {
 	if r.capture == nil {
 		return false, nil
 	}
+	buf := unspelled.Get().(*[]byte)
+	defer unspelled.Put(buf)
 	err = r.eachLine(func(raw []byte) error {
 		if found || !s.mayStandIn(raw) {
+			return nil
+		}
+		if body, ok := bytesIn(raw, *buf); ok {
+			found = s.in(body)
+			if *buf = body; cap(body) > keepBuffer || body == nil {
+				*buf = nil
+			}
 			return nil
 		}
 		line, err := parseLine(raw)

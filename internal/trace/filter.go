@@ -261,11 +261,12 @@ func (t *fieldTerm) write(b *strings.Builder) {
 type pattern struct {
 	field *field
 	re    *regexp.Regexp
+	needs required
 }
 
 func (t *pattern) match(c *candidate) bool {
 	if t.field.deep {
-		return c.any(search{t.re.Match, func([]byte) bool { return true }})
+		return c.any(search{t.re.Match, t.needs.mayStandIn})
 	}
 	return t.re.MatchString(t.field.text(c.row))
 }

@@ -250,7 +250,7 @@ func (p *filterParser) pattern(name string) (node, error) {
 		return nil, p.wrong(start, "the regular expression is none that RE2 has: %s", plainCause(err))
 	}
 	p.at = end + 1
-	return &pattern{f, re}, nil
+	return &pattern{field: f, re: re, needs: requiredBy(re)}, nil
 }
 
 func plainCause(err error) string {

@@ -56,7 +56,7 @@ func (n needle) mayStandIn(line []byte) bool {
 			return true
 		}
 	}
-	return bytes.Contains(line, []byte(`\u`)) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
+	return spelledByNumber(line) || isBase64(line)
 }
 
 func newForm(text string) form {

@@ -28,7 +28,7 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 			return true
 		}
 	}
-	body, ok := unescaped(text)
+	body, ok := appendUnescaped(make([]byte, 0, len(text)), text)
 	if !ok {
 		return false
 	}

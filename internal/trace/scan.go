@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -76,33 +75,4 @@ func (s *scanner) message(f *wire.Frame, at stretch) {
 		p.toolError = string(flag) == "true"
 	}
 	s.capture.index.frame(f, m, p, at)
-}
-
-// unescaped undoes what appendString does; ok is false where there are other
-// escapes.
-func unescaped(text []byte) (out []byte, ok bool) {
-	out = make([]byte, 0, len(text))
-	for {
-		next := bytes.IndexByte(text, '\\')
-		if next < 0 {
-			return append(out, text...), bytes.IndexByte(text, '"') < 0
-		}
-		if next+1 == len(text) || bytes.IndexByte(text[:next], '"') >= 0 {
-			return nil, false
-		}
-		c := text[next+1]
-		switch c {
-		case '"', '\\':
-		case 'n':
-			c = '\n'
-		case 'r':
-			c = '\r'
-		case 't':
-			c = '\t'
-		default:
-			return nil, false
-		}
-		out = append(append(out, text[:next]...), c)
-		text = text[next+2:]
-	}
 }

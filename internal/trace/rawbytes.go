@@ -1,0 +1,130 @@
+package trace
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// bytesIn gives the bytes of the frame in a line that is as a Recorder writes it,
+// without reading all of it as JSON; false where it is not, which parseLine reads. What
+// it gives stands in buf, which is used again.
+func bytesIn(line, buf []byte) (raw []byte, ok bool) {
+	_, rest, ok := quickFrame(line)
+	if !ok {
+		return nil, false
+	}
+	for _, name := range []string{`,"http":{`, `,"sse":{`, `,"close":{`} {
+		if bytes.HasPrefix(rest, []byte(name)) {
+			object := rest[len(name)-1:]
+			end := objectEnd(object)
+			if end < 0 || wire.Valid(object[:end]) != nil {
+				return nil, false
+			}
+			rest = object[end:]
+		}
+	}
+	for _, name := range []string{`,"hidden":`, `,"size":`} {
+		if text, there := bytes.CutPrefix(rest, []byte(name)); there {
+			if _, rest, ok = quickNumber(text); !ok {
+				return nil, false
+			}
+		}
+	}
+	if string(rest) == "}" {
+		return nil, true
+	}
+	text, begins := bytes.CutPrefix(rest, rawBegins)
+	text, ends := bytes.CutSuffix(text, []byte(`"}`))
+	if !begins || !ends || !utf8.Valid(text) || hasControl(text) {
+		return nil, false
+	}
+	return appendUnescaped(buf[:0], text)
+}
+
+// objectEnd is where the object ends with which text begins, or -1; that its brackets
+// match is all that is looked at.
+func objectEnd(text []byte) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// hasControl reports a byte that may not stand in a JSON string.
+func hasControl(text []byte) bool {
+	for _, c := range text {
+		if c < 0x20 {
+			return true
+		}
+	}
+	return false
+}
+
+// appendUnescaped undoes what appendString does; ok is false where there are other
+// escapes.
+func appendUnescaped(out, text []byte) (_ []byte, ok bool) {
+	for {
+		next := bytes.IndexByte(text, '\\')
+		if next < 0 {
+			return append(out, text...), bytes.IndexByte(text, '"') < 0
+		}
+		if next+1 == len(text) || bytes.IndexByte(text[:next], '"') >= 0 {
+			return out, false
+		}
+		c := text[next+1]
+		switch c {
+		case '"', '\\':
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 't':
+			c = '\t'
+		default:
+			return out, false
+		}
+		out = append(append(out, text[:next]...), c)
+		text = text[next+2:]
+	}
+}
+
+// spelledByNumber reports that a character of a line may be written by its number:
+// what is looked for may stand there in another spelling. A backslash of the message
+// itself has another before it.
+func spelledByNumber(line []byte) bool {
+	for at := 0; ; at += 2 {
+		next := bytes.Index(line[at:], []byte(`\u`))
+		if next < 0 {
+			return false
+		}
+		at += next
+		before := at
+		for before > 0 && line[before-1] == '\\' {
+			before--
+		}
+		if (at-before)%2 == 0 {
+			return true
+		}
+	}
+}
+
+// isBase64 reports that the bytes of a line are written in base 64.
+func isBase64(line []byte) bool {
+	return bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
+}
