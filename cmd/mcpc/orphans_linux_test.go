@@ -123,7 +123,7 @@ func (o *orphanage) one(sig syscall.Signal, after time.Duration) {
 // environment, and gives those that stay.
 func processesLeft(t *testing.T, marker string) (left []string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience / 3); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		left = processesWith(t, marker)
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
