@@ -97,7 +97,7 @@ func TestTerminalLoginByPasting(t *testing.T) {
 // Of several authorization servers a person picks one, once.
 func TestTerminalPicksAnIssuer(t *testing.T) {
 	t.Parallel()
-	p, several := newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")}), []string{"several"}
+	p, several := newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")}, nil), []string{"several"}
 	p.how.Store(&several)
 	t.Cleanup(func() { _ = p.Close() })
 	state := "MCPC_STATE=" + t.TempDir()

@@ -99,8 +99,9 @@ type protected struct {
 	n       atomic.Int64
 }
 
-func newProtected(log *logFile) *protected {
-	p, good := &protected{}, demo.Protect(demo.Handler(demo.Options{}), time.Now)
+func newProtected(log *logFile, instead map[string]string) *protected {
+	p, good := &protected{instead: instead}, demo.Protect(demo.Handler(demo.Options{}), time.Now)
+	p.how.Store(&[]string{})
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		log.line("%s %s", r.Method, r.URL.Path)
 		p.n.Add(1)
@@ -144,17 +145,15 @@ func answerLine(w http.ResponseWriter, r *http.Request, line string) {
 // and as PATH+token to one with it.
 func protectedCase(t *testing.T, lines string) *protected {
 	t.Helper()
-	p := newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")})
-	p.how.Store(&[]string{})
-	p.instead = map[string]string{}
+	instead := map[string]string{}
 	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		path, answer, ok := strings.Cut(line, " ")
 		if !ok {
 			t.Fatalf("%q is no path with an answer", line)
 		}
-		p.instead[path] = answer
+		instead[path] = answer
 	}
-	return p
+	return newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")}, instead)
 }
 
 // Close does not wait for those who never answer.
@@ -178,7 +177,7 @@ func startProtected(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
 	p := w.protected[args[0]]
 	if p == nil {
-		p = newProtected(&logFile{name: ts.MkAbs(args[0] + ".log")})
+		p = newProtected(&logFile{name: ts.MkAbs(args[0] + ".log")}, nil)
 		w.protected[args[0]] = p
 		w.fronts = append(w.fronts, p)
 		ts.Setenv(args[0], p.URL+"/mcp")
