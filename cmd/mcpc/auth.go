@@ -31,8 +31,9 @@ scopes and until when. The tokens themselves are never shown.`,
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use:   "explain [TARGET]",
-		Short: "walk a server's way to a login, and say which rule it breaks",
+		Use:               "explain [TARGET]",
+		ValidArgsFunction: a.completeTarget,
+		Short:             "walk a server's way to a login, and say which rule it breaks",
 		Long: `Walk the way to a login as far as the browser: the challenge, the resource
 metadata, the authorization server's metadata. Each document is shown, and each
 rule with pass or fail. Nothing is registered and nobody logs in. A rule that is

@@ -107,11 +107,12 @@ func (a *app) addCompletions(root *cobra.Command) {
 		"call": a.completeCall, "describe": a.completeDescribe, "prompt": a.completePrompt, "read": a.completeRead,
 		"list": fixed(append(kindWords(), "all")...), "complete": a.completeComplete,
 		"init": a.completeSessions, "close": a.completeSessions,
+		"shell": a.completeTarget, "login": a.completeTarget, "logout": a.completeTarget,
 	}
 	for _, cmd := range root.Commands() {
 		if f := args[cmd.Name()]; f != nil {
 			cmd.ValidArgsFunction = a.beforeDash(f)
-		} else if cmd.ValidArgs == nil && !cmd.HasSubCommands() {
+		} else if cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
@@ -119,8 +120,12 @@ func (a *app) addCompletions(root *cobra.Command) {
 		if cmd.Flags().Lookup("logs") != nil {
 			_ = cmd.RegisterFlagCompletionFunc("logs", fixed(logLevels...))
 		}
-		if cmd.Name() == "export" {
+		switch cmd.Name() {
+		case "export":
 			_ = cmd.RegisterFlagCompletionFunc("as", fixed(exportFormats...))
+		case "login":
+			_ = cmd.RegisterFlagCompletionFunc("grant", fixed(grantWords()...))
+			_ = cmd.RegisterFlagCompletionFunc("token-store", fixed("keyring", "file"))
 		}
 	}
 	for name, f := range map[string]completer{

@@ -288,3 +288,11 @@ func (a *app) completeSessions(_ *cobra.Command, args []string, typed string) ([
 func (a *app) completeServer(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return slices.Concat(a.sessionNames(typed), a.completedKnown(typed), begin([]string{demoEndpoint}, typed)), noFiles
 }
+
+// completeTarget is for commands that take a TARGET in the place of -s.
+func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	return a.completeServer(cmd, args, typed)
+}

@@ -153,7 +153,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 
 func commandNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
 	return names
 }
