@@ -47,7 +47,7 @@ func TestLogTable(t *testing.T) {
 	}
 	proxied := *c.Rows()[0]
 	proxied.By, proxied.Target, proxied.Method, proxied.Name = trace.ByProxy, "http://127.0.0.1:3964/some/way/to/mcp", "tools/call", "trigger-long-running-operation"
-	for width, want := range map[int]string{80: "proxy ...y/to/mcp call trigger-long...", 120: "proxy ...y/to/mcp call trigger-long-running-operation"} {
+	for width, want := range map[int]string{80: "proxy ...way/to/mcp call trigger-long-r... ok", 120: "proxy .../way/to/mcp call trigger-long-running-operation ok 12 ms"} {
 		lines := table(render.Style{Terminal: true, Width: width, ASCII: true}, &proxied)
 		if !strings.Contains(strings.Join(strings.Fields(lines[len(lines)-1]), " "), want) {
 			t.Errorf("at %d: %s", width, lines[len(lines)-1])

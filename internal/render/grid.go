@@ -30,21 +30,38 @@ type Grid struct {
 	widths  []int
 }
 
+// scrap is how much of the last column is worth showing: a time or a size, which mean
+// something else without their end, are no wider.
+const scrap = 8
+
 // NewGrid settles the widths of the columns: what the rows want, and where that is too
-// much for the terminal some are cut.
+// much for the terminal some are cut. The last ones are left out where there is room for
+// no more than a scrap.
 func NewGrid(w io.Writer, st Style, columns []Column, rows [][]string) *Grid {
 	g := &Grid{w: w, st: st, columns: columns}
-	over := len(gap)*(len(columns)-1) - st.columns()
-	for i, c := range columns {
+	for last := len(columns) - 1; last >= 0; last-- {
+		over := g.settle(rows)
+		if over == 0 || last == 0 || g.widths[last]-over >= max(scrap, ansi.StringWidth(columns[last].Head)) {
+			break // what is too much of the last one is clipped
+		}
+		g.columns = columns[:last]
+	}
+	return g
+}
+
+// settle gives the columns their widths, and how much of them is still too wide.
+func (g *Grid) settle(rows [][]string) int {
+	g.widths = nil
+	over := len(gap)*(len(g.columns)-1) - g.st.columns()
+	for i, c := range g.columns {
 		width := max(c.Min, ansi.StringWidth(c.Head))
 		for _, row := range rows {
-			width = max(width, ansi.StringWidth(st.Line(row[i])))
+			width = max(width, ansi.StringWidth(g.st.Line(row[i])))
 		}
 		g.widths = append(g.widths, width)
 		over += width
 	}
-	g.cut(g.cut(over, true), false)
-	return g
+	return max(0, g.cut(g.cut(over, true), false))
 }
 
 // cut narrows those columns by over in all, and gives what is still too much.
@@ -57,7 +74,7 @@ func (g *Grid) cut(over int, rest bool) int {
 			}
 		}
 		if widest < 0 {
-			break // the line will be clipped
+			break
 		}
 		g.widths[widest]--
 	}
@@ -80,8 +97,8 @@ func (g *Grid) Head() error {
 func (g *Grid) Rows(rows [][]string) error {
 	var b bytes.Buffer
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
+		cells := make([]string, len(g.columns))
+		for i, cell := range row[:len(g.columns)] {
 			cells[i] = g.cell(g.columns[i], g.st.Line(cell), g.widths[i])
 		}
 		g.st.row(&b, cells, g.widths, "")
