@@ -151,7 +151,7 @@ func (a *app) tapEdit(old []byte, client target.Client, o installOptions) ([]byt
 	prefix := []string{self, "tap", "--"}
 	if o.remove {
 		was, err := client.Unwrap(old, o.server, prefix)
-		if err != nil && client.OwnDashes {
+		if client.OwnDashes && bytes.Equal(old, was) {
 			return client.Unwrap(old, o.server, prefix[:2])
 		}
 		return was, err
