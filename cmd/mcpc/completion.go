@@ -107,7 +107,7 @@ func (a *app) addCompletions(root *cobra.Command) {
 		"call": a.completeCall, "describe": a.completeDescribe, "prompt": a.completePrompt, "read": a.completeRead,
 		"list": fixed(append(kindWords(), "all")...), "complete": a.completeComplete,
 		"init": a.completeSessions, "close": a.completeSessions,
-		"shell": a.completeTarget, "login": a.completeTarget, "logout": a.completeTarget,
+		"raw": completeMethod, "shell": a.completeTarget, "login": a.completeTarget, "logout": a.completeTarget,
 	}
 	for _, cmd := range root.Commands() {
 		if f := args[cmd.Name()]; f != nil {

@@ -65,6 +65,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("close", ""), "box :4"}, {words("sessions", "use", ""), "box :4"},
 		{words("help", "arg"), "arguments :4"}, {words("help", "ho"), ":4"}, {words("help", "_"), ":4"},
 		{words("shell", ""), "box demo :4"}, {words("login", "b"), "box :4"}, {words("logout", "b"), "box :4"}, {words("auth", "explain", "b"), "box :4"},
+		{words("raw", "tools/"), "tools/list tools/call :4"}, {words("raw", "tools/list", ""), ":0"},
 		{words("login", "box", ""), ":4"}, {words("login", "--grant", "d"), "device :4"}, {words("login", "--token-store", ""), "keyring file :4"},
 		{words("explain", "tool_e"), "tool_error :4"}, {words("servers", ""), ":4"}, {words("trust", "x"), ":4"},
 		{words("export", "last", "--as", "m"), "mcpc mcpc-yaml markdown :4"},

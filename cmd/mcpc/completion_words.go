@@ -296,3 +296,10 @@ func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([
 	}
 	return a.completeServer(cmd, args, typed)
 }
+
+func completeMethod(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return begin(methodNames(), typed), noFiles
+}

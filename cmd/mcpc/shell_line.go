@@ -160,7 +160,9 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 		return before, withBlanks(begin(append(slices.Clone(wordsOfShell), "exit"), typed))
 	}
 	s.a.args = append(slices.Clone(words), typed)
-	cmd, args, err := s.root().Find(words)
+	root := s.root()
+	root.InitDefaultHelpCmd() // which is there only when a line is run
+	cmd, args, err := root.Find(words)
 	if err != nil || !cmd.HasParent() {
 		return before, nil
 	}

@@ -34,6 +34,10 @@ on tools/call
 	tm.await("painted\r\n(?s:.*)painted\r\n")
 	tm.typed("call paint --dr" + tab)
 	tm.await(`--dry-run $|--dry-run `)
+	tm.typed(ctrlC + "help exit-c" + tab)
+	tm.await(`help exit-codes `)
+	tm.typed(ctrlC + "explain tool_e" + tab)
+	tm.await(`explain tool_error `)
 	tm.typed(ctrlC + "exit\r")
 	out := tm.ends("0")
 	if strings.Contains(out, "touch") {
