@@ -126,7 +126,7 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 			}
 		case <-w.wake:
 			first := w.known == nil
-			n, out := w.reread(on.ctx)
+			n, out := w.reread(ctx, on.ctx)
 			if !out.Good() && on.ctx.Err() == nil {
 				return out
 			}
@@ -176,8 +176,9 @@ func (w *watcher) takeStale() map[kind]bool {
 
 // reread reads what is no longer true and shows what became of it; it gives how
 // many changes there were. That a list cannot be read now is no reason to stop,
-// unless it never could.
-func (w *watcher) reread(ctx context.Context) (changes int, out wire.Outcome) {
+// unless it never could. What was read is shown also when ctx ends meanwhile, and
+// until whole does.
+func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outcome) {
 	if wait := betweenReads - w.c.a.now().Sub(w.read); wait > 0 {
 		select {
 		case <-time.After(wait):
@@ -203,7 +204,7 @@ func (w *watcher) reread(ctx context.Context) (changes int, out wire.Outcome) {
 		default:
 			old := w.known[k]
 			w.known[k] = itemsOf(k, list)
-			changes += w.compare(ctx, k, old, w.known[k])
+			changes += w.compare(whole, k, old, w.known[k])
 		}
 	}
 	return changes, wire.Outcome{}
