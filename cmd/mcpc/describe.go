@@ -86,12 +86,32 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 		out.Method = o.kind.method
 		if out.Kind == wire.InvalidArguments {
 			out.Reached = wire.Answered // the list was all that there was to ask for
+			if hint := c.otherKind(ctx, o); hint != "" {
+				out.Hint = hint
+			}
 		}
 		a.end(c.lacking(out, o.kind.capability))
 		return
 	}
 	a.show(ctx, out, answer{result: found.raw, messages: []*wire.Message{{Raw: found.raw}}, human: found.human})
 	c.explained(o.kind.method)
+}
+
+// otherKind leads on to a prompt or a resource that has the name, where the server has
+// no tool of it.
+func (c *conversation) otherKind(ctx context.Context, o describeOptions) string {
+	if o.kind != toolKind {
+		return ""
+	}
+	for _, k := range []kind{promptKind, resourceKind} {
+		if declared, known := c.declares(k.capability); known && !declared {
+			continue
+		}
+		if _, out := c.entry(ctx, k, o.name); out.Good() {
+			return "there is a " + k.one + " of that name: " + c.a.command("describe "+k.one+" "+render.ShellQuote(o.name))
+		}
+	}
+	return ""
 }
 
 // described is a definition, and how a person is shown it.
