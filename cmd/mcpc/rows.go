@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/trace"
@@ -102,14 +105,39 @@ const clockSlack = time.Second
 // where most is 0. What another part of the recording has is left to that.
 func lastFitting(rows []*trace.Row, fits func(*trace.Row) bool, most int) []*trace.Row {
 	var some []*trace.Row
-	for i := len(rows) - 1; i >= 0 && (most == 0 || len(some) < most); i-- {
-		if !rows[i].Elsewhere && fits(rows[i]) {
-			some = append(some, rows[i])
+	for end := len(rows); end > 0 && (most == 0 || len(some) < most); {
+		part := rows[max(0, end-atATime):end]
+		end -= len(part)
+		verdicts := fitting(part, fits)
+		for i := len(part) - 1; i >= 0 && (most == 0 || len(some) < most); i-- {
+			if verdicts[i] {
+				some = append(some, part[i])
+			}
 		}
 	}
 	slices.Reverse(some)
 	byTime(some)
 	return some
+}
+
+// atATime is how many rows are looked at together.
+const atATime = 256
+
+// fitting reports of each row whether it fits. All processors share the work: an
+// expression over messages takes its time.
+func fitting(rows []*trace.Row, fits func(*trace.Row) bool) []bool {
+	verdicts := make([]bool, len(rows))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(rows)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
+				verdicts[i] = !rows[i].Elsewhere && fits(rows[i])
+			}
+		})
+	}
+	all.Wait()
+	return verdicts
 }
 
 // byTime sorts rows by the time of their requests, those of one time by their number.

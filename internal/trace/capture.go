@@ -33,10 +33,9 @@ type Capture struct {
 	line   int
 	torn   bool
 
-	// mu guards file, which stays open between two looks at bytes.
+	// mu guards file, which stays open between two looks at bytes; several may look.
 	mu   sync.Mutex
 	file *os.File
-	buf  []byte
 }
 
 // A stretch is where a line stands in a file, in bytes.
@@ -171,8 +170,8 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 	return nil, nil
 }
 
-// unspelled are buffers for the bytes that are searched.
-var unspelled = sync.Pool{New: func() any { return new([]byte) }}
+// spares are buffers for lines, and for the bytes in them.
+var spares = sync.Pool{New: func() any { return new([]byte) }}
 
 // anyText reports whether what is searched for stands in the bytes of a frame of
 // the row.
@@ -180,8 +179,8 @@ func (r *Row) anyText(s search) (found bool, err error) {
 	if r.capture == nil {
 		return false, nil
 	}
-	buf := unspelled.Get().(*[]byte)
-	defer unspelled.Put(buf)
+	buf := spares.Get().(*[]byte)
+	defer spares.Put(buf)
 	err = r.eachLine(func(raw []byte) error {
 		if found || !s.mayStandIn(raw) {
 			return nil
@@ -216,21 +215,18 @@ func inOrder(lines []stretch) []stretch {
 // eachLine reads lines from the file, with their line feeds; raw is good during
 // the call only.
 func (c *Capture) eachLine(lines []stretch, look func(raw []byte) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.file == nil {
-		f, err := os.Open(c.Path)
-		if err != nil {
-			return err
-		}
-		c.file = f
+	f, err := c.opened()
+	if err != nil {
+		return err
 	}
+	buf := spares.Get().(*[]byte)
+	defer spares.Put(buf)
 	for _, l := range lines {
-		if cap(c.buf) < l.length || cap(c.buf) > keepBuffer {
-			c.buf = make([]byte, l.length)
+		if cap(*buf) < l.length || cap(*buf) > keepBuffer {
+			*buf = make([]byte, l.length)
 		}
-		raw := c.buf[:l.length]
-		if _, err := c.file.ReadAt(raw, l.at); err != nil {
+		raw := (*buf)[:l.length]
+		if _, err := f.ReadAt(raw, l.at); err != nil {
 			return err
 		}
 		if err := look(raw); err != nil {
@@ -238,6 +234,19 @@ func (c *Capture) eachLine(lines []stretch, look func(raw []byte) error) error {
 		}
 	}
 	return nil
+}
+
+func (c *Capture) opened() (*os.File, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file == nil {
+		f, err := os.Open(c.Path)
+		if err != nil {
+			return nil, err
+		}
+		c.file = f
+	}
+	return c.file, nil
 }
 
 // Copy writes the lines of some of its rows as they stand in the file: a capture
