@@ -2,9 +2,11 @@ package trace
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +82,64 @@ func TestCaptureGrowsByAnyByte(t *testing.T) {
 		}
 		growing.Close()
 		whole.Close()
+	}
+}
+
+// A line that is written in another way than a Recorder's is read in another way, and
+// makes the same row.
+func TestLinesThatAreReadQuicklyMakeTheSameRows(t *testing.T) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "golden.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"%s"}],"isError":true}}`, bytes.Repeat([]byte(`a \"b\" `), 500))
+	for i, f := range []wire.Frame{
+		{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Event: "message", ID: new("{\"}")}, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}`)},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Event: "message", ID: new("")}, Raw: []byte{}},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Comment: true}},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Event: "message"}, Raw: []byte(large)},
+	} {
+		f.Seq, f.Time, f.Stream = uint64(9000+i), noon.Add(time.Duration(i)*time.Second), 77
+		golden = AppendFrame(golden, f)
+	}
+	rows := func(lines []byte) []string {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		if err := os.WriteFile(path, lines, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return rowsOf(t, c)
+	}
+	quick := rows(golden)
+	if diff := cmp.Diff(rows(bytes.ReplaceAll(golden, []byte("\n{\"seq\""), []byte("\n{ \"seq\""))), quick); diff != "" {
+		t.Errorf("(-otherwise +quickly):\n%s", diff)
+	}
+	if last := quick[len(quick)-1]; !strings.Contains(last, "Channel:tool_error") || !strings.Contains(last, "1 notification") {
+		t.Errorf("the last row is %s", last)
+	}
+}
+
+// A line that ends where its bytes begin is damaged, and nothing worse.
+func TestLineThatEndsTooEarly(t *testing.T) {
+	for _, end := range []string{`,"raw":"}`, `,"raw":"`, `,"raw":}`, `,"sse":}`, `,"sse":{}}`, `,"sse":{"a":"\"}`, `,"http":{},"raw":"}`, `}`, `,}`} {
+		for _, kind := range []string{"body", "event", "head", "closed"} {
+			line := `{"seq":1,"time":"2026-11-21T12:00:00Z","dir":"received","kind":"` + kind + `"` + end
+			path := filepath.Join(t.TempDir(), "x.jsonl")
+			if err := os.WriteFile(path, append(AppendHead(nil, Head{Started: noon}), line+"\n"...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c, err := Open(path); err != nil || len(c.Rows()) > 0 {
+				t.Errorf("%s: %v", line, err)
+			}
+			if _, ok := bytesIn([]byte(line), nil); ok && !json.Valid([]byte(line)) {
+				t.Errorf("%s has bytes", line)
+			}
+		}
 	}
 }
 

@@ -18,10 +18,19 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 	switch {
 	case f.Kind == wire.Head:
 		return s.quickHead(f, rest, at)
-	case f.Kind != wire.Body || !bytes.HasPrefix(rest, rawBegins) || !bytes.HasSuffix(rest, []byte(`"}`)):
+	case f.Kind == wire.Event:
+		object, behind, ok := quickObject(rest, `,"sse":`)
+		if !ok || object == nil {
+			return false
+		}
+		f.SSE, rest = parseSSE(object), behind
+	case f.Kind != wire.Body:
 		return false
 	}
-	text := rest[len(rawBegins) : len(rest)-len(`"}`)]
+	text, ok := quickRaw(rest)
+	if !ok {
+		return false
+	}
 	if len(text) >= peekFrom && f.Dir == wire.Received && !s.capture.index.opening {
 		if p, ok := peek(text); ok {
 			s.capture.index.frame(f, nil, p, at)

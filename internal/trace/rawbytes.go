@@ -15,14 +15,9 @@ func bytesIn(line, buf []byte) (raw []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	for _, name := range []string{`,"http":{`, `,"sse":{`, `,"close":{`} {
-		if bytes.HasPrefix(rest, []byte(name)) {
-			object := rest[len(name)-1:]
-			end := objectEnd(object)
-			if end < 0 || wire.Valid(object[:end]) != nil {
-				return nil, false
-			}
-			rest = object[end:]
+	for _, name := range []string{`,"http":`, `,"sse":`, `,"close":`} {
+		if _, rest, ok = quickObject(rest, name); !ok {
+			return nil, false
 		}
 	}
 	for _, name := range []string{`,"hidden":`, `,"size":`} {
@@ -35,12 +30,32 @@ func bytesIn(line, buf []byte) (raw []byte, ok bool) {
 	if string(rest) == "}" {
 		return nil, true
 	}
-	text, begins := bytes.CutPrefix(rest, rawBegins)
-	text, ends := bytes.CutSuffix(text, []byte(`"}`))
-	if !begins || !ends || !utf8.Valid(text) || hasControl(text) {
+	text, ok := quickRaw(rest)
+	if !ok || !utf8.Valid(text) || hasControl(text) {
 		return nil, false
 	}
 	return appendUnescaped(buf[:0], text)
+}
+
+// quickRaw gives the inside of the string with which a line ends.
+func quickRaw(rest []byte) (text []byte, ok bool) {
+	text, begins := bytes.CutPrefix(rest, rawBegins)
+	text, ends := bytes.CutSuffix(text, []byte(`"}`))
+	return text, begins && ends
+}
+
+// quickObject reads a member that is an object, if it stands next; ok is false where it
+// is none.
+func quickObject(rest []byte, begins string) (object, behind []byte, ok bool) {
+	text, there := bytes.CutPrefix(rest, []byte(begins))
+	if !there {
+		return nil, rest, true
+	}
+	end := objectEnd(text)
+	if end < 0 || text[0] != '{' || wire.Valid(text[:end]) != nil {
+		return nil, nil, false
+	}
+	return text[:end], text[end:], true
 }
 
 // objectEnd is where the object ends with which text begins, or -1; that its brackets
