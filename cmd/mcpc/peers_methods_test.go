@@ -40,7 +40,7 @@ const (
 	roots   = `mcpc call get-roots-list --root . $T`
 	sample  = `mcpc call trigger-sampling-request '{"prompt":"hi","maxTokens":9}' --on-sampling 'cat >/dev/null; echo hello' $T`
 	slow    = `mcpc call trigger-long-running-operation '{"duration":0.2,"steps":2}' --yes $T`
-	tooSlow = `mcpc call trigger-long-running-operation '{"duration":9,"steps":2}' --timeout 300ms --yes $T || echo $?`
+	tooSlow = `mcpc call trigger-long-running-operation '{"duration":9,"steps":2}' --timeout 3s --yes $T || echo $?`
 	task    = `mcpc init --as s ${T#-s } >/dev/null; mcpc -s s call simulate-research-query '{"topic":"bees"}' --task=1m >/dev/null; mcpc -s s `
 	note    = `mcpc listen --resource peer://note --count 1 $T`
 	touch   = `mcpc call touch --yes $T`
@@ -51,7 +51,7 @@ var allReached = []reached{
 	{"notifications/initialized", 1, "everything-http", `mcpc info $T`, "", "protocol\t2025-11-25"},
 	{"server/discover", 0, "ts-server-http", `mcpc info $T`, "", "protocol\t2026-07-28"},
 	{"ping", 1, "everything-http", `mcpc ping $T`, "", " answered "},
-	{"ping", 1, "go-sdk-sse", `mcpc call trigger-long-running-operation '{"duration":0.6,"steps":2}' --yes $T`, "", "completed"},
+	{"ping", 1, "go-sdk-sse", `mcpc call trigger-long-running-operation '{"duration":2.6,"steps":2}' --yes $T`, "", "completed"},
 	{"tools/list", 1, "everything-http", `mcpc list $T`, "", "get-sum"},
 	{"tools/list", 0, "go-sdk-stateless", `mcpc list $T`, "", "get-sum"},
 	{"tools/call", 1, "everything-http", `mcpc call get-sum '{"a":40,"b":2}' $T`, "", "42"},
@@ -116,6 +116,7 @@ var notReached = []struct{ method, revision, why string }{
 }
 
 func TestPeerMethods(t *testing.T) {
+	t.Parallel()
 	rows := make([]string, len(allReached))
 	t.Run("each", func(t *testing.T) {
 		for i, r := range allReached {

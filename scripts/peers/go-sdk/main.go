@@ -6,7 +6,7 @@
 //	json       sessions, JSON answers
 //	stateless  no sessions: the only mode that speaks 2026-07-28 over HTTP
 //	sse        the HTTP+SSE transport of 2024-11-05, with a ping to the client
-//	           five times a second
+//	           every two seconds, and the end where a second brings no answer
 package main
 
 import (
@@ -52,7 +52,7 @@ func serve(server *mcp.Server, port int, mode string) error {
 func newServer(mode string) *mcp.Server {
 	var ping time.Duration
 	if mode == "sse" {
-		ping = 200 * time.Millisecond
+		ping = 2 * time.Second
 	}
 	accept := func(context.Context, *mcp.SubscribeRequest) error { return nil }
 	release := func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
