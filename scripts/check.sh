@@ -67,7 +67,7 @@ scripts/fuzz.sh "${FUZZTIME:-2s}"
 what="real servers"
 step "$what"
 scripts/peers.sh install
-go test -tags peers -timeout 40m -count=1 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== ' 
+go test -tags peers -timeout 40m -count=1 -parallel 4 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== ' 
 
 what="conformance"
 step "$what"

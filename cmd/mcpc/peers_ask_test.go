@@ -45,8 +45,10 @@ func contentOf(p peer) *peerContent {
 // its tools, against every peer, in its newest revision and in the newest one
 // with a handshake.
 func TestPeersAreAsked(t *testing.T) {
+	t.Parallel()
 	for _, p := range peers(t) {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			target := p.start(t)
 			for _, revision := range erasOf(p) {
 				t.Run(revision, func(t *testing.T) {

@@ -48,8 +48,10 @@ var everythingCalls = map[string]struct{ arguments, want string }{
 // Every tool of server-everything is called with success: those that ask, those
 // that make a task of the question, and the one that is a task itself.
 func TestPeerEverythingAsks(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"everything-http", "everything-stdio", "everything-sse"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			target := peerNamed(t, name).start(t)
 			if target[0] == "-s" {
@@ -82,8 +84,10 @@ func TestPeerEverythingAsks(t *testing.T) {
 // The servers on the three SDKs ask for a name, in every revision that has such
 // a question, over HTTP and over stdio.
 func TestPeersAsk(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"go-sdk-stateless", "go-sdk-stdio", "go-sdk-http", "mcp-go-http", "mcp-go-stdio", "ts-server-http", "ts-server-stdio"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			p := peerNamed(t, name)
 			target := p.start(t)

@@ -16,12 +16,14 @@ import (
 // Many calls in one conversation, over each transport and in both eras: as many
 // results as lines, in their order, each the answer to its own call.
 func TestPeersTakeABatch(t *testing.T) {
+	t.Parallel()
 	const calls = 200
 	for _, p := range peers(t) {
 		if callFor(p).args[0] != "get-sum" {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			target := p.start(t)
 			var lines bytes.Buffer
@@ -58,14 +60,16 @@ func TestPeersTakeABatch(t *testing.T) {
 
 // A shell speaks with each of them in one session.
 func TestPeersInAShell(t *testing.T) {
+	t.Parallel()
 	for _, p := range peers(t) {
 		if callFor(p).args[0] != "get-sum" {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			cmd := exec.Command("mcpc", with(p.start(t), "shell")...)
-			cmd.Env = append(cleanEnv(), "MCPC_STATE="+m.state, "MCPC_SERVER=")
+			cmd.Env = m.environment()
 			cmd.Stdin = strings.NewReader("list --jq .tools[].name\n" + strings.Repeat("call get-sum a=40 b=2 --yes\n", 20))
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.Count(string(out), "The sum of 40 and 2 is 42.") != 20 {

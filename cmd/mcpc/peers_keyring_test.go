@@ -16,6 +16,7 @@ import (
 //
 // authorization 59
 func TestPeerKeyring(t *testing.T) {
+	t.Parallel()
 	target := startProtectedDemo(t) + "/mcp"
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("demo-secret"), 0o600); err != nil {

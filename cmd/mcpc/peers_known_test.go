@@ -14,6 +14,7 @@ import (
 // All stdio peers stand in one project's file, and all that listen in the user's own:
 // each is used by its name, and one command asks all of them.
 func TestPeersFromAConfiguration(t *testing.T) {
+	t.Parallel()
 	type entry struct {
 		Command string            `json:"command,omitempty"`
 		Args    []string          `json:"args,omitempty"`

@@ -34,9 +34,11 @@ var peersTell = []struct {
 }
 
 func TestPeersListen(t *testing.T) {
+	t.Parallel()
 	for _, c := range peersTell {
 		revision := client.Revisions()[c.revision]
 		t.Run(c.peer+" "+revision, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			target := peerNamed(t, c.peer).start(t)
 			l := m.listen(with(target, "--protocol", revision, "--tools", "--resource", "peer://note"))
@@ -52,8 +54,10 @@ func TestPeersListen(t *testing.T) {
 
 // server-everything logs that somebody subscribed, and says so to who did.
 func TestPeersListenLogs(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"everything-http", "everything-sse", "everything-stdio", "everything-2026-01-http"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			target := peerNamed(t, name).start(t)
 			l := newProgram(t).listen(with(target, "--logs=debug", "--resource", "demo://resource/dynamic/text/1"))
 			l.await("listening to ")
@@ -75,7 +79,7 @@ type listener struct {
 func (p program) listen(words []string) *listener {
 	p.t.Helper()
 	l := &listener{t: p.t, cmd: exec.Command("mcpc", append([]string{"listen"}, words...)...)}
-	l.cmd.Env = append(cleanEnv(), "MCPC_STATE="+p.state, "MCPC_SERVER=")
+	l.cmd.Env = p.environment()
 	l.cmd.Stdout, l.cmd.Stderr = l, l
 	if err := l.cmd.Start(); err != nil {
 		p.t.Fatal(err)

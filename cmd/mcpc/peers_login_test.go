@@ -68,12 +68,8 @@ func newVisitor(t *testing.T, target string) visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("CHROMIUM", chromium)
 	v.browser = "node " + script + " " + v.log
-	t.Setenv("BROWSER", v.browser)
-	for _, name := range []string{"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "CI", "MCPC_TOKEN"} {
-		t.Setenv(name, "")
-	}
+	v.env = []string{"CHROMIUM=" + chromium, "BROWSER=" + v.browser, "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=", "CI=", "MCPC_TOKEN="}
 	v.shown = strings.NewReplacer(v.state, "STATE")
 	fmt.Fprintf(v.told, "## %s, %s\n", t.Name(), target)
 	t.Cleanup(v.write)
@@ -162,7 +158,7 @@ func (v visitor) pastes(target string) {
 	v.t.Helper()
 	args := []string{"login", target, "--no-browser"}
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+v.state, "MCPC_SERVER=")
+	cmd.Env = v.environment()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		v.t.Fatal(err)
@@ -186,7 +182,9 @@ func (v visitor) pastes(target string) {
 		if shown == nil || !strings.Contains(lines.Text(), "then paste the address") {
 			continue
 		}
-		ends, err := exec.Command("sh", "-c", v.browser+` --elsewhere "$1"`, "sh", shown[1]).Output()
+		browser := exec.Command("sh", "-c", v.browser+` --elsewhere "$1"`, "sh", shown[1])
+		browser.Env = v.environment()
+		ends, err := browser.Output()
 		if err != nil {
 			v.t.Errorf("the browser: %v", err)
 		}
@@ -274,6 +272,7 @@ func (v visitor) kept() auth.Token {
 }
 
 func TestPeerLoginTypeScript(t *testing.T) {
+	t.Parallel()
 	target := peerNamed(t, "ts-auth").start(t)[1]
 	control := strings.TrimSuffix(target, "/mcp") + "/control"
 	newVisitor(t, target).walk(desk{target: target, change: func(_ visitor, what string) {
@@ -292,6 +291,7 @@ func TestPeerLoginTypeScript(t *testing.T) {
 // The SDK's example as it comes: no page to agree on, no refresh tokens, and nobody
 // to be told of a logout.
 func TestPeerLoginTypeScriptExample(t *testing.T) {
+	t.Parallel()
 	target := peerNamed(t, "ts-example-auth").start(t)[1]
 	v := newVisitor(t, target)
 	call := []string{"-s", target, "call", "greet", `{"name":"you"}`}
@@ -311,6 +311,7 @@ func TestPeerLoginTypeScriptExample(t *testing.T) {
 }
 
 func TestPeerLoginDemo(t *testing.T) {
+	t.Parallel()
 	c := newDemoDesk(t)
 	newVisitor(t, c.target).walk(c)
 }

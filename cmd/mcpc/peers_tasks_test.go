@@ -13,6 +13,7 @@ import (
 // TestPeerTasks calls the tool of server-everything that runs as a task only, by
 // scripts that know nothing of tasks and by some that do.
 func TestPeerTasks(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"everything-http", "everything-sse", "everything-stdio", "everything-2026-01-http"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it is the servers that take their time
@@ -75,6 +76,7 @@ func (p program) comesBack(target []string) {
 // TestPeerTaskEndings has tasks that end badly, on another SDK. A longer one is no
 // use there: the SDK gives its tasks up with the HTTP request that began them.
 func TestPeerTaskEndings(t *testing.T) {
+	t.Parallel()
 	m := newProgram(t)
 	target := peerNamed(t, "mcp-go-tasks").start(t)
 	m.want(0, initWith(target, "--as", "peer", "--protocol", "2025-11-25")...)
@@ -99,6 +101,7 @@ func TestPeerTaskEndings(t *testing.T) {
 // TestPeerTasksAsk is the example of the TypeScript SDK whose tasks ask for a form
 // and for sampling, both on the stream of tasks/result.
 func TestPeerTasksAsk(t *testing.T) {
+	t.Parallel()
 	everything := peerNamed(t, "everything-http")
 	at := slices.Index(everything.argv, "streamableHttp") - 1
 	modules, _, found := strings.Cut(everything.argv[at], "server-everything/")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -39,29 +40,39 @@ type peer struct {
 // peers are those that anybody may talk to.
 func peers(t *testing.T) []peer {
 	t.Helper()
-	return slices.DeleteFunc(allPeers(t), func(p peer) bool { return p.transport == "login" })
+	return slices.DeleteFunc(slices.Clone(allPeers(t)), func(p peer) bool { return p.transport == "login" })
 }
 
 func allPeers(t *testing.T) []peer {
 	t.Helper()
+	all, err := peerTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var peerTable = sync.OnceValues(readPeerTable)
+
+func readPeerTable() ([]peer, error) {
 	script := filepath.Join("..", "..", "scripts", "peers.sh")
 	if out, err := exec.Command(script, "check").CombinedOutput(); err != nil {
-		t.Fatalf("the peers are not installed; run scripts/peers.sh install\n%s", out)
+		return nil, fmt.Errorf("the peers are not installed; run scripts/peers.sh install\n%s", out)
 	}
 	out, err := exec.Command(script, "table").Output()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var all []peer
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 		f := strings.Split(line, "\t")
 		tools, err := strconv.Atoi(f[3])
 		if err != nil {
-			t.Fatalf("peers.sh table: %q: %v", line, err)
+			return nil, fmt.Errorf("peers.sh table: %q: %w", line, err)
 		}
 		all = append(all, peer{f[0], f[1], f[2], tools, f[4], f[5:]})
 	}
-	return all
+	return all, nil
 }
 
 func peerNamed(t *testing.T, name string) peer {
@@ -107,7 +118,7 @@ func (p peer) listen(t *testing.T, argv []string, port string) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	})
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
@@ -124,14 +135,19 @@ func (p peer) listen(t *testing.T, argv []string, port string) {
 // givenPorts keeps two tests that run side by side from getting one port.
 var givenPorts sync.Map
 
+// freePort finds a port for a server that takes a moment to begin. It is none that
+// systems give to whoever does not mind: nobody else gets it meanwhile.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		port := strconv.Itoa(20_000 + rand.IntN(12_000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 		l.Close()
 		if _, given := givenPorts.LoadOrStore(port, true); !given {
 			return port
@@ -144,11 +160,17 @@ func freePort(t *testing.T) string {
 type program struct {
 	t     *testing.T
 	state string
+	// env are variables beside those that every test has.
+	env []string
 }
 
 func newProgram(t *testing.T) program {
 	t.Helper()
-	return program{t, t.TempDir()}
+	return program{t: t, state: t.TempDir()}
+}
+
+func (p program) environment() []string {
+	return append(append(cleanEnv(), "MCPC_STATE="+p.state, "MCPC_SERVER="), p.env...)
 }
 
 type ran struct {
@@ -159,7 +181,7 @@ type ran struct {
 func (p program) run(args ...string) ran {
 	p.t.Helper()
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+p.state, "MCPC_SERVER=")
+	cmd.Env = p.environment()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -186,9 +208,11 @@ func with(target []string, words ...string) []string {
 }
 
 func TestPeersListAndCall(t *testing.T) {
+	t.Parallel()
 	t.Log("peer                     transport  negotiated  tools  revisions that can be pinned")
 	for _, p := range peers(t) {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			target := p.start(t)
 			negotiated := m.negotiated(target)
@@ -274,8 +298,10 @@ func mustUnmarshal(t *testing.T, text string, into any) {
 // TestPeerLesson is the tutorial, with mcpc in place of its curl helper, against
 // the server it was written for.
 func TestPeerLesson(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"everything-2026-01-http", "everything-http"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			m.want(0, "init", peerNamed(t, name).start(t)[1])
 			steps := []struct {
@@ -337,6 +363,7 @@ func counting(t *testing.T, target []string) (string, *atomic.Int64) {
 // request; a cold list on a server with a handshake is discover, initialize,
 // initialized, tools/list, and the DELETE that ends a session nobody keeps.
 func TestPeerRequestsOnTheWire(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		peer       string
 		cold, warm int64
@@ -349,6 +376,7 @@ func TestPeerRequestsOnTheWire(t *testing.T) {
 		{"go-sdk-http", 7, 1},
 	} {
 		t.Run(c.peer, func(t *testing.T) {
+			t.Parallel()
 			m := newProgram(t)
 			p := peerNamed(t, c.peer)
 			url, n := counting(t, p.start(t))

@@ -13,6 +13,7 @@ import (
 // Each row of argumentRows is typed to three real servers. What counts is what
 // crosses; some of the answers are errors, since a server may take it or not.
 func TestPeersGetTheArguments(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"ts-server-http", "go-sdk-http", "mcp-go-http"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
