@@ -235,8 +235,8 @@ func (r *rack) wrong(failed string, got remains) string {
 	switch {
 	case strings.Contains(got.stderr, "goroutine ") || strings.Contains(got.stderr, "internal error"):
 		return "a panic"
-	case !slices.Contains(fitting(failed), got.code):
-		return fmt.Sprintf("the exit code should be one of %v", fitting(failed))
+	case !slices.Contains(codesFor(failed), got.code):
+		return fmt.Sprintf("the exit code should be one of %v", codesFor(failed))
 	case got.code != 0 && !strings.HasPrefix(got.stderr, "mcpc: ") && !strings.Contains(got.stderr, "\nmcpc: "):
 		return "nothing says why"
 	case got.file != "" && got.file != r.good.file:
@@ -253,8 +253,8 @@ func (r *rack) wrong(failed string, got remains) string {
 	return ""
 }
 
-// fitting are the exit codes that fit the failure of a call.
-func fitting(failed string) []int {
+// codesFor are the exit codes that fit the failure of a call.
+func codesFor(failed string) []int {
 	name, subject, _ := strings.Cut(failed, " ")
 	ok, local, transport := 0, wire.LocalIO.ExitCode(), wire.Transport.ExitCode()
 	switch {
