@@ -35,7 +35,8 @@ func newLog(a *app) *cobra.Command {
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
 name, channel, exit code, duration, bytes, notes, and tap or proxy where one of
 these recorded it. A terminal of less than 100 columns has no room for bytes,
-exit code and notes. mcpc show NUMBER shows one.
+exit code and notes. mcpc show NUMBER shows one. What failed in a proxy is listed
+also where it carries no request of JSON-RPC, as the GET of a stream.
 
 Every command records what crosses, without secrets, in the folder of the state.
 mcpc help filters shows what a FILTER can say.`,
@@ -66,7 +67,7 @@ mcpc help filters shows what a FILTER can say.`,
 	f.IntVarP(&o.count, "count", "n", 0, "the last so many; 0 is all (default 20 on a terminal)")
 	f.StringVar(&o.file, "file", "", "a capture of your own in the place of the recordings")
 	f.BoolVar(&o.lines, "jsonl", false, "one JSON object for each exchange; --jq filters each")
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes: each exchange when it ended")
 	f.BoolVar(&o.prune, "prune", false, "remove what is beyond the limits, and list nothing")
 	return cmd
 }

@@ -40,7 +40,7 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 	b := proxied(t, Watching{}, server.URL, "/dead=http://127.0.0.1:1/mcp")
 	const note = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	for _, ask := range []string{"GET /dead", "POST /dead " + note, "DELETE /dead", "GET /secret", "GET /none", "DELETE /none", "DELETE /lost",
-		"POST /took " + note, "POST /lost " + note, "GET /fine", "GET /dies", `POST /fine {"jsonrpc":"2.0","id":1,"method":"ping"}`} {
+		"POST /took " + note, "POST /lost " + note, "GET /fine", "GET /dies", `POST /fine {"jsonrpc":"2.0","id":1,"method":"ping"}`, "DELETE /lost"} {
 		method, rest, _ := strings.Cut(ask, " ")
 		path, body, _ := strings.Cut(rest, " ")
 		req, err := http.NewRequest(method, b.url+path, strings.NewReader(body))
@@ -83,10 +83,13 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 	want := []string{
 		"GET /mcp transport 0 1 cut", "notifications/initialized /mcp transport 0 1 cut", "DELETE /mcp transport 0 1 cut",
 		"GET /secret auth 401", "DELETE /lost transport 404", "notifications/initialized /lost transport 404",
-		"GET /dies transport 200 1 cut", "ping /fine ok 200",
+		"GET /dies transport 200 1 cut", "ping /fine ok 200", "DELETE /lost transport 404",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if main := c.Main(); main == nil || main.Method != "ping" {
+		t.Errorf("it is about %+v", main)
 	}
 	// A command's own streams are its own matter: its ending says what became of it.
 	f := wire.Frame{Stream: 1, Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "GET", URL: "http://x/mcp"}}

@@ -317,7 +317,7 @@ func (c *Capture) Main() *Row {
 			return 3
 		case r.Elsewhere:
 			return 0
-		case !handshake[r.Method]:
+		case !handshake[r.Method] && !r.bare:
 			return 2
 		}
 		return 1

@@ -49,14 +49,15 @@ func spelled(text string) string {
 func (n needle) search() search { return search{n.in, n.mayStandIn} }
 
 // mayStandIn reports whether the bytes of the frame in a line can hold the text.
-// A character can also be spelled by its number, and bytes in base 64.
+// A character can also be spelled by its number, a slash be escaped, and bytes stand in
+// base 64.
 func (n needle) mayStandIn(line []byte) bool {
 	for _, f := range n.lines {
 		if f.in(line) {
 			return true
 		}
 	}
-	return spelledByNumber(line) || isBase64(line)
+	return spelledByNumber(line) || isBase64(line) || strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
 
 func newForm(text string) form {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +122,37 @@ func TestLinesThatAreReadQuicklyMakeTheSameRows(t *testing.T) {
 	}
 	if last := quick[len(quick)-1]; !strings.Contains(last, "Channel:tool_error") || !strings.Contains(last, "1 notification") {
 		t.Errorf("the last row is %s", last)
+	}
+}
+
+// What is looked for is found however another writer spells it.
+func TestTextIsFoundInAnySpelling(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	raw := []byte(`{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"x":"ünï \"q\" http://y/"}}`)
+	for range 200 {
+		line := spell(random, raw)
+		for _, text := range []string{"a/b", "http://Y", "ünï", `"q"`, "ÜNÏ", "jsonrpc"} {
+			if n := newNeedle(text); !n.in(raw) || !n.mayStandIn(line) {
+				t.Fatalf("%q is not looked for in %s", text, line)
+			}
+		}
+	}
+}
+
+// What crosses behind a command's ending is a row of its own.
+func TestWhatCrossesBehindTheEnd(t *testing.T) {
+	c, err := Open(written(t, `{"end":{"exit":7,"kind":"transport","method":"tools/call"}}`,
+		`> {"jsonrpc":"2.0","id":1,"method":"ping"}`, `< {"jsonrpc":"2.0","id":1,"result":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var got []string
+	for _, row := range c.Rows() {
+		got = append(got, row.Method+" "+row.Channel)
+	}
+	if diff := cmp.Diff([]string{"tools/call transport", "ping ok"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
