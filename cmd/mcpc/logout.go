@@ -86,8 +86,12 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 	case err != nil:
 		a.end(authFailed(err, wire.Outcome{}))
 		return
-	case len(f.Tokens) == 0 && c.target.Source == target.FromDefault && len(after.Tokens) == 1:
-		a.note("no server is named, and no session is current; " + a.logoutOf(after.Tokens[0]) + " forgets the one token that there is")
+	case len(f.Tokens) == 0 && c.target.Source >= target.FromSession && len(after.Tokens) == 1:
+		why := "there is no token for " + c.where
+		if c.target.Source == target.FromDefault {
+			why = "no server is named, and no session is current"
+		}
+		a.note(why + "; " + a.logoutOf(after.Tokens[0]) + " forgets the one token that there is")
 	case len(f.Tokens) == 0:
 		a.note("there is no token for " + c.where + " (mcpc auth shows what there is)")
 	default:
