@@ -139,7 +139,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		a.end(localIO("writing "+file, err))
 		return
 	}
-	a.note("written; the file as it was before mcpc is " + backup + " (for you alone to read); start " + client.Title + " anew")
+	a.note("written; the file as it was before mcpc is " + backup + " (for you alone to read); restart " + client.Title)
 }
 
 // tapEdit gives the text that the file is to have.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -177,6 +178,9 @@ func statusFault(resp *http.Response, body []byte) *fault {
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
 		f.retryable = true
 		if after := resp.Header.Get("Retry-After"); after != "" {
+			if strings.Trim(after, "0123456789") == "" {
+				after += " s"
+			}
 			f.text += ", retry after " + after
 		}
 	case code == http.StatusBadGateway || code == http.StatusGatewayTimeout:
