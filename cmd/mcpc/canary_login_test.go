@@ -124,6 +124,7 @@ func leakyLogin(t *testing.T, h *earshot) *httptest.Server {
 //
 // authorization 61
 func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
+	t.Parallel()
 	h := &earshot{all: map[string]string{}}
 	binary, s, dir, c := builtBinary(t), leakyLogin(t, h), t.TempDir(), canaries
 	file := func(position string) string {

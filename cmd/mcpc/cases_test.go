@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -208,12 +209,31 @@ func builtBinary(t *testing.T) string {
 	return built(t, ".")
 }
 
-// built builds the program of a directory.
+// builds are the programs that were built, by their directories.
+var builds sync.Map
+
+// built builds the program of a directory, once for all tests, beside what TestMain
+// put into the PATH and with it removed in the end.
 func built(t *testing.T, dir string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "mcpc")
-	if out, err := exec.Command("go", "build", "-o", binary, dir).CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", dir, err, out)
+	once, _ := builds.LoadOrStore(dir, sync.OnceValues(func() (string, error) {
+		self, err := exec.LookPath("mcpc")
+		if err != nil {
+			return "", err
+		}
+		place, err := os.MkdirTemp(filepath.Dir(filepath.Dir(self)), "built")
+		if err != nil {
+			return "", err
+		}
+		binary := filepath.Join(place, "mcpc")
+		if out, err := exec.Command("go", "build", "-o", binary, dir).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("building %s: %w\n%s", dir, err, out)
+		}
+		return binary, nil
+	}))
+	binary, err := once.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

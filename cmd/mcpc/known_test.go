@@ -153,6 +153,7 @@ func lineAt(lines []string, i int) string {
 
 // Nothing of a configuration runs, is spoken to or is kept before it was confirmed.
 func TestConfigurationsAreOnlyRead(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	m.mcpc("0", "servers")
 	m.mcpc("0", "servers", "--json")
