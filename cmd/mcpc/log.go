@@ -35,8 +35,8 @@ func newLog(a *app) *cobra.Command {
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
 name, channel, exit code, duration, bytes, notes, and tap or proxy where one of
 these recorded it. A terminal of less than 100 columns has no room for bytes,
-exit code and notes. mcpc show NUMBER shows one. What failed in a proxy is listed
-also where it carries no request of JSON-RPC, as the GET of a stream.
+exit code and notes. mcpc show NUMBER shows one. What failed in a proxy is
+listed also where it carries no request of JSON-RPC, as the GET of a stream.
 
 Every command records what crosses, without secrets, in the folder of the state.
 mcpc help filters shows what a FILTER can say.`,
