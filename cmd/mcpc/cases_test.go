@@ -83,7 +83,7 @@ func TestCases(t *testing.T) {
 				}
 			}
 			c.run(t, binary, nil)
-			if c.files["error"] != "" {
+			if c.files["error"] != "" && !testing.Short() {
 				c.run(t, binary, []string{"MCPC_JSON=1"})
 			}
 		})

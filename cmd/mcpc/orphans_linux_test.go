@@ -20,7 +20,10 @@ var orphanRuns = flag.Int("runs", 60, "how many runs TestNoRunLeavesAProcess mak
 // runs are killed or interrupted, anywhere between their first instruction and
 // their last.
 func TestNoRunLeavesAProcess(t *testing.T) {
-	binary := builtBinary(t)
+	binary, runs := builtBinary(t), *orphanRuns
+	if testing.Short() {
+		runs /= 2
+	}
 	const slow = "tool echo\non tools/call\n  wait 10ms\n  pass\n"
 	hard := []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGKILL, syscall.SIGTERM}
 	// When mcpc is killed there is nobody who could end a process that holds on
@@ -35,11 +38,11 @@ func TestNoRunLeavesAProcess(t *testing.T) {
 		signals []syscall.Signal
 		within  time.Duration // in which the signal comes
 	}{
-		{"good", nil, slow, *orphanRuns, hard, moment},
-		{"wrapped", []string{"sh", "-c", `"$@"; exit`, "sh"}, slow, *orphanRuns / 10, hard, moment},
-		{"leaves a process behind", nil, slow + "on start\n  fork 10m\n", *orphanRuns / 10, soft, moment},
+		{"good", nil, slow, runs, hard, moment},
+		{"wrapped", []string{"sh", "-c", `"$@"; exit`, "sh"}, slow, runs / 10, hard, moment},
+		{"leaves a process behind", nil, slow + "on start\n  fork 10m\n", runs / 10, soft, moment},
 		// mcpc waits for the end of this one.
-		{"ignores the end of its input", nil, slow + "on start\n  ignore eof\n", *orphanRuns / 10, hard, time.Second},
+		{"ignores the end of its input", nil, slow + "on start\n  ignore eof\n", runs / 10, hard, time.Second},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
