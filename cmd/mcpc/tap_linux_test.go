@@ -169,7 +169,7 @@ func TestTapOutlivesItsRecording(t *testing.T) {
 // A process that the server left behind holds its streams, and the tap only while it
 // has something to say.
 func TestTapHearsOthersOut(t *testing.T) {
-	cmd, _ := tapped(t, "sh", "-c", `(sleep 0.2; echo late; sleep 300) & echo $!; exit 4`)
+	cmd, _ := tapped(t, "sh", "-c", `(sleep 0.05; echo late; sleep 300) & echo $!; exit 4`)
 	got := result(t, cmd, nil)
 	pid, rest, _ := strings.Cut(got.stdout, "\n")
 	_ = exec.Command("kill", pid).Run()

@@ -19,7 +19,7 @@ import (
 // else to do, everything here ends within 200 ms; a machine that runs the tests
 // of ten packages under the race detector may take ten times as long. That the
 // bound is on work and not on time is what the want column is for.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func repeat(n int, f func(i int) string) string {
 	parts := make([]string, n)
