@@ -17,7 +17,9 @@ import (
 // nobody has to switch on before the surprise.
 type record struct {
 	*trace.Recorder // nil where nothing is recorded
-	ring            *trace.Ring
+	// ended is set when the recording is.
+	ended bool
+	ring  *trace.Ring
 	// conns counts the conversations of the command.
 	conns int
 	// most bounds the recording in the ring, in bytes; 0 does not. past counts the
@@ -132,9 +134,11 @@ func reason(err error) string {
 // was asked wrongly before anything crossed leaves none.
 func (a *app) endRecording() {
 	r := &a.record
-	if r.Recorder == nil {
+	if r.Recorder == nil || r.ended {
 		return
 	}
+	// The recorder stays where it is: who is late for it taps one that is closed.
+	r.ended = true
 	if past := a.record.past.Load(); past > 0 {
 		r.Lost(int(past))
 	}
@@ -151,7 +155,6 @@ func (a *app) endRecording() {
 	if n := r.Run(); r.ring != nil && n > 0 && n%pruneEvery == 0 {
 		_, _ = r.ring.Prune(trace.DefaultLimits, a.now())
 	}
-	r.Recorder = nil
 }
 
 // hintAtRecord tells a person where the evidence is, of endings that it explains,
