@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// holding are the entries that hold all of the words, in whatever they say of
+// themselves to a reader: names, titles, descriptions, names of arguments.
+func holding(k kind, items []json.RawMessage, words []string) []json.RawMessage {
+	if len(words) == 0 {
+		return items
+	}
+	var fit []json.RawMessage
+	for _, raw := range items {
+		text := strings.ToLower(strings.Join(textsOf(k, raw), "\n"))
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) }) {
+			fit = append(fit, raw)
+		}
+	}
+	return fit
+}
+
+func textsOf(k kind, raw json.RawMessage) (texts []string) {
+	m, _ := wire.Object(raw)
+	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
+		texts = append(texts, m.Text(name))
+	}
+	schema, _ := m.Get("inputSchema")
+	properties, _ := wire.Object(wire.First(schema, "properties"))
+	for _, p := range properties {
+		texts = append(texts, p.Name)
+	}
+	arguments, _ := m.Get("arguments")
+	list, _ := wire.Array(arguments)
+	for _, argument := range list {
+		name, _ := wire.Text(wire.First(argument, "name"))
+		texts = append(texts, name)
+	}
+	return texts
+}
+
+// sectionsOf are what a person reads: the entries of each server below its name.
+func sectionsOf(all []*surveyed, st render.Style, o surveyOptions) (parts []render.Section) {
+	for _, s := range all {
+		for _, l := range s.lists {
+			name := st.Line(s.id)
+			part := render.Section{Heading: name, Prefix: name}
+			if len(o.kinds) > 1 {
+				part.Heading, part.Prefix = name+" "+l.many, name+"\t"+l.one
+			}
+			if len(s.also) > 0 {
+				part.Heading += st.Line(" (the same as " + strings.Join(s.also, ", ") + ")")
+			}
+			part.Write = func(w io.Writer) error { return l.entries.write(w, st, l.kind, o.long) }
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// surveyJSON has each server with its lists, whose entries are the server's own bytes,
+// or with the bill of its tools.
+func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
+	var rows []json.RawMessage
+	text := func(row json.RawMessage, name, value string) json.RawMessage {
+		if value == "" {
+			return row
+		}
+		return wire.With(row, name, wire.Quote(value))
+	}
+	for _, s := range all {
+		row := text(text(text(nil, "id", s.id), "from", s.title), "file", s.file)
+		if len(s.also) > 0 {
+			also, _ := json.Marshal(s.also)
+			row = wire.With(row, "same", also)
+		}
+		if !s.out.Good() {
+			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.out.Kind)), "message", s.out.Text), "hint", s.out.Hint))
+		}
+		for _, l := range s.lists {
+			if bills {
+				b, _ := json.Marshal(billOf(l.List))
+				row = wire.With(row, "bill", b)
+				continue
+			}
+			member, _ := l.List.Array()
+			row = wire.With(row, member, slices.Concat([]byte("["), joined(l.Items), []byte("]")))
+		}
+		rows = append(rows, row)
+	}
+	for _, u := range left {
+		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
+	}
+	servers := slices.Concat([]byte("["), joined(rows), []byte("]"))
+	if !bills {
+		return slices.Concat([]byte(`{"servers":`), servers, []byte("}"))
+	}
+	sum := billOfServers(all)
+	sum.Rows = servers
+	raw, _ := json.Marshal(sum)
+	return raw
+}
+
+// joined are values with commas between them.
+func joined(values []json.RawMessage) (all []byte) {
+	for i, v := range values {
+		if i > 0 {
+			all = append(all, ',')
+		}
+		all = append(all, v...)
+	}
+	return all
+}
+
+// tellUnasked names those that were left out.
+func (a *app) tellUnasked(all []unasked) {
+	for _, why := range []string{neverConfirmed, isDisabled, isUnusable} {
+		var ids []string
+		for _, u := range all {
+			if u.why == why {
+				ids = append(ids, u.id)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		text := "not asked, because " + why + ": " + strings.Join(ids, ", ")
+		if why == neverConfirmed {
+			text += " (mcpc trust NAME shows one and asks)"
+		}
+		a.note(text)
+	}
+}
+
+// endingOfAll tells of each failure, and is the worst of them; told is set where there
+// is no more to say than that. That only servers were known which wait for a yes is no
+// success.
+func (a *app) endingOfAll(ctx context.Context, asked []*surveyed, left []unasked) (worst wire.Outcome, told bool) {
+	if ctx.Err() != nil {
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
+	}
+	waiting := slices.ContainsFunc(left, func(u unasked) bool { return u.why == neverConfirmed })
+	if len(asked) == 0 && waiting {
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "every known server waits for a confirmation, and none was asked", Hint: "mcpc trust NAME shows one and asks"}, false
+	}
+	var failed []string
+	for _, s := range asked {
+		if s.out.Good() {
+			continue
+		}
+		failed = append(failed, s.id)
+		if worst.Good() || badness(s.out.Kind) < badness(worst.Kind) {
+			worst = s.out
+		}
+		if len(asked) > 1 {
+			s.out.Where = s.id
+			render.Failure(a.stderr(), a.errStyle, s.out)
+		}
+	}
+	if len(failed) == 0 || len(asked) == 1 {
+		return worst, false
+	}
+	return wire.Outcome{Kind: worst.Kind, Reached: worst.Reached,
+		Text: fmt.Sprintf("%d of %d servers failed: %s", len(failed), len(asked), strings.Join(failed, ", "))}, true
+}
+
+// badness is the place of a kind among all: the smaller, the worse.
+func badness(kind wire.Kind) int {
+	if i := slices.Index(wire.Precedence, kind); i >= 0 {
+		return i
+	}
+	return len(wire.Precedence)
+}
