@@ -35,13 +35,22 @@ func BenchmarkParseMessage(b *testing.B) {
 			}
 		})
 	}
-	small := []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get-sum","arguments":{"a":1,"b":2}}}`)
-	b.Run("small", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			ParseMessage(small)
-		}
-	})
+	tool := `{"name":"get-sum","description":"Returns the sum of two numbers.\nOverflow is an error.","inputSchema":` +
+		`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}}`
+	for name, raw := range map[string]string{
+		"call":     `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get-sum","arguments":{"a":1,"b":2}}}`,
+		"progress": `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":5,"total":100000}}`,
+		"page":     `{"jsonrpc":"2.0","id":7,"result":{"tools":[` + strings.Repeat(tool+",", 99) + tool + `],"nextCursor":"2"}}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			raw := []byte(raw)
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				ParseMessage(raw)
+			}
+		})
+	}
 }
 
 // A large payload is looked at where it stands.

@@ -209,12 +209,14 @@ func Text(raw []byte) (string, bool) {
 
 // plainString reports bytes between quotes that stand for themselves.
 func plainString(inner []byte) bool {
+	ascii := true
 	for _, c := range inner {
-		if c < 0x20 || c == '"' || c == '\\' {
+		if !bareUTF8[c] {
 			return false
 		}
+		ascii = ascii && c < utf8.RuneSelf
 	}
-	return utf8.Valid(inner)
+	return ascii || utf8.Valid(inner)
 }
 
 // Quote writes s as a JSON string. Nothing but what JSON demands is escaped:

@@ -150,18 +150,32 @@ func (m *Message) parseBatch(text []byte) {
 }
 
 func (m *Message) parseEnvelope(members Members) {
-	m.ID, _ = members.Get("id")
-	m.Params, _ = members.Get("params")
-	m.Result, _ = members.Get("result")
-	method, hasMethod := members.Get("method")
-	failure, hasError := members.Get("error")
-	hasResult := m.Result != nil
-	m.reply = !hasMethod && (hasResult || hasError)
-	if name, twice := members.Duplicate(); twice {
-		m.invalid("duplicate_member", "the member %q stands twice in the envelope", name)
-		return
+	var version, method, failure json.RawMessage
+	for i := len(members) - 1; i >= 0; i-- { // the first of two is taken
+		switch value := members[i].Value; members[i].Name {
+		case "jsonrpc":
+			version = value
+		case "id":
+			m.ID = value
+		case "method":
+			method = value
+		case "params":
+			m.Params = value
+		case "result":
+			m.Result = value
+		case "error":
+			failure = value
+		}
 	}
-	if version, _ := members.Get("jsonrpc"); !isVersion(version) {
+	hasMethod, hasResult, hasError := method != nil, m.Result != nil, failure != nil
+	m.reply = !hasMethod && (hasResult || hasError)
+	if !m.noted.single {
+		if name, twice := members.Duplicate(); twice {
+			m.invalid("duplicate_member", "the member %q stands twice in the envelope", name)
+			return
+		}
+	}
+	if !isVersion(version) {
 		m.invalid("jsonrpc", "not a JSON-RPC 2.0 message: \"jsonrpc\" is %s", orMissing(version))
 		return
 	}

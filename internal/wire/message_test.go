@@ -325,6 +325,10 @@ func within(raw, part []byte) bool {
 
 // However long a message is, and whichever look found it.
 func TestDuplicateInResult(t *testing.T) {
+	many := ""
+	for i := range 2 * mostNames {
+		many += fmt.Sprintf(`"n%d":{},`, i)
+	}
 	for raw, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":1,"result":{"a":{"b":1,"b":2}}}`:                    "/a/b",
 		`{"jsonrpc":"2.0","id":1,"result":{"a":[{"b":1},{"b":1,"c":{"c":1}}]}}`:    "",
@@ -333,6 +337,9 @@ func TestDuplicateInResult(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":1},"x":"` + "\xc3\xa4" + `"}`: "/a",
 		`{"jsonrpc":"2.0","id":1,"x":{"a":1,"a":1},"result":{}}`:                   "",
 		`{"jsonrpc":"2.0","id":1,"params":{"a":1,"a":1}}`:                          "",
+		`{"jsonrpc":"2.0","id":1,"result":{` + many + `"n":{"n":1}}}`:              "",
+		`{"jsonrpc":"2.0","id":1,"result":{` + many + `"n70":1}}`:                  "",
+		`{"jsonrpc":"2.0","id":1,"result":{` + many + `"n60":1}}`:                  "/n60",
 	} {
 		for _, more := range []int{0, 2 << 10, 300 << 10} {
 			m := ParseMessage([]byte(raw + strings.Repeat(" ", more)))

@@ -149,7 +149,7 @@ func nextNoted(d *jsontext.Decoder, raw []byte, note bool, in *noted) (from, to 
 	return from, int(d.InputOffset()), err
 }
 
-// note reads one member, and forgets all where there are too many.
+// note reads one member.
 func (n *noted) note(d *jsontext.Decoder, raw []byte, name string) error {
 	var items []json.RawMessage
 	var from, to int
@@ -163,16 +163,22 @@ func (n *noted) note(d *jsontext.Decoder, raw []byte, name string) error {
 	if err != nil {
 		return err
 	}
+	n.add(Member{Name: name, Value: raw[from:to:to]}, items, whole)
+	return nil
+}
+
+// add notes one member; its items where they are whole. It forgets all where there are
+// too many.
+func (n *noted) add(member Member, items []json.RawMessage, whole bool) {
 	if n.known = n.known && len(n.members) < maxNoted; !n.known {
 		n.members, n.lists, n.at = nil, nil, nil
-		return nil
+		return
 	}
 	if whole {
 		n.lists = append(n.lists, items)
 		n.at = append(n.at, len(n.members))
 	}
-	n.members = append(n.members, Member{Name: name, Value: raw[from:to:to]})
-	return nil
+	n.members = append(n.members, member)
 }
 
 // nextItems reads an array; the items are not whole where there are too many.

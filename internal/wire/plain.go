@@ -7,30 +7,30 @@ import (
 	"unicode/utf8"
 )
 
-// Most of what crosses is short and has nothing unusual about it, and comes in
-// numbers: a hundred thousand notifications before one result. A tokenizer that
-// is ready for everything costs several times what such a message needs.
+// Most of what crosses has nothing unusual about it, and comes in numbers: a hundred
+// thousand notifications before one result. A tokenizer that is ready for everything
+// costs several times what such a message needs.
 
 // What is plain: not long, not deep, without the escapes that may stand for half
 // a character, and right in every byte. Of all else plain says no, and why is for
 // the tokenizer to say. FuzzPlain holds that the two never differ.
 const (
-	// shortMessage, in bytes, holds fewer members and items than are noted, and
-	// is not searched for members that stand twice.
-	shortMessage = 1 << 10
-	plainLength  = 64 << 10
-	plainDepth   = 32
+	plainLength = 256 << 10
+	plainDepth  = 32
+	// mostNames is how many names of open objects are compared with the next one.
+	mostNames = 32
 )
 
-// plainEnvelope is envelope for a plain and short message.
+// plainEnvelope is envelope for a plain message.
 func plainEnvelope(raw []byte, in *noted, room Members) (members Members, ok bool) {
-	if len(raw) >= shortMessage {
+	if len(raw) > plainLength {
 		return nil, false
 	}
-	p := plain{raw: raw}
+	p := plain{raw: raw, bare: &bareASCII}
 	asked := 0
 	members = room[:0]
-	ok = p.object(func(name []byte) bool {
+	p.next()
+	ok = p.object(0, func(name []byte) bool {
 		payload := string(name) == "params" || string(name) == "result"
 		if payload {
 			asked++
@@ -38,18 +38,19 @@ func plainEnvelope(raw []byte, in *noted, room Members) (members Members, ok boo
 		from, fine := p.at, false
 		if payload && asked == 1 && p.is('{') {
 			in.known, in.members = true, in.few[:0]
-			fine = p.object(func(name []byte) bool { return p.note(in, name) })
+			fine = p.object(1, func(name []byte) bool { return p.note(in, name) })
 		} else {
 			fine = p.value(1)
 		}
 		members = append(members, p.member(name, from))
-		return fine
+		return fine && len(members) <= maxParts
 	})
 	if !ok || !p.ended() {
 		*in = noted{}
 		return nil, false
 	}
 	in.known = in.known && asked == 1
+	in.single = !p.twice
 	return members, true
 }
 
@@ -58,9 +59,10 @@ func plainMembers(raw []byte, f func(i int, name string, from, to int) bool) boo
 	if len(raw) > plainLength {
 		return false
 	}
-	p := plain{raw: raw}
+	p := plain{raw: raw, bare: &bareASCII, twice: true}
 	i, enough := 0, false
-	whole := p.object(func(name []byte) bool {
+	p.next()
+	whole := p.object(0, func(name []byte) bool {
 		from := p.at
 		if !p.value(1) {
 			return false
@@ -77,8 +79,9 @@ func plainItems(raw []byte, most int) (items []json.RawMessage, ok bool) {
 	if len(raw) > plainLength {
 		return nil, false
 	}
-	p := plain{raw: raw}
-	ok = p.list('[', ']', func() bool {
+	p := plain{raw: raw, bare: &bareASCII, twice: true}
+	p.next()
+	ok = p.array(0, func() bool {
 		from := p.at
 		fine := p.value(1)
 		items = append(items, raw[from:p.at:p.at])
@@ -94,32 +97,53 @@ func plainItems(raw []byte, most int) (items []json.RawMessage, ok bool) {
 type plain struct {
 	raw []byte
 	at  int
-	// utf8 is set once raw is known to be in it.
-	utf8 bool
+	// bare are the bytes that stand for themselves in a string: more of them once raw
+	// is known to be in UTF-8.
+	bare *[256]bool
+	// names are those of the objects that are open, as far as they were read.
+	names [mostNames]place
+	named int
+	// twice is set once a member stands twice in its object, or may: then nobody looks
+	// any more.
+	twice bool
+}
+
+// A place is where a name stands.
+type place struct{ from, to int32 }
+
+var bareASCII, bareUTF8 = bareBelow(utf8.RuneSelf), bareBelow(256)
+
+func bareBelow(end int) (bare [256]bool) {
+	for c := ' '; int(c) < end; c++ {
+		bare[c] = c != '"' && c != '\\'
+	}
+	return bare
 }
 
 // ended reports that nothing but white space follows.
 func (p *plain) ended() bool {
-	p.space()
+	p.next()
 	return p.at == len(p.raw)
 }
 
 // note reads one member under params or result.
 func (p *plain) note(in *noted, name []byte) bool {
 	from, fine := p.at, false
-	if p.is('[') {
-		var items []json.RawMessage
-		fine = p.list('[', ']', func() bool {
+	var items []json.RawMessage
+	whole := p.is('[')
+	if whole {
+		fine = p.array(2, func() bool {
 			start := p.at
 			fine := p.value(3)
-			items = append(items, p.raw[start:p.at:p.at])
+			if whole = whole && len(items) < maxNoted; whole {
+				items = append(items, p.raw[start:p.at:p.at])
+			}
 			return fine
 		})
-		in.lists, in.at = append(in.lists, items), append(in.at, len(in.members))
 	} else {
 		fine = p.value(2)
 	}
-	in.members = append(in.members, p.member(name, from))
+	in.add(p.member(name, from), items, whole)
 	return fine
 }
 
@@ -128,38 +152,91 @@ func (p *plain) member(name []byte, from int) Member {
 }
 
 // object reads an object; each reads the value of the member with that name, and
-// begins at it.
-func (p *plain) object(each func(name []byte) bool) bool {
-	return p.list('{', '}', func() bool {
-		name, escaped, ok := p.text()
-		if !ok || escaped || !p.take(':') {
-			return false
-		}
-		p.space()
-		return each(name)
-	})
-}
-
-// list reads what stands between two brackets; each reads one item.
-func (p *plain) list(opens, closes byte, each func() bool) bool {
-	if !p.take(opens) {
+// begins at it. Where each is nil any value will do.
+func (p *plain) object(depth int, each func(name []byte) bool) bool {
+	if !p.is('{') {
 		return false
 	}
-	if p.take(closes) {
+	p.at++
+	outer := p.named
+	for c := p.next(); c != '}'; c = p.next() {
+		from := p.at + 1
+		escaped, ok := p.text()
+		if !ok || escaped {
+			return false
+		}
+		to := p.at - 1
+		p.name(outer, from, to)
+		if p.next() != ':' {
+			return false
+		}
+		p.at++
+		p.next()
+		if each != nil {
+			ok = each(p.raw[from:to])
+		} else {
+			ok = p.value(depth + 1)
+		}
+		if !ok || !p.goesOn('}') {
+			return false
+		}
+	}
+	p.at++
+	p.named = outer
+	return true
+}
+
+// name notes a name of the innermost open object, whose names stand behind those of
+// the outer ones.
+func (p *plain) name(outer, from, to int) {
+	if p.twice {
+		return
+	}
+	name := p.raw[from:to]
+	for _, other := range p.names[outer:p.named] {
+		if int(other.to-other.from) == len(name) && string(p.raw[other.from:other.to]) == string(name) {
+			p.twice = true
+			return
+		}
+	}
+	if p.twice = p.named == mostNames; !p.twice {
+		p.names[p.named] = place{int32(from), int32(to)}
+		p.named++
+	}
+}
+
+// array reads an array; each reads one item. Where each is nil any value will do.
+func (p *plain) array(depth int, each func() bool) bool {
+	if !p.is('[') {
+		return false
+	}
+	p.at++
+	for c := p.next(); c != ']'; c = p.next() {
+		ok := false
+		if each != nil {
+			ok = each()
+		} else {
+			ok = p.value(depth + 1)
+		}
+		if !ok || !p.goesOn(']') {
+			return false
+		}
+	}
+	p.at++
+	return true
+}
+
+// goesOn reads the comma behind a member or an item. It stops before the bracket that
+// closes them; no such bracket may follow a comma.
+func (p *plain) goesOn(closes byte) bool {
+	switch p.next() {
+	case closes:
 		return true
+	case ',':
+		p.at++
+		return p.next() != closes
 	}
-	for {
-		p.space()
-		if !each() {
-			return false
-		}
-		if p.take(closes) {
-			return true
-		}
-		if !p.take(',') {
-			return false
-		}
-	}
+	return false
 }
 
 // value reads any value; depth counts what is open around it.
@@ -169,12 +246,12 @@ func (p *plain) value(depth int) bool {
 	}
 	switch c := p.raw[p.at]; c {
 	case '"':
-		_, _, ok := p.text()
+		_, ok := p.text()
 		return ok
 	case '{':
-		return p.object(func([]byte) bool { return p.value(depth + 1) })
+		return p.object(depth, nil)
 	case '[':
-		return p.list('[', ']', func() bool { return p.value(depth + 1) })
+		return p.array(depth, nil)
 	case 't':
 		return p.word("true")
 	case 'f':
@@ -186,32 +263,34 @@ func (p *plain) value(depth int) bool {
 	}
 }
 
-// text reads a string; inner stands between its quotes, and for itself unless it
-// is escaped.
-func (p *plain) text() (inner []byte, escaped, ok bool) {
+// text reads a string. Unless it is escaped, what is between its quotes stands for
+// itself.
+func (p *plain) text() (escaped, ok bool) {
 	if !p.is('"') {
-		return nil, false, false
+		return false, false
 	}
-	from := p.at + 1
-	for i := from; i < len(p.raw); i++ {
-		switch c := p.raw[i]; {
+	raw, bare, i := p.raw, p.bare, p.at+1
+	for {
+		for i < len(raw) && bare[raw[i]] {
+			i++
+		}
+		if i == len(raw) {
+			return false, false
+		}
+		switch c := raw[i]; {
 		case c == '"':
 			p.at = i + 1
-			return p.raw[from:i], escaped, true
-		case c == '\\':
-			if i++; i == len(p.raw) || strings.IndexByte(`"\/bfnrt`, p.raw[i]) < 0 {
-				return nil, false, false
-			}
+			return escaped, true
+		case c == '\\' && i+1 < len(raw) && strings.IndexByte(`"\/bfnrt`, raw[i+1]) >= 0:
+			i += 2
 			escaped = true
-		case c < ' ':
-			return nil, false, false
-		case c >= utf8.RuneSelf && !p.utf8:
-			if p.utf8 = utf8.Valid(p.raw); !p.utf8 {
-				return nil, false, false
-			}
+		case c >= utf8.RuneSelf && utf8.Valid(raw):
+			bare = &bareUTF8
+			p.bare = bare
+		default:
+			return false, false
 		}
 	}
-	return nil, false, false
 }
 
 // number reads what RFC 8259, section 6 calls one.
@@ -256,18 +335,12 @@ func (p *plain) word(w string) bool {
 
 func (p *plain) is(c byte) bool { return p.at < len(p.raw) && p.raw[p.at] == c }
 
-// take reads one character, and the white space before it.
-func (p *plain) take(c byte) bool {
-	p.space()
-	if !p.is(c) {
-		return false
+// next goes to the next byte that is no white space and gives it; 0 at the end.
+func (p *plain) next() byte {
+	for ; p.at < len(p.raw); p.at++ {
+		if c := p.raw[p.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return c
+		}
 	}
-	p.at++
-	return true
-}
-
-func (p *plain) space() {
-	for p.at < len(p.raw) && (p.raw[p.at] == ' ' || p.raw[p.at] == '\n' || p.raw[p.at] == '\t' || p.raw[p.at] == '\r') {
-		p.at++
-	}
+	return 0
 }

@@ -16,6 +16,8 @@ func plains() []string {
 		`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":[true]}}`,
 		`{"result":{"a":1},"params":{"a":2}}`, `{"params":{"a":[1]},"params":{"b":2}}`, `{"params":[1,2],"id":1}`, `{}`,
 		`{"jsonrpc":"2.0","method":"a","params":{"a":1,"a":[2],"a":[3]}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"a":[` + strings.Repeat(`{"a":1},`, 2*maxNoted) + `0],"b":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{` + strings.Repeat(`"a":1,`, 2*maxNoted) + `"b":1}}`,
 		`{"a":"ä\"\\\/\b\f\n\r\t中","ö":1}`, "{\"a\":\"\x7f\"}",
 	}
 }
@@ -28,7 +30,7 @@ func strange() []string {
 		`{"params":{"a":[1,]}}`, `{"params":{"a":[,1]}}`, `{"params":{"a":[1}}`, `{"params":{"a":1}`, `{"a":[}`, `{"a":"x}`, "{\"a\":\"\n\"}",
 		`{"a":"\u0041"}`, `{"\u0061":1}`, `{"\n":1}`, `{"a":"\x"}`, `{"a":"\`, `{"a":"ä\`, "{\"a\":\"\xff\"}", "{\"\xff\":1}", "{\"a\":1}\v", "\xEF\xBB\xBF{}",
 		`{"a":` + strings.Repeat("[", plainDepth) + strings.Repeat("]", plainDepth) + `}`,
-		`{"a":"` + strings.Repeat("x", shortMessage) + `"}`,
+		`{"a":"` + strings.Repeat("x", plainLength) + `"}`,
 	}
 }
 
@@ -70,6 +72,10 @@ func checkPlain(t *testing.T, raw []byte) bool {
 		t.Fatalf("%s\nis plain; the tokenizer says %v, unpaired %v", Excerpt(raw, 200), err, unpaired)
 	}
 	sameMembers(t, raw, members, wantMembers, nil, nil)
+	if got.single && !want.single {
+		t.Errorf("%s\na member stands twice", Excerpt(raw, 200))
+	}
+	got.single = want.single
 	if got.known != want.known || got.known && !reflect.DeepEqual(got, want) {
 		t.Errorf("%s\nnoted %v, want %v", Excerpt(raw, 200), got, want)
 	}

@@ -64,10 +64,9 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 }
 
 // readSingle is a look that also sees to it that no member stands twice in its
-// object, and says of anything amiss no more than false. A short message is
-// left alone: of few of them anybody wants to know.
+// object, and says of anything amiss no more than false.
 func readSingle(raw []byte, look func(*jsontext.Decoder) *SyntaxError) bool {
-	if len(raw) < shortMessage || len(raw) > longestSearched || tooDeep(raw) >= 0 {
+	if len(raw) > longestSearched || tooDeep(raw) >= 0 {
 		return false
 	}
 	d := newDecoder(raw, jsontext.AllowDuplicateNames(false))
