@@ -172,7 +172,7 @@ func (f *follower) ended(r *followed, touched map[*trace.Row]bool) (rows []*trac
 	c := r.capture
 	for i, row := range c.Rows() {
 		rests := touched != nil && !touched[row] || f.a.now().Sub(row.LastFrame()) > atRest
-		if !r.given[i] && (c.Ended() || !row.Open() && rests) {
+		if !r.given[i] && (row.RunOver() || !row.Open() && rests) {
 			r.given[i] = true
 			rows = append(rows, row)
 		}

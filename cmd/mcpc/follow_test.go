@@ -89,6 +89,43 @@ func TestFollowedAsTheCommandEnds(t *testing.T) {
 	}
 }
 
+// What waits for its answer while a run beside it ends comes when it is answered.
+func TestFollowedBesideARunThatEnds(t *testing.T) {
+	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	recorded := func(in string, frames ...wire.Frame) [][]byte {
+		file := filepath.Join(t.TempDir(), in)
+		r := trace.NewRecorder(trace.Recording{Place: trace.File(file), Head: trace.Head{Started: minute, By: trace.ByTap, In: in}})
+		for _, frame := range frames {
+			frame.Time = minute
+			r.Tap(frame)
+		}
+		r.End(trace.End{Time: minute})
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Collect(bytes.Lines(raw))
+	}
+	long := recorded("long", wire.Frame{Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`)},
+		wire.Frame{Dir: wire.Received, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"isError":true}}`)})
+	short := recorded("short", wire.Frame{Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+		wire.Frame{Dir: wire.Received, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
+	file := filepath.Join(t.TempDir(), "both.jsonl")
+	grow(t, file, slices.Concat(slices.Concat(long[:2]...), slices.Concat(short...)))
+	f := following(&app{}, minute.Add(time.Second), 0)
+	f.o.file = file
+	if rows, _ := f.first(context.Background()); inWords(rows) != "2 ping ok" {
+		t.Errorf("listed: %s", inWords(rows))
+	}
+	grow(t, file, slices.Concat(long[2:]...))
+	if got := inWords(f.news()); got != "1 tools/call tool_error" {
+		t.Errorf("it was answered, and %q came", got)
+	}
+}
+
 // A growth is bytes that are appended to a file.
 type growth struct {
 	file  string

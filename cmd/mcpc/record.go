@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,20 +57,21 @@ func (a *app) startRecording(where, by string) {
 	if a.record.conns > 1 || a.noRecord || a.recordTo == offWord {
 		return
 	}
-	place, most, turn := trace.File(a.recordTo), int64(0), trace.Turning{}
+	// A client may start a server's command twice, so that two record into one file.
+	place, most, turn, mark := trace.File(a.recordTo), int64(0), trace.Turning{}, strings.ToLower(rand.Text()[:8])
 	if a.recordTo == "" {
 		ring, err := a.ring()
 		if err != nil {
 			return // without a home there is no place, as there is none for the state
 		}
-		a.record.ring, place, most = ring, ring.Create, a.record.most
+		a.record.ring, place, most, mark = ring, ring.Create, a.record.most, ""
 		if by != trace.ByCommand { // what may run for days
 			turn = trace.DefaultTurning(ring)
 		}
 	}
 	a.record.Recorder = trace.NewRecorder(trace.Recording{
 		Place: place, Most: most, Turn: turn, Secrets: &a.secrets, Failed: a.recordingFailed,
-		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: by, Of: a.record.resent},
+		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: by, Of: a.record.resent, In: mark},
 	})
 }
 

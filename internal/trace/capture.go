@@ -27,7 +27,13 @@ type Capture struct {
 	// index of the head.
 	heads []stretch
 	ends  map[int]stretch
-	index index
+	// over are the runs of which no answer comes any more, by the index of the head.
+	over []bool
+	// index is of the run that began last, marked of those whose lines say whose they are.
+	index  *index
+	marked map[string]*index
+	// changed are the rows that the last lines touched; nil for all.
+	changed map[*Row]bool
 	// offset is as far as whole lines were read, line how many those were.
 	offset int64
 	line   int
@@ -50,8 +56,7 @@ const keepBuffer = 4 << 20
 // Open reads through a capture and lists its rows. The errors are those of the
 // file, ErrNoCapture and *VersionError.
 func Open(path string) (*Capture, error) {
-	c := &Capture{Path: path, ends: map[int]stretch{}}
-	c.index.capture = c
+	c := &Capture{Path: path, ends: map[int]stretch{}, marked: map[string]*index{}}
 	if _, err := c.Refresh(); err != nil {
 		return nil, err
 	}
@@ -72,7 +77,10 @@ func (c *Capture) Findings() []wire.Finding {
 }
 
 // Ended reports whether the last run came to its end.
-func (c *Capture) Ended() bool { return c.index.ended }
+func (c *Capture) Ended() bool {
+	n := len(c.over)
+	return n > 0 && c.over[n-1]
+}
 
 // Refresh reads what was written since, and gives the rows that are new or have
 // changed, in no order.
@@ -85,15 +93,15 @@ func (c *Capture) Refresh() (changed []*Row, err error) {
 	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
 		return nil, err
 	}
-	c.index.changed = map[*Row]bool{}
+	c.changed = map[*Row]bool{}
 	if c.offset == 0 {
-		c.index.changed = nil // all of them
+		c.changed = nil
 	}
 	err = c.read(NewReader(f))
-	if c.index.changed == nil {
+	if c.changed == nil {
 		return c.Rows(), err
 	}
-	for row := range c.index.changed {
+	for row := range c.changed {
 		changed = append(changed, row)
 	}
 	return changed, err
@@ -288,7 +296,7 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	}
 	defer f.Close()
 	var head *wire.HTTPHead
-	lines, run := NewReader(f), -1
+	lines, run, mark := NewReader(f), -1, r.Head().In
 	for {
 		line, err := lines.Next()
 		switch frame := line.Frame; {
@@ -298,7 +306,7 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 			return nil, err
 		case line.Head != nil:
 			run++
-		case frame == nil || run != r.head || frame.Conn != request.Conn:
+		case frame == nil || line.In != mark || mark == "" && run != r.head || frame.Conn != request.Conn:
 		case frame.Seq >= request.Seq:
 			return head, nil
 		case frame.Kind == wire.Head && frame.Dir == wire.Sent && frame.HTTP != nil && frame.HTTP.Method == "GET":

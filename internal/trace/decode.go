@@ -13,10 +13,16 @@ import (
 // parseLine reads one line. A line of a kind that is not known is a Line without
 // content and no error; an error says why the line is damaged.
 func parseLine(raw []byte) (Line, error) {
-	m, err := wire.Object(raw)
-	if err != nil {
-		return Line{}, err
+	m, bad := wire.Object(raw)
+	if bad != nil {
+		return Line{}, bad
 	}
+	line, err := lineOf(m)
+	line.In = m.Text("in")
+	return line, err
+}
+
+func lineOf(m wire.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != Version {
 			return Line{}, &VersionError{Got: string(version)}
@@ -56,7 +62,7 @@ func (e *VersionError) Error() string {
 
 func parseHead(m wire.Members) Head {
 	h := Head{Mcpc: m.Text("mcpc"), Started: moment(m.Text("started")), Target: m.Text("target"),
-		Run: int(integer(get(m, "run"))), By: m.Text("by"), Of: m.Text("of"),
+		Run: int(integer(get(m, "run"))), In: m.Text("in"), By: m.Text("by"), Of: m.Text("of"),
 		After: int(integer(get(m, "after")))}
 	words, _ := wire.Array(get(m, "argv"))
 	for _, word := range words {

@@ -24,6 +24,9 @@ type Head struct {
 	Argv   []string
 	// Run is the number of the run in the ring; 0 elsewhere.
 	Run int
+	// In stands in each line of the run where others may be recorded into the same
+	// file at the same time; "" elsewhere.
+	In string
 	// By says what recorded: "command", "tap" or "proxy".
 	By string
 	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
@@ -61,6 +64,8 @@ type Line struct {
 	// this line were repeated from the run before.
 	Next    int
 	Carried *int
+	// In is that of the head of the line's run; "" where that is the last head.
+	In string
 	// Offset is where in the capture the line begins, Length how long it is with
 	// its line feed; both in bytes.
 	Offset, Length int64
@@ -84,6 +89,7 @@ func AppendHead(b []byte, h Head) []byte {
 		b = append(b, ']')
 	}
 	b = appendInt(b, "run", int64(h.Run))
+	b = appendText(b, "in", h.In)
 	b = appendText(b, "by", h.By)
 	b = appendText(b, "of", h.Of)
 	b = appendInt(b, "after", int64(h.After))

@@ -1,19 +1,22 @@
 package trace
 
 import (
+	"maps"
 	"strings"
 	"time"
 
 	"mcpc/internal/wire"
 )
 
-// An index makes rows of the lines of a capture, one after the other.
+// An index makes rows of the lines of a run, one after the other.
 type index struct {
 	capture *Capture
 	head    Head
-	folder  wire.Folder
-	// first is how many rows there were before this run.
-	first int
+	// at is the index of the head in the capture.
+	at     int
+	folder wire.Folder
+	// rows are those of this run.
+	rows []*Row
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
 	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
@@ -25,12 +28,8 @@ type index struct {
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
-	// ended is set when the run's end was read.
-	ended bool
 	// repeating is set while what is read was repeated from the part before.
 	repeating bool
-	// changed are the rows that the last lines touched.
-	changed map[*Row]bool
 }
 
 // A conn is what one conversation says of all its exchanges.
@@ -42,21 +41,40 @@ type conn struct {
 	target string
 }
 
-func (x *index) begin(h Head) {
-	x.head, x.folder, x.first, x.conns, x.ended = h, wire.Folder{}, len(x.capture.rows), map[int]*conn{}, false
-	x.heads, x.exchanges, x.bares = map[int64]int{}, nil, map[int]*bare{}
-	x.opening, x.repeating = false, h.After > 0
+// begin notes the head of a run.
+func (c *Capture) begin(h Head, at stretch) {
+	if c.index != nil && c.index.head.In == "" { // what comes now is of another
+		c.over[c.index.at] = true
+	}
+	if len(c.marked) > mostMarked {
+		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
+	}
+	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
+		conns: map[int]*conn{}, heads: map[int64]int{}, bares: map[int]*bare{}}
+	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
+	if h.In != "" {
+		c.marked[h.In] = c.index
+	}
+}
+
+// mostMarked is how many runs are remembered for what may come behind their end.
+const mostMarked = 1000
+
+// indexOf is that of the run whose lines have a mark: without one the last that began,
+// nil where there is none.
+func (c *Capture) indexOf(mark string) *index {
+	if mark == "" {
+		return c.index
+	}
+	return c.marked[mark]
 }
 
 // mostHeads bounds the heads whose body never comes.
 const mostHeads = 20_000
 
-// rows are those of this run.
-func (x *index) rows() []*Row { return x.capture.rows[x.first:] }
-
 func (x *index) touch(r *Row) {
-	if x.changed != nil {
-		x.changed[r] = true
+	if changed := x.capture.changed; changed != nil {
+		changed[r] = true
 	}
 }
 
@@ -69,15 +87,15 @@ func (x *index) newRow(at time.Time) *Row {
 // rowAt makes a row that is not listed yet.
 func (x *index) rowAt(at time.Time) *Row {
 	return &Row{Run: x.head.Run, Time: at, Target: x.head.Target, By: x.head.By,
-		Channel: ChannelOpen, Exit: -1, Elsewhere: x.repeating, capture: x.capture, head: len(x.capture.Heads) - 1}
+		Channel: ChannelOpen, Exit: -1, Elsewhere: x.repeating, capture: x.capture, head: x.at}
 }
 
 func (x *index) list(r *Row) {
 	r.Index = len(x.capture.rows) + 1
 	if r.Run > 0 {
-		r.Index = len(x.rows()) + 1
+		r.Index = len(x.rows) + 1
 	}
-	x.capture.rows = append(x.capture.rows, r)
+	x.rows, x.capture.rows = append(x.rows, r), append(x.capture.rows, r)
 }
 
 // frame gives a frame to the rows it belongs to. The frame's bytes are in m, or

@@ -6,10 +6,10 @@ import "mcpc/internal/wire"
 // of its method, or a row of its own where it came to none. One that is about many
 // says nothing of any of them but that who has no answer will get none.
 func (x *index) end(e *End) {
-	x.ended = true
-	if e.Many && len(x.rows()) > 0 {
+	x.capture.over[x.at] = true
+	if e.Many && len(x.rows) > 0 {
 		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
-			for _, r := range x.rows() {
+			for _, r := range x.rows {
 				r.settleOpen(e.Kind, "")
 				x.touch(r)
 			}
@@ -37,7 +37,7 @@ func (x *index) end(e *End) {
 
 // own is the exchange that a command's ending speaks of.
 func (x *index) own(e *End) *Row {
-	rows := x.rows()
+	rows := x.rows
 	for i := len(rows) - 1; i >= 0; i-- {
 		if e.Method == rows[i].Method || e.Method == "" && !handshake[rows[i].Method] {
 			return rows[i]

@@ -7,11 +7,31 @@ import (
 	"mcpc/internal/wire"
 )
 
+// markBegins is how a line begins that says whose it is.
+const markBegins = `{"in":"`
+
+// cutMark takes apart whose a line says that it is, nil where it does not, and the
+// members behind that.
+func cutMark(raw []byte) (mark, members []byte, ok bool) {
+	text, marked := bytes.CutPrefix(raw, []byte(markBegins))
+	if !marked {
+		members, ok = bytes.CutPrefix(raw, []byte("{"))
+		return nil, members, ok
+	}
+	mark, members, ok = bytes.Cut(text, []byte(`",`))
+	plain := !bytes.ContainsFunc(mark, func(c rune) bool { return c < '0' || c > 'z' || c == '\\' })
+	return mark, members, ok && plain
+}
+
 // quick indexes a line that is as a Recorder writes it without reading it as JSON;
 // false where it is not, or where the index needs more of it. Nearly all lines of
 // a large capture are like that.
 func (s *scanner) quick(raw []byte, at stretch) bool {
-	f, rest, ok := quickFrame(raw)
+	mark, members, ok := cutMark(raw)
+	if s.index = s.capture.indexOf(string(mark)); !ok || s.index == nil {
+		return false
+	}
+	f, rest, ok := quickFrame(members)
 	if !ok || len(rest) < 2 || !bytes.HasSuffix(rest, []byte("}")) {
 		return false
 	}
@@ -31,9 +51,9 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 	if !ok {
 		return false
 	}
-	if len(text) >= peekFrom && f.Dir == wire.Received && !s.capture.index.opening {
+	if len(text) >= peekFrom && f.Dir == wire.Received && !s.index.opening {
 		if p, ok := peek(text); ok {
-			s.capture.index.frame(f, nil, p, at)
+			s.index.frame(f, nil, p, at)
 			return true
 		}
 	}
@@ -63,10 +83,10 @@ func (s *scanner) quickHead(f *wire.Frame, rest []byte, at stretch) bool {
 		if !ok {
 			return false
 		}
-		s.capture.index.frame(f, nil, peeked{}, at)
+		s.index.frame(f, nil, peeked{}, at)
 		return true
 	}
-	if s.capture.index.head.By == ByProxy {
+	if s.index.head.By == ByProxy {
 		return false
 	}
 	for _, piece := range fieldsOfInterest {
@@ -74,14 +94,14 @@ func (s *scanner) quickHead(f *wire.Frame, rest []byte, at stretch) bool {
 			return false
 		}
 	}
-	s.capture.index.frame(f, nil, peeked{}, at)
+	s.index.frame(f, nil, peeked{}, at)
 	return true
 }
 
 // quickFrame reads the members that begin each frame.
-func quickFrame(raw []byte) (f *wire.Frame, rest []byte, ok bool) {
+func quickFrame(members []byte) (f *wire.Frame, rest []byte, ok bool) {
 	f = &wire.Frame{}
-	rest, ok = bytes.CutPrefix(raw, []byte(`{"seq":`))
+	rest, ok = bytes.CutPrefix(members, []byte(`"seq":`))
 	if !ok {
 		return nil, nil, false
 	}

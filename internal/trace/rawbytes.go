@@ -11,7 +11,11 @@ import (
 // without reading all of it as JSON; false where it is not, which parseLine reads. What
 // it gives stands in buf, which is used again.
 func bytesIn(line, buf []byte) (raw []byte, ok bool) {
-	_, rest, ok := quickFrame(line)
+	_, members, ok := cutMark(line)
+	if !ok {
+		return nil, false
+	}
+	_, rest, ok := quickFrame(members)
 	if !ok {
 		return nil, false
 	}

@@ -57,6 +57,8 @@ type Recorder struct {
 	writing sync.Mutex
 	file    io.WriteCloser
 	run     int
+	// mark begins each line where other recorders may write to the file too.
+	mark string
 	// size is that of the file, or of what was written since it could not be left;
 	// parts are the runs that this one goes on from.
 	size   int64
@@ -83,7 +85,9 @@ const (
 	writeFrom   = 256 << 10
 	mostWaiting = 64 << 20
 	// longFrame is from where on a frame is written in pieces of pieceLength bytes, a
-	// multiple of 3 for base64: as a whole it would take its memory once more.
+	// multiple of 3 for base64: as a whole it would take its memory once more. Where
+	// others write to the file too it does, since only what is written at once is not
+	// mixed with what they write.
 	longFrame   = 8 << 20
 	pieceLength = 192 << 10
 )
@@ -91,6 +95,9 @@ const (
 // NewRecorder begins a recording. A caller must Close it.
 func NewRecorder(rec Recording) *Recorder {
 	r := &Recorder{rec: rec}
+	if rec.Head.In != "" {
+		r.mark = markBegins + rec.Head.In + `"`
+	}
 	r.room.L = &r.mu
 	return r
 }
@@ -191,7 +198,7 @@ func (r *Recorder) flushLocked() {
 		r.room.Broadcast()
 	}
 	if lost > 0 {
-		r.buf = fmt.Appendf(r.buf, "{\"lost\":%d}\n", lost)
+		r.lineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
 	}
 	r.writeLocked()
 }
@@ -214,8 +221,8 @@ func (r *Recorder) frameLocked(c caught) {
 	if !c.safe {
 		f = r.rec.Secrets.Frame(f)
 	}
-	if len(f.Raw) < longFrame {
-		r.buf = AppendFrame(r.buf, f)
+	if len(f.Raw) < longFrame || r.mark != "" {
+		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.longLocked(f)
 	}
@@ -225,6 +232,14 @@ func (r *Recorder) frameLocked(c caught) {
 	}
 	if full && r.failed == nil {
 		r.turnLocked()
+	}
+}
+
+// lineLocked puts a line into the buffer, which says first whose it is.
+func (r *Recorder) lineLocked(line func(b []byte) []byte) {
+	at := len(r.buf) + len(r.mark)
+	if r.buf = line(append(r.buf, r.mark...)); r.mark != "" {
+		r.buf[at] = ',' // in the place of its brace
 	}
 }
 
@@ -285,7 +300,7 @@ func (r *Recorder) End(e End) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()
-	r.buf = AppendEnd(r.buf, e)
+	r.lineLocked(func(b []byte) []byte { return AppendEnd(b, e) })
 	r.writeLocked()
 }
 

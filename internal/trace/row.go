@@ -131,6 +131,10 @@ func (r *Row) Unended() bool {
 	return r.Open() && !ended && !r.Elsewhere
 }
 
+// RunOver reports whether the run in which the row stands has ended, as far as one can
+// see: of one that was killed nothing says so.
+func (r *Row) RunOver() bool { return r.capture.over[r.head] }
+
 // Ended is when the row came to its end, and where it came to none when it began:
 // one that waits for ever is not the newest.
 func (r *Row) Ended() time.Time {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -12,6 +13,8 @@ import (
 type scanner struct {
 	capture *Capture
 	reader  *Reader
+	// index is that of the line's run.
+	index *index
 }
 
 const (
@@ -29,6 +32,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 		return nil
 	}
 	line, err := parseLine(raw)
+	s.index = c.indexOf(line.In)
 	var version *VersionError
 	switch {
 	case errors.As(err, &version):
@@ -37,20 +41,26 @@ func (s *scanner) line(raw []byte, at stretch) error {
 		return ErrNoCapture
 	case err != nil && s.reader.whole:
 		s.reader.found("damaged_line", fmt.Sprintf("line %d is damaged and was left out: %v", s.reader.line, err))
+		// Behind where a recorder was killed another one's line may go on. In a string its
+		// beginning would be escaped.
+		if i := bytes.LastIndex(raw, []byte(markBegins)); i > 0 {
+			return s.line(raw[i:], stretch{at.at + int64(i), at.length - i})
+		}
 	case err != nil:
 	case line.Head != nil:
 		s.reader.begun = true
-		c.Heads, c.heads = append(c.Heads, *line.Head), append(c.heads, at)
-		c.index.begin(*line.Head)
+		c.begin(*line.Head, at)
+	case s.index == nil:
+		s.reader.found("damaged_line", fmt.Sprintf("line %d is of a run without a head and was left out", s.reader.line))
 	case line.Frame != nil:
 		s.frame(line.Frame, at)
 	case line.End != nil:
-		c.ends[len(c.Heads)-1] = at
-		c.index.end(line.End)
+		c.ends[s.index.at] = at
+		s.index.end(line.End)
 	case line.Next > 0:
-		c.index.next()
+		s.index.next()
 	case line.Carried != nil:
-		c.index.carried()
+		s.index.carried()
 	case line.Lost > 0:
 		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were left out of the recording", s.reader.line, line.Lost))
 	}
@@ -59,7 +69,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 
 func (s *scanner) frame(f *wire.Frame, at stretch) {
 	if f.Kind != wire.Body && f.Kind != wire.Event {
-		s.capture.index.frame(f, nil, peeked{}, at)
+		s.index.frame(f, nil, peeked{}, at)
 		return
 	}
 	s.message(f, at)
@@ -74,5 +84,5 @@ func (s *scanner) message(f *wire.Frame, at stretch) {
 		flag, _ := result.Get("isError")
 		p.toolError = string(flag) == "true"
 	}
-	s.capture.index.frame(f, m, p, at)
+	s.index.frame(f, m, p, at)
 }

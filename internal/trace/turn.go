@@ -106,7 +106,7 @@ func (r *Row) carried() []stretch {
 // is listed in the part before, what is open in this one from now on.
 func (x *index) carried() {
 	x.repeating = false
-	for _, row := range x.rows() {
+	for _, row := range x.rows {
 		row.Elsewhere = !row.Open()
 		x.touch(row)
 	}
@@ -114,8 +114,8 @@ func (x *index) carried() {
 
 // next notes that the run goes on in another one: so does what is open.
 func (x *index) next() {
-	x.ended = true
-	for _, row := range x.rows() {
+	x.capture.over[x.at] = true
+	for _, row := range x.rows {
 		if row.Open() {
 			row.Elsewhere = true
 			x.touch(row)
