@@ -171,37 +171,31 @@ func clientSays(t *testing.T, client []string, target ...string) string {
 	return string(out)
 }
 
-// rowsByMethod counts the rows of recordings that came to an end. A client may be gone
-// before the last of its taps has written what it saw.
-func rowsByMethod(t *testing.T, records ...string) (rows map[string]int, notes trace.Notes) {
+// rowsByMethod counts the rows of a recording that came to an end. A client may be
+// gone before the last of its taps has written what it saw.
+func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes trace.Notes) {
 	t.Helper()
-	rows = map[string]int{}
-	for _, record := range records {
-		capture := openCapture(t, record)
-		for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-			if !slices.ContainsFunc(capture.Rows(), (*trace.Row).Open) {
-				break
-			}
-			capture.Close()
-			time.Sleep(50 * time.Millisecond)
-			capture = openCapture(t, record)
-		}
-		for _, r := range capture.Rows() {
-			if rows[r.Method]++; r.Open() || r.Orphan {
-				t.Errorf("%s %s %s: %s, orphan %v", r.Number(), r.Method, r.Name, r.Channel, r.Orphan)
-			}
-			notes.Notifications += r.Notes.Notifications
-			notes.Questions += r.Notes.Questions
-			notes.Rounds += r.Notes.Rounds
-		}
-		for _, f := range capture.Findings() {
-			t.Errorf("%+v", f)
+	capture := openCapture(t, record)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if !slices.ContainsFunc(capture.Rows(), (*trace.Row).Open) {
+			break
 		}
 		capture.Close()
-		if t.Failed() {
-			traffic, err := os.ReadFile(record)
-			t.Logf("%v; the recording begins\n%s", err, traffic[:min(len(traffic), 8<<10)])
+		time.Sleep(50 * time.Millisecond)
+		capture = openCapture(t, record)
+	}
+	defer capture.Close()
+	rows = map[string]int{}
+	for _, r := range capture.Rows() {
+		if rows[r.Method]++; r.Open() || r.Orphan {
+			t.Errorf("%s %s %s: %s, orphan %v", r.Number(), r.Method, r.Name, r.Channel, r.Orphan)
 		}
+		notes.Notifications += r.Notes.Notifications
+		notes.Questions += r.Notes.Questions
+		notes.Rounds += r.Notes.Rounds
+	}
+	for _, f := range capture.Findings() {
+		t.Errorf("%+v", f)
 	}
 	return rows, notes
 }
@@ -282,9 +276,7 @@ func TestPeerThroughTheTap(t *testing.T) {
 				argv := peerNamed(t, server).start(t)[1:]
 				alone := clientSays(t, client, append([]string{"stdio"}, argv...)...)
 				inner := wrapper(t, dir, "inner", "tee in.behind | "+shellWords(argv)+" | tee out.behind")
-				// A client may try the server out in a process of its own before: each has a
-				// recording of its own.
-				outer := wrapper(t, dir, "outer", "tee in.before | mcpc tap --record traffic.$$ -- "+inner+" | tee out.before")
+				outer := wrapper(t, dir, "outer", "tee in.before | mcpc tap --record traffic -- "+inner+" | tee out.before")
 				through := clientSays(t, client, "stdio", outer)
 				if diff := cmp.Diff(alone, through); diff != "" {
 					t.Errorf("what the client saw (-alone +through):\n%s", diff)
@@ -295,11 +287,7 @@ func TestPeerThroughTheTap(t *testing.T) {
 						t.Errorf("%s: %d bytes before the tap, %d behind it", side, len(before), len(behind))
 					}
 				}
-				records, err := filepath.Glob(filepath.Join(dir, "traffic.*"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				rows, notes := rowsByMethod(t, records...)
+				rows, notes := rowsByMethod(t, filepath.Join(dir, "traffic"))
 				if rows["tools/call"] < 6 || rows["tools/list"] == 0 {
 					t.Errorf("rows: %v", rows)
 				}
