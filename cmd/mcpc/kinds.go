@@ -194,7 +194,10 @@ func (e entries) write(w io.Writer, st render.Style, k kind, long bool) error {
 // answerOfLists is what `mcpc list` prints: one list, or several as one answer.
 func (a *app) answerOfLists(l listing, several, long bool) answer {
 	ans := answer{messages: l.messages}
-	if a.json || a.jq != "" || a.output != "" {
+	switch {
+	case !several && a.onlyWritesJSON() && len(l.messages) > 1:
+		ans.pages = &l.lists[0].List
+	case a.json || a.jq != "" || a.output != "":
 		ans.result = l.result(several)
 	}
 	if len(l.lists) == 1 && !several {

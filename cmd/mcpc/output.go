@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
@@ -22,6 +23,8 @@ type answer struct {
 	// result is one JSON document; messages are the JSON-RPC messages it came in.
 	result   json.RawMessage
 	messages []*wire.Message
+	// pages is a result that is only written, and is never made.
+	pages *client.List
 	// human writes what a person reads.
 	human func(w io.Writer, st render.Style) error
 }
@@ -195,11 +198,23 @@ func (a *app) printTo(ctx context.Context, w io.Writer, st render.Style, ans ans
 			}
 		}
 		return nil
+	case ans.pages != nil:
+		if err := ans.pages.WritePages(w); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "\n")
+		return err
 	case a.json:
 		return render.JSON(w, st, ans.result)
 	default:
 		return ans.human(w, st)
 	}
+}
+
+// onlyWritesJSON reports that an answer's JSON is written as it came, and nothing else
+// is asked of it.
+func (a *app) onlyWritesJSON() bool {
+	return a.json && !a.wire && a.jq == "" && a.output == "" && a.maxChars == 0 && a.shell == nil && !a.outStyle.Terminal
 }
 
 // filter runs the jq expression over the result, or with --wire over each

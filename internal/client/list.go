@@ -1,10 +1,12 @@
 package client
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 
 	"mcpc/internal/wire"
@@ -226,27 +228,35 @@ func (l *List) Result() json.RawMessage {
 	if len(l.Pages) == 1 {
 		return first
 	}
-	parts, _ := l.Pages[0].ResultMembers()
 	size := len(first)
 	for _, item := range l.Items {
 		size += len(item) + 1
 	}
-	out := append(make([]byte, 0, size), '{')
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	_ = l.WritePages(b) // a buffer takes all
+	return b.Bytes()
+}
+
+// WritePages writes the Result of a list of several pages without making it first.
+func (l *List) WritePages(to io.Writer) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	parts, _ := l.Pages[0].ResultMembers()
+	before := "{"
 	for _, part := range parts {
 		if part.Name == "nextCursor" {
 			continue
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(out, wire.Quote(part.Name)...), ':')
-		if part.Name == l.member {
-			out = l.appendItems(out)
+		w.WriteString(before)
+		w.Write(wire.Quote(part.Name))
+		w.WriteByte(':')
+		if before = ","; part.Name == l.member {
+			l.writeItems(w)
 		} else {
-			out = append(out, part.Value...)
+			w.Write(part.Value)
 		}
 	}
-	return append(out, '}')
+	w.WriteByte('}')
+	return w.Flush()
 }
 
 // Array gives all items as one array, and the name of the member that it is in a
@@ -257,16 +267,21 @@ func (l *List) Array() (member string, items json.RawMessage) {
 		items, _ = result.Get(l.member)
 		return l.member, items
 	}
-	return l.member, l.appendItems(nil)
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	l.writeItems(w)
+	_ = w.Flush()
+	return l.member, b.Bytes()
 }
 
-func (l *List) appendItems(out []byte) []byte {
-	out = append(out, '[')
+// writeItems leaves errors to the Flush that follows.
+func (l *List) writeItems(w *bufio.Writer) {
+	w.WriteByte('[')
 	for i, item := range l.Items {
 		if i > 0 {
-			out = append(out, ',')
+			w.WriteByte(',')
 		}
-		out = append(out, item...)
+		w.Write(item)
 	}
-	return append(out, ']')
+	w.WriteByte(']')
 }

@@ -172,14 +172,26 @@ func (s *Session) progressed(m *wire.Message) (ours bool) {
 	}
 	token, _ := params.Get("progressToken")
 	raw, _ := params.Get("progress")
-	value, bad := strconv.ParseFloat(string(raw), 64)
+	value, ok := number(raw)
 	s.mu.Lock()
 	w := s.watches[string(token)]
 	s.mu.Unlock()
-	if w != nil && bad == nil {
+	if w != nil && ok {
 		w.advance(value)
 	}
 	return w != nil
+}
+
+// number reads a JSON number. What counts up is short and whole.
+func number(raw []byte) (value float64, ok bool) {
+	for _, c := range raw {
+		if c < '0' || c > '9' || len(raw) > 15 {
+			value, err := strconv.ParseFloat(string(raw), 64)
+			return value, err == nil
+		}
+		value = value*10 + float64(c-'0')
+	}
+	return value, len(raw) > 0
 }
 
 func (w *watch) advance(value float64) {

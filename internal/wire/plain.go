@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -269,9 +271,10 @@ func (p *plain) text() (escaped, ok bool) {
 	if !p.is('"') {
 		return false, false
 	}
-	raw, bare, i := p.raw, p.bare, p.at+1
+	raw, i := p.raw, p.at+1
 	for {
-		for i < len(raw) && bare[raw[i]] {
+		i += bareRun(raw[i:])
+		for i < len(raw) && p.bare[raw[i]] {
 			i++
 		}
 		if i == len(raw) {
@@ -285,12 +288,29 @@ func (p *plain) text() (escaped, ok bool) {
 			i += 2
 			escaped = true
 		case c >= utf8.RuneSelf && utf8.Valid(raw):
-			bare = &bareUTF8
-			p.bare = bare
+			p.bare = &bareUTF8
 		default:
 			return false, false
 		}
 	}
+}
+
+// bareRun gives how many bytes of b at least stand for themselves in a string, eight
+// at a time.
+func bareRun(b []byte) (n int) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(b) >= n+8; n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		quote, slash := x^('"'*each), x^('\\'*each)
+		// In each line the highest bit of a byte is set if the byte is 0 after the first
+		// operation, or below a blank: of the lowest one set that is so, and above it
+		// bits may be set that mean nothing.
+		odd := (quote-each)&^quote | (slash-each)&^slash | (x-' '*each)&^x | x
+		if odd &= high; odd != 0 {
+			return n + bits.TrailingZeros64(odd)/8
+		}
+	}
+	return n
 }
 
 // number reads what RFC 8259, section 6 calls one.
