@@ -1,10 +1,11 @@
 // Command raw sends the requests of a plan and copies the answers: the least
 // that a Go program can do for them.
 //
-//	raw [-times N] [-parallel N] URL PLAN
+//	raw [-times N] [-parallel N] [-read] URL PLAN
 //
 // With -times the last request of the plan is sent so often, so many at a time,
-// and the answers come in whatever order they have.
+// and the answers come in whatever order they have. With -read it does not know
+// what comes: see reader.
 package main
 
 import (
@@ -20,10 +21,17 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
+// answers reads the answers, where they are not only copied.
+var answers *reader
+
 func main() {
 	times := flag.Int("times", 1, "how often the last request is sent")
 	parallel := flag.Int("parallel", 1, "how many of them at a time")
+	read := flag.Bool("read", false, "read the answers")
 	flag.Parse()
+	if *read {
+		answers = &reader{}
+	}
 	if err := replay(flag.Arg(0), flag.Arg(1), *times, *parallel); err != nil {
 		fmt.Fprintln(os.Stderr, "raw:", err)
 		os.Exit(1)
@@ -112,11 +120,20 @@ func sendTo(to io.Writer, url string, r plan.Request) (session string, err error
 		return "", err
 	}
 	req.Header = r.Header
+	if answers != nil {
+		if err := answers.check(r); err != nil {
+			return "", err
+		}
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return "", err
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(to, resp.Body)
+	if answers != nil {
+		err = answers.read(to, resp)
+	} else {
+		_, err = io.Copy(to, resp.Body)
+	}
 	return resp.Header.Get(plan.SessionField), err
 }

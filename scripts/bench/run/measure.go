@@ -24,6 +24,8 @@ type measure struct {
 	recording bool
 	// parallel is how many calls of a batch are under way at a time; 0 is no batch.
 	parallel int
+	// reader is set where a raw program that reads the answers takes part.
+	reader bool
 	// least is how many bytes an answer has at least.
 	least int64
 	// sdk and inspector are the same in their words; nil where they do not take
@@ -94,6 +96,9 @@ func (b *bench) prepare(ctx context.Context, m *measure) error {
 	return nil
 }
 
+// rawReader is the raw program when it has to read what comes.
+const rawReader = "raw reader"
+
 // schemasAlone is a program that starts with jsonschema/v6 and ends.
 const schemasAlone = "jsonschema alone"
 
@@ -151,6 +156,9 @@ func (b *bench) others(m *measure, sent []plan.Request) ([]*entry, error) {
 		return nil, err
 	}
 	entries := []*entry{{name: "raw", run: b.plain(b.tool("raw"), "{URL}", all)}}
+	if m.reader {
+		entries = append(entries, &entry{name: rawReader, run: b.plain(b.tool("raw"), "-read", "{URL}", all)})
+	}
 	if fewest := needed(sent); len(fewest) < len(sent) {
 		few := b.path("plan")
 		if err := plan.Save(few, fewest); err != nil {
@@ -229,12 +237,12 @@ const message = 100_000_000
 func (b *bench) scaleCases() []*measure {
 	server := func(flags ...string) []string { return append([]string{b.tool("server"), "-port", "{PORT}"}, flags...) }
 	list := func(tools, pages, key string, args ...string) *measure {
-		return &measure{name: strings.Join(args, " ") + ", " + tools + " tools in " + pages + " pages", key: key, path: "/mcp",
+		return &measure{name: strings.Join(args, " ") + ", " + tools + " tools in " + pages + " pages", key: key, path: "/mcp", reader: true,
 			server: server("-tools", tools, "-pages", pages), least: 500_000,
 			args: append(args, "--max-items", "0", "--max-pages", "0")}
 	}
 	call := func(name, key string, least int64, flags []string, args ...string) *measure {
-		return &measure{name: name, key: key, path: "/mcp", server: server(flags...), least: least,
+		return &measure{name: name, key: key, path: "/mcp", server: server(flags...), least: least, reader: flags[0] == "-events",
 			args: append([]string{"call", "get-sum", sumArguments}, args...)}
 	}
 	large := []string{"-text", fmt.Sprint(message)}
