@@ -149,14 +149,33 @@ func (a *app) endRecording() {
 		r.quiet.Store(true) // it is in the same folder
 	}
 	if r.crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
-		r.End(trace.End{Time: a.now(), Exit: a.exitCode(), Kind: o.Kind, Many: o.Many || r.many, Method: o.Method, Name: o.Name,
-			Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings})
+		end := a.endOf(o, a.exitCode())
+		end.Many = o.Many || r.many
+		r.End(end)
 	}
 	_ = r.Close() // what failed was said
 	a.hintAtRecord()
 	if n := r.Run(); r.ring != nil && n > 0 && n%pruneEvery == 0 {
 		_, _ = r.ring.Prune(trace.DefaultLimits, a.now())
 	}
+}
+
+func (a *app) endOf(o wire.Outcome, exit int) trace.End {
+	return trace.End{Time: a.now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
+		Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings}
+}
+
+// gaveUp records that nobody waits any more for the answer to what was asked last, while
+// the command goes on: one that comes late is no ending. before is how many exchanges
+// there were before.
+func (a *app) gaveUp(o wire.Outcome, exit, before int) {
+	number, _ := a.record.counted.last(o.Method)
+	if a.record.Recorder == nil || number <= before || o.Kind != wire.Signal && o.Kind != wire.Timeout {
+		return
+	}
+	end := a.endOf(o, exit)
+	end.Exchange = number
+	a.record.End(end)
 }
 
 // hintAtRecord tells a person where the evidence is, of endings that it explains,

@@ -145,7 +145,9 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		r.add(result)
 		return
 	}
+	before := r.a.record.counted.count()
 	taken := r.take(ctx, s)
+	r.a.gaveUp(taken.out, taken.out.Kind.ExitCode(), before)
 	if taken.out.Kind == wire.Signal {
 		r.interrupted()
 	}

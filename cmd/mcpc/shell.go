@@ -85,7 +85,7 @@ in the order of mcpc batch. At a terminal it is 0.`,
 func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, stop bool) {
 	typed := render.StyleFor(a.in, "never", a.getenv).Terminal
 	a.noInput = a.noInput || !typed
-	a.record.most = mostRecorded
+	a.record.most, a.record.counted = mostRecorded, &exchangeCount{}
 	c, out := a.open(ctx, opening{argv: argv, greet: true, many: true})
 	if !out.Good() {
 		c.close(ctx)

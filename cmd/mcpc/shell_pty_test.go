@@ -61,6 +61,8 @@ func TestTerminalShellGoesOn(t *testing.T) {
 	awaitFile(t, log, "IN tools/call")
 	tm.typed(ctrlC)
 	tm.await(`interrupted \(tools/call x`)
+	tm.typed(" log channel:signal\r")
+	tm.await(`tools/call +x +signal`)
 	tm.typed("call x password=correct-horse-battery\r")
 	tm.await(`(?s)correct-horse-battery\r\n.*spied> $`)
 	tm.typed("ping\r")

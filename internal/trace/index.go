@@ -185,7 +185,9 @@ func (r *Row) take(p placed) {
 		r.Notes.Rounds++
 		r.reopen()
 	case wire.Answers:
-		r.answered(p)
+		if !r.told {
+			r.answered(p)
+		}
 	case wire.Accompanies:
 		r.accompanied(p)
 	case wire.Heads:
@@ -203,7 +205,7 @@ func (r *Row) take(p placed) {
 	if p.Role < wire.Heads && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
 	}
-	if r.Open() || p.Role == wire.Answers || r.unanswered {
+	if r.Open() || p.Role == wire.Answers && !r.told || r.unanswered {
 		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time))
 	}
 }

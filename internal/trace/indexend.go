@@ -5,8 +5,12 @@ import "mcpc/internal/wire"
 // end gives the command's ending to the row that it is about: the last exchange
 // of its method, or a row of its own where it came to none. One that is about many
 // says nothing of any of them but that who has no answer will get none.
-func (x *index) end(e *End) {
-	x.capture.over[x.at] = true
+func (x *index) end(e *End, at stretch) {
+	if e.Exchange != 0 {
+		x.givenUp(e, at)
+		return
+	}
+	x.capture.ends[x.at], x.capture.over[x.at] = at, true
 	if e.Many && len(x.rows) > 0 {
 		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
 			for _, r := range x.rows {
@@ -28,11 +32,27 @@ func (x *index) end(e *End) {
 		return
 	}
 	own.Own, own.Again = true, x.head.Of
-	own.settle(e.Kind)
-	own.Exit, own.Text, own.Hint = e.Exit, e.Text, e.Hint
+	own.endAs(e)
 	own.Name = or(own.Name, e.Name)
 	own.Findings = append(own.Findings, e.Findings...)
 	x.touch(own)
+}
+
+// givenUp gives an exchange the ending that whoever waited for it told.
+func (x *index) givenUp(e *End, at stretch) {
+	if e.Exchange < 1 || e.Exchange > len(x.rows) {
+		return
+	}
+	row := x.rows[e.Exchange-1]
+	row.endAs(e)
+	row.lines = append(row.lines, at) // so that it is copied with the frames
+	x.touch(row)
+}
+
+// endAs is an ending that is told, which no later answer changes.
+func (r *Row) endAs(e *End) {
+	r.settle(e.Kind)
+	r.told, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
 }
 
 // own is the exchange that a command's ending speaks of.

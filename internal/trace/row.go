@@ -72,8 +72,9 @@ type Row struct {
 	lines []stretch
 	// bare is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
 	bare bool
-	// unanswered is set where the channel was told without an answer.
-	unanswered bool
+	// unanswered is set where the channel was told without an answer, told where an End
+	// told it.
+	unanswered, told bool
 }
 
 // Channels beside the names of a wire.Kind.

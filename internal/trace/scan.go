@@ -55,8 +55,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 	case line.Frame != nil:
 		s.frame(line.Frame, at)
 	case line.End != nil:
-		c.ends[s.index.at] = at
-		s.index.end(line.End)
+		s.index.end(line.End, at)
 	case line.Next > 0:
 		s.index.next()
 	case line.Carried != nil:

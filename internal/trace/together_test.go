@@ -49,6 +49,7 @@ func record(t *testing.T, runs ...string) (path string) {
 	}
 	for _, run := range runs {
 		r := recorders[run]
+		r.End(End{Time: noon, Kind: wire.Signal, Exit: 130, Exchange: 1})
 		r.Lost(1)
 		r.End(End{Time: noon, Kind: wire.Timeout, Exit: 9, Method: "tools/call"})
 		if err := r.Close(); err != nil {
@@ -138,8 +139,8 @@ func TestRunsBesideEachOtherInAnySpelling(t *testing.T) {
 			rows = append(rows, fmt.Sprintf("%s %s: %d frames, %v", row.Target, rowText(row), len(frames), err))
 		}
 		if diff := cmp.Diff([]string{
-			"probe 1 initialize  ok 0 1ms 0 v1: 2 frames, <nil>",
-			"real 2 initialize  ok 0 2ms 200 v2: 4 frames, <nil>",
+			"probe 1 initialize  signal 130 1ms 0 v1: 2 frames, <nil>",
+			"real 2 initialize  signal 130 2ms 200 v2: 4 frames, <nil>",
 			"probe 3 tools/call long timeout 9 0s 0 v1: 1 frames, <nil>",
 			"real 4 tools/call fail timeout 9 1ms 0 v2: 2 frames, <nil>",
 		}, rows); diff != "" {
