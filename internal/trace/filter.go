@@ -34,6 +34,9 @@ type FilterError struct {
 	// something else is wrong.
 	Word  string
 	Known []string
+	// Meant is the term that says it where only another field has such a value, as in
+	// "channel:tool_error"; "" elsewhere.
+	Meant string
 }
 
 func (e *FilterError) Error() string { return e.Text }

@@ -151,10 +151,11 @@ func (p *filterParser) field(name string) (*field, error) {
 
 func (p *filterParser) fieldTerm(name string) (node, error) {
 	f, err := p.field(name)
+	p.at += len(name) + 1
 	if err != nil {
+		err.(*FilterError).Meant = termFor(p.word(","))
 		return nil, err
 	}
-	p.at += len(name) + 1
 	t := &fieldTerm{field: f}
 	for {
 		v, err := p.value(f)

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,32 +32,45 @@ func (f *field) textValue(a atom) (value, error) {
 		test = func(text string) bool { return strings.EqualFold(a.text, text) }
 	}
 	if known := f.words(); known != nil && !anyOf(known, test) {
-		return value{}, f.unknown(a, known)
+		return value{}, f.unknown(a)
 	}
 	return value{test: func(c *candidate) bool { return test(f.text(c.row)) }}, nil
 }
 
 // words are the only values that there can be, or nil.
-func (f *field) words() []string {
-	if f.known == nil {
-		return nil
+func (f *field) words() (words []string) {
+	if f.known != nil {
+		return f.known()
 	}
-	return f.known()
+	for _, trait := range f.traits {
+		words = append(words, trait.name)
+	}
+	return words
 }
 
-func (f *field) unknown(a atom, known []string) error {
-	return &FilterError{Word: a.text, Known: known, Text: fmt.Sprintf("%s is never %q; it takes %s", f.name, a.text, strings.Join(known, ", "))}
+// termFor is a term of a field that has such a value, "" where none does.
+func termFor(value string) string {
+	value = strings.ToLower(value)
+	for _, f := range fields {
+		if slices.Contains(f.words(), value) {
+			return f.name + ":" + value
+		}
+	}
+	return ""
+}
+
+func (f *field) unknown(a atom) error {
+	known := f.words()
+	return &FilterError{Word: a.text, Known: known, Meant: termFor(a.text), Text: fmt.Sprintf("%s is never %q; it takes %s", f.name, a.text, strings.Join(known, ", "))}
 }
 
 func (f *field) traitValue(a atom) (value, error) {
-	var known []string
 	for _, trait := range f.traits {
 		if strings.EqualFold(trait.name, a.text) {
 			return value{test: func(c *candidate) bool { return trait.test(c.row) }}, nil
 		}
-		known = append(known, trait.name)
 	}
-	return value{}, f.unknown(a, known)
+	return value{}, f.unknown(a)
 }
 
 // numberValue compares. A value can stand for a stretch, as 4xx and a day do: a
