@@ -67,7 +67,7 @@ func (c *conversation) became(ctx context.Context, task client.Task, out wire.Ou
 }
 
 // waitFor waits until a task has ended, or, with once, asks a single time. A task
-// whose result was fetched is forgotten; one that goes on is named.
+// whose result was fetched has ended; one that goes on is named.
 func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state.Task, once bool) wire.Outcome {
 	leaving := "leaves it running"
 	if why, _ := c.mortal(); why != "" {
@@ -93,7 +93,7 @@ func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state
 	case client.NoSuchTask(out):
 		return c.stale(ctx, out, kept)
 	case settled(out):
-		c.dropTask(ctx, kept)
+		c.endTask(ctx, kept)
 	case leaving == "gives it up" && (out.Kind == wire.Signal || out.Kind == wire.Timeout):
 		out.Hint = "nobody can come back to the task: it lived in this command's session"
 	case leaving != "gives it up":

@@ -104,8 +104,13 @@ func (c *conversation) surveyTasks(ctx context.Context) (s taskSurvey, out wire.
 	for _, one := range kept {
 		switch {
 		case !c.isHere(one):
-			s.elsewhere++
-		case out.Good() && !listed[one.ID]:
+			if !one.Ended {
+				s.elsewhere++
+			}
+		case !out.Good() || listed[one.ID]:
+		case one.Ended:
+			c.dropTask(ctx, one)
+		default:
 			out = c.lookAt(ctx, one, &s)
 		}
 	}

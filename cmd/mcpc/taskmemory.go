@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"mcpc/internal/client"
 	"mcpc/internal/state"
@@ -40,6 +41,17 @@ func (c *conversation) keepTask(ctx context.Context, kept state.Task) {
 	}
 }
 
+// endTask forgets a task to which nobody will come back, or remembers for the list of a
+// server that has one that it is such a task.
+func (c *conversation) endTask(ctx context.Context, kept state.Task) {
+	if !c.TaskOffer("").Lists {
+		c.dropTask(ctx, kept)
+		return
+	}
+	kept.Ended = true
+	c.keepTask(ctx, kept)
+}
+
 // dropTask forgets a task. One that stays by mistake is forgotten with its time.
 func (c *conversation) dropTask(ctx context.Context, kept state.Task) {
 	_ = c.updateTasks(ctx, func(st *state.State) { st.DropTask(kept) })
@@ -69,7 +81,8 @@ func (a *app) meantTask(args []string) (state.Task, error) {
 		}
 		return state.Task{}, err
 	}
-	all := st.Tasks(a.now())
+	known := st.Tasks(a.now())
+	all := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
 	switch {
 	case len(args) == 0 && len(all) > 1:
 		return state.Task{}, hintedError{fmt.Sprintf("%d tasks are remembered: which one?", len(all)), `write its id, or "last"; mcpc tasks list shows them`}
@@ -78,7 +91,7 @@ func (a *app) meantTask(args []string) (state.Task, error) {
 	case len(args) == 0 || args[0] == "last":
 		return all[len(all)-1], a.aimAt(all[len(all)-1], st)
 	}
-	for _, kept := range all {
+	for _, kept := range known {
 		if kept.ID == args[0] {
 			return kept, a.aimAt(kept, st)
 		}

@@ -222,7 +222,7 @@ func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) 
 		return err
 	}
 	if known && task.Status.Ended() {
-		c.dropTask(ctx, kept)
+		c.endTask(ctx, kept)
 	}
 	a.show(ctx, out, ans)
 	c.explained("tasks/cancel")

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// maxTasks bounds the remembered tasks; those begun longest ago go first.
+// maxTasks bounds the remembered tasks; of those that have not ended, and of the others,
+// the ones begun longest ago go first.
 const maxTasks = 100
 
 // A Task is work that a server goes on with while no mcpc runs.
@@ -25,6 +26,8 @@ type Task struct {
 	TTLms int64 `json:"ttl_ms,omitempty"`
 	// Answered are the names of its questions that were answered.
 	Answered []string `json:"answered,omitempty"`
+	// Ended is set where nobody will come back to it, but its server may list it.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // Ends is when the server may forget the task; the zero time where it named no
@@ -58,7 +61,10 @@ func (st *State) PutTask(task Task, now time.Time) {
 		st.tasks = append(st.tasks, task)
 	}
 	st.tasks = st.Tasks(now)
-	st.tasks = st.tasks[max(0, len(st.tasks)-maxTasks):]
+	for len(st.tasks) > maxTasks {
+		first := max(0, slices.IndexFunc(st.tasks, func(t Task) bool { return t.Ended }))
+		st.tasks = slices.Delete(st.tasks, first, first+1)
+	}
 }
 
 // DropTask forgets a task.

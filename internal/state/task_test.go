@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -54,5 +55,11 @@ func TestTasksAreBounded(t *testing.T) {
 	got := st.Tasks(now)
 	if len(got) != maxTasks || got[0].ID != "5" {
 		t.Errorf("%d tasks, the first is %s", len(got), got[0].ID)
+	}
+	st.PutTask(Task{ID: "50", BegunAt: now, Ended: true}, now)
+	st.PutTask(Task{ID: "new", BegunAt: now}, now)
+	got = st.Tasks(now)
+	if len(got) != maxTasks || got[0].ID != "5" || slices.ContainsFunc(got, func(t Task) bool { return t.Ended }) {
+		t.Errorf("%d tasks, the first is %s, and one of them has ended", len(got), got[0].ID)
 	}
 }
