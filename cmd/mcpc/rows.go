@@ -30,8 +30,9 @@ func (a *app) rows(ctx context.Context, path string, fits func(*trace.Row) bool,
 		a.warnOf(c)
 		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
 	}
-	list := newest{most: most, fits: fits}
+	list, carried := newest{most: most, fits: fits}, map[int]bool{}
 	out := a.newestFirst(func(c *trace.Capture, written time.Time) (more bool) {
+		c.Agree(carried)
 		return list.add(c.Rows(), written) && ctx.Err() == nil
 	})
 	return list.sorted(), out

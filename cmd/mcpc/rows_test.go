@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +84,30 @@ func TestRowsAreListedByTheirTime(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != want || !out.Good() {
 			t.Errorf("the last %d: %v, %v", most, got, out)
+		}
+	}
+}
+
+// What is open while a proxy turns to the next file is listed once, however far it is.
+func TestRowsAreListedOnceAtATurn(t *testing.T) {
+	for name, c := range map[string]struct{ old, next, want string }{
+		"what is open is repeated":          {"", "{\"carried\":1}\n", "1.1 initialize ok, 2.1 waits open"},
+		"the new file was read before that": {"{\"next\":2}\n", "", "1.1 initialize ok, 1.2 waits open"},
+		"it has turned":                     {"{\"next\":2}\n", "{\"carried\":1}\n", "1.1 initialize ok, 2.1 waits open"},
+	} {
+		a := recordings(t, []string{"proxy", "initialize 1 2", "waits 3 -"})
+		part := func(run int) string { return filepath.Join(a.state, trafficDir, fmt.Sprintf("%06d.jsonl", run)) }
+		old, err := os.ReadFile(part(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := slices.Collect(bytes.Lines(old))
+		grow(t, part(1), []byte(c.old))
+		grow(t, part(2), trace.AppendHead(nil, trace.Head{Run: 2, After: 1, By: trace.ByProxy}))
+		grow(t, part(2), append(lines[len(lines)-1], c.next...))
+		rows, out := a.rows(context.Background(), "", func(*trace.Row) bool { return true }, 0)
+		if got := inWords(rows); got != c.want || !out.Good() {
+			t.Errorf("%s: %s, want %s; %v", name, got, c.want, out)
 		}
 	}
 }

@@ -112,6 +112,26 @@ func (x *index) carried() {
 	}
 }
 
+// Agree settles which of two parts has what is open at a turn while their recorder is
+// between them: the newer one, which has to be read first, if that was all there then.
+// carried are the runs from which those that were read go on, and whether it was.
+func (c *Capture) Agree(carried map[int]bool) {
+	x := c.index
+	if x == nil {
+		return
+	}
+	if there, turned := carried[x.head.Run]; turned {
+		for _, row := range x.rows {
+			if row.Open() {
+				row.Elsewhere = there
+			}
+		}
+	}
+	if x.head.After > 0 {
+		carried[x.head.After] = !x.repeating
+	}
+}
+
 // next notes that the run goes on in another one: so does what is open.
 func (x *index) next() {
 	x.capture.over[x.at] = true
