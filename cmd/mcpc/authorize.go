@@ -139,17 +139,21 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 }
 
 // authFailed is the ending of what needed a token; o is what is known besides. Who
-// could not be asked may be there the next time; that there is no token now comes
-// before that (design, section 6).
+// could not be asked, or was waited for too long, may be there the next time; that a
+// server refused for want of a token comes before that (design, section 6).
 func authFailed(err error, o wire.Outcome) wire.Outcome {
 	failed, ok := errorAs[*auth.Error](err)
 	if !ok {
 		failed = &auth.Error{Text: err.Error()}
 	}
-	o.Kind, o.Text, o.Err = failed.Kind(), failed.Text, failed.Err
-	if o.Kind == wire.Transport {
-		o.Kind, o.Retryable = wire.Auth, true
+	kind := failed.Kind()
+	if kind == wire.Transport || kind == wire.Timeout {
+		o.Retryable = true
 	}
+	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
+		kind = wire.Auth
+	}
+	o.Kind, o.Text, o.Err = kind, failed.Text, failed.Err
 	o.Phase = or(o.Phase, "authorization")
 	o.Hint = or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"time"
@@ -132,7 +131,7 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 // bounded is the time for a login as a whole, where the user gives one.
 func (a *app) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if limit := a.maxTime.duration(); limit > 0 {
-		return context.WithTimeoutCause(ctx, limit, errors.New("the time of --max-time is over"))
+		return context.WithTimeoutCause(ctx, limit, auth.Late("the time of --max-time is over"))
 	}
 	return ctx, func() {}
 }

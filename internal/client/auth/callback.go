@@ -101,12 +101,9 @@ const loginTime = 5 * time.Minute
 // deviceTime is how long at another machine, where a code has to be typed.
 const deviceTime = 15 * time.Minute
 
-// errLoginTime is the cause of a wait that took longer.
-var errLoginTime = errors.New("no answer from the browser")
-
 // wait waits for the browser, or for somebody who pastes where it was sent.
 func (c *callback) wait(ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error)) (url.Values, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, loginTime, errLoginTime)
+	ctx, stop := context.WithTimeoutCause(ctx, loginTime, Late("five minutes are over"))
 	defer stop()
 	type pasted struct {
 		answer url.Values

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -135,7 +136,7 @@ func (l *login) elsewhere(ctx context.Context) error {
 	}
 	ask := oauth2.Config{ClientID: c.ID, ClientSecret: secret, Scopes: l.scopes,
 		Endpoint: oauth2.Endpoint{DeviceAuthURL: s.Device, TokenURL: s.Token, AuthStyle: styleOf(method(c, secret, s.Methods))}}
-	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, oauth2.HTTPClient, l.w.Net.web), deviceTime, errLoginTime)
+	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, oauth2.HTTPClient, l.w.Net.web), deviceTime, Late("fifteen minutes are over"))
 	defer stop()
 	resource := oauth2.SetAuthURLParam("resource", l.token.Resource)
 	code, err := ask.DeviceAuth(ctx, resource)
@@ -150,6 +151,13 @@ func (l *login) elsewhere(ctx context.Context) error {
 	}
 	l.req.ShowCode(ctx, address.String(), code.UserCode)
 	t, err := ask.DeviceAccessToken(context.WithValue(ctx, oauth2.HTTPClient, l.w.bound(l.key)), code, resource)
+	if err == context.DeadlineExceeded { // and no request's
+		why, ok := errors.AsType[Late](context.Cause(ctx))
+		if !ok {
+			why = "it is valid no longer"
+		}
+		return &Error{Rule: NoResponse, Text: "nobody typed the code: " + why.Error(), Hint: hints["expired_token"], Err: why}
+	}
 	if err := l.w.took(s, t, l.key, err); err != nil {
 		return err
 	}
