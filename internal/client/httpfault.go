@@ -189,6 +189,14 @@ func statusFault(resp *http.Response, body []byte) *fault {
 	return f
 }
 
+// wasFound takes back what a 404 says of the address: a conversation was opened there.
+func (f *fault) wasFound() {
+	if f != nil && f.status == http.StatusNotFound {
+		f.text = "the server answered HTTP 404 Not Found, though it was found at this address before"
+		f.hint = "the path is right: the server's log, or that of a proxy in front of it, knows more; -vvv shows the request"
+	}
+}
+
 func orUnknown(s string) string {
 	if s == "" {
 		return "nowhere"

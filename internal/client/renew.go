@@ -36,6 +36,9 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 			if next == reopen {
 				t.forget()
 			}
+			if !t.isUntried() {
+				r.fault.wasFound()
+			}
 			t.tried(r)
 			return t.outcome(e, call, r), renewed
 		case next == reopen:

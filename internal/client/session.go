@@ -287,6 +287,9 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	} else {
 		r = t.exchange(ctx, e, out, s.opt.Limits.Idle)
 	}
+	if !t.isUntried() {
+		r.fault.wasFound()
+	}
 	o := t.outcome(e, call, r)
 	if r.message != nil && r.message.Kind == wire.Batch && e.batches() {
 		o.Kind, o.Phase, o.Text = wire.OK, "result", ""
