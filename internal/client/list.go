@@ -83,7 +83,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		if p, ok = l.add(o); !ok {
 			return l, ended(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
-		p.same = p.follows(last)
+		p.follow(last)
 		repeated = repeated || p.same == 2
 		switch {
 		case string(cursor) == `""` && l.startsOver(p, last):
@@ -103,7 +103,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		case enough != nil && enough(l.Items):
 			return l, o, false
 		}
-		if over, hint := l.over(s.opt.Limits, p.same); over != "" {
+		if over, hint := l.over(s.opt.Limits, p); over != "" {
 			o.Hint = hint
 			return l, ended(o, wire.BadResponse, over), false
 		}
@@ -115,17 +115,26 @@ type page struct {
 	items json.RawMessage
 	n     int
 	next  json.RawMessage
-	// same counts how often in a row this page came before.
-	same int
+	// same counts how often in a row these items came before, and stuck how often
+	// there were some and the next cursor was this one, too.
+	same, stuck int
 }
 
-// follows is p.same, behind the page that came before it.
-func (p page) follows(last page) int {
-	if last.items != nil && bytes.Equal(p.items, last.items) {
-		return last.same + 1
+// follow counts on from the page that came before.
+func (p *page) follow(last page) {
+	if last.items == nil || !bytes.Equal(p.items, last.items) {
+		return
 	}
-	return 0
+	p.same = last.same + 1
+	if p.n > 0 && bytes.Equal(p.next, last.next) {
+		p.stuck = last.stuck + 1
+	}
 }
+
+// mostCopies is how often in a row the same page may come. One cursor twice says nothing
+// of an end (server/utilities/pagination), but no list has the same items over and over;
+// pages without any may be all that a server has so far.
+const mostCopies = 10
 
 // add takes the items and the next cursor out of one result. The cursor is
 // opaque: its bytes go back as they came. An empty string is a cursor.
@@ -190,11 +199,14 @@ func (l *List) dropLast(p page) {
 
 // over says which limit a list has reached, or "", and what raises it where that
 // can help.
-func (l *List) over(limits Limits, same int) (text, hint string) {
+func (l *List) over(limits Limits, p page) (text, hint string) {
 	switch {
+	case p.stuck+1 >= mostCopies:
+		return fmt.Sprintf("the list does not move on: the same page came %d times in a row, with the same cursor", mostCopies),
+			"the server does not go on from its own cursor, and its operator can mend that; -vv shows the pages"
 	case limits.Pages > 0 && len(l.Pages) >= limits.Pages:
 		text = "the list did not end within " + counted(limits.Pages, "page")
-		if same > 2 {
+		if p.same > 2 {
 			return text + ": the same page comes again and again", ""
 		}
 		return text, "--max-pages N raises the limit, 0 lifts it"
