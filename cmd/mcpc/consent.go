@@ -80,7 +80,7 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: "what stands in " + c.a.tilde(s.File) + " for this server " + what,
 		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows it and asks"}
-	fmt.Fprintf(c.a.stderr(), "%s of %s %s:\n", c.a.errStyle.Line(s.Name), s.Client.Title, what)
+	fmt.Fprintln(c.a.stderr(), c.a.errStyle.Asked(fmt.Sprintf("%s of %s %s:", s.Name, s.Client.Title, what)))
 	_ = c.a.writeServer(c.a.stderr(), c.a.errStyle, s)
 	if !c.a.interactive() {
 		return refused
@@ -120,7 +120,7 @@ func (a *app) trust(ctx context.Context, store *state.Store, s target.Server) er
 
 // askAlways puts a question to which the answer is no unless it is yes or always.
 func (a *app) askAlways(ctx context.Context, question, always string) string {
-	fmt.Fprintf(a.stderr(), "%s [y/N/%s] ", render.Line(question), always)
+	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(fmt.Sprintf("%s [y/N/%s]", question, always)))
 	line, err := a.typist.line(ctx)
 	if ctx.Err() != nil || err != nil {
 		fmt.Fprintln(a.stderr())

@@ -88,7 +88,7 @@ func (a *app) interactive() bool {
 
 // ask puts a question to which the answer is no unless it is yes.
 func (a *app) ask(ctx context.Context, question string) bool {
-	fmt.Fprintf(a.stderr(), "%s [y/N] ", render.Line(question))
+	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(question+" [y/N]"))
 	line, err := a.typist.line(ctx)
 	if ctx.Err() != nil {
 		return false

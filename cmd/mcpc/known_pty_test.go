@@ -57,7 +57,7 @@ func TestACommandFromAFileIsConfirmed(t *testing.T) {
 	tm = m.at(80, "-s", "box", "call", "echo", "message=hi")
 	tm.await(`Run it\?`)
 	tm.typed("y\r")
-	tm.await(`is not trusted. Call it with \{"message":"hi"\}\? \[y/N/always for exactly this tool\] $`)
+	tm.await(`is not trusted. Call\r\n  it with \{"message":"hi"\}\? \[y/N/always for exactly this tool\] $`)
 	tm.typed("a\r")
 	if out := tm.ends("0"); !strings.Contains(out, "Echo: hi") {
 		t.Errorf("%q", out)

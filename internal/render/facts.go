@@ -22,7 +22,7 @@ func Facts(w io.Writer, st Style, pairs [][]string) error {
 		case st.Terminal:
 			gap := strings.Repeat(" ", width-len(p[0])+2)
 			hang := strings.Repeat(" ", width+2)
-			value = strings.Join(st.wrap(value, st.columns()-width-2), "\n"+hang)
+			value = strings.Join(st.wrapWords(value, max(st.columns()-width-2, 8)), "\n"+hang)
 			b.WriteString(st.paint(bold, p[0]) + gap + strings.ReplaceAll(value, "\n"+hang+"\n", "\n\n") + "\n")
 		default:
 			b.WriteString(p[0] + "\t" + Line(p[1]) + "\n")

@@ -14,11 +14,28 @@ func TestFactsWrap(t *testing.T) {
 		want string
 	}{
 		{Style{Terminal: true, Width: 17}, "a  one two three\n   four five\n\n   six\n"},
+		{Style{Terminal: true, Width: 10}, "a  one two\n   three\n   four\n   five\n\n   six\n"},
 		{Style{Width: 17}, "a\tone two three four five␊␊six\n"},
 	} {
 		var b bytes.Buffer
 		if err := Facts(&b, c.st, pairs); err != nil || b.String() != c.want {
 			t.Errorf("%v\ngot  %q\nwant %q", err, b.String(), c.want)
 		}
+	}
+}
+
+// A word is broken where it is longer than a line, and nowhere else.
+func TestFactsKeepWords(t *testing.T) {
+	var b bytes.Buffer
+	pairs := [][]string{{"command", "run -y '--another-option=yes please' /a/path/that/is/longer"}}
+	want := "command  run -y\n         '--another-option=yes\n         please'\n         /a/path/that/is/longe\n         r\n"
+	if err := Facts(&b, Style{Terminal: true, Width: 30}, pairs); err != nil || b.String() != want {
+		t.Errorf("%v\ngot\n%s\nwant\n%s", err, b.String(), want)
+	}
+}
+
+func TestAsked(t *testing.T) {
+	if got, want := (Style{Terminal: true, Width: 24}).Asked("Run it, by all that is? [y/N]"), "Run it, by all that is?\n  [y/N]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

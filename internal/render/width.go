@@ -96,6 +96,21 @@ func (s Style) hanging(text string, lead, indent int) string {
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
 
+// Asked is a line of what a person is asked, broken at blanks.
+func (s Style) Asked(text string) string { return s.hanging(s.Line(text), 0, 2) }
+
+// wrapWords breaks lines of text at blanks, and within a word only where it is longer than
+// a line: what stands behind a hyphen must not look like a word of its own.
+func (s Style) wrapWords(text string, width int) (lines []string) {
+	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, part := range s.flow([]span{{text: line}}, 0, width) {
+			lines = append(lines, strings.Split(ansi.Hardwrap(part, width, true), "\n")...)
+		}
+	}
+	return lines
+}
+
 // Rows is how many lines of the terminal a text takes that may hold styles.
 func (s Style) Rows(text []byte) (rows int) {
 	for line := range bytes.Lines(text) {
