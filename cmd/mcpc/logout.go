@@ -34,7 +34,8 @@ What a client there proves itself with (--client-secret, --private-key,
 --all forgets every token, and every client that mcpc registered or was given.
 
 Without a TARGET it is the server that the last command was refused by, as with
-mcpc login, else that of the session.`,
+mcpc login, else that of the session, else the only one that there is a token
+for.`,
 		Example: `  mcpc logout https://mcp.example/mcp
   mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,
@@ -75,27 +76,31 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 		a.end(out)
 		return
 	}
+	where, endpoint := c.where, or(c.saved, c.oneOff).Endpoint
+	if c.target.Source == target.FromDefault && a.auth.account == "" && len(book.Tokens) == 1 {
+		only := book.Tokens[0]
+		endpoint, a.auth.account = only.Endpoint, only.Account
+		where = a.errStyle.Line(wire.RedactURL(endpoint))
+	}
 	var before, after auth.Book
 	var f auth.Forgotten
 	err = store.Change(ctx, func(b *auth.Book) {
 		before = *b
-		f = b.Forget(or(c.saved, c.oneOff).Endpoint, a.auth.account)
+		f = b.Forget(endpoint, a.auth.account)
 		after = *b
 	})
 	switch {
 	case err != nil:
 		a.end(authFailed(err, wire.Outcome{}))
 		return
-	case len(f.Tokens) == 0 && c.target.Source >= target.FromSession && len(after.Tokens) == 1:
-		why := "there is no token for " + c.where
-		if c.target.Source == target.FromDefault {
-			why = "no server is named, and no session is current"
-		}
-		a.note(why + "; " + a.logoutOf(after.Tokens[0]) + " forgets the one token that there is")
+	case len(f.Tokens) == 0 && c.target.Source == target.FromSession && len(after.Tokens) == 1:
+		a.note("there is no token for " + where + "; " + a.logoutOf(after.Tokens[0]) + " forgets the one token that there is")
+	case len(f.Tokens) == 0 && c.target.Source == target.FromDefault && len(after.Tokens) > 1:
+		a.note("no server is named, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET forgets one of them, --all every one")
 	case len(f.Tokens) == 0:
-		a.note("there is no token for " + c.where + " (mcpc auth shows what there is)")
+		a.note("there is no token for " + where + " (mcpc auth shows what there is)")
 	default:
-		a.note(fmt.Sprintf("the token for %s is forgotten here", c.where) + a.revoke(ctx, store, before, f.Tokens, o))
+		a.note(fmt.Sprintf("the token for %s is forgotten here", where) + a.revoke(ctx, store, before, f.Tokens, o))
 	}
 	for _, gone := range f.Clients {
 		next := "has to name it again"
