@@ -14,7 +14,8 @@ func newGrep(a *app) *cobra.Command {
 		Long: `Search the tools, prompts, resources and templates of all servers that mcpc
 knows by name: the remembered sessions, and those of mcpc servers. An entry is
 found that holds every WORD in its name, title, description, URI or the names of
-its arguments, whatever is a capital letter.
+its arguments, whatever is a capital letter. That none is found is said on
+stderr, and is an answer like any other: exit code 0.
 
 A server that was never confirmed is named and not asked, nor is one that is
 disabled. One that fails is told of; the exit code is the worst of all.`,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -83,8 +84,11 @@ func (a *app) survey(ctx context.Context, o surveyOptions) {
 		}
 		return render.Sections(w, st, sectionsOf(asked, st, o))
 	}}
-	found := 0
+	found, answered := 0, 0
 	for _, s := range asked {
+		if s.out.Good() {
+			answered++
+		}
 		for _, l := range s.lists {
 			ans.messages = append(ans.messages, l.Pages...)
 			found += len(l.Items)
@@ -93,8 +97,8 @@ func (a *app) survey(ctx context.Context, o surveyOptions) {
 	switch {
 	case len(asked)+len(unasked) == 0:
 		a.note("no server is known: mcpc init TARGET remembers one, mcpc servers finds those of other programs")
-	case found == 0 && len(asked) > 0:
-		a.note("nothing was found")
+	case found == 0 && answered > 0:
+		a.note("nothing was found" + inVain(o.words, answered))
 	}
 	out, told := a.endingOfAll(ctx, asked, unasked)
 	if out.Kind != wire.Signal {
@@ -109,6 +113,18 @@ func (a *app) survey(ctx context.Context, o surveyOptions) {
 		return
 	}
 	a.end(out)
+}
+
+// inVain says what was looked for, and where, without success.
+func inVain(words []string, answered int) string {
+	if len(words) == 0 {
+		return ""
+	}
+	var quoted []string
+	for _, word := range words {
+		quoted = append(quoted, strconv.Quote(word))
+	}
+	return ": no entry of " + counted(answered, "server", "servers") + " holds " + strings.Join(quoted, " and ")
 }
 
 // An unasked server, and why it is.
