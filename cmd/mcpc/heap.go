@@ -11,15 +11,18 @@ const smallHeap = 16 << 20
 
 // spareCollections lets a small heap grow before it is collected, which would begin at
 // 4 MB: most commands end before that, and what is read in many calls or a stream of
-// small messages is dead at once. When much is in use, memory counts again.
+// small messages is dead at once. When much is in use, memory counts again, and no later
+// conversation of the process changes that.
 func (a *app) spareCollections(many bool) {
-	if a.getenv("GOGC") != "" {
+	if a.spared || a.getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(200)
+	a.spared = true
+	percent := 200
 	if many {
-		debug.SetGCPercent(400)
+		percent = 400
 	}
+	debug.SetGCPercent(percent)
 	afterCollection(func() (again bool) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)

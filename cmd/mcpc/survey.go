@@ -66,6 +66,7 @@ type surveyed struct {
 // survey is the whole walk: who is asked, what they have, what went wrong.
 func (a *app) survey(ctx context.Context, o surveyOptions) {
 	asked, unasked := a.whomToAsk()
+	a.spareCollections(false)
 	a.talking.Store(true) // a Ctrl-C ends the conversations in order
 	defer a.talking.Store(false)
 	stop := a.ticking()
@@ -248,7 +249,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 // beside is an app that shares with this one what the user wants, and nothing that
 // goes on.
 func (a *app) beside(said io.Writer, id string) *app {
-	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals}
+	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals, spared: true}
 	b.getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == envName("server") {
 			return ""
