@@ -27,6 +27,9 @@ func (c *conversation) completed(ctx context.Context, tool *definition, o *callO
 	f.say("%s needs more arguments. Ctrl-D stops, and nothing is sent.", f.line(o.name))
 	values := map[string]json.RawMessage{}
 	if f.fields(values) != nil {
+		if ctx.Err() != nil {
+			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		}
 		return out
 	}
 	f.say("")

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -46,6 +48,20 @@ func TestTerminalMissingArgumentsNotGiven(t *testing.T) {
 		if out := tm.ends("3"); strings.Contains(out, "needs more") {
 			t.Errorf("%q: %q", words, out)
 		}
+	}
+}
+
+// A signal while they are asked for ends the command as a signal, and not as arguments that
+// do not fit.
+func TestTerminalMissingArgumentsSignalled(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP} {
+		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum")
+		tm.await(`> $`)
+		if err := tm.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		tm.ends(name)
 	}
 }
 
