@@ -106,7 +106,7 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 		return nil, hintedError{"standard input can be read once only", "give the calls as a file, or --sampling as one"}
 	}
 	if fromStandardInput {
-		if render.StyleFor(a.in, "never", a.getenv).Terminal {
+		if a.isTyped() {
 			a.note("reading standard input, Ctrl-D ends it")
 		}
 		return io.NopCloser(a.in), nil
@@ -162,6 +162,9 @@ func (a *app) batch(ctx context.Context, o batchOptions, in io.Reader) {
 	}
 	b := newBatchOf(a, o)
 	b.c, b.make = c, b.do
+	if o.from == "-" && a.isTyped() {
+		a.progress.Done() // the line of progress would be in the way of what is typed
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	b.run(ctx, stop, in)

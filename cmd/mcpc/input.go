@@ -48,7 +48,7 @@ const fromArgv = "the argument"
 func (a *app) input(arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
-		if render.StyleFor(a.in, "never", a.getenv).Terminal {
+		if a.isTyped() {
 			a.note("reading standard input, Ctrl-D ends it")
 		}
 		raw, err = io.ReadAll(a.in)
@@ -81,9 +81,12 @@ func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
 	return &inputError{from + " is not JSON: " + bad.Error(), hint, wire.InputFacts{Raw: raw, Offset: bad.Offset}}
 }
 
+// isTyped reports whether a person types what stands on standard input.
+func (a *app) isTyped() bool { return render.StyleFor(a.in, "never", a.getenv).Terminal }
+
 // interactive reports whether a person can be asked.
 func (a *app) interactive() bool {
-	return !a.noInput && a.errStyle.Terminal && render.StyleFor(a.in, "never", a.getenv).Terminal
+	return !a.noInput && a.errStyle.Terminal && a.isTyped()
 }
 
 // ask puts a question to which the answer is no unless it is yes.

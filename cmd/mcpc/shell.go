@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/lineedit"
-	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
 
@@ -83,7 +82,7 @@ in the order of mcpc batch. At a terminal it is 0.`,
 
 // openShell opens the conversation, and reads lines until they end.
 func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, stop bool) {
-	typed := render.StyleFor(a.in, "never", a.getenv).Terminal
+	typed := a.isTyped()
 	a.noInput = a.noInput || !typed
 	a.record.most, a.record.counted = mostRecorded, &exchangeCount{}
 	c, out := a.open(ctx, opening{argv: argv, greet: true, many: true})
