@@ -89,6 +89,9 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 			if hint := c.otherKind(ctx, o); hint != "" {
 				out.Hint = hint
 			}
+			if isURL(o.name) {
+				out.Hint += "; a server stands behind -s"
+			}
 		}
 		a.end(c.lacking(out, o.kind.capability))
 		return

@@ -130,6 +130,9 @@ func (g *globals) check() error {
 	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
 		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
 	}
+	if g.maxPages < 0 || g.maxItems < 0 {
+		return hintedError{"--max-pages and --max-items are numbers of pages and items, from 0 on", "0 gives up on no list"}
+	}
 	if err := g.seeing.check(); err != nil {
 		return err
 	}

@@ -119,6 +119,9 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 	}
 	if known := methodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
 		out.Hint = didYouMean("", o.method, "", known, out.Hint)
+		if strings.HasPrefix(o.method, "{") {
+			out.Hint = "a whole message stands behind --bytes, as in " + a.command("raw --bytes @message.json")
+		}
 	}
 	a.showRaw(ctx, out)
 	c.explained(o.method)

@@ -284,6 +284,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case cmd.Flag("to") != nil && isURL(args[0]):
 		hint = cmd.CommandPath() + " --to " + render.ShellQuote(args[0])
+	case cmd.Flag("script") != nil:
+		hint = cmd.CommandPath() + " --script " + render.ShellQuote(args[0])
 	case cmd.Flag("listen") != nil:
 		hint = cmd.CommandPath() + " --help shows the flags; an address stands behind --listen"
 	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
