@@ -51,8 +51,12 @@ comment says what to set it to.`,
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
   mcpc export last --as markdown`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.format == "" || !contains(exportFormats, o.format) {
-				return hintedError{fmt.Sprintf("--as says the form, and not %q", o.format), didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as "))}
+			if !contains(exportFormats, o.format) {
+				text := fmt.Sprintf("there is no form %q", o.format)
+				if o.format == "" {
+					text = "--as says in which form"
+				}
+				return hintedError{text, didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as "))}
 			}
 			if len(args) == 0 {
 				return hintedError{"export takes a number that mcpc log shows, last, or a file", "mcpc export last --as " + o.format}
