@@ -48,7 +48,7 @@ func runHelper(habit string) int {
 			fmt.Println("noise", i)
 		}
 	case "floods-stderr":
-		fmt.Fprint(os.Stderr, strings.Repeat("no line end ", 2<<20))
+		fmt.Fprint(os.Stderr, strings.Repeat("no line end ", 1<<18))
 	case "forks":
 		fork()
 	case "forks-and-exits":
