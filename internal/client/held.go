@@ -204,8 +204,9 @@ func (l *heldLine) close() {
 	})
 }
 
-// graceForHolder is how long a holder may take to end its server.
-const graceForHolder = graceAfterEOF + graceAfterTerm + graceAfterKill + 2*time.Second
+// graceForHolder is how long a holder may take to end its server: a busy machine has
+// its time, too, and only one that hangs takes all of it.
+const graceForHolder = graceAfterEOF + graceAfterTerm + graceAfterKill + 10*time.Second
 
 func (l *heldLine) lastWords() *wire.ProcessFacts { return l.stderr.words() }
 
