@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +38,10 @@ type record struct {
 	many bool
 	// resent names the exchange that the command issues again.
 	resent string
+	// mark tells the run from others in a file of the user's, own is that file once it was
+	// read.
+	mark string
+	own  *trace.Capture
 	// counted numbers the exchanges, for a command that names them; else nil.
 	counted *exchangeCount
 }
@@ -58,20 +63,21 @@ func (a *app) startRecording(where, by string) {
 		return
 	}
 	// A client may start a server's command twice, so that two record into one file.
-	place, most, turn, mark := trace.File(a.recordTo), int64(0), trace.Turning{}, strings.ToLower(rand.Text()[:8])
+	place, most, turn := trace.File(a.recordTo), int64(0), trace.Turning{}
+	a.record.mark = strings.ToLower(rand.Text()[:8])
 	if a.recordTo == "" {
 		ring, err := a.ring()
 		if err != nil {
 			return // without a home there is no place, as there is none for the state
 		}
-		a.record.ring, place, most, mark = ring, ring.Create, a.record.most, ""
+		a.record.ring, a.record.mark, place, most = ring, "", ring.Create, a.record.most
 		if by != trace.ByCommand { // what may run for days
 			turn = trace.DefaultTurning(ring)
 		}
 	}
 	a.record.Recorder = trace.NewRecorder(trace.Recording{
 		Place: place, Most: most, Turn: turn, Secrets: &a.secrets, Failed: a.recordingFailed,
-		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: by, Of: a.record.resent, In: mark},
+		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: by, Of: a.record.resent, In: a.record.mark},
 	})
 }
 
@@ -176,6 +182,25 @@ func (a *app) gaveUp(o wire.Outcome, exit, before int) {
 	end := a.endOf(o, exit)
 	end.Exchange = number
 	a.record.End(end)
+}
+
+// rowIn is the row of an exchange of this run in a file of the user's, where other runs
+// may stand too, also such as are recorded at the same time; nil where it has none.
+func (r *record) rowIn(file string, exchange int) *trace.Row {
+	r.Flush()
+	info, err := os.Stat(file)
+	switch {
+	case err != nil || !info.Mode().IsRegular(): // nobody reads a pipe twice
+		return nil
+	case r.own == nil:
+		r.own, err = trace.Open(file)
+	default:
+		_, err = r.own.Refresh()
+	}
+	if err != nil {
+		return nil
+	}
+	return r.own.RowIn(r.mark, exchange)
 }
 
 // hintAtRecord tells a person where the evidence is, of endings that it explains,

@@ -109,7 +109,7 @@ func (j *judgement) hint() string {
 		return "answer: {FIELD: VALUE} in the file answers what the server asks, as --answer does"
 	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
 		return fmt.Sprintf("expect: {kind: %s, %s: ...} expects this ending", out.Kind, about)
-	case j.result.See == "":
+	case j.see(j.taken) == "":
 		return out.Hint
 	}
 	return ""
@@ -254,7 +254,11 @@ func (r *fileRun) see(t taken) string {
 	case t.out.Kind == wire.InvalidArguments || t.out.Kind == wire.Refused || t.out.Kind == wire.Usage:
 		return ""
 	case r.a.recordTo != "":
-		return fmt.Sprintf("mcpc show %s#%d", render.ShellQuote(r.a.recordTo), number)
+		row := r.a.record.rowIn(r.a.recordTo, number)
+		if row == nil {
+			return ""
+		}
+		return "mcpc show " + render.ShellQuote(r.a.recordTo) + "#" + row.Number()
 	}
 	if run := recorder.Run(); run > 0 {
 		return fmt.Sprintf("mcpc show %d.%d", run, number)

@@ -151,9 +151,12 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	if taken.out.Kind == wire.Signal {
 		r.interrupted()
 	}
-	result.Kind, result.Took, result.See = taken.out.Kind, taken.took, r.see(taken)
+	result.Kind, result.Took = taken.out.Kind, taken.took
 	j := &judgement{fileRun: r, ctx: ctx, step: s, taken: taken, result: &result}
 	j.judge()
+	if len(result.Misses) > 0 || r.live == nil { // else nobody is told, and a long file need not be read
+		result.See = r.see(taken)
+	}
 	if result.State != render.StepPassed && ctx.Err() != nil { // so may an expression be that has no end
 		result.State = render.StepBroken
 		r.interrupted()

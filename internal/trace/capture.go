@@ -347,3 +347,13 @@ func (c *Capture) Row(n int) *Row {
 	}
 	return c.rows[n-1]
 }
+
+// RowIn is the exchange with this number, from 1, in the run whose lines have a mark;
+// nil where there is none.
+func (c *Capture) RowIn(mark string, n int) *Row {
+	x := c.marked[mark]
+	if x == nil {
+		return nil
+	}
+	return x.row(n)
+}

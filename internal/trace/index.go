@@ -69,6 +69,14 @@ func (c *Capture) indexOf(mark string) *index {
 	return c.marked[mark]
 }
 
+// row is the n-th of the run, from 1; nil where there is none.
+func (x *index) row(n int) *Row {
+	if n < 1 || n > len(x.rows) {
+		return nil
+	}
+	return x.rows[n-1]
+}
+
 // mostHeads bounds the heads whose body never comes.
 const mostHeads = 20_000
 

@@ -40,10 +40,10 @@ func (x *index) end(e *End, at stretch) {
 
 // givenUp gives an exchange the ending that whoever waited for it told.
 func (x *index) givenUp(e *End, at stretch) {
-	if e.Exchange < 1 || e.Exchange > len(x.rows) {
+	row := x.row(e.Exchange)
+	if row == nil {
 		return
 	}
-	row := x.rows[e.Exchange-1]
 	row.endAs(e)
 	row.lines = append(row.lines, at) // so that it is copied with the frames
 	x.touch(row)

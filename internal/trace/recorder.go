@@ -145,7 +145,7 @@ func (r *Recorder) add(c caught) {
 // soonLocked sees to it that what waits is written within writeWithin.
 func (r *Recorder) soonLocked() {
 	if r.timer == nil {
-		r.timer = time.AfterFunc(writeWithin, r.flush)
+		r.timer = time.AfterFunc(writeWithin, r.Flush)
 	}
 }
 
@@ -178,8 +178,8 @@ func (r *Recorder) openLocked() {
 	}
 }
 
-// flush writes what waits.
-func (r *Recorder) flush() {
+// Flush writes what waits, for who reads what is recorded meanwhile.
+func (r *Recorder) Flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()

@@ -80,7 +80,7 @@ func TestFullDiskIsToldOnce(t *testing.T) {
 		})
 		for range 3 {
 			r.Tap(frame(1))
-			r.flush()
+			r.Flush()
 		}
 		r.End(End{})
 		if err := r.Close(); !errors.Is(err, errFull) || len(told) != 1 {

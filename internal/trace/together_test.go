@@ -43,7 +43,7 @@ func record(t *testing.T, runs ...string) (path string) {
 			if r := recorders[run]; i < len(besides[run]) {
 				more = true
 				r.Tap(scripted(besides[run][i], i))
-				r.flush()
+				r.Flush()
 			}
 		}
 	}
@@ -99,6 +99,9 @@ func TestRunsBesideEachOther(t *testing.T) {
 		t.Fatalf("%v, %v", err, c.Findings())
 	}
 	for _, row := range c.Rows() {
+		if n := (row.Index + 1) / 2; c.RowIn(row.Target, n) != row || c.RowIn(row.Target, n+2) != nil {
+			t.Errorf("number %d of %s is %v", n, row.Target, c.RowIn(row.Target, n))
+		}
 		frames, err := row.Frames()
 		if err != nil {
 			t.Fatal(err)
