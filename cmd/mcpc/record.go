@@ -172,15 +172,13 @@ func (a *app) endOf(o wire.Outcome, exit int) trace.End {
 }
 
 // gaveUp records that nobody waits any more for the answer to what was asked last, while
-// the command goes on: one that comes late is no ending. before is how many exchanges
-// there were before.
-func (a *app) gaveUp(o wire.Outcome, exit, before int) {
-	number, _ := a.record.counted.last(o.Method)
-	if a.record.Recorder == nil || number <= before || o.Kind != wire.Signal && o.Kind != wire.Timeout {
+// the command goes on: one that comes late is no ending.
+func (a *app) gaveUp(o wire.Outcome, exit int) {
+	if r := a.record.Recorder; r == nil || r.Full() || o.ID == nil || o.Kind != wire.Signal && o.Kind != wire.Timeout {
 		return
 	}
 	end := a.endOf(o, exit)
-	end.Exchange = number
+	end.ID = string(wire.OneLine(o.ID))
 	a.record.End(end)
 }
 

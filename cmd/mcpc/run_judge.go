@@ -297,13 +297,6 @@ func (n *exchangeCount) add(f wire.Frame) {
 	}
 }
 
-// count is how many there were.
-func (n *exchangeCount) count() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.all
-}
-
 // last is the number of the last exchange of a method, else of the last of any.
 func (n *exchangeCount) last(method string) (number int, any bool) {
 	n.mu.Lock()

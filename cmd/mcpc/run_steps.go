@@ -145,9 +145,8 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		r.add(result)
 		return
 	}
-	before := r.a.record.counted.count()
 	taken := r.take(ctx, s)
-	r.a.gaveUp(taken.out, taken.out.Kind.ExitCode(), before)
+	r.a.gaveUp(taken.out, taken.out.Kind.ExitCode())
 	if taken.out.Kind == wire.Signal {
 		r.interrupted()
 	}

@@ -84,7 +84,7 @@ in the order of mcpc batch. At a terminal it is 0.`,
 func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, stop bool) {
 	typed := a.isTyped()
 	a.noInput = a.noInput || !typed
-	a.record.most, a.record.counted = mostRecorded, &exchangeCount{}
+	a.record.most = mostRecorded
 	c, out := a.open(ctx, opening{argv: argv, greet: true, many: true})
 	if !out.Good() {
 		c.close(ctx)

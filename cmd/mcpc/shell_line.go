@@ -84,7 +84,6 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	root.SetArgs(withCodes(withNegations(words)))
 	a.progress.Again()
 	s.c.forgetFrames()
-	before := a.record.counted.count()
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.json = a.json || slices.Contains(words, "--json")
 		out := usage(err)
@@ -94,7 +93,7 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	a.progress.Done()
 	s.c.show(0, false)
 	a.endedBy(context.Cause(ctx))
-	a.gaveUp(a.ending, a.exitCode(), before)
+	a.gaveUp(a.ending, a.exitCode())
 	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
 		render.FailureJSON(a.stderr(), a.errStyle, o)
 	}

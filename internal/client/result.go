@@ -10,7 +10,7 @@ import (
 // outcome turns a reply into the one ending of its exchange. e may be nil,
 // where the era was never found.
 func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
-	o = wire.Outcome{Method: call.Method, Name: nameIn(call), Where: t.s.opt.Server.Name,
+	o = wire.Outcome{Method: call.Method, Name: nameIn(call), ID: r.id, Where: t.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.message, HTTP: r.http}
 	if f := r.fault; f != nil {
 		o = f.fill(o)

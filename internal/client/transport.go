@@ -73,6 +73,8 @@ type outgoing struct {
 // A reply is what a transport has to say about a message it sent: a message, or
 // the fault that stands in its place.
 type reply struct {
+	// id is that of the request.
+	id      json.RawMessage
 	message *wire.Message
 	http    *wire.HTTPFacts
 	fault   *fault

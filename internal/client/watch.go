@@ -41,11 +41,11 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 	r := t.line().call(inner, out)
 	unhook()
 	t.s.stopWatch(w)
-	r.asked = w.asked
+	r.id, r.asked = out.id, w.asked
 	if cause := context.Cause(inner); cause != nil {
 		// What a server answers to a cancellation is not the answer.
 		if r.fault == nil {
-			r = reply{http: r.http, asked: r.asked, fault: &fault{phase: "wait", reached: wire.Answered}}
+			r = reply{id: r.id, http: r.http, asked: r.asked, fault: &fault{phase: "wait", reached: wire.Answered}}
 		}
 		r.fault.endBy(cause)
 		if child, ok := t.line().(interface{ lastWords() *wire.ProcessFacts }); ok && r.fault.kind == wire.Timeout {

@@ -352,8 +352,8 @@ func (c *Capture) Row(n int) *Row {
 // nil where there is none.
 func (c *Capture) RowIn(mark string, n int) *Row {
 	x := c.marked[mark]
-	if x == nil {
+	if x == nil || n < 1 || n > len(x.rows) {
 		return nil
 	}
-	return x.row(n)
+	return x.rows[n-1]
 }

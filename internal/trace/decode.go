@@ -77,7 +77,7 @@ func parseEnd(raw []byte) (*End, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &End{Time: moment(m.Text("time")), Exit: int(integer(get(m, "exit"))), Exchange: int(integer(get(m, "exchange"))), Kind: wire.Kind(m.Text("kind")),
+	e := &End{Time: moment(m.Text("time")), Exit: int(integer(get(m, "exit"))), ID: string(get(m, "id")), Kind: wire.Kind(m.Text("kind")),
 		Method: m.Text("method"), Name: m.Text("name"), Text: m.Text("text"), Hint: m.Text("hint"),
 		Took: time.Duration(integer(get(m, "took"))), Many: string(get(m, "many")) == "true"}
 	findings, _ := wire.Array(get(m, "findings"))

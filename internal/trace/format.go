@@ -35,13 +35,13 @@ type Head struct {
 	After int
 }
 
-// An End is the last line of a run: how the command ended, or where it names an
-// Exchange how that did. Its texts have no secrets.
+// An End is the last line of a run: how the command ended, or where it names a
+// request how that did. Its texts have no secrets.
 type End struct {
 	Time time.Time
-	// Exchange is the number in the run of an exchange that was given up while the run
+	// ID is that of the request, as JSON, of an exchange that was given up while the run
 	// goes on; 0 elsewhere.
-	Exchange int
+	ID string
 	// Exit is the exit status of the process.
 	Exit int
 	Kind wire.Kind
@@ -160,7 +160,9 @@ func AppendEnd(b []byte, e End) []byte {
 	b = append(b, `{"end":{"exit":`...)
 	b = strconv.AppendInt(b, int64(e.Exit), 10)
 	b = appendTime(b, "time", e.Time)
-	b = appendInt(b, "exchange", int64(e.Exchange))
+	if e.ID != "" {
+		b = append(append(b, `,"id":`...), e.ID...)
+	}
 	b = appendText(b, "kind", string(e.Kind))
 	if e.Many {
 		b = append(b, `,"many":true`...)

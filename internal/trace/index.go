@@ -15,8 +15,10 @@ type index struct {
 	// at is the index of the head in the capture.
 	at     int
 	folder wire.Folder
-	// rows are those of this run.
-	rows []*Row
+	// rows are those of this run, asked those of a command by the id of their last request
+	// as it is written.
+	rows  []*Row
+	asked map[string]*Row
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
 	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
@@ -50,7 +52,7 @@ func (c *Capture) begin(h Head, at stretch) {
 		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
 	}
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
-		conns: map[int]*conn{}, heads: map[int64]int{}, bares: map[int]*bare{}}
+		asked: map[string]*Row{}, conns: map[int]*conn{}, heads: map[int64]int{}, bares: map[int]*bare{}}
 	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
 	if h.In != "" {
 		c.marked[h.In] = c.index
@@ -67,14 +69,6 @@ func (c *Capture) indexOf(mark string) *index {
 		return c.index
 	}
 	return c.marked[mark]
-}
-
-// row is the n-th of the run, from 1; nil where there is none.
-func (x *index) row(n int) *Row {
-	if n < 1 || n > len(x.rows) {
-		return nil
-	}
-	return x.rows[n-1]
 }
 
 // mostHeads bounds the heads whose body never comes.
@@ -142,6 +136,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		}
 		row.take(placed{line: line, frame: f, message: own, peeked: peeked{traits, p.size, p.toolError}, Place: place, conn: c})
 		x.touch(row)
+		if place.Role <= wire.Continues && x.head.By == ByCommand {
+			x.asked[string(own.ID)] = row
+		}
 		if row.Method == "initialize" {
 			x.opening = row.Open()
 		}

@@ -6,7 +6,7 @@ import "mcpc/internal/wire"
 // of its method, or a row of its own where it came to none. One that is about many
 // says nothing of any of them but that who has no answer will get none.
 func (x *index) end(e *End, at stretch) {
-	if e.Exchange != 0 {
+	if e.ID != "" {
 		x.givenUp(e, at)
 		return
 	}
@@ -40,7 +40,7 @@ func (x *index) end(e *End, at stretch) {
 
 // givenUp gives an exchange the ending that whoever waited for it told.
 func (x *index) givenUp(e *End, at stretch) {
-	row := x.row(e.Exchange)
+	row := x.asked[e.ID]
 	if row == nil {
 		return
 	}

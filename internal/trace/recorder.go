@@ -291,7 +291,7 @@ func (r *Recorder) head() Head {
 // End writes the last line; frames that come later are still written, behind it.
 func (r *Recorder) End(e End) {
 	s := r.rec.Secrets
-	e.Name, e.Text, e.Hint = s.Text(e.Name), s.Text(e.Text), s.Text(e.Hint)
+	e.ID, e.Name, e.Text, e.Hint = s.Text(e.ID), s.Text(e.Name), s.Text(e.Text), s.Text(e.Hint)
 	findings := append([]wire.Finding(nil), e.Findings...)
 	for i, f := range findings {
 		findings[i].Text, findings[i].Want, findings[i].Got = s.Text(f.Text), s.Text(f.Want), s.Text(f.Got)

@@ -140,9 +140,9 @@ func TestRowsAreFolded(t *testing.T) {
 		"given up, and answered late": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"ping"}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`,
 			`>0 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}`,
-			`<0 {"jsonrpc":"2.0","id":2,"result":{"isError":true}}`, `{"end":{"exit":130,"exchange":2,"kind":"signal"}}`,
-			`>0 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b"}}`, `{"end":{"exit":9,"exchange":3,"kind":"timeout"}}`,
-			`<0 {"jsonrpc":"2.0","id":3,"result":{"isError":true}}`, `{"end":{"exit":9,"exchange":7,"kind":"timeout"}}`,
+			`<0 {"jsonrpc":"2.0","id":2,"result":{"isError":true}}`, `{"end":{"exit":130,"id":2,"kind":"signal"}}`,
+			`>0 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b"}}`, `{"end":{"exit":9,"id":3,"kind":"timeout"}}`,
+			`<0 {"jsonrpc":"2.0","id":3,"result":{"isError":true}}`, `{"end":{"exit":9,"id":7,"kind":"timeout"}}`,
 			`>0 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"c"}}`, `{"end":{"many":true}}`},
 			[]string{"42.1 ping  ok 0 1ms 0", "42.2 tools/call a signal 130 1ms 0", "42.3 tools/call b timeout 9 0s 0", "42.4 tools/call c open -1 0s 0"}},
 		"nothing was sent": {[]string{`{"end":{"exit":3,"kind":"invalid_arguments","method":"tools/call","name":"x"}}`},

@@ -49,7 +49,7 @@ func record(t *testing.T, runs ...string) (path string) {
 	}
 	for _, run := range runs {
 		r := recorders[run]
-		r.End(End{Time: noon, Kind: wire.Signal, Exit: 130, Exchange: 1})
+		r.End(End{Time: noon, Kind: wire.Signal, Exit: 130, ID: "1"})
 		r.Lost(1)
 		r.End(End{Time: noon, Kind: wire.Timeout, Exit: 9, Method: "tools/call"})
 		if err := r.Close(); err != nil {

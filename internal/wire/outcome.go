@@ -11,6 +11,8 @@ type Outcome struct {
 	Kind Kind
 	// Method and Name are what was asked: "tools/call", "get-sum".
 	Method, Name string
+	// ID is that of the request that was sent last; nil where none was.
+	ID json.RawMessage
 	// Many is set where the ending sums up those of many exchanges: Kind is the worst
 	// of them, and Text says the rest.
 	Many bool
