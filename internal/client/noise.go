@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"fmt"
+	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -22,10 +23,15 @@ type noise struct {
 
 // hear looks at a line that is no message. Servers print banners to their
 // standard output, which is their fault and no reason to stop.
-func (p *pipe) hear(line []byte) *fault {
+func (p *pipe) hear(m *wire.Message) *fault {
+	line, why := m.Raw, strangeness(m)
 	p.inbox.often(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
 		"the server wrote a line to standard output that is no message%s, and it was skipped: %q",
-		strangeness(line), wire.Excerpt(line, 80))}, noiseLines)
+		why, wire.Excerpt(line, maxShown))}, noiseLines)
+	if isMeant(line) {
+		p.inbox.came(meanwhile{"meanwhile a line came that is no message" + why,
+			"if that line was meant for the answer, no other will come; -vvv shows its bytes"})
+	}
 	bad := func(text string) *fault { return &fault{kind: wire.BadResponse, phase: "read", raw: line, text: text} }
 	switch p.noise.lines++; {
 	case p.noise.lines > maxNoise:
@@ -133,15 +139,66 @@ func isUTF16(line []byte) bool {
 	return nuls[0] == half && nuls[1] == 0 || nuls[1] == half && nuls[0] == 0
 }
 
+// isMeant reports a line that is no message and may have been meant for one.
+func isMeant(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	begins := bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[{"))
+	return bytes.Contains(line, []byte("jsonrpc")) || begins && !isJSON(line)
+}
+
 // strangeness says what a line looks like that is no message.
-func strangeness(line []byte) string {
-	switch {
+func strangeness(m *wire.Message) string {
+	switch line := m.Raw; {
 	case isUTF16(line):
 		return " (it looks like UTF-16, where UTF-8 is asked for)"
 	case hasMark(line):
 		return " (it begins with a byte order mark)"
 	case isJSON(line):
 		return " (it is JSON, but not JSON-RPC)"
+	case isMeant(line):
+		return " (" + m.Problem() + ")"
 	}
 	return ""
+}
+
+// maxShown is how much of what is no message is shown.
+const maxShown = 80
+
+// unended is what came behind the last line end: it is no message until a line end
+// comes, or the stream ends.
+type unended struct {
+	mu    sync.Mutex
+	n     int
+	begin []byte
+}
+
+// Write takes what was read.
+func (u *unended) Write(b []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	rest := b
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		rest, u.n, u.begin = b[i+1:], 0, u.begin[:0]
+	}
+	u.n += len(rest)
+	u.begin = append(u.begin, rest[:min(len(rest), maxShown-len(u.begin))]...)
+	return len(b), nil
+}
+
+// pending says of a request without an answer what still waits for its line end.
+func (p *pipe) pending() (m meanwhile) {
+	u := &p.tail
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(bytes.TrimSpace(u.begin)) == 0 {
+		return m
+	}
+	m.text = fmt.Sprintf("%d bytes wait for a line end: %q", u.n, u.begin)
+	if u.n > len(u.begin) {
+		m.text = fmt.Sprintf("%d bytes wait for a line end, and begin with %q", u.n, u.begin)
+	}
+	if isMeant(u.begin) {
+		m.hint = "over stdio a message ends with a line end, which the server has to write"
+	}
+	return m
 }

@@ -3,6 +3,8 @@ package client
 import (
 	"strings"
 	"testing"
+
+	"mcpc/internal/wire"
 )
 
 // What makes one message of several lines, and what does not.
@@ -51,5 +53,52 @@ func TestIsUTF16(t *testing.T) {
 		if got := isUTF16([]byte(line)); got != want {
 			t.Errorf("isUTF16(%q) is %t", line, got)
 		}
+	}
+}
+
+// Lines that are no JSON, and whether they are the answer to request 3 all the same.
+func TestClaimsWhatBreaks(t *testing.T) {
+	for line, want := range map[string]bool{
+		`{"jsonrpc":"2.0","id":3,"result":{"n":NaN}}`:                true,
+		`{"jsonrpc":"2.0","id":3,"result":{}}{"jsonrpc":"2.0"}`:      true,
+		"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"x\":\"\xff\"}}": true,
+		`{"jsonrpc":"2.0","id":3,"result":{"x":"one`:                 false, // the rest may come
+		`{"jsonrpc":"2.0","id":4,"result":{"n":NaN}}`:                false,
+		`{"jsonrpc":"2.0","id":"3","result":{"n":NaN}}`:              false,
+		`{"jsonrpc":"2.0","result":{"n":NaN},"id":3}`:                false,
+		`{"id":3,"level":NaN}`:                                       false,
+		`{"jsonrpc":"2.0","id":3,"params":{"n":NaN},"method":"x"}`:   false,
+		`{'jsonrpc': '2.0', 'id': 3, 'result': {}}`:                  false,
+	} {
+		if got := claims(wire.ParseMessage([]byte(line)), []byte("3")); got != want {
+			t.Errorf("%q: %t, want %t", line, got, want)
+		}
+	}
+}
+
+func TestUnended(t *testing.T) {
+	long := strings.Repeat("x", maxShown)
+	for _, test := range []struct {
+		name  string
+		reads []string
+		want  string
+	}{
+		{"whole lines", []string{"a\n", "b\nc\n"}, ""},
+		{"a blank", []string{"a\n \r"}, ""},
+		{"behind a line", []string{"a\nb", "c"}, `2 bytes wait for a line end: "bc"`},
+		{"ended later", []string{"a", "b\n"}, ""},
+		{"long", []string{long[:70], long, "y"}, `151 bytes wait for a line end, and begin with "` + long + `"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := &pipe{}
+			for _, read := range test.reads {
+				if n, err := p.tail.Write([]byte(read)); n != len(read) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if got := p.pending(); got.text != test.want || got.hint != "" {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }

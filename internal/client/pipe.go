@@ -26,6 +26,8 @@ type pipe struct {
 	left atomic.Bool
 	// noise are the lines that were no messages. It belongs to readAll.
 	noise noise
+	// tail is what came behind the last line end.
+	tail unended
 	// writing holds one token: whoever has it may write a line.
 	writing chan struct{}
 }
@@ -129,7 +131,7 @@ func (p *pipe) afterWrite(n int, err error) reply {
 
 // readAll takes lines until the stream ends. It owns p.in.
 func (p *pipe) readAll() {
-	lines := bufio.NewReaderSize(p.in, 64<<10)
+	lines := bufio.NewReaderSize(io.TeeReader(p.in, &p.tail), 64<<10)
 	for {
 		line, err := p.readLine(lines)
 		if f, ok := errors.AsType[*fault](err); ok {
@@ -196,7 +198,7 @@ func (p *pipe) take(line []byte) *fault {
 		return nil
 	}
 	p.rec.body(wire.Received, wire.Noise, 0, line, nil)
-	return p.hear(line)
+	return p.hear(m)
 }
 
 // isEcho reports a request of mcpc's own that came back, as from cat or from a

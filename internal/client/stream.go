@@ -220,7 +220,9 @@ func (t *httpTransport) answerIn(tr *trip, ev wire.ServerEvent, out *outgoing, a
 
 // claims reports a broken answer to the request: nothing better will come. One
 // that has neither a result nor an error must at least look like JSON-RPC, as a
-// line of some logger does not.
+// line of some logger does not. One that is no JSON must have its id before the
+// place where it breaks; if it only ends too early the rest may stand in the next
+// line.
 func claims(m *wire.Message, id json.RawMessage) bool {
 	if m.Kind != wire.Invalid || len(id) == 0 {
 		return false
@@ -229,8 +231,15 @@ func claims(m *wire.Message, id json.RawMessage) bool {
 		return true
 	}
 	members, err := wire.Object(m.Raw)
+	given, _ := members.Get("id")
+	if !bytes.Equal(given, id) || members.Text("jsonrpc") == "" {
+		return false
+	}
+	if err != nil { // a request's method may stand behind that place
+		return int(err.Offset) < len(m.Raw) && !bytes.Contains(m.Raw, []byte(`"method"`))
+	}
 	_, called := members.Get("method")
-	return err == nil && !called && bytes.Equal(m.ID, id) && members.Text("jsonrpc") != ""
+	return !called
 }
 
 // holds reports an array with the response to the request.

@@ -95,6 +95,7 @@ func (t *talk) orphan(id json.RawMessage) {
 		f.Text = "a second response came to the request with id " + orNone(id) + ", and was ignored"
 		t.often(f, "responses came to requests that had their answer")
 	default:
+		t.came(meanwhile{"meanwhile a response came with id " + orNone(id) + ", which no request has", sameIDHint})
 		t.often(f, "responses came that nobody waited for")
 	}
 }

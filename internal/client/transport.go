@@ -135,7 +135,13 @@ type inbox interface {
 	// often takes a finding that may come again and again: the first is told, and
 	// at the end how many there were. what are several of them.
 	often(f wire.Finding, what string)
+	// came takes what may have been meant for an answer that is waited for.
+	came(m meanwhile)
 }
+
+// meanwhile is what came while an answer was waited for and may have been meant for
+// it. The hint may be empty.
+type meanwhile struct{ text, hint string }
 
 // Limits bound what one conversation may cost. Zero means the default, a
 // negative duration or size means no limit.

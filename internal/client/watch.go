@@ -48,11 +48,36 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 			r = reply{id: r.id, http: r.http, asked: r.asked, fault: &fault{phase: "wait", reached: wire.Answered}}
 		}
 		r.fault.endBy(cause)
-		if child, ok := t.line().(interface{ lastWords() *wire.ProcessFacts }); ok && r.fault.kind == wire.Timeout {
-			r.fault.process = child.lastWords()
+		if r.fault.kind == wire.Timeout {
+			t.lookBack(r.fault, w.came)
 		}
 	}
 	return r
+}
+
+// lookBack says of a request that got no answer in time what the server said instead.
+func (t *talk) lookBack(f *fault, m meanwhile) {
+	if child, ok := t.line().(interface{ lastWords() *wire.ProcessFacts }); ok {
+		f.process = child.lastWords()
+	}
+	if pipe, ok := t.line().(interface{ pending() meanwhile }); ok && m.text == "" {
+		m = pipe.pending()
+	}
+	if m.text != "" {
+		f.text += "; " + m.text
+	}
+	if m.hint != "" {
+		f.hint = m.hint
+	}
+}
+
+// came tells all requests under way what came: nobody knows for which of them.
+func (t *talk) came(m meanwhile) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	for w := range t.s.underWay {
+		w.came = m
+	}
 }
 
 // A watch is the pair of timers over one request: one that progress starts
@@ -73,9 +98,10 @@ type watch struct {
 	// it is being given up; that is closed when it is done.
 	over    bool
 	leaving chan struct{}
-	// asked is what the server wanted to know and nobody answered. It belongs to
-	// the session's mutex.
+	// asked is what the server wanted to know and nobody answered, came the latest
+	// that may have been meant for the answer. They belong to the session's mutex.
 	asked *unanswered
+	came  meanwhile
 }
 
 func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error)) *watch {
