@@ -160,6 +160,9 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		result.State = render.StepBroken
 		r.interrupted()
 	}
+	if result.State != render.StepPassed {
+		result.Ended = r.a.withoutSecrets(taken.out)
+	}
 	if result.State == render.StepBroken && r.broken.Good() {
 		r.broken = taken.out
 	}

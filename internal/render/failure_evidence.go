@@ -40,6 +40,18 @@ func (r *report) evidence(o wire.Outcome) {
 	r.fate(o)
 }
 
+// stepEvidence is the evidence of a step of a saved call that did not end well. What
+// was found stands in the miss above it.
+func stepEvidence(st Style, o wire.Outcome) string {
+	if o.Good() {
+		return ""
+	}
+	r := &report{st: st}
+	o.Findings = nil
+	r.evidence(o)
+	return r.b.String()
+}
+
 // rpc says what the code means, unless the caller knows more of the case, and
 // shows the error's data.
 func (r *report) rpc(o wire.Outcome) {

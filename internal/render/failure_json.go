@@ -19,6 +19,12 @@ import (
 // request may have reached the server. http is {status,url,contentType,fields,
 // body}, rpc is {code,message,data} with the bytes of data as they crossed.
 func ErrorJSON(st Style, o wire.Outcome) []byte {
+	outer := &object{}
+	outer.raw("error", errorJSON(st, o))
+	return outer.bytes()
+}
+
+func errorJSON(st Style, o wire.Outcome) []byte {
 	j := &object{}
 	j.text("kind", string(o.Kind))
 	j.number("exit", int64(o.Kind.ExitCode()))
@@ -38,9 +44,7 @@ func ErrorJSON(st Style, o wire.Outcome) []byte {
 	}
 	j.raw("findings", findingsJSON(o))
 	j.raw("process", processJSON(o.Process))
-	outer := &object{}
-	outer.raw("error", j.bytes())
-	return outer.bytes()
+	return j.bytes()
 }
 
 // FailureJSON writes ErrorJSON as a line. On a terminal characters that hide

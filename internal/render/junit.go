@@ -104,6 +104,9 @@ func caseOf(path string, s RunStep) junitCase {
 		}
 		lines = append(lines, Line(fmt.Sprintf("%s:%d:%d: %s", path, m.Line, m.Column, m.text())))
 	}
+	if evidence := stepEvidence(Style{}, s.Ended); evidence != "" {
+		lines = append(lines, strings.TrimSuffix(evidence, "\n"))
+	}
 	for _, lead := range s.leads() {
 		if lead[1] != "" {
 			lines = append(lines, Line(lead[0]+" "+lead[1]))

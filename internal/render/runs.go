@@ -41,8 +41,10 @@ type RunStep struct {
 	// Kind is how the request ended.
 	Kind wire.Kind
 	Took time.Duration
-	// Misses are the expectations that do not hold, or what broke the step.
+	// Misses are the expectations that do not hold, or what broke the step, and Ended
+	// is then the ending with its evidence, without secrets.
 	Misses []Miss
+	Ended  wire.Outcome
 	// Why says why a step was skipped, See is a command that shows what crossed, and
 	// Hint what could be done.
 	Why, See, Hint string
@@ -95,6 +97,11 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 	for _, m := range s.Misses {
 		text := st.Line(fmt.Sprintf("%s:%d:%d: %s", path, m.Line, m.Column, m.text()))
 		b.WriteString(missIndent + st.hanging(text, len(missIndent), len(missIndent)+2) + "\n")
+	}
+	narrow := st
+	narrow.Width = st.columns() - len(missIndent)
+	for line := range strings.Lines(stepEvidence(narrow, s.Ended)) {
+		b.WriteString(missIndent + line)
 	}
 	for _, lead := range s.leads() {
 		if len(s.Misses) > 0 && lead[1] != "" {
@@ -149,10 +156,11 @@ func counted(n int, what string) string {
 //
 //	{"passed","failed","errors","skipped","durationNs","files":[{"file","server",
 //	 "durationNs","steps":[{"name","line","state","kind","exit","durationNs",
-//	 "misses":[{"line","column","expected","got"}],"why","see","hint"}]}]}
+//	 "misses":[{"line","column","expected","got"}],"error","why","see","hint"}]}]}
 //
-// kind is "ok" where the request ended well. misses, why, see and hint stand only
-// where there is something to say.
+// kind is "ok" where the request ended well. error is what ErrorJSON has of how a
+// step ended that was missed. It, misses, why, see and hint stand only where there
+// is something to say.
 func RunJSON(files []RunFile) json.RawMessage {
 	var all array
 	took := time.Duration(0)
@@ -210,6 +218,9 @@ func runStepJSON(s RunStep) json.RawMessage {
 		misses.add(one.bytes())
 	}
 	j.raw("misses", misses.bytes())
+	if !s.Ended.Good() {
+		j.raw("error", errorJSON(Style{}, s.Ended))
+	}
 	j.some("why", s.Why)
 	j.some("see", s.See)
 	j.some("hint", s.Hint)

@@ -20,7 +20,8 @@ func someRuns() []RunFile {
 		{Name: "weather", Line: 8, State: StepMissed, Kind: wire.ToolError, Took: 30 * time.Millisecond, See: "mcpc show 1.4", Misses: []Miss{
 			{12, 9, ".structuredContent.temperature == 34", "33"}, {13, 9, "a text with \"x\"", "\x1b[31mred\x00 \u202e& <b>\"\n"}}},
 		{Name: "later $(touch x)", Line: 14, State: StepSkipped, Why: "needs id, which was not captured"},
-		{Name: "天気", Line: 16, State: StepBroken, Kind: wire.Transport, Hint: "start it", Misses: []Miss{{16, 5, "", "connection refused"}}},
+		{Name: "天気", Line: 16, State: StepBroken, Kind: wire.Transport, Hint: "start it", Misses: []Miss{{16, 5, "", "the server ended"}},
+			Ended: wire.Outcome{Kind: wire.Transport, Text: "the server ended", Process: &wire.ProcessFacts{Stderr: "Traceback:\n\x1b[31mKeyError\n"}}},
 	}}, {Path: "empty.mcpc.yaml", Started: at}}
 }
 
