@@ -206,7 +206,7 @@ func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
 	if ctx.Err() != nil && b.a.ending.Kind == wire.OK {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true}
 	}
-	out := wire.Outcome{Where: b.c.where, Phase: "result", Many: true}
+	out := wire.Outcome{Where: b.c.where, Many: true}
 	for kind := range b.tally {
 		out.Kind = worse(out.Kind, kind)
 	}

@@ -211,14 +211,14 @@ func (r *report) process(o wire.Outcome) {
 }
 
 // fate says how far it came and whether the server may have acted, where that is
-// in doubt.
+// in doubt. Of many exchanges each has a fate of its own.
 func (r *report) fate(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Transport, wire.Timeout, wire.LocalIO, wire.Internal, wire.Signal:
 	default:
 		return
 	}
-	if o.Reached == wire.Answered {
+	if o.Many || o.Reached == wire.Answered {
 		return
 	}
 	var parts []string
