@@ -222,7 +222,8 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 		fields = c.withFields(fields)
 	}
 	c.learnSecrets(fields)
-	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap(), Secrets: &a.secrets}
+	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap(), Secrets: &a.secrets,
+		Found: func(f wire.Finding) { a.note(f.Text) }}
 	c.serverOf(&opt)
 	if err := c.reachServer(&opt); err != nil {
 		return err

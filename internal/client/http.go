@@ -83,10 +83,13 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 // there is nothing to be done about any other answer.
 func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 	tr, f := t.roundTrip(ctx, http.MethodDelete, out)
-	if f == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
-		tr.resp.Body.Close()
+	if f != nil {
+		t.inbox.finding(wire.Finding{Rule: "session_end", Level: wire.Info,
+			Text: "the server could not be told that its session is over: " + f.text})
+		return
 	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
+	tr.resp.Body.Close()
 }
 
 // headless is the reply where no head came, or one that is of no use.
