@@ -7,6 +7,9 @@ import (
 	"mcpc/internal/wire"
 )
 
+// codeInternal is JSON-RPC's "internal error".
+const codeInternal = -32603
+
 // outcome turns a reply into the one ending of its exchange. e may be nil,
 // where the era was never found.
 func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
@@ -24,6 +27,9 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
 		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
+		if _, ok := t.line().(witness); ok && m.Error.Code == codeInternal {
+			o.Hint = "the server's own log knows more; -v shows what it writes to standard error"
+		}
 	case m.Kind == wire.Response:
 		o.Result = m.Result
 		if e != nil {

@@ -30,6 +30,11 @@ type transport interface {
 	gone() <-chan struct{}
 }
 
+// A witness is a transport that hears a server's standard error.
+type witness interface {
+	lastWords() *wire.ProcessFacts
+}
+
 // A TransportName is how a transport is called in state files and tables.
 type TransportName string
 

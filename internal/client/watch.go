@@ -57,7 +57,7 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 
 // lookBack says of a request that got no answer in time what the server said instead.
 func (t *talk) lookBack(f *fault, m meanwhile) {
-	if child, ok := t.line().(interface{ lastWords() *wire.ProcessFacts }); ok {
+	if child, ok := t.line().(witness); ok {
 		f.process = child.lastWords()
 	}
 	if pipe, ok := t.line().(interface{ pending() meanwhile }); ok && m.text == "" {

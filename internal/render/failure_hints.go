@@ -31,7 +31,7 @@ var codes = []codeRow{
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or a cursor that is not the server's",
 		"{describe} shows what it takes; {list} shows what there is"},
 	{-32603, "internal error: something broke inside the server; the request may well be right",
-		"the server's own log knows more; -v shows what it writes"},
+		"the server's own log knows more"},
 	{-32002, "resource not found, in the numbering of older revisions",
 		"{list} shows what there is"},
 	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or says something else than the body",
