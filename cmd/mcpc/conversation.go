@@ -170,6 +170,9 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 	switch {
 	case how.anew && !(how.visits && c.isHeld() && c.resumes()):
 		opt.Server.Transport, c.passing = "", true
+		if how.visits && c.saved != nil {
+			opt.Known = c.saved.Revision // what is told of a session is what it speaks
+		}
 		if how.keep != nil {
 			c.startsHeld(&opt, how.keep)
 		}

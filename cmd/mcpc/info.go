@@ -19,8 +19,9 @@ func newInfo(a *app) *cobra.Command {
 		Short: "show who a server is, what it declares, and what was negotiated",
 		Long: `Ask a server who it is, as init does, and remember nothing of it: its name,
 version and website, the revision that was negotiated and why, the capabilities
-and extensions that it declares with their settings, and its instructions.
---json gives the result of server/discover or initialize as it came.`,
+and extensions that it declares with their settings, and its instructions. The
+server of a session is asked in the session's revision, if --protocol names no
+other. --json gives the result of server/discover or initialize as it came.`,
 		Example: `  mcpc -s demo info
   mcpc -s demo info --protocol ` + client.Revisions()[1] + `
   mcpc -s demo info --jq .capabilities`,
