@@ -27,7 +27,10 @@ func ExitCodes(w io.Writer, st Style) {
 		writeEnding(&b, e)
 	}
 	b.WriteString("\nWhen several apply: signal, 12, 4, 9, 7, 8, 6, 11, 10, 5.\n")
-	b.WriteString("\"sent\" is a member of the JSON error that --json puts on standard error.\n")
+	b.WriteString("\"sent\" is a member of the JSON error that --json puts on standard error. It is\n")
+	b.WriteString("true with 2 where --jq or -o could do nothing with the answer, and with 3 where\n")
+	b.WriteString("what was given for a question of the server's does not fit: the request was sent\n")
+	b.WriteString("then, and sending it again may do it twice.\n")
 	_, _ = io.WriteString(w, b.String())
 }
 

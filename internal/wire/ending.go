@@ -43,8 +43,8 @@ type Ending struct {
 var Endings = []Ending{
 	{0, OK, "the answer is good", "yes", "the result"},
 	{1, CheckFailed, "a command that judges ran, and the answer is no", "-", "the findings"},
-	{2, Usage, "flags, arguments, unreadable input, bad JSON typed", "no", "empty"},
-	{3, InvalidArguments, "the arguments break the inputSchema, or a fresh list has no such tool", "no", "empty"},
+	{2, Usage, "flags, arguments, unreadable input, bad JSON typed", "mostly no", "empty"},
+	{3, InvalidArguments, "the arguments break the inputSchema, or the server lists or declares no such thing", "mostly no", "empty"},
 	{4, Auth, "authorization: 401, 403, or a login that failed", "refused", "empty"},
 	{5, ToolError, "tool execution: result.isError is true, the tool said no", "yes", "the result"},
 	{6, RPCFailed, "protocol: a top-level JSON-RPC error", "yes", "empty; raw: the message"},
