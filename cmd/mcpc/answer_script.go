@@ -198,7 +198,7 @@ func unfit(form question.Form, text string, findings []wire.Finding) client.Answ
 	for _, field := range form.Fields {
 		names = append(names, field.Name)
 	}
-	hint := ""
+	hint := "the form has no fields"
 	if len(names) > 0 {
 		hint = "the form has the fields " + strings.Join(names, ", ")
 	}

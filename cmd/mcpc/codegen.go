@@ -85,6 +85,9 @@ func (a *app) codegen(ctx context.Context, o codegenOptions) {
 	} else {
 		code, left = codegen.Go(src, o.pkg)
 	}
+	for _, text := range ambiguous(all.tools) {
+		a.warn(text)
+	}
 	for _, l := range append(asLeftOut(all.leftOut), left...) {
 		a.warn(l.Name + " is left out: " + l.Why)
 	}

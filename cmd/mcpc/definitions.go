@@ -44,8 +44,14 @@ type catalogue struct {
 	leftOut []leftOut
 }
 
-// leftOut is an entry of tools/list that cannot be called.
-type leftOut struct{ name, why string }
+// leftOut is an entry of a list that cannot be used: how it is told of, and why it is
+// left out. tool is the name that it would be called by, where it has one.
+type leftOut struct{ name, why, tool string }
+
+// in says which entry of a method's list it is, and why it is left out.
+func (l leftOut) in(method string) string {
+	return fmt.Sprintf("%s of %s is left out: %s", l.name, method, l.why)
+}
 
 // tools lists the server's tools, page by page until enough says so. The list
 // is remembered with the session.
@@ -74,9 +80,10 @@ func (c *conversation) sort(list client.List) catalogue {
 	wire.Spread(len(list.Items), func(i int) {
 		tool, bad := wire.ParseTool(list.Items[i])
 		if bad != nil {
-			problems[i] = leftOut{fmt.Sprintf("entry %d", i), bad.Text}
+			name, _ := wire.Text(wire.First(list.Items[i], "name"))
+			problems[i] = leftOut{fmt.Sprintf("entry %d", i), bad.Text, name}
 		} else if problem := c.headerProblem(tool); problem != "" {
-			problems[i] = leftOut{tool.Name, problem}
+			problems[i] = leftOut{tool.Name, problem, tool.Name}
 		}
 		all.tools[i] = tool
 	})
@@ -90,6 +97,21 @@ func (c *conversation) sort(list client.List) catalogue {
 	}
 	all.tools = good
 	return all
+}
+
+// ambiguous says which names several tools have: none of them is called.
+func ambiguous(tools []wire.Tool) (texts []string) {
+	times := map[string]int{}
+	for _, t := range tools {
+		times[t.Name]++
+	}
+	for _, t := range tools {
+		if n := times[t.Name]; n > 1 {
+			texts = append(texts, fmt.Sprintf("the server lists %d tools called %q: none of them is called", n, t.Name))
+			times[t.Name] = 1 // told once
+		}
+	}
+	return texts
 }
 
 // headerProblem: only by HTTP, and only where requests stand alone, do broken
@@ -256,13 +278,15 @@ func lists(items []json.RawMessage, name string) bool {
 // noSuchTool says that a fresh list has no tool of that name that can be called,
 // and names the one that was perhaps meant.
 func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
+	var names []string
 	for _, out := range all.leftOut {
-		if out.name == name {
-			return c.refusedCall(name, fmt.Sprintf("the tool %q cannot be called: %s", name, out.why),
-				"the tool's definition breaks the specification; --no-validate sends the call anyway")
+		if out.tool == name {
+			return c.refusedCall(name, out.in("tools/list"), "")
+		}
+		if out.tool != "" {
+			names = append(names, out.tool)
 		}
 	}
-	var names []string
 	for _, tool := range all.tools {
 		names = append(names, tool.Name)
 	}

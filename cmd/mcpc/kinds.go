@@ -101,8 +101,8 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 type listing struct {
 	lists    []sorted
 	messages []*wire.Message
-	// shown counts the entries that a person sees.
-	shown int
+	// shown counts the entries that a person sees, unusable those that were left out.
+	shown, unusable int
 }
 
 // sorted is the list of one kind.
@@ -127,9 +127,15 @@ func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool
 	if !c.a.json && !c.a.wire && c.a.jq == "" { // those show all that came
 		s.entries = c.sortEntries(k, list)
 		for _, left := range s.entries.leftOut {
-			c.a.warn(fmt.Sprintf("%s of %s is left out: %s", left.name, k.method, left.why))
+			c.a.warn(left.in(k.method))
+		}
+		if out.Good() { // else a page may have come twice
+			for _, text := range ambiguous(s.entries.tools) {
+				c.a.warn(text)
+			}
 		}
 		l.shown += s.entries.count()
+		l.unusable += len(s.entries.leftOut)
 	} else {
 		l.shown += len(list.Items)
 	}
@@ -166,7 +172,7 @@ func (c *conversation) sortEntries(k kind, list client.List) entries {
 			e.resources, bad = appended(e.resources, raw, wire.ParseTemplate)
 		}
 		if bad != nil {
-			e.leftOut = append(e.leftOut, leftOut{fmt.Sprintf("entry %d", i), bad.Text})
+			e.leftOut = append(e.leftOut, leftOut{name: fmt.Sprintf("entry %d", i), why: bad.Text})
 		}
 	}
 	return e

@@ -162,17 +162,21 @@ func (a *app) list(ctx context.Context, o listOptions) {
 		a.print(ctx, ans)
 	}
 	if out.Good() && l.shown == 0 {
-		a.note("the server lists no " + nothing(o.kinds))
+		a.note("the server lists no " + nothing(o.kinds, l.unusable > 0))
 	}
 	a.record.many = all && out.Good() // else it names the list that failed
 	a.show(ctx, out, ans)
 	c.explained(methodsOf(o.kinds)...)
 }
 
-// nothing names what a server turned out not to have.
-func nothing(asked []kind) string {
+// nothing names what a server turned out not to have, or none that can be used.
+func nothing(asked []kind, unusable bool) string {
+	what := strings.Join(kindWords(), ", ")
 	if len(asked) == 1 {
-		return asked[0].many
+		what = asked[0].many
 	}
-	return strings.Join(kindWords(), ", ")
+	if unusable {
+		what += " that can be used"
+	}
+	return what
 }

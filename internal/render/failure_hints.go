@@ -174,13 +174,14 @@ func flagsFor(data []byte) string {
 }
 
 func (a Aim) argumentsHint(o wire.Outcome) string {
-	switch {
-	case o.Name == "":
-		return a.Quoted("list") + " shows the tools there are"
-	case len(o.Findings) == 0:
-		return a.Quoted("list") + " shows the tools there are; --no-validate sends it anyway"
+	way, anyway := waysOn[o.Method], ""
+	if way.describe != "" && o.Name != "" {
+		anyway = "; --no-validate sends it anyway" // the commands that send these have it
 	}
-	return a.Quoted(cmp.Or(waysOn[o.Method].describe, "describe ")+word(o.Name)) + " shows what it takes; --no-validate sends it anyway"
+	if o.Name == "" || len(o.Findings) == 0 {
+		return a.Quoted("list") + " shows the tools there are" + anyway
+	}
+	return a.Quoted(cmp.Or(way.describe, "describe ")+word(o.Name)) + " shows what it takes" + anyway
 }
 
 func httpHint(o wire.Outcome) string {
