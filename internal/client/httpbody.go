@@ -172,6 +172,7 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 	length := min(max(tr.resp.ContentLength, 0), 256<<20)
 	body := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
 	if _, err := body.ReadFrom(src); err != nil {
+		t.recordDropped(tr, body.Bytes())
 		t.recordCut(ctx, tr, err)
 		return nil, cutFault(ctx, int64(body.Len()), err)
 	}

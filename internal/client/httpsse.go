@@ -73,6 +73,7 @@ func (t *httpSSE) readEndpoint() *fault {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
+			t.http.recordDropped(t.trip, ev.Dropped)
 			return t.http.streamEnd(t.lasting, t.trip, err)
 		}
 		t.http.recordEvent(t.trip, ev)
@@ -173,6 +174,7 @@ func (t *httpSSE) readAll() {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
+			t.http.recordDropped(t.trip, ev.Dropped)
 			f := t.http.streamEnd(t.lasting, t.trip, err)
 			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
 				f.text = "the server ended the event stream, and with it the session"

@@ -25,6 +25,8 @@ type cursor struct {
 	moved bool
 	// stray is the latest response to something else.
 	stray *wire.Message
+	// dropped is the beginning of what came in this attempt and was no event.
+	dropped []byte
 }
 
 const (
@@ -118,7 +120,7 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 		return answered
 	})
 	if f != nil {
-		return failed(at.unanswered(f, out))
+		return reply{fault: at.unanswered(f, out), http: factsOf(tr.resp, at.dropped)}
 	}
 	t.drain(tr)
 	return r
@@ -132,14 +134,22 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		tr.resp.Body.Close()
 		return f
 	}
+	at.dropped = nil
 	events := wire.NewEventReader(src, t.limits.Message)
 	for {
 		ev, err := events.Next()
 		if err != nil {
 			tr.resp.Body.Close()
-			return t.streamEnd(ctx, tr, err)
+			t.recordDropped(tr, ev.Dropped)
+			f := t.streamEnd(ctx, tr, err)
+			at.drop(ev)
+			at.explain(f, len(ev.Dropped) > 0)
+			return f
 		}
 		t.recordEvent(tr, ev)
+		if at.dropped == nil {
+			at.drop(ev)
+		}
 		if at.repeated(ev) {
 			t.inbox.finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
 				Text: "a resumed stream brought an event a second time; the copy was dropped"})
@@ -149,6 +159,33 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		if take(ev) {
 			return nil
 		}
+	}
+}
+
+// mostDropped is how much is kept of what was no event.
+const mostDropped = 4 << 10
+
+func (c *cursor) drop(ev wire.ServerEvent) {
+	if len(ev.Dropped) > 0 {
+		c.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), mostDropped)])
+	}
+}
+
+// explain says of a stream that ended without the answer what came in place of it.
+// Comments are no answer, whatever stands behind them.
+func (c *cursor) explain(f *fault, unended bool) {
+	text := bytes.TrimSpace(c.dropped)
+	if len(text) == 0 || f.err != nil || f.kind != wire.Transport {
+		return
+	}
+	switch {
+	case text[0] == '{' || text[0] == '[':
+		f.text += `: it brought JSON without "data: " before it`
+		f.hint = `a server writes "data: " before each line of a message, and a blank line behind the last`
+	case !unended:
+		f.text += ": it brought lines that are no event"
+	case text[0] != ':':
+		f.text += ": no blank line ended its last event"
 	}
 }
 
@@ -278,12 +315,22 @@ func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	if !t.rec.on() {
 		return
 	}
+	if t.recordDropped(tr, ev.Dropped); !ev.IsEvent() {
+		return
+	}
 	data := ev.Data
 	if ev.Event == "endpoint" {
 		data = []byte(wire.RedactURL(string(data))) // it holds the session's id
 	}
 	facts := ev.SSEFacts
 	t.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
+}
+
+// recordDropped records what came and stands for no message.
+func (t *httpTransport) recordDropped(tr *trip, raw []byte) {
+	if len(raw) > 0 {
+		t.rec.body(wire.Received, wire.Noise, tr.stream, raw, nil)
+	}
 }
 
 func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fault {

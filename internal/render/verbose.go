@@ -86,10 +86,23 @@ func (v *verbose) frameLocked(f wire.Frame) {
 	case wire.Stderr:
 		v.line(v.st.paint(dim, "server:"), v.st.Line(v.st.excerpt(f.Raw, maxBody)))
 	case wire.Noise:
-		v.line(v.mark(), "no message on standard output: "+v.st.Line(v.st.excerpt(f.Raw, 500)))
+		v.noiseLocked(f)
 	case wire.Closed:
 		v.closedLocked(f)
 	}
+}
+
+func (v *verbose) noiseLocked(f wire.Frame) {
+	what := "no message"
+	if f.Stream == 0 {
+		what += " on standard output"
+	}
+	if v.level < 3 {
+		v.line(v.mark(), what+": "+v.st.Line(v.st.excerpt(f.Raw, 500)))
+		return
+	}
+	v.line(v.mark(), what+"  ("+size(len(f.Raw))+")")
+	v.body(f)
 }
 
 func (v *verbose) line(mark, text string) { v.b.WriteString(mark + " " + text + "\n") }

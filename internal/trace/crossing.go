@@ -152,6 +152,12 @@ func (x *crossing) seeAnswer(kind wire.FrameKind, raw []byte) {
 }
 
 func (x *crossing) seeEvent(ev wire.ServerEvent) {
+	if len(ev.Dropped) > 0 {
+		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Noise, Raw: ev.Dropped})
+	}
+	if !ev.IsEvent() {
+		return
+	}
 	f := wire.Frame{Dir: wire.Received, Kind: wire.Event, Raw: ev.Data, SSE: &ev.SSEFacts}
 	switch {
 	case ev.Event == "endpoint":

@@ -113,6 +113,10 @@ func TestHARofOtherThings(t *testing.T) {
 			"POST http://x/ 503 application/json   \n" + `POST http://x/ 200 application/json {"jsonrpc":"2.0","id":1,"result":{}}  `},
 		{"elsewhere", []wire.Frame{requestHead(2, "http://x/post"), sentBody(2, call), responseHead(2, 202, nil), got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
 			"POST http://x/post 202    \n" + `GET http://x/post 200 text/event-stream data: {"jsonrpc":"2.0","id":1,"result":{}}  `},
+		{"no events", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil, wire.Field{Name: "Content-Type", Value: "text/event-stream"}),
+			got(1, wire.Noise, "{}\n"), got(1, wire.Event, "a"), got(1, wire.Noise, "data: b\n")},
+			"POST http://x/ 200 text/event-stream {}\ndata: a\n\ndata: b  "},
+		{"noise of a pipe", []wire.Frame{sentBody(0, call), got(0, wire.Noise, "ready")}, "POST stdio://local/node%20server.js 0 application/json   "},
 		{"no URL", []wire.Frame{requestHead(1, "a b"), sentBody(1, call)}, "POST about:invalid#a%20b 0 application/json   "},
 	} {
 		var lines []string

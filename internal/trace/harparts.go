@@ -33,11 +33,13 @@ func (c *cross) add(f *wire.Frame) {
 		default:
 			c.answered = f
 		}
-	case wire.Body, wire.Event:
+	case wire.Body, wire.Event, wire.Noise:
 		c.hidden += f.Hidden
-		if f.Dir == wire.Sent {
+		switch {
+		case c.stdio && f.Kind == wire.Noise:
+		case f.Dir == wire.Sent:
 			c.sent = append(c.sent, f)
-		} else {
+		default:
 			c.received = append(c.received, f)
 		}
 	case wire.Closed:
@@ -79,7 +81,7 @@ func (c *cross) response() harResponse {
 	case len(c.received) > 0:
 		r.Status = http.StatusOK // of what came without a head, it came
 	}
-	if len(c.received) > 0 && c.received[0].Kind == wire.Event {
+	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
 		body = eventStream(c.received)
 		r.BodySize, r.Content.MimeType = -1, or(r.Content.MimeType, "text/event-stream")
 	}
@@ -220,6 +222,10 @@ func lines(frames []*wire.Frame) []byte {
 func eventStream(frames []*wire.Frame) []byte {
 	var b bytes.Buffer
 	for _, f := range frames {
+		if f.Kind == wire.Noise {
+			b.Write(f.Raw)
+			continue
+		}
 		facts := f.SSE
 		if facts == nil {
 			facts = &wire.SSEFacts{}

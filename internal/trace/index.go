@@ -207,7 +207,7 @@ func (r *Row) take(p placed) {
 			r.settleOpen(wire.Transport, p.frame.Close.Text)
 		}
 	}
-	if p.Role < wire.Heads && p.Item <= 0 {
+	if (p.Role < wire.Heads || p.frame.Kind == wire.Noise) && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
 	}
 	if r.Open() || p.Role == wire.Answers && !r.told || r.unanswered {

@@ -249,6 +249,27 @@ func TestProxyHoldsNothingBack(t *testing.T) {
 	close(next)
 }
 
+// What stands on a stream and is no event is recorded all the same.
+func TestProxySeesWhatIsNoEvent(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "{\"a\": 1}\n\nfoo: bar\ndata: {}\n\nid: 1\ndata: ha")
+	}))
+	defer server.Close()
+	b := proxied(t, Watching{}, server.URL)
+	whole(t, "POST", b.url+"/mcp", call)
+	var got []string
+	for _, f := range b.seen() {
+		if f.Dir == wire.Received && f.Raw != nil {
+			got = append(got, f.Kind.String()+" "+string(f.Raw))
+		}
+	}
+	want := []string{"noise {\"a\": 1}\n", "noise foo: bar\n", "event {}", "noise id: 1\ndata: ha"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 func TestProxyRefuses(t *testing.T) {
 	upstream := &echo{}
 	server := httptest.NewServer(upstream)

@@ -37,7 +37,8 @@ type Row struct {
 	// Duration is from the request to the response, or to the last frame where none
 	// came.
 	Duration time.Duration
-	// Sent and Received are the bytes of all messages, as they crossed.
+	// Sent and Received are the bytes of all messages, as they crossed, and of what
+	// came in their place.
 	Sent, Received int64
 	// Revision is that of the protocol, Era "legacy" where conversations are opened,
 	// "modern" where requests stand alone: as the request or its head says, or what was

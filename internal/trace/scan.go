@@ -68,7 +68,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 
 func (s *scanner) frame(f *wire.Frame, at stretch) {
 	if f.Kind != wire.Body && f.Kind != wire.Event {
-		s.index.frame(f, nil, peeked{}, at)
+		s.index.frame(f, nil, peeked{size: f.Bytes()}, at)
 		return
 	}
 	s.message(f, at)

@@ -58,11 +58,11 @@ func (s *strand) eachEvent(src io.Reader, fragment bool, take func(wire.ServerEv
 		if _, ok := errors.AsType[wire.TooLargeError](err); ok {
 			s.w.tell(1)
 		}
+		if !fragment && !errors.Is(err, errGap) && (err == nil || len(ev.Dropped) > 0) {
+			take(ev)
+		}
 		if err != nil {
 			return
-		}
-		if !fragment {
-			take(ev)
 		}
 		s.release()
 	}

@@ -14,6 +14,14 @@ type ServerEvent struct {
 	Data []byte
 	// HasData tells `data:` with nothing behind it from no data line at all.
 	HasData bool
+	// Dropped are lines that stood among those of the event and belong to none: the
+	// rules ignore them, and whoever looks for a fault wants to see them.
+	Dropped []byte
+}
+
+// IsEvent tells an event from dropped lines with nothing beside them.
+func (e ServerEvent) IsEvent() bool {
+	return e.Dropped == nil || e.HasData || e.Comment || e.Event != "" || e.ID != nil || e.Retry != nil
 }
 
 // IsMessage tells an event that carries JSON-RPC from priming events and from
@@ -25,7 +33,7 @@ func (e ServerEvent) IsMessage() bool {
 // An EventReader takes a text/event-stream apart as WHATWG HTML, section 9.2
 // says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
 // space behind the colon is dropped; an event that no blank line ends is
-// discarded. Its events own their data: what was read is never written over.
+// dropped. Its events own their data: what was read is never written over.
 type EventReader struct {
 	src   io.Reader
 	limit int64
@@ -41,6 +49,10 @@ type EventReader struct {
 	ev     ServerEvent
 	seen   bool // a field of the current event was seen
 	size   int
+	// from is where in buf the current event begins; past is what of it stood in
+	// the blocks before, or the beginning of that.
+	from int
+	past []byte
 }
 
 // NewEventReader reads events of at most limit bytes; 0 is no limit.
@@ -53,12 +65,13 @@ type TooLargeError struct{ Limit int64 }
 
 func (e TooLargeError) Error() string { return "larger than the limit" }
 
-// Next gives the next event. At the end of the stream it gives io.EOF.
+// Next gives the next event. At the end of the stream it gives io.EOF, and with any
+// error of the stream what no blank line ended, all of it dropped.
 func (r *EventReader) Next() (ServerEvent, error) {
 	for {
 		line, err := r.line()
 		if err != nil {
-			return ServerEvent{}, err
+			return ServerEvent{Dropped: r.rest()}, err
 		}
 		if len(line) > 0 {
 			if err := r.field(line); err != nil {
@@ -66,8 +79,8 @@ func (r *EventReader) Next() (ServerEvent, error) {
 			}
 			continue
 		}
-		r.size = 0
-		if r.seen {
+		r.size, r.from, r.past = 0, r.start, r.past[:0]
+		if r.seen || r.ev.Dropped != nil {
 			ev := r.ev
 			r.ev, r.seen = ServerEvent{}, false
 			return ev, nil
@@ -106,6 +119,8 @@ func (r *EventReader) field(line []byte) error {
 			r.ev.Retry = &d
 		}
 	default:
+		r.size += len(name) + 1
+		r.ev.Dropped = append(append(r.ev.Dropped, line...), '\n')
 		return nil
 	}
 	r.ev.Comment, r.seen = false, true
@@ -118,6 +133,19 @@ func (r *EventReader) addData(value []byte) {
 		return
 	}
 	r.ev.Data, r.ev.HasData = value[:len(value):len(value)], true
+}
+
+// rest is what came behind the last blank line, once the stream has ended.
+func (r *EventReader) rest() []byte {
+	if r.err == nil {
+		return nil
+	}
+	rest := r.past
+	if len(rest) < mostPast {
+		rest = append(rest, r.buf[r.from:]...)
+	}
+	r.past, r.from = nil, len(r.buf)
+	return bytes.TrimLeft(rest, "\r\n")
 }
 
 // milliseconds reads a retry field: ASCII digits only. More than a year is a
@@ -183,16 +211,19 @@ func (r *EventReader) skipBOM() bool {
 	}
 	if bytes.HasPrefix(head, []byte(bom)) {
 		r.start += len(bom)
+		r.from = r.start
 	}
 	r.began = true
 	return true
 }
 
 // Sizes of the buffer: a block of it holds many short events, and is read into
-// where it has room for a fair piece.
+// where it has room for a fair piece. Comments may go on for ever, so that no more
+// than mostPast is kept of lines that may have to be shown as dropped.
 const (
 	eventBlock = 64 << 10
 	eventRoom  = 16 << 10
+	mostPast   = 1 << 20
 )
 
 // fill reads more. It begins a new block where the old one is full, or was made
@@ -200,7 +231,8 @@ const (
 func (r *EventReader) fill() {
 	rest := r.buf[r.start:]
 	if cap(r.buf)-len(r.buf) < eventRoom || cap(r.buf) > eventBlock && len(rest) < eventRoom {
-		r.buf, r.start = append(make([]byte, 0, r.blockFor(len(rest))), rest...), 0
+		r.past = append(r.past, r.buf[r.from:min(r.start, r.from+mostPast-len(r.past))]...)
+		r.buf, r.start, r.from = append(make([]byte, 0, r.blockFor(len(rest))), rest...), 0, 0
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err

@@ -31,7 +31,10 @@ func (e ServerEvent) shown() string {
 		fmt.Fprintf(&b, "retry=%s ", *e.Retry)
 	}
 	if e.HasData {
-		fmt.Fprintf(&b, "data=%q", e.Data)
+		fmt.Fprintf(&b, "data=%q ", e.Data)
+	}
+	if len(e.Dropped) > 0 {
+		fmt.Fprintf(&b, "dropped=%q", e.Dropped)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -42,6 +45,9 @@ func events(src io.Reader, limit int64) []string {
 	for {
 		ev, err := r.Next()
 		if err != nil {
+			if len(ev.Dropped) > 0 {
+				out = append(out, fmt.Sprintf("rest=%q", withLF(ev.Dropped)))
+			}
 			if !errors.Is(err, io.EOF) {
 				out = append(out, "error: "+err.Error())
 			}
@@ -49,6 +55,11 @@ func events(src io.Reader, limit int64) []string {
 		}
 		out = append(out, ev.shown())
 	}
+}
+
+// withLF is text whose lines all end in LF.
+func withLF(text []byte) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text))
 }
 
 // WHATWG HTML, section 9.2.6, "Interpreting an event stream", and what servers
@@ -62,7 +73,7 @@ var eventCases = []struct {
 	{"lines are joined", "data: YHOO\ndata: +2\ndata: 10\n\n", []string{`data="YHOO\n+2\n10"`}},
 	{"the specification's example", ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n", []string{
 		`comment`, `id="1" data="first event"`, `id="" data="second event"`, `data=" third event"`}},
-	{"colon-less data", "data\n\ndata\ndata\n\ndata:", []string{`data=""`, `data="\n"`}},
+	{"colon-less data", "data\n\ndata\ndata\n\ndata:", []string{`data=""`, `data="\n"`, `rest="data:"`}},
 	{"one space only", "data:test\n\ndata: test\n\ndata:  test\n\ndata:\ttest\n\n", []string{`data="test"`, `data="test"`, `data=" test"`, `data="\ttest"`}},
 	{"CR", "data: a\rdata: b\r\rdata: c\r\r", []string{`data="a\nb"`, `data="c"`}},
 	{"CRLF", "data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n", []string{`data="a\nb"`, `data="c"`}},
@@ -70,13 +81,15 @@ var eventCases = []struct {
 	{"LF CR is two", "data: a\n\r", []string{`data="a"`}},
 	{"CR at the end of the stream", "data: a\r\r", []string{`data="a"`}},
 	{"byte order mark", "\xEF\xBB\xBFdata: a\n\n", []string{`data="a"`}},
-	{"two marks", "\xEF\xBB\xBF\xEF\xBB\xBFdata: a\n\n", nil},
-	{"half a mark", "\xEF\xBBdata: a\n\ndata: b\n\n", []string{`data="b"`}},
+	{"two marks", "\xEF\xBB\xBF\xEF\xBB\xBFdata: a\n\n", []string{`dropped="\ufeffdata: a\n"`}},
+	{"half a mark", "\xEF\xBBdata: a\n\ndata: b\n\n", []string{`dropped="\xef\xbbdata: a\n"`, `data="b"`}},
 	{"only a mark", "\xEF\xBB\xBF", nil},
-	{"only half a mark", "\xEF\xBB", nil},
+	{"only half a mark", "\xEF\xBB", []string{`rest="\xef\xbb"`}},
 	{"comments", ": a\n:b\n\n:\n\n", []string{"comment", "comment"}},
 	{"a comment beside a field", ": a\ndata: x\n: b\n\n", []string{`data="x"`}},
-	{"unknown fields", "foo: bar\nDATA: x\n data: y\n\ndata: z\n\n", []string{`data="z"`}},
+	{"unknown fields", "foo: bar\nDATA: x\n data: y\n\ndata: z\n\n", []string{`dropped="foo: bar\nDATA: x\n data: y\n"`, `data="z"`}},
+	{"an unknown field within", "data: x\nfoo: bar\r\n\n", []string{`data="x" dropped="foo: bar\n"`}},
+	{"JSON alone", "{\"a\": 1}\n\n{\"a\": 2}", []string{`dropped="{\"a\": 1}\n"`, `rest="{\"a\": 2}"`}},
 	{"id with NUL", "id: a\x00b\ndata: x\n\nid: c\nid: d\x00\ndata: y\n\n", []string{`data="x"`, `id="c" data="y"`}},
 	{"the last id counts", "id: a\nid: b\ndata: x\n\n", []string{`id="b" data="x"`}},
 	{"retry", "retry: 1500\n\nretry: 0\n\n", []string{"retry=1.5s", "retry=0s"}},
@@ -87,8 +100,8 @@ var eventCases = []struct {
 	{"priming event", "id: 1\ndata:\n\nid: 2\n\n", []string{`id="1" data=""`, `id="2"`}},
 	{"event without data", "event: ping\n\nevent: endpoint\ndata: /m\n\n", []string{`event="ping"`, `event="endpoint" data="/m"`}},
 	{"the type does not stay", "event: a\ndata: 1\n\ndata: 2\n\n", []string{`event="a" data="1"`, `data="2"`}},
-	{"end within an event", "data: a\n\ndata: b\n", []string{`data="a"`}},
-	{"end within a line", "data: a\n\ndata: b", []string{`data="a"`}},
+	{"end within an event", "data: a\n\nid: 1\r\ndata: b\n", []string{`data="a"`, `rest="id: 1\ndata: b\n"`}},
+	{"end within a line", "data: a\n\ndata: b", []string{`data="a"`, `rest="data: b"`}},
 	{"blank lines", "\n\n\r\n\rdata: a\n\n\n\n", []string{`data="a"`}},
 	{"line ends inside a message are escaped", "data: {\"a\":\"\\u2028\\n\\nevent: fake\"}\n\n", []string{`data="{\"a\":\"\\u2028\\n\\nevent: fake\"}"`}},
 	{"colons in the value", "data: a:b: c\nid:: x\n\n", []string{`id=": x" data="a:b: c"`}},
@@ -170,16 +183,16 @@ func referenceEvents(stream []byte) []string {
 	lines := strings.Split(text, "\n")
 	var out []string
 	var ev ServerEvent
-	seen := false
-	for _, line := range lines[:len(lines)-1] {
+	seen, rest := false, 0
+	for i, line := range lines[:len(lines)-1] {
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case line == "":
-			if seen {
+			if seen || ev.Dropped != nil {
 				out = append(out, ev.shown())
 			}
-			ev, seen = ServerEvent{}, false
+			ev, seen, rest = ServerEvent{}, false, i+1
 			continue
 		case name == "":
 			ev.Comment = ev.Comment || !seen
@@ -205,9 +218,13 @@ func referenceEvents(stream []byte) []string {
 				ev.Retry = &d
 			}
 		default:
+			ev.Dropped = append(ev.Dropped, line+"\n"...)
 			continue
 		}
 		seen = true
+	}
+	if rest := strings.Join(lines[rest:], "\n"); rest != "" {
+		out = append(out, fmt.Sprintf("rest=%q", rest))
 	}
 	return out
 }
@@ -244,4 +261,22 @@ func FuzzEvents(f *testing.F) {
 			t.Errorf("%q in pieces: (-whole +pieces)\n%s", stream, cmp.Diff(whole, got))
 		}
 	})
+}
+
+// What is kept of a stream that never ends an event is bounded, and a long event
+// that is cut is whole.
+func TestEventRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream string
+		want   int
+	}{
+		"lines":    {strings.Repeat("data: 0123456789\n", 20_000), 340_000},
+		"a line":   {"data: " + strings.Repeat("x", 3<<20), 3<<20 + 6},
+		"comments": {strings.Repeat(":\n", 3<<20), mostPast},
+	} {
+		ev, err := NewEventReader(strings.NewReader(c.stream), 0).Next()
+		if got := string(ev.Dropped); len(got) != c.want || !strings.HasPrefix(c.stream, got) || !errors.Is(err, io.EOF) {
+			t.Errorf("%s: got %d bytes and %v, want the first %d", name, len(got), err, c.want)
+		}
+	}
 }

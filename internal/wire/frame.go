@@ -33,7 +33,9 @@ const (
 	Event
 	// Stderr is one line that a child process wrote to its standard error.
 	Stderr
-	// Noise is a line on a child's standard output that is no message.
+	// Noise is what stands where messages do and is none: a line on a child's
+	// standard output, lines of a stream that are no server-sent event, a body that
+	// was cut.
 	Noise
 	// Closed is the end of a stream, and says who ended it.
 	Closed
