@@ -20,6 +20,8 @@ type saver struct {
 	// where is whom the calls are for, and secrets what stands for a hidden text.
 	where   string
 	secrets []hiddenText
+	// endless are the rows that nothing can be expected of.
+	endless []string
 	// taken is a text whose variables have their names already.
 	taken string
 }
@@ -40,6 +42,9 @@ func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) erro
 		if err := s.add(again{row: row, exchange: exchange, capture: c, version: a.version}, len(rows) > 1); err != nil {
 			return err
 		}
+	}
+	if len(s.endless) > 0 {
+		a.warn("the file leaves out " + strings.Join(s.endless, ", ") + ": no ending that could be expected again")
 	}
 	if len(s.file.Steps) == 0 {
 		return &render.Unscriptable{Text: "none of it is a call, a read, a prompt, a list or another request of its own"}
@@ -90,6 +95,14 @@ func (s *saver) add(g again, among bool) error {
 	if slices.Contains(opens, m.Method) || among && (!ok || step.Verb == saved.List && !g.had("list")) {
 		return nil
 	}
+	kind, ended := g.kind()
+	switch {
+	case !ended && among:
+		s.endless = append(s.endless, "#"+g.row.Number())
+		return nil
+	case !ended:
+		return &render.Unscriptable{Text: "it has no ending that could be expected again: " + g.row.Channel}
+	}
 	if err := s.aim(g); err != nil {
 		return err
 	}
@@ -97,7 +110,7 @@ func (s *saver) add(g again, among bool) error {
 	if step.Args != nil {
 		step.Args = saved.Literal(step.Args, s.variable)
 	}
-	step.Expect.Kind = g.kind()
+	step.Expect.Kind = kind
 	step.Loose = g.unchecked(step)
 	s.file.Steps = append(s.file.Steps, step)
 	return nil
@@ -116,20 +129,20 @@ func (g again) unchecked(s saved.Step) bool {
 	return false
 }
 
-// kind is the ending of the request, of those that an answer has. A command that
-// judges ends in another way than its last request.
-func (g again) kind() wire.Kind {
-	kind := wire.Kind(g.row.Channel)
+// kind is the ending of the request; not ok where it has none that a step may expect.
+// A command that judges ends in another way than its last request.
+func (g again) kind() (kind wire.Kind, ok bool) {
+	kind = wire.Kind(g.row.Channel)
 	answer := wire.ParseMessage(g.exchange.Response.Raw)
 	switch {
-	case kind == wire.CheckFailed && answer.Error != nil:
-		return wire.RPCFailed
+	case slices.Contains(savedEndings, kind):
+		return kind, true
+	case answer.Error != nil:
+		return wire.RPCFailed, true
 	case kind == wire.CheckFailed && string(wire.First(answer.Result, "isError")) == "true":
-		return wire.ToolError
-	case kind == wire.ToolError || kind == wire.RPCFailed || kind == wire.OutputInvalid || kind == wire.InputRequired:
-		return kind
+		return wire.ToolError, true
 	}
-	return wire.OK
+	return wire.OK, answer.Result != nil || g.row.Channel == trace.ChannelOK
 }
 
 // stepOf is a request as a step; not ok where it is the next page of a list.

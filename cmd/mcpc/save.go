@@ -84,8 +84,10 @@ func (c *conversation) asSaved() (f saved.File) {
 	return f
 }
 
-// savedEndings are those of a call that a step may expect.
-var savedEndings = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired}
+// savedEndings are those of a request that a step may expect: what became of it at the
+// server, or on the way.
+var savedEndings = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
+	wire.Auth, wire.Transport, wire.BadResponse, wire.Timeout}
 
 // add writes a call behind the others, with how it ended. Of a secret the file gets a
 // variable of the environment.
@@ -94,8 +96,8 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 	if s == nil {
 		return
 	}
-	if !slices.Contains(savedEndings, out.Kind) {
-		a.note("the call has no answer that could be expected again, and is not saved")
+	if !slices.Contains(savedEndings, out.Kind) || out.Reached == wire.Unsent {
+		a.note("the call has no ending that could be expected again, and is not saved")
 		return
 	}
 	b := &saver{taken: string(s.text)}
