@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -31,6 +32,24 @@ func TestFactsKeepWords(t *testing.T) {
 	want := "command  run -y\n         '--another-option=yes\n         please'\n         /a/path/that/is/longe\n         r\n"
 	if err := Facts(&b, Style{Terminal: true, Width: 30}, pairs); err != nil || b.String() != want {
 		t.Errorf("%v\ngot\n%s\nwant\n%s", err, b.String(), want)
+	}
+}
+
+// A pipe gets the facts of an exchange in columns too, and each on one line.
+func TestShownFactsStayWhole(t *testing.T) {
+	command := "run" + strings.Repeat(" --answer name=Ada", 10)
+	for _, c := range []struct {
+		st   Style
+		want string
+	}{
+		{Style{Width: 80}, "#1\ncommand  " + command + "\n"},
+		{Style{Terminal: true, Width: 120}, "#1\ncommand  run" + strings.Repeat(" --answer name=Ada", 6) + "\n         " +
+			strings.TrimSpace(strings.Repeat(" --answer name=Ada", 4)) + "\n"},
+	} {
+		var b bytes.Buffer
+		if err := ShowTraffic(&b, c.st, Traffic{Title: "#1", Facts: [][]string{{"command", command}}}); err != nil || b.String() != c.want {
+			t.Errorf("%v\ngot\n%s\nwant\n%s", err, b.String(), c.want)
+		}
 	}
 }
 

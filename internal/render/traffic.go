@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,11 @@ type Traffic struct {
 func ShowTraffic(w io.Writer, st Style, t Traffic) error {
 	v := &viewer{st: st}
 	v.b.WriteString(st.paint(bold, st.Line(t.Title)) + "\n")
-	if err := Facts(&v.b, Style{Terminal: true, Color: st.Color}, t.Facts); err != nil {
+	layout := Style{Terminal: true, Color: st.Color, Width: st.Width}
+	if !st.Terminal {
+		layout.Width = math.MaxInt32 // a command is copied in one piece
+	}
+	if err := Facts(&v.b, layout, t.Facts); err != nil {
 		return err
 	}
 	if t.Exchange != nil {
