@@ -38,7 +38,7 @@ func (c *conversation) find(argv []string) wire.Outcome {
 	}
 	if t.Kind == target.Session {
 		saved, _ := remembered.Session(t.Name)
-		c.saved = &saved
+		c.saved, c.child.dir = &saved, saved.Folder
 		c.a.auth.account = or(c.a.auth.account, saved.Account)
 		if saved.From != nil {
 			if out := c.findOrigin(saved.From); !out.Good() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -28,9 +29,9 @@ what was negotiated, and remember the session: later commands go on with it.
 TARGET is a URL, "demo", or a name that mcpc servers shows; a command to speak
 stdio with stands behind --.
 
-A server behind -- is started by each command and ends with it. --keep leaves it
-running, so that later commands find it as the last one left it, until
-mcpc close, or until nobody has used it for --idle.`,
+A server behind -- is started by each command, in the folder of init, and ends
+with it. --keep leaves it running, so that later commands find it as the last
+one left it, until mcpc close, or until nobody has used it for --idle.`,
 		Example: `  mcpc init demo
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json
@@ -98,10 +99,13 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	place := *or(c.saved, c.oneOff)
 	place.Reach, place.Account = c.a.way.kept(), c.a.auth.account
 	if c.origin != nil { // what stands in its file stays there: it may hold secrets
-		place.Endpoint, place.Command = "", nil
+		place.Endpoint, place.Command, place.Folder = "", nil, ""
 		if err := c.a.trust(ctx, c.store, *c.origin); err != nil {
 			return err
 		}
+	}
+	if place.Command != nil && place.Folder == "" {
+		place.Folder, _ = os.Getwd() // where nobody knows it, it is that of each run
 	}
 	place.Held = c.heldNow()
 	var old *state.Held

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,11 +88,16 @@ func sessionRows(all []state.Session, current string, store *state.Store, now ti
 	return rows
 }
 
+// placeOf is where a session's server is; a folder is told where it is another than
+// that of this run.
 func placeOf(s state.Session) string {
 	if s.From != nil {
 		return s.From.Client + ":" + s.From.Name
 	}
 	if len(s.Command) > 0 {
+		if here, _ := os.Getwd(); s.Folder != "" && s.Folder != here {
+			return commandLine(s.Command) + " (in " + s.Folder + ")"
+		}
 		return commandLine(s.Command)
 	}
 	return wire.RedactURL(s.Endpoint)
@@ -120,6 +126,7 @@ func sessionsJSON(all []state.Session, current string, held map[string]*client.H
 		Current   bool            `json:"current"`
 		Endpoint  string          `json:"endpoint,omitempty"`
 		Command   []string        `json:"command,omitempty"`
+		Cwd       string          `json:"cwd,omitempty"`
 		From      *state.Origin   `json:"from,omitempty"`
 		Transport string          `json:"transport"`
 		Protocol  string          `json:"protocol"`
@@ -129,7 +136,7 @@ func sessionsJSON(all []state.Session, current string, held map[string]*client.H
 	}
 	rows := []row{}
 	for _, s := range all {
-		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command), s.From,
+		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command), s.Folder, s.From,
 			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})

@@ -50,7 +50,7 @@ func startChild(server Server) (*child, *fault) {
 	}
 	if err := c.cmd.Start(); err != nil {
 		c.release()
-		return nil, startFault(argv[0], err)
+		return nil, startFault(server, err)
 	}
 	for _, f := range []any{c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr} {
 		f.(io.Closer).Close()
@@ -93,7 +93,11 @@ func (c *child) release() {
 	}
 }
 
-func startFault(name string, err error) *fault {
+func startFault(server Server, err error) *fault {
+	name := server.Command[0]
+	if _, gone := os.Stat(server.Dir); server.Dir != "" && gone != nil {
+		return &fault{kind: wire.Transport, phase: "connect", err: err, text: "the folder in which the server is started cannot be used: " + server.Dir}
+	}
 	f := &fault{kind: wire.Transport, phase: "connect", err: err, text: "the server could not be started: " + err.Error()}
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):

@@ -29,6 +29,9 @@ type Session struct {
 	// argument vector.
 	Endpoint string   `json:"endpoint,omitempty"`
 	Command  []string `json:"command,omitempty"`
+	// Folder is where Command runs; a session of a time before there was one has none,
+	// and its command runs wherever mcpc does.
+	Folder string `json:"cwd,omitempty"`
 	// From is set where both stand in another program's configuration, and are read
 	// there each time: they may hold secrets, which are not copied.
 	From *Origin `json:"from,omitempty"`
@@ -75,7 +78,7 @@ type Origin struct {
 	Client string `json:"client"`
 	File   string `json:"file"`
 	// Folder is that of the project which the file was read for.
-	Folder string `json:"folder,omitempty"`
+	Folder string `json:"cwd,omitempty"`
 	Name   string `json:"name"`
 }
 
