@@ -31,18 +31,19 @@ func newMock(a *app) *cobra.Command {
 		Use:   "mock --script FILE",
 		Short: "be a server that does everything wrong that a script says",
 		Long: `Play a script to an MCP client, to see what the client makes of a fault. A
-script says what a well-behaved server would do and where this one differs:
+script says what a well-behaved server would do and where this one differs. This
+is fault.txt of the examples below:
 
     speaks ` + client.Revisions()[1] + `
     tool echo {"type":"object"}
 
     on tools/call #2
-        status 503
-        header Retry-After: 1
+        error -32000 out of order
 
-This one speaks that revision, has one tool, and refuses the second call. What
-no rule is for is answered as it should be. mcpc help mock-scripts has all that
-a script can say.`,
+It speaks that revision, has one tool, and refuses the second call. What no rule
+is for is answered as it should be. An action that the transport cannot do, as
+status with --stdio, is an error at once. mcpc help mock-scripts has all that a
+script can say.`,
 		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
@@ -89,7 +90,11 @@ parts of the request, $PORT for the mock's own port. The actions:`,
 func mockWords() string {
 	var b strings.Builder
 	for _, w := range serve.Words {
-		helpRow(&b, fmt.Sprintf("    %-28s ", w[0]), w[1])
+		does := w[2]
+		if w[1] != "" {
+			does = w[1] + ": " + does
+		}
+		helpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
 	}
 	return b.String()
 }
@@ -106,6 +111,9 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if err != nil {
 		return hintedError{o.script + ": " + err.Error(), "mcpc help mock-scripts has all that a script can say"}
 	}
+	if err := a.fitting(script, o); err != nil {
+		return err
+	}
 	if o.stdio {
 		// It waits for its input, which no signal interrupts: it just dies of one.
 		a.mockStdio(ctx, script)
@@ -113,6 +121,23 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	}
 	a.talking.Store(true)
 	a.mockHTTP(ctx, script, o.listen)
+	return nil
+}
+
+// fitting refuses a script that the transport cannot play, and says what of it will not
+// come about.
+func (a *app) fitting(script *serve.Script, o mockOptions) error {
+	over, hint := serve.OverHTTP, "--stdio plays it over stdio"
+	if o.stdio {
+		over, hint = serve.OverStdio, "--listen in the place of --stdio plays it over HTTP"
+	}
+	idle, err := script.Fits(over)
+	for _, rule := range idle {
+		a.warn(o.script + ": " + rule.Error())
+	}
+	if err != nil {
+		return hintedError{o.script + ": " + err.Error(), hint}
+	}
 	return nil
 }
 

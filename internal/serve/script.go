@@ -52,44 +52,71 @@ type ScriptError struct {
 
 func (e *ScriptError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// Words are the actions of a script, with what each does: the reference that
-// `mcpc help mock-scripts` prints.
-var Words = [][2]string{
-	{"status CODE [REASON]", "the status line of an HTTP answer"},
-	{"header NAME: VALUE", "a header field"},
-	{"result JSON", "a good answer: the result of the request"},
-	{"error CODE MESSAGE [| DATA]", "a JSON-RPC error"},
-	{"json TEXT", "a body of type application/json, whatever it holds"},
-	{"text TYPE BODY", "a body of another type"},
-	{"sse", "begin an event stream"},
-	{"event TEXT", "an event whose data is TEXT"},
-	{"send BYTES", "these bytes; \\n, \\t, \\r, \\xNN and \\uNNNN are understood"},
-	{"repeat N BYTES", "these bytes N times"},
-	{"nest N", "an array in an array, N deep"},
-	{"gzip BYTES", "these bytes, compressed"},
-	{"zeros N", "N zero bytes, compressed"},
-	{"drip TIME BYTES", "these bytes one by one, with this time between them"},
-	{"wait TIME", "do nothing for a while, as 50ms"},
-	{"await METHOD", "HTTP: wait for this request, and answer it here"},
-	{"hang", "do nothing until the client leaves"},
-	{"close", "close the connection"},
-	{"reset", "reset the connection"},
-	{"line TEXT", "stdio: a line on standard output"},
-	{"stderr TEXT", "stdio: a line on standard error"},
-	{"exit CODE", "stdio: end with this status"},
-	{"kill SIGNAL", "stdio: end by TERM, KILL, SEGV or ABRT"},
-	{"ignore WHAT", "stdio: go on after the end of input (eof) or after SIGTERM (term)"},
-	{"fork TIME", "stdio: leave a process behind that holds the pipes open"},
-	{"pass", "answer as a well-behaved server after all"},
+// What a script is played over.
+const (
+	OverHTTP  = "HTTP"
+	OverStdio = "stdio"
+)
+
+// Words are the actions of a script, each with the one transport that it is for, "" for
+// both, and what it does: the reference that `mcpc help mock-scripts` prints.
+var Words = [][3]string{
+	{"status CODE [REASON]", OverHTTP, "the status line of an answer"},
+	{"header NAME: VALUE", OverHTTP, "a header field"},
+	{"result JSON", "", "a good answer: the result of the request"},
+	{"error CODE MESSAGE [| DATA]", "", "a JSON-RPC error"},
+	{"json TEXT", "", "a body of type application/json, whatever it holds"},
+	{"text TYPE BODY", OverHTTP, "a body of another type"},
+	{"sse", OverHTTP, "begin an event stream"},
+	{"event TEXT", "", "an event whose data is TEXT"},
+	{"send BYTES", "", "these bytes; \\n, \\t, \\r, \\xNN and \\uNNNN are understood"},
+	{"repeat N BYTES", "", "these bytes N times"},
+	{"nest N", "", "an array in an array, N deep"},
+	{"gzip BYTES", OverHTTP, "these bytes, compressed"},
+	{"zeros N", OverHTTP, "N zero bytes, compressed"},
+	{"drip TIME BYTES", OverHTTP, "these bytes one by one, with this time between them"},
+	{"wait TIME", "", "do nothing for a while, as 50ms"},
+	{"await METHOD", OverHTTP, "wait for this request, and answer it here"},
+	{"hang", "", "do nothing until the client leaves"},
+	{"close", OverHTTP, "close the connection"},
+	{"reset", OverHTTP, "reset the connection"},
+	{"line TEXT", OverStdio, "a line on standard output"},
+	{"stderr TEXT", OverStdio, "a line on standard error"},
+	{"exit CODE", OverStdio, "end with this status"},
+	{"kill SIGNAL", OverStdio, "end by TERM, KILL, SEGV or ABRT"},
+	{"ignore WHAT", OverStdio, "go on after the end of input (eof) or after SIGTERM (term)"},
+	{"fork TIME", OverStdio, "leave a process behind that holds the pipes open"},
+	{"pass", "", "answer as a well-behaved server after all"},
 }
 
-func known(word string) bool {
+// events are what comes over one transport only, where it is no message.
+var events = map[string]string{"GET": OverHTTP, "DELETE": OverHTTP, "accept": OverHTTP, "start": OverStdio, "eof": OverStdio}
+
+// actionOver gives the transport that an action is for, "" for both.
+func actionOver(word string) (transport string, known bool) {
 	for _, w := range Words {
 		if name, _, _ := strings.Cut(w[0], " "); name == word {
-			return true
+			return w[1], true
 		}
 	}
-	return false
+	return "", false
+}
+
+// Fits refuses a script with an action that could not be done over a transport. Rules
+// for what never comes there are idle: they may be meant for another time.
+func (s *Script) Fits(transport string) (idle []ScriptError, err error) {
+	for _, r := range s.rules {
+		if over := events[r.on]; over != "" && over != transport {
+			idle = append(idle, ScriptError{r.line, fmt.Sprintf("on %s comes over %s only", r.on, over)})
+			continue
+		}
+		for _, a := range r.actions {
+			if over, _ := actionOver(a.word); over != "" && over != transport {
+				return idle, &ScriptError{a.line, fmt.Sprintf("%s is for %s only, and this is %s", a.word, over, transport)}
+			}
+		}
+	}
+	return idle, nil
 }
 
 // Parse reads a script.
@@ -105,7 +132,7 @@ func Parse(text string) (*Script, error) {
 		indented := line[0] == ' ' || line[0] == '\t'
 		word, rest, _ := strings.Cut(trimmed, " ")
 		if indented && current != nil {
-			if !known(word) {
+			if _, known := actionOver(word); !known {
 				return nil, &ScriptError{number, fmt.Sprintf("unknown action %q", word)}
 			}
 			current.actions = append(current.actions, action{word, strings.TrimLeft(rest, " "), number})

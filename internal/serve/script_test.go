@@ -30,6 +30,37 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// What a transport cannot do is refused with its line; what never comes there is idle.
+func TestFits(t *testing.T) {
+	for _, c := range []struct {
+		text, over string
+		idle, line int
+	}{
+		{"on tools/call\n    status 503\n", OverHTTP, 0, 0},
+		{"on tools/call\n    status 503\n", OverStdio, 0, 2},
+		{"on *\n    wait 1ms\n    exit 3\n", OverHTTP, 0, 3},
+		{"on *\n    wait 1ms\n    exit 3\n", OverStdio, 0, 0},
+		{"on GET\n    status 405\non start\n    stderr hello\non ping\n    pass\n", OverHTTP, 3, 0},
+		{"on GET\n    status 405\non start\n    stderr hello\non ping\n    pass\n", OverStdio, 1, 0},
+	} {
+		s, err := Parse(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle, err := s.Fits(c.over)
+		refused, idleAt := 0, 0
+		if failed, ok := err.(*ScriptError); ok {
+			refused = failed.Line
+		}
+		if len(idle) > 0 {
+			idleAt = idle[0].Line
+		}
+		if refused != c.line || idleAt != c.idle {
+			t.Errorf("%q over %s: line %d is refused and %d idle, want %d and %d", c.text, c.over, refused, idleAt, c.line, c.idle)
+		}
+	}
+}
+
 // A rule for this very time comes before one for every time, and a named one
 // before "*".
 func TestRuleFor(t *testing.T) {
