@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,21 +182,41 @@ func runExample(t *testing.T, line string) {
 	}
 }
 
-// exampleFiles are the files that examples name.
+// exampleFiles are the files that examples name, beside those that a help shows.
 var exampleFiles = map[string]string{
-	"message.json":    `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
-	"fault.txt":       "tool x\n",
-	"smoke.mcpc.yaml": "server: demo\nvars: {a: 1}\nsteps:\n  - name: adds\n    call: get-sum\n    args: {a: \"${a}\", b: 2}\n",
+	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
 		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 	"config.toml": "[mcp_servers.box]\ncommand = \"mcpc\"\nargs = [\"demo\", \"--stdio\"]\n",
 	"mcp.json":    `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 }
 
+// shownFile is the file of the examples that a help shows: its name, and its text as
+// it stands there, indented.
+func shownFile(help string) (name, text string) {
+	before, shown, found := strings.Cut(help, " of the examples below:\n\n")
+	if !found {
+		return "", ""
+	}
+	for line := range strings.Lines(shown) {
+		if line = strings.TrimPrefix(line, "    "); line[0] >= 'A' && line[0] <= 'Z' {
+			break
+		}
+		text += line
+	}
+	return before[strings.LastIndexAny(before, " \n")+1:], text
+}
+
 func exampleDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range exampleFiles {
+	files := maps.Clone(exampleFiles)
+	for _, c := range allCommands(t) {
+		if name, text := shownFile(c.Long); name != "" {
+			files[name] = text
+		}
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

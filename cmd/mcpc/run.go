@@ -23,6 +23,16 @@ type runOptions struct {
 	allowExec, yes    bool
 }
 
+// smokeSteps are the file that the examples speak of.
+const smokeSteps = `    server: demo
+    vars: {a: 1}
+    steps:
+      - name: adds
+        call: get-sum
+        args: {a: "${a}", b: 2}
+        expect: {within: 5s}
+`
+
 func newRun(a *app) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
@@ -31,8 +41,11 @@ func newRun(a *app) *cobra.Command {
 		Long: `Take the steps of files of saved calls, one conversation a file, and hold what
 comes against what the files expect. Of a FOLDER it is all *.mcpc.yaml in it.
 docs/saved-calls.md has all that a file can say, and mcpc export --as mcpc-yaml
-writes one of what was done. With --junit - the JUnit report is what stands on
-standard output, and what a person reads on standard error.
+writes one of what was done. This is smoke.mcpc.yaml of the examples below:
+
+` + smokeSteps + `
+With --junit - the JUnit report is what stands on standard output, and what a
+person reads on standard error.
 
 The server is the one of the file, unless -s, MCPC_SERVER or a command behind --
 names another. A command in a file is started with --allow-exec only.
