@@ -29,6 +29,9 @@ type crossing struct {
 	// head waits for the body, which may say to which conversation it belongs.
 	head   *wire.HTTPHead
 	method string
+	// broken is set where the response did not come to its end: what there is of its
+	// body is no message.
+	broken bool
 }
 
 func (p *Proxy) newCrossing(target int, req *http.Request) *crossing {
@@ -147,6 +150,9 @@ func (x *crossing) seeSent() {
 }
 
 func (x *crossing) seeAnswer(kind wire.FrameKind, raw []byte) {
+	if x.broken {
+		kind = wire.Noise
+	}
 	x.remember(raw)
 	x.frame(wire.Frame{Dir: wire.Received, Kind: kind, Raw: raw})
 }
@@ -189,6 +195,7 @@ func (x *crossing) remember(raw []byte) {
 func (x *crossing) ended(by wire.Direction, how, text string) {
 	x.p.Watcher.do(func() {
 		x.seeSent()
+		x.broken = how != "end"
 		x.response.finish()
 		x.frame(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
 	})

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"maps"
+	"net/http"
 	"strings"
 	"time"
 
@@ -202,11 +203,11 @@ func (r *Row) take(p placed) {
 	case wire.Resumes:
 		r.Notes.Resumed++
 	case wire.Surrounds:
-		if p.frame.Kind == wire.Closed && p.frame.Close != nil && p.frame.Close.How == "cut" {
-			r.Notes.Cuts++
-			r.settleOpen(wire.Transport, p.frame.Close.Text)
+		if p.frame.Kind == wire.Closed && p.frame.Close != nil {
+			r.closed(p.frame)
 		}
 	}
+	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
 	if (p.Role < wire.Heads || p.frame.Kind == wire.Noise) && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
 	}
@@ -290,7 +291,10 @@ func (r *Row) accompanied(p placed) {
 	if p.frame.Dir == wire.Sent {
 		return
 	}
-	r.Orphan = r.Orphan || p.peeked.traits.Reply
+	if p.peeked.traits.Reply {
+		r.Orphan = true
+		r.strayed = r.strayed || r.Open()
+	}
 	switch p.peeked.traits.Kind {
 	case wire.Notification:
 		r.Notes.Notifications++
@@ -298,6 +302,24 @@ func (r *Row) accompanied(p placed) {
 		r.Notes.Questions++
 	case wire.Invalid:
 		r.settleOpen(wire.BadResponse, "")
+	}
+}
+
+// closed is for the end of a stream. That of a response with status 200 had to bring
+// the answer, unless it can be taken up again: where a request is only accepted (202)
+// the answer comes elsewhere.
+func (r *Row) closed(f *wire.Frame) {
+	switch {
+	case f.Close.How == "cut":
+		r.Notes.Cuts++
+		r.settleOpen(wire.Transport, f.Close.Text)
+	case r.bare || f.Stream == 0 || f.Close.How != "end" || r.Status != http.StatusOK || r.resumable:
+	case r.strayed:
+		r.settleOpen(wire.BadResponse, "the response has another id than the request")
+	case r.Kinds.Has(wire.Event) || r.Kinds.Has(wire.Noise):
+		r.settleOpen(wire.Transport, "the stream ended before the response")
+	default:
+		r.settleOpen(wire.BadResponse, "the HTTP response ended without the answer")
 	}
 }
 

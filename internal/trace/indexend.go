@@ -1,6 +1,10 @@
 package trace
 
-import "mcpc/internal/wire"
+import (
+	"fmt"
+
+	"mcpc/internal/wire"
+)
 
 // end gives the command's ending to the row that it is about: the last exchange
 // of its method, or a row of its own where it came to none. One that is about many
@@ -19,6 +23,12 @@ func (x *index) end(e *End, at stretch) {
 			}
 		}
 		return
+	}
+	if x.head.By == ByTap && e.Exit != 0 {
+		for _, r := range x.rows { // who waits for a server that is dead will get no answer
+			r.settleOpen(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
+			x.touch(r)
+		}
 	}
 	if x.head.By != ByCommand {
 		return // it speaks of no exchange

@@ -249,6 +249,27 @@ func TestProxyHoldsNothingBack(t *testing.T) {
 	close(next)
 }
 
+// What came of a body that was cut is recorded, and is no message.
+func TestProxySeesACutBody(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", "30")
+		io.WriteString(w, `{"jsonrpc"`)
+	}))
+	defer server.Close()
+	b := proxied(t, Watching{}, server.URL)
+	whole(t, "POST", b.url+"/mcp", call)
+	var got []string
+	for _, f := range b.seen() {
+		if f.Dir == wire.Received && f.Kind != wire.Head {
+			got = append(got, f.Kind.String()+" "+string(f.Raw))
+		}
+	}
+	if diff := cmp.Diff([]string{`noise {"jsonrpc"`, "closed "}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // What stands on a stream and is no event is recorded all the same.
 func TestProxySeesWhatIsNoEvent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -76,6 +76,9 @@ type Row struct {
 	// unanswered is set where the channel was told without an answer, told where an End
 	// told it.
 	unanswered, told bool
+	// strayed is set where a response with another id came, resumable where the stream
+	// of the answer can be taken up again.
+	strayed, resumable bool
 }
 
 // Channels beside the names of a wire.Kind.

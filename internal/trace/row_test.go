@@ -114,6 +114,15 @@ func TestRowsAreFolded(t *testing.T) {
 			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<3 closed cut`,
 			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"d"}`},
 			[]string{"42.1 a  auth 4 2ms 401", "42.2 b  transport 7 2ms 502", "42.3 c  transport 7 1ms 0 1 cut", "42.4 d  open -1 0s 0"}},
+		"ended without the answer": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 status 200`, `<1 {"jsonrpc":"2.0","id":9,"result":{}}`, `<1 closed end`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"b"}`, `<2 status 200`, `<2 {"jsonrpc":"2.0","method":"notifications/message"}`, `<2 closed end`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<3 status 202`, `<3 closed end`,
+			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"d"}`, `<4 status 200`, `<4 event e1 `, `<4 closed end`,
+			`>5 post`, `>5 {"jsonrpc":"2.0","id":5,"method":"e"}`, `<5 status 200`, `<5 event e2 {"jsonrpc":"2.0","id":9,"result":{}}`, `<5 closed end`,
+			`>6 post`, `>6 {"jsonrpc":"2.0","id":6,"method":"f"}`, `<6 status 200`, `<6 closed end`},
+			[]string{"42.1 a  bad_response 8 3ms 200", "42.2 b  bad_response 8 3ms 200 1 notification", "42.3 c  open -1 2ms 202",
+				"42.4 d  open -1 3ms 200", "42.5 e  open -1 3ms 200", "42.6 f  bad_response 8 2ms 200"}},
 		"a stateless client numbers all alike": {[]string{
 			`>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `>2 {"jsonrpc":"2.0","id":1,"method":"b"}`,
 			`<1 {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `<2 {"jsonrpc":"2.0","id":1,"result":{}}`},
@@ -263,4 +272,39 @@ func FuzzPeek(f *testing.F) {
 			t.Fatalf("%s: %+v", raw, p)
 		}
 	})
+}
+
+// A stream without the answer ended the exchange, and so did a server that died.
+func TestRowsOfDeadServers(t *testing.T) {
+	for _, c := range []struct {
+		by     string
+		frames []wire.Frame
+		exit   int
+		want   string
+	}{
+		{ByProxy, []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil), got(1, wire.Noise, "{}\n"), scripted("<1 closed end", 0)}, 0,
+			"transport, 3 bytes: the stream ended before the response"},
+		{ByProxy, []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil), got(1, wire.Noise, "{}"), scripted("<1 closed cut", 0)}, 0,
+			"transport, 2 bytes: "},
+		{ByTap, []wire.Frame{sentBody(0, call)}, 3, "transport, 0 bytes: the server ended (exit code 3)"},
+		{ByTap, []wire.Frame{sentBody(0, call)}, 0, "open, 0 bytes: "},
+	} {
+		b := AppendHead(nil, Head{By: c.by})
+		for _, f := range c.frames {
+			b = AppendFrame(b, f)
+		}
+		name := filepath.Join(t.TempDir(), "x.jsonl")
+		if err := os.WriteFile(name, AppendEnd(b, End{Exit: c.exit}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		capture, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer capture.Close()
+		row := capture.Rows()[0]
+		if got := fmt.Sprintf("%s, %d bytes: %s", row.Channel, row.Received, row.Text); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
 }
