@@ -38,7 +38,7 @@ var hostileCommands = []struct {
 	{"6", []string{"raw", "ping"}},
 	{"6", []string{"raw", "ping", "--json", "-vv"}},
 	{"7", []string{"raw", "dies"}},
-	{"9", []string{"raw", "broken", "--timeout", "0.3", "-v"}},
+	{"8", []string{"raw", "broken", "-v"}},
 	{"0", []string{"init", "--as", "x"}},
 	{"0", []string{"init", "--as", "x", "--json"}},
 	{"2", []string{"-s", "evil\x1b[2J\rEVIL", "sessions", "extra\x1b[2J\rEVIL"}},
