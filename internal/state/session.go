@@ -78,7 +78,7 @@ type Origin struct {
 	Client string `json:"client"`
 	File   string `json:"file"`
 	// Folder is that of the project which the file was read for.
-	Folder string `json:"cwd,omitempty"`
+	Folder string `json:"folder,omitempty"`
 	Name   string `json:"name"`
 }
 
