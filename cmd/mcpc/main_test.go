@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,20 +20,28 @@ func TestMain(m *testing.M) {
 		// A process under the race detector sleeps a second before it ends.
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(os.Interrupt) {
-		heedInterrupts()
+	if strings.HasSuffix(os.Args[0], ".test") {
+		heed(os.Interrupt, syscall.SIGHUP)
 	}
 	testscript.Main(m, map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit})
 }
 
-// heedInterrupts undoes what a shell without job control does to what it starts in the
-// background: Ctrl-C is ignored there, and would be by everything that a test starts.
-func heedInterrupts() {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt)
+// heed undoes what a shell without job control does to what it starts in the background,
+// and nohup to anything: Ctrl-C or a hang-up is ignored there, and would be by everything
+// that a test starts. The tests themselves still end by Ctrl-C alone.
+func heed(sigs ...os.Signal) {
+	ignored := make(chan os.Signal, 1)
+	for _, sig := range sigs {
+		if signal.Ignored(sig) {
+			signal.Notify(ignored, sig)
+		}
+	}
 	go func() {
-		<-signals
-		os.Exit(130)
+		for sig := range ignored {
+			if sig == os.Interrupt {
+				os.Exit(130)
+			}
+		}
 	}()
 }
 
