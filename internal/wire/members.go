@@ -78,6 +78,14 @@ func (m Members) Duplicate() (name string, twice bool) {
 // Valid reports how raw fails to be one JSON value of bounded depth in UTF-8,
 // or nil.
 func Valid(raw []byte) *SyntaxError {
+	if plainValue(raw) {
+		return nil
+	}
+	return anyValid(raw)
+}
+
+// anyValid is Valid for whatever may come.
+func anyValid(raw []byte) *SyntaxError {
 	_, err := read(raw, func(d *jsontext.Decoder) *SyntaxError {
 		if _, err := d.ReadValue(); err != nil {
 			return syntaxError(d, err)
@@ -223,6 +231,9 @@ func plainString(inner []byte) bool {
 // what a user typed is what is sent. Bytes that are no UTF-8, which JSON cannot
 // carry, become U+FFFD.
 func Quote(s string) []byte {
+	if isBare(s) {
+		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+	}
 	b, err := jsontext.AppendQuote(nil, s)
 	if err != nil {
 		b, _ = jsontext.AppendQuote(nil, string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD"))))

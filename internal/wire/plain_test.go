@@ -58,6 +58,9 @@ func FuzzPlain(f *testing.F) {
 
 func checkPlain(t *testing.T, raw []byte) bool {
 	t.Helper()
+	if err := anyValid(raw); plainValue(raw) && err != nil {
+		t.Errorf("%s\nis a plain value; the tokenizer says %v", Excerpt(raw, 200), err)
+	}
 	checkPlainParts(t, raw)
 	var got, want noted
 	members, ok := plainEnvelope(raw, &got, nil)
