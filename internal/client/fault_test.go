@@ -153,12 +153,6 @@ func TestUnsent(t *testing.T) {
 			}
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := "http://" + l.Addr().String()
-	l.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
@@ -171,7 +165,7 @@ func TestUnsent(t *testing.T) {
 		kind        wire.Kind
 		phase, text string
 	}{
-		{"refused", closed, nil, wire.Transport, "connect", "connection refused by"},
+		{"refused", "http://127.0.0.1:1", nil, wire.Transport, "connect", "connection refused by"},
 		{"no such host", "http://h.invalid", dialing(&net.DNSError{Name: "h.invalid", IsNotFound: true}), wire.Transport, "dns", "no such host: h.invalid"},
 		{"no name server", "http://h.invalid", dialing(&net.DNSError{Name: "h.invalid", IsTemporary: true}), wire.Transport, "dns", "could not be looked up"},
 		{"no route", "http://h.invalid", dialing(fmt.Errorf("no route to host")), wire.Transport, "connect", "no route to host"},
@@ -336,5 +330,43 @@ func TestFaultsKeepSecrets(t *testing.T) {
 		if strings.Contains(line, canary) {
 			t.Errorf("told: %s", line)
 		}
+	}
+}
+
+// A message that is still being posted when its stream of events has ended is waited
+// for by Close: whoever records is done when Close is.
+func TestNothingIsRecordedAfterClose(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, "event: endpoint\ndata: /m\n\n")
+			return
+		}
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	closed := make(chan struct{})
+	var late atomic.Int64
+	tap := func(f wire.Frame) {
+		if f.Kind != wire.Closed {
+			return
+		}
+		select {
+		case <-closed:
+			late.Add(1)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	opt := Options{Server: Server{URL: server.URL, Transport: HTTPSSE}, Protocol: rev2024, Quick: true, Now: time.Now, Tap: tap}
+	s, o := Open(context.Background(), opt)
+	if o.Good() {
+		s.Do(context.Background(), Call{Method: "tools/list"})
+		s.Close(context.Background(), true)
+	}
+	close(closed)
+	server.CloseClientConnections()
+	if n := late.Load(); n > 0 {
+		t.Errorf("%d frames came after Close", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -24,6 +25,9 @@ type httpSSE struct {
 	cancel  context.CancelFunc
 	trip    *trip
 	events  *wire.EventReader
+	// posts are the messages on their way; none begins once closing is set, under mu.
+	posts   sync.WaitGroup
+	closing bool
 }
 
 // openHTTPSSE opens the stream of t's URL and waits for its endpoint event. From
@@ -128,10 +132,11 @@ func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 	posting, letGo := context.WithCancelCause(t.lasting)
 	unhook := context.AfterFunc(ctx, func() { letGo(context.Cause(ctx)) })
 	posted := make(chan reply, 1)
-	go func() {
-		posted <- t.send(posting, out)
+	if !t.posting(func() { posted <- t.send(posting, out); letGo(nil) }) {
 		letGo(nil)
-	}()
+		<-t.done
+		return t.overFault(wire.Unsent)
+	}
 	select {
 	case r := <-posted:
 		if r.fault != nil || r.message != nil {
@@ -144,6 +149,16 @@ func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 	case <-t.done:
 	}
 	return t.wait(ctx, w)
+}
+
+// posting begins a post beside its caller, unless the transport is being closed.
+func (t *httpSSE) posting(post func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closing {
+		t.posts.Go(post)
+	}
+	return !t.closing
 }
 
 // send posts a message. The body of a good answer means nothing; a refusal may
@@ -161,10 +176,15 @@ func (t *httpSSE) send(ctx context.Context, out *outgoing) reply {
 
 func (t *httpSSE) end(context.Context, *outgoing) {}
 
+// close cuts what is still on its way. Nothing is recorded afterwards.
 func (t *httpSSE) close() {
+	t.mu.Lock()
+	t.closing = true
+	t.mu.Unlock()
 	t.cancel()
 	t.trip.resp.Body.Close()
 	<-t.done
+	t.posts.Wait()
 }
 
 // readAll delivers the stream's messages until it ends, and with it the session:
