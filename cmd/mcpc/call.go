@@ -87,6 +87,7 @@ afterwards.`,
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
 	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
 	a.addCut(f)
+	a.addIndex(f)
 	a.addAnswering(f)
 	f.Var(&o.task, "task", "begin a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/spf13/pflag"
+
 	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
@@ -99,7 +101,7 @@ func (c *conversation) sort(list client.List) catalogue {
 	return all
 }
 
-// ambiguous says which names several tools have: none of them is called.
+// ambiguous says which names several tools have.
 func ambiguous(tools []wire.Tool) (texts []string) {
 	times := map[string]int{}
 	for _, t := range tools {
@@ -107,7 +109,7 @@ func ambiguous(tools []wire.Tool) (texts []string) {
 	}
 	for _, t := range tools {
 		if n := times[t.Name]; n > 1 {
-			texts = append(texts, fmt.Sprintf("the server lists %d tools called %q: none of them is called", n, t.Name))
+			texts = append(texts, fmt.Sprintf("the server lists %d tools called %q: none of them is called without --index", n, t.Name))
 			times[t.Name] = 1 // told once
 		}
 	}
@@ -194,6 +196,9 @@ func (c *conversation) toolsKey() string {
 // allows is sent, and the server judges it anew; one that it forbids is judged
 // by a fresh list. Nobody is ever shown it.
 func (c *conversation) remembered(name string) *definition {
+	if c.a.index > 0 {
+		return nil // it was chosen from a list, and is looked for in one
+	}
 	if tool := c.box.tool(name); tool != nil {
 		return tool
 	}
@@ -235,7 +240,7 @@ func (c *conversation) kept(k kind, name string) json.RawMessage {
 // enough.
 func (c *conversation) define(ctx context.Context, name string) (*definition, wire.Outcome) {
 	var enough func([]json.RawMessage) bool
-	if c.saved == nil && c.box == nil {
+	if c.saved == nil && c.box == nil && c.a.index == 0 {
 		enough = func(items []json.RawMessage) bool { return lists(items, name) }
 	}
 	all, o := c.tools(ctx, enough)
@@ -246,9 +251,16 @@ func (c *conversation) define(ctx context.Context, name string) (*definition, wi
 	return c.pick(name, all)
 }
 
-// pick finds a tool in a fresh list.
+// addIndex declares --index on a command that names a tool.
+func (a *app) addIndex(f *pflag.FlagSet) {
+	f.IntVar(&a.index, "index", 0, "which one is meant where several tools have the name, from 1")
+}
+
+// pick finds a tool in a fresh list: the one of that name, or of several the one that
+// --index says.
 func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outcome) {
-	if tool := c.box.tool(name); tool != nil && tool.fresh {
+	index := c.a.index
+	if tool := c.box.tool(name); tool != nil && tool.fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
 	var found []wire.Tool
@@ -257,13 +269,16 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 			found = append(found, tool)
 		}
 	}
-	switch len(found) {
-	case 0:
+	switch n := len(found); {
+	case n == 0:
 		return nil, c.noSuchTool(name, all)
-	case 1:
-		return &definition{Tool: found[0], fresh: true}, wire.Outcome{}
+	case n == 1 && index == 0:
+		index = 1
+	case index < 1 || index > n:
+		return nil, c.refusedCall(name, fmt.Sprintf("the server lists %s called %q", plural(n, "tool"), name),
+			fmt.Sprintf("--index says which of them is meant, from 1 to %d; the server is told the name alone", n))
 	}
-	return nil, c.refusedCall(name, fmt.Sprintf("the server lists %d tools called %q", len(found), name), "")
+	return &definition{Tool: found[index-1], fresh: true}, wire.Outcome{}
 }
 
 func lists(items []json.RawMessage, name string) bool {

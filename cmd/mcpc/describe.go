@@ -47,6 +47,7 @@ read for what it says of itself; it is never opened.`,
 		},
 	}
 	a.addCut(cmd.Flags())
+	a.addIndex(cmd.Flags())
 	return cmd
 }
 

@@ -44,6 +44,7 @@ type globals struct {
 	answers     answering
 	network     reachFlags
 	maxChars    int
+	index       int
 	seeing
 }
 

@@ -22,7 +22,31 @@ import (
 // name, arguments, hints and description, aligned to nothing and made for grep,
 // cut and awk. Without tools nothing is written.
 func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
-	return st.list(w, len(tools), func(i int) entry { return st.entry(tools[i], long) }, long)
+	index := indexes(tools)
+	return st.list(w, len(tools), func(i int) entry {
+		e := st.entry(tools[i], long)
+		if index[i] > 0 {
+			e.hints = append(e.hints, fmt.Sprintf("--index %d", index[i]))
+		}
+		return e
+	}, long)
+}
+
+// indexes counts the tools that share their name with another, from 1 in the order of
+// the list; it is 0 for all others.
+func indexes(tools []wire.Tool) []int {
+	times := make(map[string]int, len(tools))
+	index := make([]int, len(tools))
+	for i, t := range tools {
+		times[t.Name]++
+		index[i] = times[t.Name]
+	}
+	for i, t := range tools {
+		if times[t.Name] == 1 {
+			index[i] = 0
+		}
+	}
+	return index
 }
 
 // list writes n entries. For a pipe their lines are kept and they are not: there may be
