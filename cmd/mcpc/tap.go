@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,6 +63,8 @@ type tapping struct {
 	// in, out and err are this side's ends of its standard streams.
 	in, out, err *os.File
 	copies       sync.WaitGroup
+	// left is set when the client has ended what it writes.
+	left atomic.Bool
 }
 
 func (a *app) tap(argv []string) {
@@ -130,6 +133,7 @@ func (t *tapping) feed() {
 	seen := t.watch.Messages(wire.Sent)
 	_, err := io.Copy(writerOnly{t.in}, io.TeeReader(t.a.in, seen))
 	seen.Close()
+	t.left.Store(err == nil)
 	t.in.Close()
 	if err != nil {
 		t.a.in.Close()
@@ -172,6 +176,10 @@ func (t *tapping) drain(to, from *os.File, seen io.WriteCloser) {
 // wait waits for the server, and for what it has still written.
 func (t *tapping) wait() {
 	_ = t.cmd.Wait()
+	by := wire.Received
+	if t.left.Load() {
+		by = wire.Sent // the server was asked to
+	}
 	for _, f := range []*os.File{t.out, t.err} {
 		_ = f.SetReadDeadline(t.a.now())
 	}
@@ -184,7 +192,7 @@ func (t *tapping) wait() {
 			t.a.exit = 128 + int(status.Signal())
 		}
 	}
-	t.watch.Closed(wire.Received, how, state.String())
+	t.watch.Closed(by, how, state.String())
 }
 
 // relay passes signals on. What a terminal sends to all of a group goes to all of

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/trace"
+	"mcpc/internal/wire"
 )
 
 // tapped is a command line with mcpc tap before it, and its recording.
@@ -163,6 +165,44 @@ func TestTapOutlivesItsRecording(t *testing.T) {
 		if got := result(t, cmd, []byte("{}\n")); got != (processResult{"{}\n", "", "0"}) {
 			t.Errorf("%s: %+v", place, got)
 		}
+	}
+}
+
+// A server that ends while its client waits has failed it; one that its client left
+// has not.
+func TestTapTellsWhoEndedFirst(t *testing.T) {
+	for _, c := range []struct {
+		server string
+		leaves bool
+		want   string
+	}{
+		{"read line; exit 0", false, string(wire.Transport)},
+		{"cat >/dev/null", true, trace.ChannelOpen},
+	} {
+		cmd, record := tapped(t, "sh", "-c", c.server)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`+"\n")
+		if c.leaves {
+			in.Close()
+		}
+		if _, err := cmd.Process.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+		capture, err := trace.Open(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows := capture.Rows(); len(rows) != 1 || rows[0].Channel != c.want {
+			t.Errorf("%s: %d rows, want one on channel %s", c.server, len(rows), c.want)
+		}
+		capture.Close()
 	}
 }
 

@@ -31,6 +31,8 @@ type index struct {
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
+	// gone is set once a server on stdio ended before its client did.
+	gone bool
 	// repeating is set while what is read was repeated from the part before.
 	repeating bool
 }
@@ -144,6 +146,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 			x.opening = row.Open()
 		}
 	}
+	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
 	if x.bare(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
 		x.bareHead(f, at)
 	}

@@ -24,7 +24,7 @@ func (x *index) end(e *End, at stretch) {
 		}
 		return
 	}
-	if x.head.By == ByTap && e.Exit != 0 {
+	if x.head.By == ByTap && (x.gone || e.Exit != 0) {
 		for _, r := range x.rows { // who waits for a server that is dead will get no answer
 			r.settleOpen(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
 			x.touch(r)

@@ -287,7 +287,8 @@ func TestRowsOfDeadServers(t *testing.T) {
 		{ByProxy, []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil), got(1, wire.Noise, "{}"), scripted("<1 closed cut", 0)}, 0,
 			"transport, 2 bytes: "},
 		{ByTap, []wire.Frame{sentBody(0, call)}, 3, "transport, 0 bytes: the server ended (exit code 3)"},
-		{ByTap, []wire.Frame{sentBody(0, call)}, 0, "open, 0 bytes: "},
+		{ByTap, []wire.Frame{sentBody(0, call), scripted(">0 closed exit", 0)}, 0, "open, 0 bytes: "},
+		{ByTap, []wire.Frame{sentBody(0, call), scripted("<0 closed exit", 0)}, 0, "transport, 0 bytes: the server ended (exit code 0)"},
 	} {
 		b := AppendHead(nil, Head{By: c.by})
 		for _, f := range c.frames {
