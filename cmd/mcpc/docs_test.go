@@ -83,7 +83,7 @@ func runBlocks(t *testing.T, blocks [][]string) {
 	defer server.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	sh := newShell(t)
-	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t), unusedPort(t))
+	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t), freePort(t))
 	for _, block := range blocks {
 		if block[1] == "yaml" {
 			sh.write(t, swap.Replace(block[2]))
@@ -95,17 +95,6 @@ func runBlocks(t *testing.T, blocks [][]string) {
 			sh.run(t, step)
 		}
 	}
-}
-
-// unusedPort is one that is free at the moment.
-func unusedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // protectedStandIn is what mcpc demo --auth is.

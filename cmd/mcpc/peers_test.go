@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -129,29 +128,6 @@ func (p peer) listen(t *testing.T, argv []string, port string) {
 			t.Fatalf("%s does not listen: %v", p.name, err)
 		}
 		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// givenPorts keeps two tests that run side by side from getting one port.
-var givenPorts sync.Map
-
-// freePort finds a port for a server that takes a moment to begin. It is none that
-// systems give to whoever does not mind: nobody else gets it meanwhile.
-func freePort(t *testing.T) string {
-	t.Helper()
-	for {
-		port := strconv.Itoa(20_000 + rand.IntN(12_000))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		if _, given := givenPorts.LoadOrStore(port, true); !given {
-			return port
-		}
 	}
 }
 
