@@ -226,9 +226,9 @@ on tools/call
 const burning = `tool {"name":"burn","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}
 
 on tools/call
-    wait 200ms
+    wait 300ms
     event {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$TOKEN,"progress":1,"total":2}}
-    wait 200ms
+    wait 1s
     event {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$TOKEN,"progress":2,"total":2}}
     result {"content":[{"type":"text","text":"burnt"}]}
 `
@@ -316,20 +316,25 @@ func TestTerminalCtrlC(t *testing.T) {
 // Another Ctrl-C does not wait for a server that takes its time to end.
 func TestTerminalCtrlCTwice(t *testing.T) {
 	t.Parallel()
-	script, log := playFile(t, silent+"\non start\n    ignore term\non eof\n    ignore eof\n")
-	tm := onTerminal(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log)
-	awaitFile(t, log, "IN tools/call")
-	tm.typed("\x03")
-	awaitFile(t, log, "notifications/cancelled")
-	started := time.Now()
-	tm.typed("\x03")
-	tm.ends("SIGINT")
-	// Without the second one it takes all of the staged shutdown, four seconds.
-	if took := time.Since(started); took > 3500*time.Millisecond {
-		t.Errorf("it took %s", took)
+	// Without the second one it takes all of the staged shutdown, four seconds, each
+	// time; with it a machine with much to do takes long at times.
+	quickest := time.Hour
+	for try := 0; try < 5 && quickest > 3*time.Second; try++ {
+		script, log := playFile(t, silent+"\non start\n    ignore term\non eof\n    ignore eof\n")
+		tm := onTerminal(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log)
+		awaitFile(t, log, "IN tools/call")
+		tm.typed("\x03")
+		awaitFile(t, log, "notifications/cancelled")
+		started := time.Now()
+		tm.typed("\x03")
+		tm.ends("SIGINT")
+		quickest = min(quickest, time.Since(started))
+		for _, p := range processes(t.Fatalf, regexp.QuoteMeta(script)) {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
 	}
-	for _, p := range processes(t.Fatalf, regexp.QuoteMeta(script)) {
-		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	if quickest > 3*time.Second {
+		t.Errorf("it took %s", quickest)
 	}
 }
 
