@@ -41,6 +41,8 @@ type explainer struct {
 	request *wire.Message
 	m       *wire.Message
 	role    string
+	// unasked is set on a response that came where there was no request.
+	unasked bool
 }
 
 // A remark is a line, sanitized and without colour, and the note beside it.
@@ -88,7 +90,12 @@ func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
 		}
 	}
 	shown := min(len(x.Between), maxBetween)
-	frames = append(frames, x.Between[:shown]...)
+	for _, f := range x.Between[:shown] {
+		frames = append(frames, f)
+		if f.Dir == wire.Sent {
+			frames = append(frames, x.HeadsOf(f)...)
+		}
+	}
 	if x.Response.Raw != nil {
 		frames = append(frames, x.Response)
 	}
@@ -162,17 +169,25 @@ func (e *explainer) once(key, note string) string {
 func (e *explainer) message(f wire.Frame, follows bool) {
 	e.m = wire.ParseMessage(f.Raw)
 	e.role = roleOf(f.Dir, e.m.Kind)
+	e.unasked = e.role == "response" && len(e.x.HeadsOf(f)) > 0
 	e.blank()
 	if f.Kind == wire.Event {
 		e.event(f)
 	} else if !follows {
-		e.line(e.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.once("pipe", pipeNote))
+		e.line(e.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.pipe(f))
 	}
 	if err := wire.Valid(f.Raw); err != nil {
 		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", "no JSON: "+err.Error())
 		return
 	}
 	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")
+}
+
+func (e *explainer) pipe(f wire.Frame) string {
+	if f.Stream > 0 {
+		return ""
+	}
+	return e.once("pipe", pipeNote)
 }
 
 func (e *explainer) tail(f wire.Frame) string {

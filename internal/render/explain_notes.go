@@ -82,6 +82,9 @@ func (e *explainer) fits(row noteRow, path []string, raw json.RawMessage) bool {
 func (e *explainer) live(path []string, raw json.RawMessage) string {
 	switch path[len(path)-1] {
 	case "id":
+		if e.unasked {
+			return "it came for a message that is no request, so that it answers nothing, whatever its number"
+		}
 		if e.m.Answers(e.request.ID) {
 			return "the number of the request: this is the answer to it"
 		}
@@ -123,7 +126,7 @@ func verbNote(verb string) string {
 func statusNote(code int) string {
 	switch {
 	case code == http.StatusAccepted:
-		return "taken: a notification has no answer, so that HTTP's word is all there is"
+		return "taken: a notification has no answer, nor has an answer, so that HTTP's word is all there is"
 	case code == http.StatusOK:
 		return "HTTP worked; a tool that failed comes with 200 too"
 	case code == http.StatusUnauthorized:

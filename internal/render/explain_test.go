@@ -145,6 +145,36 @@ func TestExplainTasks(t *testing.T) {
 	}
 }
 
+// The client answers the server's question by a POST of its own, and a server that
+// answers that answers nothing.
+func TestExplainAnswersOverHTTP(t *testing.T) {
+	var k talk
+	k.post(1, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"x"}}`)
+	k.event(1, "", `{"jsonrpc":"2.0","id":4,"method":"ping"}`)
+	k.post(2, `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	k.answer(2, 202, nil)
+	k.received(2, `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	k.event(1, "", `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	text := explained(Style{Width: 200}, k)
+	for _, want := range []string{"← HTTP 202 Accepted, after 8 ms", "so that it answers nothing", "this is the answer to it"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("not once %q:\n%s", want, text)
+		}
+	}
+	if strings.Count(text, "→ POST") != 2 || strings.Contains(text, "no HTTP here") {
+		t.Errorf("two requests make:\n%s", text)
+	}
+	for headsOnly, want := range map[bool]string{false: "→ response  36 bytes, a POST of its own: HTTP 202 Accepted\n", true: "← HTTP 202 Accepted\n"} {
+		var b bytes.Buffer
+		if err := ShowTraffic(&b, Style{Width: 200}, Traffic{Exchange: wire.Fold(k)[0], HeadsOnly: headsOnly}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, b.String())
+		}
+	}
+}
+
 func TestExplainWhiteSpace(t *testing.T) {
 	x := &wire.Exchange{Request: wire.Frame{Raw: []byte("\r\n { \"jsonrpc\" : \"2.0\",\n\"id\":1 , \"method\":\"ping\",\"params\":{ \n\t} }\n")}}
 	var b bytes.Buffer

@@ -79,20 +79,24 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 	for _, f := range x.Heads {
 		v.head(f)
 	}
-	if !headsOnly {
+	if headsOnly {
+		for _, f := range x.Carriers {
+			v.head(f)
+		}
+	} else {
 		if x.Request.Raw != nil {
-			v.message("request", x.Request)
+			v.message("request", x.Request, "")
 		}
 		shown := min(len(x.Between), maxBetween)
 		for _, f := range x.Between[:shown] {
-			v.message(v.st.between(f), f)
+			v.message(v.st.between(f), f, carriedBy(f, x))
 		}
 		if more := len(x.Between) - shown; more > 0 {
 			v.section(fmt.Sprintf("%s %d more messages, which --raw shows", v.st.ellipsis(), more))
 		}
 		switch {
 		case x.Response.Raw != nil:
-			v.message("response", x.Response)
+			v.message("response", x.Response, "")
 		case x.Request.Raw != nil || len(x.Heads) == 1:
 			v.section("no response came")
 		}
@@ -134,9 +138,24 @@ func (v *viewer) head(f wire.Frame) {
 	}
 }
 
+// carriedBy says that a message on the way had an HTTP request of its own, and what
+// came of that.
+func carriedBy(f wire.Frame, x *wire.Exchange) string {
+	heads := x.HeadsOf(f)
+	switch {
+	case len(heads) == 0:
+		return ""
+	case f.Dir == wire.Received:
+		return ", which answers nothing: what it came for is no request"
+	case len(heads) == 1:
+		return ", a POST of its own"
+	}
+	return ", a POST of its own: " + status(heads[1].HTTP.Status)
+}
+
 // message writes one message, pretty, and below it what is wrong with it.
-func (v *viewer) message(name string, f wire.Frame) {
-	note := fmt.Sprintf("%d bytes", f.Bytes())
+func (v *viewer) message(name string, f wire.Frame, more string) {
+	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
 	if f.Hidden > 0 {
 		note += fmt.Sprintf(", %s hidden", plural(f.Hidden, "secret"))
 	}

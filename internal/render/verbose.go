@@ -24,7 +24,7 @@ func Verbose(w io.Writer, st Style, level int) wire.Tap {
 		return func(wire.Frame) {}
 	}
 	v := &verbose{w: w, st: st, level: level,
-		waiting: map[int]wire.Frame{}, began: map[int]time.Time{}, asked: map[string]asked{}}
+		waiting: map[int]wire.Frame{}, began: map[int]time.Time{}, asked: map[string]asked{}, unasked: map[int]bool{}}
 	return v.frame
 }
 
@@ -42,7 +42,10 @@ type verbose struct {
 	began map[int]time.Time
 	// asked are the requests that are not answered yet, by direction and id.
 	asked map[string]asked
-	b     bytes.Buffer
+	// unasked are the streams on which no request was sent, but an answer or a
+	// notification: what comes on them answers nothing.
+	unasked map[int]bool
+	b       bytes.Buffer
 }
 
 // asked is what the line of an answer repeats of its request.
@@ -211,6 +214,12 @@ func (v *verbose) event(s *wire.SSEFacts) string {
 // tools/call, 12 ms` for an answer.
 func (v *verbose) said(f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
+	if f.Dir == wire.Sent && f.Stream > 0 && m.Kind != wire.Request && m.Kind != wire.Batch {
+		if len(v.unasked) > maxAsked {
+			clear(v.unasked)
+		}
+		v.unasked[f.Stream] = true
+	}
 	id := " without id"
 	if m.ID != nil {
 		id = " id " + v.st.excerpt(m.ID, 60)
@@ -249,7 +258,9 @@ func resultWord(m *wire.Message) string {
 func (v *verbose) answered(f wire.Frame, m *wire.Message) string {
 	k := key(1-f.Dir, m)
 	a, ok := v.asked[k]
-	delete(v.asked, k)
+	if ok = ok && (f.Dir == wire.Sent || !v.unasked[f.Stream]); ok {
+		delete(v.asked, k)
+	}
 	switch {
 	case m.ID == nil || string(m.ID) == "null":
 		return ""

@@ -148,6 +148,30 @@ func TestVerboseIsOneLineForEachFrame(t *testing.T) {
 	}
 }
 
+// The server asks under the id of the call, and answers what it is answered.
+func TestVerboseTellsIDsOfBothSidesApart(t *testing.T) {
+	var k talk
+	k.post(1, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"x"}}`)
+	k.event(1, "", `{"jsonrpc":"2.0","id":4,"method":"ping"}`)
+	k.post(2, `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	k.received(2, `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	k.event(1, "", `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	var b bytes.Buffer
+	tap := Verbose(&b, Style{}, 1)
+	for _, f := range k {
+		tap(f)
+	}
+	want := `→ POST http://localhost:3001/mcp  tools/call id 4  (68 bytes)
+← event  ping id 4  (40 bytes)
+→ POST http://localhost:3001/mcp  result id 4 of ping, 4 ms  (36 bytes)
+← result id 4, which answers nothing that was asked  (36 bytes)
+← event  result id 4 of tools/call, 10 ms  (36 bytes)
+`
+	if got := b.String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
 func TestVerboseIsBounded(t *testing.T) {
 	for name, body := range map[string]string{
 		"json":     `{"jsonrpc":"2.0","id":1,"result":{"x":[` + strings.Repeat(`"abcdef",`, 20000) + `1]}}`,

@@ -177,3 +177,19 @@ func TestCopyKeepsLines(t *testing.T) {
 		}
 	}
 }
+
+// The client's answer crossed in a request of its own, which had a status.
+func TestHAROfAnAnswerToTheServer(t *testing.T) {
+	entries := harOfFrames(t,
+		requestHead(1, "http://h/mcp"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`),
+		responseHead(1, 200, nil), got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+		requestHead(2, "http://h/mcp"), sentBody(2, `{"jsonrpc":"2.0","id":1,"result":{}}`), responseHead(2, 202, nil), got(2, wire.Body, "Accepted"),
+		got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`))
+	if len(entries) != 2 {
+		t.Fatalf("%d entries: %+v", len(entries), entries)
+	}
+	e := entries[1]
+	if e.Request.Method != "POST" || e.Request.URL != "http://h/mcp" || e.Response.Status != 202 || e.Response.Content.Text != "Accepted" || e.Comment != "" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -180,7 +180,9 @@ func (r *Row) take(p placed) {
 	if n := len(r.lines); n == 0 || r.lines[n-1] != p.line {
 		r.lines = append(r.lines, p.line)
 	}
-	r.Kinds = r.Kinds.With(p.frame.Kind)
+	if p.Role != wire.Carries {
+		r.Kinds = r.Kinds.With(p.frame.Kind)
+	}
 	if p.message != nil && p.Item <= 0 && p.Role < wire.Heads {
 		r.Findings = append(r.Findings, p.message.Problems...)
 	}

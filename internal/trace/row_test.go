@@ -131,6 +131,11 @@ func TestRowsAreFolded(t *testing.T) {
 			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<0 {"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
 			`>0 {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`},
 			[]string{"42 tools/call x ok 0 3ms 0 1 question"}},
+		"a server answers the answer": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<1 status 200`, `<1 event e1 {"jsonrpc":"2.0","id":1,"method":"ping"}`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"result":{}}`, `<2 status 500`, `<2 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, `<2 closed cut`,
+			`<1 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
+			[]string{"42 tools/call x ok 0 8ms 200 1 question"}},
 		"a subscription": {[]string{
 			`>0 {"jsonrpc":"2.0","id":"s1","method":"subscriptions/listen"}`, `>0 {"jsonrpc":"2.0","id":2,"method":"ping"}`,
 			`<0 {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s1"}}}`},
@@ -169,7 +174,7 @@ func TestRowsAreFolded(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if frames, _ := row.Frames(); x != nil && len(frames) != 1+len(x.Heads)+len(x.Between)+len(x.Beside)+answers(x) {
+				if frames, _ := row.Frames(); x != nil && len(frames) != 1+len(x.Heads)+len(x.Between)+len(x.Carriers)+len(x.Beside)+answers(x) {
 					t.Errorf("%s: %d frames make %+v", row.Number(), len(frames), x)
 				}
 			}

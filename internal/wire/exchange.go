@@ -16,9 +16,23 @@ type Exchange struct {
 	// Heads are the HTTP heads of the request, of its retries and of the
 	// streams on which it was answered.
 	Heads []Frame
+	// Carriers are what HTTP did for those messages in Between that the client sent
+	// by a request of their own: its answers, its notifications.
+	Carriers []Frame
 	// Beside is what crossed meanwhile and is no message: the ends of its streams,
 	// lines on standard error.
 	Beside []Frame
+}
+
+// HeadsOf are the heads of the HTTP request in which a message crossed that is
+// neither request nor response; none where it had no HTTP request of its own.
+func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
+	for _, f := range e.Carriers {
+		if f.Kind == Head && f.HTTP != nil && f.Stream == message.Stream && f.Conn == message.Conn {
+			heads = append(heads, f)
+		}
+	}
+	return heads
 }
 
 // Fold gathers frames into exchanges, in the order of their requests. Frames
@@ -62,5 +76,7 @@ func (e *Exchange) add(frame Frame, role Role) {
 		e.Heads = append(e.Heads, frame)
 	case Surrounds:
 		e.Beside = append(e.Beside, frame)
+	case Carries:
+		e.Carriers = append(e.Carriers, frame)
 	}
 }

@@ -50,7 +50,7 @@ func folded(exchanges []*Exchange) (lines []string) {
 		for _, part := range []struct {
 			name   string
 			frames []Frame
-		}{{"between", e.Between}, {"heads", e.Heads}} {
+		}{{"between", e.Between}, {"heads", e.Heads}, {"carriers", e.Carriers}} {
 			for i, f := range part.frames {
 				if i == 0 {
 					line += ", " + part.name
@@ -148,7 +148,7 @@ func TestFold(t *testing.T) {
 			< 3 event 1-0
 			< 3 event 1-1 {"method":"notifications/message"}
 			< 3 event 1-2 {"id":2,"result":{}}`,
-			[]string{"2 → 4, between 6, heads 1 3", "9 → 13, between 12, heads 8 10"}},
+			[]string{"2 → 4, between 6, heads 1 3, carriers 5 7", "9 → 13, between 12, heads 8 10"}},
 		{"interleaved HTTP", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
@@ -163,7 +163,40 @@ func TestFold(t *testing.T) {
 			< 3 head
 			< 2 {"id":2,"result":{}}
 			< 1 event 3 {"id":1,"result":{}}`,
-			[]string{"2 → 13, between 6 8 10, heads 1 5", "4 → 12, heads 3 7"}},
+			[]string{"2 → 13, between 6 8 10, heads 1 5, carriers 9 11", "4 → 12, heads 3 7"}},
+		{"an answer to an answer, with the id of what is open", `
+			> 1 head
+			> 1 {"id":1,"method":"a"}
+			< 1 head
+			< 1 event 1 {"id":1,"method":"ping"}
+			> 2 head
+			> 2 {"id":1,"result":{}}
+			< 2 head
+			< 2 {"id":1,"error":{"code":-32601,"message":"no"}}
+			< 1 event 2 {"id":1,"result":{}}
+			< 2 closed`, []string{"2 → 9, between 4 6 8, heads 1 3, carriers 5 7 10"}},
+		{"an answer to a notification", `
+			> 1 {"id":1,"method":"a"}
+			> 2 {"method":"notifications/cancelled","params":{"requestId":1}}
+			< 2 {"id":null,"error":{"code":-32601,"message":"no"}}
+			> 3 {"method":"notifications/roots/list_changed"}
+			< 3 {"id":1,"result":{}}
+			< 3 Accepted
+			< 1 {"id":1,"result":{}}`, []string{"1 → 7, between 2 3 4 5, carriers 6"}},
+		{"a stream's number used again for a request", `
+			> 1 {"id":1,"method":"a"}
+			> 2 head
+			> 2 {"method":"notifications/b"}
+			> 2 head
+			> 2 {"id":2,"method":"c"}
+			< 2 {"id":2,"result":{}}`, []string{"1 → 0, between 3, carriers 2", "5 → 6, heads 4"}},
+		{"a batch of an answer and a request", `
+			> 1 {"id":1,"method":"a"}
+			< 1 event 1 {"id":7,"method":"ping"}
+			> 2 head
+			> 2 [{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":2,"method":"b"}]
+			< 2 head
+			< 2 {"id":2,"result":{}}`, []string{"1 → 0, between 2 4", "4 → 6, heads 3 5"}},
 		{"an error page", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}

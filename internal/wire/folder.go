@@ -31,6 +31,9 @@ const (
 	// Surrounds is what crossed meanwhile and is no message: the end of a stream, a
 	// line on standard error.
 	Surrounds
+	// Carries is what HTTP did for a message of the client's that is no request: the
+	// heads and the end of its POST, and what came there that is no message.
+	Carries
 )
 
 // A Place is where a frame belongs.
@@ -97,6 +100,7 @@ type threads struct {
 	streams   recent[int, *thread]    // by the HTTP request
 	bookmarks recent[string, *thread] // by the id of a server-sent event
 	waiting   map[int]int64           // heads whose request's body is still to come
+	carriers  recent[int, *thread]    // by the HTTP request that carried no request
 	rounds    []*thread               // that wait for the answer to a question
 	failed    recent[uint64, *thread] // by what was asked
 }
@@ -118,10 +122,13 @@ func (c *threads) head(ref int64, h *Frame) {
 			if h.HTTP != nil && slices.Contains(askedAgain, h.HTTP.Status) {
 				c.fails(t)
 			}
+		} else {
+			c.carries(ref, h)
 		}
 		return
 	}
 	c.streams.drop(h.Stream)
+	c.carriers.drop(h.Stream)
 	if t := c.bookmarks.get(h.HTTP.Field("Last-Event-ID")); t != nil {
 		c.place(t, Resumes, ref, -1)
 		c.streams.put(h.Stream, t)
@@ -148,6 +155,9 @@ func (c *threads) fails(t *thread) {
 // beside gives what is no message to the exchange of its stream; on a pipe to the
 // latest.
 func (c *threads) beside(ref int64, frame *Frame) {
+	if c.carries(ref, frame) {
+		return
+	}
 	t := c.streams.get(frame.Stream)
 	if t == nil && frame.Stream == 0 {
 		t = c.latest
@@ -176,6 +186,21 @@ func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
 	default:
 		c.other(ref, frame, m, item)
 	}
+	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.get(frame.Stream) != nil {
+		c.place(c.carriers.get(frame.Stream), Carries, head, -1)
+		delete(c.waiting, frame.Stream)
+	}
+}
+
+// carries places what is no message of an HTTP request that carried no request. A
+// server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
+// Messages to the Server").
+func (c *threads) carries(ref int64, frame *Frame) bool {
+	t := c.carriers.get(frame.Stream)
+	if t != nil {
+		c.place(t, Carries, ref, -1)
+	}
+	return t != nil
 }
 
 func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
@@ -223,6 +248,7 @@ func (c *threads) tie(t *thread, frame *Frame, m Traits) {
 	// A batch is one HTTP request: it belongs to the first of its requests.
 	if frame.Stream > 0 && c.streams.get(frame.Stream) == nil {
 		c.streams.put(frame.Stream, t)
+		c.carriers.drop(frame.Stream)
 	}
 }
 
@@ -243,8 +269,14 @@ func (c *threads) nextRound(m Traits) *thread {
 }
 
 // response goes by the HTTP response that it came in, where its exchange waits for
-// that id: clients that send each request by itself may number them all alike.
+// that id: clients that send each request by itself may number them all alike. What
+// comes where nothing was asked answers nothing: a server's requests have ids as well,
+// and some servers answer the answers to them.
 func (c *threads) response(ref int64, frame *Frame, m Traits, item int) {
+	if c.carriers.get(frame.Stream) != nil {
+		c.other(ref, frame, m, item)
+		return
+	}
 	t := c.streams.get(frame.Stream)
 	if t == nil || !t.open || t.id != m.ID {
 		t = c.open.get(m.ID)
@@ -287,11 +319,18 @@ func (c *threads) other(ref int64, frame *Frame, m Traits, item int) {
 		c.beside(ref, frame)
 		return
 	}
-	if t == nil || m.Kind == Invalid && c.streams.get(frame.Stream) == nil {
+	if t == nil {
+		return
+	}
+	if m.Kind == Invalid && c.streams.get(frame.Stream) == nil {
+		c.carries(ref, frame)
 		return
 	}
 	if m.Kind == Request {
 		c.asked.put(m.ID, t)
+	}
+	if frame.Dir == Sent && frame.Stream > 0 && c.streams.get(frame.Stream) == nil {
+		c.carriers.put(frame.Stream, t)
 	}
 	c.place(t, Accompanies, ref, item)
 }
@@ -312,6 +351,9 @@ func (c *threads) about(frame *Frame, m Traits) *thread {
 		return named
 	}
 	if t := c.streams.get(frame.Stream); t != nil {
+		return t
+	}
+	if t := c.carriers.get(frame.Stream); t != nil {
 		return t
 	}
 	return c.latest
