@@ -95,12 +95,17 @@ func TestManyProcessesShareASession(t *testing.T) {
 	open("shared")
 	p.mcpc("", "-s", "shared", "list")
 	want := []string{"shared"}
+	// Who opens a session writes the state, and waits five seconds for who writes: on a
+	// slow disk not fifty of them have their turn in that time.
+	turns := make(chan struct{}, 6)
 	var all sync.WaitGroup
 	for user := range users {
 		own := fmt.Sprint("own-", user)
 		want = append(want, own)
 		all.Go(func() {
+			turns <- struct{}{}
 			open(own)
+			<-turns
 			for call := range calls {
 				number := fmt.Sprint(user*calls + call)
 				p.mcpc("Echo: "+number+"\n", "-s", "shared", "call", "echo", `{"message":"`+number+`"}`)
