@@ -11,7 +11,7 @@
 //
 // It also reads what a person types, and stops when nobody wants that any more: who
 // gives up a question must leave the next line to whoever reads then. Of a pipe it says
-// whether somebody still reads.
+// whether somebody still reads, and it opens the streams that a process was started with.
 //
 // The package draws nothing and decides nothing: what is done with the answers is for
 // others to say.
