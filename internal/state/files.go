@@ -150,11 +150,14 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return raw, nil
 }
 
+// tmpSuffix is what the name of a file ends in that is not yet whole.
+const tmpSuffix = ".tmp"
+
 // replaceFile puts a new file with mode 0600 in the place of path, or leaves
 // the old one as it was. The caller holds the lock, which is why the temporary
 // name can be a fixed one: what a killed process left there is overwritten.
 func replaceFile(path string, parts [][]byte, d durability) error {
-	tmp := path + ".tmp"
+	tmp := path + tmpSuffix
 	_ = os.Remove(tmp)
 	err := writeNew(tmp, parts, d)
 	if err == nil {

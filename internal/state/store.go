@@ -121,6 +121,30 @@ func (s *Store) Update(ctx context.Context, change func(*State) error) error {
 	return s.syncDir()
 }
 
+// Try finds out whether the state could be changed, for who would have nothing to show for
+// what he is about to do otherwise. It changes nothing.
+func (s *Store) Try(ctx context.Context) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	raw, st, err := s.read()
+	if err == nil && raw != nil {
+		err = s.prepare(raw, &st)
+	}
+	if err != nil {
+		return err
+	}
+	path := s.path(stateName)
+	_ = os.Remove(path + tmpSuffix) // as replaceFile does
+	if err := writeNew(path+tmpSuffix, nil, cached); err != nil {
+		return &Error{Reason: Unwritable, Path: path, Err: err}
+	}
+	_ = os.Remove(path + tmpSuffix)
+	return nil
+}
+
 // update is Update without the sync of the directory.
 func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bool, err error) {
 	unlock, err := s.lock(ctx)

@@ -122,7 +122,11 @@ func storeFailed(err error) error {
 	if _, own := err.(*Error); err == nil || own {
 		return err
 	}
-	return &Error{Rule: StoreFailed, Text: err.Error(), Err: err}
+	failed := &Error{Rule: StoreFailed, Text: err.Error(), Err: err}
+	if hinted, ok := err.(interface{ Hint() string }); ok { // the file knows where else it could be
+		failed.Hint = hinted.Hint()
+	}
+	return failed
 }
 
 // Token is the one to send to a URL: the account's token whose resource the URL is
