@@ -97,7 +97,7 @@ afterwards.`,
 
 // call is the walk of a tool call, from the server that is meant to the ending.
 func (a *app) call(ctx context.Context, o callOptions) {
-	if out := writableAs("--save", o.save); !out.Good() {
+	if out := appendableAs("--save", o.save); !out.Good() {
 		a.end(out)
 		return
 	}

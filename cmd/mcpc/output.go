@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
@@ -237,90 +234,4 @@ func (a *app) filter(ctx context.Context, w io.Writer, st render.Style, ans answ
 		}
 	}
 	return nil
-}
-
-// replaceFile writes a file as a whole.
-func replaceFile(name string, data []byte) error {
-	_, err := replaceBy(name, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-	return err
-}
-
-// replaceBy writes a temporary file beside the name and renames it, so that no
-// reader ever sees half an answer. It gives the number of bytes.
-func replaceBy(name string, write func(io.Writer) error) (int64, error) {
-	// A pipe or a device is written to: who may write into /dev would otherwise
-	// put a file in the place of /dev/null.
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return 0, err
-		}
-		return fill(f, write)
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".mcpc-*")
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(f.Name())
-	n, err := fill(f, write)
-	if err != nil {
-		return n, err
-	}
-	return n, os.Rename(f.Name(), name)
-}
-
-// fill writes a file, counts its bytes and closes it.
-func fill(f *os.File, write func(io.Writer) error) (int64, error) {
-	count := &counter{w: f}
-	err := write(count)
-	return count.n, errors.Join(err, f.Close())
-}
-
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
-}
-
-// writable refuses -o where there is no folder for the file, or one in its place: before anything is
-// sent, and not when the answer is there.
-func writable(name string) wire.Outcome { return writableAs("-o", name) }
-
-// writableAs is writable for a file of another flag.
-func writableAs(flag, name string) wire.Outcome {
-	if name == "" {
-		return wire.Outcome{}
-	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + name + " is a folder", Hint: flag + " " + render.ShellQuote(filepath.Join(name, "FILE"))}
-	}
-	folder := filepath.Dir(name)
-	info, err := os.Stat(folder)
-	switch {
-	case err == nil && info.IsDir():
-		return wire.Outcome{}
-	case err == nil || errors.Is(err, fs.ErrNotExist):
-		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": there is no folder " + folder}
-	}
-	return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + folder + ": " + bare(err).Error(), Err: err}
-}
-
-// bare is an error of the operating system without the name of the file, which
-// may be a temporary one that nobody typed.
-func bare(err error) error {
-	if failed, ok := errorAs[*os.PathError](err); ok {
-		return failed.Err
-	}
-	if failed, ok := errorAs[*os.LinkError](err); ok {
-		return failed.Err
-	}
-	return err
 }

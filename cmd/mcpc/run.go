@@ -170,9 +170,9 @@ func (r *runner) run(ctx context.Context) {
 // oneDocument reports whether JSON was asked for, whole or filtered.
 func (a *app) oneDocument() bool { return a.json || a.wire || a.jq != "" }
 
-// places refuses folders that are not there, before anything is sent.
+// places refuses files that cannot be written, before anything is sent.
 func (r *runner) places() wire.Outcome {
-	if out := writable(r.a.output); !out.Good() {
+	if out := writable(r.a.output); !out.Good() || r.o.junit == "-" {
 		return out
 	}
 	return writableAs("--junit", r.o.junit)

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -32,11 +30,11 @@ func newSaving(path string) (*saving, error) {
 	bad := func(why string) error {
 		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list says what is in this one"}
 	}
-	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || !writableAs("--save", path).Good(): // which the call says
+	if !isFile(path) {
 		return s, nil
-	case err != nil:
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
 		return nil, bad(bare(err).Error())
 	}
 	s.text = text
@@ -142,14 +140,4 @@ func (s *saving) written(c *conversation, b *saver, step saved.Step) ([]byte, er
 		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.variable)})
 	}
 	return yaml.Write(f.JSON())
-}
-
-// appendTo writes behind what stands in a file, and leaves the rest of it alone.
-func appendTo(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }

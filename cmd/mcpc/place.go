@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+
+	"mcpc/internal/render"
+	"mcpc/internal/tty"
+	"mcpc/internal/wire"
+)
+
+// Where a flag names a file to write. A file is replaced as a whole, and so is a link to
+// one: somebody else may have put it there. What stands for a stream, a pipe or a device
+// is written to, by whatever name.
+
+// tempName is the pattern of a file that is not yet whole.
+const tempName = ".mcpc-*"
+
+// replaceFile writes a file as a whole.
+func replaceFile(name string, data []byte) error {
+	_, err := replaceBy(name, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	return err
+}
+
+// replaceBy writes a temporary file beside the name and renames it, so that no
+// reader ever sees half an answer. It gives the number of bytes.
+func replaceBy(name string, write func(io.Writer) error) (int64, error) {
+	if f, err := openStream(name); f != nil || err != nil {
+		if err != nil {
+			return 0, err
+		}
+		return fill(f, write)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), tempName)
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	n, err := fill(f, write)
+	if err != nil {
+		return n, err
+	}
+	return n, os.Rename(f.Name(), name)
+}
+
+// openStream opens what no file may take the place of; it is nil for any other name.
+func openStream(name string) (*os.File, error) {
+	if fd, ok := descriptor(name); ok {
+		return tty.Handed(fd)
+	}
+	if !isDevice(name) {
+		return nil, nil
+	}
+	return os.OpenFile(name, os.O_WRONLY, 0)
+}
+
+// isDevice reports a device, a pipe or a socket, and a link that stands among the
+// devices, whatever it leads to.
+func isDevice(name string) bool {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return true
+	}
+	info, err := os.Lstat(name)
+	folder, _ := filepath.EvalSymlinks(filepath.Dir(name))
+	return err == nil && info.Mode()&fs.ModeSymlink != 0 && folder == "/dev"
+}
+
+// mostLinks is how many links a name may lead through, as in Linux.
+const mostLinks = 40
+
+// descriptor is the number of the stream of this process that a name leads to, as
+// /dev/stdout does. Opened by name, a file behind it would be written from its start.
+func descriptor(name string) (fd int, ok bool) {
+	for range mostLinks {
+		folder, err := filepath.EvalSymlinks(filepath.Dir(name))
+		if err != nil {
+			return 0, false
+		}
+		base := filepath.Base(name)
+		if n, err := strconv.ParseUint(base, 10, 31); err == nil && hasDescriptors(folder) {
+			return int(n), true
+		}
+		if name, err = os.Readlink(filepath.Join(folder, base)); err != nil {
+			return 0, false
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(folder, name)
+		}
+	}
+	return 0, false
+}
+
+// hasDescriptors reports the folder of the process's own streams, or that of a thread.
+func hasDescriptors(folder string) bool {
+	self, err := filepath.EvalSymlinks("/proc/self")
+	if err != nil {
+		return folder == "/dev/fd"
+	}
+	ofThread, _ := path.Match(self+"/task/*/fd", folder)
+	return folder == self+"/fd" || ofThread
+}
+
+// fill writes a file, counts its bytes and closes it.
+func fill(f *os.File, write func(io.Writer) error) (int64, error) {
+	count := &counter{w: f}
+	err := write(count)
+	return count.n, errors.Join(err, f.Close())
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// appendTo writes behind what stands in a file, and leaves the rest of it alone.
+func appendTo(name string, text []byte) error {
+	f, err := openStream(name)
+	if f == nil && err == nil {
+		f, err = os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+// writable refuses -o where no file can be written: before anything is sent, and not
+// when the answer is there.
+func writable(name string) wire.Outcome { return writableAs("-o", name) }
+
+// writableAs is writable for a file of another flag.
+func writableAs(flag, name string) wire.Outcome {
+	if name == "" {
+		return wire.Outcome{}
+	}
+	bad := func(text string, err error) wire.Outcome {
+		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + text, Err: err}
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		out := bad(name+" is a folder", nil)
+		out.Hint = flag + " " + render.ShellQuote(filepath.Join(name, "FILE"))
+		return out
+	}
+	folder := filepath.Dir(name)
+	info, err := os.Stat(folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return bad("there is no folder "+folder, nil)
+	}
+	if err := tryReplacing(name); err != nil {
+		return bad(name+": "+bare(err).Error(), err)
+	}
+	return wire.Outcome{}
+}
+
+// appendableAs is writableAs for a file that is added to.
+func appendableAs(flag, name string) wire.Outcome {
+	if !isFile(name) {
+		return writableAs(flag, name)
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + name + ": " + bare(err).Error(), Err: err}
+	}
+	_ = f.Close() // nothing was written
+	return wire.Outcome{}
+}
+
+// isFile reports that there is a file, and no stream or device.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	_, stream := descriptor(name)
+	return err == nil && info.Mode().IsRegular() && !stream
+}
+
+// tryReplacing finds out whether replaceBy may write. A device and a pipe are not opened:
+// whoever reads it would see its end.
+func tryReplacing(name string) error {
+	if fd, ok := descriptor(name); ok {
+		f, err := tty.Handed(fd)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	if isDevice(name) {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), tempName)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// bare is an error of the operating system without the name of the file, which
+// may be a temporary one that nobody typed.
+func bare(err error) error {
+	if failed, ok := errorAs[*os.PathError](err); ok {
+		return failed.Err
+	}
+	if failed, ok := errorAs[*os.LinkError](err); ok {
+		return failed.Err
+	}
+	return err
+}
