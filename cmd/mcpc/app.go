@@ -243,11 +243,15 @@ func (a *app) unread() bool {
 // unreadEvery is how often a command that waits looks whether it is still read.
 const unreadEvery = 200 * time.Millisecond
 
-// unwritten is the ending of a command that could not write its answer. Where
-// there is a conversation, the server gave that answer: saying that nothing was
-// sent would be a lie that makes a script send it again.
+// unwritten is the ending of a command that could not write its answer.
 func (a *app) unwritten(err error) wire.Outcome {
-	o := localIO("writing the answer", err)
+	return a.afterwards(localIO("writing the answer", err))
+}
+
+// afterwards is an ending that came when everything was answered. Where there is a
+// conversation, saying that nothing was sent would be a lie that makes a script send it
+// again.
+func (a *app) afterwards(o wire.Outcome) wire.Outcome {
 	if a.talking.Load() || a.record.crossed.Load() {
 		o.Reached = wire.Answered
 	}
@@ -281,6 +285,16 @@ func (a *app) end(o wire.Outcome) {
 		return
 	}
 	render.Failure(a.stderr(), a.errStyle, o)
+}
+
+// endAlso is end for what may have failed besides: the first failure is the ending, and
+// the next one a warning.
+func (a *app) endAlso(o wire.Outcome) {
+	if o.Good() || a.ending.Good() || a.ending.Kind == wire.Signal {
+		a.end(o)
+		return
+	}
+	a.warn(render.Headline(a.withoutSecrets(o)))
 }
 
 // finish has the last word, and so that the JSON error is the last line whatever

@@ -95,7 +95,7 @@ func (a *app) codegen(ctx context.Context, o codegenOptions) {
 		_, err := w.Write(code)
 		return err
 	}); err != nil {
-		a.end(localIO("writing the code", bare(err)))
+		a.end(a.afterwards(localIO("writing the code", bare(err))))
 	}
 }
 

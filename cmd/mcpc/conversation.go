@@ -70,6 +70,8 @@ type opening struct {
 	blind bool
 	// anew opens a new conversation where an old one could be gone on with.
 	anew bool
+	// remembers is for what the state is to keep: it is tried before anything is sent.
+	remembers bool
 	// draft composes a request that is not sent.
 	draft bool
 	// keep lets the server live on; nil does not.
@@ -97,6 +99,9 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 		return c, o
 	}
 	o := c.find(how.argv)
+	if o.Good() && how.remembers {
+		o = a.tryState(ctx)
+	}
 	if !o.Good() {
 		return c, o
 	}
@@ -285,6 +290,18 @@ func (c *conversation) updateSaved(ctx context.Context) error {
 func fillSession(s *state.Session, m client.Memory) {
 	s.Transport, s.Revision, s.SessionID = string(m.Transport), m.Revision, state.Secret(m.SessionID)
 	s.Declared, s.Capabilities, s.ServerInfo, s.Instructions = m.Declared, m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
+}
+
+// tryState refuses a state that cannot be changed.
+func (a *app) tryState(ctx context.Context) wire.Outcome {
+	store, err := state.Open(a.state)
+	if err == nil {
+		err = store.Try(ctx)
+	}
+	if err != nil {
+		return stateFailed(err)
+	}
+	return wire.Outcome{}
 }
 
 // stateFailed is the ending of a command that cannot do without the state.

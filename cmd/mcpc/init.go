@@ -63,7 +63,7 @@ one left it, until mcpc close, or until nobody has used it for --idle.`,
 }
 
 func (a *app) init(ctx context.Context, argv []string, name string, keep keeping) {
-	how := opening{argv: argv, greet: true, anew: true}
+	how := opening{argv: argv, greet: true, anew: true, remembers: true}
 	if keep.on {
 		how.keep = &keep
 	}
@@ -74,7 +74,7 @@ func (a *app) init(ctx context.Context, argv []string, name string, keep keeping
 		return
 	}
 	if err := c.keep(ctx, name); err != nil {
-		a.end(stateFailed(err))
+		a.end(a.afterwards(stateFailed(err)))
 		return
 	}
 	if hasSecret(c.saved.Endpoint) || c.saved.Reach != nil && hasSecret(string(c.saved.Reach.Proxy)) {

@@ -87,7 +87,11 @@ func (a *app) oneTarget(args []string) error {
 func (a *app) login(ctx context.Context, o loginOptions) {
 	a.secrets.Learn(o.secret, o.idpSecret)
 	a.record.many = true // what is refused on the way is not the ending
-	req, out := a.whatToLogInTo(ctx)
+	out := a.tryState(ctx)
+	var req auth.Request
+	if out.Good() {
+		req, out = a.whatToLogInTo(ctx)
+	}
 	if !out.Good() {
 		a.end(out)
 		return
@@ -122,7 +126,11 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		a.end(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
 		shown := wire.RedactURL(req.Endpoint)
-		a.end(authFailed(err, wire.Outcome{Where: shown, Hint: "mcpc auth explain " + render.ShellQuote(shown) + " shows each step"}))
+		o := wire.Outcome{Where: shown, Hint: "mcpc auth explain " + render.ShellQuote(shown) + " shows each step"}
+		if auth.Is(err, auth.StoreFailed) {
+			o.Reached = wire.Answered // with the token or the client that could not be kept
+		}
+		a.end(authFailed(err, o))
 	default:
 		a.show(ctx, wire.Outcome{}, a.tokenAnswer(t, store))
 	}

@@ -49,7 +49,7 @@ func (a *app) show(ctx context.Context, o wire.Outcome, ans answer) {
 	if a.hasAnswer(o) {
 		a.print(ctx, ans)
 	}
-	a.end(o)
+	a.endAlso(o)
 }
 
 // hasAnswer follows the table of exit codes: these endings have a result, and

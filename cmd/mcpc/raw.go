@@ -152,7 +152,7 @@ func (a *app) showRaw(ctx context.Context, out wire.Outcome) {
 		ans.human = func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }
 		a.print(ctx, ans)
 	}
-	a.end(out)
+	a.endAlso(out)
 }
 
 func cameBack(out wire.Outcome) []byte {

@@ -285,6 +285,7 @@ func (c *conversation) tapFull() bool {
 		return false
 	}
 	if r.Recorder == nil {
+		r.crossed.Store(true) // who asks has a frame
 		return true
 	}
 	full := r.Full()

@@ -161,10 +161,8 @@ func (r *runner) run(ctx context.Context) {
 	if r.o.junit == "-" {
 		_ = render.JUnit(a.stdout(), r.done) // which ends the run where it cannot be written
 	}
-	a.end(r.ending())
-	if out := r.writeJUnit(); !out.Good() {
-		a.end(out)
-	}
+	a.endAlso(r.ending())
+	a.endAlso(r.writeJUnit())
 }
 
 // oneDocument reports whether JSON was asked for, whole or filtered.
@@ -210,7 +208,7 @@ func (r *runner) writeJUnit() wire.Outcome {
 	}
 	n, err := replaceBy(r.o.junit, func(w io.Writer) error { return render.JUnit(w, r.done) })
 	if err != nil {
-		return localIO("writing "+r.o.junit, bare(err))
+		return r.a.afterwards(localIO("writing "+r.o.junit, bare(err)))
 	}
 	r.a.note(fmt.Sprintf("%d bytes saved to %s", n, r.o.junit))
 	return wire.Outcome{}

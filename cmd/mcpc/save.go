@@ -107,7 +107,9 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 		err = appendTo(s.path, text)
 	}
 	if err != nil {
-		a.end(localIO("saving the call in "+s.path, bare(err)))
+		failed := localIO("saving the call in "+s.path, bare(err))
+		failed.Reached = out.Reached
+		a.endAlso(failed)
 		return
 	}
 	s.file.Steps = append(s.file.Steps, step)

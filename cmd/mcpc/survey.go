@@ -113,7 +113,7 @@ func (a *app) survey(ctx context.Context, o surveyOptions) {
 		a.ending = out
 		return
 	}
-	a.end(out)
+	a.endAlso(out)
 }
 
 // inVain says what was looked for, and where, without success.
