@@ -24,7 +24,7 @@ func TestNobodyTypes(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)
-			w.documents["/device"] = `{"device_code":"d","user_code":"ABCD","verification_uri":"BASE/verify","interval":5,"expires_in":` + c.expires + `}`
+			w.documents["/device"] = `{"device_code":"d","user_code":"ABCD","verification_uri":"BASE/verify","interval":90,"expires_in":` + c.expires + `}`
 			ctx, stop := context.WithTimeoutCause(t.Context(), c.limit, Late("the user's time"))
 			defer stop()
 			req := w.request()
