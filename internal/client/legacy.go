@@ -281,26 +281,39 @@ func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byt
 
 // judge: "404 Not Found" to a request that carried a session id ends the session
 // (basic/transports, "Session Management"), unless the server answers the very
-// request with "method not found". Some servers say 400 and name no request: on
-// the first request of a conversation that an earlier run opened that may mean
-// the same.
+// request. Some servers say 400 and name no request: on the first request of a
+// conversation that an earlier run opened that may mean the same.
 func (e *legacy) judge(r reply, untried bool) standing {
 	switch {
 	case untried && modernEvidence(r.message):
 		return forgotten
 	case r.http == nil:
 		return good
-	case e.sessionID() != "" && r.http.Status == http.StatusNotFound && !answersMethod(r.message):
-		return forgotten
+	case e.sessionID() != "" && r.http.Status == http.StatusNotFound:
+		return notFound(r.message)
 	case untried && namesNoRequest(r):
 		return doubtful
 	}
 	return good
 }
 
-func answersMethod(m *wire.Message) bool {
-	return m != nil && m.Error != nil && m.Error.Code == -32601 && !noID(m)
+// notFound judges what came with a 404 within a session. Servers say that they do
+// not know the session with -32600 or a code of their own making, some by the
+// request's id. What else bears that id is meant for the request.
+func notFound(m *wire.Message) standing {
+	switch {
+	case m == nil || m.Error == nil || noID(m):
+		return forgotten
+	case slices.Contains([]int64{-32601, -32602, codeInternal, codeNoResource}, m.Error.Code):
+		return good
+	case m.Error.Code == -32600 || -32099 <= m.Error.Code && m.Error.Code <= -32000:
+		return forgotten
+	}
+	return doubtful
 }
+
+// codeNoResource was "resource not found" up to 2025-11-25.
+const codeNoResource = -32002
 
 // namesNoRequest reports a refusal that does not say of which request.
 func namesNoRequest(r reply) bool {

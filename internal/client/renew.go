@@ -48,7 +48,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 			}
 			renewed = true
 			if call.Once || call.inSession || !untried && !repeatable(call.Method) {
-				return notAgain(was.outcome(e, call, r)), true
+				return s.notAgain(was.outcome(e, call, r)), true
 			}
 		}
 	}
@@ -180,9 +180,12 @@ func (t *talk) tried(r reply) {
 
 // notAgain is the ending of a request that was refused unread, and that may do
 // something: whether it still makes sense in a new session is the user's to say.
-func notAgain(o wire.Outcome) wire.Outcome {
-	o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Unsent, true
-	o.Text = "the server no longer knew the session, and " + o.Method + " was not sent again"
-	o.Hint = "a new session is open: run the command again"
+func (s *Session) notAgain(o wire.Outcome) wire.Outcome {
+	o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Answered, true
+	o.Text = "the server no longer knew the session and refused " + o.Method + ", which was not sent again"
+	o.Hint = "it was refused unread: run the command again"
+	if s.opt.Resume != nil {
+		o.Hint = "a new session is open: run the command again"
+	}
 	return o
 }
