@@ -123,6 +123,9 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 			out.Hint = "a whole message stands behind --bytes, as in " + a.command("raw --bytes @message.json")
 		}
 	}
+	if out.Kind == wire.BadResponse && out.Hint == "" {
+		out.Hint = "-vvv shows the exact bytes, and the header before them"
+	}
 	a.showRaw(ctx, out)
 	c.explained(o.method)
 }

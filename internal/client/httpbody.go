@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"mcpc/internal/wire"
 )
@@ -25,11 +26,10 @@ func (t *httpTransport) read(ctx context.Context, tr *trip, out *outgoing) reply
 	if tr.resp.StatusCode/100 != 2 {
 		return t.readRefusal(tr, out)
 	}
-	kind := mediaType(tr.resp)
-	switch charset := charsetOf(tr.resp); {
-	case charset != "" && !out.anyReply:
-		return failed(badContent("the answer is not in UTF-8 but in charset "+charset, nil))
+	switch kind := mediaType(tr.resp); {
 	case kind == "text/event-stream":
+		// Events are UTF-8, whatever a header says (WHATWG HTML, section 9.2.6).
+		t.foreignCharset(tr)
 		return t.readEvents(ctx, tr, out)
 	case kind == "application/json" || out.anyReply:
 		return t.readJSON(ctx, tr, out)
@@ -37,6 +37,19 @@ func (t *httpTransport) read(ctx context.Context, tr *trip, out *outgoing) reply
 		return t.readOther(ctx, tr, kind, out)
 	}
 }
+
+// foreignCharset tells of a charset that is none of UTF-8's, where the bytes are
+// UTF-8 all the same: JSON is, and has no such parameter (RFC 8259, sections 8.1
+// and 11).
+func (t *httpTransport) foreignCharset(tr *trip) {
+	if charset := charsetOf(tr.resp); charset != "" {
+		text := "declared as charset " + charset + ", which JSON never is; read as UTF-8"
+		t.inbox.often(wire.Finding{Rule: "charset", Level: wire.Warning, Text: "an answer was " + text}, "answers were "+text)
+	}
+}
+
+// isUTF8: a zero byte, which no JSON holds, is how UTF-16 shows.
+func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 }
 
 // charsetOf is the charset of a response, or "" where it is UTF-8.
 func charsetOf(resp *http.Response) string {
@@ -57,6 +70,10 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 	if out.anyReply {
 		return reply{message: wire.ParseMessage(body), http: factsOf(tr.resp, body)}
 	}
+	if charset := charsetOf(tr.resp); charset != "" && !isUTF8(body) {
+		return reply{fault: badContent("the answer is not in UTF-8 but in charset "+charset, body), http: factsOf(tr.resp, body)}
+	}
+	t.foreignCharset(tr)
 	m := wire.ParseMessage(body)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return failed(noResponse(tr, out))
@@ -158,9 +175,9 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 	if t.limits.tooLarge(int(tr.resp.ContentLength)) {
 		return nil, overLimit(t.limits.Message)
 	}
-	src, f := decoded(tr.resp)
-	if f != nil {
-		return nil, f
+	src, unread := decoded(tr.resp)
+	if unread != nil {
+		src = tr.resp.Body
 	}
 	if t.limits.Message > 0 {
 		src = io.LimitReader(src, t.limits.Message+1)
@@ -180,7 +197,10 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 		return nil, overLimit(t.limits.Message)
 	}
 	t.recordBody(tr, body.Bytes())
-	return body.Bytes(), nil
+	if unread != nil {
+		unread.raw = body.Bytes()
+	}
+	return body.Bytes(), unread
 }
 
 // decoded undoes a Content-Encoding. None is asked for, but there are servers

@@ -131,7 +131,11 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take func(wire.ServerEvent) bool) *fault {
 	src, f := decoded(tr.resp)
 	if f != nil {
+		start := make([]byte, mostDropped)
+		n, _ := tr.resp.Body.Read(start)
 		tr.resp.Body.Close()
+		t.recordDropped(tr, start[:n])
+		f.raw = start[:n]
 		return f
 	}
 	at.dropped = nil
