@@ -142,6 +142,7 @@ func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 		if r.fault != nil || r.message != nil {
 			return r
 		}
+		t.lookInBody(r, out)
 	case r := <-w.answer:
 		unhook()
 		time.AfterFunc(graceForAnswer, func() { letGo(nil) })
@@ -149,6 +150,15 @@ func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 	case <-t.done:
 	}
 	return t.wait(ctx, w)
+}
+
+// lookInBody notes an answer that came where this transport has none. There are
+// servers that give it on the stream as well, so that it ends nothing.
+func (t *httpSSE) lookInBody(r reply, out *outgoing) {
+	if r.http != nil && wire.ParseMessage(r.http.Body).Answers(out.id) {
+		t.inbox.came(meanwhile{"the answer came in the body of the POST and not on the event stream",
+			"a server of this transport answers on the stream and the POST with 202: the fault is the server's, -vv shows both"})
+	}
 }
 
 // posting begins a post beside its caller, unless the transport is being closed.
