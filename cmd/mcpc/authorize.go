@@ -107,6 +107,9 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	switch {
 	case r == nil:
 		return o
+	case r.Scheme == "" && len(r.Fields) > 0:
+		o.Hint = "no token is asked for, so that mcpc login is no help: -H 'Authorization: …' or MCPC_HEADER brings what the challenge names"
+		return o
 	case r.OwnField:
 		o.Hint = "the token that you brought is not taken: a new one, or without it mcpc login"
 		return o
@@ -127,6 +130,8 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	}
 	if failed, ok := errorAs[*auth.Error](r.Err); ok {
 		o = authFailed(failed, o)
+	} else if len(r.Fields) == 0 {
+		o.Hint += ", where the server speaks OAuth; a key of another kind goes along with -H 'NAME: VALUE' or MCPC_HEADER"
 	}
 	if a.fromFile != "" && hasSecret(a.guard.Endpoint) { // it is not copied
 		o.Hint = "mcpc login " + render.ShellQuote(a.fromFile)

@@ -189,11 +189,19 @@ func statusFault(resp *http.Response, body []byte) *fault {
 	return f
 }
 
-// wasFound takes back what a 404 says of the address: a conversation was opened there.
+// wasFound takes back what a status says of the address: a conversation was opened there.
 func (f *fault) wasFound() {
-	if f != nil && f.status == http.StatusNotFound {
+	if f == nil || f.phase != "wait" { // it was said of something else than this request
+		return
+	}
+	const log = "the server's log, or that of a proxy in front of it, knows more; -vvv shows the request"
+	switch f.status {
+	case http.StatusNotFound:
 		f.text = "the server answered HTTP 404 Not Found, though it was found at this address before"
-		f.hint = "the path is right: the server's log, or that of a proxy in front of it, knows more; -vvv shows the request"
+		f.hint = "the path is right: " + log
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		f.text += ", though it took a POST at this address before"
+		f.hint = log
 	}
 }
 

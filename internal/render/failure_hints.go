@@ -45,6 +45,9 @@ var codes = []codeRow{
 	{0, "JSON-RPC defines no code 0; it is what a server sends that sets none", ""},
 }
 
+// handshake are the methods behind which no other command gets where they are refused.
+var handshake = []string{"initialize", "notifications/initialized"}
+
 // waysOn are the commands that show what a method can be asked for.
 var waysOn = map[string]struct{ describe, list string }{
 	"tools/call":     {"describe ", "list"},
@@ -93,6 +96,10 @@ func (s Style) hintOf(o wire.Outcome) string {
 		return o.Hint
 	}
 	switch o.Kind {
+	case wire.ToolError:
+		if content := wire.First(o.Result, "content"); string(wire.Compact(content)) == "[]" && wire.First(o.Result, "structuredContent") == nil {
+			return "a result, no JSON-RPC error, and it does not say why"
+		}
 	case wire.RPCFailed:
 		return s.Aim.rpcHint(o)
 	case wire.InvalidArguments:
@@ -127,6 +134,9 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 	for _, row := range codes {
 		if row.code != e.Code {
 			continue
+		}
+		if slices.Contains(handshake, o.Method) && strings.Contains(row.hint, "{") {
+			return "the handshake itself was refused: -vv shows both sides of it"
 		}
 		way := waysOn[o.Method]
 		hint := strings.NewReplacer("{list}", a.Quoted(cmp.Or(way.list, "list all")), "{info}", a.Quoted("info"),
@@ -206,13 +216,13 @@ var statusHints = []struct {
 }{
 	{300, 399, "redirects are not followed: if you trust the new address, name it with -s"},
 	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: -H 'Authorization: Bearer TOKEN' sends one"},
-	{http.StatusForbidden, http.StatusForbidden, "the server knows who asks and still says no: another account, another scope, or an origin it does not trust"},
+	{http.StatusForbidden, http.StatusForbidden, "another account or scope may be wanted, or the Host or Origin is not trusted; -vvv shows what was sent"},
 	{http.StatusNotFound, http.StatusNotFound, "check the path: most servers listen at /mcp, old ones at /sse"},
 	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
 	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
 	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the headers are too large for the server; -vvv shows them"},
 	{http.StatusTooManyRequests, http.StatusTooManyRequests, "the server asks for patience: wait, then try again"},
-	{http.StatusBadGateway, http.StatusGatewayTimeout, "something in front of the server answers for it: is the server itself up?"},
+	{http.StatusBadGateway, http.StatusGatewayTimeout, "it may be something in front of the server that answers: is the server itself up?"},
 	{400, 499, "-vvv shows the request as it was sent"},
 	{500, 599, "the fault is on the server's side: its own log knows more"},
 }
