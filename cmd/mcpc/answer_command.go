@@ -59,7 +59,7 @@ func (r *responder) elicitBy(ctx context.Context, q client.Asking, page bool) cl
 	}
 	form, failure := question.ParseForm(q.Params)
 	if failure != nil {
-		return bad(failure.Error(), nil)
+		return noForm(failure)
 	}
 	if findings := append(form.Check(content), r.broken(form.Schema, content)...); len(findings) > 0 {
 		return bad("what it wrote does not fit the form that the server asked for", findings)

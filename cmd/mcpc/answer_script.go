@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mcpc/internal/client"
@@ -109,7 +111,7 @@ func (s *script) next(key string) (content wire.Members, ok bool) {
 func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
-		return unfit(form, err.Error(), nil), true
+		return noForm(err), true
 	}
 	content, ok := r.script.next(q.Key)
 	values, findings := map[string]json.RawMessage{}, []wire.Finding(nil)
@@ -126,7 +128,7 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 		values, findings = r.script.read(form)
 		r.script.used++
 	case !r.Defaults:
-		return client.Answer{Ending: client.Unanswered(q.Method)}, false
+		return client.Answer{Ending: r.script.elsewhere(q)}, false
 	}
 	answer := form.Content(values)
 	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
@@ -145,6 +147,21 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 	}
 	r.told(q.Method, "answered with "+wire.Excerpt(answer, 400))
 	return client.Answer{Result: question.Accept(answer)}, true
+}
+
+// elsewhere is the ending where --answer has nothing for a question, but perhaps for
+// others.
+func (s *script) elsewhere(q client.Asking) wire.Outcome {
+	end := client.Unanswered(q.Method)
+	names := strings.Join(slices.Sorted(maps.Keys(s.named)), ", ")
+	switch {
+	case names == "":
+	case q.Key == "":
+		end.Text = "the server asks under no name, and --answer is for " + names
+	default:
+		end.Text = "the server asks under the name " + q.Key + ", and --answer is for " + names
+	}
+	return end
 }
 
 // read takes the fields for those of the form.
@@ -190,6 +207,11 @@ func (r *responder) broken(schema, value json.RawMessage) []wire.Finding {
 		r.a.warn("the answer could not be checked against the form's schema: " + err.Error())
 	}
 	return findings
+}
+
+// noForm is the ending where what the server asked is no form: nobody can answer it.
+func noForm(err error) client.Answer {
+	return client.Answer{Ending: wire.Outcome{Kind: wire.BadResponse, Text: err.Error()}}
 }
 
 // unfit is an answer that must not be sent.

@@ -17,7 +17,7 @@ import (
 func (r *responder) fill(ctx context.Context, q client.Asking) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
-		return unfit(form, err.Error(), nil)
+		return noForm(err)
 	}
 	d, done := r.dialog(ctx)
 	defer done()

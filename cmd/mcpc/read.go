@@ -147,7 +147,7 @@ func (a *app) nameContents(out wire.Outcome) {
 	names := render.Contents(out.Result)
 	for i, raw := range items {
 		if !holds(raw, "text") && !holds(raw, "blob") {
-			a.warn("content has neither text nor blob: " + names[i])
+			a.warn("content has " + lacks(raw) + ": " + names[i])
 		}
 	}
 	if len(names) < 2 || a.json || a.wire || a.jq != "" || a.outStyle.Terminal && a.output == "" {
@@ -159,6 +159,16 @@ func (a *app) nameContents(out wire.Outcome) {
 }
 
 // holds reports whether an object has a string under a name.
+// lacks says why a content holds nothing.
+func lacks(raw json.RawMessage) string {
+	for _, name := range []string{"text", "blob"} {
+		if value := wire.First(raw, name); value != nil {
+			return "a " + name + " that is no string, " + wire.Excerpt(value, 40)
+		}
+	}
+	return "neither text nor blob"
+}
+
 func holds(raw json.RawMessage, name string) bool {
 	_, ok := wire.Text(wire.First(raw, name))
 	return ok

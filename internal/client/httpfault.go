@@ -175,7 +175,7 @@ func statusFault(resp *http.Response, body []byte) *fault {
 	case code == http.StatusProxyAuthRequired:
 		f.text = "the proxy wants to know who asks (" + status + ")"
 		f.hint = proxyHint
-	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
+	case isOverloaded(code):
 		f.retryable = true
 		if after := resp.Header.Get("Retry-After"); after != "" {
 			if strings.Trim(after, "0123456789") == "" {
@@ -187,6 +187,11 @@ func statusFault(resp *http.Response, body []byte) *fault {
 		f.reached = wire.Unknown // what stands behind the gateway may have acted
 	}
 	return f
+}
+
+// isOverloaded reports a status of a server that did not look at the request.
+func isOverloaded(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
 // wasFound takes back what a status says of the address: a conversation was opened there.

@@ -122,10 +122,14 @@ func (e *legacy) declare(capabilities json.RawMessage) {
 
 // accept reads the server's side of the handshake.
 func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
-	members, err := wire.Object(o.Result)
-	agreed := members.Text("protocolVersion")
-	if err != nil || agreed == "" {
+	members, _ := wire.Object(o.Result)
+	version, _ := members.Get("protocolVersion")
+	agreed, _ := wire.Text(version)
+	switch {
+	case version == nil || string(version) == `""`:
 		return ended(o, wire.BadResponse, "the answer to initialize names no protocolVersion")
+	case agreed == "":
+		return ended(o, wire.BadResponse, "the protocolVersion in the answer to initialize is no text: "+wire.Excerpt(version, 40))
 	}
 	if !visibleASCII(session) {
 		return ended(o, wire.BadResponse, "the session id that the server gave is no visible ASCII, or far too long")
@@ -136,7 +140,9 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	switch {
 	case agreed == rev2024Draft:
 		t.finding(wire.Finding{Rule: "revision", Level: wire.Info, Text: "the server speaks the pre-release " + rev2024Draft})
-	case !slices.Contains(revisions, agreed) || stateless(agreed):
+	case slices.Contains(revisions, agreed) && stateless(agreed):
+		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+", which has no initialize")
+	case !slices.Contains(revisions, agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions))
 	case pinned != "" && agreed != pinned:
 		return ended(o, wire.RPCFailed, "the server speaks "+agreed+" where --protocol asked for "+pinned)

@@ -213,8 +213,12 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 	}
 	for _, r := range requests {
 		request, _ := wire.Object(r.Value)
-		if method := request.Text("method"); !slices.Contains(mayBeAsked, method) {
-			return wire.BadResponse, "the input request " + r.Name + " asks for " + method + ", which may not be asked"
+		method, named := request.Get("method")
+		switch name, _ := wire.Text(method); {
+		case !named:
+			return wire.BadResponse, "the input request " + r.Name + " has no method"
+		case !slices.Contains(mayBeAsked, name):
+			return wire.BadResponse, "the input request " + r.Name + " asks for " + or(name, wire.Excerpt(method, 40)) + ", which may not be asked"
 		}
 	}
 	return wire.InputRequired, "the server needs an answer before it goes on (resultType is input_required)"

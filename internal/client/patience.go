@@ -18,7 +18,7 @@ const maxRetryAfter = 60 * time.Second
 // patient waits as long as an overloaded server or gateway asks for, before a
 // request that only reads is sent again. It reports whether that is worth it.
 func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
-	if r.fault == nil || r.http == nil {
+	if r.http == nil {
 		return false
 	}
 	switch r.http.Status {

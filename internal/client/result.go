@@ -27,6 +27,7 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
 		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
+		o.Retryable = r.http != nil && isOverloaded(r.http.Status)
 		if _, ok := t.line().(witness); ok && m.Error.Code == codeInternal {
 			o.Hint = "the server's own log knows more; -v shows what it writes to standard error"
 		}

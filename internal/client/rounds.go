@@ -94,15 +94,14 @@ func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire
 	members, _ := o.Message.ResultMembers()
 	asked, asks := members.Get("inputRequests")
 	state, hasState := members.Get("requestState")
-	if !asks {
-		if r.idle++; r.idle > maxIdleRounds {
-			return next, ended(o, wire.BadResponse, fmt.Sprintf("the server wanted to be called again %d times and asked nothing", r.idle)), false
-		}
-		if !rest(ctx, firstIdle<<(r.idle-1)) {
-			return next, gaveUp(ctx, o), false
-		}
-	} else {
+	if requests, _ := wire.Object(asked); len(requests) > 0 {
 		r.idle = 0
+	} else if r.idle++; r.idle > maxIdleRounds {
+		return next, ended(o, wire.BadResponse, fmt.Sprintf("the server wanted to be called again %d times and asked nothing", r.idle)), false
+	} else if !asks && !rest(ctx, firstIdle<<(r.idle-1)) {
+		return next, gaveUp(ctx, o), false
+	}
+	if asks {
 		answers, failed, good := r.responses(ctx, o, asked)
 		if !good {
 			return next, failed, false

@@ -143,7 +143,9 @@ func (r *router) misnamed(m *wire.Message) bool {
 	for _, w := range r.waiting {
 		if len(m.ID) > 0 && bytes.Equal(bytes.Trim(m.ID, `"`), bytes.Trim(w.out.id, `"`)) {
 			r.dropLocked(w)
-			w.answer <- failed(badContent(mismatch(m, w.out.id), m.Raw))
+			wrong := badContent(mismatch(m, w.out.id), m.Raw)
+			wrong.hint = sameIDHint
+			w.answer <- failed(wrong)
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -224,6 +225,10 @@ func (t *talk) receive(m *wire.Message) {
 	case wire.Request:
 		t.serve(m)
 	case wire.Notification:
+		if slices.Contains(mayBeAsked, m.Method) {
+			t.unanswerable(m, "it has no id")
+			return
+		}
 		t.withdrawn(m)
 		if e := t.era(); e == nil || e.heard(t, m) {
 			t.s.notified(m)
@@ -263,12 +268,20 @@ func (t *talk) serve(m *wire.Message) {
 	}
 	for _, p := range m.Problems {
 		if p.Rule == "id" {
-			t.finding(wire.Finding{Rule: "id", Level: wire.Warning,
-				Text: "the server's request " + m.Method + " was not answered: " + p.Text})
+			t.unanswerable(m, p.Text)
 			return
 		}
 	}
 	e.asked(t, m)
+}
+
+// unanswerable tells of a request that has no id to answer to. Whoever waits for the
+// server then waits for one that waits for the answer.
+func (t *talk) unanswerable(m *wire.Message, why string) {
+	t.came(meanwhile{"meanwhile the server asked for " + m.Method + ", which cannot be answered: " + why,
+		"a server that asks must give the request an id; waiting longer does not help"})
+	t.finding(wire.Finding{Rule: "id", Level: wire.Warning,
+		Text: "the server's request " + m.Method + " was not answered: " + why})
 }
 
 func (t *talk) finding(f wire.Finding) {

@@ -60,8 +60,11 @@ func ParseForm(params json.RawMessage) (Form, error) {
 	form := Form{Message: members.Text("message")}
 	form.Schema, _ = members.Get("requestedSchema")
 	schema, err := wire.Object(form.Schema)
-	if err != nil {
-		return form, errors.New("the form's requestedSchema is no object")
+	switch {
+	case form.Schema == nil:
+		return form, errors.New("the server asks with a form that has no requestedSchema")
+	case err != nil:
+		return form, errors.New("the server asks with a form whose requestedSchema is no object: " + wire.Excerpt(form.Schema, 40))
 	}
 	required := schema.Words("required")
 	properties, _ := schema.Get("properties")

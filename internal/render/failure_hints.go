@@ -101,7 +101,7 @@ func (s Style) hintOf(o wire.Outcome) string {
 			return "a result, no JSON-RPC error, and it does not say why"
 		}
 	case wire.RPCFailed:
-		return s.Aim.rpcHint(o)
+		return cmp.Or(s.Aim.rpcHint(o), patienceHint(o))
 	case wire.InvalidArguments:
 		return s.Aim.argumentsHint(o)
 	case wire.Transport, wire.Auth:
@@ -194,6 +194,14 @@ func (a Aim) argumentsHint(o wire.Outcome) string {
 	return a.Quoted(cmp.Or(way.describe, "describe ")+word(o.Name)) + " shows what it takes" + anyway
 }
 
+// patienceHint is for an error that came with a status that asks for patience.
+func patienceHint(o wire.Outcome) string {
+	if o.Retryable {
+		return waitAndSee
+	}
+	return ""
+}
+
 func httpHint(o wire.Outcome) string {
 	if o.HTTP == nil {
 		return ""
@@ -205,6 +213,8 @@ func httpHint(o wire.Outcome) string {
 	}
 	return ""
 }
+
+const waitAndSee = "the server asks for patience: wait, then try again"
 
 const noPost = "the address takes no POST: it may be a page, or the /sse of an older server"
 
@@ -221,7 +231,7 @@ var statusHints = []struct {
 	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
 	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
 	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the headers are too large for the server; -vvv shows them"},
-	{http.StatusTooManyRequests, http.StatusTooManyRequests, "the server asks for patience: wait, then try again"},
+	{http.StatusTooManyRequests, http.StatusTooManyRequests, waitAndSee},
 	{http.StatusBadGateway, http.StatusGatewayTimeout, "it may be something in front of the server that answers: is the server itself up?"},
 	{400, 499, "-vvv shows the request as it was sent"},
 	{500, 599, "the fault is on the server's side: its own log knows more"},

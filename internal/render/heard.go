@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"io"
 	"strings"
 	"time"
@@ -41,10 +42,7 @@ func heard(m *wire.Message) (kind, what string) {
 // logLine is `[warning] logger: data`, or without brackets where there is no level.
 func logLine(params wire.Members) string {
 	data, _ := params.Get("data")
-	text, ok := wire.Text(data)
-	if !ok {
-		text = string(wire.Compact(data))
-	}
+	text := logText(data)
 	if logger := params.Text("logger"); logger != "" {
 		text = logger + ": " + text
 	}
@@ -52,6 +50,17 @@ func logLine(params wire.Members) string {
 		text = "[" + level + "] " + text
 	}
 	return text
+}
+
+// logText is what a log message says.
+func logText(data json.RawMessage) string {
+	if data == nil {
+		return "(no data)"
+	}
+	if text, ok := wire.Text(data); ok {
+		return text
+	}
+	return string(wire.Compact(data))
 }
 
 // A Change is what became of one entry of a list.

@@ -109,11 +109,7 @@ func (p *Progress) Tick() {
 // Log writes one log message of the server: `[warning] logger: data`, without the
 // brackets where the server gave it no level.
 func (p *Progress) Log(level, logger string, data json.RawMessage) {
-	text, ok := wire.Text(data)
-	if !ok {
-		text = string(wire.Compact(data))
-	}
-	text = p.st.excerpt([]byte(text), maxBody)
+	text := p.st.excerpt([]byte(logText(data)), maxBody)
 	if logger != "" {
 		text = logger + ": " + text
 	}

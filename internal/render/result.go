@@ -206,7 +206,7 @@ func Contents(result json.RawMessage) (names []string) {
 		case mediaBlock:
 			what = p.bracket(p.short(describeMedia(b)))
 		default:
-			what = p.bracket(what, "neither text nor blob")
+			what = p.bracket(what, "nothing to read")
 		}
 		names = append(names, Line(b.uri)+" "+what)
 	}

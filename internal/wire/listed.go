@@ -29,7 +29,8 @@ func ParsePrompt(raw json.RawMessage) (Prompt, *Finding) {
 	}
 	p := Prompt{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description")}
 	if p.Name == "" {
-		return Prompt{}, badEntry("prompt", "the entry has no name")
+		name, _ := members.Get("name")
+		return Prompt{}, lacking("prompt", "name", name)
 	}
 	list, _ := members.Get("arguments")
 	items, _ := Array(list)
@@ -70,7 +71,8 @@ func parseResource(raw json.RawMessage, uri string) (Resource, *Finding) {
 	r := Resource{Raw: raw, URI: members.Text(uri), Name: members.Text("name"), Title: members.Text("title"),
 		Description: members.Text("description"), MIMEType: members.Text("mimeType"), Size: -1}
 	if r.URI == "" {
-		return Resource{}, badEntry("resource", "the entry has no %s", uri)
+		value, _ := members.Get(uri)
+		return Resource{}, lacking("resource", uri, value)
 	}
 	size, _ := members.Get("size")
 	if n, err := strconv.ParseInt(string(size), 10, 64); err == nil && n >= 0 {

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
@@ -237,7 +238,10 @@ func (m *Message) parseError(raw json.RawMessage) {
 	}
 	code, _ := members.Get("code")
 	number, failed := strconv.ParseInt(string(code), 10, 64)
-	if failed != nil {
+	switch {
+	case errors.Is(failed, strconv.ErrRange):
+		m.invalid("error_code", "the error's \"code\" is too large for an integer: %s", Excerpt(code, 40))
+	case failed != nil:
 		m.invalid("error_code", "the error's \"code\" is no integer: %s", orMissing(code))
 	}
 	message, _ := members.Get("message")

@@ -39,7 +39,7 @@ func ParseTool(raw json.RawMessage) (Tool, *Finding) {
 	name, _ := members.Get("name")
 	text, ok := Text(name)
 	if !ok || text == "" {
-		return Tool{}, badEntry("tool", "the entry has no name")
+		return Tool{}, lacking("tool", "name", name)
 	}
 	t := Tool{Raw: raw, Name: text, Title: members.Text("title"), Description: members.Text("description")}
 	t.InputSchema, _ = members.Get("inputSchema")
@@ -63,6 +63,14 @@ func pageIn(meta json.RawMessage) string {
 	}
 	uri, _ := Text(First(meta, "ui/resourceUri"))
 	return uri
+}
+
+// lacking is for an entry whose member is not there, or no text.
+func lacking(rule, member string, value json.RawMessage) *Finding {
+	if value == nil || string(value) == `""` {
+		return badEntry(rule, "the entry has no %s", member)
+	}
+	return badEntry(rule, "the entry's %s is no text: %s", member, Excerpt(value, 40))
 }
 
 func badEntry(rule, format string, args ...any) *Finding {

@@ -25,7 +25,7 @@ func TestParseTool(t *testing.T) {
 		{`{"name":"a"`, `the entry is no object: {"name":"a"`},
 		{`{` + schema + `}`, `the entry has no name`},
 		{`{"name":"",` + schema + `}`, `the entry has no name`},
-		{`{"name":7,` + schema + `}`, `the entry has no name`},
+		{`{"name":7,` + schema + `}`, `the entry's name is no text: 7`},
 		{`{"Name":"a",` + schema + `}`, `the entry has no name`},
 		{`{"name":"a"}`, `the tool "a" has no inputSchema object`},
 		{`{"name":"a","inputSchema":null}`, `the tool "a" has no inputSchema object`},
