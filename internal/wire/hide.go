@@ -206,11 +206,17 @@ func schemeOf(value []byte) int {
 	return 0
 }
 
-// mark is how Redacted begins, and escapedMark how in a URL.
-const (
-	mark        = "••••(len"
-	escapedMark = "%E2%80%A2%E2%80%A2%E2%80%A2%E2%80%A2%28len"
-)
+// marks are how Redacted begins in a text, and in a URL now and once.
+var marks = [...]string{"••••(len", "****(len-", "%E2%80%A2%E2%80%A2%E2%80%A2%E2%80%A2%28len"}
+
+func beginsHidden(word string) bool {
+	for _, mark := range marks {
+		if strings.HasPrefix(word, mark) {
+			return true
+		}
+	}
+	return false
+}
 
 // wordAt finds a value without quotes. Behind a "=" any is one; behind a ":" the
 // text may be prose, "the token: it has expired", so that only a line that begins
@@ -221,7 +227,7 @@ func wordAt(raw []byte, at int, assigned bool) []span {
 		end++
 	}
 	word := string(raw[at:end])
-	if strings.HasPrefix(word, mark) || strings.HasPrefix(word, escapedMark) {
+	if beginsHidden(word) {
 		return nil
 	}
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {

@@ -16,12 +16,25 @@ func Redacted(secret string) string {
 	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum[:2])
 }
 
-// hidden is all that Redacted writes, and nothing in which a secret could hide.
-var hidden = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^••••\(len \d+, sha256:[0-9a-f]{4}\)$`) })
+// inURL writes what Redacted does with characters that stand in a URL as they are:
+// escaped nobody could read it.
+func inURL(shown string) string { return forURL.Replace(shown) }
+
+var forURL = strings.NewReplacer("•", "*", "len ", "len-", ", ", ",")
+
+// What Redacted writes, and what becomes of it in a URL: now, and in recordings of a
+// time when it was escaped there. Nothing else fits, in which a secret could hide.
+const (
+	shownMark      = `••••\(len \d+, sha256:[0-9a-f]{4}\)`
+	shownInURL     = `\*{4}\(len-\d+,sha256:[0-9a-f]{4}\)`
+	shownOnceInURL = `(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`
+)
+
+var hidden = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + shownMark + `|` + shownInURL + `)$`) })
 
 // isHidden is asked about all that is in the environment, and rarely true.
 func isHidden(value string) bool {
-	return strings.HasPrefix(value, "••••") && hidden().MatchString(value)
+	return beginsHidden(value) && hidden().MatchString(value)
 }
 
 // hide is Redacted for what may be hidden already or not be there at all.
@@ -219,7 +232,7 @@ func redactParam(name, rest string, levels int) (value, safe string) {
 		if hide(text) == text {
 			return value, value
 		}
-		return value, url.QueryEscape(hide(text))
+		return value, inURL(Redacted(text))
 	}
 	value = rest
 	if at := strings.IndexAny(rest, paramBegins); at >= 0 {
@@ -242,8 +255,7 @@ func unescaped(s string) string {
 
 // hiddenIn finds what Redacted wrote, as it stands in a text or in a URL.
 var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`••••\(len \d+, sha256:[0-9a-f]{4}\)|` +
-		`(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`)
+	return regexp.MustCompile(shownMark + `|` + shownInURL + `|` + shownOnceInURL)
 })
 
 // HiddenIn gives where in a text Redacted stands for a secret: the begin and the

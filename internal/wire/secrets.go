@@ -149,7 +149,9 @@ func (s *Secrets) Frame(f Frame) Frame {
 	}
 	if f.HTTP != nil {
 		head := *f.HTTP
-		head.URL = s.Text(RedactURL(head.URL))
+		if head.URL = s.Text(RedactURL(head.URL)); strings.Contains(head.URL, marks[0]) {
+			head.URL = hiddenIn().ReplaceAllStringFunc(head.URL, inURL)
+		}
 		head.Fields = slices.Clone(head.Fields)
 		for i, field := range head.Fields {
 			head.Fields[i] = s.field(field)

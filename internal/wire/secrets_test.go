@@ -103,6 +103,29 @@ func TestSecretsAreFoundAtEveryPlace(t *testing.T) {
 	}
 }
 
+// In a URL the mark is one that a URL may hold and a person can read, also where a
+// parameter is not named like a secret; and it is known again.
+func TestSecretsInURLs(t *testing.T) {
+	var s Secrets
+	s.Learn(canary)
+	shown := "****(len-9,sha256:e8a7)"
+	frame := s.Frame(Frame{Kind: Head, HTTP: &HTTPHead{URL: "http://h/mcp?sid=" + canary + "&q=" + canary},
+		Raw: []byte("see http://h/mcp?sid=" + canary + " token=" + shown)})
+	want := "http://h/mcp?sid=" + shown + "&q=" + shown
+	for range 2 {
+		if got := frame.HTTP.URL; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got := string(frame.Raw); got != "see http://h/mcp?sid="+shown+" token="+shown || frame.Hidden != 1 {
+			t.Errorf("%d hidden in %s", frame.Hidden, got)
+		}
+		frame = s.Frame(frame)
+	}
+	if n := len(HiddenIn(want)); n != 2 {
+		t.Errorf("%d found in %s", n, want)
+	}
+}
+
 // A value that is no UTF-8 is written in ways that are too short to look for.
 func TestKnownSecretThatIsNoText(t *testing.T) {
 	var s Secrets
