@@ -29,6 +29,7 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
 		default:
+			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 		}
 		if r.URL.Path == "/dies" {

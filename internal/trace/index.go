@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -44,6 +45,8 @@ type conn struct {
 	revision, era string
 	// target is the URL of its last request, for a recording of several servers.
 	target string
+	// streamable is set where that request was one of Streamable HTTP for certain.
+	streamable bool
 }
 
 // begin notes the head of a run.
@@ -156,6 +159,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 // method there; one in a conversation that was opened before names the revision alone.
 func (c *conn) headed(h *wire.HTTPHead) {
 	c.target, _, _ = strings.Cut(h.URL, "?")
+	c.streamable = h.Field("Mcp-Session-Id") != "" || h.Field("Mcp-Method") != ""
 	if version := h.Field("Mcp-Protocol-Version"); version != "" {
 		c.revision, c.era = version, "legacy"
 		if h.Field("Mcp-Method") != "" {
@@ -209,7 +213,7 @@ func (r *Row) take(p placed) {
 		r.Notes.Resumed++
 	case wire.Surrounds:
 		if p.frame.Kind == wire.Closed && p.frame.Close != nil {
-			r.closed(p.frame)
+			r.closed(p.frame, p.conn)
 		}
 	}
 	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
@@ -264,18 +268,23 @@ func nameIn(m *wire.Message) string {
 }
 
 func (r *Row) answered(p placed) {
-	m := p.message
+	m, fault := p.message, r.unusable(p)
 	r.unanswered = false
 	switch {
+	case m != nil && (r.Status == 401 || r.Status == 403):
+		r.settle(wire.Auth)
+	case fault != "":
+		r.settle(wire.BadResponse)
+		r.Text = fault
 	case p.peeked.toolError:
 		r.settle(wire.ToolError)
 	case m == nil:
 		r.settle(wire.OK)
-	case r.Status == 401 || r.Status == 403:
-		r.settle(wire.Auth)
 	case m.Kind == wire.ErrorResponse:
 		r.Code = m.Error.Code
 		r.settle(wire.RPCFailed)
+	case m.Kind == wire.Invalid && r.Status >= 300:
+		r.settle(wire.Transport)
 	case m.Kind == wire.Invalid:
 		r.settle(wire.BadResponse)
 	case p.peeked.traits.More:
@@ -311,14 +320,17 @@ func (r *Row) accompanied(p placed) {
 }
 
 // closed is for the end of a stream. That of a response with status 200 had to bring
-// the answer, unless it can be taken up again: where a request is only accepted (202)
-// the answer comes elsewhere.
-func (r *Row) closed(f *wire.Frame) {
+// the answer, unless it can be taken up again. Over HTTP+SSE a request is only accepted
+// (202), and the answer comes elsewhere.
+func (r *Row) closed(f *wire.Frame, c *conn) {
 	switch {
 	case f.Close.How == "cut":
 		r.Notes.Cuts++
 		r.settleOpen(wire.Transport, f.Close.Text)
-	case r.bare || f.Stream == 0 || f.Close.How != "end" || r.Status != http.StatusOK || r.resumable:
+	case r.bare || f.Stream == 0 || f.Close.How != "end" || r.resumable:
+	case c.streamable && (r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
+		r.settleOpen(wire.BadResponse, fmt.Sprintf("HTTP %d in the place of the answer", r.Status))
+	case r.Status != http.StatusOK:
 	case r.strayed:
 		r.settleOpen(wire.BadResponse, "the response has another id than the request")
 	case r.Kinds.Has(wire.Event) || r.Kinds.Has(wire.Noise):
@@ -331,6 +343,9 @@ func (r *Row) closed(f *wire.Frame) {
 func (r *Row) status(f *wire.Frame) {
 	if f.HTTP == nil {
 		return
+	}
+	if r.foreign = ""; len(f.HTTP.Fields) > 0 {
+		r.foreign = foreignType(f.HTTP.Field("Content-Type"))
 	}
 	switch r.Status = f.HTTP.Status; {
 	case r.Status == 401 || r.Status == 403:

@@ -148,6 +148,9 @@ func (s *peeker) inResult(name []byte) bool {
 	case "resultType":
 		kind, ok := s.text()
 		return ok && string(kind) == "complete"
+	case "content", "contents", "messages", "tools", "prompts", "resources", "resourceTemplates": // those of arrays
+		s.skipSpace()
+		return s.at < len(s.b) && s.b[s.at] == '[' && s.value()
 	}
 	return s.value()
 }

@@ -80,7 +80,8 @@ func (s *scanner) quickHead(f *wire.Frame, rest []byte, at stretch) bool {
 			return false
 		}
 		f.HTTP.Status, _, ok = quickNumber(text)
-		if !ok {
+		_, kind, _ := bytes.Cut(rest, []byte(`["Content-Type","`))
+		if kind, _, _ = bytes.Cut(kind, []byte(`"`)); !ok || foreignType(string(kind)) != "" {
 			return false
 		}
 		s.index.frame(f, nil, peeked{}, at)

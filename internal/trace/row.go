@@ -79,6 +79,8 @@ type Row struct {
 	// strayed is set where a response with another id came, resumable where the stream
 	// of the answer can be taken up again.
 	strayed, resumable bool
+	// foreign is the type of the last response where no answer may have that.
+	foreign string
 }
 
 // Channels beside the names of a wire.Kind.

@@ -49,9 +49,21 @@ func scripted(line string, i int) wire.Frame {
 		}
 	case "status":
 		f.Kind, f.HTTP = wire.Head, &wire.HTTPHead{}
-		_, _ = fmt.Sscan(more, &f.HTTP.Status)
+		status, kind, typed := strings.Cut(more, " ")
+		_, _ = fmt.Sscan(status, &f.HTTP.Status)
+		if typed {
+			f.HTTP.Proto, f.HTTP.Fields = "HTTP/1.1", []wire.Field{{Name: "Content-Type", Value: kind}, {Name: "Date", Value: "today"}}
+		}
+		if kind == "-" {
+			f.HTTP.Fields = f.HTTP.Fields[1:]
+		}
 	case "closed":
 		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Received, How: more}
+	case "named":
+		event, data, _ := strings.Cut(more, " ")
+		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{Event: event}, []byte(data)
+	case "comment":
+		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{Comment: true}, []byte(more)
 	case "event":
 		id, data, _ := strings.Cut(more, " ")
 		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{ID: &id}, []byte(data)

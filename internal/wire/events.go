@@ -27,7 +27,7 @@ func (e ServerEvent) IsEvent() bool {
 // IsMessage tells an event that carries JSON-RPC from priming events and from
 // events of other types.
 func (e ServerEvent) IsMessage() bool {
-	return (e.Event == "" || e.Event == "message") && len(bytes.TrimSpace(e.Data)) > 0
+	return e.mayCarry() && len(bytes.TrimSpace(e.Data)) > 0
 }
 
 // An EventReader takes a text/event-stream apart as WHATWG HTML, section 9.2

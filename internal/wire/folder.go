@@ -58,12 +58,13 @@ func (f *Folder) Add(ref int64, frame *Frame, t Traits) []Place {
 	}
 	f.conns.put(frame.Conn, c) // also where it stands there: what is in use is not forgotten
 	c.places = nil
-	switch frame.Kind {
-	case Head:
+	switch {
+	case frame.Kind == Head:
 		c.head(ref, frame)
-	case Body, Event:
+	case frame.Kind == Body, frame.Kind == Event && frame.SSE.mayCarry():
 		c.message(ref, frame, t, -1)
 	default:
+		c.bookmark(frame)
 		c.beside(ref, frame)
 	}
 	return c.places
@@ -171,9 +172,7 @@ func (c *threads) beside(ref int64, frame *Frame) {
 }
 
 func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
-	if t := c.streams.get(frame.Stream); t != nil && frame.SSE != nil && frame.SSE.ID != nil && *frame.SSE.ID != "" {
-		c.bookmarks.put(*frame.SSE.ID, t)
-	}
+	c.bookmark(frame)
 	switch {
 	case m.Kind == Batch:
 		for i := range m.Items {
@@ -189,6 +188,13 @@ func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
 	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.get(frame.Stream) != nil {
 		c.place(c.carriers.get(frame.Stream), Carries, head, -1)
 		delete(c.waiting, frame.Stream)
+	}
+}
+
+// bookmark remembers behind which event the stream of an exchange can be resumed.
+func (c *threads) bookmark(frame *Frame) {
+	if t := c.streams.get(frame.Stream); t != nil && frame.SSE != nil && frame.SSE.ID != nil && *frame.SSE.ID != "" {
+		c.bookmarks.put(*frame.SSE.ID, t)
 	}
 }
 

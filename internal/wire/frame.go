@@ -113,6 +113,12 @@ type SSEFacts struct {
 	Comment bool
 }
 
+// mayCarry tells an event whose data is a message from comments and from events of
+// other types, which no client reads as one (WHATWG HTML, section 9.2.6).
+func (s *SSEFacts) mayCarry() bool {
+	return s == nil || !s.Comment && (s.Event == "" || s.Event == "message")
+}
+
 // CloseFacts say how a stream ended.
 type CloseFacts struct {
 	// By is the side that ended it.
