@@ -73,6 +73,19 @@ type reading struct {
 	findings  []wire.Finding
 	// warnings and notes are for a person.
 	warnings, notes []string
+	// doubtful are the words that the notes are about.
+	doubtful []word
+}
+
+// otherwise is the hint for a word that was taken for a text, which does not fit.
+func (r reading) otherwise(findings []wire.Finding) string {
+	for _, w := range r.doubtful {
+		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
+			return fmt.Sprintf("%s is a text as it is typed; %s:=%s is the %s", wire.Excerpt([]byte(w.typed), 60),
+				w.key(), wire.Excerpt([]byte(w.text), 60), kindOfJSON(w.text))
+		}
+	}
+	return ""
 }
 
 // tell says them.
@@ -115,7 +128,7 @@ func (g given) read(schema *validate.Schema, lenient bool) reading {
 		}
 		r.arguments = object
 		if note != "" {
-			r.notes = append(r.notes, note)
+			r.notes, r.doubtful = append(r.notes, note), append(r.doubtful, w)
 		}
 	}
 	if bad := wire.Valid(r.arguments); bad != nil {

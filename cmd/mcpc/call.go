@@ -197,7 +197,7 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 		}
 		c.warnFresh(tool, w.Text)
 	}
-	hint := ""
+	hint := o.otherwise(findings)
 	if len(findings) > 0 && takesNone(tool.InputSchema) {
 		hint = o.name + " takes no arguments; --no-validate sends them anyway"
 	}
