@@ -192,6 +192,18 @@ func (a *app) close(ctx context.Context, name string, all bool) {
 	}
 }
 
+// guardEnd sends the session's token along, and has nobody log in for an end.
+func (c *conversation) guardEnd(opt *client.Options) error {
+	account := c.a.auth.account
+	defer func() { c.a.auth.account = account }()
+	c.a.auth.account = or(account, c.saved.Account)
+	err := c.guard(opt)
+	if c.a.guard != nil {
+		c.a.guard.Login = nil
+	}
+	return err
+}
+
 func (a *app) noSession(name string, known []string) wire.Outcome {
 	if name == "" {
 		return usage(hintedError{"no session is current", "mcpc sessions shows those that are remembered"})
@@ -233,6 +245,9 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 		Found: func(f wire.Finding) { a.note(f.Text) }}
 	c.serverOf(&opt)
 	if err := c.reachServer(&opt); err != nil {
+		return err
+	}
+	if err := c.guardEnd(&opt); err != nil {
 		return err
 	}
 	opt.Resume = &client.Memory{Revision: s.Revision, Transport: client.StreamableHTTP, SessionID: string(s.SessionID)}

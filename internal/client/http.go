@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -79,8 +80,8 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 	return r
 }
 
-// end asks for the session's end with DELETE; a server may refuse (405), and
-// there is nothing to be done about any other answer.
+// end asks for the session's end with DELETE. A server may refuse (405), or know
+// the session no more (404, and 400 by some); after any other answer it may keep it.
 func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 	tr, f := t.roundTrip(ctx, http.MethodDelete, out)
 	if f != nil {
@@ -90,6 +91,10 @@ func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
 	tr.resp.Body.Close()
+	if status := tr.resp.StatusCode; status/100 != 2 && !isRefusal(status) {
+		t.inbox.finding(wire.Finding{Rule: "session_end", Level: wire.Info,
+			Text: fmt.Sprintf("the server did not end its session, and may keep it: it answered DELETE with HTTP %d %s", status, http.StatusText(status))})
+	}
 }
 
 // headless is the reply where no head came, or one that is of no use.
