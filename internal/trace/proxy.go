@@ -203,6 +203,9 @@ type seenRequest struct {
 	// mu keeps whoever sends from reading what unsent reads.
 	mu           sync.Mutex
 	read, closed bool
+	// ended is set at the body's end. Whoever sends reads on behind it, and the body is
+	// closed already then where the response was quick.
+	ended bool
 }
 
 func (b *seenRequest) Read(to []byte) (int, error) {
@@ -215,10 +218,13 @@ func (b *seenRequest) Read(to []byte) (int, error) {
 }
 
 func (b *seenRequest) readLocked(to []byte) (int, error) {
+	if b.ended {
+		return 0, io.EOF
+	}
 	b.read = true
 	n, err := b.body.Read(to)
 	b.x.request.write(to[:n])
-	if errors.Is(err, io.EOF) {
+	if b.ended = errors.Is(err, io.EOF); b.ended {
 		b.x.request.end()
 	}
 	return n, err

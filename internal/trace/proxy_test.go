@@ -546,3 +546,24 @@ func TestProxyCarriesManyAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Whoever sends a body reads on behind its end, and the client's is closed as soon as
+// the response is there: that must not break the connection on which that is read.
+func TestProxyReadsNoBodyBehindItsEnd(t *testing.T) {
+	w := NewWatcher(Watching{Tap: func(wire.Frame) {}, Now: time.Now})
+	defer w.Close()
+	calls := 0
+	body := &seenRequest{x: &crossing{request: &strand{w: w}}, body: readerFunc(func(to []byte) (int, error) {
+		if calls++; calls > 1 {
+			return 0, http.ErrBodyReadAfterClose
+		}
+		return copy(to, "whole"), io.EOF
+	})}
+	to := make([]byte, 10)
+	if n, err := body.Read(to); n != 5 || err != io.EOF {
+		t.Fatal(n, err)
+	}
+	if n, err := body.Read(to); n != 0 || err != io.EOF {
+		t.Errorf("behind the end: %d, %v", n, err)
+	}
+}
