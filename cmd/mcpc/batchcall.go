@@ -132,6 +132,10 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []wire.Member, out wir
 	if call.arguments == nil {
 		call.arguments = json.RawMessage("{}")
 	}
+	members, _ := wire.Object(call.arguments) // the schema says it where they are no object
+	if err := eachOnce(members, "arguments"); err != nil {
+		return call.echo, usage(err)
+	}
 	o := b.call
 	o.name, o.params, o.given = call.tool, call.params, given{document: call.arguments}
 	out, _ = b.c.perform(ctx, &o)

@@ -34,10 +34,18 @@ func (a *app) arguments(args []string) (json.RawMessage, error) {
 	if bad != nil {
 		return nil, hintedError{from + " must be a JSON object, got " + wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`}
 	}
-	if name, twice := members.Duplicate(); twice {
-		return nil, fmt.Errorf("%s has the member %q twice", from, name)
+	if err := eachOnce(members, from); err != nil {
+		return nil, err
 	}
 	return bytes.TrimSpace(raw), nil
+}
+
+// eachOnce refuses arguments of which each server would take another value.
+func eachOnce(members wire.Members, from string) error {
+	if name, twice := members.Duplicate(); twice {
+		return fmt.Errorf("%s has the member %q twice", from, name)
+	}
+	return nil
 }
 
 // fromArgv is where JSON comes from that stands on the command line itself, where the
