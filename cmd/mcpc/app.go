@@ -120,11 +120,27 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 			}
 			a.leaveTerminal()
 			if ctx.Err() != nil || !a.talking.Load() {
+				a.killed(args, sig)
 				return 0, sig
 			}
 			cancel(errInterrupted{sig})
 		}
 	}
+}
+
+// killed says for a program that a signal ended the command at once. The command may
+// still be at work, so that nothing is used of it that is not made for two.
+func (a *app) killed(args []string, sig os.Signal) {
+	if !a.asksJSON(args) {
+		return
+	}
+	o := wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	if a.record.crossed.Load() || a.talking.Load() {
+		o.Reached = wire.Unknown
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errInterrupted{sig})
+	render.FailureJSON(a.err, render.StyleFor(a.err, "never", a.getenv), signalled(ctx, o))
 }
 
 // execute parses the arguments and runs the command. Every error that cobra
@@ -146,18 +162,19 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 		a.json = a.json || a.asksJSON(args)
 		a.end(usage(err))
 	}
-	a.endedBy(context.Cause(ctx))
+	a.ending = signalled(ctx, a.ending)
 	return a.finish()
 }
 
-// endedBy makes the exit code that of the signal, so that the recording holds
-// what the shell saw.
-func (a *app) endedBy(cause error) {
-	if by, ok := errorAs[errInterrupted](cause); ok && a.ending.Kind == wire.Signal {
+// signalled says of an ending by a signal which one it was, so that the exit code
+// is what the shell sees wherever it stands.
+func signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
+	if by, ok := errorAs[errInterrupted](context.Cause(ctx)); ok && o.Kind == wire.Signal {
 		if sig, ok := by.sig.(syscall.Signal); ok {
-			a.exit = wire.Signal.ExitCode() + int(sig)
+			o.Signal = int(sig)
 		}
 	}
+	return o
 }
 
 // asksJSON reads --json from a command line that could not be read: what is
@@ -223,8 +240,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 
 func (a *app) lostAnswer(err error) {
 	if errors.Is(err, syscall.EPIPE) {
-		a.ending = wire.Outcome{Kind: wire.Signal, Text: "the reader of standard output went away"}
-		a.exit = 128 + int(syscall.SIGPIPE)
+		a.ending = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "the reader of standard output went away"}
 		return
 	}
 	a.end(a.unwritten(err))
@@ -301,13 +317,19 @@ func (a *app) endAlso(o wire.Outcome) {
 // else a command has to say, it says it here.
 func (a *app) finish() int {
 	a.endRecording()
-	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
-		render.FailureJSON(a.stderr(), a.errStyle, o)
-	}
+	a.failureJSON()
 	return a.exitCode()
 }
 
-func (a *app) exitCode() int { return or(a.exit, a.ending.Kind.ExitCode()) }
+// failureJSON says for a program how the command ended. Who went away from what it
+// prints needs no word, as no other program has one then.
+func (a *app) failureJSON() {
+	if (a.json || a.wire) && a.ending.Signal != int(syscall.SIGPIPE) {
+		render.FailureJSON(a.stderr(), a.errStyle, a.ending)
+	}
+}
+
+func (a *app) exitCode() int { return or(a.exit, a.ending.ExitCode()) }
 
 // interruptedQuietly: who pressed Ctrl-C knows that, but not what became of a
 // request that was under way.

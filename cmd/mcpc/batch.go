@@ -204,7 +204,7 @@ func (b *batch) summary(ctx context.Context) {
 // ending is the worst of all lines.
 func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
 	if ctx.Err() != nil && b.a.ending.Kind == wire.OK {
-		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true}
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	}
 	out := wire.Outcome{Where: b.c.where, Many: true}
 	for kind := range b.tally {

@@ -100,7 +100,8 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 	began := b.a.now()
 	echo, out := b.outcome(ctx, l)
 	took := b.a.now().Sub(began)
-	b.a.gaveUp(out, out.Kind.ExitCode())
+	out = signalled(ctx, out)
+	b.a.gaveUp(out, out.ExitCode())
 	// What was not sent when the batch was interrupted was not done.
 	if l.leftOut = out.Kind == wire.Signal && out.Reached == wire.Unsent; l.leftOut {
 		return

@@ -91,7 +91,7 @@ func (on listening) ending(out wire.Outcome) wire.Outcome {
 	case context.Cause(on.ctx) == errEnough:
 		return wire.Outcome{}
 	case out.Kind == wire.Signal:
-		return wire.Outcome{Kind: wire.Signal}
+		return wire.Outcome{Kind: wire.Signal, Reached: out.Reached}
 	}
 	return out
 }
@@ -164,7 +164,7 @@ func (a *app) endsLine(err error) {
 	switch {
 	case err == nil || a.ending.Kind != wire.OK:
 	case isStopped(err):
-		a.end(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
+		a.end(a.afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	case isUsage(err):
 		a.end(usage(err))
 	default:

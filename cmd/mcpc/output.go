@@ -157,7 +157,7 @@ func (a *app) printOut(ctx context.Context, ans answer) error {
 		st.Canvas = a.canvas(ctx)
 	}
 	if ctx.Err() != nil && st.Canvas != (render.Canvas{}) {
-		a.end(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
+		a.end(a.afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 		return nil
 	}
 	if a.pager() == nil || st.Canvas.By != render.NoPictures {

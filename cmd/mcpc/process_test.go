@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +72,23 @@ func TestABugIsAnEndingToo(t *testing.T) {
 	}
 	if !strings.HasPrefix(lines[0], "mcpc: internal error, a bug in mcpc: the bug") {
 		t.Errorf("%s", text)
+	}
+}
+
+// A command that a signal ends at once, before it has a conversation, says so to
+// programs too.
+func TestASignalAtOnce(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	a := &app{err: out, getenv: func(string) string { return "" }}
+	a.killed([]string{"call", "echo", "-"}, syscall.SIGTERM)
+	a.killed([]string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
+	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","retryable":false}}`
+	if got := strings.TrimSpace(read(t, out.Name())); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

@@ -146,7 +146,8 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		return
 	}
 	taken := r.take(ctx, s)
-	r.a.gaveUp(taken.out, taken.out.Kind.ExitCode())
+	taken.out = signalled(ctx, taken.out)
+	r.a.gaveUp(taken.out, taken.out.ExitCode())
 	if taken.out.Kind == wire.Signal {
 		r.interrupted()
 	}
@@ -174,7 +175,7 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 
 // interrupted is the ending of a run that no further step is taken of.
 func (r *runner) interrupted() {
-	r.broken, r.stopped = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true}, true
+	r.broken, r.stopped = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}, true
 }
 
 // skipped says why a step is not taken, "" where it is.

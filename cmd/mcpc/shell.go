@@ -112,7 +112,7 @@ func (s *shellRun) close(ctx context.Context) {
 	s.c.stopTicking = func() {}
 	s.c.close(ctx)
 	if _, ok := errorAs[errInterrupted](context.Cause(ctx)); ok {
-		a.ending = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true}
+		a.ending = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 		return
 	}
 	a.ending = s.worst // each line has said its own

@@ -33,7 +33,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 		s.run(ctx, words)
 	}
 	if worse(s.worst.Kind, a.ending.Kind) != s.worst.Kind {
-		s.worst = wire.Outcome{Kind: a.ending.Kind, Text: a.ending.Text}
+		s.worst = wire.Outcome{Kind: a.ending.Kind, Signal: a.ending.Signal, Text: a.ending.Text}
 	}
 }
 
@@ -92,11 +92,9 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	}
 	a.progress.Done()
 	s.c.show(0, false)
-	a.endedBy(context.Cause(ctx))
+	a.ending = signalled(ctx, a.ending)
 	a.gaveUp(a.ending, a.exitCode())
-	if o := a.ending; (a.json || a.wire) && o.Kind != wire.Signal {
-		render.FailureJSON(a.stderr(), a.errStyle, o)
-	}
+	a.failureJSON()
 }
 
 // hintOfShell says with the words of the shell what the command line's own would be.

@@ -28,7 +28,7 @@ func CallLine(st Style, number int, echo []wire.Member, o wire.Outcome, answered
 		kind = "ok"
 	}
 	b = append(append(b, `,"kind":"`...), kind...)
-	b = strconv.AppendInt(append(b, `","exit":`...), int64(o.Kind.ExitCode()), 10)
+	b = strconv.AppendInt(append(b, `","exit":`...), int64(o.ExitCode()), 10)
 	b = strconv.AppendFloat(append(b, `,"ms":`...), float64(took.Microseconds())/1e3, 'f', -1, 64)
 	if answered && o.Result != nil {
 		b = append(append(b, `,"result":`...), wire.OneLine(o.Result)...)

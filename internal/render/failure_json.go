@@ -27,7 +27,7 @@ func ErrorJSON(st Style, o wire.Outcome) []byte {
 func errorJSON(st Style, o wire.Outcome) []byte {
 	j := &object{}
 	j.text("kind", string(o.Kind))
-	j.number("exit", int64(o.Kind.ExitCode()))
+	j.number("exit", int64(o.ExitCode()))
 	j.text("message", headline(o))
 	j.some("hint", st.hintFor(o))
 	j.flag("sent", o.Reached != wire.Unsent)

@@ -205,7 +205,7 @@ func runStepJSON(s RunStep) json.RawMessage {
 	j.text("state", string(s.State))
 	if s.State != StepSkipped {
 		j.text("kind", kindWord(s.Kind))
-		j.number("exit", int64(s.Kind.ExitCode()))
+		j.number("exit", int64(s.Kind.ExitCode()+s.Ended.Signal))
 		j.number("durationNs", int64(s.Took))
 	}
 	var misses array

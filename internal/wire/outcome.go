@@ -9,6 +9,9 @@ import (
 // (Kind) and keeps the evidence. There is no second error path beside it.
 type Outcome struct {
 	Kind Kind
+	// Signal is the number of the signal that ended it, where Kind is Signal; 0 where
+	// none did, or it is not known which.
+	Signal int
 	// Method and Name are what was asked: "tools/call", "get-sum".
 	Method, Name string
 	// ID is that of the request that was sent last; nil where none was.
@@ -47,6 +50,9 @@ type Outcome struct {
 	// Err is the cause in the machine's words, for -v; nil where there is none.
 	Err error
 }
+
+// ExitCode is the exit status of a process that ends with o.
+func (o Outcome) ExitCode() int { return o.Kind.ExitCode() + o.Signal }
 
 // Reached says whether a request reached the server.
 type Reached int
