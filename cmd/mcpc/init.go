@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,7 +75,7 @@ func (a *app) init(ctx context.Context, argv []string, name string, keep keeping
 		return
 	}
 	if err := c.keep(ctx, name); err != nil {
-		a.end(a.afterwards(stateFailed(err)))
+		a.end(a.afterwards(c.unkept(err)))
 		return
 	}
 	if hasSecret(c.saved.Endpoint) || c.saved.Reach != nil && hasSecret(string(c.saved.Reach.Proxy)) {
@@ -127,7 +128,31 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 		return err
 	}
 	c.a.letGo(ctx, old)
-	return c.Keep()
+	err = c.Keep()
+	if c.saved.Held != nil && c.replaced() {
+		c.a.warn("another mcpc init took the name " + c.saved.Name + " meanwhile, and the server of this one was ended")
+		return nil
+	}
+	return err
+}
+
+// replaced reports that the name belongs to another session than this command's by now.
+func (c *conversation) replaced() bool {
+	st, err := c.store.Load()
+	if err != nil {
+		return false
+	}
+	now, ok := st.Session(c.saved.Name)
+	return ok && (now.Held == nil || now.Held.Socket != c.saved.Held.Socket)
+}
+
+// unkept is the ending where a session did not come to stay.
+func (c *conversation) unkept(err error) wire.Outcome {
+	if !errors.Is(err, client.ErrNotHeld) {
+		return stateFailed(err)
+	}
+	return wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server ended before it could be held", Err: err, Where: c.where,
+		Hint: "mcpc init --keep " + c.saved.Name + " starts it anew"}
 }
 
 // freeName makes up a name from the target. One that already stands for the same

@@ -103,7 +103,7 @@ func (l *heldLine) greet(limit time.Duration) *fault {
 // that was killed while somebody knocked says nothing: that is ErrNotHeld.
 func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 	line, err := r.ReadBytes('\n')
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+	if errors.Is(err, io.EOF) || hungUp(err) {
 		err = ErrNotHeld
 	}
 	if err != nil {
@@ -119,6 +119,10 @@ func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 		err = errors.New("it is no holder")
 	}
 	return facts, end, err
+}
+
+func hungUp(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // fault is why nothing can come any more.
@@ -213,7 +217,11 @@ func (l *heldLine) lastWords() *wire.ProcessFacts { return l.stderr.words() }
 // keep lets the server live on when the line is closed.
 func (l *heldLine) keep() error {
 	l.kept = true
-	return writeMarked(l.conn, markKeep, nil)
+	err := writeMarked(l.conn, markKeep, nil)
+	if hungUp(err) {
+		return ErrNotHeld
+	}
+	return err
 }
 
 // lineWriter writes lines for the server.
@@ -232,7 +240,8 @@ func (s *Session) Held() (HeldFacts, bool) {
 	return HeldFacts{}, false
 }
 
-// Keep lets the held server live on when the session is closed.
+// Keep lets the held server live on when the session is closed. The error is
+// ErrNotHeld where it has gone already.
 func (s *Session) Keep() error {
 	if l, ok := s.talk().line().(*heldLine); ok {
 		return l.keep()
