@@ -349,6 +349,9 @@ func usage(err error) wire.Outcome {
 	if several, ok := errorAs[*savedError](err); ok {
 		o.Findings = several.findings
 	}
+	if isLate(err) {
+		o.Kind, o.Hint = wire.Timeout, "--max-time TIME waits longer"
+	}
 	if typed, ok := errorAs[*inputError](err); ok {
 		o.Hint, o.Input = typed.hint, &typed.facts
 	}

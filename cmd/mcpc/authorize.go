@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,9 +70,9 @@ func (c *conversation) guard(opt *client.Options) error {
 func (a *app) fixedToken() (string, error) {
 	token := a.getenv("MCPC_TOKEN")
 	if name := a.auth.tokenFile; name != "" {
-		raw, err := os.ReadFile(name)
+		raw, err := a.readFile(name, mostSecret)
 		if err != nil {
-			return "", hintedError{"--token-file " + name + ": " + bare(err).Error(), ""}
+			return "", notRead("--token-file "+name, err, "")
 		}
 		if token = string(raw); strings.TrimSpace(token) == "" {
 			return "", hintedError{"--token-file " + name + ": the file is empty", "it holds the token in one line, and nothing else"}
@@ -90,7 +89,8 @@ func (a *app) fixedToken() (string, error) {
 func (a *app) walk(ctx context.Context, endpoint string) *auth.Walk {
 	way := a.way.forAuth()
 	way.Limit = a.timeout.duration()
-	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.now, Learn: a.secrets.Learn}
+	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.now, Learn: a.secrets.Learn,
+		Read: func(name string) ([]byte, error) { return a.readFile(name, mostSecret) }}
 	if a.verbose > 0 {
 		w.Told = func(s auth.Step) { a.note(a.errStyle.Line(a.secrets.Text("login: " + stepLine(s)))) }
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"mcpc/internal/render"
@@ -52,25 +50,34 @@ func eachOnce(members wire.Members, from string) error {
 // shell may have taken its quotes.
 const fromArgv = "the argument"
 
-// input gives the bytes that an argument stands for: @FILE, - or itself.
+// input gives the text that an argument stands for: @FILE, - or itself.
 func (a *app) input(arg string) (raw []byte, from string, err error) {
+	raw, from, err = a.inputBytes(arg)
+	if from != fromArgv {
+		raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
+	}
+	return raw, from, err
+}
+
+// inputBytes gives them as they are, not without a byte order mark.
+func (a *app) inputBytes(arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
-		if a.isTyped() {
-			a.note("reading standard input, Ctrl-D ends it")
-		}
-		raw, err = io.ReadAll(a.in)
+		raw, err = a.readInput()
 		from = "standard input"
 	case strings.HasPrefix(arg, "@"):
-		raw, err = os.ReadFile(arg[1:])
+		raw, err = a.readFile(arg[1:], a.mostInput())
 		from = arg[1:]
 	default:
 		return []byte(arg), fromArgv, nil
 	}
-	if err != nil {
-		return nil, from, fmt.Errorf("reading %s: %w", from, bare(err))
+	if most, long := errorAs[tooMuch](err); long {
+		return nil, from, hintedError{fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 lifts it"}
 	}
-	return bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), from, nil
+	if err != nil {
+		return nil, from, notRead("reading "+from, err, "")
+	}
+	return raw, from, nil
 }
 
 // An inputError is typed JSON that is none, and where it goes wrong.

@@ -55,7 +55,7 @@ client_credentials, jwt-bearer or id-jag, or bring a token in MCPC_TOKEN.`,
 			if err := a.oneTarget(args); err != nil {
 				return err
 			}
-			if err := o.check(); err != nil {
+			if err := o.check(a); err != nil {
 				return err
 			}
 			a.login(cmd.Context(), o)

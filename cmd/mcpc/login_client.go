@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func grantWords() (words []string) {
 }
 
 // check refuses what does not go together, and reads the secrets' files.
-func (o *loginOptions) check() error {
+func (o *loginOptions) check(a *app) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
 		return hintedError{fmt.Sprintf("unknown grant %q", o.grant), didYouMean("--grant ", o.grant, "", grantWords(), "grants are "+strings.Join(grantWords(), ", "))}
@@ -69,10 +68,10 @@ func (o *loginOptions) check() error {
 	}
 	var err error
 	if o.secretFile != "" {
-		o.secret, err = readSecret("--client-secret-file", o.secretFile)
+		o.secret, err = a.secretIn("--client-secret-file", o.secretFile)
 	}
 	if o.idpSecretFile != "" && err == nil {
-		o.idpSecret, err = readSecret("--idp-client-secret-file", o.idpSecretFile)
+		o.idpSecret, err = a.secretIn("--idp-client-secret-file", o.idpSecretFile)
 	}
 	return err
 }
@@ -101,11 +100,11 @@ func (o *loginOptions) checkGrant() error {
 	return nil
 }
 
-// readSecret reads a file of one line.
-func readSecret(flag, name string) (string, error) {
-	raw, err := os.ReadFile(name)
+// secretIn reads the file of a flag, which has one line.
+func (a *app) secretIn(flag, name string) (string, error) {
+	raw, err := a.readFile(name, mostSecret)
 	if err != nil {
-		return "", hintedError{flag + " " + name + ": " + bare(err).Error(), ""}
+		return "", notRead(flag+" "+name, err, "")
 	}
 	secret := strings.TrimRight(string(raw), "\r\n")
 	if secret == "" {

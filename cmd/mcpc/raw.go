@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -66,7 +64,7 @@ func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 			return hintedError{"--bytes is the whole message, beside which no method can stand", ""}
 		}
 		var err error
-		o.bytes, err = a.rawBytes(file)
+		o.bytes, _, err = a.inputBytes(file)
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {
@@ -84,21 +82,6 @@ func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 		o.params = raw
 	}
 	return nil
-}
-
-// rawBytes reads --bytes without touching them, not even a byte order mark.
-func (a *app) rawBytes(arg string) ([]byte, error) {
-	if name, ok := strings.CutPrefix(arg, "@"); ok && name != "-" {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, bare(err))
-		}
-		return raw, nil
-	}
-	if arg == "-" || arg == "@-" {
-		return io.ReadAll(a.in)
-	}
-	return []byte(arg), nil
 }
 
 func (a *app) raw(ctx context.Context, o rawOptions) {

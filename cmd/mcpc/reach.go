@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"time"
@@ -100,7 +99,7 @@ func (a *app) reach(endpoint string, saved *state.Reach) (*way, error) {
 	}
 	a.secrets.LearnURL(string(r.Proxy))
 	w := &way{Reach: r, pins: client.Pins{}}
-	if err := w.secure(a.network.insecure); err != nil {
+	if err := a.secure(w); err != nil {
 		return nil, err
 	}
 	for _, text := range r.Resolve {
@@ -126,8 +125,8 @@ func (a *app) reach(endpoint string, saved *state.Reach) (*way, error) {
 }
 
 // secure reads the files of certificates.
-func (w *way) secure(insecure bool) (err error) {
-	papers := client.Papers{Insecure: insecure}
+func (a *app) secure(w *way) (err error) {
+	papers := client.Papers{Insecure: a.network.insecure}
 	for _, f := range []struct {
 		flag, name string
 		into       *[]byte
@@ -135,8 +134,8 @@ func (w *way) secure(insecure bool) (err error) {
 		if f.name == "" {
 			continue
 		}
-		if *f.into, err = os.ReadFile(f.name); err != nil {
-			return hintedError{f.flag + " " + f.name + ": " + bare(err).Error(), f.flag + " names a file in PEM"}
+		if *f.into, err = a.readFile(f.name, mostSecret); err != nil {
+			return notRead(f.flag+" "+f.name, err, f.flag+" names a file in PEM")
 		}
 		if len(*f.into) == 0 {
 			return hintedError{f.flag + " " + f.name + ": the file is empty", f.flag + " names a file in PEM"}

@@ -115,7 +115,7 @@ func (e *savedError) Error() string {
 // readSaved reads a file and checks all that can be without a server.
 func (a *app) readSaved(path string, given map[string]saved.Value) (*runFile, problems) {
 	f := &runFile{path: path, chosen: map[int]bool{}}
-	text, err := os.ReadFile(path)
+	text, err := a.readFile(path, mostInput)
 	if err != nil {
 		return f, problems{{where: path, Problem: saved.Problem{Text: bare(err).Error()}}}
 	}

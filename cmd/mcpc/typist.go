@@ -73,7 +73,7 @@ func (t *typist) busy() bool {
 }
 
 func (t *typist) read() {
-	text, err := t.from.ReadString('\n')
+	text, err := readLine(t.from)
 	if text != "" && t.ctx.Err() == nil {
 		err = nil
 	}

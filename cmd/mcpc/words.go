@@ -90,6 +90,10 @@ func (a *app) word(typed string, flat bool) (word, error) {
 	whose := "the value of " + w.key()
 	if strings.HasPrefix(value, "@") {
 		raw, name, err := a.input(value)
+		hinted, ok := errorAs[hintedError](err)
+		if err != nil && (!ok || hinted.hint != "") {
+			return w, err
+		}
 		if err != nil {
 			return w, hintedError{err.Error(), render.ShellQuote(w.key()+":="+string(wire.Quote(value))) + " sends that text"}
 		}

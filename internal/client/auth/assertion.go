@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -23,7 +22,7 @@ const assertionTime = 4 * time.Minute
 // assertion is a JWT with which a client proves itself (RFC 7523). It is meant for
 // the issuer, by the newer text; older servers want the address of their endpoint.
 func (w *Walk) assertion(c Client, s *Server) (string, error) {
-	key, err := readKey(c.KeyFile)
+	key, err := w.readKey(c.KeyFile)
 	if err != nil {
 		return "", err
 	}
@@ -62,8 +61,8 @@ func (w *Walk) signed(form url.Values, c Client, s *Server) error {
 }
 
 // readKey reads a private key in PEM: PKCS #8, or the older forms of RSA and EC.
-func readKey(path string) (crypto.Signer, error) {
-	raw, err := os.ReadFile(path)
+func (w *Walk) readKey(path string) (crypto.Signer, error) {
+	raw, err := w.Read(path)
 	if err != nil {
 		return nil, keyUnusable("the key cannot be read: "+err.Error(), err)
 	}

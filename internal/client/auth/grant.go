@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"os"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -107,7 +106,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 
 // secretIn reads a token from a file.
 func (w *Walk) secretIn(name string) (string, error) {
-	raw, err := os.ReadFile(name)
+	raw, err := w.Read(name)
 	if err != nil {
 		return "", keyUnusable("the assertion cannot be read: "+err.Error(), err)
 	}

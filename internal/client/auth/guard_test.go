@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -64,7 +65,7 @@ func stored(t *testing.T, w *world, endpoint string, change func(*Token)) *Store
 func guardFor(w *world, endpoint string, store *Store) *Guard {
 	g := &Guard{Endpoint: endpoint, Store: store, Now: func() time.Time { return now },
 		Walk: func(context.Context) *Walk {
-			return &Walk{Net: NewNet(Loopback, Way{}), Now: func() time.Time { return now }}
+			return &Walk{Net: NewNet(Loopback, Way{}), Now: func() time.Time { return now }, Read: os.ReadFile}
 		}}
 	g.Over(http.DefaultTransport)
 	return g

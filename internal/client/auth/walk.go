@@ -29,6 +29,8 @@ type Walk struct {
 	Now  func() time.Time
 	// Learn is told of each secret as soon as there is one.
 	Learn func(secrets ...string)
+	// Read reads a file of the user's that holds a key or an assertion.
+	Read func(name string) ([]byte, error)
 }
 
 func (w *Walk) tell(s Step) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +156,7 @@ func (w *world) asks(path string) int {
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func (w *world) walk() *Walk {
-	return &Walk{Net: NewNet(Loopback, Way{}), Now: time.Now}
+	return &Walk{Net: NewNet(Loopback, Way{}), Now: time.Now, Read: os.ReadFile}
 }
 
 // browse is a browser that nobody looks at.
