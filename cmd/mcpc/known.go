@@ -213,11 +213,13 @@ func (a *app) knownNames() (names []string) {
 // serverNamed is the one server that a name means. Several of one name are no matter
 // where they are the same, or where all but one are disabled.
 func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
+	for _, f := range a.knownFiles() { // of the others nobody needs to hear then
+		if i := slices.IndexFunc(f.servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
+			return f.servers[i], wire.Outcome{}
+		}
+	}
 	var called []target.Server
 	for _, s := range a.knownServers() {
-		if s.ID() == name {
-			return s, wire.Outcome{}
-		}
 		if s.Name == name {
 			called = append(called, s)
 		}
