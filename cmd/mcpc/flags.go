@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type globals struct {
 	serverGiven bool
 	protocol    string
 	headers     []string
+	headerFiles []string
 	state       string
 	json        bool
 	wire        bool
@@ -54,6 +56,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.StringVarP(&g.server, "server", "s", "", "URL, session, name of mcpc servers, \"demo\"; or -- COMMAND")
 	f.StringVar(&g.protocol, "protocol", "", "pin a revision: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header field \"Name: value\"; \"Name:\" removes one")
+	f.StringArrayVar(&g.headerFiles, "header-file", nil, "header fields that stand in a file, one a line")
 	f.StringVar(&g.state, "state", "", "directory of the state files")
 	f.BoolVar(&g.json, "json", false, "the server's own result, one JSON document")
 	f.BoolVar(&g.wire, "wire", false, "the whole JSON-RPC message as it crossed")
@@ -137,7 +140,7 @@ func (g *globals) check() error {
 	if err := g.seeing.check(); err != nil {
 		return err
 	}
-	_, err := g.fields()
+	_, err := g.typedFields()
 	return err
 }
 
@@ -150,21 +153,63 @@ func contains(all []string, one string) bool {
 	return false
 }
 
-// fields reads the -H flags.
-func (g *globals) fields() ([]wire.Field, error) {
+// fields are the header fields of the user's, of --header-file and of -H.
+func (a *app) fields() ([]wire.Field, error) {
+	if err := a.readHeaderFiles(); err != nil {
+		return nil, err
+	}
+	return a.typedFields()
+}
+
+// readHeaderFiles puts the fields of --header-file before those of -H, which so replace
+// them. What stands in a file and not on the command line is taken for secret.
+func (a *app) readHeaderFiles() error {
+	var lines []string
+	for _, name := range a.headerFiles {
+		raw, err := a.readFile(name, mostSecret)
+		if err != nil {
+			return notRead("--header-file "+name, err, "")
+		}
+		for i, line := range strings.Split(string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))), "\n") {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+				continue
+			}
+			field, err := headerField(line)
+			if err != nil {
+				return hintedError{fmt.Sprintf("--header-file %s, line %d: not a header field", name, i+1), "a line is 'Name: value'"}
+			}
+			a.secrets.LearnField(field)
+			a.secrets.Learn(field.Value)
+			lines = append(lines, line)
+		}
+	}
+	a.headers, a.headerFiles = append(lines, a.headers...), nil
+	return nil
+}
+
+// typedFields reads the -H flags.
+func (g *globals) typedFields() ([]wire.Field, error) {
 	var fields []wire.Field
 	for _, h := range g.headers {
-		name, value, ok := strings.Cut(h, ":")
-		name = strings.TrimSpace(name)
-		if !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return nil, hintedError{fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'"}
+		field, err := headerField(h)
+		if err != nil {
+			return nil, err
 		}
-		if strings.ContainsAny(h, "\r\n\x00") {
-			return nil, fmt.Errorf("a header field holds a line end: %q", h)
-		}
-		fields = append(fields, wire.Field{Name: name, Value: strings.TrimSpace(value)})
+		fields = append(fields, field)
 	}
 	return fields, nil
+}
+
+func headerField(h string) (wire.Field, error) {
+	name, value, ok := strings.Cut(h, ":")
+	name = strings.TrimSpace(name)
+	if !ok || name == "" || strings.ContainsAny(name, " \t") {
+		return wire.Field{}, hintedError{fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'"}
+	}
+	if strings.ContainsAny(h, "\r\n\x00") {
+		return wire.Field{}, fmt.Errorf("a header field holds a line end: %q", h)
+	}
+	return wire.Field{Name: name, Value: strings.TrimSpace(value)}, nil
 }
 
 // seconds is a duration flag: "5" and "5s" are the same, 0 is no limit.

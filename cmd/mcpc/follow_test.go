@@ -45,11 +45,11 @@ func grow(t *testing.T, path string, more []byte) {
 
 // What is under way when the list is made comes when it ends, and is not listed.
 func TestFollowedOnceThatIsUnderWay(t *testing.T) {
-	a := recordings(t, []string{"proxy", "initialize 1 2", "slow 3 -", "tools/list 4 5"}, []string{"command", "ping 3 4"})
+	a := recordings(t, []string{"proxy", "initialize 1 2", "slow 3 -", "logging/setLevel 4 5"}, []string{"command", "ping 3 4"})
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	f := following(a, minute.Add(10*time.Second), 0)
 	rows, out := f.first(context.Background())
-	if got, want := inWords(rows), "1.1 initialize ok, 2 ping ok, 1.3 tools/list ok"; got != want || !out.Good() {
+	if got, want := inWords(rows), "1.1 initialize ok, 2 ping ok, 1.3 logging/setLevel ok"; got != want || !out.Good() {
 		t.Fatalf("listed: %s, want %s", got, want)
 	}
 	if got := inWords(f.news()); got != "" {

@@ -38,7 +38,7 @@ func (a *app) quoted(words string) string { return a.errStyle.Aim.Quoted(words) 
 
 // carriedFlags are flags of all commands without which the command of a hint would do
 // something else: whom it asks, and as whom. --state is every command's.
-var carriedFlags = []string{"protocol", "header", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}
+var carriedFlags = []string{"protocol", "header", "header-file", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}
 
 // noteTyped remembers which of these were typed, before variables fill in others. Who
 // sets a variable has it set for the next command too.

@@ -45,7 +45,7 @@ func (o *surveyOptions) check(a *app, command string, argv []string) error {
 		return hintedError{"--parallel is a number of servers, from 1 on", "--parallel 1 asks one after the other"}
 	case a.serverGiven || argv != nil:
 		return hintedError{command + " asks every known server, and one is named", "leave -s and -- out, or ask that one: " + a.command("list")}
-	case len(a.headers) > 0 || a.auth.tokenFile != "":
+	case len(a.headers) > 0 || len(a.headerFiles) > 0 || a.auth.tokenFile != "":
 		return hintedError{"a header field or a token would go to every server", "-s NAME asks one server with it"}
 	case a.recordTo != "" && a.recordTo != offWord:
 		return hintedError{"--record takes one conversation, and this is one with each server", "mcpc log shows what was recorded of each"}
