@@ -196,11 +196,7 @@ func (a *app) printTo(ctx context.Context, w io.Writer, st render.Style, ans ans
 		}
 		return nil
 	case ans.pages != nil:
-		if err := ans.pages.WritePages(w); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, "\n")
-		return err
+		return ans.pages.WriteLine(w)
 	case a.json:
 		return render.JSON(w, st, ans.result)
 	default:

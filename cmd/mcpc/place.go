@@ -204,7 +204,11 @@ func tryReplacing(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	err = f.Close()
+	if os.Remove(f.Name()) != nil { // it would be a riddle to whoever finds it
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
 }
 
 // bare is an error of the operating system without the name of the file, which

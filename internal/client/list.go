@@ -245,13 +245,23 @@ func (l *List) Result() json.RawMessage {
 		size += len(item) + 1
 	}
 	b := bytes.NewBuffer(make([]byte, 0, size))
-	_ = l.WritePages(b) // a buffer takes all
+	w := bufio.NewWriter(b)
+	l.writePages(w)
+	_ = w.Flush() // a buffer takes all
 	return b.Bytes()
 }
 
-// WritePages writes the Result of a list of several pages without making it first.
-func (l *List) WritePages(to io.Writer) error {
+// WriteLine writes the Result of a list of several pages without making it first, and a
+// line end.
+func (l *List) WriteLine(to io.Writer) error {
 	w := bufio.NewWriterSize(to, 64<<10)
+	l.writePages(w)
+	w.WriteByte('\n')
+	return w.Flush()
+}
+
+// writePages leaves errors to the Flush that follows.
+func (l *List) writePages(w *bufio.Writer) {
 	parts, _ := l.Pages[0].ResultMembers()
 	before := "{"
 	for _, part := range parts {
@@ -268,7 +278,6 @@ func (l *List) WritePages(to io.Writer) error {
 		}
 	}
 	w.WriteByte('}')
-	return w.Flush()
 }
 
 // Array gives all items as one array, and the name of the member that it is in a

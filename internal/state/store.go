@@ -137,11 +137,13 @@ func (s *Store) Try(ctx context.Context) error {
 		return err
 	}
 	path := s.path(stateName)
-	_ = os.Remove(path + tmpSuffix) // as replaceFile does
-	if err := writeNew(path+tmpSuffix, nil, cached); err != nil {
+	tmp := path + tmpSuffix
+	_ = os.Remove(tmp) // as replaceFile does
+	err = writeNew(tmp, nil, cached)
+	_ = os.Remove(tmp)
+	if err != nil {
 		return &Error{Reason: Unwritable, Path: path, Err: err}
 	}
-	_ = os.Remove(path + tmpSuffix)
 	return nil
 }
 
