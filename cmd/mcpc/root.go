@@ -118,6 +118,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	if err := a.check(); err != nil {
 		return err
 	}
+	if f := cmd.Flags().Lookup("output"); f != nil && f.Changed && a.output == "" {
+		return hintedError{"-o takes the name of a file, and this one is empty", "without -o the answer goes to standard output"}
+	}
 	if err := a.checkCut(); err != nil {
 		return err
 	}
