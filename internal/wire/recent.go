@@ -1,0 +1,41 @@
+package wire
+
+// recent is a map that forgets what was put into it long ago.
+type recent[K comparable, V any] struct{ young, old map[K]V }
+
+// generation is how many entries a recent map remembers at least.
+const generation = 20_000
+
+func (r *recent[K, V]) get(key K) V {
+	if v, ok := r.young[key]; ok {
+		return v
+	}
+	return r.old[key]
+}
+
+func (r *recent[K, V]) put(key K, v V) {
+	if r.young == nil {
+		r.young = map[K]V{}
+	}
+	if _, stands := r.young[key]; !stands && len(r.young) >= generation {
+		r.old, r.young = r.young, map[K]V{}
+	}
+	r.young[key] = v
+}
+
+func (r *recent[K, V]) drop(key K) {
+	delete(r.young, key)
+	delete(r.old, key)
+}
+
+// single is the only value, or nothing where there are none or several.
+func (r *recent[K, V]) single() (only V) {
+	if len(r.young)+len(r.old) == 1 {
+		for _, m := range []map[K]V{r.young, r.old} {
+			for _, v := range m {
+				only = v
+			}
+		}
+	}
+	return only
+}
