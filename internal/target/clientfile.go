@@ -48,6 +48,8 @@ func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error
 	}
 	if len(e.words) > 0 {
 		added += ", "
+	} else {
+		added += " " // tells the user's own empty array from one that e.own adds
 	}
 	inside := span{e.args.from + 1, e.args.from + 1}
 	return splice(text, edit{e.at, quoted(prefix[0])}, edit{inside, added}), nil
@@ -73,9 +75,11 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 	if len(e.items) > n {
 		added += ", "
 		until = e.items[n].from
+	} else {
+		added += " "
 	}
 	from := e.args.from + 1
-	if bytes.HasPrefix(text[from:], []byte(added)) { // nobody has set it out anew
+	if bytes.HasPrefix(text[from:], []byte(added)) { // the file was not reformatted since
 		until = from + len(added)
 	}
 	return splice(text, edit{e.at, command}, edit{span{from, until}, ""}), nil
