@@ -143,12 +143,12 @@ func quickFrame(members []byte) (f *wire.Frame, rest []byte, ok bool) {
 	return f, rest, true
 }
 
-// quickNumber reads a whole number that is not large.
+// quickNumber reads a whole number of at most 17 digits, as JSON allows it.
 func quickNumber(text []byte) (n int, rest []byte, ok bool) {
 	i := 0
 	for i < len(text) && i < 18 && text[i] >= '0' && text[i] <= '9' {
 		n = n*10 + int(text[i]-'0')
 		i++
 	}
-	return n, text[i:], i > 0 && i < 18
+	return n, text[i:], i > 0 && i < 18 && (i == 1 || text[0] != '0')
 }

@@ -188,6 +188,7 @@ func FuzzBytesIn(f *testing.F) {
 		f.Add(bytes.TrimSpace(AppendFrame(nil, frame)))
 	}
 	f.Add([]byte(`{"seq":1,"time":"2026-11-21T12:00:00Z","dir":"sent","kind":"body","raw":"a","raw":"b"}`))
+	f.Add([]byte(`{"seq":1,"time":"0000-01-01T0:00:00Z","dir":"sent","kind":"body"}`))
 	f.Add([]byte(`{"in":"mine","seq":1,"time":"2026-11-21T12:00:00Z","dir":"sent","kind":"body","raw":"a"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		quick, ok := bytesIn(line, nil)
