@@ -6,6 +6,8 @@
 #   peers.sh table [--dir DIR]             what there is, one peer a line
 #   peers.sh check [--dir DIR]             say whether everything is installed
 #
+# scripts/preflight.sh names the programs that this, and some of the tests, need.
+#
 # A line of the table: name, transport (stdio, http, sse), URL path, number of
 # tools, newest revision, and from there on the words of its argv, between
 # tabs. {PORT} and {DIR} (an existing temporary directory) stand for what the
@@ -21,8 +23,6 @@ peers_dir=$root/.peers
 
 npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients ts-auth)
 go_modules=(go-sdk mcp-go pingme go-client)
-# Programs of the system, and Debian's packages that have them.
-programs=(chromium:chromium gnome-keyring-daemon:gnome-keyring dbus-run-session:dbus-daemon)
 
 main() {
   local command=${1:-}
@@ -135,30 +135,7 @@ install_all() {
   local go_pid=$!
   wait "$npm_pid" || status=$?
   wait "$go_pid" || status=$?
-  install_programs || status=$?
   return "$status"
-}
-
-# install_programs: where that can be done without asking anybody, it is.
-install_programs() {
-  local packages=() one
-  for one in "${programs[@]}"; do
-    command -v "${one%%:*}" >/dev/null || packages+=("${one##*:}")
-  done
-  if ((${#packages[@]} == 0)); then
-    return
-  fi
-  if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
-    echo "peers.sh: install these yourself, by Debian's names: ${packages[*]}" >&2
-    return 1
-  fi
-  apt-get update -q >/dev/null
-  DEBIAN_FRONTEND=noninteractive quietly install_apt packages "${packages[@]}"
-}
-
-install_apt() {
-  shift
-  apt-get -o DPkg::Lock::Timeout=300 install -qy --no-install-recommends "$@"
 }
 
 # install_each KIND NAME...: what has no stamp, or another one than its
@@ -190,12 +167,6 @@ install_go() {
 
 check_all() {
   local name missing=0
-  for name in "${programs[@]}"; do
-    if ! command -v "${name%%:*}" >/dev/null; then
-      echo "peers.sh: not installed: ${name%%:*} (Debian: ${name##*:})" >&2
-      missing=1
-    fi
-  done
   for name in "${npm_groups[@]}" "${go_modules[@]}"; do
     if ! is_installed "$name"; then
       echo "peers.sh: not installed: $name" >&2
