@@ -1,86 +1,197 @@
 #!/usr/bin/env bash
 # The whole bar, the same on a laptop and in CI.
 #
-#   scripts/check.sh           everything: format, vet, lint, race tests, every
-#                              call failing once, fuzz seconds, the real servers,
-#                              a release of two platforms
-#   scripts/check.sh --quick   the inner loop, under two minutes
+#   scripts/check.sh            every step
+#   scripts/check.sh --quick    the inner loop, under 90 seconds
+#   scripts/check.sh STEP...    these steps alone, one after the other
+#   scripts/check.sh --list     the names of the steps
 #
-# FUZZTIME=5m makes each fuzz target run for minutes.
+# What is missing on the machine is named first, and installed where Debian or npm has it.
+# Then the steps run in lanes side by side. Each prints its seconds, and its output where it
+# fails; the others go on, so that one run names everything that is wrong. The bar holds
+# if every step ended with status 0: one that never ran fails it.
+#
+# Nothing here searches by chance: each fuzz target runs over its corpus, as with go test.
+# scripts/fuzz.sh searches.
+#
+# One command a line: set -e does not see that the left side of && failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-quick=
-case "${1:-}" in
---quick) quick=1 ;;
-"") ;;
-*) echo "usage: scripts/check.sh [--quick]" >&2; exit 2 ;;
-esac
+# The lanes of the whole bar. A step is the function of the same name below.
+lanes=(
+	"format vet vet-foreign modules staticcheck windows release"
+	"packages program torture"
+	"peers-install peers conformance"
+)
+quick_lanes=("format vet program-quick" "packages-quick")
 
-started=$SECONDS
-step() { printf '== %s\n' "$1"; }
-fail() { printf 'check: FAILED: %s\n' "$1" >&2; exit 1; }
-trap 'fail "$what"' ERR
+format() {
+	local unformatted
+	unformatted=$(gofmt -l cmd internal scripts)
+	if [[ -n $unformatted ]]; then
+		printf 'gofmt would change:\n%s\n' "$unformatted"
+		return 1
+	fi
+}
 
-what="format"
-step "$what"
-unformatted=$(gofmt -l cmd internal scripts)
-[ -z "$unformatted" ] || fail "gofmt would change: $unformatted"
+vet() {
+	go vet ./...
+	go vet -tags peers,torture ./cmd/mcpc
+}
 
-what="vet"
-step "$what"
-go vet ./... && go vet -tags peers,torture ./cmd/mcpc
-# Compiled as a release is, so that the release below need not do it again.
-vet_for() { GOOS=$1 go vet -trimpath ./cmd/... ./internal/...; }
-vet_for windows && vet_for darwin
-[ -n "$quick" ] || vet_for freebsd
+# vet-foreign compiles as a release does, which then need not do it again.
+vet-foreign() {
+	GOOS=windows go vet -trimpath ./cmd/... ./internal/...
+	GOOS=darwin go vet -trimpath ./cmd/... ./internal/...
+	GOOS=freebsd go vet -trimpath ./cmd/... ./internal/...
+}
 
-if [ -n "$quick" ]; then
-	# Without what takes most of the time and seldom breaks alone.
-	long='TestEveryExampleRuns|TestExportedCommandsSendTheSame|TestHostileCaptures$|TestConfigurationsAreOnlyRead'
+modules() {
+	go mod tidy -diff
+	go mod verify
+}
+
+staticcheck() {
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+}
+
+# packages are the tests that run within one process, under the race detector.
+packages() {
+	go test -race -timeout 20m -parallel 6 ./internal/...
+}
+
+# program drives the built program, which is not instrumented.
+program() {
+	go test -timeout 20m -parallel 6 ./cmd/... ./scripts
+}
+
+packages-quick() {
+	go test -short -parallel 8 ./internal/...
+}
+
+# program-quick leaves out what takes most of the time and seldom breaks alone.
+program-quick() {
+	local long='TestEveryExampleRuns|TestExportedCommandsSendTheSame|TestHostileCaptures$|TestConfigurationsAreOnlyRead'
 	long+='|TestNoSecretOfALoginIsKeptOrShown|TestNoHeldServerIsLeft|TestScripts/^(login_ci|exit_09_timeout|keep)$'
-	what="tests"
-	step "$what"
-	go test -short -skip "$long" -parallel 8 ./...
-	echo "check: ok, quick ($((SECONDS - started)) s)"
-	exit 0
-fi
+	go test -short -skip "$long" -parallel 8 ./cmd/... ./scripts
+}
 
-what="modules"
-step "$what"
-go mod tidy -diff && go mod verify
+# torture lets each fallible call fail once; it is there for Linux on amd64.
+torture() {
+	go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc
+}
 
-what="staticcheck"
-step "$what"
-go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+# windows runs the tests of some packages under Wine.
+windows() {
+	scripts/windows.sh
+}
 
-what="race tests"
-step "$what"
-go test -race -timeout 40m -parallel 6 ./...
+peers-install() {
+	scripts/peers.sh install
+	scripts/conformance.sh install
+}
 
-# Each fallible call fails once; it is there for Linux on amd64.
-what="torture"
-step "$what"
-go test -tags torture -timeout 20m -count=1 -parallel 12 -run 'Torture' ./cmd/mcpc
+# peers talks to real servers.
+peers() {
+	go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./cmd/mcpc
+}
 
-what="fuzz seconds"
-step "$what"
-scripts/fuzz.sh "${FUZZTIME:-2s}"
+conformance() {
+	scripts/conformance.sh run
+}
 
-what="real servers"
-step "$what"
-scripts/peers.sh install
-go test -tags peers -timeout 40m -count=1 -parallel 4 -run 'Peer' -v ./cmd/mcpc | grep -v '^=== ' 
+# release makes two of the eight platforms, twice; scripts/release.sh alone makes all.
+release() {
+	GOWORK=off go -C scripts/release vet .
+	scripts/release.sh --only linux/amd64,windows/amd64 --twice
+	scripts/release/try.sh dist
+}
 
-what="conformance"
-step "$what"
-scripts/conformance.sh
+main() {
+	local preflight=() known="${lanes[*]} ${quick_lanes[*]}" step steps
+	case ${1:-} in
+	'') ;;
+	--quick) lanes=("${quick_lanes[@]}") preflight=(--quick) ;;
+	--list) printf '%s\n' ${lanes[*]}; return ;;
+	-*) usage ;;
+	*) lanes=("$*") ;;
+	esac
+	for step in ${lanes[*]}; do
+		[[ " $known " == *" $step "* ]] || usage
+	done
+	work=$(mktemp -d "${TMPDIR:-/tmp}/check.XXXXXX")
+	trap finish EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	scripts/preflight.sh install "${preflight[@]}"
+	set -m # each lane is a process group, which finish can end whole
+	for steps in "${lanes[@]}"; do
+		lane $steps &
+		running+=("$!")
+	done
+	wait
+	set +m
+	running=()
+	report
+}
 
-# Two of the eight platforms, built twice; scripts/release.sh alone makes all.
-what="release"
-step "$what"
-GOWORK=off go -C scripts/release vet .
-scripts/release.sh --only linux/amd64,windows/amd64 --twice
-scripts/release/try.sh dist
+usage() {
+	sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}" >&2
+	exit 2
+}
 
-echo "check: ok ($((SECONDS - started)) s)"
+running=()
+finish() {
+	local pid
+	for pid in "${running[@]}"; do
+		kill -- "-$pid" 2>/dev/null || true
+	done
+	rm -rf "$work"
+}
+
+# lane runs steps one after the other.
+lane() {
+	set +m
+	local name
+	for name; do
+		run "$name"
+	done
+}
+
+# run runs one step, and notes its status. set -e holds within the step, since nothing here
+# asks for its status before it has ended.
+run() {
+	local name=$1 began=$SECONDS status left
+	mkdir "$work/$name"
+	set +e
+	(set -e; TMPDIR=$work/$name; export TMPDIR; "$name") >"$work/$name.log" 2>&1 </dev/null
+	status=$?
+	set -e
+	left=$(ls -A "$work/$name")
+	if [[ $status == 0 && -n $left ]]; then
+		status=1
+		printf 'left in TMPDIR:\n%s\n' "$left" >>"$work/$name.log"
+	fi
+	if [[ $status != 0 ]]; then
+		sed "s/^/$name: /" "$work/$name.log"
+	fi
+	printf '%-14s %4d s  %s\n' "$name" $((SECONDS - began)) "$([[ $status == 0 ]] && echo ok || echo "FAILED, status $status")"
+	echo "$status" >"$work/$name.status"
+}
+
+report() {
+	local failed=()
+	for step in ${lanes[*]}; do
+		if [[ $(cat "$work/$step.status" 2>/dev/null) != 0 ]]; then
+			failed+=("$step")
+		fi
+	done
+	if ((${#failed[@]} > 0)); then
+		echo "check: FAILED: ${failed[*]} ($SECONDS s)" >&2
+		exit 1
+	fi
+	echo "check: ok ($SECONDS s)"
+}
+
+main "$@"

@@ -1,0 +1,197 @@
+package scripts
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// commandsOf are the programs that each step of check.sh runs, in order. A step or a command
+// that is taken out of check.sh is missed here.
+var commandsOf = map[string][]string{
+	"format":         {"gofmt -l cmd internal scripts"},
+	"vet":            {"go vet ./...", "go vet -tags peers,torture ./cmd/mcpc"},
+	"vet-foreign":    {"windows go vet -trimpath ./cmd/... ./internal/...", "darwin go vet -trimpath ./cmd/... ./internal/...", "freebsd go vet -trimpath ./cmd/... ./internal/..."},
+	"modules":        {"go mod tidy -diff", "go mod verify"},
+	"staticcheck":    {"go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./..."},
+	"windows":        {"windows.sh"},
+	"release":        {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
+	"packages":       {"go test -race -timeout 20m -parallel 6 ./internal/..."},
+	"program":        {"go test -timeout 20m -parallel 6 ./cmd/... ./scripts"},
+	"torture":        {"go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc"},
+	"peers-install":  {"peers.sh install", "conformance.sh install"},
+	"peers":          {"go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./cmd/mcpc"},
+	"conformance":    {"conformance.sh run"},
+	"packages-quick": {"go test -short -parallel 8 ./internal/..."},
+	"program-quick":  {"go test -short -skip"},
+}
+
+// notQuick are the steps that --quick leaves out; quickOnly are those that it has instead.
+var (
+	quickOnly = []string{"packages-quick", "program-quick"}
+	quick     = []string{"format", "vet", "packages-quick", "program-quick"}
+)
+
+// A stub in the place of each program writes down how it was called, and does what the test
+// asks of it at one call.
+const stub = `#!/bin/sh
+call="${GOOS:+$GOOS }$(basename "$0")${1:+ $*}"
+echo "$call" >>"$CALLS"
+case $call in "$AT"*) ;; *) exit 0 ;; esac
+case $DO in
+fail) exit 1 ;;
+print) echo x.go ;;
+leave) : >"$TMPDIR/left" ;;
+kill) kill -9 $PPID ;;
+killlane) kill -9 $(ps -o ppid= -p $PPID) ;;
+esac
+`
+
+type bar struct{ dir string }
+
+// newBar copies check.sh into a folder in which everything that it runs is a stub.
+func newBar(t *testing.T) bar {
+	t.Helper()
+	b := bar{t.TempDir()}
+	script, err := os.ReadFile("check.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(t, "scripts/check.sh", string(script))
+	for _, name := range []string{"bin/go", "bin/gofmt", "scripts/preflight.sh", "scripts/peers.sh", "scripts/conformance.sh",
+		"scripts/windows.sh", "scripts/release.sh", "scripts/release/try.sh"} {
+		b.write(t, name, stub)
+	}
+	return b
+}
+
+func (b bar) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(b.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs the bar; do happens at each call that begins with at. It gives the status, what
+// was printed, and the calls, sorted.
+func (b bar) run(t *testing.T, at, do string, args ...string) (status int, output string, calls []string) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "calls")
+	cmd := exec.Command("bash", append([]string{filepath.Join(b.dir, "scripts/check.sh")}, args...)...)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(b.dir, "bin")+":"+os.Getenv("PATH"), "CALLS="+log, "AT="+at, "DO="+do,
+		"TMPDIR="+t.TempDir(), "GOOS=")
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	slices.Sort(calls)
+	return cmd.ProcessState.ExitCode(), string(out), calls
+}
+
+// The bar holds where all goes well, and then has run just the commands above.
+func TestBarHolds(t *testing.T) {
+	full := slices.DeleteFunc(slices.Sorted(maps.Keys(commandsOf)), func(step string) bool { return slices.Contains(quickOnly, step) })
+	for _, c := range []struct {
+		args, steps []string
+		want        string
+	}{
+		{nil, full, "preflight.sh install"},
+		{[]string{"--quick"}, quick, "preflight.sh install --quick"},
+		{[]string{"vet", "release"}, []string{"vet", "release"}, "preflight.sh install"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			t.Parallel()
+			status, output, calls := newBar(t).run(t, "none", "", c.args...)
+			if status != 0 || !strings.Contains(output, "check: ok (") {
+				t.Fatalf("status %d: %s", status, output)
+			}
+			want := []string{c.want}
+			for _, step := range c.steps {
+				want = append(want, commandsOf[step]...)
+				if !strings.Contains(output, fmt.Sprintf("\n%-14s ", step)) && !strings.HasPrefix(output, step+" ") {
+					t.Errorf("the seconds of %s are not told:\n%s", step, output)
+				}
+			}
+			slices.Sort(want)
+			if !slices.EqualFunc(calls, want, strings.HasPrefix) {
+				t.Errorf("it ran\n%s\nwant\n%s", strings.Join(calls, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// Each command that fails fails the bar, by the name of its step, and no other step.
+func TestEachStepFailsTheBar(t *testing.T) {
+	b := newBar(t)
+	for _, step := range slices.Sorted(maps.Keys(commandsOf)) {
+		for _, command := range commandsOf[step] {
+			t.Run(step+"/"+command, func(t *testing.T) {
+				t.Parallel()
+				b.fails(t, step, command, "fail")
+			})
+		}
+	}
+	for _, do := range []string{"print", "leave", "kill", "killlane"} {
+		t.Run("format/"+do, func(t *testing.T) {
+			t.Parallel()
+			b.fails(t, "format", "gofmt", do)
+		})
+	}
+}
+
+func (b bar) fails(t *testing.T, step, command, do string) {
+	t.Helper()
+	var args []string
+	if slices.Contains(quickOnly, step) {
+		args = []string{"--quick"}
+	}
+	status, output, _ := b.run(t, command, do, args...)
+	failed := "check: FAILED: " + step + " ("
+	if do == "killlane" { // and no step after it ran
+		failed = "check: FAILED: " + step + " vet "
+	}
+	if status != 1 || !strings.Contains(output, failed) || strings.Contains(output, "check: ok") {
+		t.Errorf("status %d, want 1 and %q:\n%s", status, failed, output)
+	}
+}
+
+// Without what the machine must have nothing is run.
+func TestPreflightFailsTheBar(t *testing.T) {
+	for _, args := range [][]string{nil, {"--quick"}} {
+		status, output, calls := newBar(t).run(t, "preflight.sh", "fail", args...)
+		if status == 0 || strings.Contains(output, "check: ok") || len(calls) != 1 {
+			t.Errorf("%v: status %d after %q:\n%s", args, status, calls, output)
+		}
+	}
+}
+
+func TestBarRefusesUnknownSteps(t *testing.T) {
+	for _, args := range [][]string{{"nope"}, {"run"}, {"main"}, {"--nope"}, {"vet", "nope"}} {
+		cmd := exec.Command("bash", append([]string{"check.sh"}, args...)...)
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 2 {
+			t.Errorf("%v: %v, want status 2", args, err)
+		}
+	}
+}
+
+// CI runs the whole bar.
+func TestCIRunsTheBar(t *testing.T) {
+	text, err := os.ReadFile("../.ci/run")
+	if err != nil || !strings.HasSuffix(string(text), "\nexec scripts/check.sh\n") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
