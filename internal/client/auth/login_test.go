@@ -105,32 +105,32 @@ func TestTheIssuerOfAnAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		promised bool
-		iss      string // "-" is none
+		iss      []string
 		want     Rule
 	}{
-		{"promised and there", true, "BASE", ""},
-		{"promised and not there", true, "-", ResponseIssuer},
-		{"promised, and another", true, "https://evil.example", ResponseIssuer},
-		{"promised, a slash more", true, "BASE/", ResponseIssuer},
-		{"promised, in capitals", true, "CAPITALS", ResponseIssuer},
-		{"promised and empty", true, "", ResponseIssuer},
-		{"not promised and there", false, "BASE", ""},
-		{"not promised and not there", false, "-", ""},
-		{"not promised, and another", false, "https://evil.example", ResponseIssuer},
-		{"not promised, a slash more", false, "BASE/", ResponseIssuer},
+		{"promised and there", true, []string{"BASE"}, ""},
+		{"promised and not there", true, nil, ResponseIssuer},
+		{"promised, and another", true, []string{"https://evil.example"}, ResponseIssuer},
+		{"promised, a slash more", true, []string{"BASE/"}, ResponseIssuer},
+		{"promised, in capitals", true, []string{"CAPITALS"}, ResponseIssuer},
+		{"promised and empty", true, []string{""}, ResponseIssuer},
+		{"promised, and another as well", true, []string{"BASE", "https://evil.example"}, ResponseIssuer},
+		{"promised and there twice", true, []string{"BASE", "BASE"}, ResponseIssuer},
+		{"not promised and there", false, []string{"BASE"}, ""},
+		{"not promised and not there", false, nil, ""},
+		{"not promised, and another", false, []string{"https://evil.example"}, ResponseIssuer},
+		{"not promised, a slash more", false, []string{"BASE/"}, ResponseIssuer},
+		{"not promised, and another as well", false, []string{"BASE", "https://evil.example"}, ResponseIssuer},
+		{"not promised and there twice", false, []string{"BASE", "BASE"}, ResponseIssuer},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			if c.promised {
 				w.documents[serverAt] = strings.Replace(usualServer, "{", `{"authorization_response_iss_parameter_supported":true,`, 1)
 			}
-			iss := strings.Replace(c.iss, "BASE", w.url, 1)
-			if iss == "CAPITALS" {
-				iss = strings.ToUpper(w.url)
-			}
 			w.redirect = func(q url.Values) {
-				if iss != "-" {
-					q.Set("iss", iss)
+				for _, iss := range c.iss {
+					q.Add("iss", strings.NewReplacer("BASE", w.url, "CAPITALS", strings.ToUpper(w.url)).Replace(iss))
 				}
 			}
 			_, err := w.login(newStore(), nil)

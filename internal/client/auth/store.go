@@ -130,10 +130,11 @@ func storeFailed(err error) error {
 }
 
 // Token is the one to send to a URL: the account's token whose resource the URL is
-// part of, the narrowest where there are several.
+// part of, the narrowest where there are several. Of two for the same resource, the
+// newer one.
 func (b *Book) Token(at, account string) (best Token, ok bool) {
 	for _, t := range b.Tokens {
-		if t.Account == account && Covers(t.Resource, at) && (!ok || len(t.Resource) > len(best.Resource)) {
+		if t.Account == account && Covers(t.Resource, at) && (!ok || Covers(best.Resource, t.Resource)) {
 			best, ok = t, true
 		}
 	}
