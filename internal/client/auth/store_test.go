@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -43,5 +44,55 @@ func TestNewerTokenOfAResourceIsSent(t *testing.T) {
 		if got, _ := b.Token("https://h.example/a", ""); got.Resource != resources[1] {
 			t.Errorf("%q: got the token for %q", resources, got.Resource)
 		}
+	}
+}
+
+// A login replaces the token of its own account only.
+func TestPutKeepsOtherAccounts(t *testing.T) {
+	var b Book
+	for _, token := range []Token{{Resource: "r", Account: "work", Issuer: "old"}, {Resource: "r", Account: "private"},
+		{Resource: "s", Account: "work"}, {Resource: "r", Account: "work", Issuer: "new"}} {
+		b.put(token)
+	}
+	var kept []string
+	for _, token := range b.Tokens {
+		kept = append(kept, token.Resource+" "+token.Account+" "+token.Issuer)
+	}
+	if want := []string{"r private ", "s work ", "r work new"}; !slices.Equal(kept, want) {
+		t.Errorf("kept %q, want %q", kept, want)
+	}
+}
+
+// A client is known to one issuer, by one way to become known, for one grant.
+func TestClientIsForOneGrant(t *testing.T) {
+	var b Book
+	clients := []Client{{Issuer: "i", Origin: Registered, Grant: AuthorizationCode}, {Issuer: "other", Origin: Registered, Grant: AuthorizationCode},
+		{Issuer: "i", Origin: Given, Grant: AuthorizationCode}, {Issuer: "i", Origin: Registered, Grant: DeviceCode}}
+	for _, prefix := range []string{"old", "new"} {
+		for i, c := range clients {
+			c.ID = fmt.Sprint(prefix, i)
+			b.putClient(c)
+		}
+	}
+	for i, c := range clients {
+		if got, ok := b.client(c.Issuer, c.Origin, c.Grant); !ok || got.ID != fmt.Sprint("new", i) {
+			t.Errorf("%v: got %q, want new%d", c, got.ID, i)
+		}
+	}
+	if _, ok := b.client("i", Registered, ClientCredentials); ok || len(b.Clients) != len(clients) {
+		t.Errorf("got a client for a grant that none has, or kept old ones: %v", b.Clients)
+	}
+}
+
+// A store that a newer mcpc wrote is neither used nor overwritten.
+func TestStoreOfNewerVersion(t *testing.T) {
+	file := &memory{raw: []byte(`{"version":2,"tokens":[]}`)}
+	store := &Store{File: file}
+	_, err := store.Load()
+	wantRule(t, err, StoreFailed)
+	err = store.Change(t.Context(), func(*Book) { t.Error("changed") })
+	wantRule(t, err, StoreFailed)
+	if got := string(file.raw); got != `{"version":2,"tokens":[]}` {
+		t.Errorf("the store became %s", got)
 	}
 }
