@@ -82,7 +82,7 @@ func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
 				continue
 			}
 			e.put(v.from, v.to, v.shown(secret))
-			s.Learn(plainText(secret))
+			s.Learn(v.plainText(secret))
 		}
 		at = max(at, end)
 	}
@@ -115,24 +115,25 @@ func wordBefore(text []byte) []byte {
 // A span is where in the bytes a secret value stands.
 type span struct {
 	from, to int
-	// bare is set on a JSON number, which is replaced by a string.
-	bare bool
+	// quote is what stands on both sides of what replaces a JSON number.
+	quote string
+	// slashes is how many backslashes stand before the quotes of the value.
+	slashes int
 }
 
 func (v span) shown(secret string) string {
-	if v.bare {
-		return `"` + Redacted(secret) + `"`
-	}
-	return Redacted(plainText(secret))
+	return v.quote + Redacted(v.plainText(secret)) + v.quote
 }
 
-// plainText is the text that stands for itself or in a JSON string.
-func plainText(secret string) string {
-	if !strings.Contains(secret, `\`) {
-		return secret
-	}
-	if text, ok := Text([]byte(`"` + secret + `"`)); ok {
-		return text
+// plainText is the text that stands for itself, in a JSON string, or in a JSON
+// string within others.
+func (v span) plainText(secret string) string {
+	for slashes := 2*v.slashes + 1; slashes > 0 && strings.Contains(secret, `\`); slashes /= 2 {
+		text, ok := Text([]byte(`"` + secret + `"`))
+		if !ok {
+			break
+		}
+		secret = text
 	}
 	return secret
 }
@@ -144,16 +145,27 @@ func secretValues(raw []byte, at int) (values []span, end int) {
 	if value == len(raw) {
 		return nil, value
 	}
-	if from, to, ok := quotedAt(raw, value); ok {
-		return nonEmpty(span{from: from + schemeOf(raw[from:to]), to: to}), to
+	if v, ok := quotedAt(raw, value); ok {
+		v.from += schemeOf(raw[v.from:v.to])
+		return nonEmpty(v), v.to
 	}
 	if raw[value] != '[' && raw[value] != '{' {
-		return wordAt(raw, value, raw[at-1] == '=' && value == at), at
+		return wordAt(raw, value, raw[at-1] == '=' && value == at, quoteBefore(raw[:at-1])), at
 	}
 	if isSchema(raw[value:min(len(raw), value+schemaWithin)]) {
 		return nil, at
 	}
-	return valuesWithin(raw, value)
+	return valuesWithin(raw, value, quoteBefore(raw[:at-1]))
+}
+
+// quoteBefore is the quote at the end of text, with its backslashes; "" where none is.
+func quoteBefore(text []byte) string {
+	text = bytes.TrimRight(text, whiteSpace)
+	quoted := bytes.TrimRight(text, `"'`)
+	if len(quoted) == len(text) {
+		return ""
+	}
+	return string(text[len(bytes.TrimRight(quoted, `\`)):])
 }
 
 func nonEmpty(v span) []span {
@@ -165,16 +177,16 @@ func nonEmpty(v span) []span {
 
 // quotedAt finds the text between quotes at a place. In JSON within a JSON string
 // a quote stands behind a backslash, one level deeper behind three.
-func quotedAt(raw []byte, at int) (from, to int, ok bool) {
+func quotedAt(raw []byte, at int) (v span, ok bool) {
 	open := at
 	for open < len(raw) && raw[open] == '\\' {
 		open++
 	}
 	if open == len(raw) || raw[open] != '"' && raw[open] != '\'' {
-		return 0, 0, false
+		return span{}, false
 	}
 	slashes, quote := open-at, raw[open]
-	from = open + 1
+	from := open + 1
 	for i := from; i < len(raw); i++ {
 		next := bytes.IndexByte(raw[i:], quote)
 		if next < 0 {
@@ -185,16 +197,13 @@ func quotedAt(raw []byte, at int) (from, to int, ok bool) {
 		for i-before > from && raw[i-before-1] == '\\' {
 			before++
 		}
-		if before == slashes || before < slashes {
-			return from, i - before, true
-		}
-		// Behind more backslashes it is a quote of the text, or of a text in it; an
-		// even number of them in plain JSON is the end of the text.
-		if slashes == 0 && before%2 == 0 {
-			return from, i, true
+		// A backslash of the text is written as 2*(slashes+1) of them, and one before a
+		// quote of the text as slashes+1. Fewer end a text around this one, which was cut.
+		if before < slashes || before%(2*(slashes+1)) == slashes {
+			return span{from: from, to: i - min(before, slashes), slashes: slashes}, true
 		}
 	}
-	return from, len(raw), true // it was cut: the rest is the secret
+	return span{from: from, to: len(raw), slashes: slashes}, true // it was cut: the rest is the secret
 }
 
 // schemeOf is how long the word and the space before the credentials are.
@@ -220,8 +229,9 @@ func beginsHidden(word string) bool {
 
 // wordAt finds a value without quotes. Behind a "=" any is one; behind a ":" the
 // text may be prose, "the token: it has expired", so that only a line that begins
-// with the name, or a word that looks like a secret, is one.
-func wordAt(raw []byte, at int, assigned bool) []span {
+// with the name, or a word that looks like a secret, is one. What replaces a number
+// behind a ":" is put between quotes like those of the name.
+func wordAt(raw []byte, at int, assigned bool, quote string) []span {
 	end := at
 	for end < len(raw) && classes[raw[end]]&wordEnd == 0 {
 		end++
@@ -231,22 +241,22 @@ func wordAt(raw []byte, at int, assigned bool) []span {
 		return nil
 	}
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {
-		return wordAt(raw, end+1, true)
+		return wordAt(raw, end+1, true, "")
 	}
 	switch {
 	case word == "" || word == "true" || word == "false" || word == "null":
 		return nil
-	case isNumber([]byte(word)) && Valid([]byte(word)) == nil:
-		return []span{{at, end, !assigned}}
+	case isNumber([]byte(word)) && Valid([]byte(word)) == nil && !assigned:
+		return []span{{from: at, to: end, quote: quote}}
 	case assigned || len(word) >= 20 || len(word) >= 6 && strings.ContainsAny(word, "0123456789"):
-		return []span{{at, end, false}}
+		return []span{{from: at, to: end}}
 	}
 	return nil
 }
 
 // valuesWithin finds the strings and numbers of an array or object that has a
 // secret name.
-func valuesWithin(raw []byte, at int) (values []span, end int) {
+func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 	for i, depth := at, 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case c == '[' || c == '{':
@@ -256,20 +266,20 @@ func valuesWithin(raw []byte, at int) (values []span, end int) {
 				return values, i
 			}
 		case c == '"' || c == '\\':
-			from, to, ok := quotedAt(raw, i)
+			v, ok := quotedAt(raw, i)
 			if !ok {
 				continue
 			}
-			closing := bytes.IndexByte(raw[to:], '"')
+			closing := bytes.IndexByte(raw[v.to:], '"')
 			if closing < 0 {
-				return append(values, nonEmpty(span{from: from, to: to})...), len(raw)
+				return append(values, nonEmpty(v)...), len(raw)
 			}
-			i = to + closing
+			i = v.to + closing
 			if rest := bytes.TrimLeft(raw[i+1:], whiteSpace); len(rest) == 0 || rest[0] != ':' {
-				values = append(values, nonEmpty(span{from: from, to: to})...)
+				values = append(values, nonEmpty(v)...)
 			}
 		case isNumber(raw[i:i+1]) && !isNameByte(raw[i-1]):
-			found := wordAt(raw, i, false)
+			found := wordAt(raw, i, false, quote)
 			values = append(values, found...)
 			if len(found) > 0 {
 				i = found[0].to - 1

@@ -65,9 +65,13 @@ func (s *Secrets) LearnField(f Field) {
 	}
 	s.Learn(f.Value)
 	if strings.Contains(strings.ToLower(f.Name), "cookie") {
-		for _, part := range strings.Split(f.Value, ";") {
-			_, value, _ := strings.Cut(part, "=")
-			s.Learn(value)
+		cookies := strings.Split(f.Value, ";")
+		if strings.EqualFold(f.Name, "Set-Cookie") {
+			cookies = cookies[:1] // the rest are its attributes
+		}
+		for _, cookie := range cookies {
+			_, value, _ := strings.Cut(cookie, "=")
+			s.Learn(strings.Trim(value, whiteSpace+`"`))
 		}
 	} else if _, rest, ok := strings.Cut(f.Value, " "); ok {
 		s.Learn(strings.TrimSpace(rest))

@@ -85,6 +85,56 @@ func TestKnownSecretsAreHiddenEverywhere(t *testing.T) {
 	}
 }
 
+// Each cookie is learnt, so that it is hidden where another message repeats it.
+// What stands behind a cookie that a server sets are its attributes.
+func TestCookiesAreLearnt(t *testing.T) {
+	for _, c := range []struct {
+		field  Field
+		hidden []string
+		kept   []string
+	}{
+		{Field{"Cookie", "first-known"}, []string{"first-known"}, nil},
+		{Field{"Cookie", "a=first-known"}, []string{"first-known"}, nil},
+		{Field{"COOKIE", "a=first-known; b=second-known;c=third-known"}, []string{"first-known", "second-known", "third-known"}, nil},
+		{Field{"Cookie", `a=first=known== ; b="second-known"`}, []string{"first=known==", "second-known"}, nil},
+		{Field{"set-cookie", "sid=first-known; Domain=host.example; Path=/a/longer/path; Expires=Wed, 21 Oct 2026 07:28:00 GMT"},
+			[]string{"first-known"}, []string{"host.example", "/a/longer/path", "Wed, 21 Oct 2026 07:28:00 GMT"}},
+	} {
+		var s Secrets
+		s.LearnField(c.field)
+		for _, secret := range c.hidden {
+			if safe := s.Text("it is " + secret + "."); safe != "it is "+Redacted(secret)+"." {
+				t.Errorf("%v: %s became %s", c.field, secret, safe)
+			}
+		}
+		for _, text := range c.kept {
+			if safe := s.Text(text); safe != text {
+				t.Errorf("%v: %s became %s", c.field, text, safe)
+			}
+		}
+	}
+}
+
+// What follows the scheme of a field with credentials is learnt, too.
+func TestCredentialsBehindASchemeAreLearnt(t *testing.T) {
+	for _, f := range []Field{{"Authorization", "Bearer first-known"}, {"X-Api-Key", "Token  first-known"}, {"X-Api-Key", "first-known"}} {
+		var s Secrets
+		s.LearnField(f)
+		if safe := s.Text("it is first-known."); safe != "it is "+Redacted("first-known")+"." {
+			t.Errorf("%v: became %s", f, safe)
+		}
+	}
+}
+
+// A flag that follows a secret flag is not its value.
+func TestFlagsAreNotLearnt(t *testing.T) {
+	var s Secrets
+	s.LearnCommand([]string{"server", "--token", "--verbose-logs", "--token", "first-known"})
+	if got, want := s.Text("--verbose-logs first-known"), "--verbose-logs "+Redacted("first-known"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // Known secrets and tokens are found by looking at few of the bytes only: wherever
 // they stand, and however many are known.
 func TestSecretsAreFoundAtEveryPlace(t *testing.T) {
