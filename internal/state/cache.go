@@ -65,7 +65,7 @@ func (s *Store) saveCached(ctx context.Context, cache, key string, parts [][]byt
 	if err := makeSubdir(s.path(cache)); err != nil {
 		return err
 	}
-	if err := replaceFile(s.path(cache, hashed(key)), parts, cached); err != nil {
+	if err := replaceFile(s.path(cache, hashed(key)), parts, nil); err != nil {
 		return err
 	}
 	prune(s.path(cache), bound)

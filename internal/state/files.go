@@ -11,18 +11,6 @@ import (
 	"github.com/natefinch/atomic"
 )
 
-// durability says what a write must survive.
-type durability bool
-
-const (
-	// durable is whole after a power cut: the file is synced before it gets
-	// its name. That it has the name lasts once the directory is synced too.
-	durable durability = true
-	// cached survives a kill; after a power cut it may be lost or broken, so
-	// its reader has a checksum.
-	cached durability = false
-)
-
 // checkDir refuses a state directory in which somebody else could have put
 // things. A missing one is fs.ErrNotExist.
 func checkDir(dir string) error {
@@ -156,10 +144,15 @@ const tmpSuffix = ".tmp"
 // replaceFile puts a new file with mode 0600 in the place of path, or leaves
 // the old one as it was. The caller holds the lock, which is why the temporary
 // name can be a fixed one: what a killed process left there is overwritten.
-func replaceFile(path string, parts [][]byte, d durability) error {
+//
+// With sync, the file is whole after a power cut: it is synced before it gets its
+// name. That it has the name lasts once the directory is synced too. With nil it
+// survives a kill; after a power cut it may be lost or broken, so its reader has a
+// checksum.
+func replaceFile(path string, parts [][]byte, sync func(*os.File) error) error {
 	tmp := path + tmpSuffix
 	_ = os.Remove(tmp)
-	err := writeNew(tmp, parts, d)
+	err := writeNew(tmp, parts, sync)
 	if err == nil {
 		err = rename(tmp, path)
 	}
@@ -170,7 +163,7 @@ func replaceFile(path string, parts [][]byte, d durability) error {
 	return nil
 }
 
-func writeNew(path string, parts [][]byte, d durability) error {
+func writeNew(path string, parts [][]byte, sync func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openSafely, 0o600)
 	if err != nil {
 		return err
@@ -184,8 +177,8 @@ func writeNew(path string, parts [][]byte, d durability) error {
 			return err
 		}
 	}
-	if d == durable {
-		if err := f.Sync(); err != nil {
+	if sync != nil {
+		if err := sync(f); err != nil {
 			return err
 		}
 	}

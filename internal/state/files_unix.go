@@ -33,13 +33,13 @@ func openToOthers(fi fs.FileInfo) bool { return fi.Mode().Perm()&0o022 != 0 }
 
 // syncDir makes a rename survive a power cut. Some file systems cannot sync a
 // directory and say EINVAL; there is nothing more to be done on those.
-func syncDir(dir string) error {
+func syncDir(dir string, sync func(*os.File) error) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+	if err := sync(d); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}
 	return nil

@@ -66,7 +66,7 @@ func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, 
 	if !ok {
 		return 0, goneSession(sess.Name, "has lost its request ids")
 	}
-	first, ok, err = c.reserve(f, n, s.boot())
+	first, ok, err = c.reserve(f, n, s.boot(), s.sync)
 	if err != nil {
 		return 0, &Error{Reason: Unwritable, Path: f.Name(), Err: err}
 	}
@@ -146,7 +146,7 @@ func newCounter(first int64, boot string) counter {
 }
 
 // reserve takes n ids and writes the record; ok is false when there are no more.
-func (c counter) reserve(f *os.File, n int, boot string) (first int64, ok bool, err error) {
+func (c counter) reserve(f *os.File, n int, boot string, sync func(*os.File) error) (first int64, ok bool, err error) {
 	if boot == "" || c.boot != boot {
 		c.next = c.limit
 	}
@@ -168,7 +168,7 @@ func (c counter) reserve(f *os.File, n int, boot string) (first int64, ok bool, 
 	if err := c.write(f); err != nil {
 		return 0, false, err
 	}
-	if err := f.Sync(); err != nil {
+	if err := sync(f); err != nil {
 		return 0, false, err
 	}
 	if boot != "" {

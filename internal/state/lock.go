@@ -113,6 +113,14 @@ func release(fl *flock.Flock) {
 // sign writes the process id into the lock file, and reports whether the file
 // of that name is the one that is locked.
 func sign(fl *flock.Flock) (same bool, err error) {
+	mine, err := fl.Stat()
+	if err != nil {
+		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}
+	}
+	// Whatever the umask is; it may have taken the right to open the file.
+	if fi, err := os.Lstat(fl.Path()); err == nil && os.SameFile(mine, fi) && fi.Mode().Perm() != 0o600 {
+		_ = os.Chmod(fl.Path(), 0o600)
+	}
 	f, err := openFile(fl.Path(), os.O_RDWR, Unwritable)
 	if os.IsNotExist(err) {
 		return false, nil
@@ -121,16 +129,9 @@ func sign(fl *flock.Flock) (same bool, err error) {
 		return false, err
 	}
 	defer f.Close()
-	mine, err := fl.Stat()
-	if err != nil {
-		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}
-	}
 	now, err := f.Stat()
 	if err != nil || !os.SameFile(mine, now) {
 		return false, nil
-	}
-	if now.Mode().Perm() != 0o600 {
-		_ = f.Chmod(0o600)
 	}
 	if _, err := f.WriteAt(fmt.Appendf(nil, "%-10d\n", os.Getpid()), pidAt); err != nil {
 		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}

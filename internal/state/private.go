@@ -53,7 +53,7 @@ func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, e
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(p.Path(), [][]byte{raw}, durable); err != nil {
+	if err := replaceFile(p.Path(), [][]byte{raw}, p.store.sync); err != nil {
 		return err
 	}
 	return p.store.syncDir()

@@ -21,10 +21,9 @@ import (
 const childVar = "MCPC_STATE_TEST_CHILD"
 
 var children = map[string]func(s *Store, args []string) error{
-	"hammer":   childHammer,
-	"rewrite":  childRewrite,
-	"hold":     childHold,
-	"readonly": childReadOnly,
+	"hammer":  childHammer,
+	"rewrite": childRewrite,
+	"hold":    childHold,
 }
 
 func TestMain(m *testing.M) {
@@ -298,14 +297,6 @@ func TestLockSaysWhoHoldsIt(t *testing.T) {
 	}
 	s.wait = lockWait
 	update(t, s, func(st *State) error { st.Put(sample("t")); return nil })
-}
-
-// childReadOnly prints the reason that each access fails with.
-func childReadOnly(s *Store, _ []string) error {
-	for _, r := range accesses(s) {
-		fmt.Println(r)
-	}
-	return nil
 }
 
 func accesses(s *Store) []Reason {

@@ -33,6 +33,7 @@ type Store struct {
 	given bool          // dir was asked for, and is not the default
 	wait  time.Duration // for the lock
 	boot  func() string // names this run of the operating system
+	sync  func(*os.File) error
 }
 
 // DefaultDir is where state is kept unless the user says otherwise. Without a
@@ -55,14 +56,14 @@ func Open(dir string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Store{dir: path, wait: lockWait, boot: bootID}, nil
+		return &Store{dir: path, wait: lockWait, boot: bootID, sync: (*os.File).Sync}, nil
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		what := fmt.Sprintf("finding the state directory %s: %v", dir, err)
 		return nil, &Error{Reason: NoHome, Path: dir, Err: err, what: what}
 	}
-	return &Store{dir: path, given: true, wait: lockWait, boot: bootID}, nil
+	return &Store{dir: path, given: true, wait: lockWait, boot: bootID, sync: (*os.File).Sync}, nil
 }
 
 // Dir is the absolute path of the state directory.
@@ -139,7 +140,7 @@ func (s *Store) Try(ctx context.Context) error {
 	path := s.path(stateName)
 	tmp := path + tmpSuffix
 	_ = os.Remove(tmp) // as replaceFile does
-	err = writeNew(tmp, nil, cached)
+	err = writeNew(tmp, nil, nil)
 	_ = os.Remove(tmp)
 	if err != nil {
 		return &Error{Reason: Unwritable, Path: path, Err: err}
@@ -196,7 +197,7 @@ func (s *Store) prepare(raw []byte, st *State) error {
 func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
 	err := s.createCounters(before, after)
 	if err == nil {
-		err = replaceFile(s.path(stateName), [][]byte{raw}, durable)
+		err = replaceFile(s.path(stateName), [][]byte{raw}, s.sync)
 	}
 	if err != nil {
 		s.dropKeys(after, before)
@@ -269,7 +270,7 @@ func (s *Store) setAside() (string, error) {
 }
 
 func (s *Store) syncDir() error {
-	if err := syncDir(s.dir); err != nil {
+	if err := syncDir(s.dir, s.sync); err != nil {
 		return &Error{Reason: Unwritable, Path: s.dir, Err: err}
 	}
 	return nil

@@ -3,7 +3,9 @@
 package state
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,7 +84,11 @@ func TestSymbolicLinksAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, sess := stored(t)
 			precious := filepath.Join(t.TempDir(), "authorized_keys")
-			if err := os.WriteFile(precious, []byte("precious"), 0o644); err != nil {
+			err := os.WriteFile(precious, []byte("precious"), 0o644)
+			if err == nil {
+				err = os.Chmod(precious, 0o644) // whatever the umask is
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			link := s.path(strings.Replace(name, "KEY", sess.Key, 1))
@@ -92,7 +98,7 @@ func TestSymbolicLinksAreRefused(t *testing.T) {
 			if err := os.Symlink(precious, link); err != nil {
 				t.Fatal(err)
 			}
-			err := s.Update(t.Context(), put)
+			err = s.Update(t.Context(), put)
 			if err == nil {
 				_, err = s.Reserve(t.Context(), sess, 1)
 			}
@@ -128,7 +134,7 @@ func TestPipeDoesNotHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if _, err := s.Load(); !IsReason(err, Unsafe) {
 		t.Errorf("got %v", err)
@@ -144,7 +150,7 @@ func TestDirectoryOpenToOthers(t *testing.T) {
 	if !IsReason(err, Unsafe) {
 		t.Fatalf("got %v", err)
 	}
-	if got, want := err.(*Error).Hint(), "chmod 700 "+s.Dir(); got != want {
+	if got, want := err.(*Error).Hint(), "chmod 700 "+quoted(s.Dir()); got != want {
 		t.Errorf("hint %q, want %q", got, want)
 	}
 
@@ -158,11 +164,18 @@ func TestDirectoryOpenToOthers(t *testing.T) {
 	}
 }
 
+// What belongs to another user is refused. Root gives its own files away; another
+// user has those of root.
 func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("needs root to give files away")
+		if err := openStore(t, "/").Update(t.Context(), put); !IsReason(err, Unsafe) {
+			t.Errorf("writing to root's directory: %v", err)
+		}
+		if _, err := openFile("/etc/passwd", os.O_RDONLY, Unreadable); !IsReason(err, Unsafe) {
+			t.Errorf("reading root's file: %v", err)
+		}
+		return
 	}
-	const nobody = 65534
 	for _, name := range []string{"", stateName} {
 		s, _ := stored(t)
 		if err := os.Chown(s.path(name), nobody, nobody); err != nil {
@@ -187,9 +200,26 @@ func TestForeignOwner(t *testing.T) {
 	}
 }
 
+// ownedBy is the fs.FileInfo of a file that belongs to a user.
+type ownedBy struct {
+	fs.FileInfo
+	uid int
+}
+
+func (o ownedBy) Sys() any { return &syscall.Stat_t{Uid: uint32(o.uid)} }
+
+// A user's own link and one of root are followed, that of a third user is not.
+func TestOwners(t *testing.T) {
+	us := os.Geteuid()
+	for uid, want := range map[int][2]bool{us: {true, us == 0}, 0: {us == 0, true}, us + 1: {false, false}, nobody - 1: {false, false}} {
+		if got := [2]bool{ownedByUs(ownedBy{uid: uid}), ownedByRoot(ownedBy{uid: uid})}; got != want {
+			t.Errorf("user %d: owned by us, by root: %v, want %v", uid, got, want)
+		}
+	}
+}
+
 func TestReadOnly(t *testing.T) {
-	dir := filepath.Join(publicTempDir(t), "mcpc")
-	s := openStore(t, dir)
+	s := newStore(t)
 	update(t, s, func(st *State) error { st.Put(sample("s")); return nil })
 	want := []Reason{"ok", Unwritable, Unwritable, Unwritable}
 	// Without the lock file not even the lock can be had; with it, the write
@@ -206,8 +236,10 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 		got := asOrdinaryUser(t, s)
-		if err := os.Chmod(dir, 0o700); err != nil {
-			t.Fatal(err)
+		for _, p := range []string{".", idsName} {
+			if err := os.Chmod(s.path(p), 0o700); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if lock {
 			got[1] = Unwritable // the counter itself may be written to
@@ -221,41 +253,18 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// publicTempDir is one that every user can reach, unlike t.TempDir.
-func publicTempDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "mcpc-state-test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
+const nobody = 65534
 
-// asOrdinaryUser tries each access; root may write everywhere, so it lets a
-// process of another user try, who owns the directory for that time.
+// asOrdinaryUser tries each access. Root may write everywhere, so that it lets a
+// process of another user try, which owns the directory for that time.
 func asOrdinaryUser(t *testing.T, s *Store) []Reason {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return accesses(s)
 	}
-	const nobody = 65534
 	chownAll(t, s.Dir(), nobody)
 	defer chownAll(t, s.Dir(), 0)
 	cmd := child(t, "readonly", s.Dir())
-	exe := filepath.Join(publicTempDir(t), "state.test")
-	raw, err := os.ReadFile(cmd.Path)
-	if err == nil {
-		err = os.WriteFile(exe, raw, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Path, cmd.Dir = exe, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -265,6 +274,22 @@ func asOrdinaryUser(t *testing.T, s *Store) []Reason {
 		reasons = append(reasons, Reason(line))
 	}
 	return reasons
+}
+
+func init() { children["readonly"] = childReadOnly }
+
+// childReadOnly prints the reason that each access fails with. It is not root, and
+// the directory is all that it sees, which another user may not reach by its path.
+func childReadOnly(s *Store, _ []string) error {
+	err := errors.Join(syscall.Chroot(s.Dir()), os.Chdir("/"), syscall.Setgid(nobody), syscall.Setuid(nobody))
+	if err != nil {
+		return err
+	}
+	s.dir = "/"
+	for _, r := range accesses(s) {
+		fmt.Println(r)
+	}
+	return nil
 }
 
 func chownAll(t *testing.T, dir string, uid int) {

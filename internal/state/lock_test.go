@@ -1,0 +1,98 @@
+//go:build unix
+
+package state
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+func acquired(t *testing.T, path string) *flock.Flock {
+	t.Helper()
+	fl, err := acquire(t.Context(), path)
+	if err != nil || fl == nil {
+		t.Fatalf("got %v, %v", fl, err)
+	}
+	return fl
+}
+
+// A lock counts while the file that it is on has the name of the lock.
+func TestLockOfAnotherFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(path string) error
+		want   bool
+	}{
+		"as it was": {func(string) error { return nil }, true},
+		"removed":   {os.Remove, false},
+		"renamed":   {func(path string) error { return os.Rename(path, path+".old") }, false},
+		"made anew": {func(path string) error {
+			if err := os.Rename(path, path+".old"); err != nil {
+				return err
+			}
+			return os.WriteFile(path, nil, 0o600)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir() + "/lock"
+			fl := acquired(t, path)
+			defer release(fl)
+			if err := c.change(path); err != nil {
+				t.Fatal(err)
+			}
+			if same, err := sign(fl); same != c.want || err != nil {
+				t.Errorf("counts: %v, %v, want %v", same, err, c.want)
+			}
+			if raw, _ := os.ReadFile(path); (len(raw) > 0) != c.want {
+				t.Errorf("the file of that name holds %q", raw)
+			}
+		})
+	}
+}
+
+// A process that waits for a lock whose file is replaced meanwhile goes on to wait
+// for the lock of the new file.
+func TestLockFileIsReplaced(t *testing.T) {
+	s, _ := stored(t)
+	s.wait = time.Minute
+	path := s.path(lockName)
+	old := acquired(t, path)
+	entered := make(chan error, 1)
+	go func() { entered <- s.Update(t.Context(), put) }()
+	first := waiting(t, "", entered)
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	current := acquired(t, path)
+	release(old)
+	waiting(t, first, entered)
+	release(current)
+	if err := <-entered; err != nil {
+		t.Error(err)
+	}
+}
+
+// waiting waits until a goroutine other than that one waits for a lock, and names it.
+func waiting(t *testing.T, other string, entered <-chan error) string {
+	t.Helper()
+	stacks := make([]byte, 1<<20)
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			name, calls, _ := strings.Cut(stack, " [")
+			if name != other && strings.Contains(calls, "state.acquire.func1(") && strings.Contains(calls, "unix.Flock(") {
+				return name
+			}
+		}
+		select {
+		case err := <-entered:
+			t.Fatalf("the lock was taken while another one held it: %v", err)
+		default:
+		}
+	}
+	t.Fatal("nothing waits for the lock")
+	return ""
+}
