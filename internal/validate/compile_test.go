@@ -106,6 +106,8 @@ func TestSchemaErrors(t *testing.T) {
 			SchemaError{ExternalRef, "/$ref", `$ref "../other.json" leads out of the schema; mcpc does not fetch schemas`}},
 		{"relative to an id", `{"$id":"http://example.com/s/","$ref":"other.json"}`,
 			SchemaError{ExternalRef, "/$ref", `$ref "other.json" leads out of the schema; mcpc does not fetch schemas`}},
+		{"not escaped", `{"$ref":"dir/an other's.json"}`,
+			SchemaError{ExternalRef, "/$ref", `$ref "dir/an other's.json" leads out of the schema; mcpc does not fetch schemas`}},
 		{"dead pointer under an id", `{"$id":"http://x/","$defs":{"a":{"$id":"b","$ref":"#/c"}},"$ref":"b"}`,
 			SchemaError{UnresolvedRef, "/$defs/a/$ref", `$ref "#/c" leads to nothing in the schema`}},
 		{"25 typos", `{"allOf":[` + repeat(25, same(`{"minLength":-1}`)) + `]}`,

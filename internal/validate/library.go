@@ -263,7 +263,7 @@ func means(ref, target string) bool {
 	for strings.HasPrefix(refURL, "../") || strings.HasPrefix(refURL, "./") {
 		_, refURL, _ = strings.Cut(refURL, "/")
 	}
-	return strings.HasSuffix(targetURL, refURL)
+	return strings.HasSuffix(unescaped(targetURL), unescaped(refURL))
 }
 
 func unescaped(s string) string {
