@@ -99,6 +99,9 @@ func serveLines(habit string) {
 				continue
 			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID)
+			if habit == "exits-after-call" {
+				return
+			}
 		case "env":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"env":%q}}`+"\n", m.ID, strings.Join(os.Environ(), " "))
 		}

@@ -109,7 +109,7 @@ func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
 
 // notThere reports that the server answered, and with no event stream.
 func notThere(f *fault) bool {
-	return f.kind == wire.BadResponse || f.kind == wire.Transport && isRefusal(f.status)
+	return f.kind == wire.BadResponse || isRefusal(f.status)
 }
 
 func (t *talk) connectSSE(ctx context.Context) *fault {
@@ -256,12 +256,7 @@ func allRefused(o wire.Outcome, probe *verdict, sse *fault) wire.Outcome {
 }
 
 // refused4xx: any 4xx but those that speak of authorization or load.
-func refused4xx(o wire.Outcome) bool {
-	if o.HTTP == nil || o.Kind == wire.Auth {
-		return false
-	}
-	return isRefusal(o.HTTP.Status)
-}
+func refused4xx(o wire.Outcome) bool { return o.HTTP != nil && isRefusal(o.HTTP.Status) }
 
 func isRefusal(status int) bool {
 	return status/100 == 4 && status != http.StatusUnauthorized && status != http.StatusForbidden &&

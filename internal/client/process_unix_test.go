@@ -175,6 +175,19 @@ func TestProcessEndsMidCall(t *testing.T) {
 	closed(t, s, "exit status 2")
 }
 
+// What a server answers before it ends is the answer.
+func TestProcessEndsAfterCall(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "exits-after-call")
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); !o.Good() || string(o.Result) != `{"content":[]}` {
+		t.Errorf("got %s %q %s", o.Kind, o.Text, o.Result)
+	}
+	closed(t, s, "exit status 0")
+}
+
 // The staged shutdown: the end of input, SIGTERM after 2 s, SIGKILL after 4 s.
 //
 // rules 49

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 
 	"mcpc/internal/wire"
@@ -14,5 +16,32 @@ func TestNothingIsReadWhereNothingWasSent(t *testing.T) {
 		if got := r.overFault(reached).fault; got.phase != want || got.reached != reached {
 			t.Errorf("%v: phase %q and reached %v, want %q", reached, got.phase, got.reached, want)
 		}
+	}
+}
+
+// An answer that comes just before the line's end is the answer, not the end. Where
+// both are there, wait takes either at random, so that many are tried.
+func TestAnswerBeforeTheEnd(t *testing.T) {
+	answer := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+	for range 200 {
+		r := newRouter(nil)
+		w := r.expect(&outgoing{id: json.RawMessage("1")})
+		r.deliver(answer)
+		r.over(&fault{kind: wire.Transport, phase: "read", text: "the server ended"})
+		if got := r.wait(context.Background(), w); got.message != answer || got.fault != nil {
+			t.Fatalf("got %+v", got)
+		}
+	}
+}
+
+// A request without an answer ends with the line, for the first reason that there is.
+func TestNoAnswerBeforeTheEnd(t *testing.T) {
+	r := newRouter(nil)
+	w := r.expect(&outgoing{id: json.RawMessage("1")})
+	for _, text := range []string{"the server ended", "a later reason"} {
+		r.over(&fault{kind: wire.Transport, phase: "read", text: text})
+	}
+	if got := r.wait(context.Background(), w); got.message != nil || got.fault == nil || got.fault.text != "the server ended" {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -47,8 +47,6 @@ func judgeProbe(r reply, overStdio bool) verdict {
 func judgeFault(r reply, overStdio bool) verdict {
 	f := r.fault
 	switch {
-	case f.kind == wire.Auth || f.kind == wire.Signal || f.kind == wire.LocalIO:
-		return verdict{}
 	case overStdio && f.kind == wire.Timeout:
 		return verdict{kind: tryHandshake, why: "server/discover was not answered in time"}
 	case overStdio && f.kind == wire.Transport:
