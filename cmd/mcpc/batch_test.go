@@ -206,8 +206,10 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 
 // With --stop-on-error nothing begins behind a failure; what is under way then has
 // its result. An input that says nothing more is not waited for.
-func TestABatchStops(t *testing.T) {
-	b, out := testBatch(t, batchOptions{parallel: 4, stop: true})
+func TestABatchStops(t *testing.T) { synctest.Test(t, testBatchStops) }
+
+func testBatchStops(t *testing.T) {
+	b, out := testBatch(t, batchOptions{parallel: 5, stop: true})
 	in, feed := io.Pipe()
 	defer feed.Close()
 	go func() {
@@ -217,6 +219,7 @@ func TestABatchStops(t *testing.T) {
 	b.make = func(_ context.Context, raw []byte) ([]wire.Member, wire.Outcome) {
 		if string(raw) == "4" {
 			defer close(failed)
+			synctest.Wait() // until the other calls are under way, and the input is read again
 			return nil, wire.Outcome{Kind: wire.RPCFailed}
 		}
 		<-failed
