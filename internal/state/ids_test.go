@@ -2,6 +2,9 @@ package state
 
 import (
 	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -209,9 +212,62 @@ func TestIDsEnd(t *testing.T) {
 	}
 }
 
+// The boot is the one that the kernel names, the same in every process, and stands in
+// the records of the ids.
 func TestBootID(t *testing.T) {
-	if a, b := bootID(), bootID(); a != b || len(a) != 0 && len(a) != 36 {
-		t.Errorf("got %q and %q", a, b)
+	want := kernelBoot(t)
+	if got := bootID(); got != want {
+		t.Errorf("got %q, the kernel says %q", got, want)
+	}
+	if want != "" && !regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`).MatchString(want) {
+		t.Errorf("%q is no UUID", want)
+	}
+	s, sess := withSession(t, Session{Name: "s"})
+	if got := record(t, s.path(idsName, sess.Key)).boot; got != want {
+		t.Errorf("the record names the boot %q, want %q", got, want)
+	}
+}
+
+// kernelBoot is what the system itself says of this boot, "" where it has no name for it.
+func kernelBoot(t *testing.T) string {
+	t.Helper()
+	var said []byte
+	var err error
+	switch runtime.GOOS {
+	case "linux":
+		said, err = os.ReadFile("/proc/sys/kernel/random/boot_id")
+	case "darwin":
+		said, err = exec.Command("sysctl", "-n", "kern.bootsessionuuid").Output()
+	default:
+		return ""
+	}
+	if err != nil || len(said) == 0 {
+		t.Fatalf("the system does not name its boot: %q, %v", said, err)
+	}
+	return strings.TrimSpace(string(said))
+}
+
+// In another boot a session goes on above each id that it may have handed out before,
+// and leaves out one block at most; within a boot it leaves out none.
+func TestSessionOfAnotherBoot(t *testing.T) {
+	s, sess := withSession(t, Session{Name: "s"})
+	boots := map[string]*Store{}
+	for _, boot := range []string{"11111111-2222-3333-4444-555555555555", "99999999-2222-3333-4444-555555555555"} {
+		boots[boot[:1]] = openStore(t, s.Dir())
+		boots[boot[:1]].boot = func() string { return boot }
+	}
+	path := s.path(idsName, sess.Key)
+	last := int64(0)
+	for i, boot := range []string{"1", "1", "9", "9", "1"} {
+		before := record(t, path)
+		got := reserve(t, boots[boot], sess, 1)
+		if want := last + 1; before.boot == boots[boot].boot() && got != want {
+			t.Errorf("%d. reservation, in the same boot: got %d, want %d", i+1, got, want)
+		}
+		if before.boot != boots[boot].boot() && (got != before.limit || got <= last || got > last+1+idBlock) {
+			t.Errorf("%d. reservation, in another boot: got %d after %d, want the limit %d", i+1, got, last, before.limit)
+		}
+		last = got
 	}
 }
 
