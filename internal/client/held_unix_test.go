@@ -156,13 +156,25 @@ func TestHeldByMany(t *testing.T) {
 			t.Fatalf("the %d. answer is %d", i+1, n)
 		}
 	}
-	for { // it learns that they have gone a moment later
+	if facts := unused(t, hs); facts.PID != os.Getpid() {
+		t.Errorf("the holder is process %d, want %d", facts.PID, os.Getpid())
+	}
+}
+
+// unused waits until no command speaks with the server any more: the holder learns that
+// one has gone a moment later.
+func unused(t *testing.T, hs *heldServer) HeldFacts {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		facts, err := LookAtHeld(context.Background(), hs.socket)
-		if err != nil || facts.PID != os.Getpid() {
-			t.Fatalf("got %+v %v", facts, err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if facts.Users == 0 {
-			break
+			return facts
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s after all sessions were closed the holder still counts %d users", patience, facts.Users)
 		}
 	}
 }
@@ -346,12 +358,7 @@ func TestHeldKeepsQuestions(t *testing.T) {
 		t.Fatal(o.Text)
 	}
 	hs.keep()
-	for facts := (HeldFacts{Users: 1}); facts.Users > 0; { // he has gone when the holder knows it
-		var err error
-		if facts, err = LookAtHeld(context.Background(), hs.socket); err != nil {
-			t.Fatal(err)
-		}
-	}
+	unused(t, hs)
 	if err := os.WriteFile(sign, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
