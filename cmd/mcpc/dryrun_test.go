@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -109,10 +108,7 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 				t.Errorf("%s was not shown", name)
 			}
 		}
-		if _, err := exec.LookPath("curl"); err != nil {
-			t.Log("curl is not on this machine")
-			continue
-		}
+		mustHave(t, "curl")
 		if revision == "" {
 			run(command)
 			if _, again := l.call(); sansID(again) != sansID(raw) || again == raw {

@@ -105,7 +105,7 @@ func TestTerminalWithoutPager(t *testing.T) {
 		"a pager that dies": {"MCPC_PAGER=" + aPager(t, "exit 3"), list + "; echo tool-199", "the pager "},
 	} {
 		env := []string{"MCPC_NO_PAGER=", c.env}
-		out := onTerminal(t, 80, env, bash(t), "-c", c.command).ends("0")
+		out := onTerminal(t, 80, env, mustHave(t, "bash"), "-c", c.command).ends("0")
 		if !strings.Contains(out, "tool-199") || !strings.Contains(out, c.says) || strings.Contains(out, "top of") != (name == "a pager that dies") {
 			t.Errorf("%s: %.300q ... %q", name, out, out[max(0, len(out)-200):])
 		}

@@ -64,12 +64,8 @@ func newVisitor(t *testing.T, target string) visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
 	v.browser = "node " + script + " " + v.log
-	v.env = []string{"CHROMIUM=" + chromium, "BROWSER=" + v.browser, "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=", "CI=", "MCPC_TOKEN="}
+	v.env = []string{"CHROMIUM=" + mustHave(t, "chromium"), "BROWSER=" + v.browser, "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=", "CI=", "MCPC_TOKEN="}
 	v.shown = strings.NewReplacer(v.state, "STATE")
 	fmt.Fprintf(v.told, "## %s, %s\n", t.Name(), target)
 	t.Cleanup(v.write)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"net"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -72,19 +71,10 @@ func TestTerminalAskedForPicturesOnly(t *testing.T) {
 		"mcpc -s demo call get-tiny-image | cat", "mcpc -s demo call get-tiny-image -o x.png", "mcpc -s demo call get-sum a=1 b=2",
 		"mcpc -s demo list", "mcpc -s demo read demo://resource/static/document/features.md",
 	} {
-		if out := onTerminal(t, 80, nil, bash(t), "-c", command).ends("0"); strings.Contains(out, "\x1b[c") || strings.Contains(out, "\x1b_") {
+		if out := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", command).ends("0"); strings.Contains(out, "\x1b[c") || strings.Contains(out, "\x1b_") {
 			t.Errorf("%s asked the terminal: %q", command, out)
 		}
 	}
-}
-
-func bash(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal("the tests need bash")
-	}
-	return path
 }
 
 // after says in which state a command left its terminal.
@@ -102,7 +92,7 @@ func TestTerminalIsGivenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tm := onTerminal(t, 80, nil, bash(t), "-c", "mcpc -s demo call get-tiny-image"+after)
+			tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", "mcpc -s demo call get-tiny-image"+after)
 			tm.await(asking)
 			tm.typed(c.typed)
 			tm.await(`done\r\n$`)
@@ -117,7 +107,7 @@ func TestTerminalIsGivenBack(t *testing.T) {
 // Ctrl-C is one while the terminal is asked, too.
 func TestTerminalAskedAndInterrupted(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, bash(t), "-c", "trap : INT; mcpc -s demo call get-tiny-image"+after)
+	tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", "trap : INT; mcpc -s demo call get-tiny-image"+after)
 	tm.await(asking)
 	tm.typed("\x03")
 	tm.await(`done\r\n$`)
@@ -130,13 +120,13 @@ func TestTerminalAskedAndInterrupted(t *testing.T) {
 // another's: it is not asked.
 func TestTerminalIsNotTaken(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, bash(t), "-c", `echo now; read first; mcpc -s demo call get-tiny-image; read second; echo "then $second"`)
+	tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", `echo now; read first; mcpc -s demo call get-tiny-image; read second; echo "then $second"`)
 	tm.await(`now\r\n`)
 	tm.typed("a line\nahead\n")
 	if out := tm.ends("0"); strings.Contains(out, "\x1b[c") || !strings.Contains(out, "▀") || !strings.Contains(out, "then ahead\r\n") {
 		t.Errorf("typed ahead: %q", out)
 	}
-	tm = onTerminal(t, 80, nil, bash(t), "-c", `set -m; mcpc -s demo call get-tiny-image & wait $!; echo "ended $?"`)
+	tm = onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", `set -m; mcpc -s demo call get-tiny-image & wait $!; echo "ended $?"`)
 	if out := tm.ends("0"); strings.Contains(out, "\x1b[c") || !strings.Contains(out, "▀") || !strings.Contains(out, "ended 0\r\n") {
 		t.Errorf("in the background: %q", out)
 	}

@@ -3,12 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
 func TestNamesOfStreams(t *testing.T) {
-	if _, err := os.Stat("/dev/fd/1"); err != nil {
-		return // no name leads to a stream here
+	if runtime.GOOS == "windows" {
+		t.Skip("windows has no name that leads to a stream")
 	}
 	dir := t.TempDir()
 	link := func(to, name string) string {

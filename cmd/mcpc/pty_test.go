@@ -340,13 +340,9 @@ func TestTerminalCtrlCTwice(t *testing.T) {
 
 func TestTerminalCtrlCStopsALoop(t *testing.T) {
 	t.Parallel()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal("the tests need bash")
-	}
 	script, log := playFile(t, silent)
 	loop := "for i in 1 2 3; do mcpc call wait -- spied " + script + " " + log + "; done; echo the loop went on"
-	tm := onTerminal(t, 80, nil, bash, "-c", loop)
+	tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", loop)
 	awaitFile(t, log, "IN tools/call")
 	tm.typed("\x03")
 	out := tm.ends("SIGINT")

@@ -20,6 +20,7 @@ import (
 // The program as its users meet it: each file in testdata/script is a script in
 // the language of testscript, in which these commands are added.
 //
+//	needs PROGRAM...           fails where one of them is not installed
 //	exits CODE COMMAND...      runs it; CODE is its exact exit code, or SIGINT and
 //	                           the like for the signal that it died of
 //	failure PATH=VALUE...      the last line of stderr is the JSON error with these
@@ -50,7 +51,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "failure": failure, "json": jsonHas, "jsonlike": jsonLike,
+			"needs": scriptNeeds, "exits": exits, "failure": failure, "json": jsonHas, "jsonlike": jsonLike,
 			"demo": startDemo, "play": startPlay, "down": stopServer,
 			"start": startCommand, "await": await, "signal": sendSignal, "ends": ends, "gone": gone, "address": address,
 			"protected": startProtected, "secure": secure, "socket": socket, "tunnel": tunnel, "socks": socks,
@@ -326,7 +327,11 @@ type process struct {
 
 // processes are those whose command line matches.
 func processes(fail func(string, ...any), pattern string) (found []process) {
-	out, err := exec.Command("ps", "-Aww", "-o", "pid=", "-o", "args=").Output()
+	ps, err := lookFor("ps")
+	if err != nil {
+		fail("%v", err)
+	}
+	out, err := exec.Command(ps, "-Aww", "-o", "pid=", "-o", "args=").Output()
 	if err != nil {
 		fail("ps: %v", err)
 	}
