@@ -35,7 +35,7 @@ import (
 //	start NAME COMMAND...      runs it in the background, into NAME.out and NAME.err
 //	await FILE REGEXP          waits until the file matches
 //	signal NAME SIGNAL         sends it a signal
-//	ends NAME CODE             waits for its end; CODE as with exits
+//	ends NAME CODE             waits for its end; CODE, stdout and stderr as with exits
 //	address NAME FILE          $NAME is the first URL in the file
 //	protected NAME [HOW...]    mcpc demo --auth at $NAME, something of which goes wrong from
 //	                           now on, see protected_test.go; what it was asked is in NAME.log
@@ -257,8 +257,10 @@ func startCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "MCPC_STATE", "LC_ALL", "GORACE", "TMPDIR"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	for _, name := range []string{"PATH", "HOME", "MCPC_STATE", "LC_ALL", "GORACE", "TMPDIR", "CI", "BROWSER"} {
+		if value := ts.Getenv(name); value != "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
 	}
 	for name, stream := range map[string]*io.Writer{".out": &cmd.Stdout, ".err": &cmd.Stderr} {
 		file, err := os.Create(ts.MkAbs(args[0] + name))
@@ -292,10 +294,12 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	_ = cmd.Wait()
+	out, words := ts.ReadFile(args[0]+".out"), ts.ReadFile(args[0]+".err")
 	if got := ending(cmd.ProcessState); got != args[1] {
-		text, _ := os.ReadFile(ts.MkAbs(args[0] + ".err"))
-		ts.Fatalf("%s ended with %s, want %s\n%s", args[0], got, args[1], text)
+		ts.Fatalf("%s ended with %s, want %s\n%s", args[0], got, args[1], words)
 	}
+	_, _ = io.WriteString(ts.Stdout(), out)
+	_, _ = io.WriteString(ts.Stderr(), words)
 }
 
 func address(ts *testscript.TestScript, neg bool, args []string) {
