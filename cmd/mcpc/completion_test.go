@@ -104,7 +104,7 @@ func TestShellsComplete(t *testing.T) {
 			t.Parallel()
 			mustHave(t, sh.name)
 			dir, env := listedSession(t, script)
-			tm := onTerminal(t, 120, append(env, "PWD="+dir), sh.start...)
+			tm := onTerminal(t, 120, append(env, "PWD="+dir, "XDG_RUNTIME_DIR="+dir), sh.start...)
 			tm.typed("cd " + dir + "; " + sh.setup + "\n")
 			tm.await(`\nready|ready\r\n`)
 			// The line that TAB has made is run by a function that shows its words.
@@ -126,6 +126,7 @@ func TestShellsComplete(t *testing.T) {
 			tm.typed("mcpc list --color nev\t\n")
 			tm.await(`<list><--color><never>`)
 			tm.typed("exit\n")
+			tm.ends("0")
 			for _, name := range []string{"x", filepath.Join(dir, "x")} {
 				if _, err := os.Stat(name); err == nil {
 					t.Errorf("%s ran what a server called a tool", sh.name)

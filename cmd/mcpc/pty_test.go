@@ -48,7 +48,7 @@ func onTerminal(t *testing.T, columns int, env []string, argv ...string) *termin
 	}
 	tm := &terminal{t: t, cmd: cmd, pty: f, done: make(chan struct{})}
 	go tm.read()
-	t.Cleanup(func() { _ = cmd.Process.Kill(); f.Close() })
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); f.Close() })
 	return tm
 }
 
