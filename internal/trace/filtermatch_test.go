@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // Europe/Berlin, where the system has no time zones
 	"unicode/utf8"
 
 	"mcpc/internal/wire"
@@ -134,6 +135,44 @@ func TestFilterMatches(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.text, got, c.want)
+		}
+	}
+}
+
+// A date means the calendar day of its time zone, also where that has 23 or 25 hours.
+func TestFilterDayIsACalendarDay(t *testing.T) {
+	berlin := must(time.LoadLocation("Europe/Berlin"))
+	for _, c := range []struct {
+		text         string
+		first, after time.Time // the day's first instant, and the next day's
+		hours        float64
+	}{
+		{"2026-03-29", time.Date(2026, 3, 29, 0, 0, 0, 0, berlin), time.Date(2026, 3, 30, 0, 0, 0, 0, berlin), 23},
+		{"2026-03-30", time.Date(2026, 3, 30, 0, 0, 0, 0, berlin), time.Date(2026, 3, 31, 0, 0, 0, 0, berlin), 24},
+		{"2026-10-25", time.Date(2026, 10, 25, 0, 0, 0, 0, berlin), time.Date(2026, 10, 26, 0, 0, 0, 0, berlin), 25},
+	} {
+		if got := c.after.Sub(c.first).Hours(); got != c.hours {
+			t.Fatalf("%s has %v hours, want %v", c.text, got, c.hours)
+		}
+		for _, instant := range []struct {
+			at     time.Time
+			in     bool
+			behind bool
+		}{
+			{at: c.first.Add(-time.Nanosecond)},
+			{at: c.first, in: true},
+			{at: c.after.Add(-time.Nanosecond), in: true},
+			{at: c.after, behind: true},
+		} {
+			for text, want := range map[string]bool{"time:": instant.in, "time:>": instant.behind, "time:<=": !instant.behind} {
+				f, err := ParseFilter(text+c.text, filterNow.In(berlin))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := f.match(&candidate{row: &Row{Time: instant.at.UTC()}}); got != want {
+					t.Errorf("%s%s matches %s: %t, want %t", text, c.text, instant.at, got, want)
+				}
+			}
 		}
 	}
 }

@@ -429,6 +429,36 @@ func TestProxyCancels(t *testing.T) {
 	}
 }
 
+// unwritable is the response of a client whose connection takes nothing any more.
+type unwritable struct{ *httptest.ResponseRecorder }
+
+func (unwritable) Write([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+// A response that cannot be written to the client is closed before its end. The request's
+// context is not cancelled here, so that Close alone can record it.
+func TestProxyRecordsAResponseClosedEarly(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {}\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	b := proxied(t, Watching{}, server.URL)
+	req := httptest.NewRequest("GET", "/mcp", nil)
+	req.Host = b.proxy.Address
+	b.server.Config.Handler.ServeHTTP(unwritable{httptest.NewRecorder()}, req)
+	var ends []wire.CloseFacts
+	for _, f := range b.seen() {
+		if f.Kind == wire.Closed {
+			ends = append(ends, *f.Close)
+		}
+	}
+	if diff := cmp.Diff([]wire.CloseFacts{{By: wire.Sent, How: "cancelled", Text: "the client went away"}}, ends); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // Whoever looks may be as slow as he likes: he loses frames, and the client gets
 // every byte.
 func TestProxyWaitsForNobodyWhoLooks(t *testing.T) {
