@@ -90,6 +90,9 @@ func (j *judgement) wrongEnding() {
 	j.miss(at, want, got)
 	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || out.Kind == wire.Usage || out.Kind == wire.Signal {
 		j.result.State = render.StepBroken
+		if j.broken.Good() {
+			j.broken = out
+		}
 	}
 }
 

@@ -164,9 +164,6 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	if result.State != render.StepPassed {
 		result.Ended = r.a.withoutSecrets(taken.out)
 	}
-	if result.State == render.StepBroken && r.broken.Good() {
-		r.broken = taken.out
-	}
 	if result.State != render.StepPassed && r.o.failFast {
 		r.stopped = true
 	}
