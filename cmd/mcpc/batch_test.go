@@ -235,27 +235,6 @@ func testBatchStops(t *testing.T) {
 	}
 }
 
-func TestTheWorstEndingDecides(t *testing.T) {
-	for _, c := range []struct{ a, b, want wire.Kind }{
-		{wire.OK, wire.OK, wire.OK},
-		{wire.OK, wire.Usage, wire.Usage},
-		{wire.ToolError, wire.InvalidArguments, wire.ToolError},
-		{wire.ToolError, wire.Refused, wire.Refused},
-		{wire.Auth, wire.Refused, wire.Refused},
-		{wire.Transport, wire.Signal, wire.Signal},
-		{wire.Internal, wire.Auth, wire.Internal},
-	} {
-		if got := worse(c.a, c.b); got != c.want || worse(c.b, c.a) != c.want {
-			t.Errorf("worse(%q, %q) is %q, want %q", c.a, c.b, got, c.want)
-		}
-	}
-	for _, e := range wire.Endings {
-		if e.Kind != wire.OK && worse(e.Kind, wire.OK) != e.Kind {
-			t.Errorf("%s has no place among the endings of many", e.Kind)
-		}
-	}
-}
-
 // Who writes a line and waits for its result before the next one gets it.
 func TestABatchAnswersAtOnce(t *testing.T) {
 	b, out := testBatch(t, batchOptions{parallel: 4})

@@ -157,7 +157,7 @@ func (a *app) endingOfAll(ctx context.Context, asked []*surveyed, left []unasked
 			continue
 		}
 		failed = append(failed, s.id)
-		if worst.Good() || badness(s.out.Kind) < badness(worst.Kind) {
+		if worse(worst.Kind, s.out.Kind) != worst.Kind {
 			worst = s.out
 		}
 		if len(asked) > 1 {
@@ -170,12 +170,4 @@ func (a *app) endingOfAll(ctx context.Context, asked []*surveyed, left []unasked
 	}
 	return wire.Outcome{Kind: worst.Kind, Reached: worst.Reached,
 		Text: fmt.Sprintf("%d of %d servers failed: %s", len(failed), len(asked), strings.Join(failed, ", "))}, true
-}
-
-// badness is the place of a kind among all: the smaller, the worse.
-func badness(kind wire.Kind) int {
-	if i := slices.Index(wire.Precedence, kind); i >= 0 {
-		return i
-	}
-	return len(wire.Precedence)
 }

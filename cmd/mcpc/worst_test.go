@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// severities lists all kinds in the order in which they decide the exit code of a command
+// that did several things.
+var severities = []wire.Kind{
+	wire.Signal, wire.Internal, wire.LocalIO,
+	wire.Refused, wire.Auth, wire.Timeout, wire.Transport, wire.BadResponse, wire.RPCFailed, wire.InputRequired,
+	wire.OutputInvalid, wire.ToolError,
+	wire.InvalidArguments, wire.Usage, wire.CheckFailed,
+	wire.OK,
+}
+
+func TestWorseDecidesEveryPair(t *testing.T) {
+	for _, e := range wire.Endings {
+		if !slices.Contains(severities, e.Kind) {
+			t.Errorf("%q is missing", e.Kind)
+		}
+	}
+	if len(severities) != len(wire.Endings) {
+		t.Errorf("%d kinds are listed, want %d", len(severities), len(wire.Endings))
+	}
+	for i, a := range severities {
+		for j, b := range severities {
+			if got, want := worse(a, b), severities[min(i, j)]; got != want {
+				t.Errorf("worse(%q, %q) is %q, want %q", a, b, got, want)
+			}
+		}
+	}
+}
+
+// The help of mcpc batch writes the same order.
+func TestBatchHelpListsSeverities(t *testing.T) {
+	codes := []string{"a signal's"}
+	for _, kind := range severities[1:] {
+		if kind != wire.CheckFailed && kind != wire.OK { // no line of a batch ends with these
+			codes = append(codes, fmt.Sprint(kind.ExitCode()))
+		}
+	}
+	if want := strings.Join(codes, ", ") + "."; !strings.Contains(newBatch(&app{}).Long, want) {
+		t.Errorf("the help of batch does not list %s", want)
+	}
+}
+
+// The ending of mcpc list --all and of mcpc grep is the worst of all servers.
+func TestWorstServerDecides(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	a := &app{in: null, out: null, err: null, now: time.Now, getenv: func(string) string { return "" }}
+	a.settleStyles()
+	for i, one := range severities {
+		for j, other := range severities {
+			asked := []*surveyed{{id: "one", out: wire.Outcome{Kind: one}}, {id: "other", out: wire.Outcome{Kind: other}}}
+			if out, _ := a.endingOfAll(t.Context(), asked, nil); out.Kind != severities[min(i, j)] {
+				t.Errorf("%q and %q end in %q, want %q", one, other, out.Kind, severities[min(i, j)])
+			}
+		}
+	}
+}
+
+func TestRepeatsBoundsWarnings(t *testing.T) {
+	var r repeats
+	for round := range 2 {
+		for i := range mostWarnings + 5 {
+			held := r.again(fmt.Sprint("warning ", i))
+			if want := round > 0 || i >= 20; held != want {
+				t.Errorf("round %d, warning %d: held back %t, want %t", round, i, held, want)
+			}
+		}
+	}
+	if got := r.left(); got != 5+25 {
+		t.Errorf("%d warnings were held back, want 30", got)
+	}
+	var none *repeats
+	if none.again("x") || none.again("x") {
+		t.Error("without a bound a warning was held back")
+	}
+}
