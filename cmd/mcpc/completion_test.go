@@ -22,6 +22,14 @@ tool {"name":"good\u202etxt","inputSchema":{"type":"object"}}
 tool {"name":"--yes","inputSchema":{"type":"object"}}
 tool {"name":"weather","inputSchema":{"type":"object","properties":{"city":{"enum":["New York","Paris","$(touch x)","a'b"]},"days":{"type":"integer"},"$(touch x)":{"type":"string"},"where":{"type":"object","properties":{"zip":{"type":"string"}}}}}}
 tool weigh
+capabilities {"tools":{},"prompts":{},"resources":{}}
+
+on resources/list
+    result {"resources":[{"name":"a","uri":"file:///notes.txt"},{"name":"b","uri":"file:///news"},{"name":"c","uri":"good;touch x"},{"name":"d","uri":"$(touch x)"}]}
+on resources/templates/list
+    result {"resourceTemplates":[{"name":"t","uriTemplate":"file:///plain"},{"name":"u","uriTemplate":"file:///{path}"}]}
+on prompts/list
+    result {"prompts":[{"name":"ask"},{"name":"$(touch x)"},{"name":"again"}]}
 `
 
 // listedSession opens a session and lists what its server has. It gives the
@@ -33,7 +41,7 @@ func listedSession(t *testing.T, script string) (dir string, env []string) {
 	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"mcpc init --as box -- mcpc mock --stdio --script script", "mcpc list tools"} {
+	for _, line := range []string{"mcpc init --as box -- mcpc mock --stdio --script script", "mcpc list all"} {
 		if out, err := shellCommand(dir, env, line).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
@@ -71,6 +79,20 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("export", "last", "--as", "m"), "mcpc mcpc-yaml markdown :4"},
 		{words("tap", "install", "cl"), "claude-desktop claude-code claude-code-local claude-code-user cline :4"}, {words("tap", "install", "cursor", ""), ":4"},
 		{words("completion", ""), "bash zsh fish powershell :4"},
+		{words("read", ""), "file:///notes.txt file:///news :4"},
+		{words("read", "file:///no"), "file:///notes.txt :4"},
+		{words("read", "file:///notes.txt", ""), ":4"},
+		{words("-s", "demo", "read", "demo://resource/static/document/f"), "demo://resource/static/document/features.md :4"},
+		{words("complete", ""), "prompt template :4"},
+		{words("complete", "p"), "prompt :4"},
+		{words("complete", "prompt", ""), "ask again :4"},
+		{words("complete", "prompt", "as"), "ask :4"},
+		{words("complete", "prompts", "ag"), "again :4"},
+		{words("complete", "template", ""), "file:///plain :4"},
+		{words("complete", "resource", "file:///ne"), "file:///news :4"},
+		{words("complete", "tool", ""), ":4"}, {words("complete", "nothing", ""), ":4"},
+		{words("complete", "prompt", "ask", ""), ":4"},
+		{words("-s", "demo", "complete", "prompt", "c"), "completable-prompt :4"},
 		{words("describe", "we"), "weather weigh :4"},
 		{words("-s", "demo", "call", "get-s"), "get-structured-content get-sum :4"},
 		{words("-s", "demo", "call", "get-structured-content", "location=C"), "location=Chicago :4"},

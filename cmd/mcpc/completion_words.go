@@ -253,12 +253,14 @@ func (a *app) completeDescribe(cmd *cobra.Command, args []string, typed string) 
 	return words, noFiles
 }
 
+// completeComplete offers the kinds that mcpc complete takes, and their names; tools have
+// no completion.
 func (a *app) completeComplete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
 		return begin([]string{promptKind.one, templateKind.one}, typed), noFiles
 	case 1:
-		if k, ok := kindNamed(args[0]); ok {
+		if k, ok := kindNamed(args[0]); ok && k != toolKind {
 			return a.names(cmd, k, typed), noFiles
 		}
 	}
