@@ -114,6 +114,9 @@ func (c *Capture) read(r *Reader) error {
 	for {
 		raw, at, err := r.rawLine()
 		if errors.Is(err, io.EOF) {
+			if c.torn = r.offset > at; at > c.offset { // what was left out is not read again
+				c.offset, c.line = at, r.line-1
+			}
 			return nil
 		}
 		if err != nil {

@@ -22,6 +22,7 @@ type Reader struct {
 	Found func(wire.Finding)
 
 	src    *bufio.Reader
+	most   int // bytes in a line with its line feed
 	offset int64
 	line   int
 	begun  bool
@@ -31,7 +32,9 @@ type Reader struct {
 }
 
 // NewReader reads a capture from its beginning.
-func NewReader(r io.Reader) *Reader { return &Reader{src: bufio.NewReaderSize(r, 256<<10)} }
+func NewReader(r io.Reader) *Reader {
+	return &Reader{src: bufio.NewReaderSize(r, 256<<10), most: MaxLine}
+}
 
 // ErrNoCapture is the error of a file that does not begin as a capture does.
 var ErrNoCapture = errors.New("not a capture: its first line is no head")
@@ -91,7 +94,7 @@ func (r *Reader) rawLine() (raw []byte, at int64, err error) {
 		r.offset += int64(len(raw))
 		switch {
 		case errors.Is(err, errTooLong):
-			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was left out", r.line, MaxLine>>20))
+			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was left out", r.line, r.most>>20))
 			continue
 		case err != nil:
 			return nil, at, err
@@ -115,7 +118,8 @@ func (r *Reader) readLine() ([]byte, error) {
 	r.buf = append(r.buf[:0], part...)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		part, err = r.src.ReadSlice('\n')
-		if len(r.buf)+len(part) > MaxLine {
+		if len(r.buf)+len(part) > r.most {
+			r.offset += int64(len(r.buf) + len(part))
 			return nil, r.skipLine(err)
 		}
 		r.buf = append(r.buf, part...)
@@ -127,9 +131,9 @@ func (r *Reader) readLine() ([]byte, error) {
 	return r.buf, err
 }
 
-// skipLine reads over the rest of a line that is too long.
+// skipLine reads over the rest of a line that is too long. The error is io.EOF where its
+// line feed is missing.
 func (r *Reader) skipLine(err error) error {
-	r.offset += int64(len(r.buf))
 	r.buf = nil
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte

@@ -1,0 +1,137 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// mostInTest is the limit of a line in these tests; MaxLine would take half a gigabyte.
+const mostInTest = 1 << 20
+
+// longLine is a line of a capture with so many bytes, its line feed included.
+func longLine(length int) []byte {
+	const begin, end = `{"kind":"stderr","dir":"received","raw":"`, `"}` + "\n"
+	return []byte(begin + strings.Repeat("x", length-len(begin)-len(end)) + end)
+}
+
+// asks is the line of a request with this id.
+func asks(id int) []byte {
+	return AppendFrame(nil, wire.Frame{Seq: uint64(id), Time: noon, Kind: wire.Body, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id)})
+}
+
+// A line above the limit is left out with a finding, and the lines behind it are where
+// they are said to be.
+func TestReaderSkipsOverlongLines(t *testing.T) {
+	for _, c := range []struct {
+		length int
+		left   bool
+	}{
+		{mostInTest - 1, false}, {mostInTest, false},
+		{mostInTest + 1, true}, {mostInTest + 256<<10, true}, {3*mostInTest + 7, true},
+	} {
+		before := slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1))
+		raw := slices.Concat(before, longLine(c.length), asks(2))
+		r := NewReader(bytes.NewReader(raw))
+		r.most = mostInTest
+		var found []wire.Finding
+		r.Found = func(f wire.Finding) { found = append(found, f) }
+		var lines []Line
+		for {
+			line, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, line)
+		}
+		want, text := 4, ""
+		if c.left {
+			want, text = 3, "line 3 is longer than 1 MiB and was left out"
+		}
+		if len(lines) != want || c.left != (len(found) == 1) || c.left && (found[0].Rule != "long_line" || found[0].Text != text) {
+			t.Errorf("%d bytes: %d lines, want %d; %v", c.length, len(lines), want, found)
+			continue
+		}
+		last := lines[len(lines)-1]
+		if got := raw[last.Offset : last.Offset+last.Length]; !bytes.Equal(got, asks(2)) {
+			t.Errorf("%d bytes: the last line is said to be %.100q", c.length, got)
+		}
+	}
+}
+
+// refreshBounded is Refresh with the limit of these tests.
+func refreshBounded(t *testing.T, c *Capture) {
+	t.Helper()
+	f, err := os.Open(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(f)
+	r.most = mostInTest
+	if err := c.read(r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A capture that grows by an overlong line tells of it once, when it is whole, and the rows
+// behind it read their own frames.
+func TestCaptureSkipsOverlongLines(t *testing.T) {
+	long := longLine(2 * mostInTest)
+	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), ends: map[int]stretch{}, marked: map[string]*index{}}
+	defer c.Close()
+	for _, step := range []struct {
+		more []byte
+		rows int
+		want string // the rules of the findings
+	}{
+		{slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1)), 1, ""},
+		{long[:mostInTest+1000], 1, "torn_line"},
+		{long[mostInTest+1000 : mostInTest+2000], 1, "torn_line"},
+		{long[mostInTest+2000:], 1, "long_line"},
+		{nil, 1, "long_line"},
+		{asks(2), 2, "long_line"},
+		{slices.Concat(long, asks(3), []byte("nonsense\n")), 3, "long_line long_line damaged_line"},
+	} {
+		f, err := os.OpenFile(c.Path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err == nil {
+			_, err = f.Write(step.more)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		refreshBounded(t, c)
+		var rules, texts []string
+		for _, f := range c.Findings() {
+			rules, texts = append(rules, f.Rule), append(texts, f.Text)
+		}
+		if got := strings.Join(rules, " "); got != step.want || len(c.Rows()) != step.rows {
+			t.Fatalf("%d rows, want %d; %q, want %q", len(c.Rows()), step.rows, texts, step.want)
+		}
+	}
+	for i, row := range c.Rows() {
+		frames, err := row.Frames()
+		if want := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i+1); err != nil || len(frames) != 1 || string(frames[0].Raw) != want {
+			t.Errorf("row %d: %+v %v", i+1, frames, err)
+		}
+	}
+	for i, want := range []string{"line 3 is longer than 1 MiB and was left out", "line 5 is longer than 1 MiB and was left out", "line 7 is damaged"} {
+		if got := c.Findings()[i].Text; !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
