@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcpc/internal/client"
+	"mcpc/internal/render"
 )
 
 // What a server asks, as a person at a terminal meets it. Where CI is set nobody
@@ -66,12 +67,9 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 // rules 93, 94, 95, 96, 97, 225
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	browser, opened := filepath.Join(dir, "browser"), filepath.Join(dir, "opened")
+	opened := filepath.Join(t.TempDir(), "opened")
+	browser := inPath(t, "#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+render.ShellQuote(opened)+"\n")
 	if err := os.WriteFile(opened, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(browser, []byte("#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+opened+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"http://safe.example.co.uk@evil.example.co.uk/$(id)?a=b&c"}`}

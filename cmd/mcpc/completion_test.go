@@ -126,7 +126,7 @@ func TestShellsComplete(t *testing.T) {
 			t.Parallel()
 			mustHave(t, sh.name)
 			dir, env := listedSession(t, script)
-			tm := onTerminal(t, 120, append(env, "PWD="+dir, "XDG_RUNTIME_DIR="+dir), sh.start...)
+			tm := onTerminal(t, 120, append(env, "PWD="+dir, "TMPDIR="+dir), sh.start...)
 			tm.typed("cd " + dir + "; " + sh.setup + "\n")
 			tm.await(`\nready|ready\r\n`)
 			// The line that TAB has made is run by a function that shows its words.

@@ -38,7 +38,7 @@ func newMachine(t *testing.T) *machine {
 	m.replace(filepath.Join(m.home, ".claude.json"), "$PROJECT", m.project)
 	bin := filepath.Join(dir, "bin")
 	for _, name := range []string{"npx", "uvx", "docker", "python3", "noisy"} {
-		m.write(filepath.Join(bin, name), "#!/bin/sh\necho "+name+" >> "+m.ran+"\n")
+		m.write(filepath.Join(bin, name), "#!/bin/sh\necho "+name+" >> '"+m.ran+"'\n")
 	}
 	// Whoever speaks to a server that is not on this machine comes by here.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -245,7 +245,7 @@ func TestDotenv(t *testing.T) {
 func TestAServerOfAFileHasWhatStandsThere(t *testing.T) {
 	m := newMachine(t)
 	m.write(filepath.Join(m.project, ".vscode", "mcp.json"), `{"servers": {"box": {"command": "sh", "cwd": "${workspaceFolder}/tools",
-		"args": ["-c", "pwd > `+m.ran+`; env >> `+m.ran+`; echo the key is $KEY >&2; exit 3"], "envFile": "${workspaceFolder}/.env", "env": {"KEY": "CANARYkey1234", "LEVEL": "high"}}}}`)
+		"args": ["-c", "pwd > '`+m.ran+`'; env >> '`+m.ran+`'; echo the key is $KEY >&2; exit 3"], "envFile": "${workspaceFolder}/.env", "env": {"KEY": "CANARYkey1234", "LEVEL": "high"}}}}`)
 	m.write(filepath.Join(m.project, ".env"), "TOKEN='CANARYtoken1234'\nLEVEL=low\n")
 	m.write(filepath.Join(m.project, "tools", "keep"), "")
 	m.env = append(m.env, "GITHUB_TOKEN=CANARYgithub1234")

@@ -4,14 +4,13 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"mcpc/internal/client"
+	"mcpc/internal/render"
 )
 
 // What is longer than the screen, as a person meets it.
@@ -51,12 +50,7 @@ func TestTerminalManyTools(t *testing.T) {
 // aPager writes a pager that shows the top, says how it was called, and ends with q.
 func aPager(t *testing.T, then string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "pager")
-	script := "#!/bin/sh\necho \"top of $# $1 LESS=$LESS\"\nhead -n 3\n" + then + "\n"
-	if err := os.WriteFile(name, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return inPath(t, "#!/bin/sh\necho \"top of $# $1 LESS=$LESS\"\nhead -n 3\n"+then+"\n")
 }
 
 const untilQ = "while read key </dev/tty; do [ \"$key\" = q ] && exit 0; done"
@@ -92,7 +86,7 @@ func TestTerminalWithoutPager(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, "speaks "+client.Revisions()[1]+"\ncapabilities {\"tools\":{\"listChanged\":true}}\n"+manyTools())
 	pager := aPager(t, untilQ)
-	list := strings.Join([]string{"mcpc list -- spied", script, log}, " ")
+	list := "mcpc list -- spied " + render.ShellQuote(script) + " " + render.ShellQuote(log)
 	for name, c := range map[string]struct{ env, command, says string }{
 		"not there":         {"MCPC_PAGER=/no/such/pager", list, "the pager /no/such/pager cannot be started"},
 		"cat":               {"MCPC_PAGER=cat", list, ""},

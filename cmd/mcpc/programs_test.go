@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +33,25 @@ func lookFor(name string) (string, error) {
 		return "", fmt.Errorf("%w; this test needs it: apt-get install %s", err, debianPackages[name])
 	}
 	return path, nil
+}
+
+// inPathCount counts the programs of inPath.
+var inPathCount atomic.Int64
+
+// inPath writes a program beside those that TestMain put into the PATH, and gives its name.
+// A path would be split at its blanks by what reads $BROWSER or $PAGER.
+func inPath(t *testing.T, text string) string {
+	t.Helper()
+	self, err := exec.LookPath("mcpc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(filepath.Dir(self), fmt.Sprint("written-", inPathCount.Add(1)))
+	if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(name) })
+	return filepath.Base(name)
 }
 
 // scriptNeeds is the command of a script that starts such programs.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -46,10 +47,19 @@ import (
 //	socks NAME URL         a SOCKS5 proxy at $NAME that leads to one server
 //	gone REGEXP                no process with such a command line is left
 func TestScripts(t *testing.T) {
+	var folder atomic.Value // of all scripts, which testscript leaves where -run or -skip omits one
+	t.Cleanup(func() {
+		if name, ok := folder.Load().(string); ok {
+			_ = os.Remove(name)
+		}
+	})
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
-		Setup:              setUpScript,
+		Setup: func(env *testscript.Env) error {
+			folder.Store(filepath.Dir(env.WorkDir))
+			return setUpScript(env)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"needs": scriptNeeds, "exits": exits, "failure": failure, "json": jsonHas, "jsonlike": jsonLike,
 			"demo": startDemo, "play": startPlay, "down": stopServer,
