@@ -441,19 +441,19 @@ func TestHeldEndings(t *testing.T) {
 		s.Close(context.Background(), false)
 		hs.ended()
 	})
-	t.Run("it does not go by itself", func(t *testing.T) {
-		t.Parallel()
-		for _, habit := range []string{"ignores-eof", "ignores-term"} {
+	for _, habit := range []string{"ignores-eof", "ignores-term"} {
+		t.Run("it does not go by itself, "+habit, func(t *testing.T) {
+			t.Parallel()
 			hs := holdServer(t, habit, nil, func(o *Options) { o.Known = "" })
 			pid := hs.first.talk().line().(*heldLine).facts.Server
 			hs.keep()
 			if _, err := EndHeld(context.Background(), hs.socket); err != nil {
-				t.Errorf("%s: %v", habit, err)
+				t.Error(err)
 			}
 			hs.ended()
 			gone(t, pid)
-		}
-	})
+		})
+	}
 }
 
 // What the server writes to standard error is for whoever is there, and what nobody
