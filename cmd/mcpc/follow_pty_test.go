@@ -4,9 +4,14 @@ package main
 
 import (
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// followedRow is a row of mcpc log --follow: its number, and its time or the date of the
+// day before.
+var followedRow = regexp.MustCompile(`^\d+\.\d+ +(\d\d:\d\d:\d\d|\d\d-\d\d) `)
 
 // Under one head, rows keep to its columns also where they came later.
 func TestTerminalFollow(t *testing.T) {
@@ -17,17 +22,26 @@ func TestTerminalFollow(t *testing.T) {
 		call := exec.Command("mcpc", "-s", "demo", "call", name, "message=x", "--no-validate")
 		call.Env = tm.cmd.Env
 		_ = call.Run()
-		tm.await("call " + name[:4])
+		tm.await("call " + name[:4] + ".*\n")
 	}
 	tm.typed("\x03")
 	lines := shown(tm.ends("SIGINT"))
 	at := strings.Index(lines[0], "CHANNEL")
+	var rows []string
 	for _, line := range lines[1:] {
-		if !strings.HasPrefix(line, "1") && !strings.HasPrefix(line, "2") {
+		if line == "" || line == "^C" {
 			continue
 		}
-		if len([]rune(line)) > 80 || strings.TrimSpace(string([]rune(line)[at-2:at])) != "" || []rune(line)[at] == ' ' {
+		rows = append(rows, line)
+		if cells := []rune(line); !followedRow.MatchString(line) {
+			t.Errorf("%q is no row", line)
+		} else if len(cells) > 80 || strings.TrimSpace(string(cells[at-2:at])) != "" || cells[at] == ' ' {
 			t.Errorf("the channel is not at column %d of %q", at, line)
+		}
+	}
+	for _, want := range []string{"  tools/call echo  ", "  call get-structured-"} {
+		if n := strings.Count(strings.Join(rows, "\n"), want); n != 1 {
+			t.Errorf("%d rows hold %q, want one:\n%s", n, want, strings.Join(rows, "\n"))
 		}
 	}
 }
