@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -170,6 +171,7 @@ func TestUnsent(t *testing.T) {
 		{"no name server", "http://h.invalid", dialing(&net.DNSError{Name: "h.invalid", IsTemporary: true}), wire.Transport, "dns", "could not be looked up"},
 		{"no route", "http://h.invalid", dialing(fmt.Errorf("no route to host")), wire.Transport, "connect", "no route to host"},
 		{"too slow", "http://h.invalid", dialing(context.DeadlineExceeded), wire.Timeout, "connect", "no connection to h.invalid in time"},
+		{"given up by the system", "http://h.invalid", dialing(os.NewSyscallError("connect", connTimedOut)), wire.Timeout, "connect", "no connection to h.invalid in time"},
 		{"unknown authority", secure.URL, nil, wire.Transport, "tls", "signed by an authority that is not known here"},
 		{"TLS to a plain port", "https" + strings.TrimPrefix(plain.URL, "http"), nil, wire.Transport, "tls", "does not speak TLS"},
 		{"no URL", "http://[::1", nil, wire.Usage, "connect", "not a URL"},

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"mcpc/internal/wire"
@@ -103,7 +102,7 @@ func (l *heldLine) greet(limit time.Duration) *fault {
 // that was killed while somebody knocked says nothing: that is ErrNotHeld.
 func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 	line, err := r.ReadBytes('\n')
-	if errors.Is(err, io.EOF) || hungUp(err) {
+	if errors.Is(err, io.EOF) || isReset(err) {
 		err = ErrNotHeld
 	}
 	if err != nil {
@@ -119,10 +118,6 @@ func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 		err = errors.New("it is no holder")
 	}
 	return facts, end, err
-}
-
-func hungUp(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // fault is why nothing can come any more.
@@ -218,7 +213,7 @@ func (l *heldLine) lastWords() *wire.ProcessFacts { return l.stderr.words() }
 func (l *heldLine) keep() error {
 	l.kept = true
 	err := writeMarked(l.conn, markKeep, nil)
-	if hungUp(err) {
+	if isReset(err) {
 		return ErrNotHeld
 	}
 	return err
@@ -258,7 +253,7 @@ var ErrNotHeld = errors.New("the server is not held any more")
 // DialHeld connects to a holder. It is made sure that it belongs to the same user.
 func DialHeld(ctx context.Context, socket string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, connRefused) || errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotHeld
 	}
 	if err != nil {
@@ -349,7 +344,7 @@ func SweepHeld(dir string) (removed int) {
 		if err == nil {
 			conn.Close()
 		}
-		if errors.Is(err, syscall.ECONNREFUSED) && os.Remove(path) == nil {
+		if errors.Is(err, connRefused) && os.Remove(path) == nil {
 			removed++
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"mcpc/internal/wire"
@@ -69,9 +68,11 @@ func (s *Session) askedForPapers(shown bool) {
 
 // isHangUp reports that the other side went away without a word.
 func isHangUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isReset(err)
 }
+
+// isReset reports that the other side has closed the connection.
+func isReset(err error) bool { return errors.Is(err, connReset) || errors.Is(err, connAborted) }
 
 const proxyHint = "put USER:PASSWORD@ before its host, in --proxy or in the variable that names it"
 
@@ -95,11 +96,11 @@ func describeConnect(f *fault, host string, err error) {
 	case errors.As(err, &op) && op.Net == "unix":
 		f.text = "the socket " + op.Addr.String() + " could not be used: " + op.Err.Error()
 		f.hint = "is the server running? --unix-socket names the file that it listens at"
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, connRefused):
 		f.text = "connection refused by " + host
 		f.hint = "is the server running? start it, or name another with -s"
 	case describeTLS(f, host, err):
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, connTimedOut):
 		f.kind = wire.Timeout
 		f.text = "no connection to " + host + " in time"
 	case errors.As(err, &op) && op.Op == "dial":

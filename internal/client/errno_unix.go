@@ -1,0 +1,14 @@
+//go:build unix
+
+package client
+
+import "syscall"
+
+// The system's errors of a connection. A write to one that the other side has closed
+// fails with EPIPE here, and with WSAECONNABORTED on Windows.
+const (
+	connRefused  = syscall.ECONNREFUSED
+	connReset    = syscall.ECONNRESET
+	connAborted  = syscall.EPIPE
+	connTimedOut = syscall.ETIMEDOUT
+)
