@@ -14,10 +14,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A child is a server that runs as a process, in a process group of its own, so
-// that wrappers such as npx end together with what they started.
+// A child is a server that runs as a process, in a process group of its own (on
+// Windows a job), so that wrappers such as npx end together with what they started.
 type child struct {
-	cmd *exec.Cmd
+	cmd   *exec.Cmd
+	group *processGroup
 	// in, out and errors are this side's ends of its standard streams.
 	in, out, errors *os.File
 	// said is told of each line of its standard error, whose end stderr keeps.
@@ -44,14 +45,15 @@ func startChild(server Server) (*child, *fault) {
 	c := &child{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), reaped: make(chan struct{}),
 		closing: make(chan struct{}), quiet: make(chan struct{}), stderr: &tail{limit: 64 << 10}}
 	c.cmd.Env, c.cmd.Dir = server.Env, server.Dir
-	ownGroup(c.cmd)
 	if err := c.pipes(); err != nil {
 		return nil, &fault{kind: wire.LocalIO, phase: "connect", text: "opening a pipe for the server: " + err.Error(), err: err}
 	}
-	if err := c.cmd.Start(); err != nil {
+	group, err := startGroup(c.cmd)
+	if err != nil {
 		c.release()
 		return nil, startFault(server, err)
 	}
+	c.group = group
 	for _, f := range []any{c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr} {
 		f.(io.Closer).Close()
 	}
@@ -118,7 +120,7 @@ func (c *child) reap() {
 	close(c.exited)
 	c.heardOut(c.heard, graceAfterKill)
 	c.heardOut(c.quiet, graceForWords)
-	signalGroup(c.cmd, kill)
+	c.group.signal(kill)
 	c.release()
 	close(c.reaped)
 }
@@ -189,11 +191,11 @@ func (c *child) end() {
 		if c.isWithin(c.exited, graceAfterEOF) {
 			return
 		}
-		signalGroup(c.cmd, terminate)
+		c.group.signal(terminate)
 		if c.isWithin(c.exited, graceAfterTerm) {
 			return
 		}
-		signalGroup(c.cmd, kill)
+		c.group.signal(kill)
 	})
 	if !c.isWithin(c.reaped, graceAfterKill+graceForWords) {
 		c.release() // it cannot be killed; at least nobody listens to it

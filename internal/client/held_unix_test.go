@@ -451,7 +451,7 @@ func TestHeldEndings(t *testing.T) {
 				t.Error(err)
 			}
 			hs.ended()
-			gone(t, pid)
+			empty(t, &processGroup{pid})
 		})
 	}
 }

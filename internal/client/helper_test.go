@@ -2,8 +2,10 @@ package client
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -26,16 +28,16 @@ func runHelper(habit string) int {
 		if err == nil {
 			_ = self.Kill()
 		}
-		select {}
+		hang()
 	case "never-reads":
-		select {}
+		hang()
 	case "closes-stdout":
 		os.Stdout.Close()
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 0
 	case "closes-stdin":
 		os.Stdin.Close()
-		select {}
+		hang()
 	case "greets":
 		fmt.Println("hello")
 		return 0
@@ -49,6 +51,20 @@ func runHelper(habit string) int {
 		}
 	case "floods-stderr":
 		fmt.Fprint(os.Stderr, strings.Repeat("no line end ", 1<<18))
+	case "lingers":
+		if addr := os.Getenv("LINGERS_AT"); addr != "" { // a connection shows that it lives
+			if conn, err := net.Dial("tcp", addr); err == nil {
+				defer conn.Close()
+			}
+		}
+		hang()
+	case "opens":
+		server := Server{Command: []string{os.Args[0], "helper", "forks"}, Name: "forks"}
+		if _, o := Open(context.Background(), Options{Server: server, Version: "0", Now: time.Now}); !o.Good() {
+			fmt.Fprintln(os.Stderr, o.Text)
+			return 1
+		}
+		hang()
 	case "forks":
 		fork()
 	case "forks-and-exits":
@@ -64,14 +80,17 @@ func runHelper(habit string) int {
 	}
 	serveLines(habit)
 	if habit == "ignores-eof" || habit == "ignores-term" {
-		select {}
+		hang()
 	}
 	return 0
 }
 
+// hang waits to be ended. The runtime of Go would end a program that only blocks.
+func hang() { time.Sleep(time.Hour) }
+
 // fork leaves a process behind that keeps the three streams open.
 func fork() {
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command(os.Args[0], "helper", "lingers")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -12,13 +12,20 @@ const (
 	kill      = syscall.SIGKILL
 )
 
-// ownGroup lets the child lead a session and a process group. A Ctrl-C at the
+// A processGroup is a child with the processes that it starts.
+type processGroup struct{ id int }
+
+// startGroup lets the child lead a session and a process group. A Ctrl-C at the
 // terminal then reaches mcpc alone, which cancels and shuts the child down in
 // order; and a server has no terminal on which it could write over the answer or
 // ask for a password.
-func ownGroup(cmd *exec.Cmd) {
+func startGroup(cmd *exec.Cmd) (*processGroup, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &processGroup{cmd.Process.Pid}, nil
 }
 
-func signalGroup(cmd *exec.Cmd, sig syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, sig) }
+func (g *processGroup) signal(sig syscall.Signal) { _ = syscall.Kill(-g.id, sig) }

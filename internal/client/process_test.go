@@ -1,0 +1,321 @@
+package client
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// started opens a conversation with the helper and its bad habit. Whatever
+// happens, no process of its group may be left at the end of the test.
+func started(t *testing.T, habit string, more ...func(*Options)) (*Session, wire.Outcome) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Server: Server{Command: []string{self, "helper", habit}, Name: habit}, Version: "0", Now: time.Now}
+	// The race detector's runtime would sleep a second at the helper's end.
+	opt.Server.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	for _, change := range more {
+		change(&opt)
+	}
+	return Open(context.Background(), opt)
+}
+
+func childOf(s *Session) *child { return s.talk().line().(*stdio).child }
+
+// patience is how long a test waits for what must happen. It is spent only where
+// something is broken.
+const patience = 30 * time.Second
+
+// closed closes the session and checks how its process ended, which tells how far the
+// shutdown had to go, and that nothing is left.
+func closed(t *testing.T, s *Session, ended string) {
+	t.Helper()
+	c := childOf(s)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Close(context.Background(), true)
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("it does not close")
+	}
+	<-c.reaped
+	if got := c.state.String(); got != ended {
+		t.Errorf("the process ended with %s, want %s", got, ended)
+	}
+	empty(t, c.group)
+}
+
+// empty waits for the system to be done with processes that were ended already.
+func empty(t *testing.T, group *processGroup) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		left := group.members(t)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("processes are left: %v", left)
+		}
+	}
+}
+
+func toolCall(ctx context.Context, s *Session) wire.Outcome {
+	return s.Do(ctx, Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)})
+}
+
+func TestProcessGoodServer(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "good", func(opt *Options) {
+		opt.Server.Env = []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}
+		opt.Server.Dir = t.TempDir()
+	})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); !o.Good() || o.Took <= 0 {
+		t.Errorf("got %q %q after %s", o.Kind, o.Text, o.Took)
+	}
+	o = s.Do(context.Background(), Call{Method: "env"})
+	if got := string(o.Result); !strings.Contains(got, "ONLY=this") || strings.Contains(got, "PATH=") {
+		t.Errorf("the server's environment is %s", got)
+	}
+	closed(t, s, "exit status 0")
+}
+
+func TestProcessCannotStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{
+		"no-such-command-anywhere": "no such command: no-such-command-anywhere", filepath.Join(dir, "none"): "no such command: " + filepath.Join(dir, "none"),
+		plain: notExecutable + plain,
+	} {
+		_, o := started(t, "", func(opt *Options) { opt.Server.Command = []string{command} })
+		if o.Kind != wire.Transport || o.Text != want || o.Reached != wire.Unsent {
+			t.Errorf("got %s %s %q, want %q", o.Kind, o.Reached, o.Text, want)
+		}
+	}
+}
+
+// A server that ends before it answers: how it ended, and its last words.
+func TestProcessEndsAtStart(t *testing.T) {
+	t.Parallel()
+	for habit, want := range map[string]struct{ ended, stderr string }{
+		"exits":        {"exit status 3", "usage: server FILE\n"},
+		"kills-itself": {killed, "about to crash\n"},
+	} {
+		_, o := started(t, habit)
+		if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != want.ended || o.Process.Stderr != want.stderr {
+			t.Errorf("%s: got %s %q %+v, want %+v", habit, o.Kind, o.Text, o.Process, want)
+		}
+		if o.Method != "initialize" || !strings.Contains(o.Text, want.ended) {
+			t.Errorf("%s: got %s: %q", habit, o.Method, o.Text)
+		}
+	}
+}
+
+func TestProcessEndsMidCall(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "exits-mid-call")
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	o = toolCall(context.Background(), s)
+	if o.Kind != wire.Transport || o.Reached != wire.Unknown || o.Retryable {
+		t.Errorf("got %s %s %t", o.Kind, o.Reached, o.Retryable)
+	}
+	if o.Process == nil || o.Process.Ended != "exit status 2" || o.Process.Stderr != "panic: boom\n" {
+		t.Errorf("got %+v", o.Process)
+	}
+	closed(t, s, "exit status 2")
+}
+
+// What a server answers before it ends is the answer.
+func TestProcessEndsAfterCall(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "exits-after-call")
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); !o.Good() || string(o.Result) != `{"content":[]}` {
+		t.Errorf("got %s %q %s", o.Kind, o.Text, o.Result)
+	}
+	closed(t, s, "exit status 0")
+}
+
+// The staged shutdown: the end of input, SIGTERM after 2 s, SIGKILL after 4 s.
+//
+// rules 49
+func TestProcessShutdown(t *testing.T) {
+	for habit, ended := range map[string]string{
+		"good": "exit status 0", "ignores-eof": terminated, "ignores-term": killed,
+		"never-reads": terminated, "forks": "exit status 0",
+	} {
+		t.Run(habit, func(t *testing.T) {
+			t.Parallel()
+			s, o := started(t, habit, func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+			if !o.Good() {
+				t.Fatal(o.Text)
+			}
+			if habit != "never-reads" {
+				if o := toolCall(context.Background(), s); !o.Good() {
+					t.Error(o.Text)
+				}
+			}
+			closed(t, s, ended)
+		})
+	}
+}
+
+// A child that ends and leaves a process behind which keeps the streams open is
+// not waited for, and what it left is ended.
+func TestProcessLeavesADaemon(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	group := childOf(s).group
+	o = toolCall(context.Background(), s)
+	if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != "exit status 0" || o.Process.Stderr != "the daemon goes on\n" {
+		t.Errorf("got %s %q %+v", o.Kind, o.Text, o.Process)
+	}
+	empty(t, group)
+	closed(t, s, "exit status 0")
+}
+
+func TestProcessFloodsAndLongLines(t *testing.T) {
+	t.Parallel()
+	for habit, size := range map[string]int{"floods-stderr": 0, "writes-long-lines": 15 << 20} {
+		s, o := started(t, habit)
+		if !o.Good() {
+			t.Fatal(habit, o.Text)
+		}
+		if o := toolCall(context.Background(), s); !o.Good() || len(o.Result) < size {
+			t.Errorf("%s: got %s %q and %d bytes", habit, o.Kind, o.Text, len(o.Result))
+		}
+		closed(t, s, "exit status 0")
+	}
+}
+
+func TestProcessLineOverTheLimit(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "writes-long-lines", func(opt *Options) { opt.Limits.Message = 1 << 20 })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); o.Kind != wire.BadResponse || !strings.Contains(o.Text, "larger than") {
+		t.Errorf("got %s %q", o.Kind, o.Text)
+	}
+	closed(t, s, brokenPipe)
+}
+
+func TestProcessNoise(t *testing.T) {
+	t.Parallel()
+	var found []string
+	_, o := started(t, "prints-noise", func(opt *Options) {
+		opt.Found = func(f wire.Finding) { found = append(found, f.Rule) }
+	})
+	if o.Kind != wire.BadResponse || !strings.Contains(o.Text, "more than 1000 lines") {
+		t.Errorf("got %s %q", o.Kind, o.Text)
+	}
+	if want := []string{"stdout_noise", "stdout_noise"}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want a word about the first line and one about them all", found)
+	}
+}
+
+// A server that is started once more, in another revision, says again what it said;
+// what is counted is what it says.
+func TestProcessNoiseIsCountedForOneProcess(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"greets":       {`the server wrote a line to standard output that is no message, and it was skipped: "hello"`},
+		"greets-twice": {`the server wrote a line to standard output that is no message, and it was skipped: "hello"`, "2 " + noiseLines},
+	} {
+		var found []string
+		var starts int
+		_, o := started(t, name, func(opt *Options) {
+			opt.Found = func(f wire.Finding) {
+				if f.Rule == "stdout_noise" {
+					found = append(found, f.Text)
+				}
+			}
+			opt.Tap = func(f wire.Frame) {
+				if f.Kind == wire.Body && f.Dir == wire.Sent {
+					starts++
+				}
+			}
+		})
+		if o.Kind != wire.Transport || starts < 2 {
+			t.Errorf("%s: %s after %d requests", name, o.Kind, starts)
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%s: got %q, want %q", name, found, want)
+		}
+	}
+}
+
+// Half-open pipes: the server lives and does not talk, or does not listen.
+func TestProcessHalfOpen(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "closes-stdout", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	if o := toolCall(context.Background(), s); o.Kind != wire.Transport || o.Text != "the server closed its standard output" {
+		t.Errorf("got %s %q", o.Kind, o.Text)
+	}
+	closed(t, s, "exit status 0")
+
+	s, o = started(t, "closes-stdin", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	// The child needs a moment to close its end; a line that is larger than
+	// the pipe cannot be written before it did.
+	call := Call{Method: "tools/call", Params: []byte(`{"name":"` + strings.Repeat("a", 1<<20) + `"}`)}
+	if o := s.Do(context.Background(), call); o.Kind != wire.Transport || o.Phase != "send" || o.Text != "the server does not read its standard input" {
+		t.Errorf("got %s %s %q", o.Kind, o.Phase, o.Text)
+	}
+	closed(t, s, terminated)
+}
+
+// A server that never reads: the call ends by its timer, the next one, which
+// was not even begun, says so, and a Ctrl-C is not held up.
+func TestProcessNeverReads(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "never-reads", func(opt *Options) {
+		opt.Protocol, opt.Quick, opt.Limits.Idle = rev2607, true, 300*time.Millisecond
+	})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	call := Call{Method: "tools/call", Params: []byte(`{"name":"` + strings.Repeat("a", 1<<20) + `"}`)}
+	if o := s.Do(context.Background(), call); o.Kind != wire.Timeout || o.Reached != wire.Unknown || o.Phase != "send" {
+		t.Errorf("the first: got %s %s %s", o.Kind, o.Reached, o.Phase)
+	}
+	if o := toolCall(context.Background(), s); o.Kind != wire.Timeout || o.Reached != wire.Unsent {
+		t.Errorf("the second: got %s %s", o.Kind, o.Reached)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if o := toolCall(ctx, s); o.Kind != wire.Signal {
+		t.Errorf("the third: got %s", o.Kind)
+	}
+	closed(t, s, terminated)
+}
