@@ -239,11 +239,15 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 }
 
 func (a *app) lostAnswer(err error) {
-	if errors.Is(err, syscall.EPIPE) {
-		a.ending = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "the reader of standard output went away"}
+	if isBrokenPipe(err) {
+		a.unreadAnswer()
 		return
 	}
 	a.end(a.unwritten(err))
+}
+
+func (a *app) unreadAnswer() {
+	a.ending = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "the reader of standard output went away"}
 }
 
 // unread ends a command that waits for more to print once nobody reads what it
@@ -252,7 +256,7 @@ func (a *app) unread() bool {
 	if !tty.Gone(a.out) {
 		return false
 	}
-	a.lostAnswer(syscall.EPIPE)
+	a.unreadAnswer()
 	return true
 }
 

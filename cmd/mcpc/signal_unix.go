@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,6 +20,8 @@ var interrupts = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 // ignoring the signal would be.
 func catchBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
+func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
 func raise(s syscall.Signal) {
 	_ = syscall.Kill(syscall.Getpid(), s)
 	// The signal is delivered to some thread at some moment soon.
@@ -28,19 +31,18 @@ func raise(s syscall.Signal) {
 // relayed are the signals that a tap passes on.
 var relayed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT}
 
-// relayTo sends a signal on. What a terminal sends to all of a group goes to all
-// of the group that the process leads.
-func relayTo(p *os.Process, sig os.Signal) {
-	if s := sig.(syscall.Signal); s == syscall.SIGINT || s == syscall.SIGQUIT {
-		_ = syscall.Kill(-p.Pid, s)
-		return
-	}
-	_ = p.Signal(sig)
-}
-
-// ownGroup lets a child lead a process group, so that it gets every signal from
-// mcpc and none a second time from the terminal.
-func ownGroup(cmd *exec.Cmd) {
+// startGroup lets a child lead a process group, so that it gets every signal from
+// mcpc and none a second time from the terminal. What a terminal sends to all of a
+// group is sent to all of that one.
+func startGroup(cmd *exec.Cmd) (send func(os.Signal), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
+	send = func(sig os.Signal) {
+		if s := sig.(syscall.Signal); s == syscall.SIGINT || s == syscall.SIGQUIT {
+			_ = syscall.Kill(-cmd.Process.Pid, s)
+			return
+		}
+		_ = cmd.Process.Signal(sig)
+	}
+	return send, cmd.Start()
 }

@@ -62,7 +62,9 @@ type tapping struct {
 	watch *trace.Watcher
 	// in, out and err are this side's ends of its standard streams.
 	in, out, err *os.File
-	copies       sync.WaitGroup
+	// send sends the server a signal.
+	send   func(os.Signal)
+	copies sync.WaitGroup
 	// left is set when the client has ended what it writes.
 	left atomic.Bool
 }
@@ -112,9 +114,8 @@ func (t *tapping) start() wire.Outcome {
 	}
 	t.in, t.out, t.err = in, out, errs
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = stdin, stdout, stderr
-	ownGroup(t.cmd)
-	if err := t.cmd.Start(); err != nil {
-		return unstarted(t.cmd.Path, err)
+	if t.send, failed = startGroup(t.cmd); failed != nil {
+		return unstarted(t.cmd.Path, failed)
 	}
 	return wire.Outcome{}
 }
@@ -181,7 +182,9 @@ func (t *tapping) wait() {
 		by = wire.Sent // the server was asked to
 	}
 	for _, f := range []*os.File{t.out, t.err} {
-		_ = f.SetReadDeadline(t.a.now())
+		if err := f.SetReadDeadline(t.a.now()); errors.Is(err, os.ErrNoDeadline) {
+			t.send(os.Kill) // on Windows, where only the end of all writers ends the reading
+		}
 	}
 	t.copies.Wait()
 	state := t.cmd.ProcessState
@@ -199,6 +202,6 @@ func (t *tapping) wait() {
 // the server's.
 func (t *tapping) relay(signals <-chan os.Signal) {
 	for sig := range signals {
-		relayTo(t.cmd.Process, sig)
+		t.send(sig)
 	}
 }

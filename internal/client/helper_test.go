@@ -86,7 +86,7 @@ func runHelper(habit string) int {
 }
 
 // hang waits to be ended. The runtime of Go would end a program that only blocks.
-func hang() { time.Sleep(time.Hour) }
+func hang() { time.Sleep(time.Minute) }
 
 // fork leaves a process behind that keeps the three streams open.
 func fork() {

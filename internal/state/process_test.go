@@ -53,10 +53,7 @@ func child(t testing.TB, mode, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-const (
-	hammers = 50
-	blows   = 20
-)
+const blows = 20
 
 // childHammer adds a word to its own session and reserves ids of the shared
 // one, over and over, and prints the ids that it got.
@@ -87,6 +84,10 @@ func childHammer(s *Store, args []string) error {
 }
 
 func TestManyProcessesLoseNothing(t *testing.T) {
+	hammers := 50
+	if testing.Short() {
+		hammers /= 5
+	}
 	s := newStore(t)
 	update(t, s, func(st *State) error { st.Put(sample("shared")); return nil })
 	outs := make([]strings.Builder, hammers)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -198,7 +199,11 @@ func TestRepairKeepsEveryBackup(t *testing.T) {
 func TestNoHome(t *testing.T) {
 	defer xdg.Reload()
 	t.Setenv("XDG_STATE_HOME", "")
-	for _, home := range []string{"", "/"} {
+	homes := []string{"", "/"}
+	if runtime.GOOS == "windows" {
+		homes = nil // the system knows the folder without a variable
+	}
+	for _, home := range homes {
 		t.Setenv("HOME", home)
 		xdg.Reload()
 		if s, err := Open(""); s != nil || !IsReason(err, NoHome) {
@@ -231,6 +236,9 @@ func TestUnusablePlace(t *testing.T) {
 	}
 	s := openStore(t, filepath.Join(file, "mcpc"))
 	for i, r := range accesses(s) {
+		if i == 0 && runtime.GOOS == "windows" && r == "ok" {
+			continue // a path through a file does not exist there, so that the state is empty
+		}
 		if r != Unreadable && r != Unwritable && r != Gone && r != Unsafe {
 			t.Errorf("access %d: %s", i, r)
 		}

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+func TestBrokenPipeIsRecognized(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	if _, err := w.Write([]byte("x")); !isBrokenPipe(err) {
+		t.Errorf("got %v", err)
+	}
+}
