@@ -123,10 +123,11 @@ func doorViolations(all []listed) (violations []string) {
 }
 
 // moduleOf gives the first parts of a third-party import path, or "". cobra and
-// its flags are one thing; what lies in golang.org/x/net are several.
+// its flags are one thing; what lies in golang.org/x/net are several. golang.org/x/sys
+// has what syscall lacks, and is used where syscall is.
 func moduleOf(path string) string {
 	host, _, _ := strings.Cut(path, "/")
-	if !strings.Contains(host, ".") {
+	if !strings.Contains(host, ".") || strings.HasPrefix(path, "golang.org/x/sys/") {
 		return ""
 	}
 	parts := strings.Split(path, "/")

@@ -98,6 +98,7 @@ func TestRunsBesideEachOther(t *testing.T) {
 	if err != nil || len(c.Findings()) != 2 {
 		t.Fatalf("%v, %v", err, c.Findings())
 	}
+	defer c.Close()
 	for _, row := range c.Rows() {
 		if n := (row.Index + 1) / 2; c.RowIn(row.Target, n) != row || c.RowIn(row.Target, n+2) != nil {
 			t.Errorf("number %d of %s is %v", n, row.Target, c.RowIn(row.Target, n))

@@ -50,6 +50,7 @@ func listed(t *testing.T, ring *Ring) (rows []*Row, files int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { c.Close() }) // its rows are read later
 		if len(c.Findings()) > 0 || !c.Ended() {
 			t.Errorf("run %d: %v, ended %v", run.Number, c.Findings(), c.Ended())
 		}
@@ -58,7 +59,6 @@ func listed(t *testing.T, ring *Ring) (rows []*Row, files int) {
 				rows = append(rows, row)
 			}
 		}
-		c.Close()
 	}
 	return rows, len(runs)
 }

@@ -228,6 +228,7 @@ func TestCanaries(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"const":"the-secret"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	file = "/" + strings.TrimPrefix(filepath.ToSlash(file), "/")
 	for _, ref := range []string{server.URL + "/a", server.URL + "/b?c", "file://" + file, file, "file:" + file} {
 		for _, schema := range []string{
 			`{"$ref":%q}`, `{"properties":{"a":{"$ref":%q}}}`, `{"$dynamicRef":%q}`, `{"$id":%[1]q,"$ref":"x"}`,

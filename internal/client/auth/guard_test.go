@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -381,12 +382,14 @@ func TestKeyring(t *testing.T) {
 	if got, err := again.Open(book(t, again).Tokens[0].Access); err != nil || got != "access-secret-1" || !token.Access.Sealed() {
 		t.Errorf("got %q, %v", got, err)
 	}
-	nobody := &Store{File: file, Keyring: &Keyring{Getenv: func(string) string { return "" }}}
-	if nobody.Keyring.Answers() {
-		t.Error("a keyring was asked where no bus runs")
-	}
-	if _, err := nobody.Open(token.Access); !Is(err, StoreFailed) {
-		t.Errorf("got %v", err)
+	if runtime.GOOS != "windows" && runtime.GOOS != "darwin" { // they have a keyring without a bus
+		nobody := &Store{File: file, Keyring: &Keyring{Getenv: func(string) string { return "" }}}
+		if nobody.Keyring.Answers() {
+			t.Error("a keyring was asked where no bus runs")
+		}
+		if _, err := nobody.Open(token.Access); !Is(err, StoreFailed) {
+			t.Errorf("got %v", err)
+		}
 	}
 	// Not the end, some bits of which mean nothing.
 	at := len(token.Access) - 6

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The unit tests for Windows, run by Wine; those of cmd/mcpc that are named below.
+# Wine is in Debian's packages wine and binutils-mingw-w64-x86-64 (which makes one
+# small library that Wine 8 lacks).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() { printf 'windows: %s\n' "$1" >&2; exit 1; }
+for program in wine wineboot wineserver x86_64-w64-mingw32-dlltool x86_64-w64-mingw32-ld; do
+	command -v "$program" >/dev/null || fail "$program is missing; on Debian: apt install wine binutils-mingw-w64-x86-64"
+done
+
+# Tests that Wine cannot run, and why.
+skipped=(
+	TestGoCompiles                         # runs the program go
+	TestCurl                               # run a POSIX shell
+	TestPrintGivesTheBytes
+	TestScriptEndsWhereAVariableIsNotSet
+	TestLongFramesBesideEachOther          # Wine looks for the end of a file and appends there in two steps
+	TestRunsOfManyProcesses                # Wine fails to start fifty processes at once
+)
+# Of cmd/mcpc, whose other tests need programs of Unix.
+named=TestBrokenPipeIsRecognized
+
+temporary=$(mktemp -d)
+export WINEPREFIX=$temporary/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree=;mshtml='
+trap 'wineserver -k 2>/dev/null || true; wineserver -w 2>/dev/null || true; rm -rf "$temporary"' EXIT
+
+# Wine's folders are made while Go compiles.
+wineboot -i >"$temporary/wineboot" 2>&1 &
+prefix=$!
+# Wine 8 lacks the first way in which os.RemoveAll deletes a file, with an error that Go
+# does not expect; this makes the tests take the second one.
+printf 'package windows\n\nfunc init() { TestDeleteatFallback = true }\n' >"$temporary/deleteat.go"
+printf '{"Replace": {"%s/src/internal/syscall/windows/deleteat_wine.go": "%s/deleteat.go"}}\n' \
+	"$(go env GOROOT)" "$temporary" >"$temporary/overlay.json"
+GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -trimpath -overlay "$temporary/overlay.json" -o "$temporary/" ./internal/... ./cmd/mcpc
+wait "$prefix" || { cat "$temporary/wineboot" >&2; fail "Wine could not make its folders"; }
+
+# Go asks bcryptprimitives.dll for random bytes. Wine 8 has the same function in advapi32.dll.
+library=$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll
+if [ ! -e "$library" ]; then
+	printf 'LIBRARY bcryptprimitives.dll\nEXPORTS\nProcessPrng = advapi32.SystemFunction036\n' >"$temporary/random.def"
+	x86_64-w64-mingw32-dlltool -d "$temporary/random.def" -e "$temporary/random.o"
+	x86_64-w64-mingw32-ld -shared -o "$library" "$temporary/random.o"
+fi
+
+started=$SECONDS
+skip="^($(IFS='|'; echo "${skipped[*]}"))\$"
+one() {
+	local folder=$1 run=$2 out=$temporary/${1##*/}
+	if ! (cd "$folder" && wine "$out.test.exe" -test.short -test.timeout 5m -test.run "$run" -test.skip "$skip") >"$out" 2>&1 ||
+		grep -q 'no tests to run' "$out"; then
+		cat "$out"
+		printf 'windows: FAILED: %s\n' "$folder" >&2
+		return 1
+	fi
+}
+export -f one
+export temporary skip
+
+slowest='internal/state internal/trace internal/client'
+folders=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./internal/...)
+{
+	printf '%s .\n' $slowest # they begin first
+	for folder in $folders; do
+		folder=${folder#"$PWD"/}
+		[[ " $slowest " == *" $folder "* ]] || echo "$folder ."
+	done
+	echo "cmd/mcpc ^$named\$"
+} | xargs -P 2 -L 1 bash -c 'one "$@"' one || fail "tests fail"
+echo "windows: ok ($((SECONDS - started)) s of tests)"
