@@ -68,7 +68,7 @@ func TestWhatIsSynced(t *testing.T) {
 	step("Repair", err, "state.json.tmp: "+repaired+"; state: ", ".: ; state: "+repaired)
 }
 
-// What cannot be synced is not written: the old state stays, and its user is told.
+// A file that cannot be synced does not replace the old one, and the error is returned.
 func TestFailedSync(t *testing.T) {
 	ctx := context.Background()
 	for name, write := range map[string]func(*Store, Session) error{
