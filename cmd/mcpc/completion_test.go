@@ -37,7 +37,7 @@ on prompts/list
 func listedSession(t *testing.T, script string) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
-	env = append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	env = append(cleanEnv(), "HOME="+dir, "TMPDIR="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
 	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,9 @@ func TestCompletionScripts(t *testing.T) {
 		if err := os.WriteFile(name, out, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if said, err := exec.Command(check[0], append(check[1:], name)...).CombinedOutput(); err != nil {
+		cmd := exec.Command(check[0], append(check[1:], name)...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(name)) // fish leaves a folder there
+		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", shell, err, said)
 		}
 	}

@@ -209,7 +209,7 @@ func shownFile(help string) (name, text string) {
 
 func exampleDir(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := shortDir(t) // an example holds a server
 	files := maps.Clone(exampleFiles)
 	for _, c := range allCommands(t) {
 		if name, text := shownFile(c.Long); name != "" {

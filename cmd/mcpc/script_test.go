@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -47,19 +46,11 @@ import (
 //	socks NAME URL         a SOCKS5 proxy at $NAME that leads to one server
 //	gone REGEXP                no process with such a command line is left
 func TestScripts(t *testing.T) {
-	var folder atomic.Value // of all scripts, which testscript leaves where -run or -skip omits one
-	t.Cleanup(func() {
-		if name, ok := folder.Load().(string); ok {
-			_ = os.Remove(name)
-		}
-	})
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
-		Setup: func(env *testscript.Env) error {
-			folder.Store(filepath.Dir(env.WorkDir))
-			return setUpScript(env)
-		},
+		WorkdirRoot:        shortDir(t), // testscript leaves its own behind unless every script runs
+		Setup:              setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"needs": scriptNeeds, "exits": exits, "failure": failure, "json": jsonHas, "jsonlike": jsonLike,
 			"demo": startDemo, "play": startPlay, "down": stopServer,
@@ -67,6 +58,26 @@ func TestScripts(t *testing.T) {
 			"protected": startProtected, "secure": secure, "socket": socket, "tunnel": tunnel, "socks": socks,
 		},
 	})
+}
+
+// shortDir is a temporary folder whose path is short enough for sockets in it. It is removed
+// after the test, as soon as no process writes there any more.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mcpc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := os.RemoveAll(dir)
+		for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			err = os.RemoveAll(dir)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // patience is how long a test waits for what must happen. It is spent only
@@ -98,6 +109,7 @@ func setUpScript(env *testscript.Env) error {
 		}
 		for _, c := range w.background {
 			_ = c.Process.Kill()
+			_ = c.Wait()
 		}
 	})
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
