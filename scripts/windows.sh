@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
-# The unit tests for Windows, run by Wine; those of cmd/mcpc that are named below.
-# Wine is in Debian's packages wine and binutils-mingw-w64-x86-64 (which makes one
-# small library that Wine 8 lacks).
+# The unit tests for Windows, run by Wine.
+#
+#   scripts/windows.sh              of the packages that use the system most, and one of
+#                                   cmd/mcpc, whose other tests need programs of Unix
+#   scripts/windows.sh PACKAGE...   of these alone, as ./internal/trace
+#
+# scripts/preflight.sh names the programs that this needs; x86_64-w64-mingw32-ld makes one
+# small library that Wine 8 lacks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() { printf 'windows: %s\n' "$1" >&2; exit 1; }
-for program in wine wineboot wineserver x86_64-w64-mingw32-dlltool x86_64-w64-mingw32-ld; do
-	command -v "$program" >/dev/null || fail "$program is missing; on Debian: apt install wine binutils-mingw-w64-x86-64"
-done
+
+# Those that take longest begin first.
+packages=(./internal/state ./internal/client ./internal/client/auth ./internal/tty ./cmd/mcpc)
+(($# == 0)) || packages=("$@")
 
 # Tests that Wine cannot run, and why.
 skipped=(
@@ -19,8 +25,7 @@ skipped=(
 	TestLongFramesBesideEachOther          # Wine looks for the end of a file and appends there in two steps
 	TestRunsOfManyProcesses                # Wine fails to start fifty processes at once
 )
-# Of cmd/mcpc, whose other tests need programs of Unix.
-named=TestBrokenPipeIsRecognized
+in_cmd='^TestBrokenPipeIsRecognized$'
 
 temporary=$(mktemp -d)
 export WINEPREFIX=$temporary/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree=;mshtml='
@@ -34,7 +39,7 @@ prefix=$!
 printf 'package windows\n\nfunc init() { TestDeleteatFallback = true }\n' >"$temporary/deleteat.go"
 printf '{"Replace": {"%s/src/internal/syscall/windows/deleteat_wine.go": "%s/deleteat.go"}}\n' \
 	"$(go env GOROOT)" "$temporary" >"$temporary/overlay.json"
-GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -trimpath -overlay "$temporary/overlay.json" -o "$temporary/" ./internal/... ./cmd/mcpc
+GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -trimpath -overlay "$temporary/overlay.json" -o "$temporary/" "${packages[@]}"
 wait "$prefix" || { cat "$temporary/wineboot" >&2; fail "Wine could not make its folders"; }
 
 # Go asks bcryptprimitives.dll for random bytes. Wine 8 has the same function in advapi32.dll.
@@ -48,7 +53,8 @@ fi
 started=$SECONDS
 skip="^($(IFS='|'; echo "${skipped[*]}"))\$"
 one() {
-	local folder=$1 run=$2 out=$temporary/${1##*/}
+	local folder=$1 run=. out=$temporary/${1##*/}
+	[[ $folder != ./cmd/mcpc ]] || run=$in_cmd
 	if ! (cd "$folder" && wine "$out.test.exe" -test.short -test.timeout 5m -test.run "$run" -test.skip "$skip") >"$out" 2>&1 ||
 		grep -q 'no tests to run' "$out"; then
 		cat "$out"
@@ -57,16 +63,7 @@ one() {
 	fi
 }
 export -f one
-export temporary skip
+export temporary skip in_cmd
 
-slowest='internal/state internal/trace internal/client'
-folders=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./internal/...)
-{
-	printf '%s .\n' $slowest # they begin first
-	for folder in $folders; do
-		folder=${folder#"$PWD"/}
-		[[ " $slowest " == *" $folder "* ]] || echo "$folder ."
-	done
-	echo "cmd/mcpc ^$named\$"
-} | xargs -P 2 -L 1 bash -c 'one "$@"' one || fail "tests fail"
+printf '%s\n' "${packages[@]}" | xargs -P 2 -L 1 bash -c 'one "$@"' one || fail "tests fail"
 echo "windows: ok ($((SECONDS - started)) s of tests)"

@@ -161,8 +161,9 @@ func (c *child) howEnded() *wire.ProcessFacts {
 	return facts
 }
 
-// graceForWords is how long a dead server's standard error is listened to.
-const graceForWords = 200 * time.Millisecond
+// graceForWords is how long a dead server's standard error is read while a process that it
+// started keeps it open: long enough for a machine that has much else to do.
+const graceForWords = time.Second
 
 func (c *child) readStderr() {
 	defer close(c.quiet)
