@@ -7,9 +7,10 @@
 #   scripts/check.sh --list     the names of the steps
 #
 # What is missing on the machine is named first, and installed where Debian or npm has it.
-# Then the steps run in lanes side by side. Each prints its seconds, and its output where it
-# fails; the others go on, so that one run names everything that is wrong. The bar holds
-# if every step ended with status 0: one that never ran fails it.
+# Then the steps run in lanes side by side. Each prints its seconds, how many of them a
+# processor worked for it, and its output where it fails; the others go on, so that one run
+# names everything that is wrong. The bar holds if every step ended with status 0: one that
+# never ran fails it.
 #
 # Nothing here searches by chance: each fuzz target runs over its corpus, as with go test.
 # scripts/fuzz.sh searches.
@@ -155,7 +156,7 @@ finish() {
 # lane runs steps one after the other.
 lane() {
 	set +m
-	local name
+	local name TIMEFORMAT='%0R %0U %0S'
 	for name; do
 		run "$name"
 	done
@@ -164,10 +165,15 @@ lane() {
 # run runs one step, and notes its status. set -e holds within the step, since nothing here
 # asks for its status before it has ended.
 run() {
-	local name=$1 began=$SECONDS status left
+	local name=$1 status left seconds user system
 	mkdir "$work/$name"
 	set +e
-	(set -e; TMPDIR=$work/$name; export TMPDIR; "$name") >"$work/$name.log" 2>&1 </dev/null
+	{ time { (
+		exec >"$work/$name.log" 2>&1 </dev/null
+		export TMPDIR=$work/$name
+		set -e
+		"$name"
+	); }; } 2>"$work/$name.time"
 	status=$?
 	set -e
 	left=$(ls -A "$work/$name")
@@ -178,7 +184,8 @@ run() {
 	if [[ $status != 0 ]]; then
 		sed "s/^/$name: /" "$work/$name.log"
 	fi
-	printf '%-14s %4d s  %s\n' "$name" $((SECONDS - began)) "$([[ $status == 0 ]] && echo ok || echo "FAILED, status $status")"
+	read -r seconds user system < <(tail -n 1 "$work/$name.time")
+	printf '%-14s %4d s %4d s  %s\n' "$name" "$seconds" "$((user + system))" "$([[ $status == 0 ]] && echo ok || echo "FAILED, status $status")"
 	echo "$status" >"$work/$name.status"
 }
 
