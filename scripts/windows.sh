@@ -35,11 +35,18 @@ trap 'wineserver -k 2>/dev/null || true; wineserver -w 2>/dev/null || true; rm -
 wineboot -i >"$temporary/wineboot" 2>&1 &
 prefix=$!
 # Wine 8 lacks the first way in which os.RemoveAll deletes a file, with an error that Go
-# does not expect; this makes the tests take the second one.
-printf 'package windows\n\nfunc init() { TestDeleteatFallback = true }\n' >"$temporary/deleteat.go"
-printf '{"Replace": {"%s/src/internal/syscall/windows/deleteat_wine.go": "%s/deleteat.go"}}\n' \
-	"$(go env GOROOT)" "$temporary" >"$temporary/overlay.json"
-GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -trimpath -overlay "$temporary/overlay.json" -o "$temporary/" "${packages[@]}"
+# does not expect. A file that is added to the tests makes them take the second one, by a
+# variable of Go's own tests.
+overlay=
+for package in "${packages[@]}"; do
+	name=$(go list -f '{{.Name}}' "$package")
+	printf '%s\n' "package $name" '' 'import _ "unsafe"' '' '//go:linkname deleteatFallback internal/syscall/windows.TestDeleteatFallback' \
+		'var deleteatFallback bool' '' 'func init() { deleteatFallback = true }' >"$temporary/$name.go"
+	overlay+="${overlay:+, }\"$PWD/$package/deleteat_wine_test.go\": \"$temporary/$name.go\""
+done
+echo "{\"Replace\": {$overlay}}" >"$temporary/overlay.json"
+GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -trimpath -overlay "$temporary/overlay.json" \
+	-ldflags=-checklinkname=0 -o "$temporary/" "${packages[@]}"
 wait "$prefix" || { cat "$temporary/wineboot" >&2; fail "Wine could not make its folders"; }
 
 # Go asks bcryptprimitives.dll for random bytes. Wine 8 has the same function in advapi32.dll.
