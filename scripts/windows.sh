@@ -28,7 +28,7 @@ skipped=(
 in_cmd='^TestBrokenPipeIsRecognized$'
 
 temporary=$(mktemp -d)
-export WINEPREFIX=$temporary/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree=;mshtml='
+export TMPDIR=$temporary WINEPREFIX=$temporary/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree=;mshtml='
 trap 'wineserver -k 2>/dev/null || true; wineserver -w 2>/dev/null || true; rm -rf "$temporary"' EXIT
 
 # Wine's folders are made while Go compiles.
