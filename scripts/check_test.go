@@ -16,7 +16,7 @@ import (
 var commandsOf = map[string][]string{
 	"format":         {"gofmt -l cmd internal scripts"},
 	"vet":            {"go vet ./...", "go vet -tags peers,torture ./cmd/mcpc"},
-	"vet-foreign":    {"windows go vet -trimpath ./cmd/... ./internal/...", "darwin go vet -trimpath ./cmd/... ./internal/...", "freebsd go vet -trimpath ./cmd/... ./internal/..."},
+	"vet-windows":    {"windows go vet -trimpath ./cmd/... ./internal/..."},
 	"modules":        {"go mod tidy -diff", "go mod verify"},
 	"staticcheck":    {"go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./..."},
 	"windows":        {"windows.sh"},
