@@ -175,6 +175,8 @@ run() {
 	); }; } 2>"$work/$name.time"
 	status=$?
 	set -e
+	# mcpc keeps sockets in mcpc-UID where the path of its state is too long for them.
+	rmdir "$work/$name/mcpc-$EUID" 2>/dev/null || true
 	left=$(ls -A "$work/$name")
 	if [[ $status == 0 && -n $left ]]; then
 		status=1

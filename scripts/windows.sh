@@ -52,9 +52,13 @@ wait "$prefix" || { cat "$temporary/wineboot" >&2; fail "Wine could not make its
 # Go asks bcryptprimitives.dll for random bytes. Wine 8 has the same function in advapi32.dll.
 library=$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll
 if [ ! -e "$library" ]; then
-	printf 'LIBRARY bcryptprimitives.dll\nEXPORTS\nProcessPrng = advapi32.SystemFunction036\n' >"$temporary/random.def"
-	x86_64-w64-mingw32-dlltool -d "$temporary/random.def" -e "$temporary/random.o"
-	x86_64-w64-mingw32-ld -shared -o "$library" "$temporary/random.o"
+	# In the folder, since dlltool takes no path with a blank in it.
+	(
+		cd "$temporary"
+		printf 'LIBRARY bcryptprimitives.dll\nEXPORTS\nProcessPrng = advapi32.SystemFunction036\n' >random.def
+		x86_64-w64-mingw32-dlltool -d random.def -e random.o
+		x86_64-w64-mingw32-ld -shared -o "$library" random.o
+	)
 fi
 
 started=$SECONDS
