@@ -22,7 +22,7 @@ func TestPeerKeyring(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("demo-secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	login := "mcpc login " + target + " --grant client_credentials --client-id demo --client-secret-file " + secret
+	login := "mcpc login " + target + " --grant client_credentials --client-id demo --client-secret-file " + shellWords([]string{secret})
 	home, state := t.TempDir(), t.TempDir()
 	session := func(daemon string, lines ...string) string {
 		t.Helper()

@@ -59,13 +59,14 @@ type visitor struct {
 
 func newVisitor(t *testing.T, target string) visitor {
 	t.Helper()
-	v := visitor{program: newProgram(t), log: filepath.Join(t.TempDir(), "browser.log"), told: &strings.Builder{}}
+	dir := t.TempDir()
+	v := visitor{program: newProgram(t), browser: "visitor-browser", log: filepath.Join(dir, "browser.log"), told: &strings.Builder{}}
 	script, err := filepath.Abs(filepath.Join("..", "..", ".peers", "ts-auth", "browser.mjs"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.browser = "node " + script + " " + v.log
-	v.env = []string{"CHROMIUM=" + mustHave(t, "chromium"), "BROWSER=" + v.browser, "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=", "CI=", "MCPC_TOKEN="}
+	wrapper(t, dir, v.browser, "exec node "+shellWords([]string{script, v.log})+` "$@"`) // $BROWSER is split at blanks
+	v.env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CHROMIUM=" + mustHave(t, "chromium"), "BROWSER=" + v.browser, "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=", "CI=", "MCPC_TOKEN="}
 	v.shown = strings.NewReplacer(v.state, "STATE")
 	fmt.Fprintf(v.told, "## %s, %s\n", t.Name(), target)
 	t.Cleanup(v.write)

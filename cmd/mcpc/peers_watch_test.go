@@ -276,7 +276,7 @@ func TestPeerThroughTheTap(t *testing.T) {
 				argv := peerNamed(t, server).start(t)[1:]
 				alone := clientSays(t, client, append([]string{"stdio"}, argv...)...)
 				inner := wrapper(t, dir, "inner", "tee in.behind | "+shellWords(argv)+" | tee out.behind")
-				outer := wrapper(t, dir, "outer", "tee in.before | mcpc tap --record traffic -- "+inner+" | tee out.before")
+				outer := wrapper(t, dir, "outer", "tee in.before | mcpc tap --record traffic -- "+shellWords([]string{inner})+" | tee out.before")
 				through := clientSays(t, client, "stdio", outer)
 				if diff := cmp.Diff(alone, through); diff != "" {
 					t.Errorf("what the client saw (-alone +through):\n%s", diff)
@@ -300,7 +300,7 @@ func TestPeerThroughTheTap(t *testing.T) {
 func wrapper(t *testing.T, dir, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\ncd "+dir+"\n"+text+"\n"), 0o700); err != nil {
+	if err := os.WriteFile(path, []byte("#!/bin/sh\ncd "+shellWords([]string{dir})+"\n"+text+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return path
