@@ -50,8 +50,8 @@ install_packages() {
 	fi
 	log=$(mktemp)
 	# shellcheck disable=SC2086
-	if ! { apt-get update -q &&
-		DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qy --no-install-recommends $packages; } >"$log" 2>&1; then
+	if ! { apt-get -o Acquire::Retries=3 update -q &&
+		DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 install -qy --no-install-recommends $packages; } >"$log" 2>&1; then
 		cat "$log" >&2
 	fi
 	rm -f "$log"
