@@ -22,8 +22,8 @@ cd "$(dirname "$0")/.."
 # The lanes of the whole bar. A step is the function of the same name below.
 lanes=(
 	"format vet vet-windows modules staticcheck windows release"
-	"packages program torture"
-	"peers-install peers conformance"
+	"packages program"
+	"peers-install peers conformance torture"
 )
 quick_lanes=("format vet program-quick" "packages-quick")
 
