@@ -162,8 +162,8 @@ func (c *child) howEnded() *wire.ProcessFacts {
 }
 
 // graceForWords is how long a dead server's standard error is read while a process that it
-// started keeps it open: long enough for a machine that has much else to do.
-const graceForWords = time.Second
+// started keeps it open. Tests set a longer one.
+var graceForWords = 200 * time.Millisecond
 
 func (c *child) readStderr() {
 	defer close(c.quiet)
