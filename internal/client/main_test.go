@@ -19,6 +19,6 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
-	graceForWords = time.Second // on a busy machine the last words come late
+	graceForWords = 500 * time.Millisecond // on a busy machine the last words come late
 	goleak.VerifyTestMain(m)
 }
