@@ -318,14 +318,14 @@ func TestHeldTakesTurnsWhereItAsks(t *testing.T) {
 	}
 	hs := holdServer(t, "remembers", nil, offer("first"))
 	hs.keep()
-	a, b := hs.another(offer("a")), hs.another(offer("b"))
+	a, b, c := hs.another(offer("a")), hs.another(offer("b")), hs.another(offer("c"))
 	ends := map[string]chan wire.Outcome{"a": make(chan wire.Outcome, 1), "b": make(chan wire.Outcome, 1)}
 	go func() { ends["a"] <- a.Do(context.Background(), Call{Method: "ask"}) }()
 	if got := <-asking; got != "a" {
 		t.Errorf("%s was asked", got)
 	}
 	go func() { ends["b"] <- b.Do(context.Background(), Call{Method: "ask"}) }()
-	ask(t, b, "ping", "{}") // it goes by, and the request before it waits
+	ask(t, c, "ping", "{}") // another command's ping is answered meanwhile
 	answer <- struct{}{}
 	if got := <-asking; got != "b" {
 		t.Errorf("%s was asked", got)
@@ -336,8 +336,9 @@ func TestHeldTakesTurnsWhereItAsks(t *testing.T) {
 			t.Errorf("%s got %s %q %s", name, o.Kind, o.Text, o.Result)
 		}
 	}
-	a.Close(context.Background(), false)
-	b.Close(context.Background(), false)
+	for _, s := range []*Session{a, b, c} {
+		s.Close(context.Background(), false)
+	}
 }
 
 // What a server asks when nobody is there is for the next one; a ping is answered.
