@@ -3,6 +3,7 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -339,6 +340,62 @@ func TestHeldTakesTurnsWhereItAsks(t *testing.T) {
 	for _, s := range []*Session{a, b, c} {
 		s.Close(context.Background(), false)
 	}
+}
+
+// A request that waits holds up the requests behind it, but no ping, and a cancellation
+// removes it: the server is sent neither.
+func TestHeldOvertakesWhatWaits(t *testing.T) {
+	t.Parallel()
+	asking, answer := make(chan struct{}), make(chan struct{})
+	elicits := func(o *Options) {
+		o.Capabilities = json.RawMessage(`{"elicitation":{"form":{}}}`)
+		o.Asker = func(context.Context, Asking) Answer {
+			asking <- struct{}{}
+			<-answer
+			return Answer{Result: json.RawMessage(`{"action":"accept","content":{}}`)}
+		}
+	}
+	hs := holdServer(t, "remembers", nil, elicits)
+	hs.keep()
+	a := hs.another(elicits)
+	ended := make(chan wire.Outcome, 1)
+	go func() { ended <- a.Do(context.Background(), Call{Method: "ask"}) }()
+	<-asking
+	conn, err := DialHeld(context.Background(), hs.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, `u
+i{"jsonrpc":"2.0","id":900,"method":"ask"}
+i{"jsonrpc":"2.0","id":901,"method":"add"}
+i{"jsonrpc":"2.0","id":902,"method":"ping"}
+i{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":900}}
+i{"jsonrpc":"2.0","id":903,"method":"ping"}
+i{"jsonrpc":"2.0","id":904,"method":"cancelled"}
+`)
+	from := bufio.NewReader(conn)
+	for i, want := range []string{`"id":902,"result":{}`, `"id":903,"result":{}`, `"id":901,"result":{"n":1}`, `"id":904,"result":{"ids":""}`} {
+		if i == 2 {
+			answer <- struct{}{}
+		}
+		line := ""
+		for !strings.HasPrefix(line, "o") {
+			if line, err = from.ReadString('\n'); err != nil {
+				t.Fatalf("want %s: %s", want, err)
+			}
+		}
+		if got := "o{\"jsonrpc\":\"2.0\"," + want + "}\n"; line != got {
+			t.Errorf("got %s, want %s", line, want)
+		}
+	}
+	if o := <-ended; !o.Good() {
+		t.Error(o.Text)
+	}
+	a.Close(context.Background(), false)
 }
 
 // What a server asks when nobody is there is for the next one; a ping is answered.

@@ -51,18 +51,63 @@ func newSwitchboard() switchboard {
 // maxQuestions is how many of the server's requests wait for somebody to answer them.
 const maxQuestions = 32
 
-// pass gives a user's line to the server, when it is its turn.
+// pass writes a line of the user's to the server, or queues it.
 func (h *holder) pass(u *user, line []byte) {
-	if h.admit(u, wire.ParseMessage(line)) {
+	m := wire.ParseMessage(line)
+	u.order.Lock()
+	defer u.order.Unlock()
+	if h.admit(u, m) {
 		h.write(line)
 	}
 }
 
-// admit notes what a user says; false where he has gone meanwhile and nobody waits for
-// the answer.
+// admit reports whether a line may be written now. Otherwise it was queued, or it need not
+// be sent any more: the request that it cancels is still queued, or the server is to end.
+// Responses, cancellations and pings overtake what is queued.
 func (h *holder) admit(u *user, m *wire.Message) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	cancels := m.Kind == wire.Notification && m.Method == "notifications/cancelled"
+	overtakes := cancels || m.Kind == wire.Response || m.Kind == wire.ErrorResponse || m.Method == "ping"
+	switch {
+	case m.Kind == wire.Request && h.why != "", cancels && u.unqueue(string(cancelledID(m))):
+		return false
+	case len(u.queued) > 0 && !overtakes, !h.mayAskLocked(u, m):
+		u.enqueue(m)
+		h.turn.Broadcast()
+		return false
+	}
+	h.noteLocked(u, m)
+	return true
+}
+
+// sendQueued writes the lines that a user's earlier ones had to wait with, each when it
+// may be sent, until the user has gone or the server is to end.
+func (h *holder) sendQueued(u *user) {
+	for {
+		u.order.Lock()
+		h.mu.Lock()
+		switch {
+		case u.gone || h.why != "":
+			h.mu.Unlock()
+			u.order.Unlock()
+			return
+		case len(u.queued) > 0 && h.mayAskLocked(u, u.queued[0]):
+			m := u.dequeue()
+			h.noteLocked(u, m)
+			h.mu.Unlock()
+			h.write(m.Raw)
+			u.order.Unlock()
+		default:
+			u.order.Unlock()
+			h.turn.Wait()
+			h.mu.Unlock()
+		}
+	}
+}
+
+// noteLocked notes what a line means for the lines that follow from all users.
+func (h *holder) noteLocked(u *user, m *wire.Message) {
 	switch m.Kind {
 	case wire.Batch:
 		for _, item := range m.Items {
@@ -71,12 +116,6 @@ func (h *holder) admit(u *user, m *wire.Message) bool {
 			}
 		}
 	case wire.Request:
-		for !u.gone && h.why == "" && !h.mayAskLocked(u, m) {
-			h.turn.Wait()
-		}
-		if u.gone || h.why != "" {
-			return false
-		}
 		h.askLocked(u, m)
 	case wire.Notification:
 		if m.Method == "notifications/cancelled" {
@@ -85,12 +124,14 @@ func (h *holder) admit(u *user, m *wire.Message) bool {
 	case wire.Response, wire.ErrorResponse:
 		delete(u.questions, string(m.ID))
 	}
-	return true
 }
 
 // mayAskLocked: a request waits for one of another user's with the same id, and where
-// the server may ask back for all of them.
+// the server may ask back for all of them. Other messages may always be sent.
 func (h *holder) mayAskLocked(u *user, m *wire.Message) bool {
+	if m.Kind != wire.Request {
+		return true
+	}
 	for id, a := range h.asked {
 		if a.by != u && !a.cancelled && (id == string(m.ID) || h.asks && m.Method != "ping") {
 			return false
@@ -114,12 +155,17 @@ func (h *holder) askLocked(u *user, m *wire.Message) {
 
 // cancelLocked: he does not wait any more. What comes all the same is still his.
 func (h *holder) cancelLocked(u *user, m *wire.Message) {
-	params, _ := m.ParamMembers()
-	id, _ := params.Get("requestId")
-	if a := h.asked[string(id)]; a != nil && a.by == u {
+	if a := h.asked[string(cancelledID(m))]; a != nil && a.by == u {
 		a.cancelled = true
 		h.turn.Broadcast()
 	}
+}
+
+// cancelledID is the id of the request that notifications/cancelled names.
+func cancelledID(m *wire.Message) []byte {
+	params, _ := m.ParamMembers()
+	id, _ := params.Get("requestId")
+	return id
 }
 
 // abandonLocked gives up what a user began, and gives what is to be said to the server.

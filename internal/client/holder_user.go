@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"net"
 	"os"
+	"slices"
 	"sync"
+
+	"mcpc/internal/wire"
 )
 
 // maxUnread is how many bytes may wait for a user who does not read. One for whom
@@ -25,6 +28,42 @@ type user struct {
 	over, gone bool
 	// questions are the server's requests that he was given, by id, with their methods.
 	questions map[string]string
+	// queued are his messages that wait until others have ended, queuedBytes as many bytes
+	// as they have together.
+	queued      []*wire.Message
+	queuedBytes int
+
+	// order is held from where a line is let through until it is written, so that what is
+	// admitted first is written first. It is taken before the holder's mutex.
+	order sync.Mutex
+}
+
+// enqueue keeps a message for later. A user with more than maxUnread bytes of them is
+// hung up on.
+func (u *user) enqueue(m *wire.Message) {
+	u.queued = append(u.queued, m)
+	if u.queuedBytes += len(m.Raw); u.queuedBytes > maxUnread {
+		u.conn.Close()
+	}
+}
+
+func (u *user) dequeue() *wire.Message {
+	m := u.queued[0]
+	u.queued = u.queued[1:]
+	u.queuedBytes -= len(m.Raw)
+	return m
+}
+
+// unqueue removes the request with an id. It reports whether it was queued.
+func (u *user) unqueue(id string) bool {
+	for i, m := range u.queued {
+		if m.Kind == wire.Request && string(m.ID) == id {
+			u.queued = slices.Delete(u.queued, i, i+1)
+			u.queuedBytes -= len(m.Raw)
+			return true
+		}
+	}
+	return false
 }
 
 func (u *user) putLocked(mark byte, text []byte) {
@@ -113,25 +152,18 @@ func (h *holder) join(conn net.Conn, opener bool) {
 	go h.serve(u)
 }
 
-// serve takes what a user says. The lines are read beside it, so that it is noticed
-// when he goes while one of them waits for its turn.
+// serve reads a user's lines until the connection ends.
 func (h *holder) serve(u *user) {
-	lines := make(chan []byte, 64)
+	sent := make(chan struct{})
 	go func() {
-		defer close(lines)
-		for r := bufio.NewReader(u.conn); ; {
-			line, err := r.ReadBytes('\n')
-			if err != nil {
-				break
-			}
-			lines <- line
-		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		u.gone = true
-		h.turn.Broadcast()
+		defer close(sent)
+		h.sendQueued(u)
 	}()
-	for line := range lines {
+	for r := bufio.NewReader(u.conn); ; {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			break
+		}
 		switch line[0] {
 		case markUse:
 			h.welcome(u)
@@ -143,6 +175,11 @@ func (h *holder) serve(u *user) {
 			h.pass(u, line[1:len(line)-1])
 		}
 	}
+	h.mu.Lock()
+	u.gone = true
+	h.turn.Broadcast()
+	h.mu.Unlock()
+	<-sent
 	h.leave(u)
 }
 
