@@ -1,5 +1,12 @@
 package client
 
+import (
+	"fmt"
+	"hash/maphash"
+
+	"mcpc/internal/wire"
+)
+
 // maxRecent bounds what is remembered of one stream or conversation: only what
 // was late can come twice.
 const maxRecent = 10_000
@@ -31,3 +38,47 @@ func (r *recent) put(id string, mark bool) {
 		r.oldest = (r.oldest + 1) % maxRecent
 	}
 }
+
+func (r *recent) markAll() {
+	for id := range r.marks {
+		r.marks[id] = true
+	}
+}
+
+// begin readies the cursor for the events of one more connection.
+func (c *cursor) begin() {
+	switch c.dropped = nil; {
+	case c.seen == nil:
+	case c.id == "": // nothing is resumed, so that nothing can come again
+		c.seen = newRecent()
+	default:
+		c.seen.markAll()
+	}
+}
+
+// repeated moves the cursor along and reports an event that a resumed stream
+// brought a second time. The id alone does not tell: some servers give all events
+// the same one, and others count them anew on each connection. A copy of what an
+// earlier connection brought has its data as well, and is no answer that is still
+// waited for.
+func (c *cursor) repeated(ev wire.ServerEvent) bool {
+	if ev.Retry != nil {
+		c.retry = ev.Retry
+	}
+	if ev.ID == nil || c.seen == nil {
+		return false
+	}
+	id := *ev.ID
+	event := fmt.Sprintf("%x %s", maphash.Bytes(eventSeed, ev.Data), id)
+	earlier, known := c.seen.mark(event)
+	if earlier {
+		return true
+	}
+	if id != "" && !known {
+		c.seen.put(event, false)
+	}
+	c.moved, c.id = true, id
+	return false
+}
+
+var eventSeed = maphash.MakeSeed()

@@ -17,8 +17,9 @@ import (
 // never of the session (2025-11-25 basic/transports, "Resumability").
 type cursor struct {
 	id string
-	// seen are the latest ids that came; it is nil where the stream cannot be
-	// resumed, so that nothing can come twice.
+	// seen are the latest events that came, each marked once the connection is over on
+	// which it did; it is nil where the stream cannot be resumed, so that nothing can
+	// come twice.
 	seen  *recent
 	retry *time.Duration
 	// moved is set when an event with a new id came since the last attempt.
@@ -138,7 +139,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		f.raw = start[:n]
 		return f
 	}
-	at.dropped = nil
+	at.begin()
 	events := wire.NewEventReader(src, t.limits.Message)
 	for {
 		ev, err := events.Next()
@@ -155,8 +156,10 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 			at.drop(ev)
 		}
 		if at.repeated(ev) {
+			m := wire.ParseMessage(ev.Data)
 			t.inbox.finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
-				Text: "a resumed stream brought an event a second time; the copy was dropped"})
+				Text: fmt.Sprintf("a resumed stream brought the event %s (%s) a second time; the copy was dropped",
+					wire.Excerpt([]byte(*ev.ID), 40), or(m.Method, m.Kind.String()))})
 			continue
 		}
 		foreignEvent(t.inbox, ev)
@@ -294,26 +297,6 @@ func holds(m *wire.Message, id []byte) bool {
 }
 
 func isJSON(raw []byte) bool { return wire.Valid(raw) == nil }
-
-// repeated moves the cursor along and reports an event that a resumed stream
-// brought a second time.
-func (c *cursor) repeated(ev wire.ServerEvent) bool {
-	if ev.Retry != nil {
-		c.retry = ev.Retry
-	}
-	if ev.ID == nil || c.seen == nil {
-		return false
-	}
-	id := *ev.ID
-	if _, known := c.seen.mark(id); known {
-		return true
-	}
-	if id != "" {
-		c.seen.put(id, true)
-	}
-	c.moved, c.id = true, id
-	return false
-}
 
 func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	if !t.rec.on() {
