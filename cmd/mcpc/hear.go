@@ -130,6 +130,18 @@ func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, 
 	}
 }
 
+// leastPatience is how long a server may take to agree, however short --for is.
+const leastPatience = 5 * time.Second
+
+// patience is how long a server may take to agree: who wants to listen for a while does
+// not wait for it much longer than that, unless --timeout says so.
+func (p endurance) patience(timeout seconds) time.Duration {
+	if d := p.time.duration(); d > 0 && !timeout.set {
+		return max(d, leastPatience)
+	}
+	return 0
+}
+
 // from starts the time when the server has agreed for the first time.
 func (p endurance) from(began func(client.Filter), enough func()) func(client.Filter) {
 	var once sync.Once

@@ -36,6 +36,9 @@ the end of --for or the last of --count. Without one of the kinds it is
 everything that the server offers. A connection that is lost is opened again;
 nothing is told of what happened meanwhile.
 
+--for begins when the server agrees to tell. One that does not within that time,
+or 5 s, is given up (exit code 9); --timeout TIME waits longer.
+
 --jsonl gives each notification as it crossed, one a line; so do --json and
 --wire, and --jq filters each.`,
 		Example: `  mcpc -s demo listen --for 100ms
@@ -98,7 +101,7 @@ func (a *app) listen(ctx context.Context, o listenOptions) {
 		a.end(out)
 		return
 	}
-	out = c.hearAll(ctx, ear, want.listening(c), o.until, func(n notice) int {
+	out = c.hearAll(ctx, ear, want.listening(c, o.until), o.until, func(n notice) int {
 		if !want.takes(n.Method) {
 			return 0
 		}
@@ -228,9 +231,9 @@ func (w wish) takes(method string) bool {
 
 // listening is the wish as the client takes it. What the server agreed to is told
 // each time.
-func (w wish) listening(c *conversation) client.Listening {
+func (w wish) listening(c *conversation, until endurance) client.Listening {
 	var before atomic.Bool
-	return client.Listening{Filter: w.Filter, LogLevel: w.level,
+	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.patience(c.a.timeout),
 		Began: func(agreed client.Filter) {
 			c.a.progress.Done()
 			if before.Swap(true) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -27,6 +28,8 @@ type Listening struct {
 	// LogLevel sets from which level on a server logs, where a conversation has such
 	// a level; "" leaves it to the server.
 	LogLevel string
+	// Patience is how long the server may take to agree; 0 is as long as any answer.
+	Patience time.Duration
 	// Began is told each time that the server has agreed to tell, and of what; after
 	// the first time something may have been missed, so that lists must be read
 	// again. Lost is told why it no longer did, before it is asked again. They must
@@ -143,11 +146,20 @@ func (t *talk) complain(rule, text string) {
 	}
 }
 
+// patience is the limit of time for what a listening begins with.
+func (h *hearing) patience(idle time.Duration) time.Duration {
+	if h.Patience > 0 && (idle <= 0 || h.Patience < idle) {
+		return h.Patience
+	}
+	return idle
+}
+
 func (h *hearing) begin(agreed Filter) {
 	h.mu.Lock()
+	first := !h.begun
 	h.begun, h.ever, h.agreed = true, true, agreed
 	h.mu.Unlock()
-	if h.Began != nil {
+	if first && h.Began != nil {
 		h.Began(agreed)
 	}
 }

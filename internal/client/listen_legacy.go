@@ -22,7 +22,7 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	given := h.Filter
 	given.URIs = nil
 	for _, uri := range h.URIs {
-		o, next := e.request(ctx, t, "resources/subscribe", "uri", uri)
+		o, next := e.request(ctx, t, h, "resources/subscribe", "uri", uri)
 		switch {
 		case o.Good():
 			given.URIs = append(given.URIs, uri)
@@ -31,7 +31,7 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 		}
 	}
 	if h.LogLevel != "" {
-		if o, next := e.request(ctx, t, "logging/setLevel", "level", h.LogLevel); !o.Good() && (next != stop || o.RPC() == nil) {
+		if o, next := e.request(ctx, t, h, "logging/setLevel", "level", h.LogLevel); !o.Good() && (next != stop || o.RPC() == nil) {
 			return o, next
 		}
 	}
@@ -52,9 +52,9 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 
 // request sends one of the small requests that listening is made of. A refusal is
 // told of.
-func (e *legacy) request(ctx context.Context, t *talk, method, member, value string) (wire.Outcome, remedy) {
+func (e *legacy) request(ctx context.Context, t *talk, h *hearing, method, member, value string) (wire.Outcome, remedy) {
 	call := &Call{Method: method, Params: wire.With(nil, member, wire.Quote(value))}
-	r := t.request(ctx, e, call, t.s.opt.Limits.Idle)
+	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o, next := t.outcome(e, call, r), t.remedy(ctx, call, r, t.isUntried())
 	if t.tried(r); o.RPC() != nil && next == stop {
 		t.finding(wire.Finding{Rule: "refused", Level: wire.Warning,

@@ -22,7 +22,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
 		Params: wire.With(nil, "notifications", h.members()), begun: h.isBegun}
 	h.ask(call.ID, leave)
-	r := t.request(ctx, e, call, t.s.opt.Limits.Idle)
+	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o := t.outcome(e, call, r)
 	switch {
 	case context.Cause(ctx) == errServerEnds:
@@ -109,6 +109,7 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 		return false
 	case !h.isBegun():
 		t.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
+		h.begin(h.Filter) // it tells, whether it ever says so or not
 	case !h.asked(m.Method):
 		t.complain("unrequested", "the server sent "+m.Method+", which was not asked for")
 	}
