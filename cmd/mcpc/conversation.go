@@ -247,7 +247,8 @@ const rememberFor = 24 * time.Hour
 // remember keeps what opening the conversation found out. Failing to is no
 // reason to fail: the command's purpose was another.
 func (c *conversation) remember(ctx context.Context, opt client.Options) {
-	if c.saved != nil || c.known == "" || c.store == nil || opt.Known == c.Revision() || c.a.protocol != "" {
+	same := opt.Known == c.Revision() && opt.Server.Transport == c.Transport()
+	if c.saved != nil || c.known == "" || c.store == nil || same || c.a.protocol != "" {
 		return
 	}
 	_ = c.store.SaveVerdict(ctx, c.known, state.Verdict{
@@ -265,6 +266,9 @@ func (c *conversation) close(ctx context.Context) {
 		if err := c.updateSaved(ctx); err != nil {
 			c.a.warn("the new session could not be remembered: " + err.Error())
 		}
+	}
+	if c.changed {
+		c.remember(ctx, client.Options{})
 	}
 	// With --protocol it may be another conversation than the remembered one.
 	remembered := c.saved != nil && !c.passing && (c.changed || c.saved.Revision == c.Revision())

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -232,12 +233,22 @@ func (e *modern) asked(t *talk, m *wire.Message) {
 }
 
 // judge: there is no conversation to forget, only a revision that an earlier run
-// found and that may no longer hold.
+// found and that may no longer hold. A server that now wants a handshake refuses a
+// request unread: with a status, or with an error that names the request. 404 beside
+// -32601 is how this era itself refuses a method.
 func (e *modern) judge(r reply, untried bool) standing {
+	if !untried || r.message == nil && r.http == nil {
+		return good
+	}
+	code := int64(0)
+	if r.message != nil && r.message.Error != nil {
+		code = r.message.Error.Code
+	}
 	switch {
-	case untried && r.message != nil && r.message.Error != nil && r.message.Error.Code == codeUnsupportedVersion:
+	case code == codeUnsupportedVersion:
 		return forgotten
-	case untried && r.http != nil && namesNoRequest(r):
+	case r.http == nil:
+	case namesNoRequest(r), code == -32600, code == -32601 && r.http.Status != http.StatusNotFound:
 		return doubtful
 	}
 	return good

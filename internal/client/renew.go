@@ -81,7 +81,11 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 			Text: r.fault.text + "; " + call.Method + " only reads and was sent again"})
 		return resend
 	}
-	switch t.era().judge(r, untried) {
+	standing := t.era().judge(r, untried)
+	if standing == good && untried && readsOnly && r.http != nil && meansNothing(r.message) {
+		standing = doubtful
+	}
+	switch standing {
 	case forgotten:
 		return reopen
 	case doubtful:
@@ -91,6 +95,17 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 		t.setUntried(false)
 	}
 	return stop
+}
+
+// meansNothing reports an error whose code says nothing of why, as servers give before
+// a handshake. It may also come from what the request did, so that only what reads is
+// sent again because of it.
+func meansNothing(m *wire.Message) bool {
+	if m == nil || m.Error == nil {
+		return false
+	}
+	code := m.Error.Code
+	return code == 0 || -32019 <= code && code <= -32000 && code != codeNoResource && code != codeDraftVersion
 }
 
 // repeatable are the methods that only read, or come to the same if they are sent

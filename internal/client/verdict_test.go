@@ -172,6 +172,13 @@ func TestJudge(t *testing.T) {
 		{"stateless: 429 at first", fresh, refusedWith(429, wire.Transport), true, good},
 		{"stateless: 400 without id at first", fresh, replied(400, notFound), true, doubtful},
 		{"stateless: unknown method at first", fresh, replied(404, rpc("-32601", "")), true, good},
+		{"stateless: unknown method with 200 at first", fresh, replied(200, rpc("-32601", "")), true, doubtful},
+		{"stateless: unknown method with 400 at first", fresh, replied(400, rpc("-32601", "")), true, doubtful},
+		{"stateless: unknown method with 200", fresh, replied(200, rpc("-32601", "")), false, good},
+		{"stateless: unknown method over stdio", fresh, reply{message: replied(200, rpc("-32601", "")).message}, true, good},
+		{"stateless: invalid request at first", fresh, replied(400, rpc("-32600", "")), true, doubtful},
+		{"stateless: invalid request with 200 at first", fresh, replied(200, rpc("-32600", "")), true, doubtful},
+		{"stateless: invalid params at first", fresh, replied(200, rpc("-32602", "")), true, good},
 		{"stateless: -32022 at first", fresh, replied(400, rpc("-32022", "")), true, forgotten},
 		{"stateless: -32020 at first", fresh, replied(400, rpc("-32020", "")), true, good},
 	} {
