@@ -193,16 +193,31 @@ func (t *talk) probeTimeout() time.Duration {
 }
 
 // fallBack opens with initialize after a probe that was not understood. A
-// process that the probe killed is started again.
+// process that the probe killed is started again, and so is one that it spoilt:
+// there are bridges (supergateway) that take any first message for their cue to
+// initialize the server behind them, which then refuses a second time.
 func (t *talk) fallBack(ctx context.Context, v verdict) wire.Outcome {
-	if v.respawn {
-		t.line().close()
-		if o := t.connect(ctx, false); !o.Good() {
+	if !v.respawn {
+		t.setWhy(v.why)
+		o := t.openLegacy(ctx, newest(revisions, handshake), &v)
+		if !t.mayBeSpoilt(ctx, o) {
 			return o
 		}
+		v.why += ", and initialize after it as well: the server was started again without"
+	}
+	t.line().close()
+	if o := t.connect(ctx, false); !o.Good() {
+		return o
 	}
 	t.setWhy(v.why)
 	return t.openLegacy(ctx, newest(revisions, handshake), &v)
+}
+
+// mayBeSpoilt reports a process that refused initialize, or died of it, and names no
+// revisions that it would rather speak.
+func (t *talk) mayBeSpoilt(ctx context.Context, o wire.Outcome) bool {
+	refused := o.Kind == wire.RPCFailed && o.RPC() != nil && len(supportedIn(o.RPC())) == 0
+	return t.line().name() == Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) && ctx.Err() == nil
 }
 
 // openLegacy opens with initialize; by HTTP, where that is refused as well, it
