@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -230,6 +231,15 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 func (e *modern) asked(t *talk, m *wire.Message) {
 	t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
 		Text: "the server sent a request, " + m.Method + ", which this revision forbids; it was not answered"})
+}
+
+// asksAsBefore reports a failure of which the server says that it wanted to send a
+// request of its own, which this era has no more: the first is what mcp-go says, the
+// second the TypeScript SDK.
+func asksAsBefore(m *wire.Message) bool {
+	said := bytes.ToLower(m.Raw)
+	return bytes.Contains(said, []byte("server-initiated requests are not")) ||
+		bytes.Contains(said, []byte("server-to-client requests are not"))
 }
 
 // judge: there is no conversation to forget, only a revision that an earlier run

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"mcpc/internal/wire"
@@ -142,16 +143,23 @@ func (s *Session) unanswered(u *unanswered) {
 	}
 }
 
-// endOf is the ending of an exchange during which a question stayed open. What
-// weighs more (wire.Precedence) stays; of the others what was asked is what a
-// caller needs.
+// endOf is the ending of an exchange during which a question stayed open. Where no
+// answer came at all, or none that could be read, that stays; else what was asked is
+// what a caller needs. A server that fails because it got no answer says so in words of
+// its own, which are no more than a note.
 func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
-	switch {
-	case u == nil:
+	if u == nil {
 		return o
-	case o.Kind == wire.OK || o.Kind == wire.ToolError || o.Kind == wire.OutputInvalid:
+	}
+	failure := o.RPC()
+	switch o.Kind {
+	case wire.OK, wire.ToolError, wire.OutputInvalid, wire.RPCFailed:
 		o = u.answer.endOf(o)
 		o.Result, o.Message = u.request.Raw, u.request
+	}
+	if o.Message == u.request && failure != nil {
+		o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: "rpc_error", Level: wire.Info,
+			Text: fmt.Sprintf("the server then answered with the error %d %q", failure.Code, failure.Message)})
 	}
 	return o
 }

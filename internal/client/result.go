@@ -39,6 +39,9 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
+	if e != nil && stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
+		o.Hint = "the server asks as in older revisions only: --protocol " + newest(revisions, handshake) + " lets it"
+	}
 	return o
 }
 
