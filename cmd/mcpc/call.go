@@ -128,7 +128,7 @@ func (c *conversation) perform(ctx context.Context, o *callOptions) (wire.Outcom
 		out = c.confirmed(ctx, tool, *o)
 	}
 	if !out.Good() {
-		return out, nil
+		return out.As(wire.Before), nil
 	}
 	return c.callTool(ctx, tool, *o)
 }
@@ -258,7 +258,7 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 	if client.HeaderMismatch(out) && tool != nil && !tool.fresh {
 		fresh, again := c.define(ctx, o.name)
 		if !again.Good() {
-			return again, nil
+			return again.As(wire.After), nil
 		}
 		tool, call.Schema = fresh, fresh.InputSchema
 		out = c.Do(ctx, call)

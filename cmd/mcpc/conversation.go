@@ -68,7 +68,8 @@ type opening struct {
 	greet bool
 	// blind sends without making sure of the revision.
 	blind bool
-	// anew opens a new conversation where an old one could be gone on with.
+	// anew opens a new conversation where an old one could be gone on with: that is what
+	// the command is for.
 	anew bool
 	// remembers is for what the state is to keep: it is tried before anything is sent.
 	remembers bool
@@ -119,6 +120,9 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 			o.Hint = c.withoutCurrent()
 		}
 		c.explained()
+		if !how.anew {
+			o = o.As(wire.Before)
+		}
 		return c, o
 	}
 	c.Session = session

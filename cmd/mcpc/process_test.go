@@ -86,7 +86,7 @@ func TestASignalAtOnce(t *testing.T) {
 	a := &app{err: out, getenv: func(string) string { return "" }}
 	a.killed([]string{"call", "echo", "-"}, syscall.SIGTERM)
 	a.killed([]string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
-	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","retryable":false}}`
+	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","operation_sent":false,"retryable":false}}`
 	if got := strings.TrimSpace(read(t, out.Name())); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -181,7 +181,7 @@ func (c *conversation) issue(ctx context.Context, o resendOptions, call client.C
 	if tool == nil {
 		var out wire.Outcome
 		if tool, out = c.define(ctx, name); !out.Good() && out.Kind != wire.InvalidArguments {
-			return out
+			return out.As(wire.Before)
 		}
 	}
 	if out := c.confirmed(ctx, tool, callOptions{name: name, reading: reading{arguments: arguments}, yes: o.yes}); !out.Good() {

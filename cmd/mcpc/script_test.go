@@ -168,7 +168,7 @@ func failure(ts *testscript.TestScript, neg bool, args []string) {
 	if err := json.Unmarshal([]byte(line), &doc); err != nil || doc.Error == nil {
 		ts.Fatalf("the last line of stderr is no JSON error: %v\n%s", err, line)
 	}
-	for _, name := range []string{"kind", "exit", "message", "sent", "outcome", "retryable"} {
+	for _, name := range []string{"kind", "exit", "message", "sent", "outcome", "operation_sent", "retryable"} {
 		if _, ok := doc.Error[name]; !ok {
 			ts.Fatalf("the JSON error has no %q: %s", name, line)
 		}

@@ -63,7 +63,10 @@ func (c *conversation) became(ctx context.Context, task client.Task, out wire.Ou
 	if o.task.set {
 		return out
 	}
-	return c.waitFor(ctx, task, kept, false)
+	if out = c.waitFor(ctx, task, kept, false); !out.Good() {
+		out = out.As(wire.After)
+	}
+	return out
 }
 
 // waitFor waits until a task has ended, or, with once, asks a single time. A task

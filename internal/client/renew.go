@@ -17,13 +17,15 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
 	if t.line().isEnded() && !call.Bare && s.opt.Server.Held == nil {
 		if t, o = s.renew(ctx, t, t.revision()); !o.Good() {
-			return o, false
+			return o.As(wire.Before), false
 		}
 		renewed = true
 	}
+	left := false
 	for sent := 1; ; sent++ {
 		e, untried := t.era(), t.isUntried()
 		r := t.request(ctx, e, call, s.opt.Limits.Idle)
+		left = left || r.fault == nil || r.fault.reached != wire.Unsent
 		next := stop
 		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {
 			next = t.remedy(ctx, call, r, untried)
@@ -40,11 +42,11 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 				r.fault.wasFound()
 			}
 			t.tried(r)
-			return t.outcome(e, call, r), renewed
+			return partOf(call, t.outcome(e, call, r), left), renewed
 		case next == reopen:
 			was := t
 			if t, o = s.renew(ctx, was, revisionAfter(was, r)); !o.Good() {
-				return o, false
+				return partOf(call, o, left), false
 			}
 			renewed = true
 			if call.Once || call.inSession || !untried && !repeatable(call.Method) {
@@ -52,6 +54,21 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 			}
 		}
 	}
+}
+
+// partOf says of an ending what it is to the call: with left some attempt at that may have
+// reached the server, also where the last exchange did not or was another.
+func partOf(call *Call, o wire.Outcome, left bool) wire.Outcome {
+	switch {
+	case o.Good() || o.Method == call.Method && (!left || o.Reached != wire.Unsent):
+	case !left:
+		o = o.As(wire.Before)
+	case repeatable(call.Method):
+		o.Part = wire.After
+	default:
+		o = o.As(wire.After)
+	}
+	return o
 }
 
 // A remedy is what can be done about a reply.

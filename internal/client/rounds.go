@@ -49,7 +49,9 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 			o = failed
 			break
 		}
-		o, _ = s.do(ctx, &next)
+		if o, _ = s.do(ctx, &next); !o.OperationSent() { // the first round was
+			o = partOf(&call, o, true)
+		}
 	}
 	o.Took = first + s.opt.Now().Sub(began)
 	return o

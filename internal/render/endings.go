@@ -33,7 +33,9 @@ func ExitCodes(w io.Writer, st Style) {
 	b.WriteString("\"sent\" is a member of the JSON error that --json puts on standard error. It is\n")
 	b.WriteString("true with 2 where --jq or -o could do nothing with the answer, and with 3 where\n")
 	b.WriteString("what was given for a question of the server's does not fit: the request was sent\n")
-	b.WriteString("then, and sending it again may do it twice.\n")
+	b.WriteString("then, and sending it again may do it twice. It is about the request that failed,\n")
+	b.WriteString("which may be the handshake or a list before a call; \"operation_sent\" is about\n")
+	b.WriteString("the request that was asked for, and \"retryable\" goes by that.\n")
 	_, _ = io.WriteString(w, b.String())
 }
 

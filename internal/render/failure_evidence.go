@@ -253,8 +253,12 @@ var changesNothing = []string{"initialize", "server/discover", "ping"}
 
 func reached(o wire.Outcome) string {
 	switch {
+	case o.Part == wire.After:
+		return "what was asked for had been sent before"
 	case o.Reached == wire.Unsent:
 		return "nothing was sent"
+	case o.Part == wire.Before:
+		return "what was asked for was not sent"
 	case o.Retryable, slices.Contains(changesNothing, o.Method):
 		return "the request was sent"
 	case o.Method == "tools/call":

@@ -10,14 +10,17 @@ import (
 
 // ErrorJSON is how o ended, for a program: one JSON object without a line end,
 //
-//	{"error":{"kind","exit","message","hint","sent","outcome","retryable",
-//	          "http","rpc","phase","method","name","where","line","findings",
-//	          "process"}}
+//	{"error":{"kind","exit","message","hint","sent","outcome",
+//	          "operation_sent","retryable","http","rpc","phase","method",
+//	          "name","where","line","findings","process"}}
 //
-// in this order. kind, exit, message, sent, outcome and retryable always stand;
-// the others only where there is something to say. sent is true where the
-// request may have reached the server. http is {status,url,contentType,fields,
-// body}, rpc is {code,message,data} with the bytes of data as they crossed.
+// in this order. kind, exit, message, sent, outcome, operation_sent and retryable
+// always stand; the others only where there is something to say. sent is true
+// where the request that failed, which method names, may have reached the server,
+// operation_sent where the one may that the user asked for: a handshake and a list
+// come before a call. retryable is set by the latter. http is {status,url,
+// contentType,fields,body}, rpc is {code,message,data} with the bytes of data as
+// they crossed.
 func ErrorJSON(st Style, o wire.Outcome) []byte {
 	outer := &object{}
 	outer.raw("error", errorJSON(st, o))
@@ -32,6 +35,7 @@ func errorJSON(st Style, o wire.Outcome) []byte {
 	j.some("hint", st.hintFor(o))
 	j.flag("sent", o.Reached != wire.Unsent)
 	j.text("outcome", o.Reached.String())
+	j.flag("operation_sent", o.OperationSent())
 	j.flag("retryable", o.Retryable)
 	j.raw("http", httpJSON(o))
 	j.raw("rpc", rpcJSON(o.RPC()))

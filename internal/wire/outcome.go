@@ -29,8 +29,10 @@ type Outcome struct {
 	// Phase is how far it came: "arguments", "connect", "discover",
 	// "initialize", "send", "wait", "read", "result", "close".
 	Phase string
-	// Reached says whether the request itself may have reached the server.
+	// Reached says whether the request of this exchange may have reached the server.
 	Reached Reached
+	// Part says what this exchange is to the request that the user asked for.
+	Part Part
 	// Retryable is set where doing the same again may well succeed and cannot
 	// do anything twice.
 	Retryable bool
@@ -67,6 +69,37 @@ const (
 
 func (r Reached) String() string {
 	return [...]string{"not_sent", "unknown", "answered"}[r]
+}
+
+// A Part is what an exchange is to the request that the user asked for, the operation.
+type Part int
+
+// Operation: it is that request. Before: it came first, as a handshake does, and nothing
+// of the operation was sent. After: the operation was sent, and this goes on from it.
+const (
+	Operation Part = iota
+	Before
+	After
+)
+
+// As says which part an exchange was that did not end well, and so whether it is safe to
+// do all of it again. Where nothing of the operation was sent, nothing can be done twice;
+// where it was, what follows it being safe to repeat says nothing of the operation.
+func (o Outcome) As(part Part) Outcome {
+	switch o.Part = part; part {
+	case Before:
+		broke := o.Kind == Transport || o.Kind == Timeout
+		o.Retryable = o.Retryable || broke && o.Reached == Unknown
+	case After:
+		o.Retryable = false
+	}
+	return o
+}
+
+// OperationSent reports whether what the user asked for may have reached the server,
+// whichever exchange failed.
+func (o Outcome) OperationSent() bool {
+	return o.Part == After || o.Part == Operation && o.Reached != Unsent
 }
 
 // HTTPFacts are what an HTTP response said beside its message.
