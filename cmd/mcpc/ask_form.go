@@ -19,8 +19,7 @@ func (r *responder) fill(ctx context.Context, q client.Asking) client.Answer {
 	if err != nil {
 		return noForm(err)
 	}
-	d, done := r.dialog(ctx)
-	defer done()
+	d := r.dialog(ctx)
 	if r.forms++; r.forms > 1 {
 		d.say("") // parts it from the one before
 	}
@@ -46,7 +45,7 @@ func (f *formDialog) run() json.RawMessage {
 	f.say("%s asks: %s", f.line(f.asker), f.style.Strong(f.line(f.form.Message)))
 	if len(f.form.Fields) > 0 {
 		f.say("%s", f.style.Faint("An empty line takes what stands in [brackets], - leaves a field out,"))
-		f.say("%s", f.style.Faint("/decline says no, Ctrl-D or Ctrl-C cancels."))
+		f.say("%s", f.style.Faint("/decline says no, Ctrl-D cancels, Ctrl-C ends the command."))
 	}
 	values := map[string]json.RawMessage{}
 	for {

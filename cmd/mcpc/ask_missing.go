@@ -21,8 +21,7 @@ func (c *conversation) completed(ctx context.Context, tool *definition, o *callO
 		return out
 	}
 	r := &responder{a: c.a, c: c}
-	d, done := r.dialog(ctx)
-	defer done()
+	d := r.dialog(ctx)
 	f := formDialog{dialog: d, form: form, asker: o.name, broken: r.broken, own: true}
 	f.say("%s needs more arguments. Ctrl-D stops, and nothing is sent.", f.line(o.name))
 	values := map[string]json.RawMessage{}

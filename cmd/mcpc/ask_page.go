@@ -15,8 +15,7 @@ import (
 // on the page is between the person and whoever made it.
 func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 	page, err := question.ParsePage(q.Params)
-	d, done := r.dialog(ctx)
-	defer done()
+	d := r.dialog(ctx)
 	d.say("%s asks you to visit a page: %s", d.line(r.asker()), d.line(page.Message))
 	d.say("  %s", d.line(page.URL))
 	if err != nil {

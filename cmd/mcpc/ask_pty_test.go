@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,26 +40,50 @@ func TestTerminalAsked(t *testing.T) {
 	}
 }
 
-// Ctrl-C and Ctrl-D are a cancel, and the call goes on; the next Ctrl-C is the
-// command's.
+// Ctrl-D is a cancel, and the call goes on.
 func TestTerminalAskedAndCancelled(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"\x03", "\x04"} {
-		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-elicitation-request")
-		tm.await(`> $`)
-		tm.typed(key)
-		if out := tm.ends("0"); !strings.Contains(out, "cancelled the elicitation") {
-			t.Errorf("%q: %q", key, out)
+	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-elicitation-request")
+	tm.await(`> $`)
+	tm.typed("\x04")
+	if out := tm.ends("0"); !strings.Contains(out, "cancelled the elicitation") {
+		t.Errorf("%q", out)
+	}
+}
+
+// Ctrl-C at a question ends the command, the first time that it is pressed, whatever the
+// server asks besides and however it asks.
+func TestTerminalCtrlCAtAQuestion(t *testing.T) {
+	t.Parallel()
+	const form = `"method":"elicitation/create","params":{"mode":"form","message":"Q%[1]d?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`
+	requests, events := "", ""
+	for i := range 3 {
+		requests += fmt.Sprintf(`,"k%[1]d":{`+form+`}`, i)
+		events += fmt.Sprintf(`    event {"jsonrpc":"2.0","id":"q%[1]d",`+form+"}\n", i)
+	}
+	for revision, play := range map[string]string{
+		client.Revisions()[0]: `    result {"resultType":"input_required","inputRequests":{` + requests[1:] + "}}\n",
+		client.Revisions()[1]: events + "    wait 1ms\n",
+	} {
+		script, log := playFile(t, "speaks "+revision+"\ntool x\n\non tools/call\n"+play)
+		tm := onTerminal(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
+		tm.await(`\n\S*a\S*\r\n> $`)
+		tm.typed("\x03")
+		if out := tm.ends("SIGINT"); strings.Count(out, " asks: ") != 1 {
+			t.Errorf("%s: %q", revision, out)
 		}
 	}
-	script, log := playFile(t, "speaks "+client.Revisions()[1]+"\ntool x\n\non tools/call\n"+
-		`    event {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}`+"\n    wait 1ms\n")
-	tm := onTerminal(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
-	tm.await(`\n\S*a\S*\r\n> $`)
-	tm.typed("\x03")
-	awaitFile(t, log, `"action":"cancel"`)
-	tm.typed("\x03")
-	tm.ends("SIGINT")
+	for _, words := range [][]string{
+		{"trigger-url-elicitation"}, {"trigger-sampling-request", `{"prompt":"Say hi"}`, "--sampling", "-"},
+		{"get-sum", "a=1"}, {"trigger-elicitation-request"},
+	} {
+		tm := onTerminal(t, 80, nil, append([]string{"mcpc", "-s", "demo", "call"}, words...)...)
+		tm.await(`> $`)
+		tm.typed("\x03")
+		if out := tm.ends("SIGINT"); strings.Contains(out, "hint:") {
+			t.Errorf("%q: %q", words, out)
+		}
+	}
 }
 
 // A page is shown whole and opened after a yes by the program that is asked for,
@@ -140,7 +165,7 @@ func TestTerminalSampling(t *testing.T) {
 		}
 	}
 	tm := onTerminal(t, 80, nil, call...)
-	tm.await(`so does Ctrl-C\.\r\n> $`)
+	tm.await(`Ctrl-C ends the command\.\r\n> $`)
 	tm.typed("\x04")
 	if out := tm.ends("11"); !strings.Contains(out, "sampling/createMessage was declined") {
 		t.Errorf("%q", out)

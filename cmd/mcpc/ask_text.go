@@ -16,12 +16,11 @@ import (
 // what is typed is the answer, unless it is declined (client/sampling, "Human in
 // the loop").
 func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
-	d, done := r.dialog(ctx)
-	defer done()
+	d := r.dialog(ctx)
 	d.say("%s asks a model to write:", d.line(r.asker()))
 	d.conversation(q.Params)
 	d.say("Type the answer. Ctrl-D, or a line that is only a dot, ends it;")
-	d.say("Ctrl-D with nothing typed declines, and so does Ctrl-C.")
+	d.say("Ctrl-D with nothing typed declines, Ctrl-C ends the command.")
 	var lines []string
 	for {
 		text, err := d.ask("")

@@ -183,14 +183,13 @@ func (a *app) keepChallenge(r auth.Refusal) error {
 // patience runs out meanwhile.
 func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	defer client.Pause(ctx)()
-	d, done := (&responder{a: a}).dialog(ctx)
+	d := (&responder{a: a}).dialog(ctx)
 	what := "wants to know who asks"
 	if r.Sent && len(r.Scopes) > 0 {
 		what = "asks for more: " + d.line(strings.Join(r.Scopes, " "))
 	}
 	d.say("%s %s.", d.line(wire.RedactURL(a.guard.Endpoint)), what)
 	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
-	done()
 	if err != nil || word != "yes" {
 		return false, nil
 	}
@@ -208,8 +207,7 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 
 // chooseIssuer lets the person at the terminal say with whom to log in.
 func (a *app) chooseIssuer(ctx context.Context, issuers []string) (string, error) {
-	d, done := (&responder{a: a}).dialog(ctx)
-	defer done()
+	d := (&responder{a: a}).dialog(ctx)
 	d.say("The server names several authorization servers:")
 	var numbers []string
 	for i, issuer := range issuers {

@@ -45,11 +45,11 @@ func TestTerminalOffersToLogIn(t *testing.T) {
 func TestTerminalLoginIsDeclined(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
-	for _, answer := range []string{"n\n", "\x04", "\x03"} {
+	for answer, ending := range map[string]string{"n\n": "4", "\x04": "4", "\x03": "SIGINT"} {
 		tm := onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "list")
 		tm.await(`Log in now\? \[y\]es, \[n\]o> $`)
 		tm.typed(answer)
-		if out := tm.ends("4"); !strings.Contains(out, " mcpc login\r\n") {
+		if out := tm.ends(ending); strings.Contains(out, " mcpc login\r\n") != (ending == "4") {
 			t.Errorf("%q: %q", answer, out)
 		}
 	}

@@ -138,12 +138,10 @@ func (d *dialog) choose(prompt, enter string, words ...string) (string, error) {
 	}
 }
 
-// dialog opens one at the terminal. A Ctrl-C while it is open ends the question
-// and not the command; done closes it.
-func (r *responder) dialog(ctx context.Context) (d *dialog, done func()) {
-	ctx, stop := context.WithCancel(ctx)
-	r.a.question.Store(&stop)
-	d = &dialog{out: r.a.stderr(), style: r.a.errStyle, line: r.a.errStyle.Line, wrap: r.a.errStyle.Wrap}
+// dialog opens one at the terminal. Its lines end with ctx: a Ctrl-C is the command's,
+// also where more questions wait behind this one.
+func (r *responder) dialog(ctx context.Context) *dialog {
+	d := &dialog{out: r.a.stderr(), style: r.a.errStyle, line: r.a.errStyle.Line, wrap: r.a.errStyle.Wrap}
 	d.next = func() (string, error) {
 		text, err := r.a.typist.line(ctx)
 		if err != nil {
@@ -152,8 +150,5 @@ func (r *responder) dialog(ctx context.Context) (d *dialog, done func()) {
 		r.a.progress.Newline()
 		return text, err
 	}
-	return d, func() {
-		r.a.question.CompareAndSwap(&stop, nil)
-		stop()
-	}
+	return d
 }
