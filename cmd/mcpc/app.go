@@ -37,10 +37,10 @@ type app struct {
 	globals
 	// progress is the one writer to standard error while a command runs.
 	progress *render.Progress
-	// typist is the person who is asked, and question takes back what is being
-	// asked, where something is.
-	typist   *typist
-	question atomic.Pointer[context.CancelFunc]
+	// typist is the person who is asked. hidden is set while what he types is not shown,
+	// which the terminal has to forget before the command ends.
+	typist *typist
+	hidden atomic.Bool
 	// guard says who asks in the conversation that is under way; nil where it is not
 	// by HTTP.
 	guard *auth.Guard
@@ -110,16 +110,12 @@ func (a *app) run(args []string, signals <-chan os.Signal) (code int, died os.Si
 			if a.relaying.Load() || sig == os.Interrupt && a.paging.Load() {
 				continue
 			}
-			if stop := a.question.Swap(nil); stop != nil && sig == os.Interrupt {
-				(*stop)()
-				continue
-			}
 			if stop := a.line.Swap(nil); stop != nil && sig == os.Interrupt {
 				(*stop)(errInterrupted{sig})
 				continue
 			}
 			a.leaveTerminal()
-			if ctx.Err() != nil || !a.talking.Load() {
+			if ctx.Err() != nil || !a.talking.Load() && !a.hidden.Load() {
 				a.killed(args, sig)
 				return 0, sig
 			}

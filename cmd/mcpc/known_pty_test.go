@@ -98,6 +98,14 @@ func TestInputsAreAskedFor(t *testing.T) {
 	if out := tm.ends("0"); strings.Contains(out, "CANARY") {
 		t.Errorf("what is typed is shown:\n%q", out)
 	}
+	for prompt, before := range map[string]string{`The key: $`: "", `level .*: $`: "CANARY-typed\r"} {
+		tm = m.at(80, "-s", "box", "ping")
+		tm.await(`The key: $`)
+		tm.typed(before)
+		tm.await(prompt)
+		tm.typed("\x03")
+		tm.ends("SIGINT")
+	}
 	m.env = append(m.env, "MCPC_INPUT_API_KEY=CANARY-variable", "MCPC_INPUT_LEVEL=high")
 	m.mcpc("0", "-s", "box", "ping")
 	if ran, err := os.ReadFile(m.ran); err != nil || string(ran) != "CANARY-typed low\nCANARY-variable high\n" {

@@ -189,11 +189,9 @@ func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
 
 // typedLine asks the person for a line, which is not seen where it is secret.
 func (a *app) typedLine(ctx context.Context, prompt string, secret bool) (string, error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	a.question.Store(&stop)
-	defer a.question.CompareAndSwap(&stop, nil)
 	if secret {
+		a.hidden.Store(true)
+		defer a.hidden.Store(false)
 		show, err := tty.Hide(a.in)
 		if err != nil {
 			return "", err
