@@ -118,7 +118,7 @@ func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgo
 	}
 	t.setFields(req, out)
 	tr.req = req
-	if tr.resp, err = t.session.web.Do(req); err != nil {
+	if tr.resp, err = t.session.web.RoundTrip(req); err != nil {
 		t.recordCut(ctx, tr, err)
 		return nil, connectFault(ctx, tr, withoutURL(err))
 	}

@@ -163,9 +163,11 @@ func statusFault(resp *http.Response, body []byte) *fault {
 		f.hint = "send a token: -H 'Authorization: Bearer …'"
 	case code == http.StatusForbidden:
 		f.kind, f.text = wire.Auth, "the server refuses this caller ("+status+")"
+	case code == http.StatusNotModified:
+		f.text += ", which has no answer in it"
+		f.hint = "it answers a condition (If-None-Match, If-Modified-Since), which mcpc sends with -H only: is there a cache in front of the server?"
 	case code/100 == 3:
-		f.text += ", a redirect to " + orUnknown(wire.RedactURL(resp.Header.Get("Location"))) + ", which is not followed"
-		f.hint = "if you trust it, name that URL with -s"
+		describeRedirect(f, resp)
 	case code == http.StatusNotFound:
 		f.text += ": no MCP endpoint here"
 		f.hint = "check the path: most servers listen at /mcp, old ones at /sse"
@@ -190,6 +192,19 @@ func statusFault(resp *http.Response, body []byte) *fault {
 	return f
 }
 
+// describeRedirect says where one leads; mcpc follows none.
+func describeRedirect(f *fault, resp *http.Response) {
+	const fault = "a fault of the server or of what stands in front of it: -vvv shows the whole answer"
+	to := wire.RedactURL(resp.Header.Get("Location"))
+	if _, err := resp.Location(); to == "" {
+		f.text, f.hint = f.text+", a redirect that names no address", fault
+	} else if err != nil {
+		f.text, f.hint = f.text+", a redirect to "+to+", which is no address", fault
+	} else {
+		f.text, f.hint = f.text+", a redirect to "+to+", which is not followed", "if you trust it, name that URL with -s"
+	}
+}
+
 // isOverloaded reports a status of a server that did not look at the request.
 func isOverloaded(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
@@ -209,13 +224,6 @@ func (f *fault) wasFound() {
 		f.text += ", though it took a POST at this address before"
 		f.hint = log
 	}
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "nowhere"
-	}
-	return s
 }
 
 func badContent(text string, body []byte) *fault {

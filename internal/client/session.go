@@ -114,7 +114,7 @@ type Session struct {
 	rec *recorder
 	// wires hold the connections of all transports of the session; web leads there.
 	wires *http.Transport
-	web   *http.Client
+	web   http.RoundTripper
 	// asked is set when the server asked for a certificate, unshown when there was none.
 	asked, unshown atomic.Bool
 	// reopening holds one token: whoever has it may open the conversation anew.

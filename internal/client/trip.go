@@ -47,16 +47,16 @@ func (s *Session) newWires() *http.Transport {
 	}
 }
 
-// newWeb follows no redirect, because a POST may become a GET and header fields
-// with secrets would go along. Whoever stands between the session and its wires
-// comes before the recorder, so that what is recorded is what crosses.
-func (s *Session) newWeb() *http.Client {
+// newWeb sends one request and follows no redirect, because a POST may become a GET and
+// header fields with secrets would go along; nor does it read where a redirect leads, as
+// an http.Client does. Whoever stands between the session and its wires comes before the
+// recorder, so that what is recorded is what crosses.
+func (s *Session) newWeb() http.RoundTripper {
 	var through http.RoundTripper = tapped{s.wires, s.rec}
 	if s.opt.Through != nil {
 		through = s.opt.Through(through)
 	}
-	return &http.Client{Transport: through,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return through
 }
 
 // tapped records each request as it leaves, and the head of what comes back. One

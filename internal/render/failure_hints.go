@@ -224,7 +224,6 @@ var statusHints = []struct {
 	from, to int
 	hint     string
 }{
-	{300, 399, "redirects are not followed: if you trust the new address, name it with -s"},
 	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: -H 'Authorization: Bearer TOKEN' sends one"},
 	{http.StatusForbidden, http.StatusForbidden, "another account or scope may be wanted, or the Host or Origin is not trusted; -vvv shows what was sent"},
 	{http.StatusNotFound, http.StatusNotFound, "check the path: most servers listen at /mcp, old ones at /sse"},
