@@ -170,7 +170,6 @@ func statusFault(resp *http.Response, body []byte) *fault {
 		describeRedirect(f, resp)
 	case code == http.StatusNotFound:
 		f.text += ": no MCP endpoint here"
-		f.hint = "check the path: most servers listen at /mcp, old ones at /sse"
 	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
 		h := resp.Request.Header
 		f.text += fmt.Sprintf(" to Accept: %s and Content-Type: %s", h.Get("Accept"), h.Get("Content-Type"))

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -47,6 +48,9 @@ var codes = []codeRow{
 
 // handshake are the methods behind which no other command gets where they are refused.
 var handshake = []string{"initialize", "notifications/initialized"}
+
+// opening are the methods that come first at an address.
+var opening = []string{"initialize", "server/discover"}
 
 // waysOn are the commands that show what a method can be asked for.
 var waysOn = map[string]struct{ describe, list string }{
@@ -104,6 +108,10 @@ func (s Style) hintOf(o wire.Outcome) string {
 		return cmp.Or(s.Aim.rpcHint(o), patienceHint(o))
 	case wire.InvalidArguments:
 		return s.Aim.argumentsHint(o)
+	case wire.BadResponse:
+		if slices.Contains(opening, o.Method) && o.HTTP != nil && strings.HasPrefix(o.HTTP.ContentType, "text/html") {
+			return pathHint(o.HTTP.URL)
+		}
 	case wire.Transport, wire.Auth:
 		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && slices.Contains(changesNothing, o.Method) {
 			return "run the server's command alone to see why it ends"
@@ -208,25 +216,43 @@ func httpHint(o wire.Outcome) string {
 	}
 	for _, row := range statusHints {
 		if o.HTTP.Status >= row.from && o.HTTP.Status <= row.to {
+			if row.hint == "" || row.hint == noPost && atRoot(o.HTTP.URL) {
+				return pathHint(o.HTTP.URL)
+			}
 			return row.hint
 		}
 	}
 	return ""
 }
 
+// pathHint is for an address at which no server answers.
+func pathHint(address string) string {
+	if atRoot(address) {
+		u, _ := url.Parse(address)
+		return "try " + u.Scheme + "://" + u.Host + "/mcp first; old servers listen at /sse"
+	}
+	return "check the path: most servers listen at /mcp, old ones at /sse"
+}
+
+// atRoot reports a URL that names a host and no path.
+func atRoot(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && strings.Trim(u.Path, "/") == ""
+}
+
 const waitAndSee = "the server asks for patience: wait, then try again"
 
-const noPost = "the address takes no POST: it may be a page, or the /sse of an older server"
+const noPost = "the address takes no POST, so it may be a page: most servers listen at /mcp, old ones at /sse"
 
 // statusHints lead on from an HTTP status that carried no JSON-RPC answer; the
-// first row that holds the status is taken.
+// first row that holds the status is taken. An empty hint is that of pathHint.
 var statusHints = []struct {
 	from, to int
 	hint     string
 }{
 	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: -H 'Authorization: Bearer TOKEN' sends one"},
 	{http.StatusForbidden, http.StatusForbidden, "another account or scope may be wanted, or the Host or Origin is not trusted; -vvv shows what was sent"},
-	{http.StatusNotFound, http.StatusNotFound, "check the path: most servers listen at /mcp, old ones at /sse"},
+	{http.StatusNotFound, http.StatusNotFound, ""},
 	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
 	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
 	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the headers are too large for the server; -vvv shows them"},
