@@ -346,7 +346,7 @@ func usage(err error) wire.Outcome {
 	if hinted, ok := errorAs[hintedError](err); ok {
 		o.Hint = hinted.hint
 	}
-	if several, ok := errorAs[*savedError](err); ok {
+	if several, ok := errorAs[*severalError](err); ok {
 		o.Findings = several.findings
 	}
 	if isLate(err) {
@@ -357,6 +357,16 @@ func usage(err error) wire.Outcome {
 	}
 	return o
 }
+
+// A severalError is a usage error of several things.
+type severalError struct {
+	text, hint string
+	findings   []wire.Finding
+}
+
+func (e *severalError) Error() string { return e.text }
+
+func (e *severalError) Hint() string { return e.hint }
 
 // A hintedError is a usage error with a way out.
 type hintedError struct {

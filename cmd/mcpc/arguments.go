@@ -20,10 +20,10 @@ type given struct {
 }
 
 // given reads them; flag is the --args of the command. A flat one has names in
-// the place of paths. That something is wrong that no schema is needed for is an
-// error.
+// the place of paths. What is wrong that no schema is needed for is an error, all of
+// it at once.
 func (a *app) given(args []string, flag string, flat bool) (g given, err error) {
-	if flag == "" && len(args) > 0 && isDocument(args[0]) {
+	if flag == "" && len(args) > 0 && isDocument(args[0]) && !isScalar(args[0]) {
 		flag, args = args[0], args[1:]
 	} else if flag == "" {
 		flag = "{}"
@@ -31,24 +31,51 @@ func (a *app) given(args []string, flag string, flat bool) (g given, err error) 
 	if err := onceFromStandardInput(flag, args); err != nil {
 		return g, err
 	}
+	var wrong []error
 	if g.document, err = a.arguments([]string{flag}); err != nil {
-		return g, err
+		wrong = append(wrong, err)
 	}
+	var unnamed []string
 	places := newPlaced(flat)
 	for _, typed := range args {
+		if isUnnamed(typed) {
+			unnamed = append(unnamed, shortened(typed))
+			continue
+		}
 		if isDocument(typed) {
-			return g, hintedError{"not NAME=VALUE: " + shortened(typed), `a JSON object comes before all words: '{"a":1}' b=2`}
+			wrong = append(wrong, hintedError{"not NAME=VALUE: " + shortened(typed), `a JSON object comes before all words: '{"a":1}' b=2`})
+			continue
 		}
 		w, err := a.word(typed, flat)
-		if err != nil {
-			return g, err
+		if err == nil {
+			err = places.put(w)
 		}
-		if err := places.put(w); err != nil {
-			return g, err
+		if err != nil {
+			wrong = append(wrong, err)
 		}
 		g.words = append(g.words, w)
 	}
-	return g, nil
+	if len(unnamed) > 0 {
+		wrong = append(wrong, hintedError{"not NAME=VALUE: " + strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`})
+	}
+	return g, allWrong(wrong)
+}
+
+// allWrong is one error for several, with the first hint among them.
+func allWrong(wrong []error) error {
+	all := &severalError{text: fmt.Sprintf("%d things are wrong with the arguments", len(wrong))}
+	for _, err := range wrong {
+		if len(wrong) == 1 || isLate(err) {
+			return err
+		}
+		out := usage(err)
+		all.findings = append(all.findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: out.Text})
+		all.hint = or(all.hint, out.Hint)
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return all
 }
 
 // onceFromStandardInput: who reads it second would find it empty.

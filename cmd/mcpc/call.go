@@ -64,7 +64,7 @@ afterwards.`,
 				return hintedError{"call takes a tool's name; a server stands behind -s", "mcpc list -s " + render.ShellQuote(o.name) + " shows the tools"}
 			}
 			if o.given, err = a.given(args[1:], document, false); err != nil {
-				return a.unnamed(cmd, o.name, args[1:], err)
+				return a.unnamed(cmd, toolKind, []string{"call", o.name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.task.set) {
 				return hintedError{"--save keeps a call that was answered", "leave --dry-run, --curl and --task out"}

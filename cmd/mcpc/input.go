@@ -90,7 +90,13 @@ func (e *inputError) Error() string { return e.text }
 
 func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
 	hint := ""
-	if from == fromArgv && !bytes.Contains(raw, []byte(`"`)) {
+	switch {
+	case from != fromArgv || bytes.Contains(raw, []byte(`"`)):
+	case !strings.Contains("{[", firstOf(string(raw))):
+		hint = `it is one JSON object: '{"a":1}'`
+	case bytes.Contains(raw, []byte("'")):
+		hint = `JSON has double quotes: '{"a":1}'`
+	default:
 		hint = `quote it for the shell: '{"a":1}'`
 	}
 	return &inputError{from + " is not JSON: " + bad.Error(), hint, wire.InputFacts{Raw: raw, Offset: bad.Offset}}

@@ -44,7 +44,7 @@ required is missing is checked with the server's list before anything is sent;
 			o.name = args[0]
 			typed, err := a.given(args[1:], "", true)
 			if err != nil {
-				return err
+				return a.unnamed(cmd, promptKind, []string{"prompt", o.name}, args[1:], err)
 			}
 			o.arguments = typed.texts()
 			a.prompt(cmd.Context(), o)

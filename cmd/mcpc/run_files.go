@@ -94,7 +94,7 @@ func (all problems) err() error {
 	case 1:
 		return hintedError{all[0].where + ": " + all[0].Text, or(all[0].hint, "docs/saved-calls.md has all that a file can say")}
 	}
-	e := &savedError{}
+	e := &severalError{text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {
 		text := p.Text
 		if p.hint != "" {
@@ -103,13 +103,6 @@ func (all problems) err() error {
 		e.findings = append(e.findings, wire.Finding{Rule: "saved", Level: wire.Error, Where: p.where + ":", Text: text})
 	}
 	return e
-}
-
-// A savedError is more than one thing that is wrong with files of calls.
-type savedError struct{ findings []wire.Finding }
-
-func (e *savedError) Error() string {
-	return fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(e.findings))
 }
 
 // readSaved reads a file and checks all that can be without a server.

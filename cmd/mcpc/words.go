@@ -67,6 +67,17 @@ func isDocument(text string) bool {
 		wire.Valid([]byte(text)) == nil
 }
 
+// isScalar tells a number, true, false and null from other JSON.
+func isScalar(text string) bool {
+	return !strings.Contains("{[\"", firstOf(text)) && wire.Valid([]byte(text)) == nil
+}
+
+// isUnnamed tells a value that has no name from a word and from JSON.
+func isUnnamed(text string) bool {
+	at, _ := operator(text)
+	return at < 0 && (!isDocument(text) || isScalar(text))
+}
+
 func firstOf(text string) string {
 	text = strings.TrimSpace(text)
 	return text[:min(1, len(text))]
@@ -230,51 +241,34 @@ func (p *placed) put(w word) error {
 // shortened is a word as an error names it.
 func shortened(typed string) string { return strconv.Quote(wire.Excerpt([]byte(typed), 60)) }
 
-// unnamed is the error of arguments without names: how they are written with the names
-// that the tool is remembered to take, the required ones first.
-func (a *app) unnamed(cmd *cobra.Command, tool string, args []string, err error) error {
-	for _, arg := range args {
-		if at, _ := operator(arg); at >= 0 || arg == "-" || strings.HasPrefix(arg, "@") || strings.Contains("{[", firstOf(arg)) {
-			return err
-		}
-	}
-	names := a.argumentNames(cmd, tool)
-	line := []string{"call", render.ShellQuote(tool)}
-	for i, arg := range args {
-		name := "NAME"
-		if i < len(names) {
-			name = names[i]
-		}
-		line = append(line, render.ShellQuote(name+"="+arg))
-	}
-	const named = "each argument has a name: "
-	command := strings.Join(line, " ")
-	if len(names) >= len(args) {
-		return hintedError{err.Error(), named + a.command(command)}
-	}
-	return hintedError{err.Error(), named + a.quoted(command) + "; " + a.quoted("describe "+render.ShellQuote(tool)) + " shows the names"}
-}
-
-// argumentNames are those that a remembered tool takes, if they are words to every shell.
-func (a *app) argumentNames(cmd *cobra.Command, tool string) (names []string) {
-	entry := a.entryOf(cmd, toolKind, tool)
+// argumentNames are those that a remembered tool or prompt takes, if they are words to
+// every shell, the required ones first.
+func (a *app) argumentNames(cmd *cobra.Command, k kind, name string) (names []string) {
+	entry := a.entryOf(cmd, k, name)
 	if entry == nil {
 		return nil
 	}
-	parsed, bad := wire.ParseTool(entry.Raw)
-	if bad != nil {
-		return nil
+	var required, others []string
+	listed, _ := wire.Array(wire.First(wire.First(entry.Raw, "inputSchema"), "required"))
+	properties, _ := wire.Object(wire.First(wire.First(entry.Raw, "inputSchema"), "properties"))
+	for _, m := range properties {
+		others = append(others, m.Name)
 	}
-	required, _ := wire.Array(wire.First(parsed.InputSchema, "required"))
-	for _, raw := range required {
-		if name, ok := wire.Text(raw); ok && inert(name) {
-			names = append(names, name)
+	arguments, _ := wire.Array(wire.First(entry.Raw, "arguments"))
+	for _, raw := range arguments {
+		if name, _ := wire.Text(wire.First(raw, "name")); string(wire.First(raw, "required")) == "true" {
+			required = append(required, name)
+		} else {
+			others = append(others, name)
 		}
 	}
-	properties, _ := wire.Object(wire.First(parsed.InputSchema, "properties"))
-	for _, m := range properties {
-		if inert(m.Name) && !slices.Contains(names, m.Name) {
-			names = append(names, m.Name)
+	for _, raw := range listed {
+		name, _ := wire.Text(raw)
+		required = append(required, name)
+	}
+	for _, name := range slices.Concat(required, others) {
+		if inert(name) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
