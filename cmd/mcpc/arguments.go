@@ -115,6 +115,31 @@ func (r reading) otherwise(findings []wire.Finding) string {
 	return ""
 }
 
+// unsaid are the findings of a check that are not about the words that were found not to
+// fit, which it saw as texts, and that do not come of them.
+func unsaid(findings, said []wire.Finding) []wire.Finding {
+	comes := func(f wire.Finding) bool {
+		name, _ := wire.Text(json.RawMessage(f.Want))
+		return slices.ContainsFunc(said, func(s wire.Finding) bool {
+			at, _, _ := strings.Cut(s.Where, "/-")
+			switch about := within(f.Where, at); f.Rule {
+			case "required":
+				return about || within(at, f.Where+pointer(name))
+			case "additionalProperties", "dependentRequired", wire.RuleMore:
+				return about
+			default:
+				return about || within(at, f.Where)
+			}
+		})
+	}
+	return slices.DeleteFunc(findings, comes)
+}
+
+// within reports that one place in a value is another one, or inside of it.
+func within(place, other string) bool {
+	return place == other || strings.HasPrefix(place, other+"/")
+}
+
 // tell says them.
 func (a *app) tell(r reading) {
 	for _, text := range r.warnings {

@@ -183,6 +183,9 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 	findings := o.findings
 	if err == nil && len(findings) == 0 {
 		findings, err = schema.Check(o.arguments)
+	} else if err == nil {
+		besides, _ := schema.Check(o.given.read(schema, true).arguments)
+		findings = slices.Concat(findings, unsaid(besides, findings))
 	}
 	if failed, ok := errorAs[*validate.SchemaError](err); ok {
 		if failed.Reason == validate.NotASchema && !o.strict {
@@ -211,6 +214,9 @@ func (c *conversation) misfit(o *callOptions, findings []wire.Finding, hint stri
 		return wire.Outcome{}
 	}
 	out := c.refusedCall(o.name, "the arguments do not fit the tool's inputSchema", hint)
+	for _, text := range o.warnings {
+		findings = append(findings, wire.Finding{Rule: "argument", Level: wire.Warning, Text: text})
+	}
 	out.Findings = findings
 	return out
 }
