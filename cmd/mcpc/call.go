@@ -160,11 +160,15 @@ func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition
 // takes what does not fit as a text.
 func (c *conversation) unchecked(tool *definition, o *callOptions) wire.Outcome {
 	var schema *validate.Schema
-	if tool != nil && len(o.given.words) > 0 {
+	hint := ""
+	switch {
+	case tool == nil:
+		hint = "mcpc help arguments"
+	case len(o.given.words) > 0:
 		schema, _, _ = tool.input.of(tool.InputSchema)
 	}
 	o.reading = o.given.read(schema, true)
-	return c.misfit(o, o.findings, "")
+	return c.misfit(o, o.findings, hint)
 }
 
 // needsDefinition: the header fields of a request are made from the tool's
@@ -269,8 +273,8 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 		tool, call.Schema = fresh, fresh.InputSchema
 		out = c.Do(ctx, call)
 	}
-	if client.DeniesTool(out) && tool != nil && !tool.fresh {
-		c.denied(ctx, &out, o.name)
+	if client.DeniesTool(out) && tool != nil && (tool.fresh || !c.denied(ctx, &out, o.name)) {
+		c.describes(&out, "describe "+render.ShellQuote(o.name))
 	}
 	switch task, ok := c.TaskIn(call, out); {
 	case ok:
@@ -308,13 +312,23 @@ func (c *conversation) warnOfOddities(response *wire.Message) {
 	}
 }
 
-// denied forgets what was remembered of a tool that the server no longer knows,
-// and looks for a name that it does know.
-func (c *conversation) denied(ctx context.Context, out *wire.Outcome, name string) {
+// describes leads from an error about its params to the definition of what the server
+// lists: of another name there is none to be shown.
+func (c *conversation) describes(out *wire.Outcome, words string) {
+	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
+		out.Hint = c.a.quoted(words) + " shows what it takes"
+	}
+}
+
+// denied forgets what was remembered of a tool that the server perhaps no longer knows,
+// and reports whether that is so: then the hint is a name that it does know.
+func (c *conversation) denied(ctx context.Context, out *wire.Outcome, name string) bool {
 	c.forgetTools()
-	if _, fresh := c.define(ctx, name); fresh.Kind == wire.InvalidArguments {
+	_, fresh := c.define(ctx, name)
+	if fresh.Kind == wire.InvalidArguments {
 		out.Hint = fresh.Hint
 	}
+	return !fresh.Good()
 }
 
 // checkResult holds structuredContent against the tool's outputSchema.

@@ -80,11 +80,16 @@ func (c *conversation) getPrompt(ctx context.Context, o promptOptions) wire.Outc
 	}
 	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)
 	out := c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
+	listed := !o.noValidate
 	if remembered && client.DeniesTool(out) {
 		c.forget(promptKind)
-		if _, fresh := c.entry(ctx, promptKind, o.name); fresh.Kind == wire.InvalidArguments {
+		_, fresh := c.entry(ctx, promptKind, o.name)
+		if listed = fresh.Good(); fresh.Kind == wire.InvalidArguments {
 			out.Hint = fresh.Hint
 		}
+	}
+	if listed && client.DeniesTool(out) {
+		c.describes(&out, "describe prompt "+render.ShellQuote(o.name))
 	}
 	return c.lacking(out, promptKind.capability)
 }

@@ -14,9 +14,8 @@ import (
 type codeRow struct {
 	code    int64
 	meaning string
-	// hint leads on. {describe} stands for the command that shows what was asked
-	// for, and what leads up to "; " is left out where there is none; {list} for
-	// the one that shows what there is, {info} and {init} for those.
+	// hint leads on. {list} stands for the command that shows what there is, {info}
+	// and {init} for those.
 	hint string
 }
 
@@ -30,7 +29,7 @@ var codes = []codeRow{
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
 		"{info} shows what this server declares"},
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or a cursor that is not the server's",
-		"{describe} shows what it takes; {list} shows what there is"},
+		"{list} shows what there is"},
 	{-32603, "internal error: something broke inside the server; the request may well be right",
 		"the server's own log knows more"},
 	{-32002, "resource not found, in the numbering of older revisions",
@@ -147,12 +146,8 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 			return "the handshake itself was refused: -vv shows both sides of it"
 		}
 		way := waysOn[o.Method]
-		hint := strings.NewReplacer("{list}", a.Quoted(cmp.Or(way.list, "list all")), "{info}", a.Quoted("info"),
+		return strings.NewReplacer("{list}", a.Quoted(cmp.Or(way.list, "list all")), "{info}", a.Quoted("info"),
 			"{init}", a.Quoted("init"), "{flags}", flagsFor(e.Data)).Replace(row.hint)
-		if _, general, found := strings.Cut(hint, "; "); found && (way.describe == "" || o.Name == "") && strings.Contains(hint, "{describe}") {
-			return general
-		}
-		return strings.ReplaceAll(hint, "{describe}", a.Quoted(way.describe+word(o.Name)))
 	}
 	return ""
 }
