@@ -201,11 +201,11 @@ func (a *app) serversJSON(rows []serverRow) json.RawMessage {
 
 // completeKnown completes the names of known servers; no file's server is started for
 // that.
-func (a *app) completeKnown(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
+func (a *app) completeKnown(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 && cmd.Name() != "trust" {
 		return nil, noFiles
 	}
-	return a.completedKnown(typed), noFiles
+	return slices.DeleteFunc(a.completedKnown(typed), func(name string) bool { return slices.Contains(args, name) }), noFiles
 }
 
 // completedKnown are the plain names, and once a program's is typed those with it.

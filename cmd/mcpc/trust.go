@@ -10,37 +10,37 @@ import (
 
 	"mcpc/internal/render"
 	"mcpc/internal/state"
+	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
 
 // trustOptions are what `mcpc trust` was asked.
 type trustOptions struct {
-	name        string
+	names       []string
 	yes, revoke bool
 }
 
 func newTrust(a *app) *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
-		Use:   "trust [NAME]",
+		Use:   "trust [NAME...]",
 		Short: "confirm what another program's configuration says of a server",
 		Long: `Show all that another program's configuration says of a server (the command word
 for word, the names of variables, the folder, the file), ask, and remember the
 answer by a hash of it. A command from a file runs only once it was confirmed,
 and so does whatever a project brings; when it is changed, mcpc asks again.
 
-Without a NAME the confirmed servers are listed. --revoke forgets one.`,
+Several are asked about one by one, and none of them where a NAME is not known.
+Without a NAME the confirmed servers are listed. --revoke forgets them.`,
 		Example: `  mcpc trust other --yes
   mcpc trust
   mcpc trust other --revoke`,
 		ValidArgsFunction: a.completeKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) > 1:
-				return hintedError{"trust takes one name", "mcpc servers shows the names"}
-			case len(args) == 1:
-				o.name = args[0]
-				a.trustOne(cmd.Context(), o)
+			case len(args) > 0:
+				o.names = args
+				a.trustAll(cmd.Context(), o)
 			case o.revoke || o.yes:
 				return hintedError{"which server?", "mcpc trust shows those that are confirmed"}
 			default:
@@ -54,30 +54,46 @@ Without a NAME the confirmed servers are listed. --revoke forgets one.`,
 	return cmd
 }
 
-func (a *app) trustOne(ctx context.Context, o trustOptions) {
+func (a *app) trustAll(ctx context.Context, o trustOptions) {
 	store, err := state.Open(a.state)
 	if err != nil {
 		a.end(stateFailed(err))
 		return
 	}
 	if o.revoke {
-		a.revokeTrust(ctx, store, o.name)
+		for _, name := range o.names {
+			a.revokeTrust(ctx, store, name)
+		}
 		return
 	}
-	if !slices.Contains(a.knownNames(), o.name) {
+	var servers []target.Server
+	for _, name := range o.names {
+		s, out := a.trustable(name)
+		servers = append(servers, s)
+		a.endAlso(out)
+	}
+	for _, s := range servers {
+		if a.ending.Good() || a.ending.Kind == wire.Refused {
+			a.trustOne(ctx, store, s, o.yes)
+		}
+	}
+}
+
+// trustable is the one server of that name, if it can be used.
+func (a *app) trustable(name string) (target.Server, wire.Outcome) {
+	if !slices.Contains(a.knownNames(), name) {
 		a.knownServers() // tells of files that cannot be read
-		a.end(a.unknownServer("trust", o.name))
-		return
+		return target.Server{}, a.unknownServer("trust", name)
 	}
-	s, out := a.serverNamed(o.name)
-	if !out.Good() {
-		a.end(out)
-		return
+	s, out := a.serverNamed(name)
+	if out.Good() && s.Problem != "" {
+		out = usage(hintedError{s.ID() + " cannot be used: " + s.Problem, "mcpc servers shows the others"})
 	}
-	if s.Problem != "" {
-		a.end(usage(hintedError{s.ID() + " cannot be used: " + s.Problem, "mcpc servers shows the others"}))
-		return
-	}
+	return s, out
+}
+
+// trustOne shows a server, and remembers it after a yes.
+func (a *app) trustOne(ctx context.Context, store *state.Store, s target.Server, yes bool) {
 	w, st := a.stdout(), a.outStyle
 	if a.json || a.wire || a.jq != "" { // what a person reads is no JSON
 		w, st = a.stderr(), a.errStyle
@@ -85,21 +101,21 @@ func (a *app) trustOne(ctx context.Context, o trustOptions) {
 	if err := a.writeServer(w, st, s); err != nil {
 		return
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: "nobody confirmed the server", Hint: "--yes remembers it without asking"}
+	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "nobody confirmed " + s.ID(), Hint: "--yes remembers it without asking"}
 	switch {
-	case o.yes:
+	case yes:
 	case !a.interactive():
-		a.end(refused)
+		a.endAlso(refused)
 		return
 	case !a.ask(ctx, "Trust exactly this?"):
-		if refused.Text, refused.Hint = "the server was not confirmed", ""; ctx.Err() != nil {
+		if refused.Text, refused.Hint = s.ID()+" was not confirmed", ""; ctx.Err() != nil {
 			refused = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
-		a.end(refused)
+		a.endAlso(refused)
 		return
 	}
 	if err := a.trust(ctx, store, s); err != nil {
-		a.end(stateFailed(err))
+		a.endAlso(stateFailed(err))
 		return
 	}
 	a.note(s.ID() + " is trusted as it now stands in " + a.tilde(s.File))
