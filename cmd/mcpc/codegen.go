@@ -26,7 +26,7 @@ type codegenOptions struct {
 func newCodegen(a *app) *cobra.Command {
 	var o codegenOptions
 	cmd := &cobra.Command{
-		Use:   "codegen --go | --ts [-- COMMAND...]",
+		Use:   "codegen --go | --ts [URL] [-- COMMAND...]",
 		Short: "write typed wrappers of a server's tools, in Go or TypeScript",
 		Long: `Write code that calls a server's tools: a method for each, and types, made of
 its inputSchema and its outputSchema. The code runs mcpc call --json and needs
@@ -42,7 +42,7 @@ gives the same code.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			o.argv = argv
-			if err := noArguments(cmd, own); err != nil {
+			if err := a.onlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			switch {

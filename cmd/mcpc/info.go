@@ -15,7 +15,7 @@ import (
 
 func newInfo(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "info [-- COMMAND...]",
+		Use:   "info [URL] [-- COMMAND...]",
 		Short: "show who a server is, what it declares, and what was negotiated",
 		Long: `Ask a server who it is, as init does, and remember nothing of it: its name,
 version and website, the revision that was negotiated and why, the capabilities
@@ -27,7 +27,7 @@ other. --json gives the result of server/discover or initialize as it came.`,
   mcpc -s demo info --jq .capabilities`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
-			if err := noArguments(cmd, own); err != nil {
+			if err := a.onlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			a.info(cmd.Context(), argv)

@@ -43,7 +43,9 @@ one left it, until mcpc close, or until nobody has used it for --idle.`,
 				return hintedError{"init takes one target", "a server's command stands behind --"}
 			}
 			if len(own) == 1 {
-				a.server, a.serverGiven = own[0], true
+				if err := a.goTo(own[0], argv); err != nil {
+					return err
+				}
 			}
 			if err := keep.check(); err != nil {
 				return err

@@ -27,7 +27,7 @@ type listOptions struct {
 func newList(a *app) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list [tools|prompts|resources|templates|all] [-- COMMAND...]",
+		Use:   "list [tools|prompts|resources|templates|all] [URL] [-- COMMAND...]",
 		Short: "list what a server has: its tools, or prompts, resources, templates",
 		Long: `List the tools of a server: name, arguments as a signature, hints and the first
 line of the description. Prompts are listed the same way; resources and resource
@@ -58,7 +58,10 @@ of all. With --bill it is what each costs, and all of them together.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			o.argv = argv
-			var err error
+			own, err := a.withoutURL(own, argv)
+			if err != nil {
+				return err
+			}
 			if o.kinds, err = a.kindsOf(own); err != nil {
 				return err
 			}

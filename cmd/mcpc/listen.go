@@ -29,7 +29,7 @@ const anyLevel = "any"
 func newListen(a *app) *cobra.Command {
 	var o listenOptions
 	cmd := &cobra.Command{
-		Use:   "listen [-- COMMAND...]",
+		Use:   "listen [URL] [-- COMMAND...]",
 		Short: "show what a server tells unasked: changes, updates, log messages",
 		Long: `Listen to what a server tells unasked, one line a notification, until Ctrl-C,
 the end of --for or the last of --count. Without one of the kinds it is
@@ -47,7 +47,7 @@ or 5 s, is given up (exit code 9); --timeout TIME waits longer.
   mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
-			if err := noArguments(cmd, own); err != nil {
+			if err := a.onlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			if err := o.check(a); err != nil {

@@ -13,7 +13,7 @@ import (
 
 func newPing(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "ping [-- COMMAND...]",
+		Use:   "ping [URL] [-- COMMAND...]",
 		Short: "ask a server whether it is there, and how long it takes",
 		Long: `Send one request that does nothing, and say how long the answer took. That is
 ping where the revision has one; where it has none, server/discover is asked,
@@ -23,7 +23,7 @@ which every such server answers.`,
   mcpc -s demo ping --protocol ` + client.Revisions()[1],
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
-			if err := noArguments(cmd, own); err != nil {
+			if err := a.onlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			a.ping(cmd.Context(), argv)

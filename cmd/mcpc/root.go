@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/render"
+	"mcpc/internal/wire"
 )
 
 // A maker makes one command and what is below it.
@@ -276,6 +277,45 @@ func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 		return args, nil
 	}
 	return args[:at], args[at:]
+}
+
+// onlyURL takes a URL for the server's, and refuses other words.
+func (a *app) onlyURL(cmd *cobra.Command, words, argv []string) error {
+	words, err := a.withoutURL(words, argv)
+	if err != nil {
+		return err
+	}
+	return noArguments(cmd, words)
+}
+
+// withoutURL takes the first URL among the words of a command for the server's, as
+// behind -s: nothing else that they could be is written so.
+func (a *app) withoutURL(words, argv []string) (others []string, err error) {
+	at := slices.IndexFunc(words, isURL)
+	if at < 0 {
+		return words, nil
+	}
+	others = slices.Delete(slices.Clone(words), at, at+1)
+	switch {
+	case a.shell != nil:
+		return nil, hintedError{"every line of the shell goes to the server of the shell", "the other one wants a terminal of its own"}
+	case slices.ContainsFunc(others, isURL):
+		return nil, hintedError{"two servers are named", "leave one of them out"}
+	}
+	return others, a.goTo(words[at], argv)
+}
+
+// goTo settles that a word of the command names the server.
+func (a *app) goTo(server string, argv []string) error {
+	switch {
+	case a.serverGiven:
+		return hintedError{"two servers are named: " + wire.RedactURL(server) + " and one with -s", "leave one of them out"}
+	case argv != nil:
+		return hintedError{"two servers are named: " + wire.RedactURL(server) + " and one behind --", "leave one of them out"}
+	}
+	a.server, a.serverGiven = server, true
+	a.nameServer(nil)
+	return nil
 }
 
 // noArguments refuses words that a command has no use for.

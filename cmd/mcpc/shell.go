@@ -66,7 +66,9 @@ in the order of mcpc batch. At a terminal it is 0.`,
 				return hintedError{"shell takes one target", "a server's command stands behind --"}
 			}
 			if len(own) == 1 {
-				a.server, a.serverGiven = own[0], true
+				if err := a.goTo(own[0], argv); err != nil {
+					return err
+				}
 			}
 			if a.output != "" || a.jq != "" || a.json || a.wire {
 				return hintedError{"--json, --wire, --jq and -o are for the lines of the shell", "as in: call get-sum a=1 b=2 --json"}

@@ -16,6 +16,8 @@ func newTargets() *cobra.Command {
   mcpc list -s demo                          the server in the box
   mcpc list -- npx -y some-server --flag     a command to speak stdio with
 
+list, info, ping, listen and codegen take a URL without -s as well.
+
 -s wins over the variable MCPC_SERVER, that over the session of the last
 mcpc init, and without any of them it is http://localhost:3001/mcp. Of several
 things with one name demo is meant first, then a session, then another program's
