@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -105,8 +106,14 @@ func startFault(server Server, err error) *fault {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
 		f.text = "no such command: " + name
 		f.hint = "is it installed and on the PATH? many servers are started with npx -y NAME or uvx NAME"
+		if variable, _, assigns := strings.Cut(name, "="); assigns {
+			f.text, f.hint = "no such command: "+variable+"=...", "env sets a variable: -- env "+variable+"=... COMMAND"
+		} else if _, bad := os.Stat(filepath.Join(server.Dir, name)); bad == nil {
+			f.hint = "it is looked for on the PATH; here there is ." + string(filepath.Separator) + name
+		}
 	case errors.Is(err, fs.ErrPermission):
 		f.text = "the command may not be executed: " + name
+		f.hint = "a file is started by the program that runs it, as in -- node server.js, or made executable"
 	}
 	return f
 }

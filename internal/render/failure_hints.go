@@ -226,6 +226,9 @@ func pathHint(address string) string {
 		u, _ := url.Parse(address)
 		return "try " + u.Scheme + "://" + u.Host + "/mcp first; old servers listen at /sse"
 	}
+	if u, err := url.Parse(address); err == nil && strings.HasSuffix(u.Path, "/mcp/") {
+		return "try it without the / at the end: most servers listen at /mcp, old ones at /sse"
+	}
 	return "check the path: most servers listen at /mcp, old ones at /sse"
 }
 

@@ -51,6 +51,8 @@ func checkCharacters(text string) *Error {
 	}
 	for i, r := range text {
 		switch {
+		case r == ' ' && strings.TrimSpace(text) != text:
+			return wrong("url", 0, "the URL has a space before or behind it", "leave the space out")
 		case r == ' ':
 			return wrong("url", 0, fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
 		case !unicode.IsPrint(r):
@@ -74,6 +76,9 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 	for _, s := range []string{"http:", "https:"} {
 		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
 			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), "write "+s+"//HOST")
+		}
+		if bare := s[:len(s)-1]; len(text) > len(bare) && strings.EqualFold(text[:len(bare)+1], bare+"/") {
+			return "", "", wrong("scheme", 0, fmt.Sprintf("the URL has no %q after %q", ":", bare), "write "+s+"//HOST")
 		}
 	}
 	return "", "", withoutScheme(text)
