@@ -123,10 +123,21 @@ func demoPipe() (io.Reader, io.WriteCloser) {
 func (a *app) unknownTarget(err error) wire.Outcome {
 	o := usage(err)
 	unknown, ok := errorAs[*target.UnknownError](err)
-	if !ok {
+	from, text := "", a.server
+	if !a.serverGiven {
+		from, text = envName("server")+": ", a.getenv(envName("server"))
+	}
+	what, hint := meantByPath(text)
+	if what != "" {
+		o.Text, o.Hint = from+"the server is neither a URL nor a name, but "+what, hint
+	}
+	if !ok || what != "" {
 		return o
 	}
 	var hints []string
+	if hint != "" {
+		hints = append(hints, hint)
+	}
 	if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
 		hints = append(hints, "did you mean "+near+"?")
 	}

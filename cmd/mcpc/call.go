@@ -60,9 +60,10 @@ afterwards.`,
 			if len(args) == 0 {
 				return hintedError{"call takes a tool's name and its arguments", a.quoted("list") + " shows the tools"}
 			}
-			if o.name = args[0]; isURL(o.name) {
-				return hintedError{"call takes a tool's name; a server stands behind -s", "mcpc list -s " + render.ShellQuote(o.name) + " shows the tools"}
+			if err := a.misplaced("call", args, o.argv); err != nil {
+				return err
 			}
+			o.name = args[0]
 			if o.given, err = a.given(args[1:], document, false); err != nil {
 				return a.unnamed(cmd, toolKind, []string{"call", o.name}, args[1:], err)
 			}

@@ -37,6 +37,9 @@ read for what it says of itself; it is never opened.`,
   mcpc -s demo describe get-sum --jq .inputSchema`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
+			if err := a.misplaced("describe", own, argv); err != nil {
+				return err
+			}
 			o, err := a.describeWhat(own)
 			if err != nil {
 				return err

@@ -40,7 +40,7 @@ one left it, until mcpc close, or until nobody has used it for --idle.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
-				return hintedError{"init takes one target", "a server's command stands behind --"}
+				return hintedError{"init takes one target", behindDashes("init", own)}
 			}
 			if len(own) == 1 {
 				if err := a.goTo(own[0], argv); err != nil {

@@ -105,18 +105,18 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 		return kinds[:1], nil
 	case len(words) > 1:
 		return nil, hintedError{fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
-			"a server's command stands behind --, a URL behind -s"}
+			behindDashes("list", words)}
 	case words[0] == "all":
 		return kinds, nil
 	}
 	if k, ok := kindNamed(words[0]); ok {
 		return []kind{k}, nil
 	}
-	hint := "a server's command stands behind --, a URL behind -s"
-	if isURL(words[0]) || words[0] == "demo" {
+	hint := behindDashes("list", words)
+	if words[0] == "demo" {
 		return nil, hintedError{"a server stands behind -s", "mcpc list -s " + render.ShellQuote(words[0])}
 	}
-	if near := render.Nearest(words[0], kindWords()); near != "" {
+	if near := render.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
 		hint = "did you mean " + a.command("list "+near) + "?"
 	}
 	return nil, hintedError{fmt.Sprintf("list knows no %q: it lists %s or all", words[0], strings.Join(kindWords(), ", ")), hint}

@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -97,4 +100,145 @@ func quotedWords(words []string) (quoted []string) {
 		quoted = append(quoted, render.ShellQuote(word))
 	}
 	return quoted
+}
+
+// runners are programs that start a server which they are told.
+var runners = []string{"npx", "bunx", "pnpx", "npm", "uvx", "uv", "pipx", "node", "bun", "deno", "tsx", "python", "python3",
+	"docker", "podman", "java", "dotnet", "ruby", "php", "cargo", "go", "sh", "bash", "env", "cmd", "powershell", "pwsh"}
+
+// runBy are programs that run a file of that ending.
+var runBy = map[string][]string{".js": {"node"}, ".mjs": {"node"}, ".cjs": {"node"}, ".ts": {"npx", "tsx"}, ".py": {"python3"},
+	".rb": {"ruby"}, ".php": {"php"}, ".jar": {"java", "-jar"}, ".sh": {"sh"}}
+
+// startedBy is the command of a server that words are, perhaps: one that a program or a
+// file begins; nil is none.
+func startedBy(words []string) []string {
+	first := words[0]
+	switch run := runBy[strings.ToLower(filepath.Ext(first))]; {
+	case slices.Contains(runners, first):
+		return words
+	case isFile(first) && run != nil:
+		return slices.Concat(run, words)
+	case isFile(first) && filepath.Base(first) == first && isProgram("."+string(filepath.Separator)+first):
+		return slices.Concat([]string{"." + string(filepath.Separator) + first}, words[1:])
+	case isProgram(first):
+		return words
+	}
+	return nil
+}
+
+func isProgram(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil
+}
+
+// startedAmong is the command of a server among the words of a command line with a flag
+// that is not known, which may be the server's: nil where the command's first word may be
+// the name of a tool that is called as a program is.
+func (a *app) startedAmong(cmd *cobra.Command) []string {
+	first := cmd.Flags().Arg(0)
+	at := slices.Index(a.args, first)
+	if first == "" || at < 0 || cmd.HasParent() && !slices.Contains(serverCommands, cmd.Name()) {
+		return nil
+	}
+	return startedBy(a.args[at:])
+}
+
+// serverCommands are those that take no other word than what names a server.
+var serverCommands = []string{"init", "info", "list", "ping", "listen", "shell", "codegen"}
+
+// commandStarting is the command line of mcpc that speaks with a server's command. Where
+// the command's last word is one of mcpc's commands, that is the one. Words that are
+// secret are left out.
+func commandStarting(verb string, argv []string) string {
+	if last := argv[len(argv)-1]; len(argv) > 1 && slices.Contains(serverCommands, last) {
+		verb, argv = last, argv[:len(argv)-1]
+	}
+	if !slices.Contains(serverCommands, verb) {
+		verb = "list"
+	}
+	line := "mcpc " + verb + " -- " + render.ShellQuote(argv[0])
+	switch {
+	case !slices.Equal(wire.RedactCommand(argv), argv):
+		line += " ..."
+	case len(argv) > 1:
+		line += " " + strings.Join(quotedWords(argv[1:]), " ")
+	}
+	return line
+}
+
+// meantByFile is the command for a file that is there and is no server; "" where that is
+// not known of it.
+func meantByFile(name string) string {
+	switch {
+	case !isFile(name):
+		return ""
+	case strings.HasSuffix(name, ".mcpc.yaml"):
+		return "did you mean mcpc run " + render.ShellQuote(name) + "?"
+	case strings.HasSuffix(name, ".jsonl"):
+		return "did you mean mcpc log --file " + render.ShellQuote(name) + "?"
+	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
+		return "mcpc servers shows the servers of the configurations that mcpc knows, and -s NAME means one of them"
+	}
+	return ""
+}
+
+// meantByPath is what -s names where that is no server but something on this machine,
+// and the hint for it; what is "" where it is the name of a program, as a server's may be.
+func meantByPath(text string) (what, hint string) {
+	if text == "" || strings.Contains(text, "://") {
+		return "", ""
+	}
+	const behind = "a server's command stands behind --: mcpc list -- "
+	info, err := os.Stat(text)
+	words := strings.Fields(text)
+	switch {
+	case err == nil && info.IsDir():
+		return "a folder", behind + "COMMAND"
+	case err == nil:
+		return "a file", or(meantByFile(text), behindDashes("list", []string{text}))
+	case len(words) > 0 && startedBy(words) != nil:
+		hint = behind + render.ShellQuote(startedBy(words)[0])
+		if len(words) > 1 {
+			return "a command", hint + " ..." // a word may be a secret
+		}
+	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
+		return "a path at which nothing is", behind + "COMMAND"
+	}
+	return "", hint
+}
+
+// misplaced is the error of a command that takes a name, where its first word names the
+// server, as far as the words tell, or its arguments stand behind --: no tool is called
+// as a URL, and behind a name stands no word without one.
+func (a *app) misplaced(verb string, words, argv []string) error {
+	const where = " takes a name, and a server stands behind -s"
+	takesWords := verb == "call" || verb == "prompt"
+	isOther := func(word string) bool { at, _ := operator(word); return at < 1 }
+	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
+		return hintedError{"behind -- stands a server's command, and these are arguments",
+			"did you mean " + a.before(strings.Join(quotedWords(slices.Concat([]string{verb}, words, argv)), " ")) + "?"}
+	}
+	switch {
+	case len(words) == 0 || a.serverGiven || argv != nil || a.shell != nil:
+		return nil
+	case len(words) == 1 && takesWords && isURL(words[0]):
+		return hintedError{verb + where, "mcpc list " + render.ShellQuote(words[0]) + " shows the tools"}
+	case len(words) == 1 || !isUnnamed(words[1]):
+		return nil
+	case slices.Contains(runners, words[0]) && (isFile(words[1]) || strings.HasSuffix(words[0], "x")), isFile(words[0]):
+		return hintedError{verb + " takes a name, and a server's command stands behind --", "mcpc " + verb + " NAME -- " + render.ShellQuote(words[0]) + " ..."}
+	case words[0] == demoEndpoint || isURL(words[0]):
+		return hintedError{verb + where,
+			"did you mean mcpc -s " + render.ShellQuote(words[0]) + " " + verb + " " + strings.Join(quotedWords(words[1:]), " ") + "?"}
+	}
+	return nil
+}
+
+// behindDashes is the hint for words that a command has no use for.
+func behindDashes(verb string, words []string) string {
+	if argv := startedBy(words); argv != nil {
+		return "a server's command stands behind --: " + commandStarting(verb, argv)
+	}
+	return "a server's command stands behind --, a URL behind -s"
 }

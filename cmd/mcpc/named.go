@@ -34,6 +34,12 @@ func (a *app) nameServer(argv []string) {
 // went to; quoted is one within a sentence.
 func (a *app) command(words string) string { return a.errStyle.Aim.Command(words) }
 
+// before is command where what stands behind -- is no server's.
+func (a *app) before(words string) string {
+	a.nameServer(nil)
+	return a.command(words)
+}
+
 func (a *app) quoted(words string) string { return a.errStyle.Aim.Quoted(words) }
 
 // carriedFlags are flags of all commands without which the command of a hint would do

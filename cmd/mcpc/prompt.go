@@ -41,6 +41,9 @@ required is missing is checked with the server's list before anything is sent;
 			if len(args) == 0 {
 				return hintedError{"prompt takes a prompt's name and its arguments", a.quoted("list prompts") + " shows the prompts there are"}
 			}
+			if err := a.misplaced("prompt", args, o.argv); err != nil {
+				return err
+			}
 			o.name = args[0]
 			typed, err := a.given(args[1:], "", true)
 			if err != nil {

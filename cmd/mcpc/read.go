@@ -44,6 +44,9 @@ the URI, whatever its scheme: mcpc never fetches it itself.`,
 			if len(args) == 0 {
 				return hintedError{"read takes a resource's URI", a.quoted("list resources") + " shows the resources there are"}
 			}
+			if err := a.misplaced("read", args, o.argv); err != nil {
+				return err
+			}
 			if err := a.aimRead(&o, args, template); err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +81,7 @@ crossed. "demo" is a server in the box, to try all of it on.`,
 	_ = root.Flags().MarkHidden("version")
 	root.SetHelpFunc(a.help)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(a.flagError)
 	for _, c := range commands() {
 		if among == nil || slices.Contains(among, c.name) {
 			root.AddCommand(c.make(a))
@@ -127,7 +126,11 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	}
 	if a.jq != "" {
 		if _, err := render.Query(a.jq); err != nil {
-			return fmt.Errorf("--jq: %w", err)
+			hint := ""
+			if inert(a.jq) && !strings.ContainsAny(a.jq, " .|") {
+				hint = "a member is named with a dot: --jq ." + a.jq
+			}
+			return hintedError{"--jq: " + err.Error(), hint}
 		}
 	}
 	return nil
@@ -139,17 +142,28 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := cmd.CommandPath() + " --help shows the commands"
+	argv := startedBy(args)
 	if !cmd.HasParent() && isURL(args[0]) {
-		hint = "mcpc init " + render.ShellQuote(args[0]) + " opens a session there, mcpc list -s " + render.ShellQuote(args[0]) + " shows its tools"
+		url := render.ShellQuote(args[0])
+		hint = "mcpc init " + url + " opens a session there, mcpc list " + url + " shows its tools"
+		if len(args) > 1 && slices.Contains(commandNames(cmd), args[1]) {
+			hint = "did you mean mcpc " + strings.Join(quotedWords(args[1:]), " ") + " -s " + url + "?"
+		}
 		return hintedError{"a URL is no command", hint}
 	}
-	if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
+	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
+		hint = meant
+	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || isFile(args[0])) {
+		hint = "did you mean " + commandStarting("list", argv) + "?"
+	} else if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
 		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
 		hint = "did you mean mcpc " + other + "?"
 	} else if len(args) > 1 && !cmd.HasParent() {
 		if at, _ := operator(args[1]); at > 0 || strings.HasPrefix(args[1], "{") {
 			hint = "did you mean mcpc call " + render.ShellQuote(args[0]) + "?"
+		} else if argv != nil {
+			hint = "did you mean " + commandStarting("list", argv) + "?"
 		}
 	}
 	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
@@ -169,6 +183,8 @@ var otherWords = map[string]string{
 	"ls": "list", "signin": "login", "whoami": "auth", "signout": "logout", "watch": "listen", "subscribe": "listen", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
 	"prompts": "list prompts", "prompts/list": "list prompts", "resources": "list resources",
 	"resources/list": "list resources", "templates": "list templates", "discover": "info", "use": "sessions use", "switch": "sessions use", "get": "prompt", "resource": "read",
+	"find": "grep", "search": "grep", "invoke": "call", "exec": "call", "inspect": "describe", "schema": "describe", "serve": "demo",
+	"prompts/get": "prompt", "resources/read": "read",
 }
 
 // otherFlags are what other clients call these flags.
@@ -185,34 +201,24 @@ func isURL(word string) bool {
 }
 
 // flagError suggests the flag that was perhaps meant.
-func flagError(cmd *cobra.Command, err error) error {
+func (a *app) flagError(cmd *cobra.Command, err error) error {
 	hint := cmd.CommandPath() + " --help shows the flags"
 	if unknown, ok := errorAs[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
+		argv := a.startedAmong(cmd)
 		if near := render.Nearest(name, names); near != "" {
 			hint = "did you mean --" + near + "?"
 		} else if other := otherFlags[name]; other != "" {
 			hint = "did you mean --" + other + "?"
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
 			hint = fmt.Sprintf("arguments stand without dashes, as %s=VALUE; %s", name, hint)
-		} else if program := cmd.Flags().Arg(0); takesNoName(cmd) && isProgram(program) {
-			hint = "a server's command stands behind --: " + cmd.CommandPath() + " -- " + render.ShellQuote(program) + " ..."
+		} else if argv != nil {
+			hint = "a server's command stands behind --: " + commandStarting(cmd.Name(), argv)
 		}
 	}
 	return hintedError{flagText(err), hint}
-}
-
-// takesNoName reports a command whose first word is no name of a tool, which might be
-// that of a program as well.
-func takesNoName(cmd *cobra.Command) bool {
-	return slices.Contains([]string{"init", "info", "list", "ping", "listen", "shell", "codegen"}, cmd.Name())
-}
-
-func isProgram(word string) bool {
-	_, err := exec.LookPath(word)
-	return err == nil
 }
 
 // flagText says which flag it is, what it wants, and what it got.
@@ -323,8 +329,12 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := "a server's command stands behind --, a URL behind -s"
+	hint := cmd.CommandPath() + " --help shows what it takes"
 	switch {
+	case slices.Contains(serverCommands, cmd.Name()) && args[0] != "demo":
+		hint = behindDashes(cmd.Name(), args)
+	case cmd.Name() == "demo" && slices.Contains(commandNames(cmd.Root()), args[0]):
+		hint = "did you mean mcpc -s demo " + strings.Join(quotedWords(args), " ") + "?"
 	case cmd.Flag("to") != nil && isURL(args[0]):
 		hint = cmd.CommandPath() + " --to " + render.ShellQuote(args[0])
 	case cmd.Flag("script") != nil:

@@ -63,7 +63,7 @@ in the order of mcpc batch. At a terminal it is 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
-				return hintedError{"shell takes one target", "a server's command stands behind --"}
+				return hintedError{"shell takes one target", behindDashes("shell", own)}
 			}
 			if len(own) == 1 {
 				if err := a.goTo(own[0], argv); err != nil {
