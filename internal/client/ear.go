@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"mcpc/internal/wire"
@@ -125,7 +126,7 @@ func (h *ear) refuse(ctx context.Context, f *fault) {
 	case f.kind == wire.Transport && f.reached == wire.Unsent:
 		// Nobody is there: the request that the stream stands beside says so.
 		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()
-	case f.kind == wire.Auth || !isFinal(f):
+	case f.kind == wire.Auth || !isFinal(f) || f.status < 400:
 		finding.Level = wire.Warning
 		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()
 	}
@@ -175,6 +176,9 @@ func broke(f *fault) string {
 
 // answer is what a server answered in place of a stream.
 func (f *fault) answer() string {
+	if f.status/100 == 3 { // it says where that leads
+		return strings.TrimPrefix(f.text, "the server answered ")
+	}
 	if f.status != 0 {
 		return fmt.Sprintf("HTTP %d %s", f.status, http.StatusText(f.status))
 	}

@@ -72,7 +72,7 @@ func (e *legacy) deaf(ctx context.Context, t *talk, ear *ear) (wire.Outcome, rem
 		return wire.Outcome{Kind: wire.Transport, Text: "the session is over"}, reopen
 	}
 	o := t.outcome(e, &Call{}, failed(f))
-	if f.kind == wire.Transport {
+	if f.kind == wire.Transport && f.status/100 != 3 {
 		o.Hint = ""
 	}
 	if f.status == http.StatusConflict {
