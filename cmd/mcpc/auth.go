@@ -169,8 +169,8 @@ func waysIn(found auth.Found) string {
 	return "a client can be: " + strings.Join(ways, "; ")
 }
 
-// showSteps prints the walk. A rule that is broken is the answer "no", and what
-// could not be fetched an ending of its own.
+// showSteps prints the walk, as far as it came. A rule that is broken is the answer
+// "no", and what could not be fetched an ending of its own.
 func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
 	all := []stepJSON{}
 	for _, s := range steps {
@@ -193,7 +193,7 @@ func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
 			out.Kind = wire.CheckFailed
 		}
 	}
-	a.show(ctx, out, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	a.print(ctx, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
 		for _, s := range steps {
 			if err := showStep(w, st, s); err != nil {
 				return err
@@ -201,6 +201,7 @@ func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
 		}
 		return nil
 	}})
+	a.endAlso(out)
 }
 
 func showStep(w io.Writer, st render.Style, s auth.Step) error {

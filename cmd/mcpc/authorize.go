@@ -111,14 +111,14 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 		o.Hint = "no token is asked for, so that mcpc login is no help: -H 'Authorization: …' or MCPC_HEADER brings what the challenge names"
 		return o
 	case r.OwnField:
-		o.Hint = "the token that you brought is not taken: a new one, or without it mcpc login"
+		o.Hint = "the token that you brought is not taken: a new one, or without it " + a.loginCommand(false)
 		return o
 	case r.Again:
 		o.Text = "the token has every scope that the server asks for, and it still says insufficient_scope"
 		o.Hint = "logging in again will not help; the server's operator can"
 		return o
 	}
-	o.Hint = "mcpc login"
+	o.Hint = a.loginCommand(true)
 	if r.Grant.Alone() {
 		o.Hint += " --grant " + string(r.Grant) // with the client and the secret of last time
 	}
@@ -134,13 +134,30 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 		o.Hint += ", where the server speaks OAuth; a key of another kind goes along with -H 'NAME: VALUE' or MCPC_HEADER"
 	}
 	if a.fromFile != "" && hasSecret(a.guard.Endpoint) { // it is not copied
-		o.Hint = "mcpc login " + render.ShellQuote(a.fromFile)
 		return o
 	}
 	if err := a.keepChallenge(*r); err != nil {
-		o.Hint = "mcpc login TARGET; the challenge could not be kept: " + err.Error()
+		o.Hint = a.loginCommand(false) + "; the challenge could not be kept: " + err.Error()
 	}
 	return o
+}
+
+// loginCommand is the command that answers the server's challenge. A URL that holds a
+// secret is not shown: where the challenge is kept the command needs no target.
+func (a *app) loginCommand(kept bool) string {
+	command := "mcpc login"
+	switch {
+	case a.fromFile != "":
+		command += " " + render.ShellQuote(a.fromFile)
+	case !hasSecret(a.guard.Endpoint):
+		command += " " + render.ShellQuote(a.guard.Endpoint)
+	case !kept:
+		command += " TARGET"
+	}
+	if a.auth.account != "" && (a.typed == nil || !strings.Contains(a.typed.There, "--account ")) { // the session's own
+		command += " --account " + render.ShellQuote(a.auth.account)
+	}
+	return command
 }
 
 // authFailed is the ending of what needed a token; o is what is known besides. Who

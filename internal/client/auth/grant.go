@@ -2,11 +2,8 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
-
-	"golang.org/x/oauth2"
 )
 
 // A Grant is how a token is come by.
@@ -101,7 +98,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 	if err != nil {
 		return "", err
 	}
-	return got.AccessToken, nil
+	return got.Access, nil
 }
 
 // secretIn reads a token from a file.
@@ -116,49 +113,4 @@ func (w *Walk) secretIn(name string) (string, error) {
 	}
 	w.learn(text)
 	return text, nil
-}
-
-// elsewhere gets a token for somebody who goes through a browser on another machine,
-// and types a code there (RFC 8628).
-func (l *login) elsewhere(ctx context.Context) error {
-	s := l.found.Server
-	c, err := l.identity(ctx, s, "")
-	if err != nil {
-		return err
-	}
-	secret, err := l.secretOf(&c)
-	if err != nil {
-		return err
-	}
-	if err := l.w.Net.check(s.Device); err != nil {
-		return err
-	}
-	ask := oauth2.Config{ClientID: c.ID, ClientSecret: secret, Scopes: l.scopes,
-		Endpoint: oauth2.Endpoint{DeviceAuthURL: s.Device, TokenURL: s.Token, AuthStyle: styleOf(method(c, secret, s.Methods))}}
-	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, oauth2.HTTPClient, l.w.Net.web), deviceTime, Late("fifteen minutes are over"))
-	defer stop()
-	resource := oauth2.SetAuthURLParam("resource", l.token.Resource)
-	code, err := ask.DeviceAuth(ctx, resource)
-	l.w.tell(Step{URL: s.Device})
-	if err != nil {
-		return refusedToken(&Server{Token: s.Device}, err)
-	}
-	l.w.learn(code.DeviceCode)
-	address, err := SafeURL(code.VerificationURI)
-	if err != nil {
-		return err
-	}
-	l.req.ShowCode(ctx, address.String(), code.UserCode)
-	t, err := ask.DeviceAccessToken(context.WithValue(ctx, oauth2.HTTPClient, l.w.bound(l.key)), code, resource)
-	if err == context.DeadlineExceeded { // and no request's
-		why, ok := errors.AsType[Late](context.Cause(ctx))
-		if !ok {
-			why = "it is valid no longer"
-		}
-		return &Error{Rule: NoResponse, Text: "nobody typed the code: " + why.Error(), Hint: hints["expired_token"], Err: why}
-	}
-	if err := l.w.took(s, t, l.key, err); err != nil {
-		return err
-	}
-	return l.keep(ctx, c, t)
 }

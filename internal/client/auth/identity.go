@@ -129,7 +129,7 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 		Secret      string   `json:"client_secret"`
 		Method      string   `json:"token_endpoint_auth_method"`
 		Redirects   []string `json:"redirect_uris"`
-		Expires     int64    `json:"client_secret_expires_at"`
+		Expires     seconds  `json:"client_secret_expires_at"`
 		Error       string   `json:"error"`
 		Description string   `json:"error_description"`
 	}
@@ -146,7 +146,7 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 		c.Redirects = union(c.Redirects, []string{redirect})
 	}
 	if answer.Expires > 0 {
-		c.SecretExpires = time.Unix(answer.Expires, 0).UTC()
+		c.SecretExpires = time.Unix(int64(answer.Expires), 0).UTC()
 	}
 	return c, err
 }

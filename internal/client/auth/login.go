@@ -304,9 +304,9 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 }
 
 // keep stores what was got, and the challenge is answered.
-func (l *login) keep(ctx context.Context, c Client, t *oauth2.Token) (err error) {
+func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
 	l.token.Client = c.ID
-	if l.token, err = l.store.tokenOf(t, l.token); err != nil {
+	if l.token, err = l.store.tokenOf(t, l.token, l.w.now()); err != nil {
 		return err
 	}
 	c.Endpoint, c.Untried = l.token.Endpoint, false

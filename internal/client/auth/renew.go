@@ -103,7 +103,7 @@ func (w *Walk) renew(ctx context.Context, store *Store, book Book, t Token) (Tok
 	granted := t.Scopes
 	into, same := t, *store
 	same.Seals = t.Access.Sealed()
-	if t, err = same.tokenOf(fresh, into); err == nil && fresh.Extra("scope") == nil {
+	if t, err = same.tokenOf(fresh, into, w.now()); err == nil && fresh.Scope == nil {
 		t.Scopes = granted
 	}
 	return t, err

@@ -2,9 +2,7 @@ package auth
 
 import (
 	"context"
-	"net/http"
 	"net/url"
-	"strings"
 )
 
 // Revoke tells a token's issuer that nobody wants it any more (RFC 7009): the
@@ -36,36 +34,12 @@ func (w *Walk) Revoke(ctx context.Context, store *Store, book Book, t Token) (to
 // revoke sends one request, in which the client proves itself as at the token
 // endpoint (RFC 7009, section 2.1). A token that the server does not know is no error.
 func (w *Walk) revoke(ctx context.Context, store *Store, c Client, t Token, form url.Values) error {
-	if err := w.Net.check(t.Revocation); err != nil {
-		return err
-	}
 	secret, err := store.Open(c.Secret)
 	if err != nil {
 		return err
 	}
 	w.learn(secret)
-	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}, "User-Agent": {"mcpc"}}
-	switch method(c, secret, t.Methods) {
-	case "client_secret_basic":
-		basic := http.Request{Header: fields}
-		basic.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(secret))
-	case "client_secret_post":
-		form.Set("client_id", c.ID)
-		form.Set("client_secret", secret)
-	case "private_key_jwt":
-		if err := w.signed(form, c, &Server{Issuer: t.Issuer}); err != nil {
-			return err
-		}
-	default:
-		form.Set("client_id", c.ID)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Revocation, strings.NewReader(form.Encode()))
-	if err != nil {
-		return blocked("not a URL: " + t.Revocation)
-	}
-	req.Header = fields
-	_, status, err := w.Net.do(w.Net.web, req)
-	w.tell(Step{URL: t.Revocation, Status: status})
+	_, status, err := w.submit(ctx, w.Net.web, t.Revocation, clientAt{c, secret, &Server{Issuer: t.Issuer, Methods: t.Methods}}, form)
 	if err == nil && status/100 != 2 {
 		err = &Error{Rule: TokenRefused, Text: hostOf(t.Revocation) + " answered " + statusText(status)}
 	}

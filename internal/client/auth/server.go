@@ -128,6 +128,31 @@ func (w *Walk) endpoints(s *Server, g Grant) error {
 		if err := w.holds("\""+e.name+"\" is https, or http on this machine (authorization, \"Communication Security\")", err == nil, broken); err != nil {
 			return err
 		}
+		if err := w.parts(e); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// ownParameters are those of an authorization request that only the client may set, and
+// those that would stand in their place (RFC 6749, section 4.1.1; RFC 7636; RFC 8707;
+// RFC 9101).
+var ownParameters = []string{"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method",
+	"resource", "response_mode", "request", "request_uri"}
+
+// parts checks what an endpoint's URL may not hold.
+func (w *Walk) parts(e endpointOf) error {
+	u, err := url.Parse(e.url)
+	if err != nil {
+		return err
+	}
+	if err := w.holds("\""+e.name+"\" has no fragment (RFC 6749 sections 3.1 and 3.2)", !strings.Contains(e.url, "#"), &Error{Rule: ServerInvalid,
+		Text: fmt.Sprintf("the authorization server's %s has a fragment: %q", e.name, e.url)}); err != nil || e.name != "authorization_endpoint" {
+		return err
+	}
+	query := u.Query()
+	own := slices.DeleteFunc(slices.Clone(ownParameters), func(name string) bool { return !query.Has(name) })
+	return w.holds("\"authorization_endpoint\" leaves the request's parameters to the client (RFC 6749 section 3.1)", len(own) == 0, &Error{Rule: ServerInvalid,
+		Text: fmt.Sprintf("the authorization server's authorization_endpoint sets what is the client's to set (%s): %q", strings.Join(own, ", "), e.url)})
 }

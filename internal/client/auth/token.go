@@ -3,14 +3,15 @@ package auth
 import (
 	"context"
 	"crypto/ecdsa"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-
-	"golang.org/x/oauth2"
-	"golang.org/x/oauth2/clientcredentials"
+	"time"
 )
 
 // method is how a client proves itself at the token endpoint: as it was registered,
@@ -35,7 +36,7 @@ func method(c Client, secret string, supported []string) string {
 
 // redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
 // is bound to key, where that is not nil.
-func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*oauth2.Token, error) {
+func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
 	t, err := w.ask(ctx, s, c, secret, form, key)
 	if err != nil {
 		return nil, err
@@ -43,98 +44,150 @@ func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, f
 	return t, w.isUsable(t, key)
 }
 
-// ask asks for a token of any sort. The library writes the request, and is never
-// left to find out by trying how a client proves itself: it would send a code twice.
-func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*oauth2.Token, error) {
-	if err := w.Net.check(s.Token); err != nil {
+// ask asks for a token of any sort. How a client proves itself is never found out by
+// trying: a code would be sent twice.
+func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+	raw, status, err := w.submit(ctx, w.bound(key), s.Token, clientAt{c, secret, s}, form)
+	if err != nil {
 		return nil, err
 	}
-	ask := clientcredentials.Config{TokenURL: s.Token, EndpointParams: form, AuthStyle: oauth2.AuthStyleInParams}
-	switch how := method(c, secret, s.Methods); how {
-	case "client_secret_basic":
-		ask.AuthStyle, ask.ClientID, ask.ClientSecret = oauth2.AuthStyleInHeader, c.ID, secret
-	case "client_secret_post":
-		ask.ClientID, ask.ClientSecret = c.ID, secret
-	case "private_key_jwt":
-		if err := w.signed(form, c, s); err != nil {
-			return nil, err
-		}
-	case "none":
-		ask.ClientID = c.ID
-	default:
-		return nil, &Error{Rule: NoRegistration, Text: fmt.Sprintf("the client has to prove itself with %q, which mcpc cannot", how)}
+	t, err := readAnswer(s.Token, raw, status)
+	w.learn(t.Access, t.Refresh)
+	if err != nil {
+		return nil, err
 	}
-	t, err := ask.Token(context.WithValue(ctx, oauth2.HTTPClient, w.bound(key)))
-	return t, w.told(s, t, err)
+	if t.Access == "" {
+		return nil, &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " answered the token request with what is no token"}
+	}
+	return t, w.holds("the tokens hold no other characters than tokens may (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
+		&Error{Rule: TokenRefused, Text: hostOf(s.Token) + " answered with a token that holds characters that no token has"})
 }
 
-// told tells of what a token endpoint answered.
-func (w *Walk) told(s *Server, t *oauth2.Token, err error) error {
-	w.tell(Step{URL: s.Token, Status: statusOf(t, err)})
-	if err != nil {
-		return refusedToken(s, err)
+// isWord reports a text without blanks and without what could end a header field.
+func isWord(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// A clientAt is a client with what it proves itself by at the endpoints of a server.
+type clientAt struct {
+	client Client
+	secret string
+	server *Server
+}
+
+// submit sends a form to an endpoint of an authorization server, where the client
+// proves itself (RFC 6749, section 2.3.1), and tells of it.
+func (w *Walk) submit(ctx context.Context, web *http.Client, where string, p clientAt, form url.Values) (raw []byte, status int, err error) {
+	if err := w.Net.check(where); err != nil {
+		return nil, 0, err
 	}
-	w.learn(t.AccessToken, t.RefreshToken)
+	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}, "User-Agent": {"mcpc"}}
+	switch how := method(p.client, p.secret, p.server.Methods); how {
+	case "client_secret_basic":
+		basic := http.Request{Header: fields}
+		basic.SetBasicAuth(url.QueryEscape(p.client.ID), url.QueryEscape(p.secret))
+	case "client_secret_post":
+		form.Set("client_id", p.client.ID)
+		form.Set("client_secret", p.secret)
+	case "private_key_jwt":
+		if err := w.signed(form, p.client, p.server); err != nil {
+			return nil, 0, err
+		}
+	case "none":
+		form.Set("client_id", p.client.ID)
+	default:
+		return nil, 0, &Error{Rule: NoRegistration, Text: fmt.Sprintf("the client has to prove itself with %q, which mcpc cannot", how)}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, 0, blocked("not a URL: " + where)
+	}
+	req.Header = fields
+	raw, status, err = w.Net.do(web, req)
+	w.tell(Step{URL: where, Status: status})
+	return raw, status, err
+}
+
+// An answer is what a token endpoint says (RFC 6749, sections 5.1 and 5.2), or a device
+// authorization endpoint (RFC 8628, section 3.2).
+type answer struct {
+	Access      string  `json:"access_token"`
+	Type        string  `json:"token_type"`
+	Refresh     string  `json:"refresh_token"`
+	Expires     seconds `json:"expires_in"`
+	Scope       any     `json:"scope"`
+	Error       string  `json:"error"`
+	Description string  `json:"error_description"`
+
+	DeviceCode string  `json:"device_code"`
+	UserCode   string  `json:"user_code"`
+	Verify     string  `json:"verification_uri"`
+	VerifyToo  string  `json:"verification_url"` // as some servers call it
+	Interval   seconds `json:"interval"`
+}
+
+// readAnswer reads an answer. Some servers answer with a form.
+func readAnswer(where string, raw []byte, status int) (*answer, error) {
+	var a answer
+	bad := json.Unmarshal(raw, &a)
+	if form, err := url.ParseQuery(string(raw)); bad != nil && err == nil && (form.Has("access_token") || form.Has("error")) {
+		members := map[string]string{}
+		for name := range form {
+			members[name] = form.Get(name)
+		}
+		again, _ := json.Marshal(members)
+		bad = json.Unmarshal(again, &a)
+	}
+	switch {
+	case status/100 != 2 || a.Error != "":
+		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error], Hint: hints[a.Error],
+			Text: "the authorization server gave no token" + saying(a.Error, a.Description, status)}
+	case bad != nil:
+		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " answered the token request with what is no token"}
+	}
+	return &a, nil
+}
+
+// seconds are a time that a server names, as a number or, with some, as text. It is 0
+// where there is none, or none that makes sense.
+type seconds int64
+
+// mostSeconds are 285 years: as a time from now on, or since 1970, Go and JSON have it.
+const mostSeconds = 9e9
+
+// UnmarshalJSON never fails.
+func (s *seconds) UnmarshalJSON(raw []byte) error {
+	if n, _ := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64); n > 0 { // beyond its range n is infinite
+		*s = seconds(min(n, mostSeconds))
+	}
 	return nil
 }
 
-// took is told of a token that has to be one that mcpc can use.
-func (w *Walk) took(s *Server, t *oauth2.Token, key *ecdsa.PrivateKey, err error) error {
-	if err := w.told(s, t, err); err != nil {
-		return err
-	}
-	return w.isUsable(t, key)
-}
+func (s seconds) duration() time.Duration { return time.Duration(s) * time.Second }
 
 // isUsable: a token that was to be bound to a key is, and no other one.
-func (w *Walk) isUsable(t *oauth2.Token, key *ecdsa.PrivateKey) error {
+func (w *Walk) isUsable(t *answer, key *ecdsa.PrivateKey) error {
 	if key != nil {
-		return w.holds("\"token_type\" is DPoP (RFC 9449 section 5)", strings.EqualFold(t.TokenType, "dpop"), &Error{Rule: TokenType,
-			Text: fmt.Sprintf("the token is of the type %q, and not bound to the key", t.TokenType)})
+		return w.holds("\"token_type\" is DPoP (RFC 9449 section 5)", strings.EqualFold(t.Type, "dpop"), &Error{Rule: TokenType,
+			Text: fmt.Sprintf("the token is of the type %q, and not bound to the key", t.Type)})
 	}
-	return w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.TokenType, "bearer"), &Error{Rule: TokenType,
-		Text: fmt.Sprintf("the token is of the type %q, which mcpc cannot use", t.TokenType)})
+	return w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.Type, "bearer"), &Error{Rule: TokenType,
+		Text: fmt.Sprintf("the token is of the type %q, which mcpc cannot use", t.Type)})
 }
 
-// styleOf is what the library calls a method without an assertion.
-func styleOf(method string) oauth2.AuthStyle {
-	if method == "client_secret_basic" {
-		return oauth2.AuthStyleInHeader
-	}
-	return oauth2.AuthStyleInParams
-}
-
-func statusOf(t *oauth2.Token, err error) int {
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response != nil {
-		return refused.Response.StatusCode
-	}
-	if t != nil {
-		return 200
-	}
-	return 0
-}
-
-// refusedToken says what a token endpoint answered, and nothing of the body.
-func refusedToken(s *Server, err error) error {
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		return &Error{Rule: TokenRefused, Err: causes[refused.ErrorCode], Hint: hints[refused.ErrorCode],
-			Text: "the authorization server gave no token" + saying(refused.ErrorCode, refused.ErrorDescription, statusOf(nil, err))}
-	}
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return unreachable(s.Token, err)
-	}
-	return &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " answered the token request with what is no token"}
-}
-
-// What was redeemed is worth nothing any more, and the server does not know the
-// client any more.
+// What was redeemed is worth nothing any more; the server does not know the client any
+// more; nobody has typed the code yet; and it does not want to be asked so often.
 var (
 	errInvalidGrant  = errors.New("invalid_grant")
 	errInvalidClient = errors.New("invalid_client")
+	errPending       = errors.New("authorization_pending")
+	errSlowDown      = errors.New("slow_down")
 )
 
-// causes are the codes on which something depends (RFC 6749, section 5.2).
-var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client": errInvalidClient}
+// causes are the codes on which something depends (RFC 6749, section 5.2; RFC 8628,
+// section 3.5).
+var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client": errInvalidClient,
+	"authorization_pending": errPending, "slow_down": errSlowDown}
 
 // hints are for those of these codes that the user can do something about.
 var hints = map[string]string{
@@ -145,22 +198,22 @@ var hints = map[string]string{
 	"access_denied":       "whoever was asked said no",
 }
 
-// tokenOf is what is kept of a token. Where the server names no scope it granted
-// what was asked for (RFC 6749, section 5.1).
-func (s *Store) tokenOf(t *oauth2.Token, into Token) (Token, error) {
-	access, err := s.Seal(t.AccessToken)
+// tokenOf is what is kept of a token that was got now. Where the server names no scope
+// it granted what was asked for (RFC 6749, section 5.1).
+func (s *Store) tokenOf(t *answer, into Token, now time.Time) (Token, error) {
+	access, err := s.Seal(t.Access)
 	if err != nil {
 		return Token{}, err
 	}
-	into.Access, into.Expires, into.Scopes = access, t.Expiry.UTC().Truncate(1e9), into.Requested
-	if t.Expiry.IsZero() {
-		into.Expires = t.Expiry
+	into.Access, into.Expires, into.Scopes = access, time.Time{}, into.Requested
+	if t.Expires > 0 {
+		into.Expires = now.Add(t.Expires.duration()).UTC().Truncate(time.Second)
 	}
-	if granted, ok := t.Extra("scope").(string); ok {
+	if granted, ok := t.Scope.(string); ok {
 		into.Scopes = strings.Fields(granted)
 	}
-	if t.RefreshToken != "" {
-		if into.Refresh, err = s.Seal(t.RefreshToken); err != nil {
+	if t.Refresh != "" {
+		if into.Refresh, err = s.Seal(t.Refresh); err != nil {
 			return Token{}, err
 		}
 	}

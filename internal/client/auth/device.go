@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// usualInterval lies between two requests where the server names no time (RFC 8628,
+// section 3.2), and is added where it says slow_down (section 3.5).
+const usualInterval = 5 * time.Second
+
+// elsewhere gets a token for somebody who goes through a browser on another machine,
+// and types a code there (RFC 8628).
+func (l *login) elsewhere(ctx context.Context) error {
+	s := l.found.Server
+	c, err := l.identity(ctx, s, "")
+	if err != nil {
+		return err
+	}
+	secret, err := l.secretOf(&c)
+	if err != nil {
+		return err
+	}
+	code, err := l.deviceCode(ctx, clientAt{c, secret, s})
+	if err != nil {
+		return err
+	}
+	address, err := SafeURL(code.Verify)
+	if err != nil {
+		return err
+	}
+	limit, over := deviceTime, Late("fifteen minutes are over")
+	if lasts := code.Expires.duration(); lasts > 0 && lasts < limit {
+		limit, over = lasts, "it is valid no longer"
+	}
+	interval := code.Interval.duration()
+	if interval == 0 {
+		interval = usualInterval
+	}
+	if interval > deviceTime {
+		return &Error{Rule: TokenRefused, Text: fmt.Sprintf("%s wants more time between two requests than the %v that mcpc waits", hostOf(s.Device), deviceTime)}
+	}
+	l.req.ShowCode(ctx, address.String(), code.UserCode)
+	ctx, stop := context.WithTimeoutCause(ctx, limit, over)
+	defer stop()
+	t, err := l.untilTyped(ctx, clientAt{c, secret, s}, code.DeviceCode, interval)
+	if late, ok := errors.AsType[Late](context.Cause(ctx)); ok && err != nil {
+		return &Error{Rule: NoResponse, Text: "nobody typed the code: " + late.Error(), Hint: hints["expired_token"], Err: late}
+	}
+	if err != nil {
+		return err
+	}
+	return l.keep(ctx, c, t)
+}
+
+// deviceCode asks for a code, and for where it is to be typed.
+func (l *login) deviceCode(ctx context.Context, p clientAt) (*answer, error) {
+	form := url.Values{"resource": {l.token.Resource}, "client_id": {p.client.ID}}
+	if len(l.scopes) > 0 {
+		form.Set("scope", strings.Join(l.scopes, " "))
+	}
+	raw, status, err := l.w.submit(ctx, l.w.Net.web, p.server.Device, p, form)
+	if err != nil {
+		return nil, err
+	}
+	code, err := readAnswer(p.server.Device, raw, status)
+	if err != nil {
+		return nil, err
+	}
+	l.w.learn(code.DeviceCode)
+	if code.Verify == "" {
+		code.Verify = code.VerifyToo
+	}
+	return code, l.w.holds("\"device_code\", \"user_code\" and \"verification_uri\" are there (RFC 8628 section 3.2)",
+		code.DeviceCode != "" && code.UserCode != "" && code.Verify != "",
+		&Error{Rule: TokenRefused, Text: hostOf(p.server.Device) + " answered with what is no code for a device"})
+}
+
+// untilTyped asks for the token again and again (RFC 8628, section 3.4).
+func (l *login) untilTyped(ctx context.Context, p clientAt, code string, interval time.Duration) (*answer, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(interval):
+		}
+		form := url.Values{"grant_type": {deviceType}, "device_code": {code}, "resource": {l.token.Resource}}
+		t, err := l.w.redeem(ctx, p.server, p.client, p.secret, form, l.key)
+		switch {
+		case errors.Is(err, errSlowDown):
+			interval += usualInterval
+		case !errors.Is(err, errPending):
+			return t, err
+		}
+	}
+}

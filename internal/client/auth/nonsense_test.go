@@ -1,0 +1,142 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// RFC 6749, section 3.1: an endpoint has no fragment, and no parameter stands in the
+// request twice: servers take the first one, which is not the client's.
+func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
+	for _, end := range []string{"#", "#at", "?tenant=1#at", "?client_id=evil", "?redirect_uri=https%3A%2F%2Fevil.example", "?state=x", "?tenant=1&stat%65=x",
+		"?response_type=token", "?scope=all", "?code_challenge=x", "?code_challenge_method=plain", "?resource=https%3A%2F%2Fevil.example",
+		"?response_mode=form_post", "?request=x", "?request_uri=https%3A%2F%2Fevil.example"} {
+		w := newWorld(t)
+		w.documents[serverAt] = strings.Replace(usualServer, "BASE/authorize", "BASE/authorize"+end, 1)
+		_, err := w.login(newStore(), nil)
+		wantRule(t, err, ServerInvalid)
+		if w.asked != nil || w.asks("/register") != 0 {
+			t.Errorf("%s: the browser was sent there, or mcpc registered", end)
+		}
+	}
+	for _, name := range []string{"token", "register", "device"} {
+		w := newWorld(t)
+		w.documents[serverAt] = strings.Replace(strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1), "BASE/"+name, "BASE/"+name+"#at", 1)
+		_, err := w.login(newStore(), func(r *Request) { r.Grant = DeviceCode })
+		wantRule(t, err, ServerInvalid)
+	}
+}
+
+// What a server says of time is a number that somebody wrote: any may be there.
+func TestTimesThatMakeNoSense(t *testing.T) {
+	for expires, want := range map[string]time.Duration{"3600": time.Hour, `"3600"`: time.Hour, "36e2": time.Hour, "3600.5": time.Hour, "0": 0, "-5": 0, "-5e18": 0,
+		`"soon"`: 0, "null": 0, "[]": 0, "1e18": mostSeconds * time.Second, "1e400": mostSeconds * time.Second, "1000000000000000000": mostSeconds * time.Second,
+		"2147483648": (1 << 31) * time.Second} {
+		w, store := newWorld(t), newStore()
+		w.token = func(url.Values, http.Header) (int, string) {
+			return 200, `{"access_token":"x","token_type":"Bearer","expires_in":` + expires + `}`
+		}
+		w.registration = func(map[string]any) (int, string) {
+			return 201, `{"client_id":"x","client_secret":"y","client_secret_expires_at":` + expires + `}`
+		}
+		walk := w.walk()
+		walk.Now = func() time.Time { return now }
+		token, err := walk.Login(t.Context(), store, w.request())
+		if err != nil {
+			t.Errorf("%s: %v", expires, err)
+			continue
+		}
+		if got := token.Expires; want == 0 && !got.IsZero() || want != 0 && !got.Equal(now.Add(want)) {
+			t.Errorf("%s: ends at %v, want %v from now", expires, got, want)
+		}
+		if got := book(t, store).Clients[0].SecretExpires; want == 0 && !got.IsZero() || want != 0 && !got.Equal(time.Unix(0, 0).Add(want)) {
+			t.Errorf("%s: the client's secret ends at %v", expires, got)
+		}
+	}
+}
+
+// A token goes into a header field: what could end it there is no token, and none is
+// kept that cannot be sent.
+func TestTokensThatAreNone(t *testing.T) {
+	for _, c := range []struct {
+		access, refresh string
+		ok              bool
+	}{
+		{"a-._~+/b==", "r", true}, {"12|abc:{x}", "", true},
+		{`a\r\nX-Evil: 1`, "r", false}, {`a\n`, "r", false}, {"a b", "r", false}, {`a\u0000`, "r", false}, {"ä", "r", false}, {`a\u007f`, "r", false},
+		{"a", `r\r\nX-Evil: 1`, false}, {"a", "r\u200b", false},
+	} {
+		w, store := newWorld(t), newStore()
+		w.token = func(url.Values, http.Header) (int, string) {
+			return 200, `{"access_token":"` + c.access + `","token_type":"Bearer","refresh_token":"` + c.refresh + `"}`
+		}
+		_, err := w.login(store, nil)
+		kept := len(book(t, store).Tokens)
+		if c.ok && (err != nil || kept != 1) || !c.ok && kept != 0 {
+			t.Errorf("%q, %q: got %v, and %d tokens are kept", c.access, c.refresh, err, kept)
+		}
+		if !c.ok {
+			wantRule(t, err, TokenRefused)
+		}
+	}
+	w := newWorld(t)
+	w.token = func(url.Values, http.Header) (int, string) {
+		return 200, "access_token=a&token_type=bearer&expires_in=60&scope=a+b"
+	}
+	token, err := w.login(newStore(), nil)
+	if err != nil || token.Access != "plain:a" || token.Expires.IsZero() || !slices.Equal(token.Scopes, []string{"a", "b"}) {
+		t.Errorf("an answer that is a form: got %+v, %v", token, err)
+	}
+}
+
+// Whatever a server says of time, a login with a code ends with an error or a token.
+func TestDeviceTimesThatMakeNoSense(t *testing.T) {
+	answer := `{"device_code":"d","user_code":"ABCD","verification_uri":"BASE/verify","expires_in":EXPIRES,"interval":INTERVAL}`
+	for _, c := range []struct {
+		expires, interval string
+		want              Rule
+	}{
+		{"60", "0.001", NoResponse}, // usual: seconds are whole
+		{"60", "-5", NoResponse}, {"60", "1e18", TokenRefused}, {"60", "1000000000000000000", TokenRefused}, {"60", "10000000000", TokenRefused},
+		{"60", "9223372036854775807", TokenRefused}, {"60", "901", TokenRefused}, {"60", `"x"`, NoResponse},
+		{"-5", "1", ""}, {"0", "1", ""}, {"1e18", "1", ""}, {"1000000000000000000", "1", ""}, {`"60"`, `"1"`, ""},
+	} {
+		t.Run(c.expires+" "+c.interval, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)
+			w.documents["/device"] = strings.NewReplacer("EXPIRES", c.expires, "INTERVAL", c.interval).Replace(answer)
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			req := w.request()
+			req.Grant = DeviceCode
+			req.ShowCode = func(context.Context, string, string) {
+				if c.want != "" { // five seconds, and nobody waits for them here
+					stop(Late("it is late"))
+				}
+			}
+			_, err := w.walk().Login(ctx, newStore(), req)
+			wantRule(t, err, c.want)
+			if n := w.asks("/token"); c.want == "" && n != 1 || c.want != "" && n != 0 {
+				t.Errorf("%d requests for a token", n)
+			}
+		})
+	}
+}
+
+// RFC 8628, section 3.2: what has to be there is.
+func TestDeviceCodesThatAreNone(t *testing.T) {
+	for _, answer := range []string{`{}`, `[]`, `"x"`, `{"device_code":"d","user_code":"A"}`, `{"device_code":"d","verification_uri":"BASE/verify"}`,
+		`{"user_code":"A","verification_uri":"BASE/verify"}`} {
+		w := newWorld(t)
+		w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)
+		w.documents["/device"] = answer
+		_, err := w.login(newStore(), func(r *Request) { r.Grant = DeviceCode })
+		wantRule(t, err, TokenRefused)
+	}
+}
