@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -71,6 +72,9 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 		r.To, err = url.Parse(word)
 		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
 			return nil, hintedError{fmt.Sprintf("--to wants a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL"}
+		}
+		if r.Path != "" && (path.Clean(r.Path) != r.Path || strings.ContainsAny(r.Path, `%\?#`)) {
+			return nil, hintedError{fmt.Sprintf("--to wants a plain path, not %q", r.Path), "--to /path=URL"}
 		}
 		if taken[r.Path] {
 			return nil, hintedError{fmt.Sprintf("two servers for one path: %q", or(r.Path, "/")), "--to /one=URL --to /two=URL"}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpc/internal/wire"
 )
 
 // stateless is the first revision without a handshake. Revisions compare as
@@ -73,9 +75,17 @@ func streamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
 }
 
 // sameOrigin refuses browsers on other sites. Servers MUST check Origin (all
-// revisions, transports); the SDK checks Host alone.
+// revisions, transports); the SDK checks Host alone, and Go of GET nothing and of several
+// Origin fields the first.
 func sameOrigin(h http.Handler) http.Handler {
-	return http.NewCrossOriginProtection().Handler(h)
+	guarded := http.NewCrossOriginProtection().Handler(h)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if reason := wire.Foreign(r.Host, r.Header); reason != "" {
+			http.Error(w, "Forbidden: "+reason, http.StatusForbidden)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
 }
 
 // saysStateless reports which of the two eras a request is made in. A version

@@ -225,7 +225,7 @@ func TestHTTPStatelessRefusals(t *testing.T) {
 			toolsCall(1, "raise-protocol-error", `{"code":-32601}`, meta), 404, `"code":-32601`},
 		{"nothing declared", s.stateless("tools/call", "get-roots-list"), toolsCall(1, "get-roots-list", `{}`, meta), 400,
 			`"code":-32021,"message":"This tool needs a client that declares the roots capability.","data":{"requiredCapabilities":{"roots":{}}}`},
-		{"foreign host", s.with("Host", "example.com"), initialize("2025-11-25", `{}`), 403, "invalid Host"},
+		{"foreign host", s.with("Host", "example.com"), initialize("2025-11-25", `{}`), 403, "names another host"},
 		{"foreign origin", s.with("Origin", "https://example.com"), initialize("2025-11-25", `{}`), 403, ""},
 		{"unknown older version", s.with("MCP-Protocol-Version", "1999-01-01"), initialize("2025-11-25", `{}`), 400, "Unsupported protocol version"},
 		{"unknown session", s.with(sessionHeader, "nope"), request(1, "tools/list", ""), 404, "session not found"},
@@ -234,6 +234,29 @@ func TestHTTPStatelessRefusals(t *testing.T) {
 		want(t, c.name+": status", resp.StatusCode, c.status)
 		if !strings.Contains(body, c.want) {
 			t.Errorf("%s: body %s\nhas no %s", c.name, body, c.want)
+		}
+	}
+}
+
+// Pages from elsewhere get no stream either, and hide behind no other Origin field.
+func TestHTTPRefusesPagesFromElsewhere(t *testing.T) {
+	for _, h := range []http.Handler{Handler(Options{}), SSEHandler()} {
+		s := mount(t, h)
+		own := strings.TrimSuffix(s.url, "/mcp")
+		for _, origins := range [][]string{{"https://example.com"}, {own, "https://example.com"}, {"", "https://example.com"}, {"null"}} {
+			for _, method := range []string{"GET", "POST"} {
+				req, err := http.NewRequestWithContext(t.Context(), method, s.url, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header["Origin"], req.Header["Accept"] = origins, []string{both}
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				want(t, method+" "+strings.Join(origins, ","), resp.StatusCode, http.StatusForbidden)
+			}
 		}
 	}
 }

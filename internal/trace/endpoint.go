@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,7 +21,8 @@ type destination struct {
 	client *url.URL
 }
 
-// route finds out where a request goes; nil where no server is meant.
+// route finds out where a request goes; nil where no server is meant, or where that is
+// unclear.
 func (p *Proxy) route(r *http.Request) *destination {
 	client := *r.URL
 	client.Scheme, client.Host = "http", r.Host
@@ -33,7 +35,7 @@ func (p *Proxy) route(r *http.Request) *destination {
 			best = i
 		}
 	}
-	if best < 0 {
+	if best < 0 || p.Routes[best].unclear(r.URL.EscapedPath()) {
 		return nil
 	}
 	return &destination{best, p.Routes[best].forward(r.URL), &client}
@@ -41,6 +43,18 @@ func (p *Proxy) route(r *http.Request) *destination {
 
 func (r Route) takes(path string) bool {
 	return r.Path == "" || path == r.Path || strings.HasPrefix(path, r.Path+"/")
+}
+
+// unclear reports a path that servers may read as another than it is here, and so as one
+// beside the Route. Without a Path a Route takes all paths, and a slash may be spelled by
+// number.
+func (r Route) unclear(asked string) bool {
+	rest := strings.ToLower(strings.TrimPrefix(asked, r.Path))
+	if strings.Contains(rest, "%2e") || r.Path != "" && (strings.Contains(rest, "%2f") || strings.ContainsAny(rest, `\`) || strings.Contains(rest, "%5c")) {
+		return true
+	}
+	segments := strings.Split(rest, "/")
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
 // forward is asked as the server knows it. Its own parameters go along.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,6 +90,10 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 			return
 		}
 		to := p.route(r)
+		if to == nil && slices.ContainsFunc(p.Routes, func(route Route) bool { return route.takes(r.URL.Path) }) {
+			plainError(w, http.StatusBadRequest, `the path has a segment "." or "..", or one of . / \ in percent-encoding`)
+			return
+		}
 		if to == nil {
 			plainError(w, http.StatusNotFound, "no --to names a server for this path")
 			return
@@ -286,34 +291,18 @@ func (b *seenResponse) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// refuses says why a request is not forwarded, or nothing. Whoever names another
-// host was led here by a name that somebody else resolves; a page in a browser
-// names its origin.
+// refuses says why a request is not forwarded, or nothing.
 func (p *Proxy) refuses(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(p.Address)
-	host, asked, err := net.SplitHostPort(r.Host)
+	_, asked, err := net.SplitHostPort(r.Host)
 	if err != nil {
-		host, asked = strings.Trim(r.Host, "[]"), "80"
+		asked = "80"
 	}
-	switch origin := r.Header.Get("Origin"); {
+	switch {
 	case r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/"):
 		return "it forwards only to the servers that --to names"
-	case !isLoopback(host) || asked != port:
-		return "the Host field names another host: " + wire.Excerpt([]byte(r.Host), 100)
-	case origin != "" && !isLocalOrigin(origin):
-		return "a page from elsewhere may not use it: " + wire.Excerpt([]byte(origin), 100)
-	case origin == "" && r.Header.Get("Sec-Fetch-Site") == "cross-site":
-		return "a page from elsewhere may not use it"
+	case asked != port:
+		return "the Host field names another port: " + wire.Excerpt([]byte(r.Host), 100)
 	}
-	return ""
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
-
-func isLocalOrigin(origin string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(u.Hostname())
+	return wire.Foreign(r.Host, r.Header)
 }

@@ -301,15 +301,19 @@ func TestProxyRefuses(t *testing.T) {
 		request string
 		status  int
 	}{
-		"another host":     {"POST /mcp HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403},
-		"another port":     {"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", 403},
-		"a page":           {"POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin: https://evil.example\r\n\r\n", 403},
-		"a page nowhere":   {"POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin: null\r\n\r\n", 403},
-		"an image":         {"GET /mcp HTTP/1.1\r\nHost: " + host + "\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403},
-		"a whole URL":      {"GET http://" + host + "/mcp HTTP/1.1\r\nHost: " + host + "\r\n\r\n", 403},
-		"a tunnel":         {"CONNECT " + host + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n", 403},
-		"a page from here": {"POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://localhost:6274\r\n\r\n", 200},
-		"by name":          {"POST /mcp HTTP/1.1\r\nHost: localhost:" + strings.Split(host, ":")[1] + "\r\n\r\n", 200},
+		"another host":                {"POST /mcp HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403},
+		"another port":                {"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", 403},
+		"a page":                      {"POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin: https://evil.example\r\n\r\n", 403},
+		"a page nowhere":              {"POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin: null\r\n\r\n", 403},
+		"an image":                    {"GET /mcp HTTP/1.1\r\nHost: " + host + "\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403},
+		"a whole URL":                 {"GET http://" + host + "/mcp HTTP/1.1\r\nHost: " + host + "\r\n\r\n", 403},
+		"a tunnel":                    {"CONNECT " + host + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n", 403},
+		"a page behind another field": {"POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://localhost:6274\r\nOrigin: https://evil.example\r\n\r\n", 403},
+		"a page behind none":          {"GET /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin:\r\nOrigin: https://evil.example\r\n\r\n", 403},
+		"a path with dots":            {"GET /mcp/../x HTTP/1.1\r\nHost: " + host + "\r\n\r\n", 400},
+		"a path with encoded dots":    {"GET /mcp/%2E%2e/x HTTP/1.1\r\nHost: " + host + "\r\n\r\n", 400},
+		"a page from here":            {"POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://localhost:6274\r\n\r\n", 200},
+		"by name":                     {"POST /mcp HTTP/1.1\r\nHost: localhost:" + strings.Split(host, ":")[1] + "\r\n\r\n", 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, body := rawRequest(t, host, c.request)
@@ -340,6 +344,29 @@ func rawRequest(t *testing.T, host, request string) (status int, body string) {
 	}
 	_, body, _ = strings.Cut(string(raw), "\r\n\r\n")
 	return status, body
+}
+
+// What is asked under a path of the user's stays under the URL that he gave for it.
+func TestProxyStaysUnderItsRoutes(t *testing.T) {
+	upstream := &echo{}
+	server := httptest.NewServer(upstream)
+	defer server.Close()
+	b := proxied(t, Watching{}, "/a="+server.URL+"/own/mcp")
+	host := strings.TrimPrefix(b.url, "http://")
+	for path, status := range map[string]int{
+		"/a": 200, "/a/b.c/..d": 200, "/a?x=../..%2f": 200,
+		"/a/..": 400, "/a/../../admin": 400, "/a/./b": 400, "/a/%2e%2e/admin": 400, "/a/.%2E/admin": 400, "/a/..%2fadmin": 400,
+		"/a%2f..%2fadmin": 400, "/a/..%5cadmin": 400, "/a/x%2F..": 400, "/../a": 404, "/%2e%2e/a": 404,
+	} {
+		if got, body := rawRequest(t, host, "POST "+path+" HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); got != status {
+			t.Errorf("%s: got %d %q, want %d", path, got, body, status)
+		}
+	}
+	for _, asked := range upstream.asked {
+		if !strings.Contains(asked, "/own/mcp") {
+			t.Errorf("the server was asked %s", asked)
+		}
+	}
 }
 
 // A server that is not there, one that dies on the way and one that is the proxy

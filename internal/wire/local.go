@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Foreign says why a server on this machine that asks nobody who they are refuses an
+// HTTP request, or nothing. Who names another host was led here by a name that somebody
+// else resolves; a page in a browser names its origin (basic/transports, "Security
+// Warning"). Of several Origin fields each has to be of this machine.
+func Foreign(host string, fields map[string][]string) string {
+	if !isLoopback(hostname(host)) {
+		return "the Host field names another host: " + Excerpt([]byte(host), 100)
+	}
+	named := false
+	for _, origin := range fields["Origin"] {
+		u, err := url.Parse(origin)
+		if origin != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || !isLoopback(u.Hostname())) {
+			return "a page from elsewhere may not use it: " + Excerpt([]byte(origin), 100)
+		}
+		named = named || origin != ""
+	}
+	for _, site := range fields["Sec-Fetch-Site"] {
+		if site == "cross-site" && !named {
+			return "a page from elsewhere may not use it"
+		}
+	}
+	return ""
+}
+
+// hostname is a Host field's value without its port.
+func hostname(host string) string {
+	u := url.URL{Host: host}
+	return u.Hostname()
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
