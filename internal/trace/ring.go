@@ -77,7 +77,10 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 // systems then take care that it does not stay so. Where it cannot be written, the
 // next run looks longer for its number.
 func (r *Ring) count(n int) {
-	f, err := os.OpenFile(filepath.Join(r.dir, counterName), os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := r.counter(os.O_WRONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(filepath.Join(r.dir, counterName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
 	if err != nil {
 		return
 	}
@@ -85,11 +88,36 @@ func (r *Ring) count(n int) {
 	f.Close()
 }
 
+// counter opens the counter where it is a plain file, and no link to one: what somebody
+// else put there must not lead to a file of the user's, nor make mcpc wait.
+func (r *Ring) counter(flag int) (*os.File, error) {
+	path := filepath.Join(r.dir, counterName)
+	plain, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !plain.Mode().IsRegular():
+		return nil, fs.ErrInvalid
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(plain, opened) { // it was replaced meanwhile
+		f.Close()
+		return nil, fs.ErrInvalid
+	}
+	return f, nil
+}
+
 // last is the number of the last run, as far as the counter knows.
 func (r *Ring) last() int {
-	raw, err := os.ReadFile(filepath.Join(r.dir, counterName))
-	if n, bad := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && bad == nil && n >= 0 {
-		return n
+	if f, err := r.counter(os.O_RDONLY); err == nil {
+		raw, err := io.ReadAll(io.LimitReader(f, 32))
+		f.Close()
+		if n, bad := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && bad == nil && n >= 0 {
+			return n
+		}
 	}
 	if runs, err := r.Runs(); err == nil && len(runs) > 0 {
 		return runs[len(runs)-1].Number
