@@ -19,6 +19,7 @@ func (r *responder) shellOut(ctx context.Context, flag, command string, params j
 	if params == nil {
 		params = json.RawMessage("{}")
 	}
+	client.StartsOthers()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(params), '\n')), r.a.stderr()
 	cmd.WaitDelay = time.Second

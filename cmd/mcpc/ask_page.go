@@ -56,6 +56,7 @@ func (a *app) browse(address string, failed func(error)) error {
 	if own := strings.Fields(a.getenv("BROWSER")); len(own) > 0 {
 		argv = own
 	}
+	client.StartsOthers()
 	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], address)...)
 	if err := cmd.Start(); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
@@ -68,6 +69,7 @@ func draft(text []byte) (name string, err error) {
 
 // edit runs the editor, whose words are not seen by a shell, and reads the file.
 func (a *app) edit(ctx context.Context, editor []string, name string) ([]byte, error) {
+	client.StartsOthers()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.err, a.err
 	if a.outStyle.Terminal {

@@ -31,6 +31,7 @@ func startHolder(server client.Server, held state.Held) (net.Conn, error) {
 		return nil, err
 	}
 	keepFilesHere()
+	client.StartsOthers()
 	cmd := exec.Command(self, append([]string{"hold", "--socket", held.Socket, "--idle", held.Idle.String(), "--"}, server.Command...)...)
 	cmd.Stdin, cmd.Env, cmd.Dir = theirs, server.Env, server.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

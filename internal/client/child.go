@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/wire"
@@ -128,9 +129,18 @@ func (c *child) reap() {
 	c.heardOut(c.heard, graceAfterKill)
 	c.heardOut(c.quiet, graceForWords)
 	c.group.signal(kill)
+	serverEnded()
 	c.release()
 	close(c.reaped)
 }
+
+// others is set once mcpc has started a program that is no server.
+var others atomic.Bool
+
+// StartsOthers is called before a program is started that may leave processes behind
+// which are the user's, as a browser: they could not be told from those that a server
+// leaves, and neither are ended then.
+func StartsOthers() { others.Store(true) }
 
 // heardOut waits for the end of a stream of a dead child, and only a moment
 // where nobody is interested any more.

@@ -22,7 +22,9 @@ type processGroup struct{ id int }
 func startGroup(cmd *exec.Cmd) (*processGroup, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
+	serverBegins()
 	if err := cmd.Start(); err != nil {
+		serverEnded()
 		return nil, err
 	}
 	return &processGroup{cmd.Process.Pid}, nil
