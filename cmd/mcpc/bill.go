@@ -26,6 +26,8 @@ type billed struct {
 	Name   string     `json:"name"`
 	Tokens int        `json:"tokens"`
 	Bytes  billedSize `json:"bytes"`
+	// AppOnly is a tool that a model never gets: it is for its page alone (MCP Apps).
+	AppOnly bool `json:"appOnly,omitempty"`
 }
 
 // A billedSize is in bytes of JSON without blanks. Model is what clients hand to a
@@ -61,6 +63,10 @@ func billOf(list client.List) bill {
 		description, _ := members.Get("description")
 		schema, _ := members.Get("inputSchema")
 		one.Bytes = billedSize{Model: len(model), Description: len(description), InputSchema: len(wire.Compact(schema)), All: len(wire.Compact(raw))}
+		meta, _ := members.Get("_meta")
+		if one.AppOnly = wire.AppOnly(meta); one.AppOnly {
+			one.Bytes.Model = 0
+		}
 		one.Tokens = tokensOf(one.Bytes.Model)
 		b.Tools = append(b.Tools, one)
 		b.add(one)
@@ -108,7 +114,11 @@ func (a *app) explainBill() {
 func (b bill) write(w io.Writer, st render.Style) error {
 	var rows [][]string
 	for _, one := range b.Tools {
-		rows = append(rows, append([]string{one.Name}, b.cells(one)...))
+		name := one.Name
+		if one.AppOnly {
+			name += " (app only)"
+		}
+		rows = append(rows, append([]string{name}, b.cells(one)...))
 	}
 	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.Tools))}, b.cells(b.sum())...))
 	return render.Table(w, st, slices.Concat([]string{"TOOL"}, billHead), rows)

@@ -98,6 +98,13 @@ func (c *conversation) sort(list client.List) catalogue {
 		}
 	}
 	all.tools = good
+	names := make([]string, len(good))
+	for i, tool := range good {
+		names[i] = tool.Name
+	}
+	for _, f := range wire.Confusable("tool", names) {
+		c.found(f)
+	}
 	return all
 }
 

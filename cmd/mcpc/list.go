@@ -35,7 +35,9 @@ templates by URI, with name, type and size. All pages are fetched. Into a pipe
 goes one line an entry, with a TAB between the columns.
 
 The hints are the server's word: ro only reads, destr may destroy, idem may be
-sent twice, open reaches out into the world, ui names a page.
+sent twice, open reaches out into the world, ui names a page, app only is for
+that page and not for a model (--bill counts it as nothing). A name that may be
+taken for another is marked.
 
 "all" lists what the server declares a capability for. In a pipe each line then
 begins with the kind, and with --json all of it is one document.

@@ -22,6 +22,9 @@ func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error
 	if tool.TaskSupport != "" {
 		s.line(0, "as a task (execution.taskSupport): "+st.Line(tool.TaskSupport))
 	}
+	if tool.AppOnly {
+		s.line(0, "for its page only, and not for a model (_meta.ui.visibility)")
+	}
 	s.section("input", tool.InputSchema, "no arguments")
 	if tool.OutputSchema != nil {
 		s.section("output", tool.OutputSchema, "no members")

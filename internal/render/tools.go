@@ -22,9 +22,14 @@ import (
 // name, arguments, hints and description, aligned to nothing and made for grep,
 // cut and awk. Without tools nothing is written.
 func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
-	index := indexes(tools)
+	index, names := indexes(tools), make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	like := wire.Lookalikes(names)
 	return st.list(w, len(tools), func(i int) entry {
 		e := st.entry(tools[i], long)
+		e.hints = append(e.hints, st.lookalike(names[i], like[i])...)
 		if index[i] > 0 {
 			e.hints = append(e.hints, fmt.Sprintf("--index %d", index[i]))
 		}
@@ -132,7 +137,21 @@ func (s Style) hints(t wire.Tool) []string {
 	if t.UI != "" {
 		hints = append(hints, "ui")
 	}
+	if t.AppOnly {
+		hints = append(hints, "app only")
+	}
 	return append(hints, s.hidden(hiddenIn(t))...)
+}
+
+// lookalike marks a name that may be taken for another.
+func (s Style) lookalike(name, like string) []string {
+	switch {
+	case like != "":
+		return []string{s.warning() + "looks like " + s.Line(like)}
+	case wire.MixedScripts(name):
+		return []string{s.warning() + "mixed alphabets"}
+	}
+	return nil
 }
 
 func (s Style) hidden(n int) []string {

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // A Tool is one entry of a tools/list result (server/tools, "Tool"). The
@@ -18,6 +19,9 @@ type Tool struct {
 	// UI is the URI of the page that shows the tool's results (extension MCP
 	// Apps, _meta.ui.resourceUri); "" where it names none.
 	UI string
+	// AppOnly is set where the tool is for that page and not for a model
+	// (_meta.ui.visibility without "model").
+	AppOnly bool
 	// TaskSupport is execution.taskSupport (2025-11-25): "forbidden", "optional"
 	// or "required"; "" where the server did not say.
 	TaskSupport string
@@ -50,7 +54,7 @@ func ParseTool(raw json.RawMessage) (Tool, *Finding) {
 	}
 	execution, _ := members.Get("execution")
 	t.TaskSupport, _ = Text(First(execution, "taskSupport"))
-	t.UI = pageIn(t.Meta)
+	t.UI, t.AppOnly = pageIn(t.Meta), AppOnly(t.Meta)
 	t.readAnnotations(members)
 	return t, nil
 }
@@ -63,6 +67,16 @@ func pageIn(meta json.RawMessage) string {
 	}
 	uri, _ := Text(First(meta, "ui/resourceUri"))
 	return uri
+}
+
+// AppOnly reads from the _meta of a tool whether it is for its page only. Where nothing
+// is said, or nothing of the right shape, it is for a model too.
+func AppOnly(meta json.RawMessage) bool {
+	words, err := Array(First(First(meta, "ui"), "visibility"))
+	return err == nil && !slices.ContainsFunc(words, func(word json.RawMessage) bool {
+		text, ok := Text(word)
+		return !ok || text == "model"
+	})
 }
 
 // lacking is for an entry whose member is not there, or no text.
