@@ -205,6 +205,13 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 		}
 		c.warnFresh(tool, w.Text)
 	}
+	if len(findings) == 0 && c.Session != nil && c.needsDefinition() { // a draft has no session
+		if unsafe := client.HeaderUnsafe(tool.InputSchema, o.arguments); len(unsafe) > 0 {
+			out := bad("an argument does not fit the header field that the tool wants it in", "--no-validate sends it anyway")
+			out.Findings = unsafe
+			return out
+		}
+	}
 	hint := o.otherwise(findings)
 	if len(findings) > 0 && takesNone(tool.InputSchema) {
 		hint = o.name + " takes no arguments; --no-validate sends them anyway"

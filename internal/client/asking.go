@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"mcpc/internal/wire"
 )
@@ -125,4 +127,59 @@ func (o offer) forbids(method string, params json.RawMessage) (code int64, what 
 		return -32602, method + " with tools"
 	}
 	return 0, ""
+}
+
+// broken says why a question that was offered to be answered is none, or nothing: in
+// the messages of sampling each use of a tool is followed by its results, which stand
+// alone in their message (2025-11-25 client/sampling, "Message Content Constraints").
+func broken(method string, params json.RawMessage) string {
+	if method != "sampling/createMessage" {
+		return ""
+	}
+	members, _ := wire.Object(params)
+	raw, _ := members.Get("messages")
+	messages, _ := wire.Array(raw)
+	var used []string // in the message before
+	for i, message := range messages {
+		uses, results, others := toolBlocks(wire.First(message, "content"))
+		for _, id := range used {
+			if !slices.Contains(results, id) {
+				return fmt.Sprintf("the tool_use %q has no tool_result in the next message", id)
+			}
+		}
+		for _, id := range results {
+			if !slices.Contains(used, id) {
+				return fmt.Sprintf("the tool_result %q belongs to no tool_use of the message before", id)
+			}
+		}
+		if len(results) > 0 && len(uses)+others > 0 {
+			return fmt.Sprintf("message %d has other content beside tool results", i)
+		}
+		used = uses
+	}
+	if len(used) > 0 {
+		return fmt.Sprintf("the tool_use %q has no tool_result", used[0])
+	}
+	return ""
+}
+
+// toolBlocks are the ids of a message's uses of tools and of their results, and how much
+// else there is.
+func toolBlocks(content json.RawMessage) (uses, results []string, others int) {
+	blocks, err := wire.Array(content)
+	if err != nil {
+		blocks = []json.RawMessage{content}
+	}
+	for _, raw := range blocks {
+		block, _ := wire.Object(raw)
+		switch block.Text("type") {
+		case "tool_use":
+			uses = append(uses, block.Text("id"))
+		case "tool_result":
+			results = append(results, block.Text("toolUseId"))
+		default:
+			others++
+		}
+	}
+	return uses, results, others
 }

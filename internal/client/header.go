@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -109,6 +111,24 @@ func integerText(number string) string {
 		return r.Num().String()
 	}
 	return number
+}
+
+// HeaderUnsafe names the arguments that a header field cannot carry: integers beyond
+// ±(2^53-1), which many readers of the field take for another number (2026-07-28
+// server/tools, "x-mcp-header").
+func HeaderUnsafe(schema, arguments json.RawMessage) (found []wire.Finding) {
+	annotated, _ := headerParams(schema)
+	for _, a := range annotated {
+		text, ok := argumentText(arguments, a)
+		if !ok || a.kind != "integer" {
+			continue
+		}
+		if n, _ := strconv.ParseFloat(text, 64); math.Abs(n) > 1<<53-1 { // beyond its range n is infinite
+			found = append(found, wire.Finding{Rule: "x-mcp-header", Level: wire.Error, Where: "/" + strings.Join(a.path, "/"),
+				Text: "goes into the header field Mcp-Param-" + a.name + ", which takes integers up to 9007199254740991"})
+		}
+	}
+	return found
 }
 
 // HeaderProblem says why a tool's x-mcp-header annotations make the tool

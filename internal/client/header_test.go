@@ -124,6 +124,18 @@ func TestHeaderParams(t *testing.T) {
 	}
 }
 
+// Integers that a header field cannot carry are named, however they are written.
+func TestHeaderUnsafe(t *testing.T) {
+	const schema = `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"B"},"c":{"type":"integer"}}}`
+	for value, unsafe := range map[string]bool{"1": false, "-9007199254740991": false, "9007199254740991": false, "9007199254740991.0": false, "null": false,
+		"9007199254740992": true, "-9007199254740992": true, "9007199254740993": true, "1e30": true, "-1e80": true, "1e999999999": true, `"x"`: false} {
+		found := HeaderUnsafe(json.RawMessage(schema), json.RawMessage(`{"a":`+value+`,"b":"9007199254740992","c":9007199254740992}`))
+		if (len(found) == 1 && found[0].Where == "/a") != unsafe || len(found) > 1 {
+			t.Errorf("%s: got %v", value, found)
+		}
+	}
+}
+
 // rules 156
 func TestHeaderProblem(t *testing.T) {
 	annotated := `{"type":"string","x-mcp-header":"A"}`

@@ -243,6 +243,10 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
 		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
 			Text: fmt.Sprintf("the server asked for %s, which was not offered; it was refused with %d", what, code)})
+	case broken(m.Method, m.Params) != "":
+		why := broken(m.Method, m.Params)
+		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
+		t.finding(wire.Finding{Rule: "sampling", Level: wire.Warning, Text: "the server's " + m.Method + " was refused with -32602: " + why})
 	case m.Method == "roots/list":
 		sent = t.rootsAsked()
 	case isTaskMethod(m.Method):

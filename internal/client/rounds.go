@@ -132,6 +132,9 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 		if code, what := offerOf(r.s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
 			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" asks for "+what+", which was not offered"), false
 		}
+		if why := broken(q.Method, q.Params); why != "" {
+			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is no valid "+q.Method+": "+why), false
+		}
 		result, end, ok := r.one(ctx, o, q)
 		if !ok {
 			return nil, end, false

@@ -154,6 +154,9 @@ func (e *modern) answerTo(ctx context.Context, s *Session, o wire.Outcome, reque
 	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
 		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" asks for "+what+", which was not offered"), true
 	}
+	if why := broken(q.Method, q.Params); why != "" {
+		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is no valid "+q.Method+": "+why), true
+	}
 	switch a := s.ask(ctx, q); {
 	case ctx.Err() != nil:
 		return nil, gaveUp(ctx, o), true

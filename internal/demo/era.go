@@ -1,9 +1,12 @@
 package demo
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcpc/internal/wire"
@@ -86,6 +89,20 @@ func sameOrigin(h http.Handler) http.Handler {
 		}
 		guarded.ServeHTTP(w, r)
 	})
+}
+
+// notFoundAsBefore gives an unknown resource the code that it had until 2025-11-25
+// (server/resources, "Error Handling"). The SDK knows the newer one alone.
+func notFoundAsBefore(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		read, reads := req.(*mcp.ReadResourceRequest)
+		failed, ok := errors.AsType[*jsonrpc.Error](err)
+		if !reads || !ok || failed.Data == nil || failed.Code != mcp.CodeResourceNotFound || read.ProtocolVersion() >= stateless {
+			return result, err
+		}
+		return nil, &jsonrpc.Error{Code: -32002, Message: failed.Message, Data: failed.Data}
+	}
 }
 
 // saysStateless reports which of the two eras a request is made in. A version

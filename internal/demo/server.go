@@ -44,6 +44,7 @@ func newServer() *mcp.Server {
 	}
 	addResources(s)
 	addPrompts(s)
+	s.AddReceivingMiddleware(notFoundAsBefore)
 	return s
 }
 
