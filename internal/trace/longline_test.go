@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -134,4 +135,52 @@ func TestCaptureSkipsOverlongLines(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+}
+
+// A long line takes its memory once, whatever stands in it: while a capture is listed,
+// and when a frame is read. Nothing of it is lost.
+func TestLongLinesTakeTheirMemoryOnce(t *testing.T) {
+	const length = 48 << 20
+	long := strings.Repeat("x", length)
+	results := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + long + `\n"}]}}`)
+	for name, f := range map[string]wire.Frame{
+		"a result":        {Kind: wire.Body, Dir: wire.Received, Raw: results},
+		"an event":        {Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{}, Raw: results},
+		"a request":       {Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","arguments":{"a":"` + long + `"}}}`)},
+		"standard error":  {Kind: wire.Stderr, Dir: wire.Received, Raw: []byte(long)},
+		"no message":      {Kind: wire.Noise, Dir: wire.Received, Raw: []byte(long + "\t")},
+		"with its hidden": {Kind: wire.Body, Dir: wire.Received, Hidden: 1, Raw: results},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Seq, f.Time = 2, noon
+			path := filepath.Join(t.TempDir(), "capture")
+			if err := os.WriteFile(path, slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1), AppendFrame(nil, f)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			const most = length + length/4
+			var c *Capture
+			var err error
+			if took := allocated(func() { c, err = Open(path) }); err != nil || took > most {
+				t.Fatalf("the listing took %d MiB of memory for a line of %d MiB; %v", took>>20, length>>20, err)
+			}
+			defer c.Close()
+			var frames []wire.Frame
+			row := c.Rows()[len(c.Rows())-1]
+			if took := allocated(func() { frames, err = row.Frames() }); err != nil || took > most {
+				t.Errorf("the frame took %d MiB of memory for a line of %d MiB; %v", took>>20, length>>20, err)
+			}
+			if n := len(frames); n == 0 || !bytes.Equal(frames[n-1].Raw, f.Raw) {
+				t.Errorf("%d frames, and the last one is another", n)
+			}
+		})
+	}
+}
+
+// allocated is how many bytes of memory do took in all.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

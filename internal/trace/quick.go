@@ -57,6 +57,9 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 			return true
 		}
 	}
+	if len(text) >= longFrame {
+		return false // parseLong takes no second memory
+	}
 	body, ok := appendUnescaped(make([]byte, 0, len(text)), text)
 	if !ok {
 		return false

@@ -123,6 +123,42 @@ func appendUnescaped(out, text []byte) (_ []byte, ok bool) {
 	}
 }
 
+// parseLong is parseLine for who needs the line only once: the bytes of a long frame are
+// decoded where they stand, where a Recorder wrote them, because they would take their
+// memory twice more.
+func parseLong(raw []byte) (Line, error) {
+	if len(raw) < longFrame {
+		return parseLine(raw)
+	}
+	at := bytes.Index(raw[:prefixWithin], rawBegins)
+	if at < 0 {
+		return parseLine(raw)
+	}
+	text, ok := quickRaw(raw[at:])
+	if !ok || !utf8.Valid(text) || hasControl(text) || !escapedAsUsual(text) {
+		return parseLine(raw)
+	}
+	line, err := parseLine(append(bytes.Clone(raw[:at]), '}'))
+	if err == nil && line.Frame != nil {
+		line.Frame.Raw, _ = appendUnescaped(text[:0], text)
+	}
+	return line, err
+}
+
+// escapedAsUsual reports a text that appendUnescaped undoes.
+func escapedAsUsual(text []byte) bool {
+	for {
+		next := bytes.IndexByte(text, '\\')
+		switch {
+		case next < 0:
+			return bytes.IndexByte(text, '"') < 0
+		case next+1 == len(text) || bytes.IndexByte(text[:next], '"') >= 0 || bytes.IndexByte([]byte(`"\nrt`), text[next+1]) < 0:
+			return false
+		}
+		text = text[next+2:]
+	}
+}
+
 // spelledByNumber reports that a character of a line may be written by its number:
 // what is looked for may stand there in another spelling. A backslash of the message
 // itself has another before it.

@@ -22,7 +22,8 @@ type Reader struct {
 	Found func(wire.Finding)
 
 	src    *bufio.Reader
-	most   int // bytes in a line with its line feed
+	file   io.ReaderAt // the same, for a line that the buffer is too small for
+	most   int         // bytes in a line with its line feed
 	offset int64
 	line   int
 	begun  bool
@@ -32,8 +33,11 @@ type Reader struct {
 }
 
 // NewReader reads a capture from its beginning.
-func NewReader(r io.Reader) *Reader {
-	return &Reader{src: bufio.NewReaderSize(r, 256<<10), most: MaxLine}
+func NewReader(r interface {
+	io.Reader
+	io.ReaderAt
+}) *Reader {
+	return &Reader{src: bufio.NewReaderSize(r, 256<<10), file: r, most: MaxLine}
 }
 
 // ErrNoCapture is the error of a file that does not begin as a capture does.
@@ -107,7 +111,8 @@ func (r *Reader) rawLine() (raw []byte, at int64, err error) {
 
 var errTooLong = errors.New("line too long")
 
-// readLine reads as far as the line feed. Most lines are not copied.
+// readLine reads as far as the line feed. Most lines are not copied. How long a long one
+// is is found out first, so that its memory is taken once.
 func (r *Reader) readLine() ([]byte, error) {
 	r.line++
 	part, err := r.src.ReadSlice('\n')
@@ -115,18 +120,27 @@ func (r *Reader) readLine() ([]byte, error) {
 	if err == nil {
 		return part, nil
 	}
+	if cap(r.buf) > keepBuffer {
+		r.buf = nil
+	}
 	r.buf = append(r.buf[:0], part...)
+	length := len(part)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		part, err = r.src.ReadSlice('\n')
-		if len(r.buf)+len(part) > r.most {
-			r.offset += int64(len(r.buf) + len(part))
+		if length += len(part); length > r.most {
+			r.offset += int64(length)
 			return nil, r.skipLine(err)
 		}
-		r.buf = append(r.buf, part...)
 	}
 	r.whole = err == nil
-	if errors.Is(err, io.EOF) && len(r.buf) > 0 {
+	if errors.Is(err, io.EOF) && length > 0 {
 		err = nil
+	}
+	if length > len(r.buf) {
+		r.buf = make([]byte, length)
+		if _, failed := r.file.ReadAt(r.buf, r.offset); failed != nil && !errors.Is(failed, io.EOF) {
+			return nil, failed
+		}
 	}
 	return r.buf, err
 }

@@ -31,7 +31,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 	if s.reader.begun && s.quick(raw, at) {
 		return nil
 	}
-	line, err := parseLine(raw)
+	line, err := parseLong(raw)
 	s.index = c.indexOf(line.In)
 	var version *VersionError
 	switch {
