@@ -97,7 +97,9 @@ func onceFromStandardInput(document string, words []string) error {
 // them, and what a person may have meant otherwise.
 type reading struct {
 	arguments json.RawMessage
-	findings  []wire.Finding
+	// filled is set where defaults of the schema are among them.
+	filled   bool
+	findings []wire.Finding
 	// warnings and notes are for a person.
 	warnings, notes []string
 	// doubtful are the words that the notes are about.

@@ -192,6 +192,9 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 		besides, _ := schema.Check(o.given.read(schema, true).arguments)
 		findings = slices.Concat(findings, unsaid(besides, findings))
 	}
+	if err == nil && len(o.findings) == 0 && len(findings) > 0 && o.fill(schema) {
+		findings, err = schema.Check(o.arguments)
+	}
 	if failed, ok := errorAs[*validate.SchemaError](err); ok {
 		if failed.Reason == validate.NotASchema && !o.strict {
 			c.warnFresh(tool, "the inputSchema of "+o.name+" is not valid, so the arguments were not checked: "+failed.Text)
@@ -217,6 +220,19 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 		hint = o.name + " takes no arguments; --no-validate sends them anyway"
 	}
 	return c.misfit(o, findings, hint)
+}
+
+// fill gives the arguments what the schema requires and has a default for, and says
+// so; false where there is nothing of that. Some servers fill it in themselves, others
+// refuse a call without it, and none minds its own default.
+func (o *callOptions) fill(schema *validate.Schema) bool {
+	filled, added := schema.Complete(o.arguments)
+	for _, d := range added {
+		o.warnings = append(o.warnings, fmt.Sprintf("%s requires %s, which was not given: its default %s is sent",
+			o.name, d.Where, wire.Excerpt(d.Value, 60)))
+	}
+	o.arguments, o.filled = filled, len(added) > 0
+	return o.filled
 }
 
 // misfit is the ending of a call whose arguments have findings; it is a good one
@@ -255,6 +271,8 @@ func (o callOptions) request(tool *definition) client.Call {
 	params := o.params
 	if params == nil {
 		params = wire.Append(json.RawMessage("{}"), wire.Member{Name: "name", Value: wire.Quote(o.name)}, wire.Member{Name: "arguments", Value: o.arguments})
+	} else if o.filled {
+		params = wire.With(params, "arguments", o.arguments)
 	}
 	call := client.Call{Method: "tools/call", Params: params, Progress: true}
 	if tool != nil {

@@ -38,9 +38,10 @@ JSON
   --args JSON   the same as a flag: '{...}', @FILE or -
 
 A name that the schema does not list is refused where it forbids others, and
-sent with a warning where it does not. At a terminal mcpc asks for what is
-missing. With --no-validate nothing is checked or asked, and a word that does
-not fit is sent as a text.
+sent with a warning where it does not. What is required, missing and has a
+default in the schema is sent with that default, and a warning says so. At a
+terminal mcpc asks for what else is missing. With --no-validate nothing is
+checked, filled in or asked, and a word that does not fit is sent as a text.
 
 --dry-run shows the request and sends nothing; --curl shows it as a command.
 
