@@ -98,7 +98,7 @@ func (a *app) bill(ctx context.Context, o listOptions) {
 	if a.output != "" && !a.json && a.jq == "" {
 		ans.result = nil // a file gets what a person reads
 	}
-	a.show(ctx, c.lacking(out, toolKind.capability), ans)
+	a.show(ctx, out, ans)
 	if out.Good() {
 		a.explainBill()
 	}

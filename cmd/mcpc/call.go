@@ -302,6 +302,7 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 	if client.DeniesTool(out) && tool != nil && (tool.fresh || !c.denied(ctx, &out, o.name)) {
 		c.describes(&out, "describe "+render.ShellQuote(o.name))
 	}
+	c.undeclared(out, toolKind.capability)
 	switch task, ok := c.TaskIn(call, out); {
 	case ok:
 		if out = c.became(ctx, task, out, o); o.task.set {

@@ -72,7 +72,7 @@ func (a *app) codegen(ctx context.Context, o codegenOptions) {
 		return
 	}
 	all, out := c.tools(ctx, nil)
-	if out = c.lacking(out, toolKind.capability); !out.Good() {
+	if !out.Good() {
 		a.end(out)
 		return
 	}

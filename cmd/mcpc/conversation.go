@@ -41,7 +41,9 @@ type conversation struct {
 	}
 	// known is the key under which the server's revision is remembered.
 	known string
-	heard func(*wire.Message) // nil where only answers matter
+	// recalled are the capabilities that an earlier run heard the server declare.
+	recalled json.RawMessage
+	heard    func(*wire.Message) // nil where only answers matter
 	// changed is set when the session had to be opened anew.
 	changed bool
 	// answering is how this run answers what the server asks, and promised the
@@ -58,6 +60,8 @@ type conversation struct {
 
 	mu     sync.Mutex
 	frames []wire.Frame
+	// warned are the capabilities that are used and were never declared.
+	warned []string
 }
 
 // An opening says how a command wants its conversation.
@@ -241,6 +245,7 @@ func (c *conversation) recall(opt *client.Options) {
 	if overStdio && client.Stateless(verdict.Revision) {
 		return // a probe costs nothing there, and a wrong guess a process
 	}
+	c.recalled = verdict.Capabilities
 	opt.Known, opt.Server.Transport = verdict.Revision, client.TransportName(verdict.Transport)
 }
 
@@ -256,7 +261,7 @@ func (c *conversation) remember(ctx context.Context, opt client.Options) {
 		return
 	}
 	_ = c.store.SaveVerdict(ctx, c.known, state.Verdict{
-		Revision: c.Revision(), Transport: string(c.Transport()), At: c.a.now()})
+		Revision: c.Revision(), Transport: string(c.Transport()), Capabilities: c.Info().Capabilities, At: c.a.now()})
 }
 
 // close ends the conversation. A session that is not remembered is ended at the

@@ -72,7 +72,7 @@ func (c *conversation) listed(ctx context.Context, k kind, enough func([]json.Ra
 	if o.Good() && list.Whole {
 		c.keepList(ctx, k, list)
 	}
-	return list, o
+	return list, c.lacking(o, k.capability)
 }
 
 // sort parts what can be called from what cannot.

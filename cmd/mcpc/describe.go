@@ -97,7 +97,7 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 				out.Hint += "; a server stands behind -s"
 			}
 		}
-		a.end(c.lacking(out, o.kind.capability))
+		a.end(out)
 		return
 	}
 	a.show(ctx, out, answer{result: found.raw, messages: []*wire.Message{{Raw: found.raw}}, human: found.human})

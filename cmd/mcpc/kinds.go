@@ -61,7 +61,11 @@ func methodsOf(kinds []kind) (methods []string) {
 // declares reports whether the server said that it has a capability. Where it
 // said nothing at all of itself, nobody knows.
 func (c *conversation) declares(capability string) (declared, known bool) {
-	members, err := wire.Object(c.Info().Capabilities)
+	said := c.Info().Capabilities
+	if said == nil {
+		said = c.recalled
+	}
+	members, err := wire.Object(said)
 	if err != nil {
 		return false, false
 	}
@@ -84,10 +88,11 @@ func (c *conversation) offered(all []kind) []kind {
 	return there
 }
 
-// lacking says of a method that the server does not know what that has to do with
-// the capabilities that it declares.
+// lacking says what an answer has to do with the capabilities that the server declares,
+// to one that says that the method is not known and to one that says something else.
 func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome {
 	if !client.UnknownMethod(out) {
+		c.undeclared(out, capability)
 		return out
 	}
 	out.Hint = c.a.quoted("info") + " shows what this server declares"
@@ -95,6 +100,22 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 		out.Hint = "the server declares no " + capability + "; " + out.Hint
 	}
 	return out
+}
+
+// undeclared warns, once for each, of a capability that the server has and never
+// declared: whoever goes by what it declares does not find it.
+func (c *conversation) undeclared(out wire.Outcome, capability string) {
+	declared, known := c.declares(capability)
+	if declared || !known || !out.Good() && out.Message == nil {
+		return
+	}
+	c.mu.Lock()
+	told := slices.Contains(c.warned, capability)
+	c.warned = append(c.warned, capability)
+	c.mu.Unlock()
+	if !told {
+		c.a.warn("the server never declared the capability " + capability + ", and was asked for it all the same")
+	}
 }
 
 // A listing is what a server listed, of one kind or of several.

@@ -158,9 +158,6 @@ func (a *app) list(ctx context.Context, o listOptions) {
 			break
 		}
 	}
-	if len(o.kinds) == 1 {
-		out = c.lacking(out, o.kinds[0].capability)
-	}
 	ans := a.answerOfLists(l, all, o.long)
 	// A list that a limit cut is shown as far as it came, and is no success.
 	if len(ans.messages) > 0 && out.Kind == wire.BadResponse {

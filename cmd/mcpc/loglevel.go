@@ -26,5 +26,7 @@ func (c *conversation) setLogLevel(ctx context.Context) {
 	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: wire.With(nil, "level", wire.Quote(c.a.logLevel))})
 	if !out.Good() {
 		c.a.warn("the log level could not be set: " + out.Text)
+		return
 	}
+	c.undeclared(out, "logging")
 }

@@ -73,7 +73,7 @@ what the server is, of which everything may be left out:
     tool NAME [SCHEMA]           a tool with its inputSchema, or a whole tool as
                                  JSON; one line for each
     session ID                   gives a session
-    capabilities JSON            what it declares
+    capabilities JSON            what it declares; else what the script answers
     tls WHAT                     HTTPS: expired, wrong-name or self-signed
 
 Then rules: what comes in, and below it, indented, what is done then.

@@ -78,7 +78,7 @@ func (c *conversation) getPrompt(ctx context.Context, o promptOptions) wire.Outc
 	if !o.noValidate {
 		var out wire.Outcome
 		if remembered, out = c.checkPrompt(ctx, o); !out.Good() {
-			return c.lacking(out, promptKind.capability).As(wire.Before)
+			return out.As(wire.Before)
 		}
 	}
 	params := wire.With(wire.With(nil, "name", wire.Quote(o.name)), "arguments", o.arguments)

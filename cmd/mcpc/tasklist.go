@@ -20,7 +20,7 @@ func newTasksList(a *app) *cobra.Command {
 		Short: "list the tasks of a server",
 		Long: `List the tasks of a server: those that it lists, where it can, and those that
 mcpc remembers, each of which it is asked for. One that the server no longer
-knows is forgotten.`,
+knows is forgotten. Where a server has no tasks the exit code is 3.`,
 		Example: `  mcpc tasks list
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,
@@ -57,7 +57,11 @@ func (a *app) taskList(ctx context.Context) {
 		return
 	}
 	survey, out := c.surveyTasks(ctx)
-	if out.Good() {
+	offer := c.TaskOffer("optional")
+	switch {
+	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
+		out = c.unsent("tasks/list", "", offer.Why, c.a.quoted("info")+" shows what this server declares")
+	case out.Good():
 		c.remarkOn(survey)
 	}
 	doc := []byte("[")

@@ -217,7 +217,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	w.takeStale()
 	for _, k := range w.o.kinds {
 		if out, left := l.add(ctx, w.c, k, several); !out.Good() && !left {
-			return w.c.lacking(out, k.capability)
+			return out
 		}
 	}
 	w.known = map[kind][]item{}

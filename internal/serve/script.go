@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,7 +122,7 @@ func (s *Script) Fits(transport string) (idle []ScriptError, err error) {
 
 // Parse reads a script.
 func Parse(text string) (*Script, error) {
-	s := &Script{Speaks: []string{revisions[0]}, Capabilities: json.RawMessage(`{"tools":{}}`)}
+	s := &Script{Speaks: []string{revisions[0]}}
 	var current *rule
 	for i, line := range strings.Split(text, "\n") {
 		number := i + 1
@@ -144,8 +145,29 @@ func Parse(text string) (*Script, error) {
 		}
 		current = next
 	}
+	if s.Capabilities == nil {
+		s.declare()
+	}
 	return s, nil
 }
+
+// declare is what a script that does not say it declares: tools, and whatever it
+// answers otherwise than as unknown.
+func (s *Script) declare() {
+	s.Capabilities = json.RawMessage(`{"tools":{}}`)
+	unknown := func(a action) bool { return a.word == "error" && strings.HasPrefix(a.rest, "-32601") }
+	for _, r := range s.rules {
+		family, _, ok := strings.Cut(r.on, "/")
+		if family == "completion" {
+			family = "completions"
+		}
+		if ok && slices.Contains(families, family) && !slices.ContainsFunc(r.actions, unknown) {
+			s.Capabilities = wire.With(s.Capabilities, family, json.RawMessage("{}"))
+		}
+	}
+}
+
+var families = []string{"prompts", "resources", "completions", "logging"}
 
 // top reads a line that is not indented; it gives the rule that begins there.
 func (s *Script) top(word, rest string, line int) (*rule, error) {

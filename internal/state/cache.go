@@ -18,14 +18,16 @@ import (
 const maxVerdicts = 200
 
 // maxVerdict is far more than a verdict's few words.
-const maxVerdict = 4 << 10
+const maxVerdict = 64 << 10
 
 // A Verdict is what was found out about a server: the next run with the same
 // target need not probe.
 type Verdict struct {
-	Revision  string    `json:"revision"`
-	Transport string    `json:"transport,omitempty"`
-	At        time.Time `json:"at"`
+	Revision  string `json:"revision"`
+	Transport string `json:"transport,omitempty"`
+	// Capabilities are those that the server declared, where it was asked.
+	Capabilities json.RawMessage `json:"capabilities,omitempty"`
+	At           time.Time       `json:"at"`
 }
 
 // Verdict returns what is remembered about a server. The key is any text that
@@ -45,6 +47,9 @@ func (s *Store) Verdict(key string) (Verdict, bool) {
 
 // SaveVerdict remembers v about a server.
 func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
+	if len(v.Capabilities) > maxVerdict/2 {
+		v.Capabilities = nil
+	}
 	raw, err := marshal(v)
 	if err != nil {
 		return err

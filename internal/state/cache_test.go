@@ -135,11 +135,20 @@ func TestVerdicts(t *testing.T) {
 	if _, ok := s.Verdict(key); ok {
 		t.Error("nothing is remembered yet")
 	}
-	want := Verdict{Revision: "2026-07-28", Transport: "http", At: day(0)}
+	want := Verdict{Revision: "2026-07-28", Transport: "http", Capabilities: []byte(`{"tools":{}}`), At: day(0)}
 	if err := s.SaveVerdict(t.Context(), key, want); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := s.Verdict(key); !ok || got != want {
+	if got, ok := s.Verdict(key); !ok || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, ok)
+	}
+	// More than anybody declares is not kept, and the rest still is.
+	much := want
+	much.Capabilities = []byte(`"` + strings.Repeat("x", maxVerdict) + `"`)
+	if err := s.SaveVerdict(t.Context(), key, much); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := s.Verdict(key); !ok || got.Capabilities != nil || got.Revision != want.Revision {
 		t.Errorf("got %v, %v", got, ok)
 	}
 	for _, broken := range []string{"", "{", `{"revision":""}`, "\x00\x00"} {
