@@ -86,7 +86,6 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 	f.IntVarP(&o.parallel, "parallel", "p", 1, "calls under way at a time, 1 to 256")
 	f.BoolVar(&o.stop, "stop-on-error", false, "begin no call behind one that failed")
 	f.BoolVar(&o.call.noValidate, "no-validate", false, "check neither arguments nor results")
-	f.BoolVar(&o.call.strict, "strict", false, "refuse what the schema makes impossible to check")
 	f.BoolVarP(&o.call.yes, "yes", "y", false, "call tools that declare themselves destructive")
 	a.addAnswering(f)
 	return cmd

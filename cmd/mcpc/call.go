@@ -22,7 +22,6 @@ type callOptions struct {
 	reading
 	argv       []string
 	noValidate bool
-	strict     bool
 	yes        bool
 	// dryRun shows the request and sends nothing, curl shows it as a command.
 	dryRun, curl bool
@@ -86,7 +85,6 @@ afterwards.`,
 	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls, as mcpc run takes them")
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
-	f.BoolVar(&o.strict, "strict", false, "refuse what the schema makes impossible to check")
 	a.addCut(f)
 	a.addIndex(f)
 	a.addAnswering(f)
@@ -196,14 +194,14 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 		findings, err = schema.Check(o.arguments)
 	}
 	if failed, ok := errorAs[*validate.SchemaError](err); ok {
-		if failed.Reason == validate.NotASchema && !o.strict {
+		if failed.Reason == validate.NotASchema && !c.a.strict {
 			c.warnFresh(tool, "the inputSchema of "+o.name+" is not valid, so the arguments were not checked: "+failed.Text)
 			return c.misfit(o, findings, "")
 		}
 		return bad("the arguments could not be checked: "+failed.Text, "--no-validate sends them anyway")
 	}
 	for _, w := range warnings {
-		if o.strict {
+		if c.a.strict {
 			return bad("the arguments could not be checked: "+w.Text, "without --strict they are sent")
 		}
 		c.warnFresh(tool, w.Text)
@@ -311,32 +309,10 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 	case o.task.set && out.Good():
 		c.a.note("the server answered at once: the call did not become a task")
 	}
-	if out.Result != nil {
-		c.warnOfOddities(out.Message)
-	}
 	if out.Good() && tool != nil && !o.noValidate {
 		out = c.checkResult(tool, out)
 	}
 	return out, nil
-}
-
-// blockTypes are those of server/tools, "Tool Result".
-var blockTypes = []string{"text", "image", "audio", "resource", "resource_link"}
-
-// warnOfOddities says what a result gets wrong that can be lived with.
-func (c *conversation) warnOfOddities(response *wire.Message) {
-	members, _ := response.ResultMembers()
-	content, ok := members.Get("content")
-	_, structured := members.Get("structuredContent")
-	if structured && (!ok || string(content) == "null") {
-		c.a.warn("the result has no content, which every tool result must have beside structuredContent")
-	}
-	blocks, _ := response.ResultItems("content")
-	for _, raw := range blocks {
-		if kind, _ := wire.Text(wire.First(raw, "type")); !slices.Contains(blockTypes, kind) {
-			c.a.warn(fmt.Sprintf("the content has a block of the unknown type %q", kind))
-		}
-	}
 }
 
 // describes leads from an error about its params to the definition of what the server

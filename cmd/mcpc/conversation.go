@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/shape"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -62,6 +63,8 @@ type conversation struct {
 	frames []wire.Frame
 	// warned are the capabilities that are used and were never declared.
 	warned []string
+	// malformed is what was told of messages that are not as their revision has them.
+	malformed []string
 }
 
 // An opening says how a command wants its conversation.
@@ -164,6 +167,7 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
 		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(), TapFull: c.tapFull,
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
+		Shape: shape.Check, Strict: func() bool { return c.a.strict },
 	}
 	c.serverOf(&opt)
 	if how.keep != nil {
@@ -268,6 +272,7 @@ func (c *conversation) remember(ctx context.Context, opt client.Options) {
 // server too; one that had to be opened anew is remembered as it now is.
 func (c *conversation) close(ctx context.Context) {
 	c.stopTicking()
+	c.strictly()
 	if c.Session == nil || c.a.shell != nil {
 		return // the shell's goes on
 	}

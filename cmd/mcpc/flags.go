@@ -47,6 +47,7 @@ type globals struct {
 	network     reachFlags
 	maxChars    int
 	index       int
+	strict      bool
 	seeing
 }
 
@@ -78,6 +79,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.Var(&g.maxSize, "max-message-size", "limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "give up on a list that has not ended after so many pages (default 1000, 0 never)")
 	f.StringVar(&g.confirm, "confirm", "auto", "ask before calls: auto, always or never (help targets)")
+	f.BoolVar(&g.strict, "strict", false, "take nothing malformed (8), send nothing unchecked (3)")
 	f.BoolVar(&g.noInput, "no-input", false, "ask nothing, not even at a terminal")
 	f.IntVar(&g.maxItems, "max-items", 100000, "give up on a list that goes beyond so many items (default 100000, 0 never)")
 }

@@ -30,7 +30,7 @@ var globalGroups = []helpGroup{
 	{"The way to the server", "account token-file header-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
 	{"At a terminal", "color images no-images no-pager raw-text no-input confirm"},
 	{"What is kept", "record no-record state"},
-	{"Limits", "connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
+	{"Limits", "strict connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
 }
 
 // maxCommon is how many flags a command shows first.

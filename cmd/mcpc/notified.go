@@ -1,6 +1,11 @@
 package main
 
-import "mcpc/internal/wire"
+import (
+	"slices"
+
+	"mcpc/internal/client"
+	"mcpc/internal/wire"
+)
 
 // notified shows progress and the server's log messages while a request runs.
 func (c *conversation) notified(m *wire.Message) {
@@ -30,9 +35,36 @@ func (c *conversation) notified(m *wire.Message) {
 }
 
 func (c *conversation) found(f wire.Finding) {
+	if f.Rule == client.RuleShape && !c.firstOf(f) {
+		return
+	}
 	if f.Level > wire.Info || c.a.verbose > 0 {
 		c.a.warn(f.Text)
 	}
+}
+
+// firstOf reports a malformed message of whose kind nothing was told in this command; a
+// list may have many pages.
+func (c *conversation) firstOf(f wire.Finding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.Contains(c.malformed, f.Text) || len(c.malformed) == mostWarnings {
+		return false
+	}
+	c.malformed = append(c.malformed, f.Text)
+	return true
+}
+
+// strictly ends a command well with --strict only where nothing came besides its answers
+// that is not as its revision has it.
+func (c *conversation) strictly() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.malformed) > 0 && c.a.strict {
+		c.a.endAlso(wire.Outcome{Kind: wire.BadResponse, Where: c.where, Phase: "result", Reached: wire.Answered,
+			Text: "something came besides the answer that is not as the revision has it"})
+	}
+	c.malformed = nil
 }
 
 func (c *conversation) renewed(why string) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,31 +147,10 @@ func (a *app) nameContents(out wire.Outcome) {
 		a.warn("the resource has no contents at all; for one that is not there the server should say so with an error")
 	}
 	names := render.Contents(out.Result)
-	for i, raw := range items {
-		if !holds(raw, "text") && !holds(raw, "blob") {
-			a.warn("content has " + lacks(raw) + ": " + names[i])
-		}
-	}
 	if len(names) < 2 || a.json || a.wire || a.jq != "" || a.outStyle.Terminal && a.output == "" {
 		return
 	}
 	for i, name := range names {
 		a.note(fmt.Sprintf("content %d of %d: %s", i+1, len(names), name))
 	}
-}
-
-// holds reports whether an object has a string under a name.
-// lacks says why a content holds nothing.
-func lacks(raw json.RawMessage) string {
-	for _, name := range []string{"text", "blob"} {
-		if value := wire.First(raw, name); value != nil {
-			return "a " + name + " that is no string, " + wire.Excerpt(value, 40)
-		}
-	}
-	return "neither text nor blob"
-}
-
-func holds(raw json.RawMessage, name string) bool {
-	_, ok := wire.Text(wire.First(raw, name))
-	return ok
 }

@@ -137,11 +137,7 @@ func (s *Session) listeners() []*hearing {
 // complain tells of something wrong once in a session: whoever does it does it
 // with every message.
 func (t *talk) complain(rule, text string) {
-	t.s.mu.Lock()
-	told := t.s.complained[rule]
-	t.s.complained[rule] = true
-	t.s.mu.Unlock()
-	if !told {
+	if t.isFirst(rule) {
 		t.finding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
 	}
 }
@@ -152,6 +148,15 @@ func (h *hearing) patience(idle time.Duration) time.Duration {
 		return h.Patience
 	}
 	return idle
+}
+
+// isFirst reports that nothing was told of a rule yet.
+func (t *talk) isFirst(rule string) bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	told := t.s.complained[rule]
+	t.s.complained[rule] = true
+	return !told
 }
 
 func (h *hearing) begin(agreed Filter) {

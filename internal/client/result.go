@@ -35,6 +35,7 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Result = m.Result
 		if e != nil {
 			o.Kind, o.Text = e.settle(call, m)
+			t.checkShape(e, call.Method, &o)
 		}
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)

@@ -91,6 +91,10 @@ type Options struct {
 	Notified func(m *wire.Message)
 	Found    func(f wire.Finding)
 	Renewed  func(why string)
+	// Shape says what is wrong with the shape of what comes, and Strict whether such a
+	// result is to be refused; each may be nil.
+	Shape  ShapeCheck
+	Strict func() bool
 }
 
 func (o Options) withDefaults() Options {

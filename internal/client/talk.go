@@ -223,12 +223,14 @@ func (t *talk) post(ctx context.Context, out *outgoing) reply {
 func (t *talk) receive(m *wire.Message) {
 	switch m.Kind {
 	case wire.Request:
+		t.checkUnasked(m)
 		t.serve(m)
 	case wire.Notification:
 		if slices.Contains(mayBeAsked, m.Method) {
 			t.unanswerable(m, "it has no id")
 			return
 		}
+		t.checkUnasked(m)
 		t.withdrawn(m)
 		if e := t.era(); e == nil || e.heard(t, m) {
 			t.s.notified(m)

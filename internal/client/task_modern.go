@@ -85,7 +85,9 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 		return cancelledTask(o, task), true
 	case TaskCompleted:
 		result, _ := members.Get("result")
-		return ofCall(e.inlined(o, wire.ComposeResult(o.Message.ID, result)), w.Tool), true
+		o = e.inlined(o, wire.ComposeResult(o.Message.ID, result))
+		s.talk().checkShape(e, "tools/call", &o)
+		return ofCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")
 		return ofCall(e.inlined(o, wire.With(wire.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)), w.Tool), true

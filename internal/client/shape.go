@@ -1,0 +1,50 @@
+package client
+
+import (
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// A ShapeCheck says where a result, or the params of a notification or a request of the
+// server's, are not as the revision has them; method is the message's own, or that of the
+// request which it answers.
+type ShapeCheck func(revision, method string, m *wire.Message) []wire.Finding
+
+// checkShape holds a result that is to be taken against its shape. What is wrong with it
+// is told of; one that is Strict takes no such result.
+func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
+	check := t.s.opt.Shape
+	if check == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+		return
+	}
+	revision := e.revision()
+	if method == "initialize" { // which agrees on one
+		revision, _ = wire.Text(wire.First(o.Result, "protocolVersion"))
+	}
+	findings := check(revision, method, o.Message)
+	if strict := t.s.opt.Strict; strict != nil && strict() && len(findings) > 0 {
+		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result is not as revision "+revision+" has it", findings
+		return
+	}
+	t.misshapen("the result of "+method+" breaks "+revision, findings)
+}
+
+// checkUnasked holds a notification or a request against its shape, and tells of it once
+// for each method.
+func (t *talk) checkUnasked(m *wire.Message) {
+	if check := t.s.opt.Shape; check != nil {
+		if findings := check(t.revision(), m.Method, m); len(findings) > 0 && t.isFirst("shape "+m.Method) {
+			t.misshapen("the params of "+m.Method+" break "+t.revision(), findings)
+		}
+	}
+}
+
+// RuleShape is the rule of a finding about what came with a shape of its own.
+const RuleShape = "shape"
+
+func (t *talk) misshapen(what string, findings []wire.Finding) {
+	for _, f := range findings {
+		t.finding(wire.Finding{Rule: RuleShape, Level: min(f.Level, wire.Warning), Where: f.Where, Text: what + ": " + strings.TrimSpace(f.Where+" "+f.Text)})
+	}
+}

@@ -1,0 +1,237 @@
+// Package shape knows what the results, notifications and requests of a server look
+// like in each revision of the protocol, and says where one looks otherwise. The table
+// is shapes.txt, which says what the schemas of the revisions say and no more.
+//
+// It does not know what a value means, whether a server may send it here, nor what
+// should happen where it is not as it should be.
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Rule is the rule of all findings of this package.
+const Rule = "shape"
+
+// The findings have the level [wire.Error]; that something is missing which servers leave
+// out and clients do without has [wire.Info].
+
+// maxFindings is how many findings are given of one message; others that differ in an
+// index alone are counted with the first of them.
+const maxFindings = 10
+
+// Check says where a result, or the params of a notification or a request, is not as
+// the revision has it. method is the message's own or that of the request which it
+// answers. Of what the revision does not describe it says nothing.
+func Check(revision, method string, m *wire.Message) []wire.Finding {
+	t := table()
+	at := slices.Index(t.revisions, revision) + 1
+	if at == 0 {
+		return nil
+	}
+	c := &checker{revision: at}
+	switch m.Kind {
+	case wire.Response:
+		c.value(t.result(method, at, m), m.Result)
+	case wire.Notification:
+		c.value(t.shapeOf("notification", method, at), m.Params)
+	case wire.Request:
+		c.value(t.shapeOf("request", method, at), m.Params)
+	}
+	return c.told()
+}
+
+// result is the shape of a result, which may be another than that of its method.
+func (t *shapes) result(method string, at int, m *wire.Message) *kind {
+	members, _ := m.ResultMembers()
+	_, task := members.Get("task")
+	switch {
+	case members.Text("resultType") == "input_required":
+		return t.kinds["InputRequiredResult"]
+	case members.Text("resultType") == "task":
+		return t.kinds["TaskResult"]
+	case task && method == "tools/call" && at == 4:
+		return t.kinds["CreateTaskResult"]
+	}
+	return t.shapeOf("result", method, at)
+}
+
+// A checker gathers what is wrong with one value.
+type checker struct {
+	revision int
+	path     []step
+	found    []problem
+}
+
+type step struct {
+	name  string
+	index int // where name is ""
+}
+
+// A problem is what is wrong in a place. like counts those that differ from it in an
+// index alone.
+type problem struct {
+	where, pattern, text string
+	like                 int
+	mild                 bool
+}
+
+// bad notes a problem where the checker stands.
+func (c *checker) bad(text, got string) {
+	var where, pattern strings.Builder
+	for _, s := range c.path {
+		name := strings.NewReplacer("~", "~0", "/", "~1").Replace(s.name)
+		if pattern.WriteString("/" + name); s.name == "" {
+			name = strconv.Itoa(s.index)
+		}
+		where.WriteString("/" + name)
+	}
+	p := problem{where: where.String(), pattern: pattern.String() + " " + text, text: text + got}
+	if i := slices.IndexFunc(c.found, func(q problem) bool { return q.pattern == p.pattern }); i >= 0 {
+		c.found[i].like++
+		return
+	}
+	c.found = append(c.found, p)
+}
+
+// told are the findings, of which Where is a pointer into the result or the params.
+func (c *checker) told() (all []wire.Finding) {
+	for i, p := range c.found {
+		if i == maxFindings {
+			left := strconv.Itoa(len(c.found) - i)
+			return append(all, wire.Finding{Rule: wire.RuleMore, Level: wire.Error, Text: left + " more places are not shown", Got: left})
+		}
+		text := p.text
+		if p.like > 0 {
+			text += fmt.Sprintf(", and %d more like it", p.like)
+		}
+		level := wire.Error
+		if p.mild {
+			level = wire.Info
+		}
+		all = append(all, wire.Finding{Rule: Rule, Level: level, Where: p.where, Text: text})
+	}
+	return all
+}
+
+// value holds one value against a kind; nil says nothing of it. A value that is not
+// there is nil.
+func (c *checker) value(k *kind, raw []byte) {
+	if k == nil || k.word == "any" && raw != nil {
+		return
+	}
+	if raw == nil {
+		switch {
+		case k.optional():
+		case len(c.path) == 0:
+			c.bad("there are none", "")
+		default:
+			c.bad("is missing", "")
+		}
+		return
+	}
+	switch {
+	case k.several != nil:
+		c.oneOf(k, raw)
+	case k.items != nil:
+		c.list(k, raw)
+	case k.values != nil:
+		if members, ok := c.object(raw); ok {
+			for _, m := range members {
+				c.below(step{name: m.Name}, k.values, m.Value)
+			}
+		}
+	case k.members != nil:
+		if members, ok := c.object(raw); ok {
+			c.members(k, members)
+		}
+	case !k.holds(raw):
+		c.bad("must be "+k.said(), ", got "+wire.Excerpt(raw, 40))
+	}
+}
+
+func (c *checker) object(raw []byte) (wire.Members, bool) {
+	members, err := wire.Object(raw)
+	if err != nil {
+		c.bad("must be an object", ", got "+wire.Excerpt(raw, 40))
+	}
+	return members, err == nil
+}
+
+func (c *checker) list(k *kind, raw []byte) {
+	items, err := wire.Array(raw)
+	switch {
+	case err != nil:
+		c.bad("must be an array", ", got "+wire.Excerpt(raw, 40))
+	case k.most > 0 && len(items) > k.most:
+		c.bad(fmt.Sprintf("must have at most %d items", k.most), fmt.Sprintf(", got %d", len(items)))
+	}
+	for i, item := range items {
+		c.below(step{index: i}, k.items, item)
+	}
+}
+
+func (c *checker) members(k *kind, members wire.Members) {
+	for _, m := range k.members {
+		if !m.in(c.revision) {
+			continue
+		}
+		raw, there := members.Get(m.name)
+		if !there && m.may {
+			continue
+		}
+		before := len(c.found)
+		c.below(step{name: m.name}, m.kind, raw)
+		if !there && len(c.found) > before {
+			c.found[before].mild = m.mild
+		}
+	}
+}
+
+// below goes one step into the value and back.
+func (c *checker) below(s step, k *kind, raw []byte) {
+	c.path = append(c.path, s)
+	c.value(k, raw)
+	c.path = c.path[:len(c.path)-1]
+}
+
+// oneOf holds a value against several kinds. Of objects that name their own kind the
+// one that is named counts, of others the nearest.
+func (c *checker) oneOf(k *kind, raw []byte) {
+	there := k.inRevision(c.revision)
+	if words := there.words(); words != nil {
+		if !slices.ContainsFunc(there, func(o *kind) bool { return o.holds(raw) }) {
+			c.bad("must be "+alternatives(words), ", got "+wire.Excerpt(raw, 40))
+		}
+		return
+	}
+	members, err := wire.Object(raw)
+	if name := there.discriminator(c.revision); err == nil && name != "" {
+		mark, _ := members.Get(name)
+		named := slices.DeleteFunc(slices.Clone(there), func(o *kind) bool { return !o.namedBy(name, mark, c.revision) })
+		if len(named) == 0 {
+			c.below(step{name: name}, there.marks(name, c.revision), mark)
+			return
+		}
+		there = named
+	}
+	if alike := slices.DeleteFunc(slices.Clone(there), func(o *kind) bool { return (o.items != nil) != (raw[0] == '[') }); len(alike) > 0 {
+		there = alike
+	}
+	var nearest []problem
+	for i, o := range there {
+		try := &checker{revision: c.revision, path: slices.Clone(c.path)}
+		if try.value(o, raw); len(try.found) == 0 {
+			return
+		}
+		if i == 0 || len(try.found) < len(nearest) {
+			nearest = try.found
+		}
+	}
+	c.found = append(c.found, nearest...)
+}
