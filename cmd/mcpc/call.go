@@ -25,6 +25,8 @@ type callOptions struct {
 	yes        bool
 	// dryRun shows the request and sends nothing, curl shows it as a command.
 	dryRun, curl bool
+	// offline keeps them from asking for the definition.
+	offline bool
 	// params are those of the request where they say more than name and arguments.
 	params json.RawMessage
 	// save is a file that the call is to be added to, saving what is in it; nil where
@@ -80,8 +82,9 @@ afterwards.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.dryRun, "dry-run", false, "show the request that would be sent, and send nothing")
-	f.BoolVar(&o.curl, "curl", false, "show it as a curl command, and send nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show the request that would be sent, and do not send it")
+	f.BoolVar(&o.curl, "curl", false, "show it as a curl command")
+	f.BoolVar(&o.offline, "offline", false, "show it without asking the server for the definition")
 	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls, as mcpc run takes them")
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
@@ -96,6 +99,10 @@ afterwards.`,
 
 // call is the walk of a tool call, from the server that is meant to the ending.
 func (a *app) call(ctx context.Context, o callOptions) {
+	if o.offline {
+		a.end(usage(hintedError{"--offline is for --dry-run and --curl: a call is sent", "leave it out"}))
+		return
+	}
 	if out := appendableAs("--save", o.save); !out.Good() {
 		a.end(out)
 		return
@@ -309,10 +316,28 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 	case o.task.set && out.Good():
 		c.a.note("the server answered at once: the call did not become a task")
 	}
-	if out.Good() && tool != nil && !o.noValidate {
-		out = c.checkResult(tool, out)
+	if tool == nil || tool.fresh {
+		return c.judged(tool, o, out), nil
 	}
-	return out, nil
+	judged := c.judged(tool, o, out)
+	if judged.Kind == wire.OutputInvalid { // by what may be true no more
+		if fresh, again := c.define(ctx, o.name); again.Good() {
+			judged = c.judged(fresh, o, out)
+		}
+	}
+	rpc := out.RPC()
+	if c.saved == nil && c.box == nil && (out.Kind == wire.ToolError || rpc != nil && rpc.Code == -32602) {
+		c.forget(toolKind) // another program may stand there by now
+	}
+	return judged, nil
+}
+
+// judged is the ending by the tool's definition, where the outcome is good.
+func (c *conversation) judged(tool *definition, o callOptions, out wire.Outcome) wire.Outcome {
+	if !out.Good() || tool == nil || o.noValidate {
+		return out
+	}
+	return c.checkResult(tool, out)
 }
 
 // describes leads from an error about its params to the definition of what the server

@@ -198,7 +198,7 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		opt.Standing = mayBeAsked(opt)
 		return opt, o
 	default:
-		c.recall(&opt)
+		c.recall(&opt, how.draft)
 		opt.Standing = mayBeAsked(opt)
 	}
 	return opt, wire.Outcome{}
@@ -237,7 +237,7 @@ func (c *conversation) resumes() bool {
 
 // recall takes what an earlier run found out about a target that has no
 // session. It is believed for a day.
-func (c *conversation) recall(opt *client.Options) {
+func (c *conversation) recall(opt *client.Options, draft bool) {
 	if c.known == "" || c.store == nil || c.a.protocol != "" {
 		return
 	}
@@ -246,7 +246,7 @@ func (c *conversation) recall(opt *client.Options) {
 		return
 	}
 	overStdio := len(opt.Server.Command) > 0
-	if overStdio && client.Stateless(verdict.Revision) {
+	if overStdio && client.Stateless(verdict.Revision) && !draft {
 		return // a probe costs nothing there, and a wrong guess a process
 	}
 	c.recalled = verdict.Capabilities

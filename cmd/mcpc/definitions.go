@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
+	"mcpc/internal/target"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -69,7 +71,7 @@ func (c *conversation) listed(ctx context.Context, k kind, enough func([]json.Ra
 	for _, f := range list.Findings {
 		c.found(f)
 	}
-	if o.Good() && list.Whole {
+	if o.Good() && (list.Whole || c.saved == nil && enough != nil) {
 		c.keepList(ctx, k, list)
 	}
 	return list, c.lacking(o, k.capability)
@@ -135,7 +137,7 @@ func (c *conversation) headerProblem(tool wire.Tool) string {
 // keepList remembers a list: the tools for the calls that follow, and all kinds for
 // the completion of a command line.
 func (c *conversation) keepList(ctx context.Context, k kind, list client.List) {
-	if c.saved == nil {
+	if !c.remembers(k) {
 		return
 	}
 	kept := state.ToolList{FetchedAt: c.a.now(), TTLms: list.TTL}
@@ -177,15 +179,26 @@ func (c *conversation) forgetTools() {
 }
 
 func (c *conversation) forget(k kind) {
-	if c.saved != nil {
+	if c.remembers(k) {
 		_ = c.store.DropTools(c.listKey(k))
 	}
 }
 
-// toolsKey names what is remembered of a session for whoever asks: another token may
+// remembers reports that lists of a kind are kept for the commands that follow: all of a
+// session, and the tools of a server without one.
+func (c *conversation) remembers(k kind) bool {
+	return c.store != nil && (c.saved != nil || k == toolKind)
+}
+
+// toolsKey names what is remembered of a server for whoever asks: another token may
 // see other tools (2026-07-28 server/utilities/caching, "private").
 func (c *conversation) toolsKey() string {
-	key := c.saved.Key
+	var key string
+	if c.saved != nil {
+		key = c.saved.Key
+	} else {
+		key = c.oneOffKey()
+	}
 	for _, f := range c.fields {
 		key += "\n" + f.Name + ": " + f.Value
 	}
@@ -193,6 +206,18 @@ func (c *conversation) toolsKey() string {
 		key += "\naccount " + g.Account + " token " + g.Fixed
 	}
 	return key
+}
+
+// oneOffKey names a server without a session: where it is, how it is reached, and what it
+// is told of this client, since it may list other tools to others.
+func (c *conversation) oneOffKey() string {
+	key := "one-off\n" + or(c.known, c.where+" "+c.a.version) + "\n" + c.a.protocol + "\n" + string(c.promised)
+	if c.target.Kind == target.Command {
+		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
+		return key + "\n" + folder
+	}
+	way, _ := json.Marshal(c.a.network.Reach) // texts always marshal
+	return key + "\n" + string(way)
 }
 
 // remembered gives the definition that an earlier run kept. It is used to check
@@ -228,7 +253,7 @@ func (c *conversation) inMemory(name string) *definition {
 
 // kept is an entry of a remembered list that is still believed, or nil.
 func (c *conversation) kept(k kind, name string) json.RawMessage {
-	if c.saved == nil {
+	if !c.remembers(k) {
 		return nil
 	}
 	entry, list, err := c.store.Tool(c.listKey(k), name)

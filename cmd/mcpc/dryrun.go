@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
 
-// dryRun shows the request that a call would send. Nothing is sent, no process is
-// started, and nobody is asked: what the request depends on is what is remembered.
+// dryRun shows the request that a call would send. What it depends on is what is
+// remembered; where the tool's definition is not, or forbids the arguments, the server is
+// asked for it as the call would ask, unless that is not wanted. The call is not sent.
 func (a *app) dryRun(ctx context.Context, o callOptions) error {
 	if o.task.set {
 		return hintedError{"--task is settled with the server, which a dry run does not ask", "leave one of the two out"}
@@ -34,20 +37,73 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 		return nil
 	}
 	tool := c.inMemory(o.name)
-	if out = c.checkedOffline(tool, &o); !out.Good() {
+	if a.index > 0 && !o.offline {
+		tool = nil // it is chosen from a fresh list
+	}
+	if tool != nil || o.offline {
+		out = c.checkedOffline(tool, &o)
+	}
+	asked := !o.offline && (tool == nil && c.wantsDefinition(opt, o) || tool != nil && !out.Good())
+	if asked {
+		tool, out = c.fetched(ctx, &opt, &o)
+	} else if tool == nil && !o.offline {
+		out = c.unchecked(nil, &o)
+	}
+	if !out.Good() {
 		a.end(out)
 		return nil
 	}
 	if tool != nil {
 		a.tell(o.reading)
 	}
-	return a.showDraft(ctx, c, opt, o, tool)
+	if err := a.showDraft(ctx, c, opt, o, tool); err != nil {
+		return err
+	}
+	if asked {
+		a.note("the server was asked for the definition of " + o.name + ", and the call was not sent")
+	} else {
+		a.note("nothing was sent")
+	}
+	return nil
 }
 
-// checkedOffline holds the arguments against a remembered definition.
+// wantsDefinition reports that a call would ask for the definition.
+func (c *conversation) wantsDefinition(opt client.Options, o callOptions) bool {
+	overHTTP := opt.Server.URL != "" && (opt.Known == "" || client.Stateless(opt.Known))
+	return !o.noValidate || len(o.given.words) > 0 || overHTTP
+}
+
+// fetched gets the definition as the call would, and what the conversation turns out to
+// be.
+func (c *conversation) fetched(ctx context.Context, opt *client.Options, o *callOptions) (*definition, wire.Outcome) {
+	real, out := c.a.open(ctx, opening{argv: o.argv})
+	defer real.close(ctx)
+	if !out.Good() {
+		return nil, out
+	}
+	tool, out := real.define(ctx, o.name)
+	switch {
+	case o.noValidate && (out.Good() || out.Kind == wire.InvalidArguments):
+		out = real.unchecked(tool, o)
+	case out.Good():
+		out = real.checkArguments(tool, o)
+	}
+	if c.saved == nil {
+		opt.Known = real.Revision()
+	}
+	return tool, out
+}
+
+// checkedOffline holds the arguments against a remembered definition. Without one the
+// types of words are not known, and what is shown would not be what is sent.
 func (c *conversation) checkedOffline(tool *definition, o *callOptions) wire.Outcome {
-	if tool == nil && !o.noValidate {
-		c.a.warn("no definition of " + o.name + " is remembered, so nothing was checked and each word is a text; a real call asks the server")
+	switch untyped := slices.IndexFunc(o.given.words, func(w word) bool { return w.raw == nil }); {
+	case tool == nil && untyped >= 0:
+		w := o.given.words[untyped]
+		return usage(hintedError{"no definition of " + o.name + " is remembered, which says the type of " + wire.Excerpt([]byte(w.typed), 60),
+			"without --offline the server is asked for it; " + w.key() + ":=JSON has a type of its own"})
+	case tool == nil && !o.noValidate:
+		c.a.warn("no definition of " + o.name + " is remembered, so nothing was checked; a real call asks the server")
 	}
 	if tool == nil || o.noValidate {
 		return c.unchecked(tool, o)
@@ -72,7 +128,6 @@ func (a *app) showDraft(ctx context.Context, c *conversation, opt client.Options
 		ans.human = func(w io.Writer, _ render.Style) error { _, err := io.WriteString(w, script); return err }
 	}
 	a.print(ctx, ans)
-	a.note("nothing was sent")
 	return nil
 }
 
@@ -84,7 +139,9 @@ func (c *conversation) presumed(opt client.Options) client.Memory {
 	}
 	m := client.Memory{Revision: or(c.a.protocol, opt.Known), Declared: opt.Capabilities}
 	if m.Revision == "" {
-		m.Revision = client.Revisions()[0]
+		if m.Revision = client.Revisions()[0]; c.target.Kind == target.Demo {
+			return m // the server in the box speaks it
+		}
 		c.a.warn("nobody asked this server yet which revision it speaks; this is " + m.Revision + ", --protocol takes another")
 	}
 	if !client.Stateless(m.Revision) {

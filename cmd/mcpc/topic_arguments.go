@@ -43,7 +43,9 @@ default in the schema is sent with that default, and a warning says so. At a
 terminal mcpc asks for what else is missing. With --no-validate nothing is
 checked, filled in or asked, and a word that does not fit is sent as a text.
 
---dry-run shows the request and sends nothing; --curl shows it as a command.
+--dry-run shows the request and does not send it; --curl shows it as a command.
+Where the tool is not known from an earlier run the server is asked for it;
+--offline asks nobody, and wants types (name:=JSON) where it is not known.
 
 A prompt takes the same words, all of them texts, and a name is a name with the
 dots that it has.`,
