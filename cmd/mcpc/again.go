@@ -250,6 +250,9 @@ func (g again) params() json.RawMessage {
 	if err != nil {
 		return m.Params
 	}
+	if _, round := members.Get("inputResponses"); round && !isZero(g.answering()) {
+		m.Params = wire.Without(wire.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
+	}
 	raw, there := members.Get("_meta")
 	meta, bad := wire.Object(raw)
 	if !there || bad != nil {

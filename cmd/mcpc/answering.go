@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/saved"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -79,26 +80,60 @@ func samples(f answering) bool { return f.Sampling != "" || f.OnSampling != "" }
 
 // settle checks the flags of this run, makes their paths absolute, and fills in
 // what the session remembers where this run says nothing.
-func settle(now answering, saved *answering) (answering, error) {
+func settle(now answering, before *answering) (answering, error) {
 	if err := contradiction(now); err != nil {
 		return now, err
 	}
 	if err := absolute(&now); err != nil {
 		return now, err
 	}
-	if saved == nil {
-		return now, nil
+	return behind(now, before), nil
+}
+
+// behind fills in what the session remembers where the flags say nothing.
+func behind(now answering, before *answering) answering {
+	if before == nil {
+		return now
 	}
 	if !elicits(now) {
-		now.Answers, now.Defaults, now.Decline, now.OnElicit = saved.Answers, saved.Defaults, saved.Decline, saved.OnElicit
+		now.Answers, now.Defaults, now.Decline, now.OnElicit = before.Answers, before.Defaults, before.Decline, before.OnElicit
 	}
 	if !samples(now) {
-		now.Sampling, now.OnSampling = saved.Sampling, saved.OnSampling
+		now.Sampling, now.OnSampling = before.Sampling, before.OnSampling
 	}
 	if len(now.Roots) == 0 {
-		now.Roots = saved.Roots
+		now.Roots = before.Roots
 	}
-	return now, nil
+	return now
+}
+
+// asSaved puts flags into a file of saved calls, as they were typed. Of a secret it gets
+// a variable.
+func asSaved(flags answering, f *saved.File, variable func(string) string) {
+	var items []json.RawMessage
+	for _, text := range flags.Answers {
+		item := wire.Quote(saved.LiteralText(text, variable))
+		if raw := json.RawMessage(text); wire.Valid(raw) == nil && raw[0] == '{' {
+			item = saved.Literal(raw, variable)
+		} else if list, err := wire.Array(raw); err == nil {
+			for _, one := range list {
+				items = append(items, saved.Literal(one, variable))
+			}
+			continue
+		}
+		items = append(items, item)
+	}
+	if f.Answer = asList(items); len(items) == 1 {
+		f.Answer = items[0]
+	} else if items == nil {
+		f.Answer = nil
+	}
+	text := func(s string) string { return saved.LiteralText(s, variable) }
+	f.Answering = saved.Answering{Defaults: flags.Defaults, Decline: flags.Decline,
+		OnElicit: text(flags.OnElicit), Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling)}
+	for _, dir := range flags.Roots {
+		f.Answering.Roots = append(f.Answering.Roots, text(dir))
+	}
 }
 
 func contradiction(f answering) error {

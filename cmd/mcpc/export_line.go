@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/trace"
@@ -37,6 +39,7 @@ func addLine(s *render.Script, g again) error {
 		}
 	}
 	words, input := g.request(s, words)
+	words = append(words, g.answerWords(s)...)
 	s.Run(words, input, argv...)
 	return nil
 }
@@ -100,6 +103,53 @@ func (g again) ownFields() (own []wire.Field) {
 		}
 	}
 	return own
+}
+
+// answering are the flags of the recorded command line that say how to answer what the
+// server asks.
+func (g again) answering() (flags answering) {
+	if g.row.By != trace.ByCommand || len(g.row.Head().Argv) == 0 {
+		return flags
+	}
+	argv := g.row.Head().Argv[1:]
+	if at := slices.Index(argv, "--"); at >= 0 {
+		argv = argv[:at]
+	}
+	a := &app{}
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.ParseErrorsWhitelist.UnknownFlags = true
+	a.addAnswering(f)
+	_ = f.Parse(argv) // it was parsed once, by the command
+	return a.answers
+}
+
+// answerWords are those flags again, where the command has them.
+func (g again) answerWords(s *render.Script) (words []string) {
+	flags := g.answering()
+	if g.row.Method == "initialize" {
+		return nil
+	}
+	add := func(flag, text string) {
+		if text != "" {
+			words = append(words, flag, s.Word(text, strings.TrimPrefix(flag, "--")))
+		}
+	}
+	for _, text := range flags.Answers {
+		add("--answer", text)
+	}
+	if flags.Defaults {
+		words = append(words, "--answer-defaults")
+	}
+	if flags.Decline {
+		words = append(words, "--decline")
+	}
+	add("--on-elicit", flags.OnElicit)
+	add("--sampling", flags.Sampling)
+	add("--on-sampling", flags.OnSampling)
+	for _, dir := range flags.Roots {
+		add("--root", dir)
+	}
+	return words
 }
 
 // serverIn is what a server said that it is, when the conversation was opened;

@@ -103,7 +103,14 @@ func (s *saver) add(g again, among bool) error {
 	case !ended:
 		return &render.Unscriptable{Text: "it has no ending that could be expected again: " + g.row.Channel}
 	}
+	flags := g.answering()
+	if among && kind == wire.InputRequired && !isZero(flags) {
+		return nil // the round that was answered comes behind it
+	}
 	if err := s.aim(g); err != nil {
+		return err
+	}
+	if err := s.answers(flags); err != nil {
 		return err
 	}
 	step.Subject = saved.LiteralText(step.Subject, s.variable)
@@ -167,6 +174,21 @@ func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 		}
 	}
 	return saved.Step{Verb: saved.Raw, Subject: method, Args: params}, true
+}
+
+// answers settles how the file answers what the server asks, which is the same for all
+// its steps.
+func (s *saver) answers(flags answering) error {
+	if isZero(flags) {
+		return nil
+	}
+	with := s.file
+	asSaved(flags, &with, s.variable)
+	if len(s.file.Answers()) > 0 && !s.file.Same(with) {
+		return &render.Unscriptable{Text: "its requests answer what the server asks in several ways, and a file of saved calls in one"}
+	}
+	s.file = with
+	return nil
 }
 
 // aim settles whom the file speaks to, which is the same for all its steps.

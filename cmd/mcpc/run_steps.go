@@ -84,14 +84,13 @@ func (r *fileRun) open(ctx context.Context) {
 	for _, h := range r.f.Headers {
 		a.headers = append(a.headers, h.Name+": "+fill(h.Value))
 	}
-	flags := len(a.answers.Answers) > 0 || a.answers.Decline || a.answers.OnElicit != ""
-	if r.f.Answer != nil && !flags {
-		answer, err := r.filled(r.f.Answer)
-		if err != nil {
-			r.opening = usage(err)
-		}
-		a.answers.Answers = []string{string(answer)}
+	if how := r.f.Answering; how.Commands() && !r.o.allowExec {
+		r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " wants to run " + fill(how.OnElicit+how.OnSampling),
+			Hint: "--allow-exec runs it"}
+		return
 	}
+	before := r.answering(fill)
+	a.answers = behind(a.answers, &before)
 	a.protocol = or(a.protocol, r.f.Protocol)
 	if err := a.check(); err != nil {
 		r.opening = usage(err)
@@ -106,6 +105,35 @@ func (r *fileRun) open(ctx context.Context) {
 	} else {
 		c.close(ctx)
 	}
+}
+
+// answering is how the file answers what the server asks.
+func (r *fileRun) answering(fill func(string) string) answering {
+	how := r.f.Answering
+	flags := answering{Defaults: how.Defaults, Decline: how.Decline,
+		OnElicit: fill(how.OnElicit), Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling)}
+	for _, dir := range how.Roots {
+		flags.Roots = append(flags.Roots, fill(dir))
+	}
+	if r.f.Answer == nil {
+		return flags
+	}
+	answer, err := r.filled(r.f.Answer)
+	if err != nil {
+		r.opening = usage(err)
+	}
+	items, _ := wire.Array(answer)
+	if items == nil {
+		items = []json.RawMessage{answer}
+	}
+	for _, item := range items {
+		text, typed := wire.Text(item)
+		if !typed {
+			text = string(item)
+		}
+		flags.Answers = append(flags.Answers, text)
+	}
+	return flags
 }
 
 // filled is a value with all variables; those without a type are texts, as in a list.

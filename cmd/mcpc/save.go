@@ -55,8 +55,8 @@ func newSaving(path string) (*saving, error) {
 
 // fits refuses a file that is about another server.
 func (s *saving) fits(c *conversation) wire.Outcome {
-	if s == nil || s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
-		return wire.Outcome{}
+	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
+		return out
 	}
 	is := c.asSaved()
 	if s.file.Server == c.target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
@@ -64,6 +64,34 @@ func (s *saving) fits(c *conversation) wire.Outcome {
 	}
 	file := runFile{File: s.file}
 	return usage(hintedError{fmt.Sprintf("--save %s: the file is about %s, and the call is for %s", s.path, file.shownServer(), c.where), "--save with another file"})
+}
+
+// answersAlike refuses a file that does not answer what the server asks as the call does:
+// the step would not end as the call did.
+func (s *saving) answersAlike(c *conversation) wire.Outcome {
+	if s == nil || s.text == nil {
+		return wire.Outcome{}
+	}
+	f := c.asSaved()
+	asSaved(c.flags(), &f, (&saver{}).variable)
+	own, theirs := f.Answers(), s.file.Answers()
+	if len(own) == 0 || s.file.Same(f) {
+		return wire.Outcome{}
+	}
+	text := "the file answers otherwise what the server asks than the call does"
+	if len(theirs) == 0 {
+		text = "the call answers what the server asks, and the file does not say how"
+	}
+	return usage(hintedError{"--save " + s.path + ": " + text, "--save with another file"})
+}
+
+// flags are those that say how this conversation answers, as they were typed.
+func (c *conversation) flags() answering {
+	var before *answering
+	if c.saved != nil {
+		before = c.saved.Answering
+	}
+	return behind(c.a.answers, before)
 }
 
 // asSaved is a file about the server of the conversation.
@@ -114,7 +142,8 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 	}
 	s.file.Steps = append(s.file.Steps, step)
 	run := "mcpc run " + render.ShellQuote(s.path)
-	if s.file.Command != nil || s.text == nil && c.asSaved().Command != nil {
+	commands := c.answering.OnElicit != "" || c.answering.OnSampling != ""
+	if s.file.Command != nil || s.text == nil && c.asSaved().Command != nil || commands {
 		run += " --allow-exec"
 	}
 	note := fmt.Sprintf("saved as step %d of %s; %s takes it", len(s.file.Steps), s.path, run)
@@ -136,6 +165,7 @@ func (s *saving) written(c *conversation, b *saver, step saved.Step) ([]byte, er
 		f.Command[i] = saved.LiteralText(word, b.variable)
 	}
 	f.Steps, f.Protocol = []saved.Step{step}, c.a.protocol
+	asSaved(c.flags(), &f, b.variable)
 	for _, line := range c.a.headers {
 		name, value, _ := strings.Cut(line, ":")
 		field := wire.RedactField(wire.Field{Name: name, Value: c.a.secrets.Text(strings.TrimSpace(value))})

@@ -21,13 +21,26 @@ type File struct {
 	Command  []string
 	Protocol string
 	Headers  []wire.Field
-	// Answer is what is answered where the server asks, as behind --answer: an object,
-	// or a list of them; nil for nothing. It may hold variables.
+	// Answer is what is answered where the server asks, as behind --answer: an object, a
+	// text, or a list of them; nil for nothing. It may hold variables.
 	Answer json.RawMessage
+	// Answering is how else it is answered, as behind the flags of these names.
+	Answering Answering
 	// Vars are the file's own variables, as they were written.
 	Vars  []Var
 	Steps []Step
 }
+
+// Answering are flags that say how to answer what a server asks. The texts may hold
+// variables.
+type Answering struct {
+	Defaults, Decline              bool
+	OnElicit, Sampling, OnSampling string
+	Roots                          []string
+}
+
+// Commands reports whether it has a command to run.
+func (a Answering) Commands() bool { return a.OnElicit != "" || a.OnSampling != "" }
 
 // A Var is a variable and its value.
 type Var struct {

@@ -70,7 +70,8 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 		return f
 	}
 	const what = "a file of calls"
-	members := r.object(raw, "", what, "name", "server", "command", "protocol", "headers", "answer", "vars", "steps")
+	members := r.object(raw, "", what, "name", "server", "command", "protocol", "headers", "answer", "answer-defaults",
+		"decline", "on-elicit", "sampling", "on-sampling", "roots", "vars", "steps")
 	for _, m := range members {
 		at := below("", m.Name)
 		switch m.Name {
@@ -90,6 +91,20 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 			}
 		case "answer":
 			f.Answer = r.answer(m.Value, at)
+		case "answer-defaults":
+			f.Answering.Defaults = r.yes(m.Value, at, m.Name)
+		case "decline":
+			f.Answering.Decline = r.yes(m.Value, at, m.Name)
+		case "on-elicit":
+			f.Answering.OnElicit = r.text(m.Value, at, m.Name)
+		case "sampling":
+			f.Answering.Sampling = r.text(m.Value, at, m.Name)
+		case "on-sampling":
+			f.Answering.OnSampling = r.text(m.Value, at, m.Name)
+		case "roots":
+			for _, w := range r.texts(m.Value, at, "a root") {
+				f.Answering.Roots = append(f.Answering.Roots, w.Text)
+			}
 		case "vars":
 			f.Vars = r.vars(m.Value, at)
 		case "steps":
@@ -106,13 +121,25 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 	return f
 }
 
+func (r *reader) yes(raw json.RawMessage, at, what string) bool {
+	if string(raw) != "true" && string(raw) != "false" {
+		r.bad(at, "%s is true or false", what)
+	}
+	return string(raw) == "true"
+}
+
 func (r *reader) answer(raw json.RawMessage, at string) json.RawMessage {
+	one := func(raw json.RawMessage, at, what string) {
+		if _, typed := wire.Text(raw); !typed {
+			r.object(raw, at, what)
+		}
+	}
 	if items, err := wire.Array(raw); err == nil {
 		for i, item := range items {
-			r.object(item, at+"/"+strconv.Itoa(i), "an answer")
+			one(item, at+"/"+strconv.Itoa(i), "an answer")
 		}
 	} else {
-		r.object(raw, at, "answer")
+		one(raw, at, "answer")
 	}
 	r.references(raw, at)
 	return raw

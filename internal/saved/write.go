@@ -1,7 +1,9 @@
 package saved
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mcpc/internal/wire"
@@ -70,6 +72,9 @@ func (f File) JSON() json.RawMessage {
 		}
 		doc = wire.With(doc, "headers", headers)
 	}
+	for _, m := range f.Answers() {
+		doc = wire.With(doc, m.Name, m.Value)
+	}
 	steps := []byte{'['}
 	for i, s := range f.Steps {
 		if i > 0 {
@@ -78,6 +83,32 @@ func (f File) JSON() json.RawMessage {
 		steps = append(steps, s.JSON()...)
 	}
 	return wire.With(doc, "steps", append(steps, ']'))
+}
+
+// Answers are the members of the file that say how to answer what a server asks.
+func (f File) Answers() (all wire.Members) {
+	add := func(name string, value json.RawMessage, set bool) {
+		if set {
+			all = append(all, wire.Member{Name: name, Value: value})
+		}
+	}
+	a := f.Answering
+	add("answer", f.Answer, f.Answer != nil)
+	add("answer-defaults", json.RawMessage("true"), a.Defaults)
+	add("decline", json.RawMessage("true"), a.Decline)
+	add("on-elicit", wire.Quote(a.OnElicit), a.OnElicit != "")
+	add("sampling", wire.Quote(a.Sampling), a.Sampling != "")
+	add("on-sampling", wire.Quote(a.OnSampling), a.OnSampling != "")
+	add("roots", texts(a.Roots), a.Roots != nil)
+	return all
+}
+
+// Same reports whether two files answer what a server asks in the same way.
+func (f File) Same(other File) bool {
+	own, theirs := f.Answers(), other.Answers()
+	return slices.EqualFunc(own, theirs, func(a, b wire.Member) bool {
+		return a.Name == b.Name && bytes.Equal(wire.Compact(a.Value), wire.Compact(b.Value))
+	})
 }
 
 // JSON is the step as it is read again.
