@@ -34,7 +34,7 @@ func (s *Session) newWires() *http.Transport {
 	}
 	return &http.Transport{
 		Proxy:                  s.opt.Pins.Directly(s.opt.Proxy),
-		DialContext:            s.opt.Pins.Over(dial),
+		DialContext:            watched(s.opt.Pins.Over(dial)),
 		OnProxyConnectResponse: refusedTunnel,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,

@@ -1,0 +1,139 @@
+//go:build unix
+
+package client
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// lateReader is a connection whose reader does not hear of its end, as on a machine that
+// has better to do.
+type lateReader struct {
+	*net.TCPConn
+	ended func()
+	hold  chan struct{}
+}
+
+func (c *lateReader) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	if err != nil {
+		c.ended()
+		<-c.hold
+	}
+	return n, err
+}
+
+// A connection that the server closed while it was idle is not used for a call, which
+// would be lost on it and could not be sent again.
+func TestClosedWhileIdle(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var calls atomic.Int64
+	go serveOnceEach(l, &calls)
+	hold, ended := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	defer close(hold)
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &lateReader{conn.(*net.TCPConn), func() { once.Do(func() { close(ended) }) }, hold}, nil
+	}
+	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, Quick: true, Dial: dial})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	defer s.Close(context.Background(), false)
+	for n := 1; n <= 2; n++ {
+		if o = s.Do(t.Context(), Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)}); !o.Good() {
+			t.Fatalf("call %d: %s %s", n, o.Kind, o.Text)
+		}
+		select {
+		case <-ended: // the server's goodbye to the first connection is there
+		case <-time.After(patienceForTests):
+			t.Fatal("the server did not close the connection")
+		}
+	}
+	if calls.Load() != 2 {
+		t.Errorf("the server got %d calls, want 2", calls.Load())
+	}
+}
+
+const patienceForTests = 30 * time.Second
+
+// serveOnceEach answers one request on each connection and closes it without a word.
+func serveOnceEach(l net.Listener, calls *atomic.Int64) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			req, err := http.ReadRequest(bufio.NewReader(conn))
+			if err != nil {
+				return
+			}
+			body, _ := io.ReadAll(req.Body)
+			calls.Add(1)
+			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"resultType":"complete"}}`, wire.ParseMessage(body).ID)
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
+		}()
+	}
+}
+
+// What is unread is no end, and looking takes nothing away.
+func TestIsClosedThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	here, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	there, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := here.(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if isClosedThere(socket) {
+		t.Error("an open connection counts as closed")
+	}
+	if _, err := there.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	there.Close()
+	if isClosedThere(socket) {
+		t.Error("a connection with something to read counts as closed")
+	}
+	if n, err := here.Read(make([]byte, 2)); n != 1 || err != nil {
+		t.Fatalf("read %d, %v", n, err)
+	}
+	for until := time.Now().Add(patienceForTests); !isClosedThere(socket); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the end is not seen")
+		}
+	}
+}
