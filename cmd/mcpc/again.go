@@ -35,8 +35,22 @@ func (g again) bareBody() []byte {
 	return nil
 }
 
-// errBare says why no command of mcpc asks the same.
-var errBare = &render.Unscriptable{Text: "it carries no request of JSON-RPC"}
+// errBare and errUnasked say why no command asks the same.
+var (
+	errBare    = &render.Unscriptable{Text: "it carries no request of JSON-RPC"}
+	errUnasked = &render.Unscriptable{Text: "it is not what the client asked, but what the server did"}
+)
+
+// unasked is the error for what a client cannot ask.
+func (g again) unasked() error {
+	if byServer(g.row) {
+		return errUnasked
+	}
+	return nil
+}
+
+// byServer reports what the server sent of its own accord.
+func byServer(r *trace.Row) bool { return r.Apart || r.Dir == wire.Received }
 
 // head is that of the HTTP request, nil over stdio.
 func (g again) head() *wire.HTTPHead {
@@ -72,6 +86,8 @@ const session = "session"
 func addCurl(s *render.Script, g again) error {
 	head := g.head()
 	switch {
+	case g.unasked() != nil:
+		return errUnasked
 	case g.exchange.Request.Stream == 0:
 		g.addPipeline(s)
 		return nil

@@ -104,6 +104,9 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 	if o.format != "jsonl" && o.format != "markdown" {
 		rows = crossing(rows)
 	}
+	if len(rows) > 1 && (o.format == "curl" || o.format == "mcpc") {
+		rows = slices.DeleteFunc(slices.Clone(rows), byServer)
+	}
 	if len(rows) == 0 {
 		c.Close()
 		return nil, nil, usage(hintedError{"there is nothing to export: no exchange that fits crossed the line", "mcpc log shows what is recorded"})

@@ -15,7 +15,10 @@ import (
 
 // addLine writes the mcpc command that asks the same.
 func addLine(s *render.Script, g again) error {
-	if g.bare() {
+	switch {
+	case g.unasked() != nil:
+		return errUnasked
+	case g.bare():
 		return errBare
 	}
 	words := []string{"mcpc"}

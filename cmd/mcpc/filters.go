@@ -89,7 +89,8 @@ Fields:
                           (since only); the number of a run
   era protocol id         of the conversation, its revision; of the request
   kind                    what crossed: body, head, event, stderr, noise, closed
-  has                     finding, retry, resume, round, notification, question
+  has                     finding, retry, resume, round, notification, question,
+                          guess
   is                      open, error, orphan
   body                    a text in a message; ~ takes method, name, target, too
 

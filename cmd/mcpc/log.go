@@ -119,9 +119,13 @@ type rowOut struct {
 	Revision      string    `json:"protocol,omitempty"`
 	Era           string    `json:"era,omitempty"`
 	By            string    `json:"by,omitempty"`
+	Dir           string    `json:"dir"`
+	Parent        string    `json:"parent,omitempty"`
+	Guess         []string  `json:"guess,omitempty"`
 	Again         string    `json:"again,omitempty"`
 	Notifications int       `json:"notifications,omitempty"`
 	Questions     int       `json:"questions,omitempty"`
+	Guessed       int       `json:"guessed,omitempty"`
 	Retries       int       `json:"retries,omitempty"`
 	Resumed       int       `json:"resumed,omitempty"`
 	Rounds        int       `json:"rounds,omitempty"`
@@ -133,10 +137,17 @@ type rowOut struct {
 func rowJSON(r *trace.Row) rowOut {
 	out := rowOut{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
 		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
-		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Retries: r.Notes.Retries,
+		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), Retries: r.Notes.Retries,
 		Resumed: r.Notes.Resumed, Rounds: r.Notes.Rounds, Cuts: r.Notes.Cuts, Findings: len(r.Findings), Text: r.Text}
 	if r.Exit >= 0 {
 		out.Exit = &r.Exit
+	}
+	switch {
+	case r.Within == nil:
+	case r.Guess:
+		out.Guess = []string{r.Within.Number()}
+	default:
+		out.Parent = r.Within.Number()
 	}
 	return out
 }

@@ -73,13 +73,21 @@ func logCells(columns []render.Column, rows []*trace.Row, now time.Time) [][]str
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
-			"WHAT": whatOf(r.Method, r.Name), "CHANNEL": r.Channel, "TOOK": tookOf(r), "SIZE": render.Bytes(r.Size()),
+			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": tookOf(r), "SIZE": render.Bytes(r.Size()),
 			"EXIT": exitOf(r), "NOTES": notesOf(r)}
 		for _, c := range columns {
 			cells[i] = append(cells[i], cell[c.Head])
 		}
 	}
 	return cells
+}
+
+// whatIn is what was asked, and that the server did, for a table without room for notes.
+func whatIn(r *trace.Row) string {
+	if byServer(r) && !r.Apart {
+		return "asks: " + whatOf(r.Method, r.Name)
+	}
+	return whatOf(r.Method, r.Name)
 }
 
 // cutServer keeps the name of a session, and of an address or a command the end, in
@@ -130,7 +138,7 @@ func exitOf(r *trace.Row) string {
 
 // notesOf says what was folded into a row, and what it issued again.
 func notesOf(r *trace.Row) string {
-	notes := r.Notes.String()
+	notes := r.Remarks()
 	switch {
 	case r.Again == "":
 		return notes

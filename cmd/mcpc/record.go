@@ -302,19 +302,21 @@ func (c *conversation) explained(methods ...string) {
 		return
 	}
 	c.mu.Lock()
-	all := wire.Fold(c.frames)
+	all := render.Untold(wire.Fold(c.frames))
 	c.mu.Unlock()
 	var own []*wire.Exchange
 	var before []string
+	asked := false
 	for _, e := range all {
 		method := wire.ParseMessage(e.Request.Raw).Method
-		if slices.Contains(methods, method) {
+		meant := slices.Contains(methods, method)
+		if asked = asked || meant; meant || e.Request.Raw == nil || e.ByServer() {
 			own = append(own, e)
 		} else {
 			before = append(before, method)
 		}
 	}
-	if len(own) == 0 {
+	if !asked {
 		own, before = all, nil
 	}
 	if len(before) > 0 {

@@ -98,6 +98,8 @@ func (a *app) recorded(word string) (again, wire.Outcome) {
 	switch {
 	case err != nil:
 		return again{}, localIO("reading "+row.Path(), err)
+	case byServer(row):
+		return again{}, usage(hintedError{nameOf(row) + " is not what the client asked, but what the server did", "mcpc show " + render.ShellQuote(word) + " shows it"})
 	case exchange != nil && exchange.Request.Raw == nil:
 		return again{}, usage(hintedError{nameOf(row) + " carries no request of JSON-RPC", "mcpc export " + render.ShellQuote(word) + " --as curl sends it again"})
 	case exchange == nil:

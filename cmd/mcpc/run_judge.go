@@ -274,7 +274,8 @@ func (r *fileRun) see(t taken) string {
 type exchangeCount struct {
 	mu     sync.Mutex
 	folder wire.Folder
-	all    int
+	all    int // with what the server asked
+	newest int // of what the client asked
 	of     map[string]int
 }
 
@@ -289,14 +290,16 @@ func (n *exchangeCount) add(f wire.Frame) {
 		t = wire.ParseMessage(f.Raw).Traits()
 	}
 	for _, place := range n.folder.Add(0, &f, t) {
-		if place.Role != wire.Asks {
+		if place.Role != wire.Asks && place.Role != wire.Begins {
 			continue
 		}
-		n.all++
+		if n.all++; place.Role == wire.Begins || f.Dir == wire.Received {
+			continue
+		}
 		if n.of == nil {
 			n.of = map[string]int{}
 		}
-		n.of[t.Method] = n.all
+		n.of[t.Method], n.newest = n.all, n.all
 	}
 }
 
@@ -307,5 +310,5 @@ func (n *exchangeCount) last(method string) (number int, any bool) {
 	if number, ok := n.of[method]; ok {
 		return number, true
 	}
-	return n.all, n.all > 0
+	return n.newest, n.newest > 0
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
@@ -25,6 +26,32 @@ func Explain(w io.Writer, st Style, exchanges []*wire.Exchange) {
 		e.exchange(x)
 	}
 	_, _ = io.WriteString(w, e.laidOut())
+}
+
+// Untold leaves out what is shown already with what the client asked.
+func Untold(exchanges []*wire.Exchange) (all []*wire.Exchange) {
+	told := map[uint64]bool{}
+	for _, x := range exchanges {
+		if x.Request.Raw != nil && !x.ByServer() {
+			for _, f := range x.Between {
+				told[f.Seq] = true
+			}
+		}
+	}
+	for _, x := range exchanges {
+		if x.ByServer() && told[x.Request.Seq] {
+			continue
+		}
+		if x.Request.Raw == nil {
+			rest := *x
+			rest.Between = slices.DeleteFunc(slices.Clone(x.Between), func(f wire.Frame) bool { return told[f.Seq] })
+			if x = &rest; len(x.Between) == 0 {
+				continue
+			}
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // An explainer gathers lines, which are laid out together at the end so that all
@@ -67,7 +94,7 @@ func (e *explainer) exchange(x *wire.Exchange) {
 		follows := i > 0 && frames[i-1].Kind == wire.Head && frames[i-1].Dir == f.Dir
 		e.message(f, follows)
 	}
-	if x.Response.Raw == nil {
+	if x.Request.Raw != nil && x.Response.Raw == nil {
 		e.line(e.arrow(wire.Received)+" no answer came", bold, "")
 	}
 }
@@ -83,7 +110,9 @@ func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
 			frames = append(frames, h)
 		}
 	}
-	frames = append(frames, x.Request)
+	if x.Request.Raw != nil {
+		frames = append(frames, x.Request)
+	}
 	for _, h := range x.Heads {
 		if h.Dir == wire.Received {
 			frames = append(frames, h)

@@ -88,6 +88,9 @@ func (e *explainer) live(path []string, raw json.RawMessage) string {
 		if e.m.Answers(e.request.ID) {
 			return "the number of the request: this is the answer to it"
 		}
+		if e.request.ID == nil {
+			return "no request that waits for its answer has this number"
+		}
 		return fmt.Sprintf("not the request's number, which is %s: this does not answer it", e.st.excerpt(e.request.ID, 40))
 	case "code":
 		if e.m.Error != nil {

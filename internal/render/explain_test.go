@@ -11,7 +11,7 @@ import (
 
 func explained(st Style, k talk) string {
 	var b bytes.Buffer
-	Explain(&b, st, wire.Fold(k))
+	Explain(&b, st, Untold(wire.Fold(k)))
 	return b.String()
 }
 

@@ -89,7 +89,7 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 		}
 		shown := min(len(x.Between), maxBetween)
 		for _, f := range x.Between[:shown] {
-			v.message(v.st.between(f), f, carriedBy(f, x))
+			v.message(v.st.between(f), f, carriedBy(f, x)+guessed(f, x))
 		}
 		if more := len(x.Between) - shown; more > 0 {
 			v.section(fmt.Sprintf("%s %d more messages, which --raw shows", v.st.ellipsis(), more))
@@ -153,6 +153,14 @@ func carriedBy(f wire.Frame, x *wire.Exchange) string {
 	return ", a POST of its own: " + status(heads[1].HTTP.Status)
 }
 
+// guessed says that a message may belong to another exchange.
+func guessed(f wire.Frame, x *wire.Exchange) string {
+	if !x.Guessed(f) {
+		return ""
+	}
+	return ", a guess: it names no request, and only this one waited for its answer"
+}
+
 // message writes one message, pretty, and below it what is wrong with it.
 func (v *viewer) message(name string, f wire.Frame, more string) {
 	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
@@ -186,7 +194,11 @@ func (v *viewer) beside(x *wire.Exchange) {
 		frames = slices.DeleteFunc(slices.Clone(frames), endsInOrder)
 	}
 	for i, f := range frames {
-		if i == 0 {
+		behind := x.Response.Raw != nil && f.Seq > x.Response.Seq
+		switch {
+		case behind && (i == 0 || frames[i-1].Seq < x.Response.Seq):
+			v.section("afterwards")
+		case i == 0:
 			v.section("meanwhile")
 		}
 		if i == most {

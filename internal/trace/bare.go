@@ -23,7 +23,7 @@ func (x *index) bare(f *wire.Frame, m *wire.Message, p peeked, at stretch, place
 		return
 	}
 	for _, place := range places {
-		if place.Role < wire.Answers || place.Role == wire.Resumes {
+		if place.Role < wire.Answers || place.Role == wire.Resumes || place.Role == wire.Begins && f.Dir == wire.Received {
 			delete(x.bares, f.Stream) // it is an exchange's
 			return
 		}

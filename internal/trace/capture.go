@@ -171,9 +171,11 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 	}
 	all := wire.Fold(frames)
 	for _, e := range all {
-		if t := wire.ParseMessage(e.Request.Raw).Traits(); t.ID == r.id {
-			return e, nil
+		asks := e.Request.Raw != nil
+		if asks == r.Apart || asks && (e.Request.Dir != r.Dir || wire.ParseMessage(e.Request.Raw).Traits().ID != r.id) {
+			continue
 		}
+		return e, nil
 	}
 	if len(all) > 0 {
 		return all[0], nil
@@ -326,8 +328,10 @@ func (c *Capture) Main() *Row {
 		switch {
 		case r.Own:
 			return 3
-		case r.Elsewhere:
+		case r.Elsewhere, r.Apart:
 			return 0
+		case r.Dir == wire.Received:
+			return 1
 		case !handshake[r.Method] && !r.bare:
 			return 2
 		}

@@ -106,7 +106,7 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{"channel:tool_eror", 9, `channel is never "tool_eror"; it takes ` + strings.Join(channels(), ", ")},
 		{"channel:ok,*_eror", 12, `channel is never "*_eror"; it takes ` + strings.Join(channels(), ", ")},
 		{"kind:heads", 6, `kind is never "heads"; it takes body, head, event, stderr, noise, closed`},
-		{"has:findings", 5, `has is never "findings"; it takes finding, retry, resume, round, notification, question`},
+		{"has:findings", 5, `has is never "findings"; it takes finding, retry, resume, round, notification, question, guess`},
 		{"a dur:500", 7, `dur takes a time: >500ms, 1s..2s, not "500"`},
 		{"dur:>=fast", 5, `dur takes a time: >500ms, 1s..2s, not ">=fast"`},
 		{"http:http://x", 6, `http takes a status: 404, 4xx, >=400, not "http://x"`},

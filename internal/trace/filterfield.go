@@ -94,6 +94,7 @@ var hasTraits = []trait{
 	{"round", func(r *Row) bool { return r.Notes.Rounds > 0 }},
 	{"notification", func(r *Row) bool { return r.Notes.Notifications > 0 }},
 	{"question", func(r *Row) bool { return r.Notes.Questions > 0 }},
+	{"guess", func(r *Row) bool { return r.Guess || r.Notes.Guessed+len(r.Guesses) > 0 }},
 }
 
 var isTraits = []trait{

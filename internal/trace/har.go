@@ -122,6 +122,9 @@ func WriteHAR(w io.Writer, creator string, rows []*Row) error {
 	}
 	h := harWriter{w: w, seen: map[harKey]bool{}}
 	for _, row := range rows {
+		if row.Within != nil && len(rows) > 1 {
+			continue // the entry of that one has it
+		}
 		if err := h.row(row); err != nil {
 			return err
 		}
@@ -231,7 +234,7 @@ func harOf(row *Row, frames []wire.Frame, link string) harEntry {
 
 func factsOf(row *Row) harFacts {
 	f := harFacts{Exchange: row.Number(), Target: row.Target, Method: row.Method, Name: row.Name, ID: row.ID, Channel: row.Channel,
-		Exit: row.Exit, Code: row.Code, Protocol: row.Revision, Notes: row.Notes.String(), Text: row.Text}
+		Exit: row.Exit, Code: row.Code, Protocol: row.Revision, Notes: row.Remarks(), Text: row.Text}
 	for _, finding := range row.Findings {
 		f.Findings = append(f.Findings, finding.Text)
 	}

@@ -1,9 +1,7 @@
 package trace
 
 import (
-	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 	"time"
 
@@ -27,8 +25,9 @@ type index struct {
 	// by their stream.
 	exchanges []*Row
 	bares     map[int]*bare
-	// heads are how long the lines are of those whose body is still to come.
-	heads map[int64]int
+	// held are the frames that may have a place with one that is still to come, by where
+	// they stand.
+	held map[int64]heldFrame
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
@@ -36,6 +35,13 @@ type index struct {
 	gone bool
 	// repeating is set while what is read was repeated from the part before.
 	repeating bool
+}
+
+// A heldFrame is a head whose body is still to come, or what came on a stream before its
+// first message.
+type heldFrame struct {
+	line  stretch
+	frame *wire.Frame
 }
 
 // A conn is what one conversation says of all its exchanges.
@@ -58,7 +64,7 @@ func (c *Capture) begin(h Head, at stretch) {
 		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
 	}
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
-		asked: map[string]*Row{}, conns: map[int]*conn{}, heads: map[int64]int{}, bares: map[int]*bare{}}
+		asked: map[string]*Row{}, conns: map[int]*conn{}, held: map[int64]heldFrame{}, bares: map[int]*bare{}}
 	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
 	if h.In != "" {
 		c.marked[h.In] = c.index
@@ -77,7 +83,7 @@ func (c *Capture) indexOf(mark string) *index {
 	return c.marked[mark]
 }
 
-// mostHeads bounds the heads whose body never comes.
+// mostHeads bounds the heads that nothing follows.
 const mostHeads = 20_000
 
 func (x *index) touch(r *Row) {
@@ -116,34 +122,35 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 	}
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
 		c.headed(f.HTTP)
-		if len(x.heads) > mostHeads {
-			clear(x.heads)
-		}
-		x.heads[at.at] = at.length
 	}
 	places := x.folder.Add(at.at, f, p.traits)
+	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
+		x.hold(f, at)
+	}
+	var own *Row // of the frame
 	for _, place := range places {
-		line := at
-		if place.Ref != at.at { // a head that waited for its body
-			line = stretch{place.Ref, x.heads[place.Ref]}
-			delete(x.heads, place.Ref)
+		if place.Role == wire.Asks || place.Role == wire.Begins {
+			x.exchanges = append(x.exchanges, x.begun(f, place))
 		}
-		if place.Role == wire.Asks {
-			row := x.newRow(f.Time)
-			x.exchanges = append(x.exchanges, row)
-			if x.head.By == ByProxy {
-				row.Target = c.target
+		row, was := x.exchanges[place.Exchange], heldFrame{at, f}
+		if place.Ref != at.at { // it was held
+			if was = x.held[place.Ref]; was.frame == nil {
+				continue
 			}
 		}
-		row := x.exchanges[place.Exchange]
-		own, traits := m, p.traits
+		part := placed{line: was.line, frame: was.frame, message: m, peeked: p, Place: place, conn: c}
 		if place.Item >= 0 {
-			own, traits = m.Items[place.Item], p.traits.Items[place.Item]
+			part.message, part.peeked.traits = m.Items[place.Item], p.traits.Items[place.Item]
 		}
-		row.take(placed{line: line, frame: f, message: own, peeked: peeked{traits, p.size, p.toolError}, Place: place, conn: c})
+		if place.Role == wire.Concerns {
+			own.within(row, place)
+		} else {
+			own = row
+		}
+		row.take(part)
 		x.touch(row)
-		if place.Role <= wire.Continues && x.head.By == ByCommand {
-			x.asked[string(own.ID)] = row
+		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
+			x.asked[string(part.message.ID)] = row
 		}
 		if row.Method == "initialize" {
 			x.opening = row.Open()
@@ -153,6 +160,36 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 	if x.bare(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
 		x.bareHead(f, at)
 	}
+}
+
+// hold keeps a frame that may have a place with a later one.
+func (x *index) hold(f *wire.Frame, at stretch) {
+	if len(x.held) > mostHeads {
+		clear(x.held)
+	}
+	x.held[at.at] = heldFrame{at, f}
+}
+
+// begun makes the row of an exchange, or of a stream or pipe, from its first frame.
+func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
+	row := x.newRow(f.Time)
+	row.Dir = f.Dir
+	if x.head.By == ByProxy {
+		row.Target = x.conns[f.Conn].target
+	}
+	if place.Role == wire.Asks {
+		return row
+	}
+	row.Apart, row.Method = true, MethodPipe
+	if f.Stream > 0 && f.Dir == wire.Received {
+		row.Method = MethodStream
+	}
+	if first := x.held[place.Ref].frame; first != nil {
+		row.Time = first.Time
+	}
+	c := x.conns[f.Conn]
+	row.Era, row.Revision = c.era, c.revision
+	return row
 }
 
 // headed learns from the head of a request. One that stands alone has to name its
@@ -181,6 +218,9 @@ type placed struct {
 
 // take folds one frame into the row.
 func (r *Row) take(p placed) {
+	if p.Role == wire.Begins {
+		return // it has a place of its own
+	}
 	if n := len(r.lines); n == 0 || r.lines[n-1] != p.line {
 		r.lines = append(r.lines, p.line)
 	}
@@ -203,8 +243,10 @@ func (r *Row) take(p placed) {
 		if !r.told {
 			r.answered(p)
 		}
-	case wire.Accompanies:
+	case wire.Accompanies, wire.Cancels:
 		r.accompanied(p)
+	case wire.Concerns:
+		r.concerned(p)
 	case wire.Heads:
 		if p.frame.Dir == wire.Received {
 			r.status(p.frame)
@@ -217,10 +259,10 @@ func (r *Row) take(p placed) {
 		}
 	}
 	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
-	if (p.Role < wire.Heads || p.frame.Kind == wire.Noise) && p.Item <= 0 {
+	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
 	}
-	if r.Open() || p.Role == wire.Answers && !r.told || r.unanswered {
+	if r.Open() && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told || r.unanswered {
 		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time))
 	}
 }
@@ -265,94 +307,6 @@ func nameIn(m *wire.Message) string {
 	ref, _ := params.Get("ref")
 	members, _ := wire.Object(ref)
 	return or(members.Text("name"), members.Text("uri"))
-}
-
-func (r *Row) answered(p placed) {
-	m, fault := p.message, r.unusable(p)
-	r.unanswered = false
-	switch {
-	case m != nil && (r.Status == 401 || r.Status == 403):
-		r.settle(wire.Auth)
-	case fault != "":
-		r.settle(wire.BadResponse)
-		r.Text = fault
-	case p.peeked.toolError:
-		r.settle(wire.ToolError)
-	case m == nil:
-		r.settle(wire.OK)
-	case m.Kind == wire.ErrorResponse:
-		r.Code = m.Error.Code
-		r.settle(wire.RPCFailed)
-	case m.Kind == wire.Invalid && r.Status >= 300:
-		r.settle(wire.Transport)
-	case m.Kind == wire.Invalid:
-		r.settle(wire.BadResponse)
-	case p.peeked.traits.More:
-		r.settle(wire.InputRequired)
-	default:
-		r.settle(wire.OK)
-	}
-	if m != nil && r.Method == "initialize" && r.Channel == ChannelOK {
-		result, _ := m.ResultMembers()
-		p.conn.revision = or(result.Text("protocolVersion"), p.conn.revision)
-		r.Revision = p.conn.revision
-	}
-}
-
-// accompanied counts what came on the way. Bytes that are no message end an
-// exchange that has no better ending.
-func (r *Row) accompanied(p placed) {
-	if p.frame.Dir == wire.Sent {
-		return
-	}
-	if p.peeked.traits.Reply {
-		r.Orphan = true
-		r.strayed = r.strayed || r.Open()
-	}
-	switch p.peeked.traits.Kind {
-	case wire.Notification:
-		r.Notes.Notifications++
-	case wire.Request:
-		r.Notes.Questions++
-	case wire.Invalid:
-		r.settleOpen(wire.BadResponse, "")
-	}
-}
-
-// closed is for the end of a stream. That of a response with status 200 had to bring
-// the answer, unless it can be taken up again. Over HTTP+SSE a request is only accepted
-// (202), and the answer comes elsewhere.
-func (r *Row) closed(f *wire.Frame, c *conn) {
-	switch {
-	case f.Close.How == "cut":
-		r.Notes.Cuts++
-		r.settleOpen(wire.Transport, f.Close.Text)
-	case r.bare || f.Stream == 0 || f.Close.How != "end" || r.resumable:
-	case c.streamable && (r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
-		r.settleOpen(wire.BadResponse, fmt.Sprintf("HTTP %d in the place of the answer", r.Status))
-	case r.Status != http.StatusOK:
-	case r.strayed:
-		r.settleOpen(wire.BadResponse, "the response has another id than the request")
-	case r.Kinds.Has(wire.Event) || r.Kinds.Has(wire.Noise):
-		r.settleOpen(wire.Transport, "the stream ended before the response")
-	default:
-		r.settleOpen(wire.BadResponse, "the HTTP response ended without the answer")
-	}
-}
-
-func (r *Row) status(f *wire.Frame) {
-	if f.HTTP == nil {
-		return
-	}
-	if r.foreign = ""; len(f.HTTP.Fields) > 0 {
-		r.foreign = foreignType(f.HTTP.Field("Content-Type"))
-	}
-	switch r.Status = f.HTTP.Status; {
-	case r.Status == 401 || r.Status == 403:
-		r.settleOpen(wire.Auth, "")
-	case r.Status >= 300:
-		r.settleOpen(wire.Transport, "")
-	}
 }
 
 // reopen is for a request that was sent again, or goes on.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 
 	"mcpc/internal/wire"
 )
@@ -15,19 +16,29 @@ func (x *index) end(e *End, at stretch) {
 		return
 	}
 	x.capture.ends[x.at], x.capture.over[x.at] = at, true
+	for _, r := range x.rows {
+		if r.Apart && r.Open() {
+			r.over()
+			x.touch(r)
+		}
+	}
 	if e.Many && len(x.rows) > 0 {
 		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
 			for _, r := range x.rows {
-				r.settleOpen(e.Kind, "")
-				x.touch(r)
+				if r.Dir == wire.Sent {
+					r.settleOpen(e.Kind, "")
+					x.touch(r)
+				}
 			}
 		}
 		return
 	}
 	if x.head.By == ByTap && (x.gone || e.Exit != 0) {
 		for _, r := range x.rows { // who waits for a server that is dead will get no answer
-			r.settleOpen(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
-			x.touch(r)
+			if r.Dir == wire.Sent {
+				r.settleOpen(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
+				x.touch(r)
+			}
 		}
 	}
 	if x.head.By != ByCommand {
@@ -67,7 +78,7 @@ func (r *Row) endAs(e *End) {
 
 // own is the exchange that a command's ending speaks of.
 func (x *index) own(e *End) *Row {
-	rows := x.rows
+	rows := slices.DeleteFunc(slices.Clone(x.rows), func(r *Row) bool { return r.Apart || r.Dir == wire.Received })
 	for i := len(rows) - 1; i >= 0; i-- {
 		if e.Method == rows[i].Method || e.Method == "" && !handshake[rows[i].Method] {
 			return rows[i]

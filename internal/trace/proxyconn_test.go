@@ -154,7 +154,7 @@ func TestProxyTellsSessionsApart(t *testing.T) {
 	each(func(c *caller) { c.ask("POST", `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`) })
 	each(func(c *caller) { c.ask("GET", "", "Last-Event-ID", "e1") })
 	one := "tools/call x ok 1 question, 1 cut, 1 resumed stream"
-	if diff := cmp.Diff([]string{"initialize  ok", "initialize  ok", one, one}, b.recordedRows()); diff != "" {
+	if diff := cmp.Diff([]string{"initialize  ok", "initialize  ok", one, "roots/list  ok", one, "roots/list  ok"}, b.recordedRows()); diff != "" {
 		t.Error(diff)
 	}
 }

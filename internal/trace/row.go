@@ -22,6 +22,17 @@ type Row struct {
 
 	Time   time.Time
 	Target string
+	// Dir is Received where the server asked.
+	Dir wire.Direction
+	// Apart is set on what is no exchange: the messages of a stream or a pipe that name no
+	// request, with MethodStream or MethodPipe. Guesses are the requests to which some may
+	// belong, each the only one that waited for its answer then.
+	Apart   bool
+	Guesses []*Row
+	// Within is the request on whose stream the server asked; with Guess set, the only one
+	// that waited for its answer then. It is nil elsewhere.
+	Within *Row
+	Guess  bool
 	// Method is as it crossed; Name is the tool, prompt, URI, task or cursor that
 	// it is about, or "".
 	Method, Name string
@@ -89,6 +100,12 @@ const (
 	ChannelOpen = "open"
 )
 
+// What stands for the method on a row that is Apart.
+const (
+	MethodStream = "(server stream)"
+	MethodPipe   = "(conversation)"
+)
+
 // What recorded a run.
 const (
 	ByCommand = "command"
@@ -98,10 +115,11 @@ const (
 
 // Notes count what was folded into a Row.
 type Notes struct {
-	// Notifications are the server's, Questions what the server asked on the way,
+	// Notifications are the server's, Questions what the server asked on the way, Guessed
+	// either of them where it may belong to another request as well,
 	// Retries the requests that were sent again, Resumed the streams that were taken
 	// up again, Rounds the trips beyond the first, Cuts the streams that broke.
-	Notifications, Questions, Retries, Resumed, Rounds, Cuts int
+	Notifications, Questions, Guessed, Retries, Resumed, Rounds, Cuts int
 }
 
 // String is what a person reads: "2 notifications, 1 retry"; "" where there is
@@ -112,7 +130,7 @@ func (n Notes) String() string {
 		count     int
 		one, many string
 	}{
-		{n.Notifications, "notification", "notifications"}, {n.Questions, "question", "questions"}, {n.Rounds, "more round", "more rounds"},
+		{n.Notifications, "notification", "notifications"}, {n.Questions, "question", "questions"}, {n.Guessed, "guessed message", "guessed messages"}, {n.Rounds, "more round", "more rounds"},
 		{n.Retries, "retry", "retries"}, {n.Cuts, "cut", "cuts"}, {n.Resumed, "resumed stream", "resumed streams"},
 	} {
 		switch {
@@ -123,6 +141,39 @@ func (n Notes) String() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Remarks are the notes, and before them to what the row belongs too, or may.
+func (r *Row) Remarks() string {
+	var parts []string
+	switch {
+	case r.Within != nil && r.Guess:
+		parts = append(parts, "asked by the server, perhaps in "+r.Within.Number())
+	case r.Within != nil:
+		parts = append(parts, "asked by the server in "+r.Within.Number())
+	case r.Dir == wire.Received && !r.Apart:
+		parts = append(parts, "asked by the server")
+	}
+	if notes := r.Notes.String(); notes != "" {
+		parts = append(parts, notes)
+	}
+	if numbers := r.GuessedNumbers(); len(numbers) > 0 {
+		const most = 3
+		text := "perhaps of " + strings.Join(numbers[:min(most, len(numbers))], ", ")
+		if more := len(numbers) - most; more > 0 {
+			text += " and " + strconv.Itoa(more) + " more"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// GuessedNumbers name the Guesses.
+func (r *Row) GuessedNumbers() (numbers []string) {
+	for _, other := range r.Guesses {
+		numbers = append(numbers, other.Number())
+	}
+	return numbers
 }
 
 // Size is the bytes of all messages, both ways.

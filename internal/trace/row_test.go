@@ -75,7 +75,17 @@ func scripted(line string, i int) wire.Frame {
 
 // rowText is what the tests look at.
 func rowText(r *Row) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, strings.TrimSpace(r.Notes.String()+" "+r.Revision)))
+	mark := ""
+	if r.Within != nil {
+		mark = "in " + r.Within.Number() + " "
+		if r.Guess {
+			mark = "maybe " + mark
+		}
+	}
+	for _, other := range r.Guesses {
+		mark += "guess " + other.Number() + " "
+	}
+	return mark + strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, strings.TrimSpace(r.Notes.String()+" "+r.Revision)))
 }
 
 func TestRowsAreFolded(t *testing.T) {
@@ -91,7 +101,7 @@ func TestRowsAreFolded(t *testing.T) {
 			`>0 {"jsonrpc":"2.0","id":"2","method":"b"}`, `<0 {"result":{"content":["` + big + `"], "isError" : true},"id":"2","jsonrpc":"2.0"}`,
 			`>0 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<0 {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"` + big + `"}}`,
 			`>0 {"jsonrpc":"2.0","id":4,"method":"d"}`, `<0 {"jsonrpc":"2.0","id":4,"result":{"a":"` + big + `","b":[}}`},
-			[]string{"42.1 a  ok 0 1ms 0", "42.2 b  tool_error 5 1ms 0", "42.3 c  rpc_error 6 1ms 0", "42.4 d  open -1 0s 0"}},
+			[]string{"42.1 a  ok 0 1ms 0", "42.2 b  tool_error 5 1ms 0", "42.3 c  rpc_error 6 1ms 0", "42.4 d  open -1 1ms 0"}},
 		"cut and resumed": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`, `<1 status 200`, `<1 event e1 `, `<1 closed cut`,
 			`>2 get Last-Event-ID: e1`, `<2 status 200`, `<2 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
@@ -142,12 +152,12 @@ func TestRowsAreFolded(t *testing.T) {
 		"a server asks": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<0 {"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
 			`>0 {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`},
-			[]string{"42 tools/call x ok 0 3ms 0 1 question"}},
+			[]string{"42.1 tools/call x ok 0 3ms 0 1 guessed message", "maybe in 42.1 42.2 roots/list  ok 0 1ms 0"}},
 		"a server answers the answer": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<1 status 200`, `<1 event e1 {"jsonrpc":"2.0","id":1,"method":"ping"}`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"result":{}}`, `<2 status 500`, `<2 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, `<2 closed cut`,
 			`<1 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
-			[]string{"42 tools/call x ok 0 8ms 200 1 question"}},
+			[]string{"42.1 tools/call x ok 0 8ms 200 1 question", "in 42.1 42.2 ping  ok 0 2ms 0"}},
 		"a subscription": {[]string{
 			`>0 {"jsonrpc":"2.0","id":"s1","method":"subscriptions/listen"}`, `>0 {"jsonrpc":"2.0","id":2,"method":"ping"}`,
 			`<0 {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s1"}}}`},
@@ -186,7 +196,7 @@ func TestRowsAreFolded(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if frames, _ := row.Frames(); x != nil && len(frames) != 1+len(x.Heads)+len(x.Between)+len(x.Carriers)+len(x.Beside)+answers(x) {
+				if frames, _ := row.Frames(); x != nil && len(frames) != begun(x)+len(x.Heads)+len(x.Between)+len(x.Carriers)+len(x.Beside)+answers(x) {
 					t.Errorf("%s: %d frames make %+v", row.Number(), len(frames), x)
 				}
 			}
@@ -221,6 +231,13 @@ func writtenByOthers(t *testing.T, path string) (rows []string) {
 		rows = append(rows, rowText(row))
 	}
 	return rows
+}
+
+func begun(x *wire.Exchange) int {
+	if x.Request.Raw == nil {
+		return 0
+	}
+	return 1
 }
 
 func answers(x *wire.Exchange) int {

@@ -34,8 +34,11 @@ type Group struct {
 	sorted bool
 }
 
-// Add counts one row more.
+// Add counts one row more; what is no exchange does not count.
 func (s *Stats) Add(r *Row) {
+	if r.Apart {
+		return
+	}
 	if s.groups == nil {
 		s.groups = map[[2]string]*Group{}
 	}

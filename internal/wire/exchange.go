@@ -2,9 +2,11 @@ package wire
 
 // An Exchange is a request and everything that came back for it: a fold over
 // frames. Retries, resumed streams and later rounds of one request belong to
-// one exchange.
+// one exchange. What the server asks is an exchange of its own, in which the request
+// was received and the response sent. Messages that name no request make an Exchange
+// without one: those of a stream that is no answer, those of a pipe.
 type Exchange struct {
-	// Request is what was sent first.
+	// Request is what crossed first; its Raw is nil where there is none.
 	Request Frame
 	// Response is the answer; Raw is nil where none came. Of a batch, Request
 	// and Response hold their own message alone.
@@ -13,6 +15,9 @@ type Exchange struct {
 	// direction: what the server told and asked on the way to the response, the
 	// answers to it, retries and earlier rounds. Late ones stand here too.
 	Between []Frame
+	// guessed are those of them that name no request, and stand here because no other
+	// one waited for its answer then.
+	guessed map[uint64]bool
 	// Heads are the HTTP heads of the request, of its retries and of the
 	// streams on which it was answered.
 	Heads []Frame
@@ -35,9 +40,15 @@ func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	return heads
 }
 
-// Fold gathers frames into exchanges, in the order of their requests. Frames
-// that belong to no request are left out. What does not say to which request it
-// belongs goes to the latest.
+// Guessed reports that nothing says that a message of Between belongs to the request,
+// which merely was the only one that waited for its answer then.
+func (e *Exchange) Guessed(message Frame) bool { return e.guessed[message.Seq] }
+
+// ByServer reports a request of the server's.
+func (e *Exchange) ByServer() bool { return e.Request.Raw != nil && e.Request.Dir == Received }
+
+// Fold gathers frames into exchanges, in the order in which these begin. What is no
+// message and crossed while there was nothing that it could belong to is left out.
 func Fold(frames []Frame) (all []*Exchange) {
 	var folder Folder
 	for i := range frames {
@@ -48,21 +59,27 @@ func Fold(frames []Frame) (all []*Exchange) {
 			t = m.Traits()
 		}
 		for _, p := range folder.Add(int64(i), &frames[i], t) {
-			if p.Role == Asks {
+			if p.Role == Asks || p.Role == Begins {
 				all = append(all, &Exchange{})
 			}
 			frame := frames[p.Ref]
 			if p.Item >= 0 {
 				frame.Raw = m.Items[p.Item].Raw
 			}
-			all[p.Exchange].add(frame, p.Role)
+			all[p.Exchange].add(frame, p)
 		}
 	}
 	return all
 }
 
-func (e *Exchange) add(frame Frame, role Role) {
-	switch role {
+func (e *Exchange) add(frame Frame, p Place) {
+	if p.Guess {
+		if e.guessed == nil {
+			e.guessed = map[uint64]bool{}
+		}
+		e.guessed[frame.Seq] = true
+	}
+	switch p.Role {
 	case Asks:
 		e.Request = frame
 	case Continues:
@@ -70,11 +87,11 @@ func (e *Exchange) add(frame Frame, role Role) {
 		e.Response = Frame{}
 	case Answers:
 		e.Response = frame
-	case Repeats, Accompanies:
+	case Repeats, Accompanies, Cancels, Concerns:
 		e.Between = append(e.Between, frame)
 	case Heads, Resumes:
 		e.Heads = append(e.Heads, frame)
-	case Surrounds:
+	case Surrounds, Ends:
 		e.Beside = append(e.Beside, frame)
 	case Carries:
 		e.Carriers = append(e.Carriers, frame)

@@ -56,6 +56,9 @@ func folded(exchanges []*Exchange) (lines []string) {
 					line += ", " + part.name
 				}
 				line += fmt.Sprint(" ", f.Seq)
+				if part.name == "between" && e.Guessed(f) {
+					line += "?"
+				}
 			}
 		}
 		lines = append(lines, line)
@@ -74,7 +77,7 @@ func TestFold(t *testing.T) {
 			< 0 {"id":1,"result":1}
 			> 0 {"method":"b"}
 			< 1 head
-			> 1 closed`, nil},
+			> 1 closed`, []string{"0 → 0, between 1 2 3"}},
 		{"a pipe", `
 			> 0 {"id":1,"method":"initialize"}
 			< 0 {"id":1,"result":{}}
@@ -82,7 +85,7 @@ func TestFold(t *testing.T) {
 			> 0 {"id":2,"method":"a"}
 			< 0 {"method":"notifications/message"}
 			< 0 {"id":2,"error":{"code":1,"message":"no"}}
-			< 0 closed`, []string{"1 → 2, between 3", "4 → 6, between 5"}},
+			< 0 closed`, []string{"1 → 2, between 3", "4 → 6, between 5?", "0 → 0, between 5"}},
 		{"answers out of order", `
 			> 0 {"id":1,"method":"a"}
 			> 0 {"id":"1","method":"b"}
@@ -98,7 +101,7 @@ func TestFold(t *testing.T) {
 			< 0 {"id":2,"method":"sampling/createMessage"}
 			< 0 {"id":1,"result":{}}
 			> 0 {"id":2,"error":{"code":-1,"message":"no"}}
-			< 0 {"id":2,"result":{}}`, []string{"1 → 6, between 2 4", "3 → 8, between 5 7"}},
+			< 0 {"id":2,"result":{}}`, []string{"1 → 6, between 2? 4?", "2 → 4", "3 → 8", "5 → 7"}},
 		{"progress and cancellation of interleaved requests", `
 			> 0 {"id":1,"method":"a","params":{"_meta":{"progressToken":"p"}}}
 			> 0 {"id":2,"method":"b","params":{"_meta":{"progressToken":2}}}
@@ -106,12 +109,12 @@ func TestFold(t *testing.T) {
 			< 0 {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
 			< 0 {"method":"notifications/progress","params":{"progressToken":"2","progress":1}}
 			> 0 {"method":"notifications/cancelled","params":{"requestId":1}}
-			< 0 {"id":2,"result":{}}`, []string{"1 → 0, between 3 6", "2 → 7, between 4 5"}},
+			< 0 {"id":2,"result":{}}`, []string{"1 → 0, between 3 6", "2 → 7, between 4", "0 → 0, between 5"}},
 		{"duplicate and orphaned answers", `
 			> 0 {"id":1,"method":"a"}
 			< 0 {"id":8,"result":1}
 			< 0 {"id":1,"result":1}
-			< 0 {"id":1,"result":2}`, []string{"1 → 3, between 2 4"}},
+			< 0 {"id":1,"result":2}`, []string{"1 → 3, between 4", "0 → 0, between 2"}},
 		{"an id used again", `
 			> 0 {"id":1,"method":"a"}
 			< 0 {"id":1,"result":1}
@@ -127,7 +130,7 @@ func TestFold(t *testing.T) {
 		{"an error that names none of two", `
 			> 0 {"id":1,"method":"a"}
 			> 0 {"id":2,"method":"b"}
-			< 0 {"error":{"code":-32700,"message":"no"}}`, []string{"1 → 0", "2 → 0, between 3"}},
+			< 0 {"error":{"code":-32700,"message":"no"}}`, []string{"1 → 0", "2 → 0", "0 → 0, between 3"}},
 		{"an answer that breaks the rules", `
 			> 0 {"id":1,"method":"a"}
 			< 0 {"id":1,"result":1,"error":1}`, []string{"1 → 2"}},
@@ -163,7 +166,7 @@ func TestFold(t *testing.T) {
 			< 3 head
 			< 2 {"id":2,"result":{}}
 			< 1 event 3 {"id":1,"result":{}}`,
-			[]string{"2 → 13, between 6 8 10, heads 1 5, carriers 9 11", "4 → 12, heads 3 7"}},
+			[]string{"2 → 13, between 6 8 10, heads 1 5, carriers 9 11", "4 → 12, heads 3 7", "8 → 10, carriers 9 11"}},
 		{"an answer to an answer, with the id of what is open", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
@@ -174,7 +177,7 @@ func TestFold(t *testing.T) {
 			< 2 head
 			< 2 {"id":1,"error":{"code":-32601,"message":"no"}}
 			< 1 event 2 {"id":1,"result":{}}
-			< 2 closed`, []string{"2 → 9, between 4 6 8, heads 1 3, carriers 5 7 10"}},
+			< 2 closed`, []string{"2 → 9, between 4 6 8, heads 1 3, carriers 5 7 10", "4 → 6, between 8, carriers 5 7 10"}},
 		{"an answer to a notification", `
 			> 1 {"id":1,"method":"a"}
 			> 2 {"method":"notifications/cancelled","params":{"requestId":1}}
@@ -182,21 +185,21 @@ func TestFold(t *testing.T) {
 			> 3 {"method":"notifications/roots/list_changed"}
 			< 3 {"id":1,"result":{}}
 			< 3 Accepted
-			< 1 {"id":1,"result":{}}`, []string{"1 → 7, between 2 3 4 5, carriers 6"}},
+			< 1 {"id":1,"result":{}}`, []string{"1 → 7, between 2 3", "0 → 0, between 4 5, carriers 6"}},
 		{"a stream's number used again for a request", `
 			> 1 {"id":1,"method":"a"}
 			> 2 head
 			> 2 {"method":"notifications/b"}
 			> 2 head
 			> 2 {"id":2,"method":"c"}
-			< 2 {"id":2,"result":{}}`, []string{"1 → 0, between 3, carriers 2", "5 → 6, heads 4"}},
+			< 2 {"id":2,"result":{}}`, []string{"1 → 0", "0 → 0, between 3, carriers 2", "5 → 6, heads 4"}},
 		{"a batch of an answer and a request", `
 			> 1 {"id":1,"method":"a"}
 			< 1 event 1 {"id":7,"method":"ping"}
 			> 2 head
 			> 2 [{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":2,"method":"b"}]
 			< 2 head
-			< 2 {"id":2,"result":{}}`, []string{"1 → 0, between 2 4", "4 → 6, heads 3 5"}},
+			< 2 {"id":2,"result":{}}`, []string{"1 → 0, between 2 4", "2 → 4", "4 → 6, heads 3 5"}},
 		{"an error page", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
@@ -242,7 +245,48 @@ func TestFold(t *testing.T) {
 			< 2 {"id":1,"result":{}}
 			< 1 event 0-2 {"method":"late"}
 			> 3 head 0-2
-			< 3 head`, []string{"5 → 7, between 8, heads 4 6"}},
+			< 3 head`, []string{"0 → 0, between 3 8, heads 1 2 9 10", "5 → 7, heads 4 6"}},
+		{"a question on the GET stream while a call runs", `
+			> 1 head
+			< 1 head
+			> 2 head
+			> 2 {"id":1,"method":"tools/call"}
+			< 1 event 0-1 {"id":1,"method":"roots/list"}
+			> 3 head
+			> 3 {"id":1,"result":{"roots":[]}}
+			< 3 head
+			< 2 head
+			< 2 {"id":1,"result":{}}`, []string{"4 → 10, between 5? 7?, heads 3 9, carriers 6 8", "5 → 7, carriers 6 8"}},
+		{"what comes on the GET stream behind an answered call", `
+			> 1 {"id":1,"method":"tools/call"}
+			< 1 {"id":1,"result":{}}
+			< 2 event 0-1 {"id":1,"method":"roots/list"}
+			< 2 event 0-2 {"method":"notifications/message"}
+			> 3 {"id":1,"result":{"roots":[]}}`, []string{"1 → 2", "3 → 5", "0 → 0, between 4"}},
+		{"the GET stream while two calls run", `
+			> 1 {"id":1,"method":"a"}
+			> 2 {"id":2,"method":"b"}
+			< 3 event 0-1 {"method":"notifications/message"}
+			< 3 event 0-2 {"id":1,"method":"roots/list"}
+			< 1 {"id":1,"result":{}}
+			< 3 event 0-3 {"method":"notifications/message"}`, []string{"1 → 5", "2 → 0, between 6?", "0 → 0, between 3 6", "4 → 0"}},
+		{"a pipe while a subscription waits", `
+			> 0 {"id":1,"method":"subscriptions/listen"}
+			> 0 {"id":2,"method":"a"}
+			< 0 {"method":"notifications/message"}`, []string{"1 → 0", "2 → 0, between 3?", "0 → 0, between 3"}},
+		{"progress of what the server asked", `
+			> 1 {"id":1,"method":"a","params":{"_meta":{"progressToken":1}}}
+			> 2 {"id":2,"method":"b"}
+			< 2 event 1 {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
+			> 3 {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+			< 2 event 2 {"method":"notifications/cancelled","params":{"requestId":1}}`,
+			[]string{"1 → 0", "2 → 0, between 3 4 5", "3 → 0, between 4 5"}},
+		{"a handshake over HTTP", `
+			> 1 {"id":1,"method":"initialize"}
+			< 1 {"id":1,"result":{}}
+			> 2 {"id":2,"method":"a"}
+			> 3 head
+			> 3 {"method":"notifications/initialized"}`, []string{"1 → 2, between 5, carriers 4", "3 → 0"}},
 		{"answers on another stream", `
 			> 1 head
 			< 1 head
@@ -258,19 +302,19 @@ func TestFold(t *testing.T) {
 			> 2 head
 			< 2 head
 			> 3 {"id":2,"method":"b"}
-			< 2 {"method":"z"}`, []string{"1 → 0, between 2 3", "6 → 0, between 7"}},
+			< 2 {"method":"z"}`, []string{"1 → 0, between 2 3", "6 → 0", "0 → 0, between 7, heads 4 5"}},
 		{"an orphan with the id of what the server asked", `
 			> 0 {"id":1,"method":"a"}
 			< 0 {"id":5,"method":"roots/list"}
 			> 0 {"id":2,"method":"b"}
 			< 0 {"id":5,"result":1}
-			> 0 {"id":5,"result":{}}`, []string{"1 → 0, between 2 5", "3 → 0, between 4"}},
+			> 0 {"id":5,"result":{}}`, []string{"1 → 0, between 2? 5?", "2 → 5", "3 → 0", "0 → 0, between 4"}},
 		{"a stream's number used again", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
 			> 1 head
 			< 1 head
-			< 1 event 0 {"method":"x"}`, []string{"2 → 0, between 5, heads 1"}},
+			< 1 event 0 {"method":"x"}`, []string{"2 → 0, between 5?, heads 1", "0 → 0, between 5, heads 3 4"}},
 		{"a batch", `
 			> 1 head
 			> 1 [{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"b"},{"jsonrpc":"2.0","method":"c"}]

@@ -1,7 +1,5 @@
 package wire
 
-import "slices"
-
 // A Folder tells to which exchange each frame belongs, while frames come. It
 // holds no bytes, and what it remembers is bounded: it serves a stream without an
 // end.
@@ -15,7 +13,7 @@ type Role int
 
 // The roles of a frame.
 const (
-	// Asks is the request with which an exchange begins.
+	// Asks is the request with which an exchange begins; the server asks as well.
 	Asks Role = iota
 	// Repeats is the same request sent again, Continues the one of the next round:
 	// the answer so far was a question.
@@ -34,6 +32,16 @@ const (
 	// Carries is what HTTP did for a message of the client's that is no request: the
 	// heads and the end of its POST, and what came there that is no message.
 	Carries
+	// Cancels is the notification that gives up the request, Ends the end of the stream
+	// or pipe on which the answer was to come, where that is not the request's own.
+	Cancels
+	Ends
+	// Begins says that an Exchange begins that is none: what came on a stream of its
+	// own, or on a pipe, and names no request. The frame has a place there besides.
+	Begins
+	// Concerns is a message that belongs to another Exchange and has to do with this
+	// one: what the server asked on its stream, and what may have to do with it.
+	Concerns
 )
 
 // A Place is where a frame belongs.
@@ -46,6 +54,9 @@ type Place struct {
 	Ref int64
 	// Item is the index in a batch, -1 elsewhere.
 	Item int
+	// Guess is set on what Concerns a request for no other reason than that it was the
+	// only one that waited for its answer.
+	Guess bool
 }
 
 // Add places one frame. Traits are those of its message; they are not looked at
@@ -70,10 +81,22 @@ func (f *Folder) Add(ref int64, frame *Frame, t Traits) []Place {
 	return c.places
 }
 
-// A thread is what is known of one exchange.
+// A thread is what is known of one exchange, or of a stream or a pipe on which messages
+// come that name none.
 type thread struct {
+	// number is its Exchange; unlisted where there is none yet, and held are the frames
+	// that are placed when there is.
 	number int
+	held   []held
 	method string
+	// parent is the request on whose stream the server asked, or the only one that
+	// waited then, which is a guess.
+	parent *thread
+	guess  bool
+	// apart is set on what is no request: a stream, a pipe.
+	apart bool
+	// accepted is set where the last HTTP response was a 202, answers elsewhere.
+	accepted bool
 	// id and sum are those of the request that is not answered yet; open says that
 	// there is one.
 	id   string
@@ -93,68 +116,37 @@ type threads struct {
 	places []Place
 	latest *thread
 
-	open recent[string, *thread] // by the id of the request
+	requests recent[string, *thread] // by the id of the request, answered or not
 	// asked is by the id of what the server asked. The two sides number their
-	// requests apart from each other, so ids overlap.
-	asked     recent[string, *thread]
-	tokens    recent[string, *thread] // by progress token
-	streams   recent[int, *thread]    // by the HTTP request
-	bookmarks recent[string, *thread] // by the id of a server-sent event
-	waiting   map[int]int64           // heads whose request's body is still to come
-	carriers  recent[int, *thread]    // by the HTTP request that carried no request
-	rounds    []*thread               // that wait for the answer to a question
-	failed    recent[uint64, *thread] // by what was asked
+	// requests apart from each other, so ids overlap, and progress tokens as well.
+	asked       recent[string, *thread]
+	tokens      recent[string, *thread]
+	askedTokens recent[string, *thread]
+	streams     recent[int, *thread]    // by the HTTP request
+	bookmarks   recent[string, *thread] // by the id of a server-sent event
+	waiting     map[int]int64           // heads whose request's body is still to come
+	carriers    recent[int, *thread]    // by the HTTP request that carried no request
+	rounds      []*thread               // that wait for the answer to a question
+	failed      recent[uint64, *thread] // by what was asked
+	apart
 }
 
 // mostRounds bounds the exchanges in which nobody may ever answer.
 const mostRounds = 1000
 
 func (c *threads) place(t *thread, role Role, ref int64, item int) {
+	if t.number == unlisted {
+		if role != Accompanies {
+			t.hold(role, ref)
+			return
+		}
+		c.list(t, ref)
+	}
 	c.places = append(c.places, Place{Exchange: t.number, Role: role, Ref: ref, Item: item})
 }
 
-// head gives a head to its exchange: a request's head comes before the body, a
-// response's head after it. A GET that names the last event of a broken stream
-// goes on where that ended (2025-11-25 basic/transports, "Resumability").
-func (c *threads) head(ref int64, h *Frame) {
-	if h.Dir == Received {
-		if t := c.streams.get(h.Stream); t != nil {
-			c.place(t, Heads, ref, -1)
-			if h.HTTP != nil && slices.Contains(askedAgain, h.HTTP.Status) {
-				c.fails(t)
-			}
-		} else {
-			c.carries(ref, h)
-		}
-		return
-	}
-	c.streams.drop(h.Stream)
-	c.carriers.drop(h.Stream)
-	if t := c.bookmarks.get(h.HTTP.Field("Last-Event-ID")); t != nil {
-		c.place(t, Resumes, ref, -1)
-		c.streams.put(h.Stream, t)
-		return
-	}
-	if c.waiting == nil || len(c.waiting) > mostRounds {
-		c.waiting = map[int]int64{}
-	}
-	c.waiting[h.Stream] = ref
-}
-
-// askedAgain are the statuses after which a client sends its request again: what
-// a server or a gateway says that has no time, and 404, with which a server says
-// that it has forgotten the session.
-var askedAgain = []int{404, 408, 429, 502, 503, 504}
-
-func (c *threads) fails(t *thread) {
-	if t.open {
-		t.failed = true
-		c.failed.put(t.asks, t)
-	}
-}
-
 // beside gives what is no message to the exchange of its stream; on a pipe to the
-// latest.
+// request that was sent last.
 func (c *threads) beside(ref int64, frame *Frame) {
 	if c.carries(ref, frame) {
 		return
@@ -165,9 +157,9 @@ func (c *threads) beside(ref int64, frame *Frame) {
 	}
 	if t != nil {
 		c.place(t, Surrounds, ref, -1)
-		if frame.Stream > 0 && frame.Close != nil && frame.Close.How == "cut" {
-			c.fails(t)
-		}
+	}
+	if frame.Kind == Closed {
+		c.closed(ref, frame, t)
 	}
 }
 
@@ -180,39 +172,23 @@ func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
 		}
 	case m.Kind == Request && frame.Dir == Sent:
 		c.request(ref, frame, m, item)
+	case m.Kind == Request:
+		c.question(ref, frame, m, item)
 	case m.Reply && frame.Dir == Received:
 		c.response(ref, frame, m, item)
 	default:
 		c.other(ref, frame, m, item)
 	}
 	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.get(frame.Stream) != nil {
-		c.place(c.carriers.get(frame.Stream), Carries, head, -1)
+		c.carried(c.carriers.get(frame.Stream), head)
 		delete(c.waiting, frame.Stream)
 	}
 }
 
-// bookmark remembers behind which event the stream of an exchange can be resumed.
-func (c *threads) bookmark(frame *Frame) {
-	if t := c.streams.get(frame.Stream); t != nil && frame.SSE != nil && frame.SSE.ID != nil && *frame.SSE.ID != "" {
-		c.bookmarks.put(*frame.SSE.ID, t)
-	}
-}
-
-// carries places what is no message of an HTTP request that carried no request. A
-// server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
-// Messages to the Server").
-func (c *threads) carries(ref int64, frame *Frame) bool {
-	t := c.carriers.get(frame.Stream)
-	if t != nil {
-		c.place(t, Carries, ref, -1)
-	}
-	return t != nil
-}
-
 func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
 	role := Repeats
-	t := c.open.get(m.ID)
-	if t == nil || t.sum != m.Sum {
+	t := c.requests.get(m.ID)
+	if t == nil || !t.open || t.sum != m.Sum {
 		if t = c.sentAgain(m); t != nil {
 		} else if t = c.nextRound(m); t != nil {
 			role = Continues
@@ -222,8 +198,12 @@ func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
 			c.latest = t
 		}
 	}
-	t.id, t.sum, t.open, t.asks, t.failed = m.ID, m.Sum, true, m.Asks, false
-	c.open.put(m.ID, t)
+	if m.Method == "initialize" {
+		c.opening = t
+	}
+	t.id, t.sum, t.open, t.asks, t.failed, t.accepted = m.ID, m.Sum, true, m.Asks, false, false
+	c.requests.put(m.ID, t)
+	c.waits(t)
 	c.place(t, role, ref, item)
 	c.tie(t, frame, m)
 }
@@ -236,8 +216,8 @@ func (c *threads) sentAgain(m Traits) *thread {
 		return nil
 	}
 	c.failed.drop(m.Asks)
-	if c.open.get(t.id) == t {
-		c.open.drop(t.id)
+	if c.requests.get(t.id) == t {
+		c.requests.drop(t.id)
 	}
 	return t
 }
@@ -252,9 +232,14 @@ func (c *threads) tie(t *thread, frame *Frame, m Traits) {
 		delete(c.waiting, frame.Stream)
 	}
 	// A batch is one HTTP request: it belongs to the first of its requests.
-	if frame.Stream > 0 && c.streams.get(frame.Stream) == nil {
+	if frame.Stream == 0 {
+		return
+	}
+	before := c.streams.get(frame.Stream)
+	if before == nil || before.number == unlisted {
 		c.streams.put(frame.Stream, t)
 		c.carriers.drop(frame.Stream)
+		t.take(c, before)
 	}
 }
 
@@ -284,20 +269,22 @@ func (c *threads) response(ref int64, frame *Frame, m Traits, item int) {
 		return
 	}
 	t := c.streams.get(frame.Stream)
-	if t == nil || !t.open || t.id != m.ID {
-		t = c.open.get(m.ID)
+	if t != nil && t.accepted && c.sse != nil { // the answer comes on the stream of HTTP+SSE
+		c.beside(ref, frame)
+		return
 	}
-	if m.NoID && t == nil {
+	if t == nil || !t.open || t.id != m.ID {
+		t = c.requests.get(m.ID)
+	}
+	if m.NoID && (t == nil || !t.open) {
 		t = c.only(frame.Stream)
 	}
-	if t == nil {
+	if t == nil || !t.open {
 		c.other(ref, frame, m, item)
 		return
 	}
-	if c.open.get(t.id) == t {
-		c.open.drop(t.id)
-	}
 	t.open = false
+	c.over(t)
 	c.place(t, Answers, ref, item)
 	if m.More && len(c.rounds) < mostRounds {
 		t.state = m.State
@@ -314,53 +301,70 @@ func (c *threads) only(stream int) *thread {
 		}
 		return nil
 	}
-	return c.open.single()
+	return c.single()
 }
 
-// other gives a message that is neither request nor response of the client's to
-// the exchange that it speaks of.
+// other gives a message that is neither a request nor an answer to the exchange that
+// it names, or else to that of its stream.
 func (c *threads) other(ref int64, frame *Frame, m Traits, item int) {
-	t := c.about(frame, m)
-	if m.Blank { // an event that says nothing but its id, for a stream to be resumed
-		c.beside(ref, frame)
+	if m.Blank || m.Kind == Invalid && !m.Reply && !c.answered(frame) {
+		c.beside(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
 	}
-	if t == nil {
-		return
-	}
-	if m.Kind == Invalid && c.streams.get(frame.Stream) == nil {
-		c.carries(ref, frame)
-		return
-	}
-	if m.Kind == Request {
-		c.asked.put(m.ID, t)
+	t, role := c.named(frame, m), Accompanies
+	switch {
+	case t == nil:
+		t = c.onStream(frame)
+	case m.Cancels != "" && t.open:
+		role = Cancels
+		c.over(t)
+	case m.Reply && frame.Dir == Sent && t.open:
+		role, t.open = Answers, false
 	}
 	if frame.Dir == Sent && frame.Stream > 0 && c.streams.get(frame.Stream) == nil {
 		c.carriers.put(frame.Stream, t)
 	}
-	c.place(t, Accompanies, ref, item)
+	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latest == nil {
+		t.hold(role, ref) // a POST by itself, and no conversation
+		return
+	}
+	c.place(t, role, ref, item)
+	c.concerns(t, ref, item)
+	if t.apart && frame.Dir == Received && m.namesNothing() {
+		c.guess(ref, item)
+	}
 }
 
-func (c *threads) about(frame *Frame, m Traits) *thread {
-	var named *thread
+// namesNothing reports a notification that could be of any request.
+func (t *Traits) namesNothing() bool {
+	return t.Kind == Notification && t.Progress == "" && t.Cancels == "" && t.Subscription == ""
+}
+
+// named is the exchange that a message names; nil where it names none.
+func (c *threads) named(frame *Frame, m Traits) *thread {
+	asked, tokens := &c.requests, &c.tokens
+	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {
+		asked, tokens = &c.asked, &c.askedTokens
+	}
 	switch {
-	case frame.Dir == Sent && m.Reply:
-		named = c.asked.get(m.ID)
+	case m.Reply && frame.Dir == Received && c.carriers.get(frame.Stream) != nil:
+		return nil // what it came for is no request
+	case m.Reply:
+		if t := c.streams.get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
+			return t
+		}
+		return asked.get(m.ID)
 	case m.Progress != "":
-		named = c.tokens.get(m.Progress)
-	case m.Cancels != "" && frame.Dir == Sent:
-		named = c.open.get(m.Cancels)
+		return tokens.get(m.Progress)
+	case m.Cancels != "":
+		if t := asked.get(m.Cancels); t != nil || frame.Dir == Sent {
+			return t
+		}
+		return c.requests.get(m.Cancels) // a subscription that the server ends
 	case m.Subscription != "" && frame.Dir == Received:
-		named = c.open.get(m.Subscription)
+		return c.requests.get(m.Subscription)
+	case m.Method == "notifications/initialized" && frame.Dir == Sent:
+		return c.opening // which it completes
 	}
-	if named != nil {
-		return named
-	}
-	if t := c.streams.get(frame.Stream); t != nil {
-		return t
-	}
-	if t := c.carriers.get(frame.Stream); t != nil {
-		return t
-	}
-	return c.latest
+	return nil
 }

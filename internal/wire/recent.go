@@ -27,15 +27,3 @@ func (r *recent[K, V]) drop(key K) {
 	delete(r.young, key)
 	delete(r.old, key)
 }
-
-// single is the only value, or nothing where there are none or several.
-func (r *recent[K, V]) single() (only V) {
-	if len(r.young)+len(r.old) == 1 {
-		for _, m := range []map[K]V{r.young, r.old} {
-			for _, v := range m {
-				only = v
-			}
-		}
-	}
-	return only
-}

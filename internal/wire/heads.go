@@ -1,0 +1,93 @@
+package wire
+
+import "slices"
+
+// head gives a head to its exchange: a request's head comes before the body, a
+// response's head after it. A GET that names the last event of a broken stream
+// goes on where that ended (2025-11-25 basic/transports, "Resumability").
+func (c *threads) head(ref int64, h *Frame) {
+	if h.Dir == Received {
+		c.responseHead(ref, h)
+		return
+	}
+	c.streams.drop(h.Stream)
+	c.carriers.drop(h.Stream)
+	if t := c.bookmarks.get(h.HTTP.Field("Last-Event-ID")); t != nil {
+		c.place(t, Resumes, ref, -1)
+		c.streams.put(h.Stream, t)
+		if t.open {
+			c.waits(t)
+		}
+		return
+	}
+	if c.waiting == nil || len(c.waiting) > mostRounds {
+		c.waiting = map[int]int64{}
+	}
+	c.waiting[h.Stream] = ref
+}
+
+func (c *threads) responseHead(ref int64, h *Frame) {
+	if c.carries(ref, h) {
+		return
+	}
+	t := c.onStream(h)
+	c.place(t, Heads, ref, -1)
+	if h.HTTP == nil {
+		return
+	}
+	if t.accepted = h.HTTP.Status == 202; h.HTTP.Status >= 400 {
+		c.over(t)
+	}
+	if slices.Contains(askedAgain, h.HTTP.Status) {
+		c.fails(t)
+	}
+}
+
+// askedAgain are the statuses after which a client sends its request again: what
+// a server or a gateway says that has no time, and 404, with which a server says
+// that it has forgotten the session.
+var askedAgain = []int{404, 408, 429, 502, 503, 504}
+
+func (c *threads) fails(t *thread) {
+	if t.open {
+		t.failed = true
+		c.failed.put(t.asks, t)
+	}
+}
+
+// bookmark remembers behind which event the stream of an exchange can be resumed, and
+// which stream is that of HTTP+SSE.
+func (c *threads) bookmark(frame *Frame) {
+	if frame.SSE == nil {
+		return
+	}
+	endpoint := frame.SSE.Event == "endpoint"
+	t := c.streams.get(frame.Stream)
+	if t == nil && frame.Stream > 0 && (endpoint || frame.SSE.ID != nil) && c.carriers.get(frame.Stream) == nil {
+		t = c.onStream(frame)
+	}
+	if t != nil && frame.SSE.ID != nil && *frame.SSE.ID != "" {
+		c.bookmarks.put(*frame.SSE.ID, t)
+	}
+	if endpoint && t != nil && t.apart {
+		c.sse = t
+	}
+}
+
+// carries places what is no message of an HTTP request that carried no request. A
+// server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
+// Messages to the Server").
+func (c *threads) carries(ref int64, frame *Frame) bool {
+	t := c.carriers.get(frame.Stream)
+	if t == nil {
+		return false
+	}
+	c.carried(t, ref)
+	return true
+}
+
+func (c *threads) carried(t *thread, ref int64) {
+	if c.place(t, Carries, ref, -1); t.parent != nil {
+		c.place(t.parent, Carries, ref, -1)
+	}
+}
