@@ -81,8 +81,8 @@ const filterHelp = `Commands over recorded exchanges take a filter, and show wha
 
 Fields:
   method name target      what was asked, and whom
-  channel                 how it ended: ok, open (no answer), or a kind of
-                          mcpc help exit-codes: tool_error, timeout, ...
+  channel                 how it ended: ok, open (no answer), cancelled, or a
+                          kind of mcpc help exit-codes: tool_error, timeout, ...
   exit http               exit code and HTTP status: !=0, 404, 4xx, 400..499
   dur size                500ms 2s 1m, 900 10kb 1.5mb (messages, both ways)
   time since run          2026-01-31, 15:04, 2026-01-31T15:04:05; 10m 2h 3d ago
@@ -91,7 +91,8 @@ Fields:
   kind                    what crossed: body, head, event, stderr, noise, closed
   has                     finding, retry, resume, round, notification, question,
                           guess
-  is                      open, error, orphan
+  is                      open, error, cancelled, late (answered all the same),
+                          orphan
   body                    a text in a message; ~ takes method, name, target, too
 
 Blanks and "and" mean both, "or" either, "-" or "not" neither; "and" goes before

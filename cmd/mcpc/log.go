@@ -103,35 +103,45 @@ func (a *app) log(ctx context.Context, o logOptions) {
 
 // rowOut is a row as a script reads it. Times are RFC 3339, durations seconds.
 type rowOut struct {
-	Number        string    `json:"number"`
-	Time          time.Time `json:"time"`
-	Target        string    `json:"target"`
-	Method        string    `json:"method"`
-	Name          string    `json:"name,omitempty"`
-	ID            string    `json:"id,omitempty"`
-	Channel       string    `json:"channel"`
-	Exit          *int      `json:"exit"`
-	Seconds       float64   `json:"seconds"`
-	Sent          int64     `json:"sent"`
-	Received      int64     `json:"received"`
-	Status        int       `json:"http,omitempty"`
-	Code          int64     `json:"code,omitempty"`
-	Revision      string    `json:"protocol,omitempty"`
-	Era           string    `json:"era,omitempty"`
-	By            string    `json:"by,omitempty"`
-	Dir           string    `json:"dir"`
-	Parent        string    `json:"parent,omitempty"`
-	Guess         []string  `json:"guess,omitempty"`
-	Again         string    `json:"again,omitempty"`
-	Notifications int       `json:"notifications,omitempty"`
-	Questions     int       `json:"questions,omitempty"`
-	Guessed       int       `json:"guessed,omitempty"`
-	Retries       int       `json:"retries,omitempty"`
-	Resumed       int       `json:"resumed,omitempty"`
-	Rounds        int       `json:"rounds,omitempty"`
-	Cuts          int       `json:"cuts,omitempty"`
-	Findings      int       `json:"findings,omitempty"`
-	Text          string    `json:"text,omitempty"`
+	Number        string     `json:"number"`
+	Time          time.Time  `json:"time"`
+	Target        string     `json:"target"`
+	Method        string     `json:"method"`
+	Name          string     `json:"name,omitempty"`
+	ID            string     `json:"id,omitempty"`
+	Channel       string     `json:"channel"`
+	Exit          *int       `json:"exit"`
+	Seconds       float64    `json:"seconds"`
+	Sent          int64      `json:"sent"`
+	Received      int64      `json:"received"`
+	Status        int        `json:"http,omitempty"`
+	Code          int64      `json:"code,omitempty"`
+	Revision      string     `json:"protocol,omitempty"`
+	Era           string     `json:"era,omitempty"`
+	By            string     `json:"by,omitempty"`
+	Dir           string     `json:"dir"`
+	Parent        string     `json:"parent,omitempty"`
+	Guess         []string   `json:"guess,omitempty"`
+	Again         string     `json:"again,omitempty"`
+	Notifications int        `json:"notifications,omitempty"`
+	Questions     int        `json:"questions,omitempty"`
+	Guessed       int        `json:"guessed,omitempty"`
+	Retries       int        `json:"retries,omitempty"`
+	Resumed       int        `json:"resumed,omitempty"`
+	Rounds        int        `json:"rounds,omitempty"`
+	Cuts          int        `json:"cuts,omitempty"`
+	Cancelled     *cancelOut `json:"cancelled,omitempty"`
+	Findings      int        `json:"findings,omitempty"`
+	Text          string     `json:"text,omitempty"`
+}
+
+// cancelOut is who gave up a request, why, after how many seconds, and whether an answer
+// came after all.
+type cancelOut struct {
+	By    string  `json:"by"`
+	Why   string  `json:"why,omitempty"`
+	After float64 `json:"after"`
+	Late  bool    `json:"late,omitempty"`
 }
 
 func rowJSON(r *trace.Row) rowOut {
@@ -141,6 +151,9 @@ func rowJSON(r *trace.Row) rowOut {
 		Resumed: r.Notes.Resumed, Rounds: r.Notes.Rounds, Cuts: r.Notes.Cuts, Findings: len(r.Findings), Text: r.Text}
 	if r.Exit >= 0 {
 		out.Exit = &r.Exit
+	}
+	if c := r.Cancel; c != nil {
+		out.Cancelled = &cancelOut{c.Who(), c.Why, c.After.Seconds(), c.Late}
 	}
 	switch {
 	case r.Within == nil:

@@ -114,6 +114,7 @@ type groupJSON struct {
 	Name       string                   `json:"name,omitempty"`
 	Count      int                      `json:"count"`
 	Open       int                      `json:"open"`
+	Cancelled  int                      `json:"cancelled,omitempty"`
 	Failures   map[string]int           `json:"failures"`
 	DurationNs map[string]time.Duration `json:"durationNs,omitempty"`
 	Bytes      map[string]int64         `json:"bytes"`
@@ -128,7 +129,7 @@ type bucketJSON struct {
 }
 
 func groupOf(g *trace.Group) groupJSON {
-	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Failures: map[string]int{},
+	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Cancelled: g.Cancelled, Failures: map[string]int{},
 		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens()}
 	for _, f := range g.Failures() {
 		j.Failures[f.Channel] = f.Count

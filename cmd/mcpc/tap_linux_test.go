@@ -177,7 +177,7 @@ func TestTapTellsWhoEndedFirst(t *testing.T) {
 		want   string
 	}{
 		{"read line; exit 0", false, string(wire.Transport)},
-		{"cat >/dev/null", true, trace.ChannelOpen},
+		{"cat >/dev/null", true, trace.ChannelCancelled},
 	} {
 		cmd, record := tapped(t, "sh", "-c", c.server)
 		in, err := cmd.StdinPipe()

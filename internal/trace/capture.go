@@ -162,25 +162,11 @@ func (r *Row) Frames() ([]wire.Frame, error) {
 
 // Exchange reads the row's exchange with its frames; nil where nothing crossed.
 func (r *Row) Exchange() (*wire.Exchange, error) {
+	if !r.bare {
+		return r.exchange()
+	}
 	frames, err := r.Frames()
-	if err != nil {
-		return nil, err
-	}
-	if r.bare {
-		return bareExchange(frames), nil
-	}
-	all := wire.Fold(frames)
-	for _, e := range all {
-		asks := e.Request.Raw != nil
-		if asks == r.Apart || asks && (e.Request.Dir != r.Dir || wire.ParseMessage(e.Request.Raw).Traits().ID != r.id) {
-			continue
-		}
-		return e, nil
-	}
-	if len(all) > 0 {
-		return all[0], nil
-	}
-	return nil, nil
+	return bareExchange(frames), err
 }
 
 // spares are buffers for lines, and for the bytes in them.
@@ -214,9 +200,7 @@ func (r *Row) anyText(s search) (found bool, err error) {
 
 // eachLine reads the row's lines from the file; raw is good during the call only.
 func (r *Row) eachLine(look func(raw []byte) error) error {
-	// A request's head comes before the body that it was placed by.
-	r.lines = inOrder(r.lines)
-	return r.capture.eachLine(r.lines, func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
+	return r.capture.eachLine(r.stretches(), func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
 }
 
 // inOrder sorts lines as they stand in the file, each once.
@@ -271,7 +255,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	for _, row := range rows {
 		head := c.heads[row.head]
 		partial[head.at] = row.Head().After > 0
-		lines = append(append(lines, head), row.lines...)
+		lines = append(append(lines, head), row.stretches()...)
 		if end, ok := c.ends[row.head]; ok && row.Own {
 			lines = append(lines, end)
 		}

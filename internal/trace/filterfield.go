@@ -71,7 +71,7 @@ func when(r *Row) (int64, bool)   { return r.Time.UnixNano(), !r.Time.IsZero() }
 
 // channels are the names of the endings.
 func channels() []string {
-	names := []string{ChannelOK, ChannelOpen}
+	names := []string{ChannelOK, ChannelOpen, ChannelCancelled}
 	for _, e := range wire.Endings {
 		if e.Kind != wire.OK {
 			names = append(names, string(e.Kind))
@@ -99,6 +99,8 @@ var hasTraits = []trait{
 
 var isTraits = []trait{
 	{"open", func(r *Row) bool { return r.Open() }},
-	{"error", func(r *Row) bool { return !r.Open() && r.Channel != ChannelOK }},
+	{"error", (*Row).Failed},
+	{"cancelled", func(r *Row) bool { return r.Cancel != nil }},
+	{"late", func(r *Row) bool { return r.Cancel != nil && r.Cancel.Late }},
 	{"orphan", func(r *Row) bool { return r.Orphan }},
 }

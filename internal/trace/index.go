@@ -221,9 +221,7 @@ func (r *Row) take(p placed) {
 	if p.Role == wire.Begins {
 		return // it has a place of its own
 	}
-	if n := len(r.lines); n == 0 || r.lines[n-1] != p.line {
-		r.lines = append(r.lines, p.line)
-	}
+	r.lines = append(r.lines, newRowLine(p.line, p.Place))
 	if p.Role != wire.Carries {
 		r.Kinds = r.Kinds.With(p.frame.Kind)
 	}
@@ -240,11 +238,18 @@ func (r *Row) take(p placed) {
 		r.Notes.Rounds++
 		r.reopen()
 	case wire.Answers:
-		if !r.told {
+		switch {
+		case r.Cancel != nil:
+			r.Cancel.Late = true
+		case !r.told:
 			r.answered(p)
 		}
-	case wire.Accompanies, wire.Cancels:
+	case wire.Accompanies:
 		r.accompanied(p)
+	case wire.Cancels:
+		r.cancelled(Cancel{By: p.frame.Dir, Why: reasonIn(p.message)}, p.frame.Time)
+	case wire.Ends:
+		r.deserted(p.frame)
 	case wire.Concerns:
 		r.concerned(p)
 	case wire.Heads:
@@ -252,7 +257,9 @@ func (r *Row) take(p placed) {
 			r.status(p.frame)
 		}
 	case wire.Resumes:
-		r.Notes.Resumed++
+		if r.Notes.Resumed++; r.Cancel != nil && r.Cancel.closed {
+			r.reopen()
+		}
 	case wire.Surrounds:
 		if p.frame.Kind == wire.Closed && p.frame.Close != nil {
 			r.closed(p.frame, p.conn)
@@ -262,7 +269,7 @@ func (r *Row) take(p placed) {
 	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
 	}
-	if r.Open() && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told || r.unanswered {
+	if r.Open() && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
 		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time))
 	}
 }
@@ -278,7 +285,7 @@ func (r *Row) count(dir wire.Direction, size int) {
 // asked notes what the request is. Where requests stand alone each one says which
 // revision it speaks.
 func (r *Row) asked(p placed) {
-	r.Method, r.Name, r.id = p.message.Method, nameIn(p.message), p.peeked.traits.ID
+	r.Method, r.Name = p.message.Method, nameIn(p.message)
 	if r.ID = string(p.message.ID); strings.HasPrefix(r.ID, `"`) {
 		r.ID, _ = wire.Text(p.message.ID)
 	}
@@ -311,7 +318,7 @@ func nameIn(m *wire.Message) string {
 
 // reopen is for a request that was sent again, or goes on.
 func (r *Row) reopen() {
-	r.Channel, r.Exit, r.Text, r.unanswered = ChannelOpen, -1, "", false
+	r.Channel, r.Exit, r.Text, r.unanswered, r.Cancel = ChannelOpen, -1, "", false, nil
 }
 
 func (r *Row) settle(kind wire.Kind) {

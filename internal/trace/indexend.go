@@ -66,7 +66,7 @@ func (x *index) givenUp(e *End, at stretch) {
 		return
 	}
 	row.endAs(e)
-	row.lines = append(row.lines, at) // so that it is copied with the frames
+	row.lines = append(row.lines, newRowLine(at, wire.Place{Item: -1})) // so that it is copied with the frames
 	x.touch(row)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -68,6 +69,10 @@ func (r *Row) closed(f *wire.Frame, c *conn) {
 		r.settleOpen(wire.Transport, f.Close.Text)
 	case r.Apart:
 		r.over()
+	case f.Close.By == wire.Sent && f.Close.How == "cancelled":
+		if r.Status != http.StatusAccepted { // whose answer comes elsewhere
+			r.cancelled(Cancel{Why: "the client closed the stream", closed: true}, f.Time)
+		}
 	case r.bare || f.Stream == 0 || f.Close.How != "end" || r.resumable:
 	case c.streamable && (r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
 		r.settleOpen(wire.BadResponse, fmt.Sprintf("HTTP %d in the place of the answer", r.Status))
@@ -105,6 +110,47 @@ func (r *Row) concerned(p placed) {
 	case kind == wire.Request:
 		r.Notes.Questions++
 	}
+}
+
+// deserted is for the end of the pipe or the stream on which the answer was to come. Of
+// a server that is dead the end of the run tells.
+func (r *Row) deserted(f *wire.Frame) {
+	switch {
+	case f.Close == nil:
+	case f.Close.By == wire.Sent && f.Stream == 0:
+		r.cancelled(Cancel{Why: "the client ended the connection"}, f.Time)
+	case f.Close.By == wire.Sent:
+		r.cancelled(Cancel{Why: "the client closed the stream", closed: true}, f.Time)
+	case f.Stream > 0:
+		r.settleOpen(wire.Transport, or(f.Close.Text, "the stream ended before the response"))
+	}
+}
+
+// cancelled ends a row for whose answer nobody waits any more. The client that closes a
+// stream may also say why.
+func (r *Row) cancelled(c Cancel, at time.Time) {
+	switch before := r.Cancel; {
+	case before != nil && before.closed && !c.closed:
+		before.Why, before.closed = or(c.Why, before.Why), false
+	case !r.Open():
+		return
+	default:
+		c.After = max(at.Sub(r.Time), 0)
+		r.Channel, r.Duration, r.Cancel = ChannelCancelled, c.After, &c
+	}
+	r.Text = "cancelled by the " + r.Cancel.Who()
+	if r.Cancel.Why != "" {
+		r.Text += ": " + r.Cancel.Why
+	}
+}
+
+// reasonIn is the reason that a cancellation gives, "" where it gives none.
+func reasonIn(m *wire.Message) string {
+	if m == nil {
+		return ""
+	}
+	params, _ := m.ParamMembers()
+	return params.Text("reason")
 }
 
 // over ends the row of a stream or pipe on which nothing comes any more.

@@ -38,15 +38,18 @@ type Row struct {
 	Method, Name string
 	// ID is the request's, as a person writes it: 7, abc; "" where it has none.
 	ID string
-	// Channel is a wire.Kind by its name, "ok", or "open" where no answer came.
+	// Channel is a wire.Kind by its name, "ok", "open" where no answer came, or
+	// "cancelled" where nobody waited for it any more; Cancel says more of that and is nil
+	// elsewhere.
 	Channel string
+	Cancel  *Cancel
 	// Exit is the exit status that the channel has, and that of the process where
 	// the row is a command's own; -1 where there is none yet.
 	Exit int
 	// Code is that of a JSON-RPC error, 0 elsewhere.
 	Code int64
-	// Duration is from the request to the response, or to the last frame where none
-	// came.
+	// Duration is from the request to the response, to where it was cancelled, or to the
+	// last frame where neither came.
 	Duration time.Duration
 	// Sent and Received are the bytes of all messages, as they crossed, and of what
 	// came in their place.
@@ -78,10 +81,8 @@ type Row struct {
 	capture *Capture
 	// head is the index of its run's head.
 	head int
-	// id is the request's as ids are compared.
-	id string
-	// lines are where its frames stand in the file.
-	lines []stretch
+	// lines are where its frames stand in the file, in no order.
+	lines []rowLine
 	// bare is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
 	bare bool
 	// unanswered is set where the channel was told without an answer, told where an End
@@ -96,9 +97,28 @@ type Row struct {
 
 // Channels beside the names of a wire.Kind.
 const (
-	ChannelOK   = "ok"
-	ChannelOpen = "open"
+	ChannelOK        = "ok"
+	ChannelOpen      = "open"
+	ChannelCancelled = "cancelled"
 )
+
+// A Cancel is how a request was given up.
+type Cancel struct {
+	// By is the side that did: Sent is the client.
+	By wire.Direction
+	// Why is the reason that it gave, or what it did.
+	Why string
+	// After is from the request to the Cancel.
+	After time.Duration
+	// Late is set where an answer came after all.
+	Late bool
+
+	// closed is set where a stream was closed and nothing said: it may be taken up again.
+	closed bool
+}
+
+// Who is the side that cancelled, in a word.
+func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
 
 // What stands for the method on a row that is Apart.
 const (
@@ -154,6 +174,9 @@ func (r *Row) Remarks() string {
 	case r.Dir == wire.Received && !r.Apart:
 		parts = append(parts, "asked by the server")
 	}
+	if r.Cancel != nil && r.Cancel.Late {
+		parts = append(parts, "answered late")
+	}
 	if notes := r.Notes.String(); notes != "" {
 		parts = append(parts, notes)
 	}
@@ -181,6 +204,11 @@ func (r *Row) Size() int64 { return r.Sent + r.Received }
 
 // Open reports whether no answer came.
 func (r *Row) Open() bool { return r.Channel == ChannelOpen }
+
+// Failed reports an ending that is not good. Who cancels wants no answer.
+func (r *Row) Failed() bool {
+	return r.Channel != ChannelOK && r.Channel != ChannelOpen && r.Channel != ChannelCancelled
+}
 
 // Unended reports a row without an answer in a recording without an end: whoever
 // recorded was killed, or still does.

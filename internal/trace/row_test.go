@@ -59,6 +59,8 @@ func scripted(line string, i int) wire.Frame {
 		}
 	case "closed":
 		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Received, How: more}
+	case "left":
+		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Sent, How: "cancelled", Text: more}
 	case "named":
 		event, data, _ := strings.Cut(more, " ")
 		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{Event: event}, []byte(data)
@@ -75,17 +77,23 @@ func scripted(line string, i int) wire.Frame {
 
 // rowText is what the tests look at.
 func rowText(r *Row) string {
-	mark := ""
+	mark, cancel := "", ""
 	if r.Within != nil {
 		mark = "in " + r.Within.Number() + " "
 		if r.Guess {
 			mark = "maybe " + mark
 		}
 	}
+	if c := r.Cancel; c != nil {
+		cancel = fmt.Sprintf(": %s, %s, %v", c.Who(), c.Why, c.After)
+		if c.Late {
+			cancel += ", late"
+		}
+	}
 	for _, other := range r.Guesses {
 		mark += "guess " + other.Number() + " "
 	}
-	return mark + strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, strings.TrimSpace(r.Notes.String()+" "+r.Revision)))
+	return mark + strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, strings.TrimSpace(r.Notes.String()+" "+r.Revision))) + cancel
 }
 
 func TestRowsAreFolded(t *testing.T) {
@@ -162,6 +170,39 @@ func TestRowsAreFolded(t *testing.T) {
 			`>0 {"jsonrpc":"2.0","id":"s1","method":"subscriptions/listen"}`, `>0 {"jsonrpc":"2.0","id":2,"method":"ping"}`,
 			`<0 {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s1"}}}`},
 			[]string{"42.1 subscriptions/listen  open -1 2ms 0 1 notification", "42.2 ping  open -1 0s 0"}},
+		"cancelled on a pipe, and answered late": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`, `>0 {"jsonrpc":"2.0","id":2,"method":"ping"}`,
+			`>0 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no time"}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{}}`,
+			`<0 {"jsonrpc":"2.0","id":1,"result":{"isError":true}}`, `>0 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`},
+			[]string{"42.1 tools/call slow cancelled -1 2ms 0: client, no time, 2ms, late", "42.2 ping  ok 0 2ms 0"}},
+		"cancelled as the client leaves": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`, `>0 {"jsonrpc":"2.0","id":2,"method":"b"}`, `>0 left`},
+			[]string{"42.1 a  ok 0 1ms 0", "42.2 b  cancelled -1 1ms 0: client, the client ended the connection, 1ms"}},
+		"cancelled by the end of the stream": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 status 200`, `<1 event e1 {"jsonrpc":"2.0","method":"notifications/message"}`, `>1 left`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"b"}`, `>2 left`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"too long"}}`, `<3 status 202`,
+			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"d"}`, `<4 {"jsonrpc":"2.0","id":4,"result":{}}`, `>4 left`,
+			`>5 get Last-Event-ID: e1`, `<5 status 200`, `<5 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
+			[]string{"42.1 a  ok 0 16ms 200 1 notification, 1 resumed stream", "42.2 b  cancelled -1 1ms 0: client, too long, 1ms", "42.3 d  ok 0 1ms 0"}},
+		"HTTP+SSE": {[]string{
+			`>1 get`, `<1 status 200`, `<1 named endpoint /messages?id=1`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<2 status 202`, `<2 Accepted`, `<2 closed end`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":2,"method":"b"}`, `<3 status 202`, `<3 {"jsonrpc":"2.0","id":2,"result":{}}`, `>3 left`,
+			`>4 post`, `>4 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<4 status 202`, `<4 Accepted`, `<4 closed end`,
+			`<1 event 1 {"jsonrpc":"2.0","id":1,"result":{}}`,
+			`>5 post`, `>5 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"enough"}}`, `<5 status 202`, `<5 Accepted`, `<5 closed end`,
+			`<1 event 2 {"jsonrpc":"2.0","method":"notifications/message"}`, `>1 left`},
+			[]string{"42.1 a  ok 0 14ms 202", "42.2 b  cancelled -1 11ms 202: client, enough, 11ms",
+				"42.3 c  cancelled -1 11ms 202 1 guessed message: client, the client closed the stream, 11ms", "guess 42.3 42.4 (server stream)  ok 0 24ms 200 1 notification"}},
+		"HTTP+SSE whose stream ends": {[]string{
+			`>1 get`, `<1 status 200`, `<1 named endpoint /messages?id=1`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<2 status 202`, `<2 Accepted`, `<2 closed end`, `<1 closed end`},
+			[]string{"42 a  transport 7 4ms 202"}},
+		"a server takes its question back": {[]string{
+			`>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 event 1 {"jsonrpc":"2.0","id":1,"method":"elicitation/create"}`,
+			`<1 event 2 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, `<1 event 3 {"jsonrpc":"2.0","id":1,"result":{}}`},
+			[]string{"42.1 a  ok 0 3ms 0 1 question", "in 42.1 42.2 elicitation/create  cancelled -1 1ms 0: server, , 1ms"}},
 		"a command's own ending": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"initialize"}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`,
 			`>0 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`,

@@ -23,9 +23,10 @@ type Group struct {
 	// of all rows.
 	Method, Name string
 	Count        int
-	// Open are those that were not answered.
-	Open   int
-	failed map[string]int
+	// Open are those that were not answered, Cancelled those for whose answer nobody
+	// waited any more: they neither failed nor took as long as they would have.
+	Open, Cancelled int
+	failed          map[string]int
 	// Sent and Received are the bytes of all messages.
 	Sent, Received int64
 	// times are how long those took that were sent and came to an end, well or not,
@@ -56,8 +57,12 @@ func (g *Group) add(r *Row) {
 	g.Count++
 	g.Sent += r.Sent
 	g.Received += r.Received
-	if r.Open() {
+	switch r.Channel {
+	case ChannelOpen:
 		g.Open++
+		return
+	case ChannelCancelled:
+		g.Cancelled++
 		return
 	}
 	if r.Size() > 0 {
@@ -65,7 +70,7 @@ func (g *Group) add(r *Row) {
 		t := min(max(int64(r.Duration), 0), math.MaxInt64-1)
 		g.times, g.sorted = append(g.times, t), false
 	}
-	if r.Channel != ChannelOK {
+	if r.Failed() {
 		if g.failed == nil {
 			g.failed = map[string]int{}
 		}

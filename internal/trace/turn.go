@@ -92,7 +92,7 @@ func (c *Capture) carryOn(w io.Writer, head Head) error {
 
 // carried are the lines of a row that the next part repeats.
 func (r *Row) carried() []stretch {
-	lines, length := inOrder(r.lines), 0
+	lines, length := r.stretches(), 0
 	for _, l := range lines {
 		length += l.length
 	}

@@ -166,14 +166,15 @@ func (c *threads) single() (only *thread) {
 const mostAtOnce = 100
 
 // closed is for the end of a stream. With a pipe, and with the stream of HTTP+SSE, all
-// end that wait for an answer on it.
-func (c *threads) closed(ref int64, frame *Frame, t *thread) {
+// end that wait for an answer on it; it reports whether t does.
+func (c *threads) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	switch whole := frame.Stream == 0; {
 	case whole || t != nil && t == c.sse:
 		for _, waits := range c.inOrder() {
 			if whole || waits.accepted {
 				c.place(waits, Ends, ref, -1)
 				c.over(waits)
+				ended = ended || waits == t
 			}
 		}
 	case t != nil && !t.accepted:
@@ -182,6 +183,7 @@ func (c *threads) closed(ref int64, frame *Frame, t *thread) {
 			c.fails(t)
 		}
 	}
+	return ended
 }
 
 func (c *threads) inOrder() (all []*thread) {

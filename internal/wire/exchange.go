@@ -66,13 +66,15 @@ func Fold(frames []Frame) (all []*Exchange) {
 			if p.Item >= 0 {
 				frame.Raw = m.Items[p.Item].Raw
 			}
-			all[p.Exchange].add(frame, p)
+			all[p.Exchange].Add(frame, p)
 		}
 	}
 	return all
 }
 
-func (e *Exchange) add(frame Frame, p Place) {
+// Add puts a frame where its place is. Frames are added in the order in which they
+// crossed.
+func (e *Exchange) Add(frame Frame, p Place) {
 	if p.Guess {
 		if e.guessed == nil {
 			e.guessed = map[uint64]bool{}

@@ -155,11 +155,8 @@ func (c *threads) beside(ref int64, frame *Frame) {
 	if t == nil && frame.Stream == 0 {
 		t = c.latest
 	}
-	if t != nil {
+	if ended := frame.Kind == Closed && c.closed(ref, frame, t); t != nil && !ended {
 		c.place(t, Surrounds, ref, -1)
-	}
-	if frame.Kind == Closed {
-		c.closed(ref, frame, t)
 	}
 }
 
