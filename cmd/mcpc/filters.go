@@ -81,8 +81,9 @@ const filterHelp = `Commands over recorded exchanges take a filter, and show wha
 
 Fields:
   method name target      what was asked, and whom
-  channel                 how it ended: ok, open (no answer), cancelled, or a
-                          kind of mcpc help exit-codes: tool_error, timeout, ...
+  channel                 how it ended: ok, open (no answer), cancelled, probe
+                          (an older server said that it is one), or a kind of
+                          mcpc help exit-codes: tool_error, timeout, ...
   exit http               exit code and HTTP status: !=0, 404, 4xx, 400..499
   dur size                500ms 2s 1m, 900 10kb 1.5mb (messages, both ways)
   time since run          2026-01-31, 15:04, 2026-01-31T15:04:05; 10m 2h 3d ago
@@ -92,7 +93,7 @@ Fields:
   has                     finding, retry, resume, round, notification, question,
                           guess
   is                      open, error, cancelled, late (answered all the same),
-                          orphan
+                          probe, orphan
   body                    a text in a message; ~ takes method, name, target, too
 
 Blanks and "and" mean both, "or" either, "-" or "not" neither; "and" goes before

@@ -290,7 +290,12 @@ func (e *modern) declared(*talk) json.RawMessage { return nil }
 // that takes nothing but initialize, so that nothing is cancelled.
 type probing struct{ *modern }
 
-func (probing) cancel(*talk, *outgoing) {}
+// cancel notes that the answer may still come, and nobody wonders then.
+func (probing) cancel(t *talk, out *outgoing) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.probe = string(out.id)
+}
 
 // modernEvidence reports an error that only a server of this era gives.
 func modernEvidence(m *wire.Message) bool {

@@ -41,6 +41,8 @@ type talk struct {
 	errands   errands
 	// asked are the ids of the requests, marked where one was given up.
 	asked *recent
+	// probe is the id of a probe that was given up.
+	probe string
 	tally tally
 }
 

@@ -81,11 +81,16 @@ func (t *talk) often(f wire.Finding, what string) {
 }
 
 // orphan tells of a response that nobody waits for. One to a request that was
-// given up is no fault (basic/utilities/cancellation).
+// given up is no fault (basic/utilities/cancellation), and one to a probe says late what
+// was concluded from the silence.
 func (t *talk) orphan(id json.RawMessage) {
 	t.mu.Lock()
 	givenUp, known := t.asked.mark(string(id))
+	probe := givenUp && string(id) == t.probe
 	t.mu.Unlock()
+	if probe {
+		return
+	}
 	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "a response came that nobody waits for, with id " + orNone(id)}
 	switch {
 	case givenUp:

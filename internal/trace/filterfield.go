@@ -71,7 +71,7 @@ func when(r *Row) (int64, bool)   { return r.Time.UnixNano(), !r.Time.IsZero() }
 
 // channels are the names of the endings.
 func channels() []string {
-	names := []string{ChannelOK, ChannelOpen, ChannelCancelled}
+	names := []string{ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe}
 	for _, e := range wire.Endings {
 		if e.Kind != wire.OK {
 			names = append(names, string(e.Kind))
@@ -102,5 +102,6 @@ var isTraits = []trait{
 	{"error", (*Row).Failed},
 	{"cancelled", func(r *Row) bool { return r.Cancel != nil }},
 	{"late", func(r *Row) bool { return r.Cancel != nil && r.Cancel.Late }},
+	{"probe", func(r *Row) bool { return r.Channel == ChannelProbe }},
 	{"orphan", func(r *Row) bool { return r.Orphan }},
 }

@@ -43,6 +43,7 @@ func TestGoldenQueries(t *testing.T) {
 		{"name:get-sum channel:ok", []int{4}},
 		{"method:tools/* -method:tools/list -name:echo", []int{4, 6, 9, 13, 17, 19, 22, 52, 57}},
 		{"channel:tool_error", []int{6}},
+		{"is:probe", []int{25, 39}},
 		{"channel:*_error target:*3901*", []int{6, 17}},
 		{"channel:transport,timeout,bad_response", []int{24, 28, 31, 47}},
 		{"is:error -method:server/discover", []int{6, 17, 19, 22, 24, 28, 31}},

@@ -31,6 +31,9 @@ type index struct {
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
+	// refused are the requests to open a conversation that a server of HTTP+SSE may have
+	// refused because they came by a POST.
+	refused []*Row
 	// gone is set once a server on stdio ended before its client did.
 	gone bool
 	// repeating is set while what is read was repeated from the part before.
@@ -148,6 +151,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 			own = row
 		}
 		row.take(part)
+		x.probed(row, part)
 		x.touch(row)
 		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
 			x.asked[string(part.message.ID)] = row
@@ -155,6 +159,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		if row.Method == "initialize" {
 			x.opening = row.Open()
 		}
+	}
+	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
+		x.endpoint(c)
 	}
 	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
 	if x.bare(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {

@@ -38,9 +38,9 @@ type Row struct {
 	Method, Name string
 	// ID is the request's, as a person writes it: 7, abc; "" where it has none.
 	ID string
-	// Channel is a wire.Kind by its name, "ok", "open" where no answer came, or
-	// "cancelled" where nobody waited for it any more; Cancel says more of that and is nil
-	// elsewhere.
+	// Channel is a wire.Kind by its name, "ok", "open" where no answer came, "cancelled"
+	// where nobody waited for it any more, of which Cancel says more (it is nil elsewhere),
+	// or "probe" where an older server said that it is one.
 	Channel string
 	Cancel  *Cancel
 	// Exit is the exit status that the channel has, and that of the process where
@@ -100,6 +100,7 @@ const (
 	ChannelOK        = "ok"
 	ChannelOpen      = "open"
 	ChannelCancelled = "cancelled"
+	ChannelProbe     = "probe"
 )
 
 // A Cancel is how a request was given up.
@@ -205,9 +206,14 @@ func (r *Row) Size() int64 { return r.Sent + r.Received }
 // Open reports whether no answer came.
 func (r *Row) Open() bool { return r.Channel == ChannelOpen }
 
-// Failed reports an ending that is not good. Who cancels wants no answer.
+// Failed reports an ending that is not good. Who cancels wants no answer, and who probes
+// has the one that was asked for.
 func (r *Row) Failed() bool {
-	return r.Channel != ChannelOK && r.Channel != ChannelOpen && r.Channel != ChannelCancelled
+	switch r.Channel {
+	case ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe:
+		return false
+	}
+	return true
 }
 
 // Unended reports a row without an answer in a recording without an end: whoever

@@ -131,7 +131,25 @@ func TestRowsAreFolded(t *testing.T) {
 			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`,
 			`>0 {"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18","x":"` + big + `"}}`,
 			`>0 {"jsonrpc":"2.0","id":3,"method":"b"}`},
-			[]string{"42.1 server/discover  rpc_error 6 1ms 0 2026-07-28", "42.2 initialize  ok 0 1ms 0 2025-06-18", "42.3 b  open -1 0s 0 2025-06-18"}},
+			[]string{"42.1 server/discover  probe -1 1ms 0 2026-07-28", "42.2 initialize  ok 0 1ms 0 2025-06-18", "42.3 b  open -1 0s 0 2025-06-18"}},
+		"probes that fail": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"server/discover"}`, `<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"no"}}`,
+			`>0 {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `<0 {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}`,
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":3,"method":"server/discover"}`, `<1 status 401`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":4,"method":"server/discover"}`, `<2 status 500`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":5,"method":"server/discover"}`, `<3 status 404`, `<3 {"jsonrpc":"2.0","id":5,"error":{"code":-32020,"message":"no"}}`,
+			`>4 post`, `>4 {"jsonrpc":"2.0","id":6,"method":"server/discover"}`, `<4 status 400`, `<4 Bad Request`},
+			[]string{"42.1 server/discover  rpc_error 6 1ms 0", "42.2 tools/list  rpc_error 6 1ms 0", "42.3 server/discover  auth 4 1ms 401",
+				"42.4 server/discover  transport 7 1ms 500", "42.5 server/discover  rpc_error 6 2ms 404", "42.6 server/discover  probe -1 2ms 400"}},
+		"a probe for HTTP+SSE": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"initialize"}`, `<1 status 405`, `<1 closed end`,
+			`>2 get`, `<2 status 200`, `<2 named endpoint /messages?id=1`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":2,"method":"initialize"}`, `<3 status 404`, `<3 closed end`},
+			[]string{"42.1 initialize  probe -1 2ms 405", "42.2 initialize  transport 7 2ms 404"}},
+		"a probe that is answered late": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"server/discover"}`, `>0 {"jsonrpc":"2.0","id":2,"method":"initialize"}`,
+			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"v"}}`},
+			[]string{"42.1 server/discover  probe -1 2ms 0", "42.2 initialize  ok 0 2ms 0 v"}},
 		"rounds": {[]string{
 			`>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`,
 			`<1 {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s","inputRequests":{}}}`,
