@@ -81,11 +81,16 @@ const filterHelp = `Commands over recorded exchanges take a filter, and show wha
 
 Fields:
   method name target      what was asked, and whom
+  dir                     who asked: sent (by the client), received
+  client server           what the two sides call themselves: claude*
+  session conn            the hash of a session's id, the number of a
+                          conversation in its run
   channel                 how it ended: ok, open (no answer), cancelled, probe
                           (an older server said that it is one), or a kind of
                           mcpc help exit-codes: tool_error, timeout, ...
   exit http               exit code and HTTP status: !=0, 404, 4xx, 400..499
-  dur size                500ms 2s 1m, 900 10kb 1.5mb (messages, both ways)
+  dur ttfb size           500ms 2s 1m (whole, and to the first byte), 900 10kb
+                          1.5mb (messages, both ways)
   time since run          2026-01-31, 15:04, 2026-01-31T15:04:05; 10m 2h 3d ago
                           (since only); the number of a run
   era protocol id         of the conversation, its revision; of the request
@@ -94,6 +99,7 @@ Fields:
                           guess
   is                      open, error, cancelled, late (answered all the same),
                           probe, orphan
+  secret                  the hash of what was hidden: 1a2b, or * for any
   body                    a text in a message; ~ takes method, name, target, too
 
 Blanks and "and" mean both, "or" either, "-" or "not" neither; "and" goes before

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"mcpc/internal/render"
@@ -9,8 +10,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A follower prints each exchange once, when it came to its end: what is under way
-// while it lists what there is, is not listed, but comes. Each capture is opened once
+// A follower prints each exchange when it came to its end, and one that hangs before that
+// as well: what is under way while it lists what there is comes later. Each capture is opened once
 // and read on from there, so that there is no seam between the list and what comes.
 type follower struct {
 	a    *app
@@ -20,6 +21,14 @@ type follower struct {
 	runs    map[string]*followed
 	columns []render.Column
 	grid    *render.Grid
+	// hung are the exchanges that were given without an end.
+	hung map[hanging]bool
+}
+
+// A hanging exchange is the same where a recording goes on in another file.
+type hanging struct {
+	by, target, method, id string
+	at                     int64
 }
 
 // A followed is a capture that may grow.
@@ -40,6 +49,8 @@ const (
 	// they have several times a second. It is also taken for ended where nothing came
 	// between two looks.
 	atRest = time.Second
+	// hangsFrom is from when on an exchange is given although it has no end.
+	hangsFrom = time.Second
 	// givenUp is after how long without any frame an exchange is listed as open, as one
 	// is whose recorder was killed. If it does end it comes as well.
 	givenUp = time.Minute
@@ -48,7 +59,7 @@ const (
 // follow prints what there is and then what comes, until it is interrupted or nobody
 // reads it any more.
 func (a *app) follow(ctx context.Context, o logOptions) {
-	f := &follower{a: a, o: o, fits: a.matching(o.filter), runs: map[string]*followed{}}
+	f := &follower{a: a, o: o, fits: a.matching(o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
 	rows, out := f.first(ctx)
 	if !out.Good() {
 		a.end(out)
@@ -75,7 +86,7 @@ func (f *follower) first(ctx context.Context) ([]*trace.Row, wire.Outcome) {
 	open := func(c *trace.Capture, written time.Time) (more bool) {
 		r := &followed{capture: c, given: map[int]bool{}}
 		f.runs[c.Path] = r
-		list.add(append(f.ended(r, nil), f.forsaken(c)...), written)
+		list.add(slices.Concat(f.ended(r, nil), f.hangs(c), f.forsaken(c)), written)
 		r.release(f.o.file == "")
 		return ctx.Err() == nil
 	}
@@ -110,7 +121,7 @@ func (f *follower) news() (rows []*trace.Row) {
 		if err != nil {
 			continue // it was pruned, or is being made
 		}
-		rows = append(rows, lastFitting(f.ended(r, touched), f.fits, 0)...)
+		rows = append(rows, lastFitting(append(f.ended(r, touched), f.hangs(r.capture)...), f.fits, 0)...)
 		r.release(f.o.file == "")
 	}
 	byTime(rows)
@@ -180,11 +191,24 @@ func (f *follower) ended(r *followed, touched map[*trace.Row]bool) (rows []*trac
 	return rows
 }
 
-// forsaken gives the rows of a capture without an end for whose answer nobody would
-// wait.
+// hangs gives the rows of a capture that wait for an answer for so long that somebody
+// wonders, each once.
+func (f *follower) hangs(c *trace.Capture) (rows []*trace.Row) {
+	for _, row := range c.Rows() {
+		is := hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
+		if row.Apart || !row.Unended() || f.hung[is] || f.a.now().Sub(row.Time) <= hangsFrom {
+			continue
+		}
+		f.hung[is] = true
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// forsaken gives the rows of a capture without an end to which nothing was added for long.
 func (f *follower) forsaken(c *trace.Capture) (rows []*trace.Row) {
 	for _, row := range c.Rows() {
-		if row.Unended() && f.a.now().Sub(row.LastFrame()) > givenUp {
+		if row.Apart && row.Unended() && f.a.now().Sub(row.LastFrame()) > givenUp {
 			rows = append(rows, row)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // following is a follower of a state's recordings, whose clock stands still.
 func following(a *app, at time.Time, most int) *follower {
 	a.now = func() time.Time { return at }
-	return &follower{a: a, o: logOptions{count: most}, fits: func(*trace.Row) bool { return true }, runs: map[string]*followed{}}
+	return &follower{a: a, o: logOptions{count: most}, fits: func(*trace.Row) bool { return true }, runs: map[string]*followed{}, hung: map[hanging]bool{}}
 }
 
 func inWords(rows []*trace.Row) string {
@@ -49,11 +49,20 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	f := following(a, minute.Add(10*time.Second), 0)
 	rows, out := f.first(context.Background())
-	if got, want := inWords(rows), "1.1 initialize ok, 2 ping ok, 1.3 logging/setLevel ok"; got != want || !out.Good() {
+	if got, want := inWords(rows), "1.1 initialize ok, 1.2 slow open, 2 ping ok, 1.3 logging/setLevel ok"; got != want || !out.Good() {
 		t.Fatalf("listed: %s, want %s", got, want)
 	}
 	if got := inWords(f.news()); got != "" {
 		t.Errorf("nothing happened, and %s came", got)
+	}
+	f.a.now = func() time.Time { return minute.Add(3500 * time.Millisecond) }
+	f.hung = map[hanging]bool{}
+	if got := inWords(f.news()); got != "" {
+		t.Errorf("it takes half a second so far, and %s came", got)
+	}
+	f.a.now = func() time.Time { return minute.Add(10 * time.Second) }
+	if got, again := inWords(f.news()), inWords(f.news()); got != "1.2 slow open" || again != "" {
+		t.Errorf("it hangs, and %q came, then %q", got, again)
 	}
 	path := filepath.Join(a.state, trafficDir, "000001.jsonl")
 	grow(t, path, trace.AppendFrame(nil, wire.Frame{Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ type logOptions struct {
 	filter trace.Filter
 	file   string
 	count  int
+	sort   string
 	lines  bool
 	follow bool
 	prune  bool
@@ -52,8 +55,13 @@ mcpc help filters shows what a FILTER can say.`,
 			if !cmd.Flags().Changed("count") && a.outStyle.Terminal && !a.json && !o.lines {
 				o.count = fewRows
 			}
-			if o.count < 0 {
+			switch {
+			case o.count < 0:
 				return hintedError{"--count is 0 for all, or more", ""}
+			case sortKeys[o.sort] == nil:
+				return hintedError{fmt.Sprintf("--sort takes dur, size or time, not %q", o.sort), ""}
+			case o.follow && o.sort != "time":
+				return hintedError{"--follow lists what comes when it comes, and --sort what there is", "leave one of them out"}
 			}
 			if a.output != "" && (o.follow || o.lines) {
 				return hintedError{"--follow and --jsonl write line by line, and -o writes whole files", "in place of -o FILE: > FILE"}
@@ -65,9 +73,10 @@ mcpc help filters shows what a FILTER can say.`,
 	}
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "n", 0, "the last so many; 0 is all (default 20 on a terminal)")
+	f.StringVar(&o.sort, "sort", "time", "by what: time, dur (how long it took) or size; the greatest come last")
 	f.StringVar(&o.file, "file", "", "a capture of your own in the place of the recordings")
 	f.BoolVar(&o.lines, "jsonl", false, "one JSON object for each exchange; --jq filters each")
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes: each exchange when it ended")
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes: each exchange when it ended, one that takes over 1s before as open")
 	f.BoolVar(&o.prune, "prune", false, "remove what is beyond the limits, and list nothing")
 	return cmd
 }
@@ -81,7 +90,7 @@ func (a *app) log(ctx context.Context, o logOptions) {
 		a.follow(ctx, o)
 		return
 	}
-	rows, out := a.rows(ctx, o.file, a.matching(o.filter), o.count)
+	rows, out := a.sortedRows(ctx, o)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -99,6 +108,27 @@ func (a *app) log(ctx context.Context, o logOptions) {
 		return logTable(w, style, rows, a.now())
 	}
 	a.show(ctx, wire.Outcome{}, ans)
+}
+
+// sortKeys are what rows are sorted by.
+var sortKeys = map[string]func(r *trace.Row) int64{
+	"time": func(r *trace.Row) int64 { return r.Time.UnixNano() },
+	"dur":  func(r *trace.Row) int64 { return int64(r.Duration) },
+	"size": func(r *trace.Row) int64 { return r.Size() },
+}
+
+// sortedRows are the last so many of those that fit, as they are sorted.
+func (a *app) sortedRows(ctx context.Context, o logOptions) ([]*trace.Row, wire.Outcome) {
+	if o.sort == "time" {
+		return a.rows(ctx, o.file, a.matching(o.filter), o.count)
+	}
+	rows, out := a.rows(ctx, o.file, a.matching(o.filter), 0)
+	key := sortKeys[o.sort]
+	slices.SortStableFunc(rows, func(x, y *trace.Row) int { return cmp.Compare(key(x), key(y)) })
+	if o.count > 0 {
+		rows = rows[max(0, len(rows)-o.count):]
+	}
+	return rows, out
 }
 
 // rowOut is a row as a script reads it. Times are RFC 3339, durations seconds.
@@ -122,6 +152,11 @@ type rowOut struct {
 	Dir           string     `json:"dir"`
 	Parent        string     `json:"parent,omitempty"`
 	Guess         []string   `json:"guess,omitempty"`
+	FirstByte     float64    `json:"firstByte,omitempty"`
+	Conn          int        `json:"conn,omitempty"`
+	Client        string     `json:"client,omitempty"`
+	Server        string     `json:"server,omitempty"`
+	Session       string     `json:"session,omitempty"`
 	Again         string     `json:"again,omitempty"`
 	Notifications int        `json:"notifications,omitempty"`
 	Questions     int        `json:"questions,omitempty"`
@@ -147,7 +182,8 @@ type cancelOut struct {
 func rowJSON(r *trace.Row) rowOut {
 	out := rowOut{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
 		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
-		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), Retries: r.Notes.Retries,
+		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), FirstByte: r.First.Seconds(), Conn: r.Conn,
+		Client: r.Client(), Server: r.Server(), Session: r.Session(), Retries: r.Notes.Retries,
 		Resumed: r.Notes.Resumed, Rounds: r.Notes.Rounds, Cuts: r.Notes.Cuts, Findings: len(r.Findings), Text: r.Text}
 	if r.Exit >= 0 {
 		out.Exit = &r.Exit

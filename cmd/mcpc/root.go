@@ -273,7 +273,7 @@ func placeholder(f *pflag.Flag) string {
 		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
 		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",
 		"private-key": "file", "assertion": "file", "id-token": "file",
-		"idp-token-endpoint": "url", "idp-client-id": "id", "idp-client-secret-file": "file", "key-id": "name", "alg": "name", "audience": "who"}[f.Name], "-", " "))
+		"idp-token-endpoint": "url", "idp-client-id": "id", "idp-client-secret-file": "file", "key-id": "name", "alg": "name", "audience": "who", "sort": "key"}[f.Name], "-", " "))
 }
 
 // splitDash parts the arguments at "--": what follows is a server's command.

@@ -125,7 +125,8 @@ func factsOf(row *trace.Row) [][]string {
 	}
 	return [][]string{
 		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"ending", ending}, {"said", row.Text},
-		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision}, {"took", tookOf(row)},
+		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
+		{"client", row.Client()}, {"server says", row.Server()}, {"took", tookOf(row)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"folded in", row.Remarks()},
 		{"issued again", row.Again}, {"command", commandOf(row)},
 	}

@@ -184,6 +184,10 @@ func (r *Row) anyText(s search) (found bool, err error) {
 		if found || !s.mayStandIn(raw) {
 			return nil
 		}
+		if s.whole {
+			found = s.in(raw)
+			return nil
+		}
 		if body, ok := bytesIn(raw, *buf); ok {
 			found = s.in(body)
 			if *buf = body; cap(body) > keepBuffer || body == nil {

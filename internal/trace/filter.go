@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"time"
@@ -100,7 +101,12 @@ type search struct {
 	in func([]byte) bool
 	// mayStandIn is asked of a line of the capture: whether it is worth decoding.
 	mayStandIn func(line []byte) bool
+	// whole is set where in is asked of the lines themselves, so also of heads.
+	whole bool
 }
+
+// hidesMore reports a line in which the hash of a secret may stand.
+func hidesMore(line []byte) bool { return bytes.Contains(line, []byte("sha256")) }
 
 func (c *candidate) any(s search) bool {
 	if c.failed != nil {
@@ -269,7 +275,7 @@ type pattern struct {
 
 func (t *pattern) match(c *candidate) bool {
 	if t.field.deep {
-		return c.any(search{t.re.Match, t.needs.mayStandIn})
+		return c.any(search{in: t.re.Match, mayStandIn: t.needs.mayStandIn})
 	}
 	return t.re.MatchString(t.field.text(c.row))
 }

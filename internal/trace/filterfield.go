@@ -1,12 +1,13 @@
 package trace
 
 import (
+	"slices"
 	"time"
 
 	"mcpc/internal/wire"
 )
 
-// A field is what a filter can ask of a row. One of text, number, traits and deep
+// A field is what a filter can ask of a row. One of text, number, traits, deep and line
 // is set.
 type field struct {
 	name string
@@ -14,8 +15,10 @@ type field struct {
 	takes string
 	// text gives what globs and regular expressions are held against; known are
 	// the only texts there can be, where they are few.
-	text  func(*Row) string
-	known func() []string
+	// A filled text is never what * stands for where it is empty.
+	text   func(*Row) string
+	filled bool
+	known  func() []string
 	// number gives what comparisons are held against, and whether the row has it;
 	// bounds the least and the greatest number that a value stands for.
 	number func(*Row) (int64, bool)
@@ -23,8 +26,10 @@ type field struct {
 	// op is the comparison that stands where none was written; "" is equality.
 	op     string
 	traits []trait
-	// deep is set on the field that is found in what crossed.
+	// deep is set on the field that is found in what crossed; line finds one of its values
+	// in a line of the capture, where it is not looked for in a message.
 	deep bool
+	line func(value, line string) bool
 }
 
 // A trait is something that a row has or is, or not.
@@ -41,16 +46,23 @@ var fields = []field{
 	{name: "era", takes: "an era", text: func(r *Row) string { return r.Era }},
 	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *Row) string { return r.Revision }},
 	{name: "id", takes: "the id of a request: 7", text: func(r *Row) string { return r.ID }},
+	{name: "dir", takes: "who asked: sent (by the client), received", text: func(r *Row) string { return r.Dir.String() }, known: directions},
+	{name: "client", takes: "what the client calls itself: claude*", text: (*Row).Client},
+	{name: "server", takes: "what the server calls itself: git*", text: (*Row).Server},
+	{name: "session", takes: "the hash of a session's id: 1a2b, *", text: (*Row).Session, filled: true},
+	{name: "conn", takes: "the number of a conversation in its run: 3", number: func(r *Row) (int64, bool) { return int64(r.Conn), r.conn != nil }, bounds: wholeBounds},
 	{name: "kind", takes: "what crossed: stderr, event", traits: kindTraits()},
 	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
 	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},
 	{name: "dur", takes: "a time: >500ms, 1s..2s", number: took, bounds: durationBounds},
+	{name: "ttfb", takes: "a time to the first byte: >500ms, 1s..2s", number: func(r *Row) (int64, bool) { return int64(r.First), r.First > 0 }, bounds: durationBounds},
 	{name: "size", takes: "a size: >1mb, 10kb..20kb", number: func(r *Row) (int64, bool) { return r.Size(), true }, bounds: sizeBounds},
 	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds},
 	{name: "since", takes: "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04", number: when, bounds: sinceBounds, op: ">="},
 	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: wholeBounds},
 	{name: "has", takes: "what a row can have: finding, retry", traits: hasTraits},
 	{name: "is", takes: "what a row can be: open, error", traits: isTraits},
+	{name: "secret", takes: "the hash of a secret that was hidden: 1a2b, *", deep: true, line: hasSecret},
 	{name: "body", takes: "a text in a message", deep: true},
 }
 
@@ -68,6 +80,13 @@ func status(r *Row) (int64, bool) { return int64(r.Status), r.Status > 0 }
 func exit(r *Row) (int64, bool)   { return int64(r.Exit), r.Exit >= 0 }
 func took(r *Row) (int64, bool)   { return int64(r.Duration), true }
 func when(r *Row) (int64, bool)   { return r.Time.UnixNano(), !r.Time.IsZero() }
+
+func directions() []string { return []string{wire.Sent.String(), wire.Received.String()} }
+
+// hasSecret reports that a secret with this hash was taken out of a line.
+func hasSecret(hash, line string) bool {
+	return slices.ContainsFunc(hashesIn(line), func(h string) bool { return matchGlob(hash, h) })
+}
 
 // channels are the names of the endings.
 func channels() []string {

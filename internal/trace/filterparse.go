@@ -232,7 +232,7 @@ func (p *filterParser) pattern(name string) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.text == nil && !f.deep {
+	if f.text == nil && (!f.deep || f.line != nil) {
 		return nil, p.wrong(p.at, "%s takes %s, and no regular expression", f.name, f.takes)
 	}
 	start := p.at + len(name) + 2

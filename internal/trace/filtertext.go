@@ -46,7 +46,7 @@ func spelled(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-func (n needle) search() search { return search{n.in, n.mayStandIn} }
+func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStandIn} }
 
 // mayStandIn reports whether the bytes of the frame in a line can hold the text.
 // A character can also be spelled by its number, a slash be escaped, and bytes stand in

@@ -13,6 +13,9 @@ import (
 func (f *field) value(op string, a atom, now time.Time) (value, error) {
 	v := value{}
 	switch {
+	case f.line != nil:
+		held := search{in: func(line []byte) bool { return f.line(a.text, string(line)) }, mayStandIn: hidesMore, whole: true}
+		v.test = func(c *candidate) bool { return c.any(held) }
 	case f.deep:
 		text := newNeedle(a.text)
 		v.test = func(c *candidate) bool { return c.any(text.search()) }
@@ -34,7 +37,10 @@ func (f *field) textValue(a atom) (value, error) {
 	if known := f.words(); known != nil && !anyOf(known, test) {
 		return value{}, f.unknown(a)
 	}
-	return value{test: func(c *candidate) bool { return test(f.text(c.row)) }}, nil
+	return value{test: func(c *candidate) bool {
+		text := f.text(c.row)
+		return (text != "" || !f.filled) && test(text)
+	}}, nil
 }
 
 // words are the only values that there can be, or nil.

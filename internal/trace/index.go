@@ -56,6 +56,9 @@ type conn struct {
 	target string
 	// streamable is set where that request was one of Streamable HTTP for certain.
 	streamable bool
+	// client and server are what the two sides call themselves, session is the hash of the
+	// session's id; "" where nothing said so yet.
+	client, server, session string
 }
 
 // begin notes the head of a run.
@@ -156,11 +159,12 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
 			x.asked[string(part.message.ID)] = row
 		}
-		if row.Method == "initialize" {
+		if handshake[row.Method] {
 			x.opening = row.Open()
 		}
 	}
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
+		c.session = hashIn(string(f.Raw))
 		x.endpoint(c)
 	}
 	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
@@ -180,7 +184,7 @@ func (x *index) hold(f *wire.Frame, at stretch) {
 // begun makes the row of an exchange, or of a stream or pipe, from its first frame.
 func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
 	row := x.newRow(f.Time)
-	row.Dir = f.Dir
+	row.Dir, row.Conn, row.conn = f.Dir, f.Conn, x.conns[f.Conn]
 	if x.head.By == ByProxy {
 		row.Target = x.conns[f.Conn].target
 	}
@@ -204,6 +208,9 @@ func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
 func (c *conn) headed(h *wire.HTTPHead) {
 	c.target, _, _ = strings.Cut(h.URL, "?")
 	c.streamable = h.Field("Mcp-Session-Id") != "" || h.Field("Mcp-Method") != ""
+	if id := h.Field("Mcp-Session-Id"); id != "" {
+		c.session = hashIn(id)
+	}
 	if version := h.Field("Mcp-Protocol-Version"); version != "" {
 		c.revision, c.era = version, "legacy"
 		if h.Field("Mcp-Method") != "" {
@@ -272,6 +279,9 @@ func (r *Row) take(p placed) {
 			r.closed(p.frame, p.conn)
 		}
 	}
+	if r.First == 0 && p.frame.Dir != r.Dir && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
+		r.First = max(p.frame.Time.Sub(r.Time), 1)
+	}
 	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
 	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
@@ -300,6 +310,11 @@ func (r *Row) asked(p placed) {
 	meta, _ := params.Get("_meta")
 	if r.Method == "initialize" {
 		p.conn.revision, p.conn.era = "", "legacy" // what was tried before does not hold
+		who, _ := params.Get("clientInfo")
+		p.conn.client = whoIn(who)
+	}
+	if who := wire.First(meta, metaPrefix+"clientInfo"); who != nil && p.conn.client == "" {
+		p.conn.client = whoIn(who)
 	}
 	if version, ok := wire.Text(wire.First(meta, metaVersion)); ok {
 		p.conn.revision, p.conn.era = version, "modern"
@@ -308,7 +323,10 @@ func (r *Row) asked(p placed) {
 	r.Revision = p.conn.revision
 }
 
-const metaVersion = "io.modelcontextprotocol/protocolVersion"
+const (
+	metaPrefix  = "io.modelcontextprotocol/"
+	metaVersion = metaPrefix + "protocolVersion"
+)
 
 // nameIn is what a request is about.
 func nameIn(m *wire.Message) string {

@@ -34,6 +34,9 @@ func (r *Row) answered(p placed) {
 	default:
 		r.settle(wire.OK)
 	}
+	if r.Channel == ChannelOK && r.Dir == wire.Sent && p.conn.server == "" {
+		p.conn.server = r.serverIn(p)
+	}
 	if m != nil && r.Method == "initialize" && r.Channel == ChannelOK {
 		result, _ := m.ResultMembers()
 		p.conn.revision = or(result.Text("protocolVersion"), p.conn.revision)

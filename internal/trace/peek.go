@@ -12,6 +12,8 @@ type peeked struct {
 	size   int
 	// toolError is set where isError is true.
 	toolError bool
+	// meta is the result's _meta as it stands in the capture, of what was only peeked at.
+	meta []byte
 }
 
 // peek looks at a large response as it stands in a capture, within a JSON string,
@@ -31,7 +33,7 @@ func peek(escaped []byte) (p peeked, ok bool) {
 	if m.Kind != wire.Response {
 		return peeked{}, false
 	}
-	return peeked{traits: m.Traits(), size: len(escaped) - s.escapes, toolError: s.toolError}, true
+	return peeked{traits: m.Traits(), size: len(escaped) - s.escapes, toolError: s.toolError, meta: s.meta}, true
 }
 
 // A peeker walks through escaped JSON.
@@ -44,6 +46,7 @@ type peeker struct {
 	id                           []byte
 	versioned, result, toolError bool
 	seen                         int // of isError
+	meta                         []byte
 }
 
 func (s *peeker) skipSpace() {
@@ -145,6 +148,13 @@ func (s *peeker) inResult(name []byte) bool {
 		value := s.scalar()
 		s.toolError = string(value) == "true"
 		return s.toolError || string(value) == "false"
+	case "_meta":
+		from := s.at
+		ok := s.value()
+		if s.meta == nil {
+			s.meta = s.b[from:s.at]
+		}
+		return ok
 	case "resultType":
 		kind, ok := s.text()
 		return ok && string(kind) == "complete"

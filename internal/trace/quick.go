@@ -71,7 +71,7 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 
 // fieldsOfInterest are pieces of the names of those header fields that the index
 // looks at, however they are written.
-var fieldsOfInterest = [][]byte{[]byte("otocol-"), []byte("OTOCOL-"), []byte("st-"), []byte("ST-")}
+var fieldsOfInterest = [][]byte{[]byte("otocol-"), []byte("OTOCOL-"), []byte("st-"), []byte("ST-"), []byte("ssion-"), []byte("SSION-")}
 
 // quickHead indexes a head whose fields tell nothing, and of a proxy's none that was
 // sent: its URL says which server was meant.

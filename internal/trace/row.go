@@ -51,6 +51,10 @@ type Row struct {
 	// Duration is from the request to the response, to where it was cancelled, or to the
 	// last frame where neither came.
 	Duration time.Duration
+	// First is from the request to the first that came for it; 0 where nothing did.
+	First time.Duration
+	// Conn is the number of the conversation in its run.
+	Conn int
 	// Sent and Received are the bytes of all messages, as they crossed, and of what
 	// came in their place.
 	Sent, Received int64
@@ -79,6 +83,8 @@ type Row struct {
 	Text, Hint string
 
 	capture *Capture
+	// conn is the row's conversation; nil where nothing crossed.
+	conn *conn
 	// head is the index of its run's head.
 	head int
 	// lines are where its frames stand in the file, in no order.

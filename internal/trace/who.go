@@ -1,0 +1,74 @@
+package trace
+
+import (
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// Client and Server are what the two sides of the row's conversation call themselves,
+// with their versions; "" where neither has said so.
+func (r *Row) Client() string { return r.said(func(c *conn) string { return c.client }) }
+
+// Server is like Client.
+func (r *Row) Server() string { return r.said(func(c *conn) string { return c.server }) }
+
+// Session is the hash of the id of the row's session, as it stands in its place; "" where
+// it has none.
+func (r *Row) Session() string { return r.said(func(c *conn) string { return c.session }) }
+
+func (r *Row) said(what func(c *conn) string) string {
+	if r.conn == nil {
+		return ""
+	}
+	return what(r.conn)
+}
+
+// whoIn is the name and the version of an implementation.
+func whoIn(raw json.RawMessage) string {
+	members, err := wire.Object(raw)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(members.Text("name") + " " + members.Text("version"))
+}
+
+// serverIn is what the result says of the server: in its _meta, or where a conversation is
+// opened in itself.
+func (r *Row) serverIn(p placed) string {
+	if p.message == nil {
+		meta, ok := appendUnescaped(nil, p.peeked.meta)
+		if !ok || len(meta) == 0 {
+			return ""
+		}
+		return whoIn(wire.First(meta, metaPrefix+"serverInfo"))
+	}
+	result, _ := p.message.ResultMembers()
+	meta, _ := result.Get("_meta")
+	who := whoIn(wire.First(meta, metaPrefix+"serverInfo"))
+	if said, there := result.Get("serverInfo"); there && who == "" && handshake[r.Method] {
+		return whoIn(said)
+	}
+	return who
+}
+
+// hashIn is the hash that stands in the place of a secret, or the text itself where none
+// does.
+func hashIn(text string) string {
+	if all := hashesIn(text); len(all) > 0 {
+		return all[0]
+	}
+	return text
+}
+
+// hashesIn are those of all secrets that were taken out of a text.
+func hashesIn(text string) (all []string) {
+	for _, at := range wire.HiddenIn(text) {
+		_, hash, ok := strings.Cut(text[at[0]:at[1]], "sha256")
+		if hash = strings.TrimLeft(strings.TrimPrefix(hash, "%3A"), ":"); ok && len(hash) >= 4 {
+			all = append(all, hash[:4])
+		}
+	}
+	return all
+}
