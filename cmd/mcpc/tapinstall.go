@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/render"
+	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
@@ -148,18 +150,47 @@ func (a *app) tapEdit(old []byte, client target.Client, o installOptions) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	prefix := []string{self, "tap", "--"}
-	if o.remove {
-		was, err := client.Unwrap(old, o.server, prefix)
-		if client.OwnDashes && bytes.Equal(old, was) {
-			return client.Unwrap(old, o.server, prefix[:2])
-		}
-		return was, err
+	was := installed(self, client.CommandOf(old, o.server))
+	plain, err := client.Unwrap(old, o.server, was)
+	if err != nil || o.remove {
+		return plain, err
 	}
-	if client.OwnDashes {
-		prefix = prefix[:2]
+	prefix := append([]string{self, "tap"}, a.stateWords()...)
+	if !client.OwnDashes {
+		prefix = append(prefix, "--")
 	}
-	return client.Wrap(old, o.server, prefix)
+	if !bytes.Equal(old, plain) && slices.Equal(was, prefix) {
+		return old, nil
+	}
+	return client.Wrap(plain, o.server, prefix)
+}
+
+// installed are the words that were put before a server's command, as far as they are
+// those of an installation.
+func installed(self string, argv []string) []string {
+	words := []string{self, "tap"}
+	at := 2
+	if len(argv) > at+1 && argv[at] == "--state" {
+		words = append(words, argv[at:at+2]...)
+		at += 2
+	}
+	if len(argv) <= at || argv[at] == "--" {
+		words = append(words, "--")
+	}
+	return words
+}
+
+// stateWords say where to record, where a program that a client starts would look
+// elsewhere: clients pass on HOME and PATH, and hardly another variable.
+func (a *app) stateWords() []string {
+	store, err := state.Open(a.state)
+	if err != nil || a.state == "" && a.getenv("XDG_STATE_HOME") == "" {
+		return nil
+	}
+	if home := a.getenv("HOME"); runtime.GOOS == "linux" && store.Dir() == filepath.Join(home, ".local", "state", "mcpc") {
+		return nil
+	}
+	return []string{"--state", store.Dir()}
 }
 
 func (a *app) confirmedEdit(ctx context.Context, file string, o installOptions) wire.Outcome {
