@@ -158,7 +158,7 @@ func guessed(f wire.Frame, x *wire.Exchange) string {
 	if !x.Guessed(f) {
 		return ""
 	}
-	return ", a guess: it names no request, and only this one waited for its answer"
+	return ", a guess: nothing says which request it is of, and only this one waited for its answer"
 }
 
 // message writes one message, pretty, and below it what is wrong with it.

@@ -41,10 +41,11 @@ type index struct {
 }
 
 // A heldFrame is a head whose body is still to come, or what came on a stream before its
-// first message.
+// first message. It has not its bytes, but their number.
 type heldFrame struct {
 	line  stretch
 	frame *wire.Frame
+	size  int
 }
 
 // A conn is what one conversation says of all its exchanges.
@@ -131,20 +132,22 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 	}
 	places := x.folder.Add(at.at, f, p.traits)
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
-		x.hold(f, at)
+		x.hold(f, at, p.size)
 	}
 	var own *Row // of the frame
 	for _, place := range places {
 		if place.Role == wire.Asks || place.Role == wire.Begins {
 			x.exchanges = append(x.exchanges, x.begun(f, place))
 		}
-		row, was := x.exchanges[place.Exchange], heldFrame{at, f}
-		if place.Ref != at.at { // it was held
-			if was = x.held[place.Ref]; was.frame == nil {
+		row := x.exchanges[place.Exchange]
+		part := placed{line: at, frame: f, message: m, peeked: p, Place: place, conn: c}
+		if place.Ref != at.at {
+			was := x.held[place.Ref]
+			if was.frame == nil {
 				continue
 			}
+			part.line, part.frame, part.message, part.peeked = was.line, was.frame, nil, peeked{size: was.size}
 		}
-		part := placed{line: was.line, frame: was.frame, message: m, peeked: p, Place: place, conn: c}
 		if place.Item >= 0 {
 			part.message, part.peeked.traits = m.Items[place.Item], p.traits.Items[place.Item]
 		}
@@ -174,11 +177,15 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 }
 
 // hold keeps a frame that may have a place with a later one.
-func (x *index) hold(f *wire.Frame, at stretch) {
+func (x *index) hold(f *wire.Frame, at stretch, size int) {
 	if len(x.held) > mostHeads {
 		clear(x.held)
 	}
-	x.held[at.at] = heldFrame{at, f}
+	if f.Raw != nil {
+		bare := *f
+		bare.Raw, f = nil, &bare
+	}
+	x.held[at.at] = heldFrame{at, f, size}
 }
 
 // begun makes the row of an exchange, or of a stream or pipe, from its first frame.
@@ -279,14 +286,14 @@ func (r *Row) take(p placed) {
 			r.closed(p.frame, p.conn)
 		}
 	}
-	if r.First == 0 && p.frame.Dir != r.Dir && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
+	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
 		r.First = max(p.frame.Time.Sub(r.Time), 1)
 	}
 	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
 	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
 	}
-	if r.Open() && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
+	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
 		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time))
 	}
 }

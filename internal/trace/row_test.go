@@ -212,7 +212,7 @@ func TestRowsAreFolded(t *testing.T) {
 			`>5 post`, `>5 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"enough"}}`, `<5 status 202`, `<5 Accepted`, `<5 closed end`,
 			`<1 event 2 {"jsonrpc":"2.0","method":"notifications/message"}`, `>1 left`},
 			[]string{"42.1 a  ok 0 14ms 202", "42.2 b  cancelled -1 11ms 202: client, enough, 11ms",
-				"42.3 c  cancelled -1 11ms 202 1 guessed message: client, the client closed the stream, 11ms", "guess 42.3 42.4 (server stream)  ok 0 24ms 200 1 notification"}},
+				"42.3 c  cancelled -1 11ms 202 1 guessed message: client, the client closed the stream, 11ms", "guess 42.3 42.4 (server stream)  ok 0 25ms 200 1 notification"}},
 		"HTTP+SSE whose stream ends": {[]string{
 			`>1 get`, `<1 status 200`, `<1 named endpoint /messages?id=1`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<2 status 202`, `<2 Accepted`, `<2 closed end`, `<1 closed end`},
