@@ -166,7 +166,7 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	}
 	// What is read back is shown as it was kept, and the killed run with it.
 	for _, args := range [][]string{{"log", "--json"}, {"show", "last"}, {"show", "1", "--json"}, {"show", "1", "--raw"},
-		{"export", "1", "is:error", "--as", "curl"}, {"export", "1", "is:error", "--as", "mcpc"}, {"export", "2", "-method:x", "--as", "har"},
+		{"export", "1", "is:error,probe", "--as", "curl"}, {"export", "1", "is:error,probe", "--as", "mcpc"}, {"export", "2", "-method:x", "--as", "har"},
 		{"export", "last", "--as", "markdown"}, {"export", "1", "--as", "jsonl"}, {"export", "last", "--as", "curl"}} {
 		out, err := command(args...).Output()
 		if err != nil {
