@@ -150,6 +150,7 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 	}()
 	a.args = args
 	a.settleStyles()
+	a.secrets.Full = a.withholding
 	args = withCodes(withNegations(args))
 	root := rootFor(a, args)
 	root.SetArgs(args)

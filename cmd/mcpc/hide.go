@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
 
@@ -37,4 +38,9 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 		o.Findings[i].Text, o.Findings[i].Got = s.Text(f.Text), s.Text(f.Got)
 	}
 	return o
+}
+
+// withholding says that from now on nothing is shown or recorded of what crosses.
+func (a *app) withholding() {
+	render.Warn(a.stderr(), a.errStyle, "more secrets crossed than mcpc can keep apart: from here on the text of what crosses is recorded as hidden")
 }

@@ -83,6 +83,7 @@ func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
 			}
 			e.put(v.from, v.to, v.shown(secret))
 			s.Learn(v.plainText(secret))
+			s.learnBasic(string(wordBefore(raw[:v.from])), secret)
 		}
 		at = max(at, end)
 	}
@@ -316,8 +317,8 @@ func isSchema(raw []byte) bool {
 	return schema
 }
 
-// hideURLs hides what RedactURL does in the URLs that stand in a text.
-func hideURLs(raw []byte) ([]byte, int) {
+// hideURLs hides what RedactURL does in the URLs that stand in a text, and learns it.
+func (s *Secrets) hideURLs(raw []byte) ([]byte, int) {
 	e := edit{raw: raw}
 	for at := 0; ; {
 		next := bytes.Index(raw[at:], []byte("://"))
@@ -336,6 +337,7 @@ func hideURLs(raw []byte) ([]byte, int) {
 			link := string(raw[from:to])
 			if safe := RedactURL(link); safe != link {
 				e.put(from, to, safe)
+				s.LearnURL(link)
 			}
 		}
 		at = to

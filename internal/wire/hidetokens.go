@@ -6,7 +6,7 @@ import (
 )
 
 // A class is what a byte may be a part of, or the end of.
-type class uint8
+type class uint16
 
 const (
 	nameByte class = 1 << iota
@@ -15,14 +15,22 @@ const (
 	quote
 	wordEnd
 	linkEnd
+	stringEscape
+	percentEscape
+	entityEscape
+	brokenLine
 )
+
+// escape is all that begins an escape.
+const escape = stringEscape | percentEscape | entityEscape | brokenLine
 
 // classes are those of each byte: a table, because it is asked for every byte that
 // is recorded.
 var classes = func() (of [256]class) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 	for members, c := range map[string]class{letters: nameByte, letters + "+=~": tokenByte, whiteSpace: space, "\"'\\": quote,
-		" \t\r\n\"'\\,;&}])<>": wordEnd, " \t\r\n\"'\\<>`": linkEnd} {
+		" \t\r\n\"'\\,;&}])<>": wordEnd, " \t\r\n\"'\\<>`": linkEnd, "\\": stringEscape,
+		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine} {
 		for _, b := range []byte(members) {
 			of[b] |= c
 		}
@@ -87,10 +95,15 @@ func beginsIn(raw []byte) (there uint32) {
 
 func hideTokensBy(raw []byte, begin string) ([]byte, int) {
 	e := edit{raw: raw}
+	eachToken(raw, begin, func(from, to int) { e.put(from, to, Redacted(string(raw[from:to]))) })
+	return e.result()
+}
+
+func eachToken(raw []byte, begin string, found func(from, to int)) {
 	for at := 0; ; {
 		next := bytes.Index(raw[at:], []byte(begin))
 		if next < 0 {
-			return e.result()
+			return
 		}
 		from := at + next
 		body := from + len(begin)
@@ -104,7 +117,7 @@ func hideTokensBy(raw []byte, begin string) ([]byte, int) {
 		if strings.HasSuffix(begin, " ") {
 			from = body
 		}
-		e.put(from, at, Redacted(string(raw[from:at])))
+		found(from, at)
 	}
 }
 

@@ -1,11 +1,12 @@
 package wire
 
 import (
-	"bytes"
-	"net/url"
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Secrets hides what is secret in frames and texts before anybody keeps or shows
@@ -16,25 +17,27 @@ import (
 // What is not named like a secret and looks like none cannot be told from any
 // other text.
 type Secrets struct {
-	mu    sync.Mutex
-	known []knownSecret
-	// hunt finds the forms of known; nil where there are new ones.
-	hunt *hunt
-}
+	// Full is told once, when no more values can be known. What crosses from then on is
+	// withheld. It may be nil.
+	Full func()
 
-// A knownSecret is a value, the ways in which it may be written, and what stands
-// in its place.
-type knownSecret struct {
-	value string
-	forms [][]byte
-	shown []byte
+	mu sync.RWMutex
+	// known is nil as long as there are no values; patterns are the user's own.
+	known    *known
+	patterns []*regexp.Regexp
+	// full is set when a value could not be noted.
+	full atomic.Bool
+	// most replaces mostKnown in tests.
+	most int
 }
 
 // shortestKnown is how long a value must be to be looked for everywhere: shorter
-// ones stand in texts by chance. mostKnown bounds the search.
+// ones stand in texts by chance. mostKnown and mostBytes bound what is known: each
+// value takes some 500 bytes of memory, and itself.
 const (
 	shortestKnown = 8
-	mostKnown     = 200
+	mostKnown     = 200_000
+	mostBytes     = 64 << 20
 )
 
 // Learn notes values that are secret wherever they stand.
@@ -42,86 +45,59 @@ func (s *Secrets) Learn(values ...string) {
 	if s == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, value := range values {
-		known := slices.ContainsFunc(s.known, func(k knownSecret) bool { return k.value == value })
-		if len(value) < shortestKnown || len(s.known) == mostKnown || known || isHidden(value) {
+		if len(value) < shortestKnown || isHidden(value) {
 			continue
 		}
-		s.known = append(s.known, knownSecret{value, forms(value), []byte(Redacted(value))})
-		s.hunt = nil
+		s.learn(value)
+		if !strings.Contains(value, "\n") {
+			continue
+		}
+		for line := range strings.Lines(value) { // as those of a key, which are frames of their own on stderr
+			if line = strings.TrimSpace(line); len(line) >= shortestLine && !strings.ContainsAny(line, whiteSpace) {
+				s.learn(line)
+			}
+		}
 	}
 }
 
-// LearnField notes what RedactField hides of a header field.
-func (s *Secrets) LearnField(f Field) {
+// shortestLine is how long a line of a value must be to be looked for alone.
+const shortestLine = 16
+
+func (s *Secrets) learn(value string) {
+	s.mu.Lock()
+	if s.known == nil {
+		s.known = newKnown()
+	}
+	found := s.known.is[value]
+	room := len(s.known.is) < cmp.Or(s.most, mostKnown) && s.known.size+len(value) <= mostBytes
+	if room && !found {
+		s.known.add(value)
+	}
+	s.mu.Unlock()
+	if !room && !found && !s.full.Swap(true) && s.Full != nil {
+		s.Full()
+	}
+}
+
+// values is how many are known.
+func (s *Secrets) values() int {
 	if s == nil {
-		return
+		return 0
 	}
-	if isURLField(f.Name) || RedactField(f).Value == f.Value {
-		s.LearnURL(f.Value)
-		return
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known == nil {
+		return 0
 	}
-	s.Learn(f.Value)
-	if strings.Contains(strings.ToLower(f.Name), "cookie") {
-		cookies := strings.Split(f.Value, ";")
-		if strings.EqualFold(f.Name, "Set-Cookie") {
-			cookies = cookies[:1] // the rest are its attributes
-		}
-		for _, cookie := range cookies {
-			_, value, _ := strings.Cut(cookie, "=")
-			s.Learn(strings.Trim(value, whiteSpace+`"`))
-		}
-	} else if _, rest, ok := strings.Cut(f.Value, " "); ok {
-		s.Learn(strings.TrimSpace(rest))
-	}
+	return len(s.known.is)
 }
 
-// LearnURL notes the password and the secret parameters of a URL.
-func (s *Secrets) LearnURL(raw string) {
-	if s == nil || !strings.ContainsAny(raw, "@=") {
-		return
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return
-	}
-	if password, ok := u.User.Password(); ok {
-		s.Learn(password)
-	} else {
-		s.Learn(u.User.Username())
-	}
-	for name, values := range u.Query() {
-		if secretName(name) {
-			s.Learn(values...)
-		}
-	}
-}
-
-// LearnCommand notes the secrets among the words of a command.
-func (s *Secrets) LearnCommand(argv []string) {
-	for i, word := range argv {
-		name, value, assigned := strings.Cut(word, "=")
-		switch {
-		case i > 0 && !strings.HasPrefix(word, "-") && isSecretFlag(argv[i-1]):
-			s.Learn(word)
-		case assigned && secretName(name):
-			s.Learn(value)
-		default:
-			s.LearnURL(word)
-		}
-	}
-}
-
-// LearnEnvironment notes the secrets of an environment of "NAME=value". PWD is no
-// password there.
-func (s *Secrets) LearnEnvironment(environ []string) {
-	for _, entry := range environ {
-		if name, value, _ := strings.Cut(entry, "="); secretName(name) && name != "PWD" {
-			s.Learn(value)
-		}
-	}
+// Hide adds a pattern of the user's own: what it matches is secret wherever it stands.
+func (s *Secrets) Hide(pattern *regexp.Regexp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.patterns = append(s.patterns, pattern)
 }
 
 // Command is what may be kept or shown of a command's words.
@@ -135,6 +111,13 @@ func (s *Secrets) Command(argv []string) []string {
 
 // Text is what may be kept or shown of a text.
 func (s *Secrets) Text(text string) string {
+	if s.Withholds() {
+		return hide(text)
+	}
+	return s.text(text)
+}
+
+func (s *Secrets) text(text string) string {
 	safe, n := s.Bytes([]byte(text))
 	if n == 0 {
 		return text
@@ -145,6 +128,13 @@ func (s *Secrets) Text(text string) string {
 // Frame is f without its secrets. Where it has any the bytes are new ones; f's
 // own are not written to.
 func (s *Secrets) Frame(f Frame) Frame {
+	if f = s.frame(f); s.Withholds() {
+		return withheld(f)
+	}
+	return f
+}
+
+func (s *Secrets) frame(f Frame) Frame {
 	if len(f.Raw) > 0 {
 		safe, n := s.Bytes(f.Raw)
 		if n > 0 {
@@ -153,83 +143,40 @@ func (s *Secrets) Frame(f Frame) Frame {
 	}
 	if f.HTTP != nil {
 		head := *f.HTTP
-		if head.URL = s.Text(RedactURL(head.URL)); strings.Contains(head.URL, marks[0]) {
+		if head.URL = RedactURL(s.text(head.URL)); strings.Contains(head.URL, marks[0]) {
 			head.URL = hiddenIn().ReplaceAllStringFunc(head.URL, inURL)
 		}
 		head.Fields = slices.Clone(head.Fields)
 		for i, field := range head.Fields {
 			head.Fields[i] = s.field(field)
 		}
+		head.Method = s.text(head.Method)
 		f.HTTP = &head
 	}
 	if f.Close != nil && f.Close.Text != "" {
 		end := *f.Close
-		end.Text = s.Text(end.Text)
+		end.Text = s.text(end.Text)
 		f.Close = &end
 	}
-	if f.SSE != nil && f.SSE.Event != "" {
+	if f.SSE != nil && (f.SSE.Event != "" || f.SSE.ID != nil) {
 		facts := *f.SSE
-		facts.Event = s.Text(facts.Event)
+		if facts.Event = s.text(facts.Event); facts.ID != nil {
+			id := s.text(*facts.ID)
+			facts.ID = &id
+		}
 		f.SSE = &facts
 	}
 	return f
 }
 
 func (s *Secrets) field(f Field) Field {
-	safe := RedactField(f)
-	if safe != f {
+	plain := f
+	if isURLField(f.Name) { // which may end where a value does not
+		plain.Value = s.text(f.Value)
+	}
+	safe := RedactField(plain)
+	if safe != plain {
 		s.LearnField(f)
-		return safe
 	}
-	return Field{f.Name, s.Text(f.Value)}
-}
-
-// Bytes is raw without its secrets, and how many there were. Raw itself is not
-// written to, and comes back where there were none.
-func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
-	safe = raw
-	for _, look := range []func([]byte) ([]byte, int){hideURLs, s.hideNamed, hideTokens, s.hideKnown} {
-		more := 0
-		safe, more = look(safe)
-		n += more
-	}
-	return safe, n
-}
-
-func (s *Secrets) hideKnown(raw []byte) (safe []byte, n int) {
-	if s == nil {
-		return raw, 0
-	}
-	s.mu.Lock()
-	known := s.known[:len(s.known):len(s.known)]
-	if s.hunt == nil {
-		s.hunt = newHunt(known)
-	}
-	hunt := s.hunt
-	s.mu.Unlock()
-	if !hunt.finds(raw) {
-		return raw, 0
-	}
-	for _, k := range known {
-		for _, form := range k.forms {
-			if found := bytes.Count(raw, form); found > 0 {
-				raw, n = bytes.ReplaceAll(raw, form, k.shown), n+found
-			}
-		}
-	}
-	return raw, n
-}
-
-// forms are the ways in which a value is written: as it is, in a JSON string, in
-// a URL.
-func forms(value string) (all [][]byte) {
-	quoted := string(Quote(value))
-	texts := []string{value, quoted[1 : len(quoted)-1], url.QueryEscape(value), url.PathEscape(value)}
-	slices.Sort(texts)
-	for _, text := range slices.Compact(texts) {
-		if len(text) >= shortestKnown { // what is no UTF-8 becomes short where it is quoted
-			all = append(all, []byte(text))
-		}
-	}
-	return all
+	return Field{inURL(s.text(f.Name)), s.text(safe.Value)}
 }

@@ -1,0 +1,236 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// Bytes is raw without its secrets, and how many there were. Raw itself is not
+// written to, and comes back where there were none.
+func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
+	// What is known goes first, as a whole: a look for names may end within a value.
+	safe, n = s.hideKnown(raw, true)
+	before := s.values()
+	for _, look := range []func([]byte) ([]byte, int){s.hideForm, s.hideURLs, s.hideNamed, hideTokens} {
+		more := 0
+		safe, more = look(safe)
+		n += more
+	}
+	if s.values() > before { // what was learnt may stand elsewhere, too
+		more := 0
+		safe, more = s.hideKnown(safe, false)
+		n += more
+	}
+	return safe, n
+}
+
+// A sighting is where a secret stands, and which one it is.
+type sighting struct {
+	from, to int
+	secret   string
+}
+
+// hideKnown hides the known values, and learns first what is named like a secret where
+// escapes are undone.
+func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
+	if s == nil {
+		return raw, 0
+	}
+	e := edit{raw: raw}
+	for _, p := range s.sightings(raw, learn) {
+		from := escapeBefore(raw, e.done, p.from)
+		shown := Redacted(p.secret)
+		if inLink(raw[:from]) {
+			shown = inURL(shown)
+		}
+		e.put(from, p.to, shown)
+	}
+	return e.result()
+}
+
+// sightings are where known values stand in a text, apart and in order.
+func (s *Secrets) sightings(raw []byte, learn bool) []sighting {
+	var all []sighting
+	for from := 0; from < len(raw); {
+		to := windowEnd(raw, from)
+		end := to
+		if to < len(raw) {
+			end = min(len(raw), to+s.overlap())
+		}
+		l := lookout{s: s, learn: learn, left: mostWork * (end - from + shortestWork)}
+		for _, p := range l.look(raw[from:end], mostLevels) {
+			if p.from += from; p.from < to {
+				p.to += from
+				all = append(all, p)
+			}
+		}
+		from = to
+	}
+	return merged(all)
+}
+
+const (
+	// window is how much of a text is looked at at once, so that the views of a large
+	// one need little memory.
+	window = 1 << 20
+	// mostWork is how often the bytes of a window are looked at, all levels together:
+	// what is hostile may have a text in a text at each. What is short costs little.
+	mostWork     = 16
+	shortestWork = 4 << 10
+)
+
+// windowEnd is where a window ends, between two words if it can.
+func windowEnd(raw []byte, from int) int {
+	if len(raw)-from <= 2*window {
+		return len(raw)
+	}
+	to := from + window
+	if at := bytes.LastIndexAny(raw[to-1024:to], " ,{}[]"); at >= 0 {
+		return to - 1024 + at
+	}
+	return to
+}
+
+// overlap is how far behind a window a value may reach that begins in it.
+func (s *Secrets) overlap() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known == nil {
+		return window / 16
+	}
+	return max(window/16, min(16*s.known.longest, 8*window))
+}
+
+// A lookout looks for known values in a text and in what it stands for.
+type lookout struct {
+	s *Secrets
+	// learn is set where what is named like a secret is learnt first.
+	learn bool
+	// left is how many bytes may still be looked at.
+	left int
+}
+
+func (l *lookout) look(raw []byte, levels int) (all []sighting) {
+	l.left -= len(raw)
+	within := func(text []byte, origin func(from, to int) (int, int)) {
+		if l.left < len(text) {
+			return
+		}
+		for _, p := range l.look(text, levels-1) {
+			p.from, p.to = origin(p.from, p.to)
+			all = append(all, p)
+		}
+	}
+	if levels > 0 {
+		eachCoded(raw, func(text []byte, origin func(from, to int) (int, int)) {
+			if l.learn {
+				l.s.learnFrom(text)
+			}
+			within(text, origin)
+		})
+		if l.s.isEscaped(raw) {
+			if v, ok := decode(raw, escape); ok {
+				l.learnFrom(raw)
+				within(v.text, v.origin)
+			}
+		}
+	}
+	s := l.s
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known != nil {
+		s.known.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value}) })
+	}
+	for _, pattern := range s.patterns {
+		for _, at := range pattern.FindAllIndex(raw, -1) {
+			if at[1] > at[0] {
+				all = append(all, sighting{at[0], at[1], string(raw[at[0]:at[1]])})
+			}
+		}
+	}
+	return all
+}
+
+// learnFrom learns from a text with escapes. Each kind of them is undone alone, because a
+// name and a value end where they do in one kind of text.
+func (l *lookout) learnFrom(raw []byte) {
+	for _, kind := range []class{stringEscape, percentEscape, entityEscape} {
+		if !l.learn || l.left < len(raw) {
+			return
+		}
+		if v, ok := decode(raw, kind); ok {
+			l.left -= len(raw)
+			l.s.learnFrom(v.text)
+		}
+	}
+}
+
+func (s *Secrets) isEscaped(raw []byte) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known == nil {
+		return new(known).isEscaped(raw)
+	}
+	return s.known.isEscaped(raw)
+}
+
+// learnFrom learns what Bytes would hide in a text for its name or its form.
+func (s *Secrets) learnFrom(text []byte) {
+	s.hideForm(text)
+	s.hideURLs(text)
+	s.hideNamed(text)
+	for _, begin := range tokenBegins {
+		if bytes.Contains(text, []byte(begin)) {
+			eachToken(text, begin, func(from, to int) { s.Learn(string(text[from:to])) })
+		}
+	}
+}
+
+// merged joins sightings that overlap, in the order in which they stand. The longest of
+// them says whose they are.
+func merged(each []sighting) (all []sighting) {
+	slices.SortStableFunc(each, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	length := 0 // that of the longest in the last one
+	for _, p := range each {
+		last := len(all) - 1
+		if last < 0 || p.from >= all[last].to {
+			all, length = append(all, p), p.to-p.from
+			continue
+		}
+		if p.to-p.from > length {
+			all[last].secret, length = p.secret, p.to-p.from
+		}
+		all[last].to = max(all[last].to, p.to)
+	}
+	return all
+}
+
+// escapeBefore is at, or where the escape of a JSON string begins that would be cut
+// there.
+func escapeBefore(raw []byte, done, at int) int {
+	for from := at - 1; from >= max(done, at-5); from-- {
+		if raw[from] != '\\' {
+			continue
+		}
+		first := from
+		for first > done && raw[first-1] == '\\' {
+			first--
+		}
+		if (from-first)%2 == 0 && (from == at-1 || raw[from+1] == 'u') {
+			return from
+		}
+		break
+	}
+	return at
+}
+
+// inLink reports that a text ends within a URL.
+func inLink(before []byte) bool {
+	before = before[max(0, len(before)-2048):]
+	from := len(before)
+	for from > 0 && classes[before[from-1]]&linkEnd == 0 {
+		from--
+	}
+	return bytes.Contains(before[from:], []byte("://"))
+}

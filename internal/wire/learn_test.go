@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// What is a secret by the place where it stands is hidden in every other place, too.
+func TestSecretsAreLearntWhereverTheyStand(t *testing.T) {
+	const c, odd = "CANARYzq5", `C/N"R+zq&5%41`
+	basic := func(password string) string {
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte("some-user:"+password))
+	}
+	body := func(raw string) Frame { return Frame{Raw: []byte(raw)} }
+	head := func(name, value string) Frame { return Frame{HTTP: &HTTPHead{Fields: []Field{{name, value}}}} }
+	for _, secret := range []string{c, odd} {
+		in := url.QueryEscape(secret)
+		for _, f := range []Frame{
+			head("Authorization", basic(secret)), head("Proxy-Authorization", basic(secret)), head("Set-Cookie", "a="+in+"; Path=/"),
+			head("Location", "https://h/cb#access_token="+in), head("Location", "https://u:"+in+"@h/"), head("X-Api-Key", secret),
+			body(`{"headers":{"Authorization":"` + basic(secret) + `"}}`), body("> Authorization: " + basic(secret)),
+			body(`{"text":"see https://u:` + in + `@h/"}`), body(`{"text":"see https:\/\/u:` + in + `@h\/"}`),
+			body("grant_type=x&client_secret=" + in), body("code=" + in + "&grant_type=authorization_code"), body("a=b&refresh_token=" + in + "&c=d"),
+			body("username=u&password=" + in), body("assertion=" + in + "&b=1"), body("a=b&client_assertion=" + in),
+			body(`{"next":"https://h/?url=https%3A%2F%2Fi%2F%3Ftoken%3D` + url.QueryEscape(in) + `"}`),
+			body("q=" + url.QueryEscape(string(withPassword(secret)))), body(base64.StdEncoding.EncodeToString(withPassword(secret))),
+			body(strings.ReplaceAll(string(withPassword(secret)), `"`, `\u0022`)), body(strings.ReplaceAll(string(withPassword(secret)), `"`, `&quot;`)),
+			{HTTP: &HTTPHead{URL: "https://h/cb?x=1&code=" + in}},
+		} {
+			var s Secrets
+			safe := s.Frame(f)
+			if strings.Contains(string(safe.Raw), secret) || strings.Contains(string(safe.Raw), in) {
+				t.Errorf("%s is kept", safe.Raw)
+			}
+			if safe := s.Text("it is " + secret + "."); strings.Contains(safe, secret) || len(HiddenIn(safe)) != 1 {
+				t.Errorf("%s %v: %s became %s", f.Raw, f.HTTP, secret, safe)
+			}
+		}
+	}
+}
+
+// withPassword is a message with a password.
+func withPassword(secret string) []byte { return []byte(`{"password":` + string(Quote(secret)) + `}`) }
+
+// What is no form stays as it is.
+func TestWhatIsNoForm(t *testing.T) {
+	for _, text := range []string{"code=137", "exit code=137&more", "a=1&b=2", "&", "a&code", `{"a":"x&code=137"}`} {
+		if safe, n := new(Secrets).hideForm([]byte(text)); string(safe) != text || n != 0 {
+			t.Errorf("%s became %s", text, safe)
+		}
+	}
+}
+
+// The lines of a key are frames of their own where a program prints it.
+func TestLinesOfAValueAreLearnt(t *testing.T) {
+	var s Secrets
+	s.Learn("-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\nCCqGSM49AwEHBG0wawIB\n-----END PRIVATE KEY-----\n")
+	for _, line := range []string{"MIGHAgEAMBMGByqGSM49AgEG", "key: CCqGSM49AwEHBG0wawIB"} {
+		if safe := s.Text(line); !strings.Contains(safe, "••••") || strings.Contains(safe, "GSM49") {
+			t.Error(safe)
+		}
+	}
+	if text := "-----BEGIN PRIVATE KEY-----"; s.Text(text) != text {
+		t.Error(s.Text(text))
+	}
+}
+
+// A value goes before a name, which may end within it, and the longer before the shorter.
+func TestValuesAreHiddenAsAWhole(t *testing.T) {
+	var s Secrets
+	s.Learn("ab,cd;ef'gh", "known-one", "known-one-and-more", "more-and-others", `C:\users\key`, "ghp_inner0123456789abc:tail")
+	for text, want := range map[string]string{
+		"PASSWORD=ab,cd;ef'gh":            "PASSWORD=" + Redacted("ab,cd;ef'gh"),
+		"https://h/?token=ab,cd;ef'gh":    "https://h/?token=" + inURL(Redacted("ab,cd;ef'gh")),
+		"known-one known-one-and-more":    Redacted("known-one") + " " + Redacted("known-one-and-more"),
+		"known-one-and-more-and-others":   Redacted("known-one-and-more"),
+		`{"a":"C:\\users\\key"}`:          `{"a":"` + Redacted(`C:\users\key`) + `"}`,
+		`{"a":"\nown-one\known-one"}`:     `{"a":"\nown-one` + Redacted("known-one") + `"}`,
+		"ghp_inner0123456789abc:tail":     Redacted("ghp_inner0123456789abc:tail"),
+		"https://u:known-one@h/x":         "https://redacted@h/x",
+		"https://h/known-one/x?known-one": "https://h/" + inURL(Redacted("known-one")) + "/x?" + inURL(Redacted("known-one")),
+	} {
+		if got := s.Text(text); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
+	}
+	f := s.Frame(Frame{HTTP: &HTTPHead{Method: "known-one", URL: "/known-one/%6Bnown-one", Fields: []Field{{"X-known-one", "a/known-one"}}}})
+	if f.HTTP.Method != Redacted("known-one") || strings.Contains(f.HTTP.URL+f.HTTP.Fields[0].Name+f.HTTP.Fields[0].Value, "nown-one") {
+		t.Errorf("%+v", f.HTTP)
+	}
+}
