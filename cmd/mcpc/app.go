@@ -63,7 +63,9 @@ type app struct {
 	args []string
 	// secrets are what no frame and no recording may show.
 	secrets wire.Secrets
-	record  record
+	// redactions are the lines of --redact-file; nil before it was read.
+	redactions []redaction
+	record     record
 	// ending is how the command ended; the zero Outcome is the good ending.
 	ending wire.Outcome
 	// talking is set while there is a conversation that must be ended in order.

@@ -21,6 +21,8 @@ type exportOptions struct {
 	// several is set where a filter picks among the exchanges of a run.
 	several bool
 	format  string
+	// check is a file in which secrets are looked for; "" where something is exported.
+	check string
 }
 
 // exportFormats are the forms in which an exchange is given away.
@@ -29,7 +31,7 @@ var exportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markd
 func newExport(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
-		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...]",
+		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
 		Short: "give recorded exchanges away: HAR, curl, saved calls, Markdown",
 		Long: `Write recorded exchanges in a form that others read. A NUMBER is one that mcpc
 log shows, and means one exchange; a FILE means all that is in it. With a FILTER
@@ -45,12 +47,25 @@ log shows, and means one exchange; a FILE means all that is in it. With a FILTER
   markdown   a report, for an issue
 
 What was secret was not recorded. In commands a variable stands for it, and a
-comment says what to set it to.`,
+comment says what to set it to.
+
+--check FILE looks into any file, also of another program, or - for standard
+input: for what --redact-file names, the secrets of the environment, tokens and
+sessions that mcpc keeps, and what is named like a secret or looks like one. It
+prints where they stand, never what they are, and ends with 1 if there are any.`,
 		Example: `  mcpc export last --as curl
   mcpc export 1 --as har -o call.har
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
-  mcpc export last --as markdown`,
+  mcpc export last --as markdown
+  mcpc export last --as har | mcpc export --check -`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.check != "" {
+				if len(args) > 0 || o.format != "" {
+					return hintedError{"--check looks into one file, and exports none", "mcpc export --check " + render.ShellQuote(o.check)}
+				}
+				a.checkFile(o.check)
+				return nil
+			}
 			if !contains(exportFormats, o.format) {
 				text := fmt.Sprintf("there is no form %q", o.format)
 				if o.format == "" {
@@ -70,6 +85,7 @@ comment says what to set it to.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "as", "", "har, curl, mcpc, mcpc-yaml, jsonl or markdown")
+	cmd.Flags().StringVar(&o.check, "check", "", "look for secrets in any file, - for standard input")
 	return cmd
 }
 
@@ -86,6 +102,7 @@ func (a *app) export(ctx context.Context, o exportOptions) {
 	}
 	defer c.Close()
 	a.warnOf(c)
+	a.hideIn(c)
 	if err := a.writeOut(func(w io.Writer) error { return a.exportAs(o.format, w, c, rows) }); err != nil {
 		a.end(exportFailed(err))
 	}

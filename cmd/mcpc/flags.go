@@ -33,6 +33,7 @@ type globals struct {
 	logLevel    string
 	recordTo    string
 	noRecord    bool
+	redactFile  string
 	connect     seconds
 	timeout     seconds
 	maxTime     seconds
@@ -72,6 +73,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	g.auth.flags(f)
 	g.network.flags(f)
 	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
+	f.StringVar(&g.redactFile, "redact-file", "", "values and patterns of your own to hide, one a line")
 	f.Var(&g.connect, "connect-timeout", "limit for DNS, TCP and TLS (default 10s)")
 	f.Var(&g.timeout, "timeout", "limit without answer or progress (default 60s)")
 	f.Var(&g.maxTime, "max-time", "limit for a whole request or list (default 10m)")

@@ -217,7 +217,7 @@ func (f *follower) forsaken(c *trace.Capture) (rows []*trace.Row) {
 
 func (f *follower) print(ctx context.Context, rows []*trace.Row) {
 	switch {
-	case len(rows) == 0:
+	case len(f.a.hideRows(rows)) == 0:
 	case f.o.lines:
 		f.a.logLines(ctx, rows)
 	case f.grid == nil:

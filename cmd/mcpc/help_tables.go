@@ -29,7 +29,7 @@ var globalGroups = []helpGroup{
 	{"Common flags of all commands", "server json jq output verbose protocol header timeout"},
 	{"The way to the server", "account token-file header-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
 	{"At a terminal", "color images no-images no-pager raw-text no-input confirm"},
-	{"What is kept", "record no-record state"},
+	{"What is kept", "record no-record redact-file state"},
 	{"Limits", "strict connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
 }
 

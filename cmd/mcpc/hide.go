@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mcpc/internal/render"
+	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -43,4 +44,23 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 // withholding says that from now on nothing is shown or recorded of what crosses.
 func (a *app) withholding() {
 	render.Warn(a.stderr(), a.errStyle, "more secrets crossed than mcpc can keep apart: from here on the text of what crosses is recorded as hidden")
+}
+
+// hideIn hides in what a recording gives out what is known by now, and was perhaps not when
+// it was recorded.
+func (a *app) hideIn(c *trace.Capture) {
+	if a.environ != nil {
+		a.secrets.LearnEnvironment(a.environ())
+	}
+	c.Hide(&a.secrets)
+}
+
+// hideRows does that for rows in a table, where the user names what is to be hidden.
+func (a *app) hideRows(rows []*trace.Row) []*trace.Row {
+	if len(a.redactions) > 0 {
+		for _, row := range rows {
+			row.Hide(&a.secrets)
+		}
+	}
+	return rows
 }

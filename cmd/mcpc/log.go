@@ -95,7 +95,7 @@ func (a *app) log(ctx context.Context, o logOptions) {
 		a.end(out)
 		return
 	}
-	if len(rows) == 0 {
+	if len(a.hideRows(rows)) == 0 {
 		a.note("nothing that fits is recorded")
 	}
 	if o.lines {

@@ -115,6 +115,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 		_, argv := splitDash(cmd, args)
 		a.nameServer(argv)
 	}
+	if err := a.readRedactFile(); err != nil {
+		return err
+	}
 	if err := a.check(); err != nil {
 		return err
 	}
@@ -267,7 +270,7 @@ func placeholder(f *pflag.Flag) string {
 	return strings.ToUpper(strings.ReplaceAll(map[string]string{
 		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "args": "json", "output": "file",
 		"color": "when", "confirm": "when", "images": "how", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
-		"header": "field", "header-file": "file", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
+		"header": "field", "header-file": "file", "redact-file": "file", "check": "file", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
 		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "package": "name", "only": "name", "junit": "file", "save": "file",
 		"cacert": "file", "cert": "file", "key": "file", "proxy": "url", "resolve": "host:port:addr", "unix-socket": "path",
 		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",

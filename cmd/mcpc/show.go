@@ -59,6 +59,7 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 	}
 	defer c.Close()
 	a.warnOf(c)
+	a.hideIn(c)
 	exchange, err := row.Exchange()
 	if err != nil {
 		a.end(localIO("reading "+row.Path(), err))

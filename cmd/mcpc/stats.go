@@ -54,7 +54,7 @@ func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
 		return
 	}
 	var stats trace.Stats
-	for _, row := range rows {
+	for _, row := range a.hideRows(rows) {
 		stats.Add(row)
 	}
 	if stats.All().Count == 0 {

@@ -19,8 +19,7 @@ type Capture struct {
 	// Path is as it was given to Open.
 	Path string
 	// Heads are those of its runs, in the order in which they stand there.
-	Heads []Head
-
+	Heads    []Head
 	rows     []*Row
 	findings []wire.Finding
 	// heads are where the Heads stand, ends where the runs' last lines do, by the
@@ -38,6 +37,8 @@ type Capture struct {
 	offset int64
 	line   int
 	torn   bool
+	// secrets hides what it knows in what is given out; nil hides nothing.
+	secrets *wire.Secrets
 
 	// mu guards file, which stays open between two looks at bytes; several may look.
 	mu   sync.Mutex
@@ -157,6 +158,11 @@ func (r *Row) Frames() ([]wire.Frame, error) {
 		}
 		return err
 	})
+	if r.capture != nil && r.capture.secrets != nil {
+		for i, f := range frames {
+			frames[i] = r.capture.secrets.Frame(f)
+		}
+	}
 	return frames, err
 }
 
@@ -266,7 +272,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	}
 	for _, line := range inOrder(lines) {
 		err := c.eachLine([]stretch{line}, func(raw []byte) error {
-			out := append(bytes.TrimRight(raw, "\r\n"), '\n')
+			out := append(bytes.TrimRight(c.safeLine(raw), "\r\n"), '\n')
 			if partial[line.at] { // what is chosen is repeated from nowhere
 				out = append(out, "{\"carried\":0}\n"...)
 			}

@@ -283,20 +283,14 @@ func (r *Recorder) tellLocked() {
 }
 
 func (r *Recorder) head() Head {
-	h := r.rec.Head
-	h.Run, h.Target, h.Argv = r.run, r.rec.Secrets.Text(h.Target), r.rec.Secrets.Command(h.Argv)
+	h := safeHead(r.rec.Secrets, r.rec.Head)
+	h.Run = r.run
 	return h
 }
 
 // End writes the last line; frames that come later are still written, behind it.
 func (r *Recorder) End(e End) {
-	s := r.rec.Secrets
-	e.ID, e.Name, e.Text, e.Hint = s.Text(e.ID), s.Text(e.Name), s.Text(e.Text), s.Text(e.Hint)
-	findings := append([]wire.Finding(nil), e.Findings...)
-	for i, f := range findings {
-		findings[i].Text, findings[i].Want, findings[i].Got = s.Text(f.Text), s.Text(f.Want), s.Text(f.Got)
-	}
-	e.Findings = findings
+	e = safeEnd(r.rec.Secrets, e)
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()

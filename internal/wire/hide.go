@@ -38,8 +38,10 @@ func secretMember(word []byte) bool {
 // An edit is bytes of which some are replaced, from the front to the end.
 type edit struct {
 	raw, out []byte
-	// done is how much of raw is in out, n how often something was replaced.
-	done, n int
+	// done is how much of raw is in out.
+	done int
+	// replaced is what was, in bytes of raw: the begin and the end of each place.
+	replaced [][2]int
 }
 
 // put replaces raw[from:to].
@@ -48,19 +50,19 @@ func (e *edit) put(from, to int, shown string) {
 		e.out = make([]byte, 0, len(e.raw)+len(e.raw)/16+64)
 	}
 	e.out = append(append(e.out, e.raw[e.done:from]...), shown...)
-	e.done, e.n = to, e.n+1
+	e.done, e.replaced = to, append(e.replaced, [2]int{from, to})
 }
 
 func (e *edit) result() ([]byte, int) {
-	if e.n == 0 {
+	if len(e.replaced) == 0 {
 		return e.raw, 0
 	}
-	return append(e.out, e.raw[e.done:]...), e.n
+	return append(e.out, e.raw[e.done:]...), len(e.replaced)
 }
 
 // hideNamed hides the values that stand behind a secret name and ":" or "=", and
 // learns them.
-func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
+func (s *Secrets) hideNamed(raw []byte) edit {
 	e, colon, equals := edit{raw: raw}, -1, -1
 	for at := 0; ; {
 		if colon < at {
@@ -70,7 +72,7 @@ func (s *Secrets) hideNamed(raw []byte) ([]byte, int) {
 			equals = indexFrom(raw, '=', at)
 		}
 		if at = min(colon, equals) + 1; at > len(raw) {
-			return e.result()
+			return e
 		}
 		if at-1 < e.done || !secretMember(wordBefore(raw[e.done:at-1])) {
 			continue
@@ -318,12 +320,12 @@ func isSchema(raw []byte) bool {
 }
 
 // hideURLs hides what RedactURL does in the URLs that stand in a text, and learns it.
-func (s *Secrets) hideURLs(raw []byte) ([]byte, int) {
+func (s *Secrets) hideURLs(raw []byte) edit {
 	e := edit{raw: raw}
 	for at := 0; ; {
 		next := bytes.Index(raw[at:], []byte("://"))
 		if next < 0 {
-			return e.result()
+			return e
 		}
 		at += next
 		from, to := at, at

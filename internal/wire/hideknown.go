@@ -12,13 +12,15 @@ func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
 	// What is known goes first, as a whole: a look for names may end within a value.
 	safe, n = s.hideKnown(raw, true)
 	before := s.values()
-	for _, look := range []func([]byte) ([]byte, int){s.hideForm, s.hideURLs, s.hideNamed, hideTokens} {
-		more := 0
-		safe, more = look(safe)
+	more := 0
+	for _, look := range []func([]byte) edit{s.hideForm, s.hideURLs, s.hideNamed} {
+		e := look(safe)
+		safe, more = e.result()
 		n += more
 	}
+	safe, more = hideTokens(safe)
+	n += more
 	if s.values() > before { // what was learnt may stand elsewhere, too
-		more := 0
 		safe, more = s.hideKnown(safe, false)
 		n += more
 	}
@@ -39,12 +41,15 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	}
 	e := edit{raw: raw}
 	for _, p := range s.sightings(raw, learn) {
-		from := escapeBefore(raw, e.done, p.from)
-		shown := Redacted(p.secret)
+		from, to, quote := numberAround(raw, p.from, p.to)
+		if from = max(e.done, escapeBefore(raw, e.done, from)); from >= to {
+			continue // within the number before
+		}
+		shown := quote + Redacted(p.secret) + quote
 		if inLink(raw[:from]) {
 			shown = inURL(shown)
 		}
-		e.put(from, p.to, shown)
+		e.put(from, to, shown)
 	}
 	return e.result()
 }
@@ -181,9 +186,7 @@ func (s *Secrets) learnFrom(text []byte) {
 	s.hideURLs(text)
 	s.hideNamed(text)
 	for _, begin := range tokenBegins {
-		if bytes.Contains(text, []byte(begin)) {
-			eachToken(text, begin, func(from, to int) { s.Learn(string(text[from:to])) })
-		}
+		eachToken(text, begin, func(from, to int) { s.Learn(string(text[from:to])) })
 	}
 }
 
@@ -223,6 +226,32 @@ func escapeBefore(raw []byte, done, at int) int {
 		break
 	}
 	return at
+}
+
+// numberAround gives the JSON number that a place is a part of, and the quotes in which
+// what replaces it must stand; elsewhere the place itself.
+func numberAround(raw []byte, from, to int) (int, int, string) {
+	digits := func(c byte) bool { return '0' <= c && c <= '9' || bytes.IndexByte([]byte("+-.eE"), c) >= 0 }
+	begin, end := to, from
+	for begin > 0 && digits(raw[begin-1]) {
+		begin--
+	}
+	for end < len(raw) && digits(raw[end]) {
+		end++
+	}
+	if begin > from || end < to {
+		return from, to, ""
+	}
+	before, after := bytes.TrimRight(raw[:begin], whiteSpace), bytes.TrimLeft(raw[end:], whiteSpace)
+	if len(before) == 0 || len(after) == 0 || !bytes.Contains([]byte(":[,"), before[len(before)-1:]) ||
+		!bytes.Contains([]byte(",]}"), after[:1]) || Valid(raw[begin:end]) != nil {
+		return from, to, ""
+	}
+	quote := bytes.LastIndexByte(before, '"')
+	if quote < 0 {
+		return begin, end, `"`
+	}
+	return begin, end, string(before[len(bytes.TrimRight(before[:quote], `\`)) : quote+1])
 }
 
 // inLink reports that a text ends within a URL.

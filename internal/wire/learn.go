@@ -101,19 +101,20 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 	}
 }
 
-// hideForm hides what a form holds that was sent as a body, as in the query of a URL.
-func (s *Secrets) hideForm(raw []byte) ([]byte, int) {
+// hideForm hides what a form holds that was sent as a body, as in the query of a URL, and
+// learns it.
+func (s *Secrets) hideForm(raw []byte) edit {
+	e := edit{raw: raw}
 	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > longestForm || !slices.Contains(raw, '&') ||
 		slices.ContainsFunc(raw, func(c byte) bool { return classes[c]&(space|linkEnd) != 0 || c == '{' }) {
-		return raw, 0
+		return e
 	}
 	form := "?" + string(raw)
-	safe := RedactURL(form)
-	if safe == form {
-		return raw, 0
+	if safe := RedactURL(form); safe != form {
+		s.LearnURL(form)
+		e.put(0, len(raw), safe[1:])
 	}
-	s.LearnURL(form)
-	return []byte(safe[1:]), len(HiddenIn(safe)) - len(HiddenIn(form))
+	return e
 }
 
 const longestForm = 1 << 20

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/base64"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -47,7 +48,8 @@ func withPassword(secret string) []byte { return []byte(`{"password":` + string(
 // What is no form stays as it is.
 func TestWhatIsNoForm(t *testing.T) {
 	for _, text := range []string{"code=137", "exit code=137&more", "a=1&b=2", "&", "a&code", `{"a":"x&code=137"}`} {
-		if safe, n := new(Secrets).hideForm([]byte(text)); string(safe) != text || n != 0 {
+		e := new(Secrets).hideForm([]byte(text))
+		if safe, n := e.result(); string(safe) != text || n != 0 {
 			t.Errorf("%s became %s", text, safe)
 		}
 	}
@@ -89,5 +91,26 @@ func TestValuesAreHiddenAsAWhole(t *testing.T) {
 	f := s.Frame(Frame{HTTP: &HTTPHead{Method: "known-one", URL: "/known-one/%6Bnown-one", Fields: []Field{{"X-known-one", "a/known-one"}}}})
 	if f.HTTP.Method != Redacted("known-one") || strings.Contains(f.HTTP.URL+f.HTTP.Fields[0].Name+f.HTTP.Fields[0].Value, "nown-one") {
 		t.Errorf("%+v", f.HTTP)
+	}
+}
+
+// What replaces a number is a string, as deep as it stands.
+func TestPatternsOfTheUser(t *testing.T) {
+	var s Secrets
+	s.Hide(regexp.MustCompile(`[0-9]{4}`))
+	s.Learn("12345678901")
+	mark := func(secret string) string { return Redacted(secret) }
+	for text, want := range map[string]string{
+		"it is 1234.":                   "it is " + mark("1234") + ".",
+		`{"a":1234}`:                    `{"a":"` + mark("1234") + `"}`,
+		`{"a":[1,12345,-1234.5e1, 7]}`:  `{"a":[1,"` + mark("1234") + `","` + mark("1234") + `", 7]}`,
+		`{"t":"{\"a\": 12345678901 }"}`: `{"t":"{\"a\": \"` + mark("12345678901") + `\" }"}`,
+		`[1234]`:                        `["` + mark("1234") + `"]`,
+		`{"a":"\u00312\u00334x"}`:       `{"a":"` + mark("1234") + `x"}`,
+		`{"a":"12 34"}`:                 `{"a":"12 34"}`,
+	} {
+		if got := s.Text(text); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
 	}
 }

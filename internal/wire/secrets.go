@@ -80,6 +80,13 @@ func (s *Secrets) learn(value string) {
 	}
 }
 
+// Knows reports whether a value is known as it is.
+func (s *Secrets) Knows(value string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.known != nil && s.known.is[value]
+}
+
 // values is how many are known.
 func (s *Secrets) values() int {
 	if s == nil {

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/client/auth"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// mostChecked bounds a file that is checked, in bytes.
+const mostChecked = 1 << 30
+
+// A leak is a secret in a file: where it stands and what it is told by, without itself.
+type leak struct {
+	Line   int            `json:"line"`
+	Column int            `json:"column"`
+	Length int            `json:"length"`
+	Kind   wire.FoundKind `json:"kind"`
+	From   string         `json:"from"`
+}
+
+// A checker knows what a file must not hold, and by whom each value is known.
+type checker struct {
+	a    *app
+	from map[string]string
+}
+
+// checkFile looks for secrets in any file.
+func (a *app) checkFile(name string) {
+	raw, err := a.readChecked(name)
+	if err != nil {
+		a.end(usage(notRead("--check "+name, err, "")))
+		return
+	}
+	c := &checker{a: a, from: map[string]string{}}
+	c.environment()
+	if err := c.state(); err != nil {
+		a.end(stateFailed(err))
+		return
+	}
+	leaks := c.leaks(raw)
+	if a.secrets.Withholds() {
+		a.end(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " holds more secrets than mcpc can keep apart"})
+		return
+	}
+	if err := a.writeOut(func(w io.Writer) error { return writeLeaks(w, a.json, name, leaks) }); err != nil {
+		a.end(localIO("writing what was found", bare(err)))
+		return
+	}
+	switch n := len(leaks); n {
+	case 0:
+		a.note("no secret was found in " + render.Line(name))
+	default:
+		a.end(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s holds %s", name, plural(n, "secret")),
+			Hint: "of a recording, mcpc export FILE --as jsonl is without what is secret by now (--redact-file names more)"})
+	}
+}
+
+// readChecked reads the file, or standard input for "-".
+func (a *app) readChecked(name string) ([]byte, error) {
+	if name == "-" {
+		return readUpTo(a.in, mostChecked)
+	}
+	return a.readFile(name, mostChecked)
+}
+
+func (c *checker) know(from string, values ...string) {
+	for _, value := range values {
+		if c.from[value] == "" {
+			c.from[value] = from
+		}
+		c.a.secrets.Learn(value)
+	}
+}
+
+// environment knows the secrets of the environment, and what it says of the account.
+func (c *checker) environment() {
+	if c.a.environ == nil {
+		return
+	}
+	for _, entry := range c.a.environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		before := new(wire.Secrets)
+		before.LearnEnvironment([]string{entry})
+		if before.Knows(value) {
+			c.know("the variable "+name, value)
+		}
+	}
+}
+
+// state knows the tokens of the store and the ids of sessions.
+func (c *checker) state() error {
+	store, err := state.Open(c.a.state)
+	if err != nil {
+		return nil // without a place for the state there is none
+	}
+	st, err := store.Load()
+	if err != nil {
+		return err
+	}
+	for _, name := range st.Names() {
+		s, _ := st.Session(name)
+		c.know("the session "+name, string(s.SessionID))
+	}
+	tokens, err := c.a.tokens()
+	if err != nil {
+		return err
+	}
+	book, err := tokens.Load()
+	if err != nil {
+		return err
+	}
+	closed := 0
+	open := func(from string, stored ...auth.Secret) {
+		for _, s := range stored {
+			text, err := tokens.Open(s)
+			if err != nil {
+				closed++
+				continue
+			}
+			c.know(from, text)
+		}
+	}
+	for _, t := range book.Tokens {
+		open("a token for "+wire.RedactURL(t.Endpoint), t.Access, t.Refresh, t.Key)
+	}
+	for _, client := range book.Clients {
+		open("a client of "+wire.RedactURL(client.Issuer), client.Secret)
+	}
+	if closed > 0 {
+		c.a.warn(fmt.Sprintf("%s of the store cannot be opened, and so not be looked for", plural(closed, "secret")))
+	}
+	return nil
+}
+
+// leaks finds what stands in a file.
+func (c *checker) leaks(raw []byte) []leak {
+	all := []leak{}
+	line, begin, at := 1, 0, 0
+	for _, f := range c.a.secrets.Find(raw) {
+		line += bytes.Count(raw[at:f.From], []byte{'\n'})
+		at = f.From
+		begin = bytes.LastIndexByte(raw[:at], '\n') + 1
+		all = append(all, leak{line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f)})
+	}
+	return all
+}
+
+// source says why something is a secret.
+func (c *checker) source(f wire.Found) string {
+	if from := c.from[f.Secret]; from != "" {
+		return from
+	}
+	if line := c.a.redactionFor(f.Secret); f.Kind == wire.FoundKnown && line > 0 {
+		return fmt.Sprintf("line %d of %s", line, c.a.redactFile)
+	}
+	return map[wire.FoundKind]string{
+		wire.FoundKnown: "a value that is told to be a secret elsewhere in the file, or where it is written otherwise",
+		wire.FoundURL:   "user information or a secret parameter of a URL or a form",
+		wire.FoundName:  "what stands before it is named like a secret",
+		wire.FoundToken: "it looks like the token of a service",
+	}[f.Kind]
+}
+
+func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(leaks)
+	}
+	for _, l := range leaks {
+		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", render.Line(name), l.Line, l.Column, l.Kind, render.Line(l.From)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
