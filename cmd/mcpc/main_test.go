@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") {
 		heed(os.Interrupt, syscall.SIGHUP)
 	}
-	programs := map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit}
+	programs := map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit, "leaking": leaking}
 	testscript.Main(tests{m, programs, os.Getenv("TEST_PROGRAMS")}, programs)
 }
 

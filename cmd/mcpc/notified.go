@@ -16,12 +16,13 @@ func (c *conversation) notified(m *wire.Message) {
 	switch m.Method {
 	case "notifications/progress":
 		if c.box == nil {
-			c.a.progress.Update(params)
+			c.a.progress.Update(c.withoutSecrets(params))
 		}
 	case "notifications/message":
 		if c.heard != nil {
 			break
 		}
+		params = c.withoutSecrets(params)
 		data, _ := params.Get("data")
 		c.a.progress.Log(params.Text("level"), params.Text("logger"), data)
 	case "notifications/tools/list_changed":
@@ -32,6 +33,15 @@ func (c *conversation) notified(m *wire.Message) {
 	if c.heard != nil {
 		c.heard(m)
 	}
+}
+
+// withoutSecrets is what may be shown of a notification: standard error is often kept.
+func (c *conversation) withoutSecrets(params wire.Members) wire.Members {
+	safe := slices.Clone(params)
+	for i, m := range safe {
+		safe[i].Value, _ = c.a.secrets.Bytes(m.Value)
+	}
+	return safe
 }
 
 func (c *conversation) found(f wire.Finding) {

@@ -254,9 +254,12 @@ func numberAround(raw []byte, from, to int) (int, int, string) {
 	return begin, end, string(before[len(bytes.TrimRight(before[:quote], `\`)) : quote+1])
 }
 
+// longestLink is how far back the begin of a URL is looked for.
+const longestLink = 8 << 10
+
 // inLink reports that a text ends within a URL.
 func inLink(before []byte) bool {
-	before = before[max(0, len(before)-2048):]
+	before = before[max(0, len(before)-longestLink):]
 	from := len(before)
 	for from > 0 && classes[before[from-1]]&linkEnd == 0 {
 		from--

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// manyCanaries are secrets: a third stands in the environment, a third in a file of the
+// user's, and a third is named by the server alone, after a flood of others.
+const (
+	manyCanaries = 60
+	manyTokens   = 1000
+)
+
+func manyCanary(i int) string { return fmt.Sprintf("cAn/%02d+x7Qz~K%02d", i, i*7%97) }
+
+// canarySpellings write a text without changing what JSON makes of it.
+var canarySpellings = []func(text string) string{
+	func(t string) string { return t },
+	func(t string) string { return eachByte(t, `\u%04x`) },
+	func(t string) string { return strings.ReplaceAll(t, "/", `\/`) },
+	func(t string) string { return eachByte(t, `\\u%04X`) },
+	func(t string) string { return eachByte(t, "%%%02X") },
+	func(t string) string { return eachByte(t, "%%%02x") },
+	func(t string) string { return eachByte(t, "&#%d;") },
+	func(t string) string { return eachByte(t, "&#x%x;") },
+	func(t string) string { return base64.StdEncoding.EncodeToString([]byte("a" + t)) },
+	func(t string) string { return base64.RawURLEncoding.EncodeToString([]byte("ab" + t + "cd")) },
+	func(t string) string { return hex.EncodeToString([]byte(t)) },
+	func(t string) string { return strings.ToUpper(hex.EncodeToString([]byte(t))) },
+}
+
+func eachByte(text, form string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		fmt.Fprintf(&b, form, c)
+	}
+	return b.String()
+}
+
+// spelledAt is every canary, each in another spelling, and in another one at each place.
+func spelledAt(place int) string { return someSpelledAt(place, manyCanaries) }
+
+// someSpelledAt has the first ones only.
+func someSpelledAt(place, many int) string {
+	var all []string
+	for i := range many {
+		all = append(all, canarySpellings[(i+place)%len(canarySpellings)](manyCanary(i)))
+	}
+	return strings.Join(all, ",")
+}
+
+// manyForms is what is looked for: each spelling of each canary, as it stands and as it
+// stands in JSON, without what it shares with its neighbours.
+var manyForms = sync.OnceValue(func() (all [][]byte) {
+	for i := range manyCanaries {
+		for j, spelled := range canarySpellings {
+			text := spelled(manyCanary(i))
+			if j == 8 || j == 9 {
+				text = text[4 : len(text)-4]
+			}
+			all = append(all, []byte(text))
+			if quoted := string(wire.Quote(text)); len(quoted) != len(text)+2 {
+				all = append(all, []byte(quoted[1:len(quoted)-1]))
+			}
+		}
+	}
+	return all
+})
+
+func findManyCanaries(t *testing.T, where string, text []byte) {
+	t.Helper()
+	for _, form := range manyForms() {
+		if at := bytes.Index(text, form); at >= 0 {
+			t.Fatalf("%s holds %s: ...%s", where, form, text[max(0, at-80):min(len(text), at+40)])
+		}
+	}
+}
+
+// leaks answers a request: with lines that are messages, of which the last is the answer.
+func leaks(m *wire.Message) (lines []string) {
+	answer := func(body string) { lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body)) }
+	note := func(method, body string) {
+		lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s","params":{%s}}`, method, body))
+	}
+	switch m.Method {
+	case "initialize":
+		answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"n","version":"1"}}`)
+	case "x/flood": // names them, and then the last of the canaries
+		var tokens []string
+		for i := range manyTokens {
+			tokens = append(tokens, fmt.Sprintf(`{"token":"flood-%d-of-many"}`, i))
+		}
+		for i := manyCanaries * 2 / 3; i < manyCanaries; i++ {
+			tokens = append(tokens, fmt.Sprintf(`{"token":"%s"}`, manyCanary(i)))
+		}
+		answer(`"result":{"tokens":[` + strings.Join(tokens, ",") + `]}`)
+	case "x/leak":
+		note("progress", `"progressToken":1,"progress":1,"message":"`+spelledAt(0)+`"`)
+		note("message", `"level":"info","data":{"deep":["`+spelledAt(1)+`"]}`)
+		inText := string(wire.Quote(`{"deep":"` + spelledAt(2) + `"}`))
+		answer(`"result":{"content":[{"type":"text","text":"` + spelledAt(3) + `"},{"type":"text","text":` + inText + `}],` +
+			`"structuredContent":{"` + spelledAt(4) + `":"` + spelledAt(5) + `"}}`)
+	case "x/fail":
+		answer(`"error":{"code":-32000,"message":"` + spelledAt(6) + `","data":{"a":"` + spelledAt(7) + `"}}`)
+	default:
+		answer(`"error":{"code":-32601,"message":"no such method"}`)
+	}
+	return lines
+}
+
+// leaking is a server on standard input and output.
+func leaking() {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		m := wire.ParseMessage(in.Bytes())
+		if m.Kind != wire.Request {
+			continue
+		}
+		if m.Method == "x/leak" {
+			fmt.Fprintln(os.Stderr, "stderr: "+spelledAt(8))
+			fmt.Println("noise: " + spelledAt(9))
+		}
+		for _, line := range leaks(m) {
+			fmt.Println(line)
+		}
+	}
+}
+
+// leakingServer is the same over HTTP: the answer comes in pieces, byte by byte where it
+// is short.
+func leakingServer(t *testing.T) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		m := wire.ParseMessage(raw)
+		if m.Kind != wire.Request {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		if strings.HasPrefix(m.Method, "x/") && m.Method != "x/flood" {
+			w.Header().Set("X-Trace", spelledAt(10))
+		}
+		if m.Method == "x/html" {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprintf(w, "<html><title>%s</title></html>", spelledAt(11))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i, line := range leaks(m) {
+			all := fmt.Sprintf("id: %d-%s\ndata: %s\n\n", i, someSpelledAt(12, 6), line)
+			for piece := max(1, len(all)/50); len(all) > 0; {
+				n := min(piece, len(all))
+				_, _ = io.WriteString(w, all[:n])
+				w.(http.Flusher).Flush()
+				all = all[n:]
+			}
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/mcp?q=" + strings.NewReplacer("\\", "%5C", "#", "%23", "&", "%26").Replace(someSpelledAt(13, manyCanaries*2/3))
+}
+
+// A canaryBench runs commands whose state is in one folder.
+type canaryBench struct {
+	*testing.T
+	dir string
+}
+
+func (b canaryBench) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("mcpc", args...)
+	cmd.Env = append(cleanEnv(), "MCPC_STATE="+b.dir, "HOME="+b.dir, "MCPC_REDACT_FILE="+filepath.Join(b.dir, "values"))
+	for i := range manyCanaries / 3 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("C%d_TOKEN=%s", i, manyCanary(i)))
+	}
+	return cmd
+}
+
+// talk sends what leaks in one conversation, and looks at what is shown of it.
+func (b canaryBench) talk(args ...string) {
+	b.Helper()
+	at := `{"note":"` + spelledAt(14) + `"}`
+	for _, loud := range []string{"-v", "-vvv --explain"} {
+		cmd := b.command(args...)
+		line := func(method string) string { return "raw " + method + " '" + at + "' " + loud + "\n" }
+		cmd.Stdin = strings.NewReader("raw x/flood " + loud + "\n" + line("x/leak") + line("x/fail") + line("x/html"))
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		_ = cmd.Run() // the lines fail, each in its own way
+		findManyCanaries(b.T, "standard error of "+args[0], stderr.Bytes())
+		if !strings.Contains(stderr.String(), "x/leak") {
+			b.Fatalf("%s says %s", args[0], stderr.String())
+		}
+	}
+}
+
+// 60 secrets in 12 spellings at 15 places, behind a flood of others, through a client, a
+// tap and a proxy, over HTTP and stdio: none is kept, shown or given away.
+func TestNoSpellingIsKeptOrShown(t *testing.T) {
+	b := canaryBench{t, t.TempDir()}
+	var values strings.Builder
+	for i := manyCanaries / 3; i < manyCanaries*2/3; i++ {
+		fmt.Fprintln(&values, manyCanary(i))
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, "values"), []byte(values.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := leakingServer(t)
+	field := "X-Note: " + someSpelledAt(14, manyCanaries*2/3)
+	b.talk("shell", "-s", url, "-H", field)
+	b.talk("shell", "--", "leaking")
+	b.talk("shell", "--no-record", "--", "mcpc", "tap", "--", "leaking")
+	proxy := b.command("proxy", "--to", url, "--listen", "127.0.0.1:0")
+	stderr, err := proxy.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(stderr)
+	line, err := said.ReadString('\n')
+	_, rest, ok := strings.Cut(line, "listening on ")
+	if err != nil || !ok {
+		t.Fatalf("%q %v", line, err)
+	}
+	at, _, _ := strings.Cut(rest, "?")
+	b.talk("shell", "--no-record", "-s", at, "-H", field)
+	_ = proxy.Process.Signal(syscall.SIGINT)
+	more, _ := io.ReadAll(said)
+	_ = proxy.Wait()
+	findManyCanaries(t, "standard error of the proxy", append([]byte(line), more...))
+	b.lookAtAll()
+}
+
+// lookAtAll looks at what is recorded, and at what is shown and given away of it.
+func (b canaryBench) lookAtAll() {
+	b.Helper()
+	files, frames := 0, 0
+	err := filepath.WalkDir(filepath.Join(b.dir, trafficDir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if strings.HasSuffix(path, ".jsonl") {
+			files++
+		}
+		frames += bytes.Count(raw, []byte("x/leak"))
+		findManyCanaries(b.T, path, raw)
+		return err
+	})
+	if err != nil || files < 6 || frames < 6 {
+		b.Fatalf("%d files and %d requests were recorded: %v", files, frames, err)
+	}
+	for run := 1; run <= files; run++ {
+		n := fmt.Sprint(run)
+		var all [][]string
+		for _, form := range exportFormats {
+			all = append(all, []string{"export", n, "-method:initialize", "--as", form})
+		}
+		for _, args := range append(all, []string{"show", n, "--json"}, []string{"show", n, "--raw"}, []string{"show", n}) {
+			out, _ := b.command(args...).CombinedOutput() // not all of it can be a command
+			findManyCanaries(b.T, strings.Join(args, " "), out)
+			if (args[0] == "show" || args[len(args)-1] == "har") && !bytes.Contains(out, []byte("(len")) {
+				b.Errorf("%v: %s", args, out)
+			}
+		}
+	}
+	for _, args := range [][]string{{"log", "--json"}, {"stats"}, {"export", "1", "-method:x", "--as", "har", "-o", filepath.Join(b.dir, "1.har")},
+		{"export", "--check", filepath.Join(b.dir, "1.har")}} {
+		out, err := b.command(args...).CombinedOutput()
+		if findManyCanaries(b.T, strings.Join(args, " "), out); err != nil {
+			b.Errorf("%v: %v %s", args, err, out)
+		}
+	}
+}
