@@ -13,7 +13,8 @@ import (
 // output is the user's, and is not touched.
 func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 	s := &a.secrets
-	o.Text, o.Hint, o.Name, o.Where = s.Text(o.Text), s.Text(o.Hint), s.Text(o.Name), s.Text(o.Where)
+	o.Text, o.Hint = s.Text(o.Text), s.Text(o.Hint)
+	o.Method, o.Name, o.Where = s.Text(o.Method), s.Text(o.Name), s.Text(o.Where)
 	if o.Process != nil {
 		process := *o.Process
 		process.Stderr = s.Text(process.Stderr)
@@ -32,6 +33,12 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 	if o.Message != nil && o.Result == nil {
 		if safe, n := s.Bytes(o.Message.Raw); n > 0 {
 			o.Message = wire.ParseMessage(safe)
+		}
+	}
+	if o.Input != nil {
+		if safe, n := s.Bytes(o.Input.Raw); n > 0 { // of which the bytes are no longer those that were typed
+			before, _ := s.Bytes(o.Input.Raw[:o.Input.Offset])
+			o.Input = &wire.InputFacts{Raw: safe, Offset: int64(min(len(before), len(safe))), Words: true}
 		}
 	}
 	o.Findings = slices.Clone(o.Findings)

@@ -57,7 +57,8 @@ func safeHead(s *wire.Secrets, h Head) Head {
 }
 
 func safeEnd(s *wire.Secrets, e End) End {
-	e.ID, e.Name, e.Text, e.Hint = s.Text(e.ID), s.Text(e.Name), s.Text(e.Text), s.Text(e.Hint)
+	e.ID, e.Method, e.Name = s.Text(e.ID), s.Text(e.Method), s.Text(e.Name)
+	e.Text, e.Hint = s.Text(e.Text), s.Text(e.Hint)
 	e.Findings = safeFindings(s, e.Findings)
 	return e
 }

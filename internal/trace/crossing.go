@@ -32,6 +32,8 @@ type crossing struct {
 	// broken is set where the response did not come to its end: what there is of its
 	// body is no message.
 	broken bool
+	// unread is set where a body has an encoding that is not known.
+	unread bool
 }
 
 func (p *Proxy) newCrossing(target int, req *http.Request) *crossing {
@@ -68,15 +70,18 @@ func contentEncoding(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
 }
 
-// readWhole reads a body that is one message. One in an encoding that is not known
-// is kept as it crossed, and for no message.
+// readWhole reads a body that is one message. One in an encoding that is not known is no
+// message, and withheld: nobody can tell what is secret in it.
 func (x *crossing) readWhole(s *strand, src io.Reader, encoding string, fragment bool, see func(wire.FrameKind, []byte)) {
 	plain, known := decoded(src, encoding)
-	kind := wire.Body
-	if !known {
-		kind = wire.Noise
-	}
-	s.whole(plain, fragment, func(raw []byte) { see(kind, raw) })
+	s.whole(plain, fragment, func(raw []byte) {
+		if !known {
+			x.unread = true
+			see(wire.Noise, raw)
+			return
+		}
+		see(wire.Body, raw)
+	})
 }
 
 func (x *crossing) seeHead(head *wire.HTTPHead) {
@@ -117,6 +122,9 @@ func (x *crossing) settle(t wire.Traits) {
 
 func (x *crossing) frame(f wire.Frame) {
 	f.Stream, f.Conn = x.stream, x.conn
+	if x.unread && f.Kind == wire.Noise {
+		f.Raw, f.Size, f.Hidden = []byte(wire.Redacted(string(f.Raw))), len(f.Raw), 1
+	}
 	x.p.Watcher.frame(f)
 }
 
