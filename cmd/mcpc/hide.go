@@ -37,7 +37,7 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 	}
 	if o.Input != nil {
 		if safe, n := s.Bytes(o.Input.Raw); n > 0 { // of which the bytes are no longer those that were typed
-			before, _ := s.Bytes(o.Input.Raw[:o.Input.Offset])
+			before, _ := s.Bytes(o.Input.Raw[:min(o.Input.Offset, int64(len(o.Input.Raw)))])
 			o.Input = &wire.InputFacts{Raw: safe, Offset: int64(min(len(before), len(safe))), Words: true}
 		}
 	}
