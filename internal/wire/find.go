@@ -45,12 +45,12 @@ func (s *Secrets) Find(raw []byte) []Found {
 	for _, begin := range tokenBegins {
 		eachToken(raw, begin, func(from, to int) { all = append(all, Found{From: from, To: to, Kind: FoundToken}) })
 	}
-	return apart(append(all, known(true)...)) // what was learnt by its name may stand elsewhere, too
+	return joined(append(all, known(true)...)) // what was learnt by its name may stand elsewhere, too
 }
 
-// apart joins what overlaps, in the order in which it stands; of it, what was found first
+// joined joins what overlaps, in the order in which it stands; of it, what was found first
 // says what it is.
-func apart(each []Found) (all []Found) {
+func joined(each []Found) (all []Found) {
 	order := make([]int, len(each))
 	for i := range order {
 		order[i] = i
