@@ -13,8 +13,8 @@ import (
 	"unicode/utf16"
 )
 
-// spelled are the ways in which a text is written elsewhere.
-var spelled = []struct {
+// spellings are the ways in which a text is written elsewhere.
+var spellings = []struct {
 	name string
 	// as writes a text; blocks is set where its neighbours change how it is written.
 	as     func(text string) string
@@ -103,7 +103,7 @@ type trial struct {
 func (c trial) String() string {
 	var names []string
 	for _, way := range c.ways {
-		names = append(names, spelled[way].name)
+		names = append(names, spellings[way].name)
 	}
 	return fmt.Sprintf("%q between %q and %q as %s", c.secret, c.before, c.after, strings.Join(names, ", then "))
 }
@@ -114,7 +114,7 @@ func (c trial) check(t *testing.T, s *Secrets) {
 	t.Helper()
 	text, own := c.before+c.secret+c.after, c.secret
 	for _, way := range c.ways {
-		w := spelled[way]
+		w := spellings[way]
 		if w.blocks {
 			own = ""
 		} else if own != "" {
@@ -133,7 +133,7 @@ func (c trial) check(t *testing.T, s *Secrets) {
 		if strings.Contains(safe, c.secret) {
 			t.Errorf("%s: %q is found behind %d steps", c, safe, len(c.ways)-1-i)
 		}
-		safe = unspelled(spelled[c.ways[i]].name, safe)
+		safe = unspelled(spellings[c.ways[i]].name, safe)
 	}
 	if strings.Contains(safe, c.secret) {
 		t.Errorf("%s: it is found in %q", c, safe)
@@ -199,7 +199,7 @@ func trialOf(r *rand.Rand) trial {
 	}
 	c := trial{secret: secret, before: strings.Repeat("x", r.IntN(5)) + " ", after: " " + strings.Repeat("y", r.IntN(70))}
 	for range 1 + r.IntN(3) {
-		c.ways = append(c.ways, r.IntN(len(spelled)))
+		c.ways = append(c.ways, r.IntN(len(spellings)))
 	}
 	return c
 }
