@@ -55,7 +55,7 @@ afterwards.`,
   mcpc -s demo call get-structured-content location='New York' --json
   mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml
   echo '{"message":"hi"}' | mcpc -s demo call echo -
-  mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl`,
+  mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {

@@ -126,6 +126,7 @@ func TestHelpHasOneVoice(t *testing.T) {
 // nobody has a server at mcp.example.
 var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc tasks get last", "2"}, {"mcpc tasks wait last", "2"}, {"mcpc tasks result last", "2"}, {"mcpc tasks cancel last", "2"}, {"mcpc tasks update last", "2"},
+	{"mcpc tasks list", "3"},
 	{"mcpc login https://mcp.example/mcp", "7"}, {"mcpc auth explain https://mcp.example/mcp", "7"},
 }
 

@@ -173,7 +173,7 @@ func TestConfigurationsAreOnlyRead(t *testing.T) {
 	for _, name := range []string{"github", "remote"} {
 		m.mcpc("2", "list", "-s", name)
 	}
-	m.mcpc("0", "-s", "cline:old", "call", "x", "--dry-run")
+	m.mcpc("0", "-s", "cline:old", "call", "x", "--dry-run", "--offline")
 	if got := strings.Fields(m.mcpc("0", "__completeNoDesc", "-s", "fi")); strings.Join(got, " ") != "figma figma dev filesystem :4" {
 		t.Errorf("TAB offers %q", got)
 	}

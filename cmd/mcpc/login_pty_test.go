@@ -49,7 +49,7 @@ func TestTerminalLoginIsDeclined(t *testing.T) {
 		tm := onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "list")
 		tm.await(`Log in now\? \[y\]es, \[n\]o> $`)
 		tm.typed(answer)
-		if out := tm.ends(ending); strings.Contains(out, " mcpc login\r\n") != (ending == "4") {
+		if out := tm.ends(ending); strings.Contains(out, " mcpc login "+url+"\r\n") != (ending == "4") {
 			t.Errorf("%q: %q", answer, out)
 		}
 	}

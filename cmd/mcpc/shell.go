@@ -170,6 +170,11 @@ func (s *shellRun) interact(ctx context.Context) {
 		return
 	}
 	defer e.Close()
+	// A Ctrl-C that comes between two lines, as a second one does, ends nothing.
+	var ignore context.CancelCauseFunc
+	ignore = func(error) { a.line.CompareAndSwap(nil, &ignore) }
+	a.line.Store(&ignore)
+	defer a.line.Store(nil)
 	a.note(s.greeting())
 	lines := make(chan typedLine, 1)
 	for !s.ended {

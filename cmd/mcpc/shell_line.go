@@ -76,8 +76,7 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if s.number == 0 {
-		a.line.Store(&cancel)
-		defer a.line.Store(nil)
+		defer a.line.Store(a.line.Swap(&cancel))
 	}
 	a.args = words
 	root := s.root()
