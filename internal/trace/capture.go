@@ -152,18 +152,23 @@ func (c *Capture) Close() {
 func (r *Row) Frames() ([]wire.Frame, error) {
 	frames := make([]wire.Frame, 0, len(r.lines))
 	err := r.eachLine(func(raw []byte) error {
-		line, err := parseLong(raw) // the memory of a long line is used by no other
-		if err == nil && line.Frame != nil {
-			frames = append(frames, *line.Frame)
+		frame, err := r.frameIn(raw)
+		if frame != nil {
+			frames = append(frames, *frame)
 		}
 		return err
 	})
-	if r.capture != nil && r.capture.secrets != nil {
-		for i, f := range frames {
-			frames[i] = r.capture.secrets.Frame(f)
-		}
-	}
 	return frames, err
+}
+
+// frameIn reads the frame of a line, without what is known to be secret by now; nil where
+// the line has none.
+func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
+	line, err := parseLong(raw) // the memory of a long line is used by no other
+	if err == nil && line.Frame != nil && r.capture != nil && r.capture.secrets != nil {
+		*line.Frame = r.capture.secrets.Frame(*line.Frame)
+	}
+	return line.Frame, err
 }
 
 // Exchange reads the row's exchange with its frames; nil where nothing crossed.

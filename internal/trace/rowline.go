@@ -54,15 +54,15 @@ func (r *Row) exchange() (*wire.Exchange, error) {
 	var x *wire.Exchange
 	next := 0
 	err := r.eachLine(func(raw []byte) error {
-		line, err := parseLine(raw)
+		line, err := r.frameIn(raw)
 		if err != nil {
 			return err
 		}
 		for at := lines[next].at; next < len(lines) && lines[next].at == at; next++ {
-			if line.Frame == nil {
+			if line == nil {
 				continue
 			}
-			frame, place := *line.Frame, lines[next].place()
+			frame, place := *line, lines[next].place()
 			if place.Item >= 0 {
 				frame.Raw = itemOf(frame.Raw, place.Item)
 			}
