@@ -22,15 +22,16 @@ type reference struct {
 	streams, carriers        map[int]string
 	idOn                     map[int]string
 	opening                  string
-	// waits are the requests that have no answer, accepted those of a POST that has none.
-	waits    map[string]bool
-	accepted map[int]bool
-	sse      int
+	// waits are the requests that have no answer. accepted are the POSTs that have none,
+	// refused the GETs to which the server has no stream.
+	waits             map[string]bool
+	accepted, refused map[int]bool
+	sse               int
 }
 
 func newReference() *reference {
 	return &reference{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{},
-		map[int]string{}, map[int]string{}, map[int]string{}, "", map[string]bool{}, map[int]bool{}, 0}
+		map[int]string{}, map[int]string{}, map[int]string{}, "", map[string]bool{}, map[int]bool{}, map[int]bool{}, 0}
 }
 
 // A plain message is what a reader of the specification looks at.
@@ -62,6 +63,7 @@ func (r *reference) row(f wire.Frame) (row, guess string) {
 	switch {
 	case f.Kind == wire.Head && f.Dir == wire.Received:
 		r.accepted[f.Stream] = f.HTTP.Status == 202
+		r.refused[f.Stream] = f.HTTP.Status == 405 && r.streams[f.Stream] == ""
 		return "", ""
 	case f.Kind == wire.Closed:
 		r.closed(f)
@@ -73,6 +75,9 @@ func (r *reference) row(f wire.Frame) (row, guess string) {
 	}
 	if f.Dir == wire.Received && r.accepted[f.Stream] && r.sse > 0 && f.Stream != r.sse {
 		return "", "" // the body of a 202
+	}
+	if f.Dir == wire.Received && r.refused[f.Stream] {
+		return "", "" // the server has no such stream
 	}
 	if row = r.named(f, m); row == "" {
 		row = r.unnamed(f)

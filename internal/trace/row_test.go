@@ -146,6 +146,11 @@ func TestRowsAreFolded(t *testing.T) {
 			`>2 get`, `<2 status 200`, `<2 named endpoint /messages?id=1`,
 			`>3 post`, `>3 {"jsonrpc":"2.0","id":2,"method":"initialize"}`, `<3 status 404`, `<3 closed end`},
 			[]string{"42.1 initialize  probe -1 2ms 405", "42.2 initialize  transport 7 2ms 404"}},
+		"a stream that the server does not have": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 status 200`,
+			`>2 get`, `<2 status 405`, `<2 {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}`, `<2 closed end`,
+			`<1 {"jsonrpc":"2.0","id":1,"result":{}}`},
+			[]string{"42 a  ok 0 6ms 200"}},
 		"a probe that is answered late": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"server/discover"}`, `>0 {"jsonrpc":"2.0","id":2,"method":"initialize"}`,
 			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"v"}}`},

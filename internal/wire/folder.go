@@ -95,8 +95,9 @@ type thread struct {
 	guess  bool
 	// apart is set on what is no request: a stream, a pipe.
 	apart bool
-	// accepted is set where the last HTTP response was a 202, answers elsewhere.
-	accepted bool
+	// accepted is set where the last HTTP response was a 202, answers elsewhere; refused
+	// on a stream that the server does not have, as it says with a 405.
+	accepted, refused bool
 	// id and sum are those of the request that is not answered yet; open says that
 	// there is one.
 	id   string
@@ -136,7 +137,7 @@ const mostRounds = 1000
 
 func (c *threads) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
-		if role != Accompanies {
+		if role != Accompanies || t.refused {
 			t.hold(role, ref)
 			return
 		}

@@ -35,6 +35,7 @@ func (c *threads) responseHead(ref int64, h *Frame) {
 	if h.HTTP == nil {
 		return
 	}
+	t.refused = t.apart && h.HTTP.Status == 405
 	if t.accepted = h.HTTP.Status == 202; h.HTTP.Status >= 400 {
 		c.over(t)
 	}
