@@ -69,7 +69,7 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 		tm := onTerminal(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
 		tm.await(`\n\S*a\S*\r\n> $`)
 		tm.typed("\x03")
-		if out := tm.ends("SIGINT"); strings.Count(out, " asks:") != 1 {
+		if out := tm.ends("SIGINT"); strings.Count(out, "asks:") != 1 {
 			t.Errorf("%s: %q", revision, out)
 		}
 	}
