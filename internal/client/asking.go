@@ -56,7 +56,11 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 		defer func() { <-s.asking }()
 	case <-ctx.Done():
 	}
-	if ctx.Err() != nil { // also where its turn came at the same moment
+	// Its turn may come at the same moment; Close ends one question after the other.
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if ctx.Err() != nil || closed {
 		return Answer{Ending: Unanswered(q.Method)}
 	}
 	return s.opt.Asker(ctx, q)
