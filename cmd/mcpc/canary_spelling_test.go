@@ -21,8 +21,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// manyCanaries are secrets: a third stands in the environment, a third in a file of the
-// user's, and a third is named by the server alone, after a flood of others.
+// manyCanaries is the number of secrets: a third are in the environment, a third in the
+// redact file, and a third are learnt from the server alone, after a flood of others.
 const (
 	manyCanaries = 60
 	manyTokens   = 1000
@@ -66,8 +66,8 @@ func someSpelledAt(place, many int) string {
 	return strings.Join(all, ",")
 }
 
-// manyForms is what is looked for: each spelling of each canary, as it stands and as it
-// stands in JSON, without what it shares with its neighbours.
+// manyForms returns the byte strings to search for: each encoding of each canary, plain and
+// quoted in JSON, without the characters that it shares with neighbouring bytes.
 var manyForms = sync.OnceValue(func() (all [][]byte) {
 	for i := range manyCanaries {
 		for j, spelled := range canarySpellings {

@@ -190,7 +190,7 @@ func (c *conversation) remembers(k kind) bool {
 	return c.store != nil && (c.saved != nil || k == toolKind)
 }
 
-// toolsKey names what is remembered of a server for whoever asks: another token may
+// toolsKey returns the cache key of a server's tools for these credentials: another token may
 // see other tools (2026-07-28 server/utilities/caching, "private").
 func (c *conversation) toolsKey() string {
 	var key string
@@ -208,8 +208,8 @@ func (c *conversation) toolsKey() string {
 	return key
 }
 
-// oneOffKey names a server without a session: where it is, how it is reached, and what it
-// is told of this client, since it may list other tools to others.
+// oneOffKey returns the cache key of a server without a session: address, network options
+// and the client's capabilities, by which a server may list different tools.
 func (c *conversation) oneOffKey() string {
 	key := "one-off\n" + or(c.known, c.where+" "+c.a.version) + "\n" + c.a.protocol + "\n" + string(c.promised)
 	if c.target.Kind == target.Command {

@@ -140,7 +140,7 @@ func (c *conversation) presumed(opt client.Options) client.Memory {
 	m := client.Memory{Revision: or(c.a.protocol, opt.Known), Declared: opt.Capabilities}
 	if m.Revision == "" {
 		if m.Revision = client.Revisions()[0]; c.target.Kind == target.Demo {
-			return m // the server in the box speaks it
+			return m // the built-in demo server supports it
 		}
 		c.a.warn("nobody asked this server yet which revision it speaks; this is " + m.Revision + ", --protocol takes another")
 	}

@@ -140,7 +140,7 @@ func (c *checker) state() error {
 	return nil
 }
 
-// leaks finds what stands in a file.
+// leaks returns the secrets found in raw, in order.
 func (c *checker) leaks(raw []byte) []leak {
 	all := []leak{}
 	line, begin, at := 1, 0, 0

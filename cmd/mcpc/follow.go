@@ -191,8 +191,8 @@ func (f *follower) ended(r *followed, touched map[*trace.Row]bool) (rows []*trac
 	return rows
 }
 
-// hangs gives the rows of a capture that wait for an answer for so long that somebody
-// wonders, each once.
+// hangs returns the rows of a capture that have waited for a response for over a second,
+// each once.
 func (f *follower) hangs(c *trace.Capture) (rows []*trace.Row) {
 	for _, row := range c.Rows() {
 		is := hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}

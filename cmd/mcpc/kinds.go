@@ -102,8 +102,8 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 	return out
 }
 
-// undeclared warns, once for each, of a capability that the server has and never
-// declared: whoever goes by what it declares does not find it.
+// undeclared warns, once for each, of a capability that the server supports and did not
+// declare. Clients that respect the declaration never use it.
 func (c *conversation) undeclared(out wire.Outcome, capability string) {
 	declared, known := c.declares(capability)
 	if declared || !known || !out.Good() && out.Message == nil {
