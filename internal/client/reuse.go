@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -12,13 +13,12 @@ import (
 // 9.5). A request that is written to one afterwards is lost, and nobody can tell that from
 // one that the server read and did not answer: a tool call must not be sent again then.
 //
-// So the rule is: a request goes out once more, on another connection, where not a byte of
-// it was written to the first (net/http does that, whatever the method), or where it only
-// reads (repeatable). To keep the first from being missed, a connection that comes to be
-// used again is looked at before a request is written to it: where the server's goodbye
-// has arrived, nothing is written.
+// So the rule is: a request is sent again, on another connection, if not a byte of it was
+// written to the first (net/http does that, whatever the method), or if it only reads
+// (repeatable). To detect the first case, a connection that is reused is checked before a
+// request is written to it: if the server's close has arrived, nothing is written.
 
-// watched looks at the connections of dial before they are used again.
+// watched makes the connections of dial checkable by checkBeforeReuse.
 func watched(dial DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -34,23 +34,26 @@ func watched(dial DialFunc) DialFunc {
 type reusedConn struct {
 	net.Conn
 	socket syscall.RawConn
-	// answered is set when something came since the last write: what is written next
-	// begins another request.
-	answered atomic.Bool
+	// reused is set when the connection was chosen for another request.
+	reused atomic.Bool
 }
 
 var errClosedIdle = errors.New("the server closed the connection while it was idle")
 
-func (c *reusedConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if n > 0 {
-		c.answered.Store(true)
+// checkBeforeReuse makes the next write to conn fail if the server has closed it. conn may
+// be a *tls.Conn over a connection of watched. A connection that was opened for the request
+// is not checked: what the server says on it, as a TLS alert, belongs to this request.
+func checkBeforeReuse(conn net.Conn) {
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
 	}
-	return n, err
+	if c, ok := conn.(*reusedConn); ok {
+		c.reused.Store(true)
+	}
 }
 
 func (c *reusedConn) Write(b []byte) (int, error) {
-	if c.answered.Swap(false) && isClosedThere(c.socket) {
+	if c.reused.Swap(false) && isClosedThere(c.socket) {
 		return 0, errClosedIdle
 	}
 	return c.Conn.Write(b)

@@ -5,6 +5,8 @@ package client
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -135,5 +137,43 @@ func TestIsClosedThere(t *testing.T) {
 		if time.Now().After(until) {
 			t.Fatal("the end is not seen")
 		}
+	}
+}
+
+// A connection that was opened for the request is written to even if the server has closed
+// it by then: what the server said first, such as a TLS alert, is the answer to the request.
+func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		there, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = there.Write([]byte("x"))
+		there.Close()
+	}()
+	conn, err := watched((&net.Dialer{}).DialContext)(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if n, err := conn.Read(make([]byte, 2)); n != 1 || err != nil {
+		t.Fatalf("read %d, %v", n, err)
+	}
+	for until := time.Now().Add(patienceForTests); !isClosedThere(conn.(*reusedConn).socket); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the end is not seen")
+		}
+	}
+	if _, err := conn.Write([]byte("a")); err != nil {
+		t.Errorf("the first request: %v", err)
+	}
+	checkBeforeReuse(tls.Client(conn, &tls.Config{ServerName: "server.example"}))
+	if _, err := conn.Write([]byte("a")); !errors.Is(err, errClosedIdle) {
+		t.Errorf("a request on the connection that is used again: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, tripKey{}, tr)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:              func(string) { tr.setWrote(false) },
-		GotConn:              func(info httptrace.GotConnInfo) { tr.setFresh(!info.Reused) },
+		GotConn:              tr.gotConn,
 		DNSStart:             func(httptrace.DNSStartInfo) { tr.begin("dns") },
 		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.timing.DNS) },
 		ConnectStart:         func(string, string) { tr.begin("connect") },
@@ -167,10 +167,13 @@ func (tr *trip) setWrote(wrote bool) {
 	tr.wrote = wrote
 }
 
-func (tr *trip) setFresh(fresh bool) {
+func (tr *trip) gotConn(info httptrace.GotConnInfo) {
+	if info.Reused {
+		checkBeforeReuse(info.Conn)
+	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.fresh = fresh
+	tr.fresh = !info.Reused
 }
 
 func (tr *trip) isFresh() bool {
