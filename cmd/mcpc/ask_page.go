@@ -20,7 +20,7 @@ func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 	d.say("  %s", d.line(page.URL))
 	if err != nil {
 		d.say("  it is not opened: %s", d.line(err.Error()))
-		return client.Answer{Result: question.Decline()}
+		return refusal("mcpc", "page, because "+err.Error(), client.Answer{Result: question.Decline()})
 	}
 	d.say("  domain: %s", d.line(page.Domain))
 	for _, warning := range page.Warnings {

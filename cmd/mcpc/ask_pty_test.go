@@ -51,6 +51,54 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 	}
 }
 
+// Where a server fails because of a person's no, that comes before what the server makes
+// of it.
+func TestTerminalRefused(t *testing.T) {
+	t.Parallel()
+	const question = `"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}}}`
+	modern, log := playFile(t, `tool x
+
+on tools/call #1
+    result {"resultType":"input_required","inputRequests":{"q":{`+question+`}}}
+
+on tools/call
+    error -32603 Internal error
+`)
+	page, _ := playFile(t, `speaks `+client.Revisions()[1]+`
+tool x
+
+on tools/call
+    error -32042 Internal error | {"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/","message":"?"}]}
+`)
+	legacy, _ := playFile(t, strings.ReplaceAll(`say() { read -r line; echo "{\"jsonrpc\":\"2.0\",$1}"; }
+say '"id":1,"result":{"protocolVersion":"REVISION","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+read -r line
+say '"id":2,"result":{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}'
+say '"id":"q",`+question+`'
+say '"id":3,"error":{"code":-32603,"message":"Internal error"}'
+cat
+`, "REVISION", client.Revisions()[1]))
+	for _, c := range []struct{ typed, want, noted, server string }{
+		{"\x04", "you cancelled the form", "-32603", "spied " + modern},
+		{"/decline\n", "you declined the form", "-32603", "spied " + modern},
+		{"\x04", "you cancelled the form", "-32603", "bash " + legacy},
+		{"\x04", "you cancelled the page", "", "spied " + page},
+	} {
+		argv := append([]string{"mcpc", "call", "x", "--protocol", client.Revisions()[1], "--"}, append(strings.Fields(c.server), log)...)
+		if strings.HasSuffix(c.server, modern) {
+			argv[4] = client.Revisions()[0]
+		}
+		tm := onTerminal(t, 300, nil, argv...)
+		tm.await(`> $`)
+		tm.typed(c.typed)
+		out := tm.ends("11")
+		said, noted := strings.Index(out, "input required: "+c.want), strings.Index(out, `the server then answered with the error -32603 "Internal error"`)
+		if said < 0 || c.noted != "" && noted < said {
+			t.Errorf("%v: %q", c, out)
+		}
+	}
+}
+
 // Ctrl-C at a question ends the command, the first time that it is pressed, whatever the
 // server asks besides and however it asks.
 func TestTerminalCtrlCAtAQuestion(t *testing.T) {

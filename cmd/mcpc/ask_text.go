@@ -22,13 +22,14 @@ func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
 	d.say("Type the answer. Ctrl-D, or a line that is only a dot, ends it;")
 	d.say("Ctrl-D with nothing typed declines, Ctrl-C ends the command.")
 	var lines []string
+	declined := client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
 	for {
 		text, err := d.ask("")
 		if text == "." || errors.Is(err, io.EOF) && len(lines) > 0 {
 			break
 		}
 		if err != nil {
-			return client.Answer{Declined: true}
+			return declined
 		}
 		lines = append(lines, text)
 	}
@@ -37,7 +38,7 @@ func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
 		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: "mcpc help answering"}}
 	}
 	if word, err := d.choose("[s]end (Enter), [d]ecline", "send", "send", "decline"); err != nil || word != "send" {
-		return client.Answer{Declined: true}
+		return declined
 	}
 	return client.Answer{Result: message}
 }

@@ -97,24 +97,37 @@ func (r *responder) answer(ctx context.Context, q client.Asking) client.Answer {
 
 func (r *responder) elicit(ctx context.Context, q client.Asking) client.Answer {
 	members, _ := wire.Object(q.Params)
-	page := members.Text("mode") == "url"
+	page, what := members.Text("mode") == "url", "form"
+	if page {
+		what = "page"
+	}
 	switch {
 	case r.Decline:
 		r.told(q.Method, "declined")
-		return client.Answer{Result: question.Decline()}
+		return refusal("--decline", what, client.Answer{Result: question.Decline()})
 	case r.OnElicit != "":
-		return r.elicitBy(ctx, q, page)
+		return refusal("--on-elicit", what, r.elicitBy(ctx, q, page))
 	case page && r.person:
-		return r.visit(ctx, q)
+		return refusal("you", what, r.visit(ctx, q))
 	case !page && scripted(r.answering):
 		if a, ok := r.fromScript(q); ok || !r.person {
 			return a
 		}
 	}
 	if !page && r.person {
-		return r.fill(ctx, q)
+		return refusal("you", what, r.fill(ctx, q))
 	}
 	return client.Answer{Ending: client.Unanswered(q.Method)}
+}
+
+// refusal says whose no an answer is, if it is one. A server that fails for it says so
+// in words of its own.
+func refusal(who, what string, a client.Answer) client.Answer {
+	action, _ := wire.Text(wire.First(a.Result, "action"))
+	if said := map[string]string{"decline": " declined the ", "cancel": " cancelled the "}[action]; said != "" && a.Ending.Kind == wire.OK {
+		a.Ending = wire.Outcome{Kind: wire.InputRequired, Text: who + said + what}
+	}
+	return a
 }
 
 // told says under -v what was answered without anybody seeing it.

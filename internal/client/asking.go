@@ -31,7 +31,8 @@ type Answer struct {
 	Result json.RawMessage
 	// Declined is set where there is no Result because somebody said no.
 	Declined bool
-	// Ending says why there is neither. It becomes the ending of the exchange.
+	// Ending says why there is neither; it becomes the ending of the exchange. Beside a
+	// no it says whose that was: the ending where the server fails for it.
 	Ending wire.Outcome
 }
 

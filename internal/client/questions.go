@@ -52,11 +52,11 @@ func (t *talk) puts(ctx context.Context, m *wire.Message) (answer said, taken bo
 	if ctx.Err() != nil {
 		return said{}, true
 	}
+	if a.Ending.Kind != wire.OK {
+		t.s.unanswered(&unanswered{a, m})
+	}
 	if a.Result != nil {
 		return said{result: a.Result}, false
-	}
-	if !a.Declined {
-		t.s.unanswered(&unanswered{a, m})
 	}
 	return noAnswer(m.Method), false
 }
@@ -125,7 +125,7 @@ func (t *talk) withdrawn(m *wire.Message) {
 	}
 }
 
-// unanswered is a request of the server's own that was answered with nothing.
+// unanswered is what a server asked and was answered with nothing, or with no.
 type unanswered struct {
 	answer  Answer
 	request *wire.Message
@@ -146,16 +146,27 @@ func (s *Session) unanswered(u *unanswered) {
 // endOf is the ending of an exchange during which a question stayed open. Where no
 // answer came at all, or none that could be read, that stays; else what was asked is
 // what a caller needs. A server that fails because it got no answer says so in words of
-// its own, which are no more than a note.
+// its own, which are no more than a note. One that goes on from a no has answered.
 func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 	if u == nil {
 		return o
 	}
-	failure := o.RPC()
+	failure, no := o.RPC(), u.answer.Result != nil || u.answer.Declined
 	switch o.Kind {
-	case wire.OK, wire.ToolError, wire.OutputInvalid, wire.RPCFailed:
+	case wire.OK, wire.ToolError, wire.OutputInvalid:
+		if no && o.Kind == wire.ToolError {
+			o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: "refused", Level: wire.Info, Text: u.answer.Ending.Text})
+		}
+		if no {
+			return o
+		}
+		fallthrough
+	case wire.RPCFailed:
 		o = u.answer.endOf(o)
-		o.Result, o.Message = u.request.Raw, u.request
+		o.Message, o.Result = u.request, u.request.Raw
+		if u.request.Kind == wire.Response {
+			o.Result = u.request.Result
+		}
 	}
 	if o.Message == u.request && failure != nil {
 		o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: "rpc_error", Level: wire.Info,

@@ -54,7 +54,7 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 		}
 	}
 	o.Took = first + s.opt.Now().Sub(began)
-	return o
+	return r.no.endOf(o)
 }
 
 // mayGoOn: who writes the rounds' own members, the id or the whole message
@@ -74,8 +74,10 @@ type round struct {
 	call Call
 	// idle counts the rounds in a row in which nothing was asked.
 	idle int
-	// refused is what was asked when nothing was answered but no.
+	// refused is what was asked when nothing was answered but no, no the first no of the
+	// round before.
 	refused json.RawMessage
+	no      *unanswered
 }
 
 func (r *round) isQuestion(o wire.Outcome) bool {
@@ -88,7 +90,7 @@ func (r *round) isQuestion(o wire.Outcome) bool {
 // answer makes the next round's call. ok is false where there is none, and o
 // then the ending.
 func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire.Outcome, ok bool) {
-	next = r.call
+	next, r.no = r.call, nil
 	if o.RPC() != nil {
 		end, ok = r.visit(ctx, o)
 		return next, end, ok
@@ -162,6 +164,9 @@ func (r *round) one(ctx context.Context, o wire.Outcome, q Asking) (result json.
 	case ctx.Err() != nil:
 		return nil, gaveUp(ctx, o), false
 	case a.Result != nil:
+		if a.Ending.Kind != wire.OK && r.no == nil {
+			r.no = &unanswered{a, o.Message}
+		}
 		return a.Result, o, true
 	case a.Declined:
 		return nil, ended(o, wire.InputRequired, q.Method+" was declined, so the request was not sent again"), false
@@ -201,7 +206,8 @@ func (r *round) visit(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok
 		switch {
 		case ctx.Err() != nil:
 			return gaveUp(ctx, o), false
-		case a.Result == nil && a.Ending.Kind != wire.OK && a.Ending.Kind != wire.InputRequired:
+		case a.Ending.Kind != wire.OK && (a.Result != nil || a.Ending.Kind != wire.InputRequired):
+			o.Result = o.RPC().Data
 			return a.endOf(o), false
 		case a.Result == nil || !accepts(a.Result):
 			return o, false

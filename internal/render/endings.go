@@ -28,7 +28,7 @@ func ExitCodes(w io.Writer, st Style) {
 	}
 	b.WriteString("\nWhen several apply: signal, 13 where the answer cannot be written, 1, 12, 4, 9,\n")
 	b.WriteString("7, 8, 6, 11, 10, 5, and last 13 where a file beside it (--junit, --save) cannot.\n")
-	b.WriteString("A server's error that follows from a missing answer is no 6, but 11 or 3.\n")
+	b.WriteString("An error that follows from a missing or refused answer is no 6, but 11 or 3.\n")
 	b.WriteString("A warning on standard error says what the code does not.\n")
 	b.WriteString("\"sent\" is a member of the JSON error that --json puts on standard error. It is\n")
 	b.WriteString("true with 2 where --jq or -o could do nothing with the answer, and with 3 where\n")
