@@ -337,8 +337,9 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 	for _, tool := range all.tools {
 		names = append(names, tool.Name)
 	}
-	hint := c.a.nearestIn(toolKind, name, names)
-	if len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
+	other := c.otherwiseNamed(toolKind, name)
+	hint := or(other, c.a.nearestIn(toolKind, name, names))
+	if other == "" && len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
 		hint += "; some are listed only to a client that answers questions: mcpc help answering"
 	}
 	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"mcpc/internal/glossary"
 	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
 // didYouMean is the hint for a word that is none of those that are known: the one that
@@ -26,17 +31,37 @@ func methodNames() (names []string) {
 	return names
 }
 
-// rememberedNames are those of a list that an earlier run kept; looking costs no
+// otherwiseNamed says what a name is the name of that nothing of one kind has, as far as
+// is remembered, and the command for it; "" where it does not tell.
+func (c *conversation) otherwiseNamed(k kind, name string) string {
+	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
+		for _, entry := range c.rememberedEntries(kinds[i]) {
+			if title, _ := wire.Text(wire.First(entry.Raw, "name")); kinds[i] != k && (entry.Name == name || title == name) {
+				return fmt.Sprintf("there is a %s of that name: %s", kinds[i].one, c.a.command(command+render.ShellQuote(entry.Name)))
+			}
+		}
+	}
+	if strings.Contains(name, "://") {
+		return "a resource is read: " + c.a.command("read "+render.ShellQuote(name))
+	}
+	return ""
+}
+
+// rememberedEntries are those of a list that an earlier run kept; looking costs no
 // request.
-func (c *conversation) rememberedNames(k kind) (names []string) {
-	if c.saved == nil {
+func (c *conversation) rememberedEntries(k kind) []state.Tool {
+	if !c.remembers(k) {
 		return nil
 	}
 	list, err := c.store.Tools(c.listKey(k))
 	if err != nil || list == nil {
 		return nil
 	}
-	for _, entry := range list.Tools {
+	return list.Tools
+}
+
+func (c *conversation) rememberedNames(k kind) (names []string) {
+	for _, entry := range c.rememberedEntries(k) {
 		names = append(names, entry.Name)
 	}
 	return names

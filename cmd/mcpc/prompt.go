@@ -107,7 +107,7 @@ func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) (rememb
 	}
 	raw, out := c.entry(ctx, promptKind, o.name)
 	if out.Kind == wire.InvalidArguments {
-		out.Method = "prompts/get"
+		out.Method, out.Hint = "prompts/get", or(c.otherwiseNamed(promptKind, o.name), out.Hint)
 	}
 	if !out.Good() {
 		return false, out
