@@ -20,7 +20,8 @@ import (
 func TestTerminalAsked(t *testing.T) {
 	t.Parallel()
 	for _, revision := range client.Revisions()[:2] {
-		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea")
+		file := filepath.Join(t.TempDir(), "tea.mcpc.yaml")
+		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea", "--save", file, "--expect-result")
 		tm.await(`mcpc demo server .* asks: \x1b\[1mWho\?`)
 		tm.await(`at least 1 character> $`)
 		tm.typed("Ada\n")
@@ -37,17 +38,21 @@ func TestTerminalAsked(t *testing.T) {
 		if out := tm.ends("0"); !strings.Contains(out, "Tea for Ada: green, sugar 2.") {
 			t.Errorf("%s: %q", revision, out)
 		}
+		onTerminal(t, 80, nil, "mcpc", "run", file).ends("0") // what was typed is saved
 	}
 }
 
 // Ctrl-D is a cancel, and the call goes on.
 func TestTerminalAskedAndCancelled(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-elicitation-request")
+	tm := onTerminal(t, 300, nil, "mcpc", "-s", "demo", "call", "trigger-elicitation-request", "--save", "x.mcpc.yaml")
 	tm.await(`> $`)
 	tm.typed("\x04")
-	if out := tm.ends("0"); !strings.Contains(out, "cancelled the elicitation") {
-		t.Errorf("%q", out)
+	out := tm.ends("0")
+	for _, want := range []string{"cancelled the elicitation", "the file does not answer the server as you did"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q", out)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ type callOptions struct {
 	// there is none.
 	save   string
 	saving *saving
+	// expectResult makes the result that comes what is expected of the saved call.
+	expectResult bool
 	// task is set where the call is to become a task, for that time or any.
 	task seconds
 }
@@ -53,7 +55,7 @@ afterwards.`,
 		Example: `  mcpc -s demo call get-sum a=1 b=2
   mcpc -s demo call get-sum '{"a":1}' b=2
   mcpc -s demo call get-structured-content location='New York' --json
-  mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml
+  mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -74,7 +76,7 @@ afterwards.`,
 			if o.dryRun || o.curl {
 				return a.dryRun(cmd.Context(), o)
 			}
-			if o.saving, err = newSaving(o.save); err != nil {
+			if o.saving, err = newSaving(o); err != nil {
 				return err
 			}
 			a.call(cmd.Context(), o)
@@ -86,6 +88,7 @@ afterwards.`,
 	f.BoolVar(&o.curl, "curl", false, "show it as a curl command")
 	f.BoolVar(&o.offline, "offline", false, "show it without asking the server for the definition")
 	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls, as mcpc run takes them")
+	f.BoolVar(&o.expectResult, "expect-result", false, "the saved call expects this result; saved again, what both results share")
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
 	a.addCut(f)

@@ -63,6 +63,8 @@ type conversation struct {
 	frames []wire.Frame
 	// warned are the capabilities that are used and were never declared.
 	warned []string
+	// typed are the contents with which a person answered what was asked; nil is a no.
+	typed []json.RawMessage
 	// malformed is what was told of messages that are not as their revision has them.
 	malformed []string
 }

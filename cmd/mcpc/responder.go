@@ -108,16 +108,24 @@ func (r *responder) elicit(ctx context.Context, q client.Asking) client.Answer {
 	case r.OnElicit != "":
 		return refusal("--on-elicit", what, r.elicitBy(ctx, q, page))
 	case page && r.person:
-		return refusal("you", what, r.visit(ctx, q))
+		return r.byHand(what, r.visit(ctx, q))
 	case !page && scripted(r.answering):
 		if a, ok := r.fromScript(q); ok || !r.person {
 			return a
 		}
 	}
 	if !page && r.person {
-		return refusal("you", what, r.fill(ctx, q))
+		return r.byHand(what, r.fill(ctx, q))
 	}
 	return client.Answer{Ending: client.Unanswered(q.Method)}
+}
+
+// byHand is the answer of a person, which is kept for who saves the call.
+func (r *responder) byHand(what string, a client.Answer) client.Answer {
+	r.c.mu.Lock()
+	r.c.typed = append(r.c.typed, wire.First(a.Result, "content"))
+	r.c.mu.Unlock()
+	return refusal("you", what, a)
 }
 
 // refusal says whose no an answer is, if it is one. A server that fails for it says so

@@ -42,6 +42,9 @@ func (j *judgement) judge() {
 	for _, w := range e.Queries {
 		j.holdsQuery(w)
 	}
+	if e.Result != nil {
+		j.holdsResult(e)
+	}
 	if e.Within > 0 && j.taken.took > e.Within {
 		j.miss(e.WithinAt, "an answer within "+render.Took(e.Within), render.Took(j.taken.took))
 	}

@@ -56,6 +56,9 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 		for _, w := range s.Expect.Queries {
 			query(w.At, w.Text)
 		}
+		if s.Expect.Result != nil {
+			check(s.Expect.ResultAt, s.Expect.Result)
+		}
 		for _, w := range s.Expect.Texts {
 			check(w.At, wire.Quote(w.Text))
 		}

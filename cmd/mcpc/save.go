@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -22,8 +24,12 @@ type saving struct {
 
 // newSaving reads the file and refuses one that nothing can be added to: before a call
 // is made, and not when it is over. It is nil for no file.
-func newSaving(path string) (*saving, error) {
-	if path == "" {
+func newSaving(o callOptions) (*saving, error) {
+	path := o.save
+	switch {
+	case path == "" && o.expectResult:
+		return nil, hintedError{"--expect-result is about a call that is saved", "--save FILE saves it"}
+	case path == "":
 		return nil, nil
 	}
 	s := &saving{path: path}
@@ -55,6 +61,7 @@ func newSaving(path string) (*saving, error) {
 
 // fits refuses a file that is about another server.
 func (s *saving) fits(c *conversation) wire.Outcome {
+	c.typedForms() // of other calls
 	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
 		return out
 	}
@@ -130,14 +137,26 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 	arguments, _ := a.secrets.Bytes(o.arguments)
 	step := saved.Step{Verb: saved.Call, Subject: saved.LiteralText(o.name, b.variable), Args: saved.Literal(arguments, b.variable),
 		Loose: o.noValidate, Expect: saved.Expect{Kind: out.Kind}}
-	text, err := s.written(c, b, step)
-	if err == nil {
+	expects := o.expectResult && (out.Good() || out.Kind == wire.ToolError)
+	if expects {
+		step.Expect.Result = saved.Literal(a.expectable(out.Result), b.variable)
+	}
+	flags, answers := s.answers(c)
+	text, err := s.widened(step), error(nil)
+	again := text != nil
+	if again {
+		err = replaceFile(s.path, text)
+	} else if text, err = s.written(c, b, step, flags); err == nil {
 		err = appendTo(s.path, text)
 	}
 	if err != nil {
 		failed := localIO("saving the call in "+s.path, bare(err))
 		failed.Reached = out.Reached
 		a.endAlso(failed)
+		return
+	}
+	if again {
+		a.note(fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers))
 		return
 	}
 	s.file.Steps = append(s.file.Steps, step)
@@ -150,11 +169,60 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 	for _, h := range b.secrets {
 		note += fmt.Sprintf("; set %s to %s", h.variable, h.shown)
 	}
-	a.note(note)
+	if o.expectResult && !expects {
+		note += "; the call has no result to expect"
+	}
+	a.note(note + answers)
+}
+
+// answers are the flags that answer what the server asks as it was done: those that were
+// typed, and for a new file what a person typed into the forms. missing says that the
+// file does not answer as the person did.
+func (s *saving) answers(c *conversation) (flags answering, missing string) {
+	flags, typed := c.flags(), c.typedForms()
+	isSaid := !elicits(flags)
+	for _, content := range typed {
+		shown, _ := c.a.secrets.Bytes(content)
+		flags.Answers = append(slices.Clip(flags.Answers), string(shown))
+		isSaid = isSaid && content != nil
+	}
+	var f saved.File
+	if asSaved(flags, &f, (&saver{}).variable); len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
+		return flags, ""
+	}
+	return c.flags(), "; the file does not answer the server as you did: mcpc help answering has the flags that are saved"
+}
+
+// typedForms takes what a person typed since they were last taken.
+func (c *conversation) typedForms() (typed []json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	typed, c.typed = c.typed, nil
+	return typed
+}
+
+// widened is the file where its last step is the same call: it then expects of the result
+// what both have in common. It is nil where another step is needed.
+func (s *saving) widened(step saved.Step) []byte {
+	last := len(s.file.Steps) - 1
+	if s.text == nil || last < 0 || step.Expect.Result == nil {
+		return nil
+	}
+	was, expects := s.file.Steps[last], s.file.Steps[last].Expect
+	same := was.Verb == step.Verb && was.Subject == step.Subject && was.Loose == step.Loose && expects.Kind == step.Expect.Kind
+	doc, err := yaml.Parse(s.text)
+	if err != nil || !same || expects.Result == nil || !bytes.Equal(wire.Compact(was.Args), wire.Compact(step.Args)) {
+		return nil
+	}
+	text, ok := yaml.Replaced(s.text, doc.NamePlace(expects.ResultAt), "result", expects.Result, commonOf(expects.Result, step.Expect.Result))
+	if !ok {
+		return nil
+	}
+	return text
 }
 
 // written is what the file gets: all of it, or one step more.
-func (s *saving) written(c *conversation, b *saver, step saved.Step) ([]byte, error) {
+func (s *saving) written(c *conversation, b *saver, step saved.Step, flags answering) ([]byte, error) {
 	if s.text != nil {
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}
@@ -165,7 +233,7 @@ func (s *saving) written(c *conversation, b *saver, step saved.Step) ([]byte, er
 		f.Command[i] = saved.LiteralText(word, b.variable)
 	}
 	f.Steps, f.Protocol = []saved.Step{step}, c.a.protocol
-	asSaved(c.flags(), &f, b.variable)
+	asSaved(flags, &f, b.variable)
 	for _, line := range c.a.headers {
 		name, value, _ := strings.Cut(line, ":")
 		field := wire.RedactField(wire.Field{Name: name, Value: c.a.secrets.Text(strings.TrimSpace(value))})

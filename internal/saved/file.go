@@ -97,10 +97,17 @@ type Expect struct {
 	Exit int
 	// Texts must stand in what is printed, Queries (jq) must give true.
 	Texts, Queries []Wanted
+	// Result is what the result has to have, with Any for any value; nil for whatever it
+	// has. It may hold variables.
+	Result   json.RawMessage
+	ResultAt string
 	// Within is how long the answer may take, 0 for any time.
 	Within   time.Duration
 	WithinAt string
 }
+
+// Any stands in an expected result for any value.
+const Any = "..."
 
 // A Wanted is one text that is expected, and where it stands.
 type Wanted struct{ At, Text string }

@@ -40,6 +40,9 @@ func (s Step) Uses() []string {
 	if s.Args != nil {
 		texts = append(texts, s.Args)
 	}
+	if s.Expect.Result != nil {
+		texts = append(texts, s.Expect.Result)
+	}
 	for _, w := range s.Expect.Texts {
 		texts = append(texts, wire.Quote(w.Text))
 	}

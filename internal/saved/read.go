@@ -275,7 +275,7 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 		e.Queries = r.queries(raw, at)
 		return e
 	}
-	members := r.object(raw, at, "expect", "kind", "exit", "text", "jq", "within")
+	members := r.object(raw, at, "expect", "kind", "exit", "text", "jq", "result", "within")
 	for _, m := range members {
 		at := below(at, m.Name)
 		switch m.Name {
@@ -287,6 +287,9 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 			e.Texts = r.texts(m.Value, at, "text")
 		case "jq":
 			e.Queries = r.queries(m.Value, at)
+		case "result":
+			e.Result, e.ResultAt = m.Value, at
+			r.references(m.Value, at)
 		case "within":
 			e.Within, e.WithinAt = r.duration(m.Value, at), at
 		}

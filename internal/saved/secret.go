@@ -43,6 +43,9 @@ func (r *reader) secrets(f File) {
 		if s.Args != nil {
 			r.secretsIn("", s.Args, s.ArgsAt)
 		}
+		if s.Expect.Result != nil {
+			r.secretsIn("", s.Expect.Result, s.Expect.ResultAt)
+		}
 	}
 }
 
@@ -53,7 +56,7 @@ func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 		switch plain := withoutReferences(text); {
 		case holdsSecret(plain):
 			r.secret(at)
-		case text == "" || plain != text:
+		case text == "" || text == Any || plain != text:
 		case holdsSecret(string(wire.With(nil, name, wire.Quote(text)))):
 			r.problems = append(r.problems, Problem{At: at, Mild: true,
 				Text: fmt.Sprintf("%s is named like a secret; one belongs into the environment: ${env.NAME}", name)})

@@ -124,8 +124,15 @@ func (s Step) JSON() json.RawMessage {
 	if s.Loose {
 		step = wire.With(step, "validate", json.RawMessage("false"))
 	}
+	var expect json.RawMessage
 	if s.Expect.Kind != wire.OK {
-		step = wire.With(step, "expect", wire.With(nil, "kind", wire.Quote(string(s.Expect.Kind))))
+		expect = wire.With(nil, "kind", wire.Quote(string(s.Expect.Kind)))
+	}
+	if s.Expect.Result != nil {
+		expect = wire.With(expect, "result", s.Expect.Result)
+	}
+	if expect != nil {
+		step = wire.With(step, "expect", expect)
 	}
 	return step
 }

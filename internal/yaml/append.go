@@ -31,12 +31,7 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		more.WriteByte('\n')
 	}
-	for line := range strings.Lines(string(written)) {
-		if strings.TrimSpace(line) != "" {
-			line = indent + line
-		}
-		more.WriteString(line)
-	}
+	more.Write(indented(written, indent))
 	again, err := Parse(append(bytes.Clone(text), more.Bytes()...))
 	same, _ := Parse(written)
 	last, _ := wire.Array(same.JSON)
@@ -44,6 +39,32 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 		return nil, fmt.Errorf("%s does not stand at the end", name)
 	}
 	return more.Bytes(), nil
+}
+
+// Replaced is a text with another value of a member that begins at a place. The member
+// has to be the text's end, as Write writes it; false where it is not.
+func Replaced(text []byte, at Place, name string, old, value json.RawMessage) ([]byte, bool) {
+	var ends [2][]byte
+	for i, v := range []json.RawMessage{old, value} {
+		written, err := Write(wire.With(nil, name, v))
+		if err != nil {
+			return nil, false
+		}
+		ends[i] = indented(written, strings.Repeat(" ", at.Column-1))
+	}
+	before, ok := bytes.CutSuffix(text, ends[0])
+	return append(bytes.Clone(before), ends[1]...), ok && bytes.HasSuffix(before, []byte{'\n'})
+}
+
+func indented(text []byte, indent string) []byte {
+	var b bytes.Buffer
+	for line := range strings.Lines(string(text)) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(indent)
+		}
+		b.WriteString(line)
+	}
+	return b.Bytes()
 }
 
 // dashOf is what stands before the dash of an item.

@@ -25,3 +25,22 @@ func TestAppended(t *testing.T) {
 		}
 	}
 }
+
+func TestReplaced(t *testing.T) {
+	const text = "steps:\n  - call: x # first\n    expect:\n      result:\n        t: |\n          one\n\n          two\n        n: 1\n"
+	const want = "steps:\n  - call: x # first\n    expect:\n      result:\n        t: '...'\n        n: 1\n"
+	old, value := json.RawMessage(`{"t":"one\n\ntwo\n","n":1}`), json.RawMessage(`{"t":"...","n":1}`)
+	for _, c := range []struct {
+		text string
+		ok   bool
+	}{{text, true}, {text + "# the end\n", false}, {text + "      within: 1s\n", false}} {
+		doc, err := Parse([]byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := Replaced([]byte(c.text), doc.NamePlace("/steps/0/expect/result"), "result", old, value)
+		if ok != c.ok || ok && string(got) != want {
+			t.Errorf("%q: got %q %v", c.text, got, ok)
+		}
+	}
+}
