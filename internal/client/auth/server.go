@@ -84,7 +84,8 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 	}
 	hint := "character for character, a slash at the end included; tell the server's operator"
 	if nearly(s.Issuer, issuer) {
-		hint = "tell the server's operator; if you trust it, mcpc login --issuer " + s.Issuer + " takes it by its own name"
+		// No command is made of what a server wrote: whoever copies one runs it.
+		hint = "tell the server's operator; if you trust it, --issuer with the first of the two takes it by its own name"
 	}
 	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,
 		Text: fmt.Sprintf("the authorization server's metadata is another issuer's: %q, not %q", s.Issuer, issuer), Hint: hint}); err != nil {

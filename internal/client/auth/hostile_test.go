@@ -1,0 +1,19 @@
+package auth
+
+import (
+	"strings"
+	"testing"
+)
+
+// A hint is copied into a shell: nothing that a server wrote stands in its command.
+func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
+	w := newWorld(t)
+	const end = "/$(touch${IFS}x)"
+	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE` + end + `"]}`
+	w.documents[serverAt+end] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE`+end+`/"`, 1)
+	_, err := w.login(newStore(), nil)
+	wantRule(t, err, IssuerMismatch)
+	if e, ok := err.(*Error); ok && (strings.Contains(e.Hint, "$(") || !strings.Contains(e.Hint, "--issuer")) {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+}
