@@ -1,9 +1,25 @@
 package auth
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
+
+// A server that names issuers without end makes nobody ask them all.
+func TestIssuersWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	var all []string
+	for i := range 200 {
+		all = append(all, fmt.Sprintf(`"BASE/i%d"`, i))
+	}
+	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":[` + strings.Join(all, ",") + `]}`
+	_, err := w.login(newStore(), nil)
+	wantRule(t, err, ServerUnreachable)
+	if n := len(w.seen()); n > 3*mostIssuers+2 {
+		t.Errorf("%d requests", n)
+	}
+}
 
 // A hint is copied into a shell: nothing that a server wrote stands in its command.
 func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {

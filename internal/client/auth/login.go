@@ -65,6 +65,9 @@ func (f Found) id(endpoint *url.URL) string {
 	return endpoint.String()
 }
 
+// mostIssuers is how many authorization servers of one server are tried.
+const mostIssuers = 10
+
 // Discover finds the authorization server of an MCP server. The error is an [Error].
 func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, error) {
 	endpoint, err := Canonical(req.Endpoint)
@@ -89,7 +92,7 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 		return Found{}, err
 	}
 	var first error
-	for _, issuer := range issuers {
+	for _, issuer := range issuers[:min(len(issuers), mostIssuers)] {
 		s, err := w.server(ctx, issuer, req.Grant)
 		if err == nil {
 			return Found{r, s}, nil
