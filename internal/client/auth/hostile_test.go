@@ -33,3 +33,17 @@ func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 }
+
+// A registration that is of no use is none, and is not kept for the next login.
+func TestRegistrationsOfNoUse(t *testing.T) {
+	for _, answer := range []string{`{"client_id":"x","token_endpoint_auth_method":"private_key_jwt"}`, `{"client_id":"x","token_endpoint_auth_method":"tls_client_auth"}`,
+		`{"client_id":"` + strings.Repeat("x", maxURL) + `"}`} {
+		w, store := newWorld(t), newStore()
+		w.registration = func(map[string]any) (int, string) { return 201, answer }
+		_, err := w.login(store, nil)
+		wantRule(t, err, RegistrationFailed)
+		if len(book(t, store).Clients) != 0 || w.asked != nil {
+			t.Errorf("%.80s: it is kept, or the browser was sent", answer)
+		}
+	}
+}

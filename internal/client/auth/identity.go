@@ -135,8 +135,12 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	}
 	bad := json.Unmarshal(raw, &answer)
 	l.w.learn(answer.Secret)
-	if bad != nil || status/100 != 2 || answer.ID == "" {
+	if bad != nil || status/100 != 2 || answer.ID == "" || len(answer.ID) > maxURL/4 {
 		return Client{}, &Error{Rule: RegistrationFailed, Text: "the authorization server did not register mcpc" + saying(answer.Error, answer.Description, status),
+			Hint: "with a client that is registered already: --client-id ID"}
+	}
+	if answer.Method != "" && !slices.Contains(registered, answer.Method) {
+		return Client{}, &Error{Rule: RegistrationFailed, Text: fmt.Sprintf("the authorization server wants mcpc to prove itself with %q, which it cannot", answer.Method),
 			Hint: "with a client that is registered already: --client-id ID"}
 	}
 	secret, err := l.store.Seal(answer.Secret)
@@ -151,10 +155,13 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	return c, err
 }
 
+// registered are the methods of clients that register themselves, the best one first.
+var registered = []string{"none", "client_secret_basic", "client_secret_post"}
+
 // registeredMethod is what a program on somebody's machine can honour best: no
 // secret, where the server does not insist.
 func registeredMethod(supported []string) string {
-	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
+	for _, method := range registered {
 		if slices.Contains(supported, method) {
 			return method
 		}
