@@ -47,3 +47,25 @@ func TestRegistrationsOfNoUse(t *testing.T) {
 		}
 	}
 }
+
+// authorization 32: a client that was given is its issuer's. Where the same server names
+// another one, neither its id nor its secret goes there unless the user says so.
+func TestAGivenClientStaysAtItsIssuer(t *testing.T) {
+	w, other, store := newWorld(t), newWorld(t), newStore()
+	given := func(r *Request) { r.Client, r.ClientSecret = Client{ID: "given-id"}, "given-secret" }
+	if _, err := w.login(store, given); err != nil {
+		t.Fatal(err)
+	}
+	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["` + other.url + `"]}`
+	_, err := w.login(store, given)
+	wantRule(t, err, IssuerMismatch)
+	if other.asked != nil || len(other.forms) != 0 {
+		t.Errorf("the other issuer got %v %v", other.asked, other.forms)
+	}
+	if _, err := w.login(store, func(r *Request) { given(r); r.Issuer = other.url }); err != nil {
+		t.Errorf("with --issuer: %v", err)
+	}
+	if _, err := w.login(store, given); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+}

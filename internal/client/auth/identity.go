@@ -57,6 +57,9 @@ const (
 func (l *login) identity(ctx context.Context, s *Server, redirect string) (Client, error) {
 	if l.req.Client.ID != "" {
 		c := l.req.Client
+		if err := l.staysAtItsIssuer(c.ID, s.Issuer); err != nil {
+			return Client{}, err
+		}
 		c.Issuer, c.Origin, c.Grant = s.Issuer, Given, l.req.Grant
 		return l.tellClient(c, "the client id that was given")
 	}
@@ -88,6 +91,21 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		return Client{}, err
 	}
 	return l.tellClient(c, "registered just now")
+}
+
+// staysAtItsIssuer: a client that was given for this MCP server belongs to the issuer that
+// the server named then (authorization, "Client Registration"). Another one gets nothing of
+// it, unless the user names that one.
+func (l *login) staysAtItsIssuer(id, issuer string) error {
+	moved := slices.IndexFunc(l.known.Clients, func(c Client) bool {
+		return c.Origin == Given && c.ID == id && c.Endpoint == l.token.Endpoint && c.Issuer != issuer && !nearly(c.Issuer, issuer)
+	})
+	if _, here := l.known.client(issuer, Given, l.req.Grant); here || moved < 0 || l.req.Issuer != "" {
+		return nil
+	}
+	return l.w.holds("a client belongs to one issuer (authorization, \"Client Registration\")", false, &Error{Rule: IssuerMismatch,
+		Text: fmt.Sprintf("the server names another authorization server, %s: the client %s is of %s", issuer, id, l.known.Clients[moved].Issuer),
+		Hint: "if the client is registered at the new one as well, --issuer with its name"})
 }
 
 func (l *login) tellClient(c Client, how string) (Client, error) {
