@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -75,6 +76,7 @@ func (w *Walk) byItself(ctx context.Context, store *Store, c Client, t Token) (u
 // exchange gets an identity assertion for one authorization server from the
 // enterprise's (enterprise-managed-authorization, "Token Exchange").
 func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (string, error) {
+	c.IDP = cmp.Or(c.IDP, &IDP{})
 	idToken, err := w.secretIn(c.IDP.IDTokenFile)
 	if err != nil {
 		return "", err
@@ -103,6 +105,9 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 
 // secretIn reads a token from a file.
 func (w *Walk) secretIn(name string) (string, error) {
+	if name == "" {
+		return "", &Error{Rule: KeyUnusable, Text: "the client has no assertion that is known here", Hint: "mcpc login TARGET --client-id ID with --assertion FILE, or all of --idp-… and --id-token FILE, names it"}
+	}
 	raw, err := w.Read(name)
 	if err != nil {
 		return "", keyUnusable("the assertion cannot be read: "+err.Error(), err)

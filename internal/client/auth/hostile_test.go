@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -67,5 +68,44 @@ func TestAGivenClientStaysAtItsIssuer(t *testing.T) {
 	}
 	if _, err := w.login(store, given); err != nil {
 		t.Errorf("once more: %v", err)
+	}
+}
+
+// What a grant needs may be missing: another client took its place, or none was named.
+func TestGrantsWithoutWhatTheyNeed(t *testing.T) {
+	for _, g := range []Grant{IDJAG, JWTBearer} {
+		w := newWorld(t)
+		_, err := w.login(newStore(), func(r *Request) { r.Grant, r.Client = g, Client{ID: "x"} })
+		wantRule(t, err, KeyUnusable)
+		if e, ok := err.(*Error); ok && (strings.Contains(e.Text, "no such file") || e.Hint == "") {
+			t.Errorf("%s: %q, hint %q", g, e.Text, e.Hint)
+		}
+		store := stored(t, w, w.url+"/mcp", func(t *Token) { t.Grant, t.Refresh = g, "" })
+		_, err = w.walk().Renew(t.Context(), store, book(t, store).Tokens[0], false)
+		wantRule(t, err, KeyUnusable)
+	}
+}
+
+// Two servers of one issuer, with a client each: either's token is renewed as its own.
+func TestEachTokenKeepsItsClient(t *testing.T) {
+	w, second, store := newWorld(t), newWorld(t), newStore()
+	second.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["` + w.url + `"]}`
+	tokens := map[string]Token{}
+	for id, at := range map[string]*world{"x": w, "y": second} {
+		token, err := at.login(store, func(r *Request) { r.Client, r.ClientSecret = Client{ID: id}, "secret-of-"+id })
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[id] = token
+	}
+	for id, token := range tokens {
+		w.heads = nil
+		if _, err := w.walk().Renew(t.Context(), store, token, false); err != nil {
+			t.Fatal(err)
+		}
+		as, secret, _ := (&http.Request{Header: w.heads[0]}).BasicAuth()
+		if as != id || secret != "secret-of-"+id {
+			t.Errorf("%s is renewed as %q with %q", id, as, secret)
+		}
 	}
 }

@@ -314,8 +314,8 @@ func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
 	}
 	c.Endpoint, c.Untried = l.token.Endpoint, false
 	return l.store.Change(ctx, func(b *Book) {
-		b.putClient(c)
 		b.put(l.token)
+		b.putClient(c)
 		if b.Pending != nil && Covers(l.token.Resource, b.Pending.Endpoint) {
 			b.Pending = nil
 		}

@@ -155,13 +155,15 @@ func (b *Book) Drop(meant func(Token) bool) int {
 	return before - len(b.Tokens)
 }
 
-// client is the client that is known to an issuer, and to no other, for a grant.
-func (b *Book) client(issuer string, origin Origin, g Grant) (Client, bool) {
-	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.Issuer == issuer && c.Origin == origin && c.Grant == g })
-	if at < 0 {
-		return Client{}, false
+// client is the client that is known to an issuer, and to no other, for a grant: of
+// several the newest.
+func (b *Book) client(issuer string, origin Origin, g Grant) (newest Client, ok bool) {
+	for _, c := range b.Clients {
+		if c.Issuer == issuer && c.Origin == origin && c.Grant == g {
+			newest, ok = c, true
+		}
 	}
-	return b.Clients[at], true
+	return newest, ok
 }
 
 // of is the client that a token was issued to.
@@ -173,12 +175,13 @@ func (b *Book) of(t Token) Client {
 	return b.Clients[at]
 }
 
+// putClient keeps a client in place of those that no token is of any more.
 func (b *Book) putClient(c Client) {
 	if c.Origin == Document {
 		return // it is known everywhere, and by its address
 	}
 	b.Clients = slices.DeleteFunc(b.Clients, func(old Client) bool {
-		return old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant
+		return old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant && (old.ID == c.ID || !slices.ContainsFunc(b.Tokens, old.has))
 	})
 	b.Clients = append(b.Clients, c)
 }
