@@ -3,6 +3,7 @@ package auth
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -107,5 +108,18 @@ func TestEachTokenKeepsItsClient(t *testing.T) {
 		if as != id || secret != "secret-of-"+id {
 			t.Errorf("%s is renewed as %q with %q", id, as, secret)
 		}
+	}
+}
+
+// The file of the tokens stays of a size that every command can read.
+func TestStoreStaysSmall(t *testing.T) {
+	w, store := newWorld(t), stored(t, newWorld(t), "https://other.example/mcp", nil)
+	w.token = func(url.Values, http.Header) (int, string) {
+		return 200, `{"access_token":"` + strings.Repeat("<", 900_000) + `","token_type":"Bearer"}`
+	}
+	_, err := w.login(store, nil)
+	wantRule(t, err, StoreFailed)
+	if b := book(t, store); len(b.Tokens) != 1 || b.Tokens[0].Resource != "https://other.example/mcp" {
+		t.Errorf("kept %d tokens", len(b.Tokens))
 	}
 }

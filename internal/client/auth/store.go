@@ -41,6 +41,9 @@ type Book struct {
 
 const bookVersion = 1
 
+// mostBook bounds the file, which each command reads: servers write what is in it.
+const mostBook = 4 << 20
+
 // A Token is an access token and all that is needed to use and renew it. It is
 // good for its resource, at the word of its issuer, for its client, and belongs to
 // one account of the user's.
@@ -108,7 +111,11 @@ func (s *Store) Change(ctx context.Context, change func(*Book)) error {
 		}
 		change(&b)
 		b.Version = bookVersion
-		return json.MarshalIndent(b, "", "\t")
+		raw, err := json.MarshalIndent(b, "", "\t")
+		if len(raw) > max(mostBook, len(old)) {
+			return nil, &Error{Rule: StoreFailed, Text: "the file of the tokens would have more than 4 MiB, and is left as it is", Hint: "mcpc auth shows what is kept, mcpc logout TARGET forgets some of it"}
+		}
+		return raw, err
 	})
 	return storeFailed(err)
 }
