@@ -175,7 +175,7 @@ func TestGuardProvesEachRequest(t *testing.T) {
 		{"one is wanted, and none given", "old", "n-3", "", 401, []string{"n-2"}},
 	} {
 		got, bodies, takes, wants, gives = nil, nil, step.takes, step.wants, step.gives
-		g.renewed = true // what a renewal does comes below
+		g.renewed.Store(true) // what a renewal does comes below
 		if status := send(t, g, "POST", mcp.URL+"/mcp?a=b"); status != step.status {
 			t.Errorf("%s: HTTP %d", step.name, status)
 		}
@@ -191,7 +191,8 @@ func TestGuardProvesEachRequest(t *testing.T) {
 		}
 	}
 
-	got, takes, wants, g.renewed = nil, "access-secret-1", "", false
+	got, takes, wants = nil, "access-secret-1", ""
+	g.renewed.Store(false)
 	if status := send(t, g, "GET", mcp.URL+"/mcp"); status != 200 || len(got) != 2 || len(w.heads) != 1 {
 		t.Fatalf("HTTP %d after %d requests and %d renewals", status, len(got), len(w.heads))
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -53,9 +54,12 @@ type Guard struct {
 	// nobody can be asked.
 	Login func(ctx context.Context, r Refusal) (bool, error)
 
-	mu       sync.Mutex
-	book     *Book
-	renewed  bool // a refusal was answered with a renewal
+	mu   sync.Mutex
+	book *Book
+	// renewed is set where a refusal was answered with a renewal, until a token is taken.
+	renewed atomic.Bool
+	// renewAt is when a renewal that failed may be tried once more.
+	renewAt  time.Time
 	logins   int
 	unsolved *Refusal
 	// failed is why a token that may be there was not used.
@@ -122,12 +126,10 @@ func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, c credential) {
 	if !ok {
 		return Token{}, credential{}
 	}
-	if t.StaleAt(g.Now()) && t.Renewable() {
+	if t.StaleAt(g.Now()) && t.Renewable() && !g.Now().Before(g.renewAt) {
 		w := g.Walk(ctx)
 		defer w.Net.Close()
-		if fresh, err := g.renewLocked(ctx, w, t, false); err != nil {
-			g.failed = err
-		} else {
+		if fresh, err := g.renewLocked(ctx, w, t, false); err == nil {
 			t = fresh
 		}
 	}
@@ -169,6 +171,10 @@ func (g *Guard) openLocked(t Token) (Token, credential, error) {
 	return t, credential{secret, key}, err
 }
 
+// renewAgain is how long a renewal that failed is not tried again: each request would
+// wait for a token endpoint that does not answer.
+const renewAgain = time.Minute
+
 // renewLocked renews and reads the store anew.
 func (g *Guard) renewLocked(ctx context.Context, w *Walk, t Token, refused bool) (Token, error) {
 	if g.Pause != nil {
@@ -176,6 +182,7 @@ func (g *Guard) renewLocked(ctx context.Context, w *Walk, t Token, refused bool)
 	}
 	fresh, err := w.Renew(ctx, g.Store, t, refused)
 	if err != nil {
+		g.failed, g.renewAt = err, g.Now().Add(renewAgain)
 		return Token{}, err
 	}
 	g.book = nil
@@ -188,6 +195,9 @@ func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
 	c, challenged := wantedOf(resp.Header)
 	short := resp.StatusCode == http.StatusForbidden && challenged && c.Params["error"] == "insufficient_scope"
 	if resp.StatusCode != http.StatusUnauthorized && !short {
+		if resp.StatusCode/100 == 2 && t.Access != "" {
+			g.renewed.Store(false)
+		}
 		return nil
 	}
 	g.mu.Lock()
@@ -247,10 +257,14 @@ func (g *Guard) otherLocked(t *Token) bool {
 // renewRefusedLocked renews once: a token that is refused when it is new will be
 // refused again.
 func (g *Guard) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bool {
-	if g.renewed || !t.Renewable() {
+	if g.renewed.Load() || !t.Renewable() {
 		return false
 	}
-	g.renewed = true
+	if g.Now().Before(g.renewAt) {
+		r.Err = g.failed
+		return false
+	}
+	g.renewed.Store(true)
 	w := g.Walk(ctx)
 	defer w.Net.Close()
 	fresh, err := g.renewLocked(ctx, w, *t, true)

@@ -2,10 +2,12 @@ package auth
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A server that names issuers without end makes nobody ask them all.
@@ -121,5 +123,47 @@ func TestStoreStaysSmall(t *testing.T) {
 	wantRule(t, err, StoreFailed)
 	if b := book(t, store); len(b.Tokens) != 1 || b.Tokens[0].Resource != "https://other.example/mcp" {
 		t.Errorf("kept %d tokens", len(b.Tokens))
+	}
+}
+
+// Where the token endpoint is of no help the old token goes along, and the endpoint is
+// not asked again for each request. A renewal that helped does not bar the next one.
+func TestHowOftenIsRenewed(t *testing.T) {
+	w, p := newWorld(t), newProtected(t, "old")
+	w.token = func(url.Values, http.Header) (int, string) { return 500, "" }
+	at := now
+	g := guardFor(w, p.URL+"/mcp", stored(t, w, p.URL+"/mcp", func(t *Token) { t.Expires = now }))
+	g.Now = func() time.Time { return at }
+	for range 3 {
+		if status := send(t, g, "POST", p.URL+"/mcp"); status != 200 {
+			t.Errorf("HTTP %d", status)
+		}
+	}
+	p.takes = nil
+	send(t, g, "POST", p.URL+"/mcp")
+	if r := g.Unsolved(); len(w.forms) != 1 || r == nil || r.Err == nil {
+		t.Errorf("%d requests for a token, %+v", len(w.forms), r)
+	}
+	at = at.Add(2 * renewAgain)
+	if send(t, g, "POST", p.URL+"/mcp"); len(w.forms) < 2 {
+		t.Error("it is never tried again")
+	}
+
+	w, p = newWorld(t), newProtected(t, "old")
+	given := 0
+	w.token = func(url.Values, http.Header) (int, string) {
+		given++
+		p.takes = map[string]bool{fmt.Sprintf("Bearer t%d", given): true}
+		return 200, fmt.Sprintf(`{"access_token":"t%d","token_type":"Bearer"}`, given)
+	}
+	p.refuse = func(rw http.ResponseWriter, _ string) { rw.WriteHeader(401); _, _ = io.WriteString(rw, "no") }
+	g = guardFor(w, p.URL+"/mcp", stored(t, w, p.URL+"/mcp", nil))
+	for i := range 3 {
+		p.mu.Lock()
+		p.takes = nil // it ended without a word before
+		p.mu.Unlock()
+		if status := send(t, g, "POST", p.URL+"/mcp"); status != 200 {
+			t.Errorf("%d: HTTP %d after %d renewals", i, status, given)
+		}
 	}
 }
