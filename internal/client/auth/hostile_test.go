@@ -167,3 +167,22 @@ func TestHowOftenIsRenewed(t *testing.T) {
 		}
 	}
 }
+
+// A resource with a user in it is no server's.
+func TestResourceWithAUser(t *testing.T) {
+	for _, user := range []string{"evil@", "evil:pw@", "@"} {
+		if Covers("https://"+user+"h.example/mcp", "https://h.example/mcp") {
+			t.Errorf("%q is taken", user)
+		}
+	}
+}
+
+// Who was refused in the browser is told what that means.
+func TestDeniedHasAHint(t *testing.T) {
+	w := newWorld(t)
+	w.redirect = func(q url.Values) { q.Set("error", "access_denied") }
+	_, err := w.login(newStore(), nil)
+	if e, ok := err.(*Error); !ok || e.Hint != hints["access_denied"] {
+		t.Errorf("got %v", err)
+	}
+}

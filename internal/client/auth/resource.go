@@ -96,7 +96,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 	bad := slices.IndexFunc(r.AuthorizationServers, func(issuer string) bool { _, err := SafeURL(issuer); return err != nil })
 	if bad >= 0 {
 		return nil, w.holds("authorization servers are https, or http on this machine (RFC 8414 section 2)", false,
-			blocked("the resource metadata names an authorization server that is no https URL: "+r.AuthorizationServers[bad]))
+			blocked("the resource metadata names an authorization server that is no https URL: "+orNothing(r.AuthorizationServers[bad])))
 	}
 	return &r, nil
 }
@@ -105,7 +105,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 // and the same path or one below it.
 func Covers(resource, at string) bool {
 	r, err := url.Parse(resource)
-	if err != nil || r.Host == "" || r.Fragment != "" {
+	if err != nil || r.Host == "" || r.User != nil || r.Fragment != "" {
 		return false
 	}
 	u, err := url.Parse(at)

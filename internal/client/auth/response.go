@@ -41,7 +41,7 @@ func (w *Walk) code(a *authorization, answer url.Values) (string, error) {
 		if code == "access_denied" {
 			rule = Denied
 		}
-		return "", &Error{Rule: rule, Text: "the authorization server refused" + saying(code, answer.Get("error_description"), 0), Err: lost[code]}
+		return "", &Error{Rule: rule, Text: "the authorization server refused" + saying(code, answer.Get("error_description"), 0), Err: lost[code], Hint: hints[code]}
 	}
 	code := answer.Get("code")
 	w.learn(code)
