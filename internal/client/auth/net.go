@@ -156,7 +156,7 @@ func (n *Net) control(_, address string, _ syscall.RawConn) error {
 }
 
 func blocked(text string) *Error {
-	return &Error{Rule: URLBlocked, Text: text, Hint: "mcpc auth explain TARGET shows where it comes from"}
+	return &Error{Rule: URLBlocked, Text: text}
 }
 
 func (n *Net) proxy(req *http.Request) (*url.URL, error) {
