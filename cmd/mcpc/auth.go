@@ -173,7 +173,10 @@ func waysIn(found auth.Found) string {
 // "no", and what could not be fetched an ending of its own.
 func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
 	all := []stepJSON{}
-	for _, s := range steps {
+	for i, s := range steps {
+		s.URL, s.Text = a.secrets.Text(s.URL), a.secrets.Text(s.Text) // the endpoint's own, which servers repeat
+		s.Document, _ = a.secrets.Bytes(s.Document)
+		steps[i] = s
 		doc := json.RawMessage(s.Document)
 		if wire.Valid(doc) != nil {
 			doc = nil

@@ -126,7 +126,7 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	case r.Sent && r.Status == http.StatusUnauthorized:
 		o.Text += ": the token is not taken any more, and could not be renewed"
 	case r.Sent && len(r.Scopes) > 0:
-		o.Text += ": more scopes are needed: " + strings.Join(r.Scopes, " ")
+		o.Text += ": more scopes are needed: " + wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), mostSaid)
 	}
 	if failed, ok := errorAs[*auth.Error](r.Err); ok {
 		o = authFailed(failed, o)
@@ -136,7 +136,7 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	if a.fromFile != "" && hasSecret(a.guard.Endpoint) { // it is not copied
 		return o
 	}
-	if err := a.keepChallenge(*r); err != nil {
+	if err := a.keepChallenge(*r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
 		o.Hint = a.loginCommand(false) + "; the challenge could not be kept: " + err.Error()
 	}
 	return o
@@ -160,6 +160,9 @@ func (a *app) loginCommand(kept bool) string {
 	return command
 }
 
+// mostSaid is how much is shown of what a server wrote.
+const mostSaid = 2000
+
 // authFailed is the ending of what needed a token; o is what is known besides. Who
 // could not be asked, or was waited for too long, may be there the next time; that a
 // server refused for want of a token comes before that (design, section 6).
@@ -175,7 +178,7 @@ func authFailed(err error, o wire.Outcome) wire.Outcome {
 	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
 		kind = wire.Auth
 	}
-	o.Kind, o.Text, o.Err = kind, failed.Text, failed.Err
+	o.Kind, o.Text, o.Err = kind, wire.Excerpt([]byte(failed.Text), mostSaid), failed.Err
 	o.Phase = or(o.Phase, "authorization")
 	o.Hint = or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
@@ -203,7 +206,7 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	d := (&responder{a: a}).dialog(ctx)
 	what := "wants to know who asks"
 	if r.Sent && len(r.Scopes) > 0 {
-		what = "asks for more: " + d.line(strings.Join(r.Scopes, " "))
+		what = "asks for more: " + d.line(wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), mostSaid))
 	}
 	d.say("%s %s.", d.line(wire.RedactURL(a.guard.Endpoint)), what)
 	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
