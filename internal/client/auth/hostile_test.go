@@ -52,8 +52,8 @@ func TestRegistrationsOfNoUse(t *testing.T) {
 	}
 }
 
-// authorization 32: a client that was given is its issuer's. Where the same server names
-// another one, neither its id nor its secret goes there unless the user says so.
+// A client that was given is its issuer's. Where the same server names another one,
+// neither its id nor its secret goes there unless the user says so.
 func TestAGivenClientStaysAtItsIssuer(t *testing.T) {
 	w, other, store := newWorld(t), newWorld(t), newStore()
 	given := func(r *Request) { r.Client, r.ClientSecret = Client{ID: "given-id"}, "given-secret" }
