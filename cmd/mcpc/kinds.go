@@ -223,7 +223,7 @@ func (a *app) answerOfLists(l listing, several, long bool) answer {
 	ans := answer{messages: l.messages}
 	switch {
 	case !several && a.onlyWritesJSON() && len(l.messages) > 1:
-		ans.pages = &l.lists[0].List
+		ans.write = l.lists[0].List.WriteLine
 	case a.json || a.jq != "" || a.output != "":
 		ans.result = l.result(several)
 	}

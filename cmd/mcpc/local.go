@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -83,11 +84,17 @@ func readUpTo(r io.Reader, most int64) ([]byte, error) {
 	if most < 0 {
 		return io.ReadAll(r)
 	}
-	raw, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(raw)) > most {
+	var b bytes.Buffer
+	if f, ok := r.(*os.File); ok { // of a large file the memory is taken once
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() <= most {
+			b.Grow(int(info.Size()) + bytes.MinRead)
+		}
+	}
+	_, err := b.ReadFrom(io.LimitReader(r, most+1))
+	if err == nil && int64(b.Len()) > most {
 		return nil, tooMuch(most)
 	}
-	return raw, err
+	return b.Bytes(), err
 }
 
 // readLine reads a line that is typed or pasted, with its end.

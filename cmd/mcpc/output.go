@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
@@ -20,8 +19,8 @@ type answer struct {
 	// result is one JSON document; messages are the JSON-RPC messages it came in.
 	result   json.RawMessage
 	messages []*wire.Message
-	// pages is a result that is only written, and is never made.
-	pages *client.List
+	// write writes a result that is never made; nil where there is result.
+	write func(w io.Writer) error
 	// human writes what a person reads.
 	human func(w io.Writer, st render.Style) error
 }
@@ -195,8 +194,8 @@ func (a *app) printTo(ctx context.Context, w io.Writer, st render.Style, ans ans
 			}
 		}
 		return nil
-	case ans.pages != nil:
-		return ans.pages.WriteLine(w)
+	case ans.write != nil:
+		return ans.write(w)
 	case a.json:
 		return render.JSON(w, st, ans.result)
 	default:

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -60,6 +64,10 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 	defer c.Close()
 	a.warnOf(c)
 	a.hideIn(c)
+	if o.raw && !a.explain {
+		a.showBytes(row)
+		return
+	}
 	exchange, err := row.Exchange()
 	if err != nil {
 		a.end(localIO("reading "+row.Path(), err))
@@ -70,9 +78,20 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 		render.Explain(a.stdout(), a.outStyle, []*wire.Exchange{exchange})
 	case o.raw:
 		a.showBytes(row)
+	case a.onlyWritesJSON(): // of a long message the document has it three times
+		a.show(ctx, wire.Outcome{}, answer{write: func(w io.Writer) error {
+			x := exchange
+			exchange = nil // its frames are read once more, one at a time
+			return writeExchange(w, row, x)
+		}})
 	default:
-		ans := answer{result: exchangeJSON(row, exchange)}
-		ans.messages = []*wire.Message{{Raw: ans.result}}
+		var ans answer
+		if a.json || a.wire || a.jq != "" || a.output != "" || a.shell != nil {
+			var b bytes.Buffer
+			_ = writeExchange(&b, row, exchange)
+			ans.result = bytes.TrimRight(b.Bytes(), "\n")
+			ans.messages = []*wire.Message{{Raw: ans.result}}
+		}
 		ans.human = func(w io.Writer, st render.Style) error {
 			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
 				Findings: row.Findings, HeadsOnly: o.headers})
@@ -84,24 +103,27 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 // showBytes writes what crossed, each message on a line of its own, in the order in
 // which it did. On a terminal what could steer it is made visible.
 func (a *app) showBytes(row *trace.Row) {
-	frames, err := row.Frames()
-	if err != nil {
-		a.end(localIO("reading "+row.Path(), err))
-		return
-	}
-	for _, f := range frames {
+	err := row.EachFrame(func(f wire.Frame) error {
 		if f.Raw == nil {
-			continue
+			return nil
 		}
 		line := f.Raw
 		if a.outStyle.Terminal {
 			line = []byte(a.outStyle.Block(string(line)))
 		}
-		if _, err := a.stdout().Write(append(line[:len(line):len(line)], '\n')); err != nil {
-			return
+		_, err := a.stdout().Write(append(line, '\n'))
+		if err != nil {
+			err = errUnread
 		}
+		return err
+	})
+	if err != nil && err != errUnread {
+		a.end(localIO("reading "+row.Path(), err))
 	}
 }
+
+// errUnread is the end of what nobody reads any more.
+var errUnread = errors.New("nobody reads it")
 
 func titleOf(row *trace.Row) string {
 	title := strings.TrimSpace(or(row.Method, "(nothing crossed)") + " " + row.Name)
@@ -141,34 +163,44 @@ func commandOf(row *trace.Row) string {
 	return ""
 }
 
-// exchangeJSON is one document: the row, the messages as JSON where they are, and
-// every frame as it stands in the capture.
-func exchangeJSON(row *trace.Row, x *wire.Exchange) json.RawMessage {
-	frames, _ := row.Frames()
-	lines := make([]json.RawMessage, len(frames))
-	for i, f := range frames {
-		lines[i] = json.RawMessage(trace.AppendFrame(nil, f))
+// writeExchange writes one document on a line: the row, the messages as JSON where they
+// are, and every frame as it stands in the capture.
+func writeExchange(w io.Writer, row *trace.Row, x *wire.Exchange) error {
+	var facts struct {
+		Exchange rowOut       `json:"exchange"`
+		Findings []findingOut `json:"findings,omitempty"`
 	}
-	out := struct {
-		Exchange rowOut            `json:"exchange"`
-		Findings []findingOut      `json:"findings,omitempty"`
-		Request  json.RawMessage   `json:"request"`
-		Response json.RawMessage   `json:"response"`
-		Frames   []json.RawMessage `json:"frames"`
-	}{Exchange: rowJSON(row), Frames: lines}
+	facts.Exchange = rowJSON(row)
 	for _, f := range row.Findings {
-		out.Findings = append(out.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})
+		facts.Findings = append(facts.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})
 	}
-	if x != nil {
-		out.Request, out.Response = asJSONValue(x.Request.Raw), asJSONValue(x.Response.Raw)
+	var begin bytes.Buffer
+	enc := json.NewEncoder(&begin)
+	enc.SetEscapeHTML(false) // it would change what crossed
+	_ = enc.Encode(facts)
+	out := bufio.NewWriterSize(w, 64<<10)
+	out.Write(bytes.TrimSuffix(begin.Bytes(), []byte("}\n")))
+	for _, name := range []string{"request", "response"} {
+		raw := []byte("null")
+		if x != nil && name == "request" {
+			raw = asJSONValue(x.Request.Raw)
+		} else if x != nil {
+			raw = asJSONValue(x.Response.Raw)
+		}
+		out.WriteString(`,"` + name + `":`)
+		out.Write(raw)
 	}
-	// Marshal would change the bytes of the messages: it escapes what HTML has a
-	// meaning for.
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(out)
-	return json.RawMessage(strings.TrimRight(b.String(), "\n"))
+	before := `,"frames":[`
+	err := row.EachFrame(func(f wire.Frame) error {
+		out.WriteString(before)
+		before = ","
+		return trace.WriteFrame(out, f)
+	})
+	if before != "," {
+		out.WriteString(before)
+	}
+	out.WriteString("]}\n")
+	return cmp.Or(err, out.Flush())
 }
 
 type findingOut struct {
@@ -180,9 +212,12 @@ type findingOut struct {
 
 // asJSONValue is a message where it is JSON; null otherwise, and then the frames
 // have its bytes.
-func asJSONValue(raw []byte) json.RawMessage {
+func asJSONValue(raw []byte) []byte {
 	if raw == nil || wire.Valid(raw) != nil {
-		return nil
+		return []byte("null")
+	}
+	if len(raw) < 1<<20 || bytes.ContainsAny(raw, "\r\n") {
+		return wire.Compact(raw)
 	}
 	return raw
 }

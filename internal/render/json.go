@@ -1,9 +1,12 @@
 package render
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -41,6 +44,9 @@ func JSONLine(w io.Writer, st Style, raw []byte) error {
 
 // showJSON is JSON for a reader.
 func (s Style) showJSON(w io.Writer, raw []byte) error {
+	if len(raw) >= longJSON {
+		return s.showLong(w, raw)
+	}
 	if err := wire.Valid(raw); err != nil {
 		if e := writeLine(w, []byte(s.Block(string(raw)))); e != nil {
 			return e
@@ -48,6 +54,68 @@ func (s Style) showJSON(w io.Writer, raw []byte) error {
 		return writeLine(w, []byte(s.paint(dim, "[not JSON: "+err.Error()+"]")))
 	}
 	return writeLine(w, s.colored(escapeHidden(s.indented(raw))))
+}
+
+// longJSON is from where on JSON is written in pieces: as a whole it would take its
+// memory several times.
+const longJSON = 8 << 20
+
+// showLong is showJSON in pieces.
+func (s Style) showLong(w io.Writer, raw []byte) error {
+	clean, bad := &sanitizer{w: w, c: cleaner{block: true, show: jsonPicture}}, wire.Valid(raw)
+	if bad != nil {
+		clean.c.show = s.picture()
+	}
+	out := bufio.NewWriterSize(clean, 64<<10)
+	write := func(text []byte) {
+		for piece := range slices.Chunk(text, 64<<10) {
+			_, _ = out.Write(piece) // Flush has the error
+		}
+	}
+	if bad != nil || indentCost(raw) > 4*len(raw) {
+		write(raw)
+	} else {
+		writeIndented(raw, write)
+	}
+	out.WriteByte('\n')
+	err := errors.Join(out.Flush(), clean.Close())
+	if bad == nil || err != nil {
+		return err
+	}
+	return writeLine(w, []byte(s.paint(dim, "[not JSON: "+bad.Error()+"]")))
+}
+
+// writeIndented writes valid JSON with one member to a line.
+func writeIndented(raw []byte, write func(text []byte)) {
+	depth, opened := 0, false
+	blanks := append([]byte("\n"), bytes.Repeat([]byte("  "), 1000)...) // nothing valid is deeper
+	line := func() { write(blanks[:min(1+2*depth, len(blanks))]) }
+	for len(raw) > 0 {
+		token := raw[:tokenLength(raw)]
+		raw = raw[len(token):]
+		switch c := token[0]; c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case ']', '}':
+			if depth--; !opened {
+				line()
+			}
+		default:
+			if opened {
+				line()
+			}
+		}
+		write(token)
+		opened = false
+		switch token[0] {
+		case '[', '{':
+			depth, opened = depth+1, true
+		case ',':
+			line()
+		case ':':
+			write([]byte(" "))
+		}
+	}
 }
 
 // indented gives valid JSON with one member to a line. pretty.Pretty repairs

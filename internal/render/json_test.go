@@ -2,6 +2,8 @@ package render
 
 import (
 	"bytes"
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -108,4 +110,48 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("%q in colour: %q", got, colored)
 		}
 	})
+}
+
+// What is long is shown in pieces: its memory is not taken once more, and what it says is
+// the same.
+func TestLongJSONTakesNoMemory(t *testing.T) {
+	long := func(letter string) []byte {
+		return []byte(`{"a":[1,{},[],"` + strings.Repeat(`x y \"{`+letter+`\\`, longJSON/8) + `",{"b":null}],"c":-1.50}`)
+	}
+	raw := long("e")
+	for name, shown := range map[string]func(w io.Writer) error{
+		"show": func(w io.Writer) error {
+			return ShowTraffic(w, terminal, Traffic{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}})
+		},
+		"report": func(w io.Writer) error {
+			return Markdown(w, Report{Traffic: Traffic{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}}})
+		},
+		"broken": func(w io.Writer) error { return terminal.showJSON(w, raw[1:]) },
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := shown(io.Discard); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(raw)) {
+			t.Errorf("%s took %d bytes for %d", name, took, len(raw))
+		}
+	}
+	raw = long("é\u202e")
+	var b bytes.Buffer
+	if err := terminal.showJSON(&b, raw); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(wire.Compact(b.Bytes())), strings.ReplaceAll(string(raw), "\u202e", `\u202e`); got != want {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+	const begins = "{\n  \"a\": [\n    1,\n    {},\n    [],\n    \"x y "
+	if !strings.HasPrefix(b.String(), begins) {
+		t.Errorf("it begins with %.80q", b.String())
+	}
+	b.Reset()
+	if err := terminal.showJSON(&b, raw[1:]); err != nil || !strings.HasPrefix(b.String(), `"a":[1`) || !strings.Contains(b.String(), "\n[not JSON: ") {
+		t.Errorf("%v, %.80q", err, b.String())
+	}
 }

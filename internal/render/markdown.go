@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -116,15 +117,26 @@ func (m *marker) message(name string, f wire.Frame) {
 		note += ", " + plural(f.Hidden, "secret") + " hidden"
 	}
 	m.section(note)
-	language, text := "", string(f.Raw)
+	language, shown := "", beginning(f.Raw[:min(len(f.Raw), 2*mostReported)])
 	if wire.Valid(f.Raw) == nil {
-		language, text = "json", string(escapeHidden(reporting.indented(f.Raw)))
+		language, shown = "json", nil
+		_ = reporting.showJSON(&shown, f.Raw)
 	}
-	text = strings.TrimRight(text, "\r\n")
+	text := strings.TrimRight(string(shown), "\r\n")
 	if len(text) > mostReported {
 		text = strings.ToValidUTF8(text[:mostReported], "") + "\n" + fmt.Sprintf("… (%d bytes in all)", f.Bytes())
 	}
 	m.fence(language, text)
+}
+
+// A beginning keeps somewhat more than a report has of a message, and then no more.
+type beginning []byte
+
+func (b *beginning) Write(p []byte) (int, error) {
+	if *b = append(*b, p[:min(len(p), 2*mostReported)]...); len(*b) > 2*mostReported {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
 }
 
 // between writes what came on the way, a line for each.
@@ -149,9 +161,11 @@ var reporting = Style{Terminal: true, Width: 80}
 
 // drawn writes what `show` draws, as text.
 func (m *marker) drawn(name string, draw func(v *viewer)) {
-	v := &viewer{st: reporting}
+	var b strings.Builder
+	v := &viewer{st: reporting, b: bufio.NewWriter(&b)}
 	draw(v)
-	text := strings.Trim(v.b.String(), "\n")
+	_ = v.b.Flush()
+	text := strings.Trim(b.String(), "\n")
 	if text == "" {
 		return
 	}

@@ -59,6 +59,10 @@ type sanitizer struct {
 }
 
 func (s *sanitizer) Write(p []byte) (int, error) {
+	if s.held == "" && len(p) > 0 && plainJSON(p) {
+		s.c.follow(rune(p[len(p)-1]))
+		return s.w.Write(p)
+	}
 	if err := s.pass(s.held+string(p), false); err != nil {
 		return 0, err
 	}

@@ -1,7 +1,7 @@
 package render
 
 import (
-	"bytes"
+	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -29,13 +29,13 @@ type Traffic struct {
 // ShowTraffic writes an exchange for a person: facts, heads, messages with what
 // is wrong in them, and where the time went.
 func ShowTraffic(w io.Writer, st Style, t Traffic) error {
-	v := &viewer{st: st}
+	v := &viewer{st: st, b: bufio.NewWriterSize(w, 64<<10)}
 	v.b.WriteString(st.paint(bold, st.Line(t.Title)) + "\n")
 	layout := Style{Terminal: true, Color: st.Color, Width: st.Width}
 	if !st.Terminal {
 		layout.Width = math.MaxInt32 // a command is copied in one piece
 	}
-	if err := Facts(&v.b, layout, t.Facts); err != nil {
+	if err := Facts(v.b, layout, t.Facts); err != nil {
 		return err
 	}
 	if t.Exchange != nil {
@@ -50,14 +50,13 @@ func ShowTraffic(w io.Writer, st Style, t Traffic) error {
 		v.section("findings")
 		v.findings(v.rest)
 	}
-	_, err := w.Write(v.b.Bytes())
-	return err
+	return v.b.Flush()
 }
 
 // A viewer writes the parts of an exchange.
 type viewer struct {
 	st Style
-	b  bytes.Buffer
+	b  *bufio.Writer
 	// found are the findings that were shown beside their message.
 	found, rest []wire.Finding
 }
@@ -171,7 +170,7 @@ func (v *viewer) message(name string, f wire.Frame, more string) {
 		note += ", event id " + v.st.glimpse([]byte(*s.ID), 60)
 	}
 	v.noted(name, note)
-	_ = v.st.showJSON(&v.b, f.Raw)
+	_ = v.st.showJSON(v.b, f.Raw)
 	m := wire.ParseMessage(f.Raw)
 	v.findings(m.Problems)
 	v.found = append(v.found, m.Problems...)

@@ -30,7 +30,7 @@ func (c *Capture) safeLine(raw []byte) []byte {
 	if c.secrets == nil || len(c.secrets.Find(raw)) == 0 {
 		return raw
 	}
-	line, err := parseLine(bytes.TrimSpace(raw))
+	line, err := parseLong(bytes.TrimSpace(raw))
 	if err != nil {
 		return []byte("{\"lost\":1}\n") // nobody can tell what stands where in it
 	}

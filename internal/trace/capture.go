@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -151,14 +152,22 @@ func (c *Capture) Close() {
 // nothing did.
 func (r *Row) Frames() ([]wire.Frame, error) {
 	frames := make([]wire.Frame, 0, len(r.lines))
-	err := r.eachLine(func(raw []byte) error {
-		frame, err := r.frameIn(raw)
-		if frame != nil {
-			frames = append(frames, *frame)
-		}
-		return err
+	err := r.EachFrame(func(f wire.Frame) error {
+		frames = append(frames, f)
+		return nil
 	})
 	return frames, err
+}
+
+// EachFrame reads the frames of a row one after the other, as Frames does.
+func (r *Row) EachFrame(look func(wire.Frame) error) error {
+	return r.eachLine(func(raw []byte) error {
+		frame, err := r.frameIn(raw)
+		if err != nil || frame == nil {
+			return err
+		}
+		return look(*frame)
+	})
 }
 
 // frameIn reads the frame of a line, without what is known to be secret by now; nil where
@@ -235,7 +244,8 @@ func (c *Capture) eachLine(lines []stretch, look func(raw []byte) error) error {
 	defer spares.Put(buf)
 	for _, l := range lines {
 		if cap(*buf) < l.length || cap(*buf) > keepBuffer {
-			*buf = make([]byte, l.length)
+			*buf = nil
+			*buf = roomFor(l.length)
 		}
 		raw := (*buf)[:l.length]
 		if _, err := f.ReadAt(raw, l.at); err != nil {
@@ -246,6 +256,15 @@ func (c *Capture) eachLine(lines []stretch, look func(raw []byte) error) error {
 		}
 	}
 	return nil
+}
+
+// roomFor is memory for a line. Before that of a long one is taken, what is not used any
+// more is given back: the line before it may have been as long.
+func roomFor(length int) []byte {
+	if length >= longFrame {
+		runtime.GC()
+	}
+	return make([]byte, length)
 }
 
 func (c *Capture) opened() (*os.File, error) {

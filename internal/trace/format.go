@@ -1,7 +1,9 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/base64"
+	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -109,6 +111,28 @@ func AppendFrame(b []byte, f wire.Frame) []byte {
 	form := formOf(f.Raw)
 	b = append(slices.Grow(b, len(f.Raw)+len(f.Raw)/8), form.begin...)
 	return append(form.append(b, f.Raw), frameEnd...)
+}
+
+// WriteFrame writes what AppendFrame appends, but for its line feed; a long frame in
+// pieces.
+func WriteFrame(w io.Writer, f wire.Frame) error {
+	whole := f
+	whole.Raw = nil
+	line := bytes.TrimSuffix(AppendFrame(nil, whole), []byte("}\n"))
+	if f.Raw != nil {
+		form := formOf(f.Raw)
+		line = append(line, form.begin...)
+		for piece := range slices.Chunk(f.Raw, pieceLength) {
+			line = form.append(line, piece)
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
+			line = line[:0]
+		}
+		line = append(line, '"')
+	}
+	_, err := w.Write(append(line, '}'))
+	return err
 }
 
 // A rawForm is how bytes stand in a line: what is before them, and how they are

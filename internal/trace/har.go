@@ -2,10 +2,14 @@ package trace
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"unicode/utf8"
 
 	"mcpc/internal/wire"
 )
@@ -28,6 +32,8 @@ type harEntry struct {
 	Resource string     `json:"_resourceType"`
 	Events   []harEvent `json:"_eventSourceMessages,omitempty"`
 	Facts    harFacts   `json:"_mcp"`
+
+	long *longTexts
 }
 
 type harRequest struct {
@@ -144,6 +150,7 @@ type harWriter struct {
 	w    io.Writer
 	seen map[harKey]bool
 	n    int
+	buf  []byte
 }
 
 func (h *harWriter) row(row *Row) error {
@@ -182,8 +189,48 @@ func (h *harWriter) entry(e harEntry) error {
 		return err
 	}
 	h.n++
-	_, err := h.w.Write(bytes.TrimRight(b.Bytes(), "\n"))
+	rest := bytes.TrimRight(b.Bytes(), "\n")
+	for _, text := range e.long.texts {
+		before, after, _ := bytes.Cut(rest, []byte(e.long.mark))
+		if _, err := h.w.Write(before); err != nil {
+			return err
+		}
+		for piece := range slices.Chunk(text, pieceLength) {
+			h.buf = appendString(h.buf[:0], piece)
+			if _, err := h.w.Write(h.buf); err != nil {
+				return err
+			}
+		}
+		rest = after
+	}
+	_, err := h.w.Write(rest)
 	return err
+}
+
+// longTexts are texts that are too long to be encoded with their entry. A mark stands
+// there for each of them, in the order in which the entry has them, until it is written.
+type longTexts struct {
+	mark  string
+	texts [][]byte
+}
+
+func (l *longTexts) text(raw []byte) string {
+	if len(raw) < longFrame || !utf8.Valid(raw) {
+		return string(raw)
+	}
+	if l.mark == "" {
+		l.mark = rand.Text()
+	}
+	l.texts = append(l.texts, raw)
+	return l.mark
+}
+
+// encoded is text where the bytes are text, else base64.
+func (l *longTexts) encoded(raw []byte) (text, encoding string) {
+	if utf8.Valid(raw) {
+		return l.text(raw), ""
+	}
+	return base64.StdEncoding.EncodeToString(raw), "base64"
 }
 
 // byStream parts frames by their HTTP request, in the order in which those began.
@@ -205,11 +252,11 @@ func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
 // stdio. link stands where the request itself is not among them: what comes on a
 // stream that was opened before belongs to the exchange, and its opening does not.
 func harOf(row *Row, frames []wire.Frame, link string) harEntry {
-	c := cross{stdio: frames[0].Stream == 0}
+	c := cross{stdio: frames[0].Stream == 0, long: &longTexts{}}
 	for i := range frames {
 		c.add(&frames[i])
 	}
-	e := harEntry{Started: frames[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Resource: "fetch", Facts: factsOf(row)}
+	e := harEntry{Started: frames[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Resource: "fetch", Facts: factsOf(row), long: c.long}
 	e.Request, e.Response, e.Timings = c.request(), c.response(), c.timings()
 	e.Facts.Hidden = c.hidden
 	if e.Events = c.events(); len(e.Events) > 0 {

@@ -2,13 +2,11 @@ package trace
 
 import (
 	"bytes"
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"mcpc/internal/wire"
 )
@@ -21,6 +19,7 @@ type cross struct {
 	sent, received  []*wire.Frame
 	closed          *wire.Frame
 	hidden          int
+	long            *longTexts
 }
 
 func (c *cross) add(f *wire.Frame) {
@@ -60,7 +59,7 @@ func (c *cross) request() harRequest {
 	}
 	if len(c.sent) > 0 {
 		r.Post = &harPost{MimeType: mime}
-		r.Post.Text, r.Post.Encoding = encoded(text)
+		r.Post.Text, r.Post.Encoding = c.long.encoded(text)
 	}
 	return r
 }
@@ -89,7 +88,7 @@ func (c *cross) response() harResponse {
 		r.Content.MimeType = "text/event-stream"
 	}
 	r.Content.Size = len(body)
-	r.Content.Text, r.Content.Encoding = encoded(body)
+	r.Content.Text, r.Content.Encoding = c.long.encoded(body)
 	if end := c.closed; end != nil && end.Close != nil && end.Close.How != "end" {
 		r.Error = strings.TrimSpace(end.Close.How + " " + end.Close.Text)
 	}
@@ -101,7 +100,7 @@ func (c *cross) events() (all []harEvent) {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
 			continue
 		}
-		e := harEvent{Time: float64(f.Time.UnixMicro()) / 1e6, Name: or(f.SSE.Event, "message"), Data: string(f.Raw)}
+		e := harEvent{Time: float64(f.Time.UnixMicro()) / 1e6, Name: or(f.SSE.Event, "message"), Data: c.long.text(f.Raw)}
 		if f.SSE.ID != nil {
 			e.ID = *f.SSE.ID
 		}
@@ -206,6 +205,9 @@ func size(frames []*wire.Frame) (n int) {
 // lines are messages as they stand on standard output, each on its own line; one
 // alone is as it crossed.
 func lines(frames []*wire.Frame) []byte {
+	if len(frames) == 1 {
+		return frames[0].Raw
+	}
 	var b []byte
 	for i, f := range frames {
 		if i > 0 {
@@ -243,8 +245,11 @@ func eventStream(frames []*wire.Frame) []byte {
 		if facts.Comment {
 			mark = ":"
 		}
-		for _, line := range strings.Split(string(f.Raw), "\n") {
-			b.WriteString(mark + line + "\n")
+		b.Grow(len(f.Raw) + len(mark) + 2)
+		for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
+			b.WriteString(mark)
+			b.Write(line)
+			b.WriteByte('\n')
 		}
 		b.WriteByte('\n')
 	}
@@ -252,11 +257,3 @@ func eventStream(frames []*wire.Frame) []byte {
 }
 
 func oneLine(text string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(text) }
-
-// encoded is text where the bytes are text, else base64.
-func encoded(raw []byte) (text, encoding string) {
-	if utf8.Valid(raw) {
-		return string(raw), ""
-	}
-	return base64.StdEncoding.EncodeToString(raw), "base64"
-}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -183,4 +184,103 @@ func allocated(do func()) uint64 {
 	do()
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
+}
+
+// What is given out of a long line takes no memory beyond that of the line once more, and
+// of an event its stream, and is what a short one would be.
+func TestLongLinesAreGivenOutInPieces(t *testing.T) {
+	const length = 9 << 20
+	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`x \"é\n`, length/8) + `"}]}}`)
+	for kind, most := range map[wire.FrameKind]int{wire.Body: 6, wire.Event: 10} { // quarters of the line
+		f := wire.Frame{Seq: 2, Time: noon, Kind: kind, Dir: wire.Received, Raw: answer}
+		if kind == wire.Event {
+			f.SSE = &wire.SSEFacts{}
+		}
+		path, line := filepath.Join(t.TempDir(), "capture"), AppendFrame(nil, f)
+		if err := os.WriteFile(path, slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1), line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.Hide(&wire.Secrets{})
+		for name, give := range map[string]func(w io.Writer) error{
+			"har":   func(w io.Writer) error { return WriteHAR(w, "1", c.Rows()) },
+			"jsonl": func(w io.Writer) error { return c.Copy(w, c.Rows()) },
+			"frames": func(w io.Writer) error {
+				return c.Rows()[0].EachFrame(func(f wire.Frame) error { return WriteFrame(w, f) })
+			},
+		} {
+			if took := allocated(func() { err = give(io.Discard) }); err != nil || took > uint64(len(line)*most/4) {
+				t.Errorf("%s of %s took %d MiB of memory for %d MiB: %v", name, kind, took>>20, len(line)>>20, err)
+			}
+		}
+		var har bytes.Buffer
+		var doc struct {
+			Log struct{ Entries []harEntry }
+		}
+		if err := WriteHAR(&har, "1", c.Rows()); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(har.Bytes(), &doc); err != nil || len(doc.Log.Entries) != 1 {
+			t.Fatalf("%d entries, %v", len(doc.Log.Entries), err)
+		}
+		got := doc.Log.Entries[0]
+		want := string(answer)
+		if kind == wire.Event {
+			if len(got.Events) != 1 || got.Events[0].Data != want {
+				t.Error("the event is another")
+			}
+			want = "data: " + want + "\n\n"
+		}
+		if got.Response.Content.Text != want || got.Request.Post == nil || got.Request.Post.Text == "" {
+			t.Errorf("the texts of %s are others", kind)
+		}
+		var one bytes.Buffer
+		if err := WriteFrame(&one, f); err != nil || one.String()+"\n" != string(line) {
+			t.Errorf("the line of %s is another: %v", kind, err)
+		}
+	}
+}
+
+// A line that another program wrote in ASCII takes its memory once as well.
+func TestLongLinesInASCIITakeTheirMemoryOnce(t *testing.T) {
+	raw := []byte(`{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("é/😀 x", longFrame/8) + `"}}`)
+	line := AppendFrame(nil, wire.Frame{Seq: 2, Time: noon, Dir: wire.Received, Raw: raw})
+	line = []byte(strings.NewReplacer("é", `\u00E9`, "😀", `\ud83d\ude00`, "/", `\/`).Replace(string(line)))
+	path := filepath.Join(t.TempDir(), "capture")
+	if err := os.WriteFile(path, slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1), line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var frames []wire.Frame
+	took := allocated(func() {
+		c, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if frames, err = c.Row(1).Frames(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if most := uint64(len(line)) * 9 / 4; took > most {
+		t.Errorf("it took %d MiB of memory, want at most %d", took>>20, most>>20)
+	}
+	if len(frames) != 2 || !bytes.Equal(frames[1].Raw, raw) {
+		t.Errorf("%d frames, and the last one is another", len(frames))
+	}
+}
+
+// Escapes are undone as the decoder of JSON does it, and nothing else is.
+func TestEscapesAreUndoneAsInJSON(t *testing.T) {
+	for _, text := range []string{``, `a`, `\"\\\/\b\f\n\r\t`, `\u0041\u00e9\u20AC`, `\ud83d\ude00!`, `\ud83d`, `\ud83dx`, `\ud83d\u0041`, `\ude00\ud83d`,
+		`\`, `\x41`, `\u`, `\u00e`, `\u00g0`, `\u+041`, `"`, `a"b\n`} {
+		want, valid := wire.Text([]byte(`"` + text + `"`))
+		got, ok := appendUnescaped(nil, []byte(text))
+		if ok != valid || ok != areEscapes([]byte(text)) || ok && string(got) != want {
+			t.Errorf("%s: %q, %v; want %q, %v", text, got, ok, want, valid)
+		}
+	}
 }

@@ -2,6 +2,9 @@ package trace
 
 import (
 	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"mcpc/internal/wire"
@@ -95,8 +98,8 @@ func hasControl(text []byte) bool {
 	return false
 }
 
-// appendUnescaped undoes what appendString does; ok is false where there are other
-// escapes.
+// appendUnescaped undoes the escapes of a JSON string; ok is false where it is none. What
+// it gives may stand in the place of text.
 func appendUnescaped(out, text []byte) (_ []byte, ok bool) {
 	for {
 		next := bytes.IndexByte(text, '\\')
@@ -116,11 +119,46 @@ func appendUnescaped(out, text []byte) (_ []byte, ok bool) {
 		case 't':
 			c = '\t'
 		default:
-			return out, false
+			r, size := escapeAt(text[next:])
+			if size == 0 {
+				return out, false
+			}
+			out = utf8.AppendRune(append(out, text[:next]...), r)
+			text = text[next+size:]
+			continue
 		}
 		out = append(append(out, text[:next]...), c)
 		text = text[next+2:]
 	}
+}
+
+// escapeAt is what the escape stands for with which text begins, and how long that is; 0
+// where it is none. Half a pair of surrogates is no character.
+func escapeAt(text []byte) (r rune, size int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	if at := strings.IndexByte(`"\/bfnrt`, text[1]); at >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[at]), 2
+	}
+	unit := func(text []byte) (rune, bool) {
+		if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+			return 0, false
+		}
+		n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+		return rune(n), err == nil
+	}
+	r, ok := unit(text)
+	if !ok {
+		return 0, 0
+	}
+	if low, ok := unit(text[6:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+		return utf16.DecodeRune(r, low), 12
+	}
+	if utf16.IsSurrogate(r) {
+		r = utf8.RuneError
+	}
+	return r, 6
 }
 
 // parseLong is parseLine for who needs the line only once: the bytes of a long frame are
@@ -135,7 +173,7 @@ func parseLong(raw []byte) (Line, error) {
 		return parseLine(raw)
 	}
 	text, ok := quickRaw(raw[at:])
-	if !ok || !utf8.Valid(text) || hasControl(text) || !escapedAsUsual(text) {
+	if !ok || !utf8.Valid(text) || hasControl(text) || !areEscapes(text) {
 		return parseLine(raw)
 	}
 	line, err := parseLine(append(bytes.Clone(raw[:at]), '}'))
@@ -145,17 +183,18 @@ func parseLong(raw []byte) (Line, error) {
 	return line, err
 }
 
-// escapedAsUsual reports a text that appendUnescaped undoes.
-func escapedAsUsual(text []byte) bool {
+// areEscapes reports a text that appendUnescaped undoes.
+func areEscapes(text []byte) bool {
 	for {
 		next := bytes.IndexByte(text, '\\')
-		switch {
-		case next < 0:
+		if next < 0 {
 			return bytes.IndexByte(text, '"') < 0
-		case next+1 == len(text) || bytes.IndexByte(text[:next], '"') >= 0 || bytes.IndexByte([]byte(`"\nrt`), text[next+1]) < 0:
+		}
+		_, size := escapeAt(text[next:])
+		if size == 0 || bytes.IndexByte(text[:next], '"') >= 0 {
 			return false
 		}
-		text = text[next+2:]
+		text = text[next+size:]
 	}
 }
 

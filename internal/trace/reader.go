@@ -137,7 +137,8 @@ func (r *Reader) readLine() ([]byte, error) {
 		err = nil
 	}
 	if length > len(r.buf) {
-		r.buf = make([]byte, length)
+		r.buf = nil
+		r.buf = roomFor(length)
 		if _, failed := r.file.ReadAt(r.buf, r.offset); failed != nil && !errors.Is(failed, io.EOF) {
 			return nil, failed
 		}
