@@ -140,8 +140,17 @@ func (c *checker) state() error {
 	return nil
 }
 
-// leaks returns the secrets found in raw, in order.
+// leaks returns the secrets found in raw, in order; those of a text in UTF-16 by their
+// places in that text.
 func (c *checker) leaks(raw []byte) []leak {
+	all := c.leaksIn(raw)
+	for _, text := range wire.Wide(raw) {
+		all = append(all, c.leaksIn(text)...)
+	}
+	return all
+}
+
+func (c *checker) leaksIn(raw []byte) []leak {
 	all := []leak{}
 	line, begin, at := 1, 0, 0
 	for _, f := range c.a.secrets.Find(raw) {

@@ -7,8 +7,18 @@ import (
 )
 
 // Bytes is raw without its secrets, and how many there were. Raw itself is not
-// written to, and comes back where there were none.
+// written to, and comes back where there were none. In UTF-16 a text with a secret is
+// hidden as a whole.
 func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
+	for _, text := range Wide(raw) {
+		if _, n := s.bytes(text); n > 0 {
+			return []byte(Redacted(string(raw))), n
+		}
+	}
+	return s.bytes(raw)
+}
+
+func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	// What is known goes first, as a whole: a look for names may end within a value.
 	safe, n = s.hideKnown(raw, true)
 	before := s.values()
