@@ -156,6 +156,13 @@ func (a *app) tapEdit(old []byte, client target.Client, o installOptions) ([]byt
 		return plain, err
 	}
 	prefix := append([]string{self, "tap"}, a.stateWords()...)
+	if a.redactFile != "" {
+		file, err := filepath.Abs(a.redactFile)
+		if err != nil {
+			return nil, err
+		}
+		prefix = append(prefix, "--redact-file", file)
+	}
 	if !client.OwnDashes {
 		prefix = append(prefix, "--")
 	}
@@ -170,7 +177,7 @@ func (a *app) tapEdit(old []byte, client target.Client, o installOptions) ([]byt
 func installed(self string, argv []string) []string {
 	words := []string{self, "tap"}
 	at := 2
-	if len(argv) > at+1 && argv[at] == "--state" {
+	for len(argv) > at+1 && (argv[at] == "--state" || argv[at] == "--redact-file") {
 		words = append(words, argv[at:at+2]...)
 		at += 2
 	}
