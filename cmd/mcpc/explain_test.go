@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mcpc/internal/glossary"
+	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -168,6 +169,16 @@ func TestEveryKindAndCodeIsExplained(t *testing.T) {
 			if glossary.Find(entries, word) == nil {
 				t.Errorf("%s is not explained", word)
 			}
+		}
+	}
+}
+
+// Whatever mcpc log says of an exchange can be explained.
+func TestEveryWordOfTheLogIsExplained(t *testing.T) {
+	entries, _ := glossary.Read()
+	for _, word := range trace.Words() {
+		if glossary.Find(entries, word) == nil {
+			t.Errorf("%s is not explained", word)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func figuresOf(stats *trace.Stats) (figures []render.Figure, all render.Figure, 
 }
 
 func figureOf(g *trace.Group) render.Figure {
-	f := render.Figure{What: whatOf(g.Method, g.Name), Count: g.Count, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
+	f := render.Figure{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
 	for _, failure := range g.Failures() {
 		f.Failures = append(f.Failures, render.Failed(failure))

@@ -17,7 +17,9 @@ type Figure struct {
 	// What was asked: "tools/call get-sum".
 	What  string
 	Count int
-	// Timed are those that have a duration.
+	// Cancelled are those for whose answer nobody waited any more, Timed those that have
+	// a duration.
+	Cancelled     int
 	Timed         int
 	P50, P95, P99 time.Duration
 	// Bytes and Tokens are those of all messages.
@@ -61,6 +63,10 @@ func Stats(w io.Writer, st Style, figures []Figure, all Figure, bars []Bar) erro
 // figures are a table whose numbers stand right.
 func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 	rows := [][]string{{"WHAT", "COUNT", "FAILED", "P50", "P95", "P99", "SIZE", "TOKENS"}}
+	cancelled := slices.ContainsFunc(figures, func(f Figure) bool { return f.Cancelled > 0 })
+	if cancelled {
+		rows[0] = slices.Insert(rows[0], 3, "CANCELLED")
+	}
 	for _, f := range figures {
 		failed := 0
 		for _, one := range f.Failures {
@@ -69,6 +75,9 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 		row := []string{s.Line(f.What), strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", Bytes(f.Bytes), about(f.Tokens)}
 		if f.Timed > 0 {
 			row[3], row[4], row[5] = s.brief(f.P50), s.brief(f.P95), s.brief(f.P99)
+		}
+		if cancelled {
+			row = slices.Insert(row, 3, strconv.Itoa(f.Cancelled))
 		}
 		rows = append(rows, row)
 	}
