@@ -183,6 +183,9 @@ func (f *follower) ended(r *followed, touched map[*trace.Row]bool) (rows []*trac
 	c := r.capture
 	for i, row := range c.Rows() {
 		rests := touched != nil && !touched[row] || f.a.now().Sub(row.LastFrame()) > atRest
+		if row.Repeated && row.Cancel != nil && !row.Cancel.Late {
+			continue // it was given where it was cancelled
+		}
 		if !r.given[i] && (row.RunOver() || !row.Open() && rests) {
 			r.given[i] = true
 			rows = append(rows, row)

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"maps"
+	"net/http"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ type conn struct {
 	// client and server are what the two sides call themselves, session is the hash of the
 	// session's id; "" where nothing said so yet.
 	client, server, session string
+	// opened are the lines that opened its stream of HTTP+SSE, as long as that is open.
+	opened []stretch
+	stream int
 }
 
 // begin notes the head of a run.
@@ -169,6 +173,10 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at stretch) {
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
 		c.session = hashIn(string(f.Raw))
 		x.endpoint(c)
+		x.streams(c, f.Stream)
+	}
+	if f.Kind == wire.Closed && f.Stream > 0 && f.Stream == c.stream {
+		c.opened = nil
 	}
 	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
 	if x.bare(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
@@ -286,7 +294,8 @@ func (r *Row) take(p placed) {
 			r.closed(p.frame, p.conn)
 		}
 	}
-	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
+	// The head of a 202 is not the first of the answer, which comes elsewhere.
+	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.frame.HTTP == nil || p.frame.HTTP.Status != http.StatusAccepted) && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
 		r.First = max(p.frame.Time.Sub(r.Time), 1)
 	}
 	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil

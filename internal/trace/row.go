@@ -74,6 +74,8 @@ type Row struct {
 	// Elsewhere is set where another part of the recording has more of the row, or the
 	// same.
 	Elsewhere bool
+	// Repeated is set where it was cancelled in another part, and an answer may still come.
+	Repeated bool
 	// Orphan is set where a message came that answers nothing, or a second time.
 	Orphan bool
 	// Findings are what is wrong with the messages, as far as the listing looked.

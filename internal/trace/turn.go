@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // A recording that lasts for days is kept in parts, each a run of its own in the ring.
 // A part begins with what is still going on, repeated from the one before: the frames
-// of exchanges that wait for their answer, and how conversations were opened. So each
+// of exchanges that wait for their answer or were cancelled, and how conversations and
+// streams of HTTP+SSE were opened. So each
 // part can be read alone, and an exchange is listed once, where it ended.
 
 // Turning bounds such a recording. Its zero value is one file without an end.
@@ -68,12 +70,17 @@ func (c *Capture) carryOn(w io.Writer, head Head) error {
 	var lines []stretch
 	openings := 0
 	for i := len(c.rows) - 1; i >= 0; i-- {
-		switch row := c.rows[i]; {
-		case row.Open():
-			lines = append(lines, row.carried()...)
-		case handshake[row.Method] && openings < mostOpenings:
+		if row := c.rows[i]; handshake[row.Method] && !row.Open() && openings < mostOpenings {
 			openings++
 			lines = append(lines, row.carried()...)
+		}
+	}
+	if x := c.index; x != nil {
+		for _, row := range x.goingOn() {
+			lines = append(lines, row.carried()...)
+		}
+		for _, conn := range x.conns {
+			lines = append(lines, conn.opened...)
 		}
 	}
 	lines = inOrder(lines)
@@ -88,6 +95,31 @@ func (c *Capture) carryOn(w io.Writer, head Head) error {
 		_, err = fmt.Fprintf(w, "{\"carried\":%d}\n", len(lines))
 	}
 	return err
+}
+
+// goingOn are the rows that the next part repeats: those that wait for their answer, and
+// the last ones that were cancelled, whose answer may still come.
+func (x *index) goingOn() (rows []*Row) {
+	cancelled := 0
+	for _, row := range slices.Backward(x.rows) {
+		if row.Cancel != nil && !row.Cancel.Late && cancelled < mostOpenings {
+			cancelled++
+		} else if !row.Open() {
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// streams notes the lines that opened the stream of HTTP+SSE of a conversation.
+func (x *index) streams(c *conn, stream int) {
+	c.stream, c.opened = stream, nil
+	for _, h := range x.held {
+		if h.frame.Stream == stream {
+			c.opened = append(c.opened, h.line)
+		}
+	}
 }
 
 // carried are the lines of a row that the next part repeats.
@@ -107,8 +139,11 @@ func (r *Row) carried() []stretch {
 func (x *index) carried() {
 	x.repeating = false
 	for _, row := range x.rows {
-		row.Elsewhere = !row.Open()
+		row.Elsewhere = true
 		x.touch(row)
+	}
+	for _, row := range x.goingOn() {
+		row.Elsewhere, row.Repeated = false, row.Cancel != nil
 	}
 }
 
@@ -121,10 +156,8 @@ func (c *Capture) Agree(carried map[int]bool) {
 		return
 	}
 	if there, turned := carried[x.head.Run]; turned {
-		for _, row := range x.rows {
-			if row.Open() {
-				row.Elsewhere = there
-			}
+		for _, row := range x.goingOn() {
+			row.Elsewhere = there
 		}
 	}
 	if x.head.After > 0 {
@@ -135,10 +168,8 @@ func (c *Capture) Agree(carried map[int]bool) {
 // next notes that the run goes on in another one: so does what is open.
 func (x *index) next() {
 	x.capture.over[x.at] = true
-	for _, row := range x.rows {
-		if row.Open() {
-			row.Elsewhere = true
-			x.touch(row)
-		}
+	for _, row := range x.goingOn() {
+		row.Elsewhere = true
+		x.touch(row)
 	}
 }

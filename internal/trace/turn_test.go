@@ -129,3 +129,77 @@ func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
 		t.Errorf("%v, %d rows, %d files were asked for", err, len(c.Rows()), made)
 	}
 }
+
+// What opened a stream of HTTP+SSE, and what was cancelled, is known in the next part:
+// answers that come on the stream are those of their requests, and one that comes late
+// is no message that nobody waited for.
+func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
+	ring := NewRing(t.TempDir())
+	r := NewRecorder(Recording{Place: ring.Create, Turn: Turning{Ring: ring, Bytes: 16 << 10, Files: 1000},
+		Head: Head{Started: noon, Target: "t", By: ByProxy}, Failed: func(err error) { t.Error(err) }})
+	seq := 0
+	cross := func(line string, args ...any) {
+		f := scripted(fmt.Sprintf(line, args...), seq)
+		f.Conn = 1
+		seq++
+		r.Tap(f)
+	}
+	post := func(stream int, message string) {
+		cross(">%d post", stream)
+		cross(">%d %s", stream, message)
+		cross("<%d status 202", stream)
+		cross("<%d closed end", stream)
+	}
+	cross(">1 get")
+	cross("<1 status 200")
+	cross("<1 named endpoint /messages?session=x")
+	post(2, `{"jsonrpc":"2.0","id":"late","method":"tools/call","params":{"name":"late"}}`)
+	post(3, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"late","reason":"no time"}}`)
+	const pings = 100
+	for i := range pings {
+		post(4+i, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"fill":"%s"}}`, i, strings.Repeat("x", 200)))
+		cross(`<1 named message {"jsonrpc":"2.0","id":%d,"result":{}}`, i)
+	}
+	cross(`<1 named message {"jsonrpc":"2.0","id":"late","result":{"content":[]}}`)
+	r.End(End{Time: noon})
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, files := listed(t, ring)
+	calls := 0
+	for _, row := range rows {
+		x, err := row.Exchange()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head, err := row.capture.StreamBefore(row, x.Request); row.Orphan || row.Apart || err != nil || head == nil {
+			t.Errorf("%s %s: %s, orphan %v, opened by %v, %v", row.Number(), row.Method, row.ID, row.Orphan, head, err)
+		}
+		if row.Method != "tools/call" {
+			continue
+		}
+		if calls++; row.Channel != ChannelCancelled || !row.Cancel.Late || !row.Repeated || row.Cancel.Why != "no time" {
+			t.Errorf("the cancelled call: %s, %+v", row.Channel, row.Cancel)
+		}
+	}
+	if files < 3 || len(rows) != pings+1 || calls != 1 {
+		t.Errorf("%d files, %d rows, %d calls", files, len(rows), calls)
+	}
+}
+
+// The first byte of an answer that comes on the stream of HTTP+SSE is there, and not where
+// the request was accepted.
+func TestTheFirstByteOfAnAnswerElsewhere(t *testing.T) {
+	c, err := Open(written(t, ">1 get", "<1 status 200", "<1 named endpoint /messages", ">2 post", ">2 "+call, "<2 status 202", "<2 closed end",
+		`<1 named message {"jsonrpc":"2.0","id":1,"result":{}}`, ">3 post", `>3 {"jsonrpc":"2.0","id":2,"method":"ping"}`, "<3 status 200",
+		`<3 {"jsonrpc":"2.0","id":2,"result":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i, want := range []time.Duration{3 * time.Millisecond, time.Millisecond} {
+		if row := c.Row(i + 1); row == nil || row.First != want {
+			t.Errorf("row %d: %+v, want the first byte after %v", i+1, row, want)
+		}
+	}
+}
