@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mcpc/internal/client"
-	"mcpc/internal/shape"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -26,6 +25,8 @@ type conversation struct {
 	// saved is the remembered session, or nil; oneOff then says where to go.
 	saved, oneOff *state.Session
 	names         []string // of the remembered sessions
+	// tellsLeftOut is set while a list comes of which each entry that is left out is told.
+	tellsLeftOut atomic.Bool
 	// holding is the process that was started to hold the server.
 	holding *state.Held
 	ids     idBlock
@@ -169,7 +170,7 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
 		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(), TapFull: c.tapFull,
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
-		Shape: shape.Check, Strict: func() bool { return c.a.strict },
+		Shape: c.shape, Strict: func() bool { return c.a.strict },
 	}
 	c.serverOf(&opt)
 	if how.keep != nil {

@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/shape"
 	"mcpc/internal/wire"
 )
 
@@ -136,7 +137,10 @@ type sorted struct {
 // add lists one kind. Where several are asked for, one that the server declares
 // and then refuses is left out.
 func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool) (out wire.Outcome, left bool) {
+	tells := !c.a.json && !c.a.wire && c.a.jq == "" // those show all that came
+	c.tellsLeftOut.Store(tells)
 	list, out := c.listed(ctx, k, nil)
+	c.tellsLeftOut.Store(false)
 	if several && client.UnknownMethod(out) {
 		c.a.warn(fmt.Sprintf("%s is left out: the server has no such method", k.method))
 		return out, true
@@ -145,7 +149,7 @@ func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool
 		return out, false
 	}
 	s := sorted{kind: k, List: list}
-	if !c.a.json && !c.a.wire && c.a.jq == "" { // those show all that came
+	if tells {
 		s.entries = c.sortEntries(k, list)
 		for _, left := range s.entries.leftOut {
 			c.a.warn(left.in(k.method))
@@ -205,6 +209,28 @@ func appended[T any](all []T, raw json.RawMessage, parse func(json.RawMessage) (
 		return all, bad
 	}
 	return append(all, one), nil
+}
+
+// shape holds a message against its shape. Of an entry that is told to be left out nothing
+// more is said.
+func (c *conversation) shape(revision, method string, m *wire.Message) []wire.Finding {
+	if !c.tellsLeftOut.Load() || c.a.strict {
+		return shape.Check(revision, method, m)
+	}
+	return shape.CheckBut(func(raw []byte) bool {
+		var bad *wire.Finding
+		switch method {
+		case toolKind.method:
+			_, bad = wire.ParseTool(raw)
+		case promptKind.method:
+			_, bad = wire.ParsePrompt(raw)
+		case resourceKind.method:
+			_, bad = wire.ParseResource(raw)
+		case templateKind.method:
+			_, bad = wire.ParseTemplate(raw)
+		}
+		return bad != nil
+	}, revision, method, m)
 }
 
 // write shows the entries as a table.
