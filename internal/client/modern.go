@@ -264,11 +264,18 @@ func (e *modern) judge(r reply, untried bool) standing {
 	return good
 }
 
-// alive asks server/discover: a server that lists the revision speaks it.
+// alive asks server/discover: a server that lists the revision speaks it. Any other
+// answer is the one that the next conversation begins with.
 func (e *modern) alive(ctx context.Context, t *talk) bool {
 	r := t.request(ctx, e, &Call{Method: "server/discover"}, t.s.opt.Limits.Idle)
 	v := judgeProbe(r, false)
-	return v.kind == speaksModern && v.revision == e.version
+	if v.kind == speaksModern && v.revision == e.version {
+		return true
+	}
+	if v.kind != giveUp {
+		t.setProbed(&r)
+	}
+	return false
 }
 
 // cancel: by HTTP closing the stream is the cancellation, and the transport

@@ -136,19 +136,23 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
-		r := t.request(ctx, probing{e}, call, t.probeTimeout())
-		v := judgeProbe(r, t.line().name() == Stdio)
+		r := t.takeProbed()
+		if r == nil {
+			fresh := t.request(ctx, probing{e}, call, t.probeTimeout())
+			r = &fresh
+		}
+		v := judgeProbe(*r, t.line().name() == Stdio)
 		switch {
 		case v.kind == speaksModern:
 			e.version = v.revision
-			return t.settleModern(e, v.why, t.outcome(e, call, r))
+			return t.settleModern(e, v.why, t.outcome(e, call, *r))
 		case v.kind == askAgain && attempt == 0:
 			revision = v.revision
-			t.preRelease(r)
+			t.preRelease(*r)
 		case v.kind == tryHandshake:
 			return t.fallBack(ctx, v)
 		default:
-			o := t.outcome(e, call, r)
+			o := t.outcome(e, call, *r)
 			if v.text != "" {
 				o.Kind, o.Text = wire.RPCFailed, v.text
 			}

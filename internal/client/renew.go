@@ -163,7 +163,7 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 	ended := was.line().isEnded()
 	was.forget()
 	was.close(ctx, false)
-	t, o := s.begin(ctx, known, nil)
+	t, o := s.begin(ctx, known, nil, was.takeProbed())
 	if !o.Good() {
 		return nil, o
 	}

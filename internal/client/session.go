@@ -182,7 +182,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.web = s.newWeb()
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(s.life, s.giveUpAll)
-	t, o := s.begin(ctx, opt.Known, opt.Resume)
+	t, o := s.begin(ctx, opt.Known, opt.Resume, nil)
 	if !o.Good() {
 		s.lookForTLS(ctx, &o)
 		s.lookNextDoor(ctx, &o)

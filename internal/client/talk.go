@@ -41,15 +41,17 @@ type talk struct {
 	errands   errands
 	// asked are the ids of the requests, marked where one was given up.
 	asked *recent
-	// probe is the id of a probe that was given up.
-	probe string
-	tally tally
+	// probe is the id of a probe that was given up, probed the answer to one that refuted an
+	// earlier run's word: the next conversation begins with it. It is nil elsewhere.
+	probe  string
+	probed *reply
+	tally  tally
 }
 
 // begin opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
-func (s *Session) begin(ctx context.Context, known string, resume *Memory) (*talk, wire.Outcome) {
-	t := &talk{s: s, asked: newRecent()}
+func (s *Session) begin(ctx context.Context, known string, resume *Memory, probed *reply) (*talk, wire.Outcome) {
+	t := &talk{s: s, asked: newRecent(), probed: probed}
 	began := s.opt.Now()
 	o := t.open(ctx, known, resume)
 	o.Took = s.opt.Now().Sub(began)
@@ -150,6 +152,19 @@ func (t *talk) isUntried() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.untried
+}
+
+func (t *talk) takeProbed() (r *reply) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, t.probed = t.probed, nil
+	return r
+}
+
+func (t *talk) setProbed(r *reply) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.probed = r
 }
 
 func (t *talk) setUntried(untried bool) {
