@@ -32,8 +32,8 @@ type index struct {
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
-	// refused are the requests to open a conversation that a server of HTTP+SSE may have
-	// refused because they came by a POST.
+	// refused are the requests that an older server may have refused because they were of
+	// a newer revision, or came by a POST.
 	refused []*Row
 	// gone is set once a server on stdio ended before its client did.
 	gone bool

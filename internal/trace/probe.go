@@ -16,17 +16,28 @@ import (
 // server that knows it says of a faulty request, and of itself.
 var newerCodes = []int64{-32020, -32021, -32603}
 
-// probed settles a row as a probe where the frame that it took makes it one.
+// probed settles a row as a probe where the frame that it took makes it one, and those
+// before it of which that says that they were.
 func (x *index) probed(r *Row, p placed) {
-	if p.Role != wire.Answers && p.Role != wire.Heads || r.told || !r.Failed() {
+	if p.Role != wire.Answers && p.Role != wire.Heads || r.told {
 		return
 	}
+	opens := r.Method == "initialize"
 	switch {
-	case r.Method == "server/discover" && r.refused():
+	case r.Channel == ChannelOK && (opens || r.Era == "modern"):
+		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
+	case !r.Failed() || !r.refused():
+	case r.Method == "server/discover":
 		r.settleProbe()
-	case r.Method == "initialize" && r.Channel == string(wire.Transport) && r.refused() && len(x.refused) < mostMarked:
+	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.refused) < mostMarked:
 		x.refused = append(x.refused, r)
 	}
+}
+
+// together reports a row of the conversation or, where nothing tells conversations apart,
+// of a client of the same name.
+func (x *index) together(r *Row, c *conn) bool {
+	return r.conn == c || x.head.By == ByProxy && r.Target == c.target && c.client != "" && r.conn.client == c.client
 }
 
 // refused reports an error as an older server answers with.
@@ -45,11 +56,19 @@ func (r *Row) settleProbe() {
 // endpoint is for the event with which the stream of HTTP+SSE begins: a server that has
 // that refuses requests to open a conversation elsewhere.
 func (x *index) endpoint(c *conn) {
+	x.settle(true, func(r *Row) bool {
+		return r.Method == "initialize" && (x.head.By != ByProxy || r.Target == c.target)
+	})
+}
+
+// settle ends the doubt about those of the refused that which names: they were probes, or
+// were not.
+func (x *index) settle(probes bool, which func(*Row) bool) {
 	x.refused = slices.DeleteFunc(x.refused, func(r *Row) bool {
-		if x.head.By == ByProxy && r.Target != c.target {
+		if !which(r) {
 			return false
 		}
-		if !r.told && r.Failed() {
+		if probes && !r.told && r.Failed() {
 			r.settleProbe()
 			x.touch(r)
 		}

@@ -141,6 +141,20 @@ func TestRowsAreFolded(t *testing.T) {
 			`>4 post`, `>4 {"jsonrpc":"2.0","id":6,"method":"server/discover"}`, `<4 status 400`, `<4 Bad Request`},
 			[]string{"42.1 server/discover  rpc_error 6 1ms 0", "42.2 tools/list  rpc_error 6 1ms 0", "42.3 server/discover  auth 4 1ms 401",
 				"42.4 server/discover  transport 7 1ms 500", "42.5 server/discover  rpc_error 6 2ms 404", "42.6 server/discover  probe -1 2ms 400"}},
+		"another request of a newer revision": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"initialize comes first"}}`,
+			`>0 {"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18"}}`},
+			[]string{"42.1 tools/list  probe -1 1ms 0 2026-07-28", "42.2 initialize  ok 0 1ms 0 2025-06-18"}},
+		"a refusal of a newer revision": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`,
+			`>0 {"jsonrpc":"2.0","id":2,"method":"b","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{}}`,
+			`>0 {"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":3,"result":{"protocolVersion":"2025-06-18"}}`,
+			`>0 {"jsonrpc":"2.0","id":4,"method":"c"}`, `<0 {"jsonrpc":"2.0","id":4,"error":{"code":-32601,"message":"no"}}`,
+			`>0 {"jsonrpc":"2.0","id":5,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":5,"result":{"protocolVersion":"2025-06-18"}}`},
+			[]string{"42.1 a  rpc_error 6 1ms 0 2026-07-28", "42.2 b  ok 0 1ms 0 2026-07-28", "42.3 initialize  ok 0 1ms 0 2025-06-18",
+				"42.4 c  rpc_error 6 1ms 0 2025-06-18", "42.5 initialize  ok 0 1ms 0 2025-06-18"}},
 		"a probe for HTTP+SSE": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"initialize"}`, `<1 status 405`, `<1 closed end`,
 			`>2 get`, `<2 status 200`, `<2 named endpoint /messages?id=1`,
