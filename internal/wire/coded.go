@@ -40,13 +40,16 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 			i = to + shortestRun
 			continue
 		}
-		width := widthOf(raw[from:to])
+		for to < len(raw) && to < from+longestBlob && base64Values[raw[to]] < 64 {
+			to++
+		}
+		skip, width := textIn(raw[from:to])
 		if width == 0 {
 			done = blobEnd(raw, i)
 			i = max(i, done-1) + shortestRun
 			continue
 		}
-		for to < len(raw) && base64Values[raw[to]] < 64 {
+		for from += skip; to < len(raw) && base64Values[raw[to]] < 64; {
 			to++
 		}
 		begin, end := from, to
@@ -71,17 +74,33 @@ func blobEnd(raw []byte, at int) int {
 	return end
 }
 
-// widthOf is how many bits a character of a run has, by how it begins; 0 where it is no
-// text.
-func widthOf(run []byte) int {
-	var room [shortestRun]byte
-	for _, width := range []int{4, 6} {
-		text := uncoded(room[:0], run, width)
-		if len(text) == shortestRun*width/8 && isText(text[:min(len(text), beginsWithin)]) {
-			return width
+// textIn is where in a run a text begins that is told by the beginning of the run, and how
+// many bits a character of it has; 0 where there is none. What stands before may be a path,
+// bytes that are no text, or a part of a text that was cut.
+func textIn(run []byte) (at, width int) {
+	for ; at+shortestRun <= len(run); at++ {
+		if isTextAt(run[at:], 4) {
+			for at > 1 && hexValues[run[at-1]] < 16 && hexValues[run[at-2]] < 16 {
+				at -= 2
+			}
+			return at, 4
+		}
+		if isTextAt(run[at:], 6) {
+			return at % 4, 6
 		}
 	}
-	return 0
+	return 0, 0
+}
+
+func isTextAt(run []byte, width int) bool {
+	var room [shortestRun]byte
+	for _, n := range []int{4, shortestRun} { // most are none by their first bytes
+		text := uncoded(room[:0], run[:n], width)
+		if len(text) < n*width/8 || !isText(text[:min(len(text), beginsWithin)]) {
+			return false
+		}
+	}
+	return true
 }
 
 func isText(text []byte) bool {

@@ -28,7 +28,8 @@ const (
 // Find gives where in a text there are secrets, apart and in order: what Bytes would hide.
 func (s *Secrets) Find(raw []byte) []Found {
 	known := func(learn bool) (all []Found) {
-		for _, p := range s.sightings(raw, learn) {
+		places, _ := s.sightings(raw, learn)
+		for _, p := range places {
 			all = append(all, Found{p.from, p.to, FoundKnown, p.secret})
 		}
 		return all

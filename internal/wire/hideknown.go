@@ -49,8 +49,12 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	if s == nil {
 		return raw, 0
 	}
+	all, beyond := s.sightings(raw, learn)
+	if beyond {
+		return withheldText(raw), 1
+	}
 	e := edit{raw: raw}
-	for _, p := range s.sightings(raw, learn) {
+	for _, p := range all {
 		from, to, quote := numberAround(raw, p.from, p.to)
 		if from = max(e.done, escapeBefore(raw, e.done, from)); from >= to {
 			continue // within the number before
@@ -64,9 +68,9 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	return e.result()
 }
 
-// sightings are where known values stand in a text, apart and in order.
-func (s *Secrets) sightings(raw []byte, learn bool) []sighting {
-	var all []sighting
+// sightings are where known values stand in a text, apart and in order; beyond is set
+// where a part cost too much to look at, which is one of them as a whole then.
+func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool) {
 	for from := 0; from < len(raw); {
 		to := windowEnd(raw, from)
 		end := to
@@ -80,9 +84,12 @@ func (s *Secrets) sightings(raw []byte, learn bool) []sighting {
 				all = append(all, p)
 			}
 		}
+		if l.left < 0 {
+			all, beyond = append(all, sighting{from, to, string(raw[from:to])}), true
+		}
 		from = to
 	}
-	return merged(all)
+	return merged(all), beyond
 }
 
 const (
@@ -90,8 +97,9 @@ const (
 	// one need little memory.
 	window = 1 << 20
 	// mostWork is how often the bytes of a window are looked at, all levels together:
-	// what is hostile may have a text in a text at each. What is short costs little.
-	mostWork     = 16
+	// what is hostile may have a text in a text at each, and is withheld then. What is
+	// short costs little.
+	mostWork     = 32
 	shortestWork = 4 << 10
 )
 
@@ -122,7 +130,7 @@ type lookout struct {
 	s *Secrets
 	// learn is set where what is named like a secret is learnt first.
 	learn bool
-	// left is how many bytes may still be looked at.
+	// left is how many bytes may still be looked at; less than 0 once there were more.
 	left int
 }
 
@@ -130,6 +138,7 @@ func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 	l.left -= len(raw)
 	within := func(text []byte, origin func(from, to int) (int, int)) {
 		if l.left < len(text) {
+			l.left = -1
 			return
 		}
 		for _, p := range l.look(text, levels-1) {
@@ -171,7 +180,7 @@ func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 // name and a value end where they do in one kind of text.
 func (l *lookout) learnFrom(raw []byte) {
 	for _, kind := range []class{stringEscape, percentEscape, entityEscape} {
-		if !l.learn || l.left < len(raw) {
+		if !l.learn || l.left < 0 {
 			return
 		}
 		if v, ok := decode(raw, kind); ok {

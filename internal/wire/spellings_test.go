@@ -227,3 +227,46 @@ func FuzzSpellings(f *testing.F) {
 		c.check(t, &s)
 	})
 }
+
+// A text in base64 or in hexadecimal digits may stand behind what looks like more of it,
+// and begin with bytes that are no text.
+func TestCodedTextsAreFoundBehindOthers(t *testing.T) {
+	const secret = "cAn/A8+x"
+	encoded := base64.StdEncoding.EncodeToString
+	spelled := inBytes(secret, `\u%04x`)
+	for _, coded := range []string{encoded([]byte(encoded([]byte(secret)))), encoded([]byte(spelled)), hex.EncodeToString([]byte(spelled)),
+		encoded([]byte("\x1b[31m" + spelled)), encoded([]byte("gr\xfc\xdfe " + spelled))} {
+		for _, before := range []string{"", "a", "_-", "0x", "/fil/", "/file/", "/files/", "some/long/path-of_words/"} {
+			s := &Secrets{}
+			s.Learn(secret)
+			if text := `{"a":"` + before + coded + `"}`; s.Text(text) == text {
+				t.Errorf("%s: %s is shown", before, coded)
+			}
+		}
+	}
+	s, words := &Secrets{}, strings.Repeat("words of a file. ", 1<<17)
+	s.Learn(secret)
+	if text := encoded([]byte(words + spelled + words)); s.Text("a "+text) == "a "+text {
+		t.Error("a secret in a long text is shown")
+	}
+}
+
+// What has so much in it that not all can be looked at is withheld.
+func TestTextsInTextsAreNotTooMany(t *testing.T) {
+	const secret = "cAnA8x7Qz"
+	encoded := base64.StdEncoding.EncodeToString
+	junk := []byte(`\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\%2525252525252541&amp;amp;amp;amp;amp;amp;lt; ` + strings.Repeat("some words ", 50))
+	for range 4 {
+		junk = []byte(string(junk) + encoded(junk))
+	}
+	message := `{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat(encoded(junk)+" ", 20) + `","b":"` + inBytes(secret, `\u%04x`) + `"}}`
+	s := &Secrets{}
+	s.Learn(secret)
+	got := string(s.Frame(Frame{Raw: []byte(message)}).Raw)
+	if want := `{"jsonrpc":"2.0","id":1,"result":"••••(len `; !strings.HasPrefix(got, want) {
+		t.Errorf("%.300s", got)
+	}
+	if len(s.Find([]byte(message))) == 0 {
+		t.Error("nothing is found")
+	}
+}
