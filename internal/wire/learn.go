@@ -83,7 +83,7 @@ func (s *Secrets) LearnCommand(argv []string) {
 		switch {
 		case i > 0 && !strings.HasPrefix(word, "-") && isSecretFlag(argv[i-1]):
 			s.Learn(word)
-		case assigned && secretName(name):
+		case assigned && secretName(name) && !strings.Contains(name, "://"):
 			s.Learn(value)
 		default:
 			s.LearnURL(word)
@@ -91,12 +91,16 @@ func (s *Secrets) LearnCommand(argv []string) {
 	}
 }
 
-// LearnEnvironment notes the secrets of an environment of "NAME=value". PWD is no
-// password there.
+// LearnEnvironment notes the secrets of an environment of "NAME=value", also those of a
+// URL. PWD is no password there.
 func (s *Secrets) LearnEnvironment(environ []string) {
 	for _, entry := range environ {
-		if name, value, _ := strings.Cut(entry, "="); secretName(name) && name != "PWD" {
+		switch name, value, _ := strings.Cut(entry, "="); {
+		case name == "PWD" || name == "OLDPWD":
+		case secretName(name):
 			s.Learn(value)
+		case strings.Contains(value, "://"):
+			s.LearnURL(value)
 		}
 	}
 }

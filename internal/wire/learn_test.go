@@ -114,3 +114,43 @@ func TestPatternsOfTheUser(t *testing.T) {
 		}
 	}
 }
+
+// A program has its secrets in variables that are named like them, and in the URLs of others.
+func TestSecretsOfAnEnvironment(t *testing.T) {
+	for _, entry := range []string{"SOME_TOKEN=CANARYzq5x", "DB_PASS=CANARYzq5x", "SMTP_PASS=CANARYzq5x", "MYSQL_PWD=CANARYzq5x",
+		"DATABASE_URL=postgres://app:CANARYzq5x@db/x", "REDIS_URL=redis://:CANARYzq5x@h:6379", "HOOK=https://h/?token=CANARYzq5x"} {
+		var s Secrets
+		s.LearnEnvironment([]string{entry})
+		if got := s.Text("it is CANARYzq5x."); got != "it is "+Redacted("CANARYzq5x")+"." {
+			t.Errorf("%s: %s", entry, got)
+		}
+		if got := s.Text("> " + entry); strings.Contains(got, "CANARY") {
+			t.Error(got)
+		}
+	}
+	var s Secrets
+	s.LearnEnvironment([]string{"PWD=/home/CANARY", "OLDPWD=/home/CANARY", "HTTP_PROXY=http://localhost:3128", "BYPASS=CANARYzq5x"})
+	if n := s.values(); n != 0 {
+		t.Errorf("%d values are known", n)
+	}
+}
+
+// What was hidden in a URL stays as it is wherever the URL stands.
+func TestURLOfACommandIsHiddenOnce(t *testing.T) {
+	var s Secrets
+	argv := []string{"mcpc", "-s", "http://h/mcp?access_token=CANARYzq5x", "--url=http://h/?token=CANARYzq5x"}
+	s.LearnCommand(argv)
+	mark := inURL(Redacted("CANARYzq5x"))
+	want := "mcpc -s http://h/mcp?access_token=" + mark + " --url=http://h/?token=" + mark
+	if got := strings.Join(s.Command(argv), " "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, text := range []string{"http://h/?token=" + Redacted("CANARYzq5x"), "token=" + Redacted("CANARYzq5x"), Redacted("CANARYzq5x")} {
+		if got := s.Text(text); got != text {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+	if s.Holds([]byte("token: some-other")) || !s.Holds([]byte(`{"a":"\u0043ANARYzq5x"}`)) {
+		t.Error("what is known is not held, or else what is not")
+	}
+}

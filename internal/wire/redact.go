@@ -23,14 +23,17 @@ func inURL(shown string) string { return forURL.Replace(shown) }
 var forURL = strings.NewReplacer("•", "*", "len ", "len-", ", ", ",")
 
 // What Redacted writes, and what becomes of it in a URL: now, and in recordings of a
-// time when it was escaped there. Nothing else fits, in which a secret could hide.
+// time when it was escaped there. What is cut at its first blank is none either. Nothing
+// else fits, in which a secret could hide.
 const (
 	shownMark      = `••••\(len \d+, sha256:[0-9a-f]{4}\)`
 	shownInURL     = `\*{4}\(len-\d+,sha256:[0-9a-f]{4}\)`
 	shownOnceInURL = `(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`
 )
 
-var hidden = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + shownMark + `|` + shownInURL + `)$`) })
+var hidden = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + shownMark + `|` + shownInURL + `|••••\(len)$`)
+})
 
 // isHidden is asked about all that is in the environment, and rarely true.
 func isHidden(value string) bool {
@@ -49,9 +52,10 @@ func hide(secret string) string {
 // values are credentials or act as such. They are compared with the letters of
 // the name alone: X-Api-Key, api_key and apiKey[0] are one name.
 var (
-	secretNames   = []string{"code", "dpop", "pass", "pwd", "session", "sid", "sig", "usercode", "devicecode", "authcode"}
-	secretEndings = []string{"assertion", "auth", "authorization", "cookie", "credential", "credentials", "jwt", "key",
-		"passphrase", "passwd", "password", "secret", "sessid", "sessionid", "signature", "token", "verifier"}
+	secretNames   = []string{"code", "dpop", "pass", "session", "sid", "sig", "usercode", "devicecode", "authcode"}
+	secretEndings = []string{"assertion", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "jwt", "key",
+		"passcode", "passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets", "sessid", "sessionid", "signature", "token", "verifier",
+		"adminpass", "dbpass", "mailpass", "redispass", "rootpass", "smtppass", "sqlpass", "userpass"}
 	// openNames end like secrets and are none.
 	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
 )
@@ -107,7 +111,7 @@ func RedactCommand(argv []string) []string {
 		switch {
 		case i > 0 && !strings.HasPrefix(word, "-") && isSecretFlag(argv[i-1]):
 			out[i] = hide(word)
-		case flag && assigned && secretName(name):
+		case flag && assigned && secretName(name) && !strings.Contains(name, "://"):
 			out[i] = name + "=" + hide(value)
 		default:
 			out[i] = RedactURL(word)

@@ -87,6 +87,12 @@ func (s *Secrets) Knows(value string) bool {
 	return s.known != nil && s.known.is[value]
 }
 
+// Holds reports whether a text has a known value in it.
+func (s *Secrets) Holds(raw []byte) bool {
+	found, _ := s.sightings(raw, false)
+	return len(found) > 0 || s.Withholds()
+}
+
 // values is how many are known.
 func (s *Secrets) values() int {
 	if s == nil {
