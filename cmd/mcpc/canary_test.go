@@ -81,7 +81,7 @@ func canaryServer(t *testing.T, hung chan<- bool) *httptest.Server {
 			w.Header().Set("Set-Cookie", "sid="+c["set-cookie"]+"; HttpOnly")
 			answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}`)
 		case m.Method == "tools/list":
-			answer(`"result":{"tools":[{"name":"leak","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}},` +
+			answer(`"result":{"tools":[{"name":"leak","description":"` + r.Header.Get("X-Own-Secret") + `","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}},` +
 				`{"name":"html","inputSchema":{"type":"object"}},{"name":"away","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 		case name == "leak":
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -93,7 +93,7 @@ func canaryServer(t *testing.T, hung chan<- bool) *httptest.Server {
 			answer(`"error":{"code":-32000,"message":"login failed: password=` + c["error message"] + `, session ` + c["session id"] +
 				`","data":{"refresh_token":"` + c["error data"] + `"}}`)
 		case name == "html":
-			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Type", "text/html; of="+r.Header.Get("X-Own-Secret"))
 			w.WriteHeader(http.StatusInternalServerError)
 			fmt.Fprintf(w, "<html><title>no</title>api_key=%s</html>", c["html body"])
 		case name == "away":
@@ -161,8 +161,8 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	awaitTrue(t, func() bool { return filesIn(t, traffic) >= before && lastHolds(t, traffic, `"name\":\"hang\"`) })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if n := findCanariesIn(t, traffic); n < 25 {
-		t.Errorf("only %d files were recorded", n)
+	if n := findCanariesIn(t, dir); n < 28 {
+		t.Errorf("only %d files were written", n)
 	}
 	// What is read back is shown as it was kept, and the killed run with it.
 	for _, args := range [][]string{{"log", "--json"}, {"show", "last"}, {"show", "1", "--json"}, {"show", "1", "--raw"},

@@ -143,6 +143,9 @@ func (c *conversation) keepList(ctx context.Context, k kind, list client.List) {
 	kept := state.ToolList{FetchedAt: c.a.now(), TTLms: list.TTL}
 	times := map[string]int{}
 	for _, raw := range list.Items {
+		if c.a.secrets.Holds(raw) { // a server may say again what it was sent
+			return
+		}
 		if name, ok := k.nameIn(raw); ok {
 			kept.Tools = append(kept.Tools, state.Tool{Name: name, Raw: raw})
 			times[name]++

@@ -22,7 +22,7 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 	}
 	if o.HTTP != nil {
 		facts := *o.HTTP
-		facts.URL = s.Text(facts.URL)
+		facts.URL, facts.ContentType = s.Text(facts.URL), s.Text(facts.ContentType)
 		facts.Body, _ = s.Bytes(facts.Body)
 		facts.Fields = slices.Clone(facts.Fields)
 		for i, f := range facts.Fields {
