@@ -194,6 +194,11 @@ func TestRowsAreFolded(t *testing.T) {
 			`>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `>2 {"jsonrpc":"2.0","id":1,"method":"b"}`,
 			`<1 {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `<2 {"jsonrpc":"2.0","id":1,"result":{}}`},
 			[]string{"42.1 a  rpc_error 6 2ms 0", "42.2 b  ok 0 2ms 0"}},
+		"a client has one progress token for all": {[]string{
+			`>1 {"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":0}}}`, `>2 {"jsonrpc":"2.0","id":2,"method":"b","params":{"_meta":{"progressToken":0}}}`,
+			`<1 event e1 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1}}`, `<1 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`,
+			`<2 event e3 {"jsonrpc":"2.0","id":2,"result":{}}`},
+			[]string{"42.1 a  ok 0 3ms 0 1 notification", "42.2 b  ok 0 3ms 0"}},
 		"a server asks": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<0 {"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
 			`>0 {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`},

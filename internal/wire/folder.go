@@ -107,8 +107,8 @@ type thread struct {
 	// failed is set where there is a reason to.
 	asks   uint64
 	failed bool
-	// state is what came with a question.
-	state string
+	// state is what came with a question, token what names the progress.
+	state, token string
 }
 
 // threads are the exchanges of one conversation, by what ties a frame to them.
@@ -222,7 +222,7 @@ func (c *threads) sentAgain(m Traits) *thread {
 
 // tie remembers by what else the frames that follow are known to be t's.
 func (c *threads) tie(t *thread, frame *Frame, m Traits) {
-	if m.Token != "" {
+	if t.token = m.Token; m.Token != "" {
 		c.tokens.put(m.Token, t)
 	}
 	if ref, ok := c.waiting[frame.Stream]; ok {
@@ -353,6 +353,9 @@ func (c *threads) named(frame *Frame, m Traits) *thread {
 		}
 		return asked.get(m.ID)
 	case m.Progress != "":
+		if t := c.streams.get(frame.Stream); t != nil && t.token == m.Progress && frame.Dir == Received {
+			return t
+		}
 		return tokens.get(m.Progress)
 	case m.Cancels != "":
 		if t := asked.get(m.Cancels); t != nil || frame.Dir == Sent {
