@@ -23,7 +23,7 @@ type viewMark struct{ at, from int }
 
 const (
 	// mostLevels is how many levels of escapes are undone: a message in a message in a
-	// form in a line of a capture has four, wrapped base64 two by itself. wrapped base64 two by itself.
+	// form in a line of a capture has four, wrapped base64 two by itself.
 	mostLevels = 6
 	// markEvery is how many bytes of a view lie between two marks.
 	markEvery = 512
