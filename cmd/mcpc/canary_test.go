@@ -79,7 +79,9 @@ func canaryServer(t *testing.T, hung chan<- bool) *httptest.Server {
 		case m.Method == "initialize":
 			w.Header().Set("Mcp-Session-Id", c["session id"])
 			w.Header().Set("Set-Cookie", "sid="+c["set-cookie"]+"; HttpOnly")
-			answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}`)
+			own := r.Header.Get("X-Own-Secret")
+			answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"` + own + `":{}}},` +
+				`"serverInfo":{"name":"n` + own + `","version":"1"},"instructions":"` + own + `"}`)
 		case m.Method == "tools/list":
 			answer(`"result":{"tools":[{"name":"leak","description":"` + r.Header.Get("X-Own-Secret") + `","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}},` +
 				`{"name":"html","inputSchema":{"type":"object"}},{"name":"away","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
@@ -176,6 +178,10 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 		if args[0] == "show" && args[1] == "last" && !strings.Contains(string(out), "tools/call hang") {
 			t.Errorf("the killed run is not shown:\n%s", out)
 		}
+	}
+	stderrOf(append([]string{"init"}, headers...)...)
+	if text := read(t, filepath.Join(dir, "state.json")); strings.Contains(text, c["own field"]) || !strings.Contains(text, "server_info") {
+		t.Errorf("the session is remembered as %s", text)
 	}
 }
 

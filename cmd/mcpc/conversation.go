@@ -268,7 +268,7 @@ func (c *conversation) remember(ctx context.Context, opt client.Options) {
 		return
 	}
 	_ = c.store.SaveVerdict(ctx, c.known, state.Verdict{
-		Revision: c.Revision(), Transport: string(c.Transport()), Capabilities: c.Info().Capabilities, At: c.a.now()})
+		Revision: c.Revision(), Transport: string(c.Transport()), Capabilities: c.a.kept(c.Info()).Capabilities, At: c.a.now()})
 }
 
 // close ends the conversation. A session that is not remembered is ended at the
@@ -297,6 +297,7 @@ func (c *conversation) close(ctx context.Context) {
 // another process closed or replaced it meanwhile.
 func (c *conversation) updateSaved(ctx context.Context) error {
 	memory := c.Memory()
+	memory.Info = c.a.kept(memory.Info)
 	return c.store.Update(ctx, func(st *state.State) error {
 		saved, ok := st.Session(c.saved.Name)
 		if !ok || saved.Key != c.saved.Key {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 
+	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -46,6 +48,20 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 		o.Findings[i].Text, o.Findings[i].Got = s.Text(f.Text), s.Text(f.Got)
 	}
 	return o
+}
+
+// kept is what a server said of itself as it may be kept: it may say again what it was
+// sent.
+func (a *app) kept(info client.Info) client.Info {
+	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
+		if safe, n := a.secrets.Bytes(*raw); n > 0 {
+			if *raw = safe; wire.Valid(safe) != nil {
+				*raw = nil
+			}
+		}
+	}
+	info.Instructions = a.secrets.Text(info.Instructions)
+	return info
 }
 
 // withholding says that from now on nothing is shown or recorded of what crosses.

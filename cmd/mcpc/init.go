@@ -112,9 +112,11 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	}
 	place.Held = c.heldNow()
 	var old *state.Held
+	memory := c.Memory()
+	memory.Info = c.a.kept(memory.Info)
 	err := c.store.Update(ctx, func(st *state.State) error {
 		place.Name = or(name, or(place.Name, c.freeName(st)))
-		fillSession(&place, c.Memory())
+		fillSession(&place, memory)
 		if place.Answering = nil; !isZero(c.answering) {
 			place.Answering = &c.answering
 		}
