@@ -2,10 +2,12 @@ package scripts
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,14 +16,17 @@ import (
 // commandsOf are the programs that each step of check.sh runs, in order. A step or a command
 // that is taken out of check.sh is missed here.
 var commandsOf = map[string][]string{
-	"format":         {"gofmt -l cmd internal scripts"},
-	"vet":            {"go vet ./...", "go vet -tags peers,torture ./cmd/mcpc"},
-	"vet-windows":    {"windows go vet -trimpath ./cmd/... ./internal/..."},
-	"modules":        {"go mod tidy -diff", "go mod verify"},
-	"staticcheck":    {"go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./..."},
-	"windows":        {"windows.sh"},
-	"release":        {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
-	"packages":       {"go test -race -timeout 20m -parallel 6 ./internal/... ./scripts"},
+	"format":      {"gofmt -l cmd internal scripts"},
+	"vet":         {"go vet ./...", "go vet -tags peers,torture ./cmd/mcpc"},
+	"vet-windows": {"windows go vet -trimpath ./cmd/... ./internal/..."},
+	"modules":     {"go mod tidy -diff", "go mod verify"},
+	"staticcheck": {"go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./..."},
+	"windows":     {"windows.sh"},
+	"release":     {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
+	"packages": {
+		"go test -race -timeout 20m -parallel 6 ./internal/client ./internal/client/auth ./internal/demo ./internal/render ./internal/serve ./internal/state ./internal/trace ./internal/validate ./internal/wire",
+		"go test -timeout 20m -parallel 6 ./internal/codegen ./internal/glossary ./internal/lineedit ./internal/question ./internal/saved ./internal/shape ./internal/target ./internal/tty ./internal/yaml ./scripts",
+	},
 	"program":        {"go test -c -o ", "go test -race -timeout 20m -parallel 6 ./cmd/..."},
 	"torture":        {"go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc"},
 	"peers-install":  {"peers.sh install", "conformance.sh install"},
@@ -132,6 +137,32 @@ func TestBarHolds(t *testing.T) {
 				t.Errorf("it ran\n%s\nwant\n%s", strings.Join(calls, "\n"), strings.Join(want, "\n"))
 			}
 		})
+	}
+}
+
+var startsGoroutine = regexp.MustCompile(`(?m)^\s*go [a-z]|\.Go\(|\.Parallel\(\)`)
+
+// Each package is tested, and under the race detector where it or its tests start a
+// goroutine.
+func TestEachPackageIsTestedAsItNeeds(t *testing.T) {
+	raced, others := strings.Fields(commandsOf["packages"][0]), strings.Fields(commandsOf["packages"][1])
+	concurrent := map[string]bool{}
+	err := filepath.WalkDir("../internal", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".go" || strings.Contains(name, "testdata") {
+			return err
+		}
+		raw, err := os.ReadFile(name)
+		dir := "." + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "..")
+		concurrent[dir] = concurrent[dir] || startsGoroutine.Match(raw)
+		return err
+	})
+	if err != nil || len(concurrent) < 15 {
+		t.Fatalf("%d packages: %v", len(concurrent), err)
+	}
+	for dir, goroutines := range concurrent {
+		if !slices.Contains(raced, dir) && (goroutines || !slices.Contains(others, dir)) {
+			t.Errorf("%s, which starts goroutines: %v, is not tested so", dir, goroutines)
+		}
 	}
 }
 
