@@ -19,6 +19,10 @@ import (
 // mostInTest is the limit of a line in these tests; MaxLine would take half a gigabyte.
 const mostInTest = 1 << 20
 
+// The tests write and read several long frames, which under the race detector takes
+// seconds for each of the true size.
+func init() { longFrame = 1 << 20 }
+
 // longLine is a line of a capture with so many bytes, its line feed included.
 func longLine(length int) []byte {
 	const begin, end = `{"kind":"stderr","dir":"received","raw":"`, `"}` + "\n"
@@ -141,7 +145,7 @@ func TestCaptureSkipsOverlongLines(t *testing.T) {
 // A long line takes its memory once, whatever stands in it: while a capture is listed,
 // and when a frame is read. Nothing of it is lost.
 func TestLongLinesTakeTheirMemoryOnce(t *testing.T) {
-	const length = 48 << 20
+	length := 3 * longFrame
 	long := strings.Repeat("x", length)
 	results := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + long + `\n"}]}}`)
 	for name, f := range map[string]wire.Frame{
@@ -158,7 +162,7 @@ func TestLongLinesTakeTheirMemoryOnce(t *testing.T) {
 			if err := os.WriteFile(path, slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1), AppendFrame(nil, f)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			const most = length + length/4
+			most := uint64(length + length/4)
 			var c *Capture
 			var err error
 			if took := allocated(func() { c, err = Open(path) }); err != nil || took > most {

@@ -84,13 +84,14 @@ const (
 	// how many may wait for a slow disk before the caller does.
 	writeFrom   = 256 << 10
 	mostWaiting = 64 << 20
-	// longFrame is from where on a frame is written in pieces of pieceLength bytes, a
-	// multiple of 3 for base64: as a whole it would take its memory once more. Where
-	// others write to the file too it does, since only what is written at once is not
-	// mixed with what they write.
-	longFrame   = 8 << 20
+	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
 	pieceLength = 192 << 10
 )
+
+// longFrame is the size from which a frame is written in pieces: as a whole it would take
+// its memory once more. Where others write to the file too it does, since only what is
+// written at once is not mixed with what they write. Tests have a smaller one.
+var longFrame = 8 << 20
 
 // NewRecorder begins a recording. A caller must Close it.
 func NewRecorder(rec Recording) *Recorder {
