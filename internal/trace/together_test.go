@@ -177,7 +177,7 @@ func TestLongFramesBesideEachOther(t *testing.T) {
 			r := recorderBeside(path, in)
 			for id := range 2 {
 				r.TapSafe(wire.Frame{Seq: uint64(id), Time: noon, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"of":"%s%s"}}`,
-					id, in, strings.Repeat("x", longFrame))})
+					id, in, strings.Repeat("x", 8*longFrame))}) // whose pieces would be mixed
 			}
 			if err := r.Close(); err != nil {
 				t.Error(err)
