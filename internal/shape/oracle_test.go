@@ -205,7 +205,6 @@ var lenient = []string{"/requestedSchema/properties/", "/experimental/any", "/ex
 // The table says what the official schemas say, of all that they allow and of it with any
 // one thing changed.
 func TestTheTableIsTheSchemas(t *testing.T) {
-	t.Parallel()
 	compared := map[string]bool{}
 	for at, revision := range table().revisions {
 		o := newOracle(t, revision)

@@ -88,11 +88,14 @@ type problem struct {
 	mild                 bool
 }
 
+// pointerEscaper escapes a name in a JSON pointer (RFC 6901).
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
 // bad notes a problem where the checker stands.
 func (c *checker) bad(text, got string) {
 	var where, pattern strings.Builder
 	for _, s := range c.path {
-		name := strings.NewReplacer("~", "~0", "/", "~1").Replace(s.name)
+		name := pointerEscaper.Replace(s.name)
 		if pattern.WriteString("/" + name); s.name == "" {
 			name = strconv.Itoa(s.index)
 		}

@@ -16,7 +16,6 @@ func check(revision, method, message string) (texts []string) {
 }
 
 func TestWhatIsSaid(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ revision, method, result, want string }{
 		{"2025-06-18", "tools/call", `{"content":[{"type":"text","text":"x"}]}`, ""},
 		{"2025-06-18", "tools/call", `{"content":[{"type":"text","text":5}]}`, "/content/0/text must be a string, got 5"},
@@ -66,7 +65,6 @@ func TestWhatIsSaid(t *testing.T) {
 }
 
 func TestWhatAServerSaysUnasked(t *testing.T) {
-	t.Parallel()
 	for message, want := range map[string]string{
 		`"method":"notifications/progress","params":{"progressToken":1,"progress":"half"}`:                  `/progress must be a number, got "half"`,
 		`"method":"notifications/message","params":{"level":"loud","data":1}`:                               `/level must be "debug", "info", "notice", "warning", "error", "critical", "alert" or "emergency", got "loud"`,
@@ -89,7 +87,6 @@ func TestWhatAServerSaysUnasked(t *testing.T) {
 // A list in which all entries have the same fault has one finding for all of them, and a
 // message has not more than a few.
 func TestFindingsAreFew(t *testing.T) {
-	t.Parallel()
 	tools := strings.Repeat(`{"name":"x","inputSchema":{"type":"object"},"description":null},`, 99)
 	got := check("2025-11-25", "tools/list", `{"jsonrpc":"2.0","id":1,"result":{"tools":[`+tools+`{"name":5,"inputSchema":{"type":"object"}}]}}`)
 	want := []string{"/tools/0/description must be a string, got null, and 98 more like it",
