@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -175,5 +176,83 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	checkBeforeReuse(tls.Client(conn, &tls.Config{ServerName: "server.example"}))
 	if _, err := conn.Write([]byte("a")); !errors.Is(err, errClosedIdle) {
 		t.Errorf("a request on the connection that is used again: %v", err)
+	}
+}
+
+// releasedReader is a connection whose reader is told of its end when hold is closed.
+type releasedReader struct {
+	*net.TCPConn
+	hold    chan struct{}
+	release func() // closes hold
+	closed  chan struct{}
+	once    sync.Once
+}
+
+func (c *releasedReader) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	if err != nil {
+		<-c.hold
+	}
+	return n, err
+}
+
+func (c *releasedReader) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.TCPConn.Close()
+}
+
+// A call whose connection the server closed after it was chosen, and before anything was
+// written, is sent on another one, and later calls reuse none.
+func TestClosedAfterItWasChosen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var calls atomic.Int64
+	go serveOnceEach(l, &calls)
+	var mu sync.Mutex
+	var last *releasedReader
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		last = &releasedReader{TCPConn: conn.(*net.TCPConn), hold: make(chan struct{}), closed: make(chan struct{})}
+		hold := last.hold
+		last.release = sync.OnceFunc(func() { close(hold) })
+		t.Cleanup(last.release)
+		return last, nil
+	}
+	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, Quick: true, Dial: dial})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	defer s.Close(context.Background(), false)
+	reused := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if !info.Reused {
+			return
+		}
+		reused++
+		mu.Lock()
+		conn := last
+		mu.Unlock()
+		conn.release()
+		select {
+		case <-conn.closed: // net/http has seen the end
+		case <-time.After(patienceForTests):
+			t.Error("the connection was not closed")
+		}
+	}})
+	for n := 1; n <= 3; n++ {
+		if o = s.Do(ctx, Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)}); !o.Good() {
+			t.Fatalf("call %d: %s %s", n, o.Kind, o.Text)
+		}
+	}
+	if calls.Load() != 3 || reused != 1 {
+		t.Errorf("the server got %d calls, and %d connections were reused; want 3 and 1", calls.Load(), reused)
 	}
 }

@@ -121,6 +121,8 @@ type Session struct {
 	web   http.RoundTripper
 	// asked is set when the server asked for a certificate, unshown when there was none.
 	asked, unshown atomic.Bool
+	// closesEach is set when the server closed a connection that was to be reused.
+	closesEach atomic.Bool
 	// reopening holds one token: whoever has it may open the conversation anew.
 	reopening chan struct{}
 	// asking holds one token: whoever has it may ask the user.

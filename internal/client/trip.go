@@ -71,12 +71,21 @@ type tripKey struct{}
 func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 	tr := req.Context().Value(tripKey{}).(*trip)
 	tr.leaves(t.rec)
+	req.Close = tr.session.closesEach.Load()
 	t.rec.request(tr.stream, req)
 	if tr.body != nil {
 		t.rec.body(wire.Sent, wire.Body, tr.stream, tr.body, nil)
 	}
 	tr.started = tr.now()
 	resp, err := t.wires.RoundTrip(req)
+	for err != nil && tr.isUnsent() && req.Context().Err() == nil {
+		req = rewound(req)
+		req.Close = true
+		resp, err = t.wires.RoundTrip(req)
+	}
+	if err != nil && isHangUp(err) {
+		tr.noteLost()
+	}
 	if err == nil {
 		t.rec.response(tr.stream, resp, tr.timings())
 	}
@@ -112,6 +121,7 @@ type trip struct {
 	mu     sync.Mutex
 	wrote  bool
 	fresh  bool // the connection was opened for it
+	reused bool // another request used the connection before
 	timing wire.Timing
 	phases map[string]time.Time
 }
@@ -124,7 +134,7 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 	tr.phases = map[string]time.Time{}
 	ctx = context.WithValue(ctx, tripKey{}, tr)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:              func(string) { tr.setWrote(false) },
+		GetConn:              tr.searching,
 		GotConn:              tr.gotConn,
 		DNSStart:             func(httptrace.DNSStartInfo) { tr.begin("dns") },
 		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.timing.DNS) },
@@ -132,7 +142,7 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 		ConnectDone:          func(string, string, error) { tr.done("connect", &tr.timing.Connect) },
 		TLSHandshakeStart:    func() { tr.begin("tls") },
 		TLSHandshakeDone:     func(tls.ConnectionState, error) { tr.done("tls", &tr.timing.TLS) },
-		WroteHeaders:         func() { tr.setWrote(true) },
+		WroteHeaders:         tr.setWrote,
 		GotFirstResponseByte: func() { tr.done("", &tr.timing.FirstByte) },
 	})
 }
@@ -161,10 +171,30 @@ func (tr *trip) done(phase string, took *time.Duration) {
 	*took = tr.now().Sub(from)
 }
 
-func (tr *trip) setWrote(wrote bool) {
+// searching notes that the request has no connection, or none any more.
+func (tr *trip) searching(string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.wrote = wrote
+	if tr.reused {
+		tr.session.closesEach.Store(true)
+	}
+	tr.wrote, tr.fresh, tr.reused = false, false, false
+}
+
+// noteLost notes that the server closed the connection before its response. If it was a
+// reused one, the server may close each after a response, and none is reused any more.
+func (tr *trip) noteLost() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if tr.reused {
+		tr.session.closesEach.Store(true)
+	}
+}
+
+func (tr *trip) setWrote() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.wrote = true
 }
 
 func (tr *trip) gotConn(info httptrace.GotConnInfo) {
@@ -173,7 +203,25 @@ func (tr *trip) gotConn(info httptrace.GotConnInfo) {
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.fresh = !info.Reused
+	tr.fresh, tr.reused = !info.Reused, info.Reused
+}
+
+// isUnsent reports that nothing of the request was written, because the server closed the
+// reused connection that it was to go out on. net/http then resends it only if its method
+// is idempotent, which a POST is not.
+func (tr *trip) isUnsent() bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.reused && !tr.wrote
+}
+
+// rewound copies req with its body from the start.
+func rewound(req *http.Request) *http.Request {
+	req = req.Clone(req.Context())
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
+	}
+	return req
 }
 
 func (tr *trip) isFresh() bool {
