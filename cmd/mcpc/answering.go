@@ -25,49 +25,49 @@ func (a *app) addAnswering(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.answers.Answers, "answer", nil, "answer a form: FIELD=VALUE, JSON or @FILE (help answering)")
 	f.BoolVar(&a.answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
 	f.BoolVar(&a.answers.Decline, "decline", false, "decline every form and page")
-	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell command that answers: params in, action and content out")
-	f.StringVar(&a.answers.Sampling, "sampling", "", "file that answers sampling; - is you, or standard input")
-	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell command that answers sampling: params in, text or JSON out")
-	f.StringArrayVar(&a.answers.Roots, "root", nil, "directory to show the server as a root")
+	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell command that answers forms and pages (params on stdin)")
+	f.StringVar(&a.answers.Sampling, "sampling", "", "file with the sampling result; - is the terminal or stdin")
+	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell command that answers sampling (params on stdin)")
+	f.StringArrayVar(&a.answers.Roots, "root", nil, "directory to offer as a root")
 }
 
 // newAnswering is the topic `mcpc help answering`.
 func newAnswering() *cobra.Command {
 	return &cobra.Command{
 		Use:   "answering",
-		Short: "how to answer what a server asks: forms, pages, sampling, roots",
-		Long: `A server may ask in the middle of a call. At a terminal mcpc asks you; in a pipe
-flags answer, and what no flag answers ends the command with exit code 11 and
-what was asked on standard output. Only what this run can answer is offered: a
-server that needs more says so itself (5 or 6), or does not list the tool.
+		Short: "answering a server's requests: forms, pages, sampling, roots",
+		Long: `During a call a server may request input. At a terminal mcpc prompts you; in a
+pipe flags answer, and an unanswered request ends the command with exit code 11
+and the request on stdout. mcpc declares only what it can answer: a server that
+needs more refuses the call (5 or 6), or does not list the tool.
 
 Forms (elicitation)
-  --answer FIELD=VALUE  one field; repeat it for more. Choices are named by
-                        value or title, several with commas between them.
-                        "FIELD=" leaves the field out.
+  --answer FIELD=VALUE  one field; repeat it for more. Choices are given by
+                        value or title, several separated by commas. "FIELD="
+                        omits the field.
   --answer '{...}'      the whole content. Several of these, or one '[...]' of
-                        them, are used in order, one a form; a single one is for
-                        every form. An object of objects has an answer for each
-                        name under which the server asks.
+                        them, are used in order, one per form; a single one is
+                        used for every form. An object of objects has one answer
+                        for each named request.
   --answer @FILE        the same from a file
-  --answer-defaults     the defaults of the form; --answer fills them in as well
-  --decline             say no, to pages too
-  --on-elicit COMMAND   sh -c COMMAND reads the params on standard input and
-                        writes {"action":"accept","content":{...}}, or
-                        "decline", or "cancel"
+  --answer-defaults     the defaults of the form; --answer overrides them
+  --decline             decline, pages too
+  --on-elicit COMMAND   sh -c COMMAND reads the params on stdin and writes
+                        {"action":"accept","content":{...}}, or "decline", or
+                        "cancel"
 
-Pages (elicitation in URL mode) are shown and opened at a terminal only, by
-$BROWSER or the system's own, after a yes.
+Pages (elicitation in URL mode) are opened only at a terminal, by $BROWSER or
+the system's browser, after a confirmation.
 
 Sampling
   --sampling FILE       the answer's text, or a CreateMessageResult in JSON;
-                        with - you are shown the request and type it
+                        with - you see the request and type the answer
   --on-sampling COMMAND sh -c COMMAND reads the params and writes either
 
 Roots
   --root DIR            repeat it for more
 
-mcpc init remembers these flags with the session. --no-input never asks.`,
+mcpc init remembers these flags with the session. --no-input never prompts.`,
 	}
 }
 
@@ -145,9 +145,9 @@ func contradiction(f answering) error {
 	}
 	switch {
 	case ways > 1:
-		return hintedError{"a form is answered in one way: with --answer and --answer-defaults, --decline, or --on-elicit", "leave the others out"}
+		return hintedError{"a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit", "use only one of them"}
 	case f.Sampling != "" && f.OnSampling != "":
-		return hintedError{"sampling is answered by --sampling or by --on-sampling", "leave one of them out"}
+		return hintedError{"use --sampling or --on-sampling, not both", "use only one of them"}
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ cat
 		tm.await(`> $`)
 		tm.typed(c.typed)
 		out := tm.ends("11")
-		said, noted := strings.Index(out, "input required: "+c.want), strings.Index(out, `the server then answered with the error -32603 "Internal error"`)
+		said, noted := strings.Index(out, "input required: "+c.want), strings.Index(out, `the server then returned the error -32603 "Internal error"`)
 		if said < 0 || c.noted != "" && noted < said {
 			t.Errorf("%v: %q", c, out)
 		}

@@ -28,27 +28,27 @@ func newList(a *app) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list [tools|prompts|resources|templates|all] [URL] [-- COMMAND...]",
-		Short: "list what a server has: its tools, or prompts, resources, templates",
-		Long: `List the tools of a server: name, arguments as a signature, hints and the first
-line of the description. Prompts are listed the same way; resources and resource
-templates by URI, with name, type and size. All pages are fetched. Into a pipe
-goes one line an entry, with a TAB between the columns.
+		Short: "list a server's tools, prompts, resources or templates",
+		Long: `List a server's tools: name, arguments as a signature, annotations and the first
+line of the description. Prompts are listed in the same way; resources and
+templates by URI, with name, type and size. All pages are fetched. In a pipe the
+output is one line per entry, with TABs between the columns.
 
-The hints are the server's word: ro only reads, destr may destroy, idem may be
-sent twice, open reaches out into the world, ui names a page, app only is for
-that page and not for a model (--bill counts it as nothing). A name that may be
-taken for another is marked.
+The annotations are hints of the server: ro is read-only, destr destructive,
+idem idempotent, open interacts with external systems, ui has a UI resource, app
+only is for that UI and not for a model (--bill does not count it). Names that
+can be confused with others are marked.
 
-"all" lists what the server declares a capability for. In a pipe each line then
-begins with the kind, and with --json all of it is one document.
+"all" lists everything for which the server declares a capability. In a pipe
+each line then begins with the kind; --json prints one document.
 
---watch goes on, lists again when the server tells that something changed, and
-shows the difference: "+" is new, "-" is gone, "~" is another of the same name.
+--watch keeps running, lists again when the server reports a change, and prints
+the differences: "+" is new, "-" is removed, "~" is changed.
 
---all asks all servers that mcpc knows by name, the remembered sessions and
-those of mcpc servers. One that was never confirmed is named and not asked, nor
-is one that is disabled. One that fails is told of; the exit code is the worst
-of all. With --bill it is what each costs, and all of them together.`,
+--all queries all known servers: the sessions, and the servers of mcpc servers.
+Servers that are not trusted or disabled are named and skipped. If servers fail,
+the exit code is the most severe one. With --bill it prints the size of each
+server's tools, and the sum.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list resources
   mcpc -s demo list all --long
@@ -70,10 +70,10 @@ of all. With --bill it is what each costs, and all of them together.`,
 			return a.listAs(cmd.Context(), o, len(own) > 0)
 		},
 	}
-	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
-	cmd.Flags().BoolVar(&o.all, "all", false, "of all known servers, side by side (mcpc servers)")
+	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list all known servers (mcpc servers)")
 	o.survey.flags(cmd.Flags())
-	cmd.Flags().BoolVar(&o.bill, "bill", false, "what the tools cost a model: bytes, and tokens at 4 bytes each")
+	cmd.Flags().BoolVar(&o.bill, "bill", false, "show the size of the tools: bytes, and tokens at 4 bytes each")
 	o.watch.flags(cmd.Flags())
 	a.addCut(cmd.Flags())
 	a.addAnswering(cmd.Flags())
@@ -87,7 +87,7 @@ func (a *app) listAs(ctx context.Context, o listOptions, named bool) error {
 	}
 	switch {
 	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, kinds[:1])):
-		return hintedError{"--bill is about the list of tools, as it is", a.command("list --bill")}
+		return hintedError{"--bill applies to tools only, without --watch, --json or --jq", a.command("list --bill")}
 	case o.all:
 		return a.listAll(ctx, o)
 	case o.bill:
@@ -116,18 +116,18 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 	}
 	hint := behindDashes("list", words)
 	if words[0] == "demo" {
-		return nil, hintedError{"a server stands behind -s", "mcpc list -s " + render.ShellQuote(words[0])}
+		return nil, hintedError{"name a server with -s", "mcpc list -s " + render.ShellQuote(words[0])}
 	}
 	if near := render.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
 		hint = "did you mean " + a.command("list "+near) + "?"
 	}
-	return nil, hintedError{fmt.Sprintf("list knows no %q: it lists %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
+	return nil, hintedError{fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
 }
 
 // listAll lists what every known server has.
 func (a *app) listAll(ctx context.Context, o listOptions) error {
 	if o.watch.on {
-		return hintedError{"--watch is for one server", "-s NAME names it"}
+		return hintedError{"--watch needs one server", "-s NAME names it"}
 	}
 	o.survey.kinds, o.survey.long, o.survey.bill = o.kinds, o.long, o.bill
 	if err := o.survey.check(a, "list --all", o.argv); err != nil {
@@ -164,7 +164,7 @@ func (a *app) list(ctx context.Context, o listOptions) {
 		a.print(ctx, ans)
 	}
 	if out.Good() && l.shown == 0 {
-		a.note("the server lists no " + nothing(o.kinds, l.unusable > 0))
+		a.note("the server does not list the " + nothing(o.kinds, l.unusable > 0))
 	}
 	a.record.many = all && out.Good() // else it names the list that failed
 	a.show(ctx, out, ans)

@@ -21,15 +21,14 @@ func newMan(a *app) *cobra.Command {
 		Use:   "man DIR",
 		Short: "write the manual pages",
 		Long: `Write the manual pages into DIR/man1 and DIR/man7: one for each command, as
-mcpc-call(1), and one for each topic, as mcpc-arguments(7). Where DIR is a
-folder that man looks into, as ~/.local/share/man mostly is, man mcpc shows the
-first.`,
+mcpc-call(1), and one for each topic, as mcpc-arguments(7). If DIR is on the
+manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 		Example: `  mcpc man manual
   mcpc man ~/.local/share/man
   mcpc man manual && ls manual/man1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
-				return hintedError{"man takes a folder", "mcpc man ~/.local/share/man"}
+				return hintedError{"man takes a directory", "mcpc man ~/.local/share/man"}
 			}
 			if err := notAPage(cmd.Root(), args[0]); err != nil {
 				return err
@@ -45,8 +44,8 @@ func notAPage(root *cobra.Command, name string) error {
 	if _, err := os.Stat(name); err == nil || !slices.Contains(commandNames(root), name) {
 		return nil
 	}
-	return hintedError{fmt.Sprintf("man takes a folder, and %q is the name of a page", name),
-		"mcpc help " + name + " shows it; mcpc man ./" + name + " writes all pages into a folder of that name"}
+	return hintedError{fmt.Sprintf("man takes a directory, and %q is the name of a page", name),
+		"mcpc help " + name + " shows it; mcpc man ./" + name + " writes all pages into a directory of that name"}
 }
 
 func (a *app) writeManual(root *cobra.Command, dir string) {

@@ -55,9 +55,9 @@ func rootOf(a *app, among []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpc",
 		Short: "a client for the Model Context Protocol, and an inspector of its traffic",
-		Long: `mcpc talks to MCP servers, over HTTP and stdio, in every revision of the
-protocol. It prints the answer or says which channel failed, and records what
-crossed. "demo" is a server in the box, to try all of it on.`,
+		Long: `mcpc is a client for MCP servers, over HTTP and stdio, in every protocol
+revision. It prints the result or reports which layer failed, and records the
+traffic. "demo" is a built-in server to try it with.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo describe get-sum
   mcpc -s demo call get-sum a=1 b=2`,
@@ -122,7 +122,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f := cmd.Flags().Lookup("output"); f != nil && f.Changed && a.output == "" {
-		return hintedError{"-o takes the name of a file, and this one is empty", "without -o the answer goes to standard output"}
+		return hintedError{"-o needs a file name", "without -o the result goes to stdout"}
 	}
 	if err := a.checkCut(); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 		if _, err := render.Query(a.jq); err != nil {
 			hint := ""
 			if inert(a.jq) && !strings.ContainsAny(a.jq, " .|") {
-				hint = "a member is named with a dot: --jq ." + a.jq
+				hint = "a member starts with a dot: --jq ." + a.jq
 			}
 			return hintedError{"--jq: " + err.Error(), hint}
 		}
@@ -148,11 +148,11 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	argv := startedBy(args)
 	if !cmd.HasParent() && isURL(args[0]) {
 		url := render.ShellQuote(args[0])
-		hint = "mcpc init " + url + " opens a session there, mcpc list " + url + " shows its tools"
+		hint = "mcpc init " + url + " opens a session, mcpc list " + url + " shows its tools"
 		if len(args) > 1 && slices.Contains(commandNames(cmd), args[1]) {
 			hint = "did you mean mcpc " + strings.Join(quotedWords(args[1:]), " ") + " -s " + url + "?"
 		}
-		return hintedError{"a URL is no command", hint}
+		return hintedError{"a URL is not a command", hint}
 	}
 	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
 		hint = meant
@@ -188,6 +188,7 @@ var otherWords = map[string]string{
 	"resources/list": "list resources", "templates": "list templates", "discover": "info", "use": "sessions use", "switch": "sessions use", "get": "prompt", "resource": "read",
 	"find": "grep", "search": "grep", "invoke": "call", "exec": "call", "inspect": "describe", "schema": "describe", "serve": "demo",
 	"prompts/get": "prompt", "resources/read": "read",
+	"test": "run", "status": "sessions", "history": "log", "logs": "log", "config": "servers", "install": "tap install",
 }
 
 // otherFlags are what other clients call these flags.
@@ -195,7 +196,7 @@ var otherFlags = map[string]string{
 	"url": "server", "target": "server", "endpoint": "server", "host": "server", "protocol-version": "protocol", "revision": "protocol",
 	"param": "args", "params": "args", "arguments": "args", "arg": "args", "input": "args", "data": "args",
 	"format": "json", "raw-output": "jq", "filter": "jq", "token": "token-file", "bearer": "token-file", "debug": "verbose",
-	"trace": "verbose", "insecure-skip-verify": "insecure", "log": "log-level", "file": "output",
+	"trace": "verbose", "insecure-skip-verify": "insecure", "log": "log-level", "file": "output", "name": "as",
 }
 
 // isURL tells a server's address from a word.
@@ -213,12 +214,12 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		argv := a.startedAmong(cmd)
 		if near := render.Nearest(name, names); near != "" {
 			hint = "did you mean --" + near + "?"
-		} else if other := otherFlags[name]; other != "" {
+		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
 			hint = "did you mean --" + other + "?"
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
-			hint = fmt.Sprintf("arguments stand without dashes, as %s=VALUE; %s", name, hint)
+			hint = fmt.Sprintf("arguments have no dashes: %s=VALUE; %s", name, hint)
 		} else if argv != nil {
-			hint = "a server's command stands behind --: " + commandStarting(cmd.Name(), argv)
+			hint = "a server's command goes after --: " + commandStarting(cmd.Name(), argv)
 		}
 	}
 	return hintedError{flagText(err), hint}
@@ -240,11 +241,11 @@ func flagText(err error) string {
 // themselves.
 func flagCause(bad *pflag.InvalidValueError) string {
 	number, isNumber := errorAs[*strconv.NumError](bad)
-	wants, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "count": "a whole number",
+	wants, ok := map[string]string{"int": "an integer", "int64": "an integer", "count": "an integer",
 		"bool": "true or false"}[bad.GetFlag().Value.Type()]
 	switch {
 	case isNumber && ok && errors.Is(number.Err, strconv.ErrRange):
-		wants += " that is not so large"
+		wants += " that is not that large"
 	case !isNumber || !ok:
 		return ": " + bad.Unwrap().Error()
 	}
@@ -307,9 +308,9 @@ func (a *app) withoutURL(words, argv []string) (others []string, err error) {
 	others = slices.Delete(slices.Clone(words), at, at+1)
 	switch {
 	case a.shell != nil:
-		return nil, hintedError{"every line of the shell goes to the server of the shell", "the other one wants a terminal of its own"}
+		return nil, hintedError{"every line of the shell goes to the same server", "use another terminal for another server"}
 	case slices.ContainsFunc(others, isURL):
-		return nil, hintedError{"two servers are named", "leave one of them out"}
+		return nil, hintedError{"two servers are given", "use only one of them"}
 	}
 	return others, a.goTo(words[at], argv)
 }
@@ -318,9 +319,9 @@ func (a *app) withoutURL(words, argv []string) (others []string, err error) {
 func (a *app) goTo(server string, argv []string) error {
 	switch {
 	case a.serverGiven:
-		return hintedError{"two servers are named: " + wire.RedactURL(server) + " and one with -s", "leave one of them out"}
+		return hintedError{"two servers are given: " + wire.RedactURL(server) + " and one with -s", "use only one of them"}
 	case argv != nil:
-		return hintedError{"two servers are named: " + wire.RedactURL(server) + " and one behind --", "leave one of them out"}
+		return hintedError{"two servers are given: " + wire.RedactURL(server) + " and one after --", "use only one of them"}
 	}
 	a.server, a.serverGiven = server, true
 	a.nameServer(nil)
@@ -343,7 +344,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	case cmd.Flag("script") != nil:
 		hint = cmd.CommandPath() + " --script " + render.ShellQuote(args[0])
 	case cmd.Flag("listen") != nil:
-		hint = cmd.CommandPath() + " --help shows the flags; an address stands behind --listen"
+		hint = cmd.CommandPath() + " --help shows the flags; use --listen ADDRESS"
 	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
 		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
 	}

@@ -12,15 +12,15 @@ func newSessionUse(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "make a remembered session the current one",
-		Long: `Make a remembered session the current one, which is meant where no server is
-named. Nothing is sent.`,
+		Long: `Make a session the current one, which is used when no server is given. Nothing
+is sent.`,
 		Example: `  mcpc sessions use box
   mcpc sessions use box && mcpc list
   mcpc sessions use other --json`,
 		ValidArgsFunction: a.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return hintedError{"use takes the name of one session", "mcpc sessions shows them"}
+				return hintedError{"use takes one session name", "mcpc sessions lists them"}
 			}
 			a.useSession(cmd.Context(), args[0])
 			return nil

@@ -41,22 +41,21 @@ func newLines(a *app) *cobra.Command {
 	var stop bool
 	cmd := &cobra.Command{
 		Use:   "shell [TARGET] [-- COMMAND...]",
-		Short: "type many commands in one conversation",
-		Long: `Open a conversation and read commands line by line: list, describe, call, read,
-prompt, complete, tasks, ping, raw, info, and what looks at the recording. They
-are the words of the command line, quoted as in a shell, without the server: all
-of them go to the same one, in the same session. "$last" is the result of the
-line before. "help" shows the words, "exit" or Ctrl-D ends.
+		Short: "run many commands over one connection, interactively",
+		Long: `Connect to a server and read commands line by line: list, describe, call, read,
+prompt, complete, tasks, ping, raw, info, and the commands for recorded traffic.
+They are written as on the command line, with a shell's quoting, without the
+server: all of them use the same server and session. "$last" is the result of
+the previous line. "help" lists the commands, "exit" or Ctrl-D ends.
 
 At a terminal TAB completes commands, flags, names, arguments and their values,
-the arrow keys and Ctrl-R find older lines, and Ctrl-C gives up the line that is
-typed or the request that is under way. Lines are kept in the state directory
-(shell_history, readable by you alone), but no line that begins with a blank or
-has something in it that looks like a secret.
+the arrow keys and Ctrl-R find older lines, and Ctrl-C cancels the current line
+or request. The history is stored in the state directory (shell_history, mode
+0600), without lines that begin with a space or seem to contain a secret.
 
-From a pipe or a file the lines are a script: nobody is asked anything, an
-error says in which line it is, and the exit code is the worst one of all lines,
-in the order of mcpc batch. At a terminal it is 0.`,
+From a pipe or a file the lines are a script: there are no prompts, errors have
+line numbers, and the exit code is the most severe one, in the order of mcpc
+batch. At a terminal it is 0.`,
 		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
   printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
   echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
@@ -71,13 +70,13 @@ in the order of mcpc batch. At a terminal it is 0.`,
 				}
 			}
 			if a.output != "" || a.jq != "" || a.json || a.wire {
-				return hintedError{"--json, --wire, --jq and -o are for the lines of the shell", "as in: call get-sum a=1 b=2 --json"}
+				return hintedError{"--json, --wire, --jq and -o go on the shell's lines", "for example: call get-sum a=1 b=2 --json"}
 			}
 			a.openShell(cmd.Context(), cmd, argv, stop)
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "end a script at the first line that fails")
+	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "stop a script at the first line that fails")
 	a.addAnswering(cmd.Flags())
 	return cmd
 }
@@ -222,7 +221,7 @@ func (s *shellRun) prompt() string {
 }
 
 func (s *shellRun) greeting() string {
-	return s.c.where + ", " + s.c.Revision() + "; help shows the words, Ctrl-D ends"
+	return s.c.where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends"
 }
 
 // historyName is the file of the lines, and mostKept how many of them are.
@@ -262,7 +261,7 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 		return []byte(strings.Join(lines[max(0, len(lines)-mostKept):], "")), nil
 	})
 	if err != nil && s.a.verbose > 0 {
-		s.a.warn("the line was not kept: " + err.Error())
+		s.a.warn("the line was not saved: " + err.Error())
 	}
 	return true
 }
@@ -271,9 +270,9 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
 	switch {
 	case how.argv != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell speaks with one server, and a line names no other", "exit, and mcpc shell -- COMMAND"})
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"})
 	case how.heard != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"what a server tells unasked has no place between the lines", "mcpc listen or mcpc list --watch, in another terminal"})
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"})
 	}
 	if o := writable(s.a.output); !o.Good() {
 		return &conversation{a: s.a, stopTicking: func() {}}, o

@@ -18,9 +18,9 @@ func newTasksList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "list the tasks of a server",
-		Long: `List the tasks of a server: those that it lists, where it can, and those that
-mcpc remembers, each of which it is asked for. One that the server no longer
-knows is forgotten. Where a server has no tasks the exit code is 3.`,
+		Long: `List a server's tasks: those that it lists, if it supports that, and those that
+mcpc remembers, whose status is requested. Tasks that the server no longer knows
+are forgotten. If the server has no tasks the exit code is 3.`,
 		Example: `  mcpc tasks list
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,
@@ -60,7 +60,7 @@ func (a *app) taskList(ctx context.Context) {
 	offer := c.TaskOffer("optional")
 	switch {
 	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
-		out = c.unsent("tasks/list", "", offer.Why, c.a.quoted("info")+" shows what this server declares")
+		out = c.unsent("tasks/list", "", offer.Why, c.a.quoted("info")+" shows the server's capabilities")
 	case out.Good():
 		c.remarkOn(survey)
 	}
@@ -98,7 +98,7 @@ func (c *conversation) surveyTasks(ctx context.Context) (s taskSurvey, out wire.
 		for i, raw := range list.Items {
 			task, ok := c.ParseTask(raw)
 			if !ok {
-				c.a.warn(fmt.Sprintf("entry %d of tasks/list is no task", i))
+				c.a.warn(fmt.Sprintf("entry %d of tasks/list is not a task", i))
 				continue
 			}
 			listed[task.ID] = true
@@ -153,7 +153,7 @@ func (c *conversation) remarkOn(s taskSurvey) {
 		c.a.note("no tasks")
 	}
 	if s.elsewhere > 0 {
-		c.a.note(fmt.Sprintf("%d more of other servers or sessions are remembered: -s names the server", s.elsewhere))
+		c.a.note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", s.elsewhere))
 	}
 }
 
