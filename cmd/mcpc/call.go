@@ -87,7 +87,7 @@ sent, and structuredContent against the outputSchema.`,
 	f.BoolVar(&o.curl, "curl", false, "print it as a curl command")
 	f.BoolVar(&o.offline, "offline", false, "print it without requesting the tool's definition")
 	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls for mcpc run")
-	f.BoolVar(&o.expectResult, "expect-result", false, "the saved call expects this result; saved again, what both results share")
+	f.BoolVar(&o.expectResult, "expect-result", false, "expect this result in the saved call; saved again: what both results share")
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVar(&o.noValidate, "no-validate", false, "do not validate arguments and result")
 	a.addCut(f)

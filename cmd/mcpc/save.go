@@ -28,7 +28,7 @@ func newSaving(o callOptions) (*saving, error) {
 	path := o.save
 	switch {
 	case path == "" && o.expectResult:
-		return nil, hintedError{"--expect-result is about a call that is saved", "--save FILE saves it"}
+		return nil, hintedError{"--expect-result needs --save", "use --save FILE"}
 	case path == "":
 		return nil, nil
 	}
@@ -190,7 +190,7 @@ func (s *saving) answers(c *conversation) (flags answering, missing string) {
 	if asSaved(flags, &f, (&saver{}).variable); len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
 		return flags, ""
 	}
-	return c.flags(), "; the file does not answer the server as you did: mcpc help answering has the flags that are saved"
+	return c.flags(), "; the file does not contain your answers: see mcpc help answering"
 }
 
 // typedForms takes what a person typed since they were last taken.

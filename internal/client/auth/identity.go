@@ -104,8 +104,8 @@ func (l *login) staysAtItsIssuer(id, issuer string) error {
 		return nil
 	}
 	return l.w.holds("a client belongs to one issuer (authorization, \"Client Registration\")", false, &Error{Rule: IssuerMismatch,
-		Text: fmt.Sprintf("the server names another authorization server, %s: the client %s is of %s", issuer, id, l.known.Clients[moved].Issuer),
-		Hint: "if the client is registered at the new one as well, --issuer with its name"})
+		Text: fmt.Sprintf("the server names another authorization server, %s, but the client %s belongs to %s", issuer, id, l.known.Clients[moved].Issuer),
+		Hint: "if the client is also registered at the new one, pass it with --issuer"})
 }
 
 func (l *login) tellClient(c Client, how string) (Client, error) {
@@ -158,7 +158,7 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 			Hint: "use a registered client: --client-id ID"}
 	}
 	if answer.Method != "" && !slices.Contains(registered, answer.Method) {
-		return Client{}, &Error{Rule: RegistrationFailed, Text: fmt.Sprintf("the authorization server wants mcpc to prove itself with %q, which it cannot", answer.Method),
+		return Client{}, &Error{Rule: RegistrationFailed, Text: fmt.Sprintf("unsupported client authentication method %q", answer.Method),
 			Hint: "use a registered client: --client-id ID"}
 	}
 	secret, err := l.store.Seal(answer.Secret)

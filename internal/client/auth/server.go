@@ -82,10 +82,10 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 		Text: "the authorization server metadata is not a valid JSON object"}); err != nil {
 		return nil, err
 	}
-	hint := "character for character, a slash at the end included; contact the server's operator"
+	hint := "they must be identical, including a trailing slash; contact the server's operator"
 	if nearly(s.Issuer, issuer) {
 		// No command is made of what a server wrote: whoever copies one runs it.
-		hint = "contact the server's operator; if you trust it, --issuer with the first of the two uses it"
+		hint = "contact the server's operator; if you trust it, pass the first issuer with --issuer"
 	}
 	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,
 		Text: fmt.Sprintf("the authorization server metadata has another issuer: %q, not %q", s.Issuer, issuer), Hint: hint}); err != nil {

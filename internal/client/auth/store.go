@@ -113,7 +113,7 @@ func (s *Store) Change(ctx context.Context, change func(*Book)) error {
 		b.Version = bookVersion
 		raw, err := json.MarshalIndent(b, "", "\t")
 		if len(raw) > max(mostBook, len(old)) {
-			return nil, &Error{Rule: StoreFailed, Text: "the file of the tokens would have more than 4 MiB, and is left as it is", Hint: "mcpc auth shows what is kept, mcpc logout TARGET forgets some of it"}
+			return nil, &Error{Rule: StoreFailed, Text: "the token file would be larger than 4 MiB; it was not changed", Hint: "mcpc auth lists the tokens, mcpc logout TARGET deletes one"}
 		}
 		return raw, err
 	})
