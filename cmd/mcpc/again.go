@@ -37,8 +37,8 @@ func (g again) bareBody() []byte {
 
 // errBare and errUnasked say why no command asks the same.
 var (
-	errBare    = &render.Unscriptable{Text: "it carries no request of JSON-RPC"}
-	errUnasked = &render.Unscriptable{Text: "it is not what the client asked, but what the server did"}
+	errBare    = &render.Unscriptable{Text: "it contains no JSON-RPC request"}
+	errUnasked = &render.Unscriptable{Text: "it is a server request, not a client request"}
 )
 
 // unasked is the error for what a client cannot ask.
@@ -92,14 +92,14 @@ func addCurl(s *render.Script, g again) error {
 		g.addPipeline(s)
 		return nil
 	case head == nil:
-		return &render.Unscriptable{Text: "the head of its HTTP request was not recorded"}
+		return &render.Unscriptable{Text: "its HTTP request headers were not recorded"}
 	case g.bare():
 		return s.Curl(render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
 	case g.elsewhere():
 		return g.addStream(s, head)
 	}
 	if len(g.exchange.Between) > 0 && g.row.Notes.Rounds > 0 {
-		s.Comment("this is the first of its rounds: the server asks back")
+		s.Comment("this is the first round: the server then requests input")
 	}
 	post := render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.exchange.Request.Raw}
 	if head.Field("Mcp-Session-Id") == "" {
@@ -125,7 +125,7 @@ func (g again) addStream(s *render.Script, head *wire.HTTPHead) error {
 		return err
 	}
 	if stream == nil {
-		return &render.Unscriptable{Text: "the answer comes on a stream (HTTP+SSE) whose opening was not recorded"}
+		return &render.Unscriptable{Text: "the response came on a stream (HTTP+SSE) whose start was not recorded"}
 	}
 	if err := s.CurlStream(render.Post{Method: stream.Method, URL: stream.URL, Fields: stream.Fields}); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (g again) addPipeline(s *render.Script) {
 func (g again) command(s *render.Script) string {
 	argv := g.serverArgv()
 	if argv == nil {
-		s.Comment("the recording does not have the command of " + g.row.Target + ": set MCPC_COMMAND to it")
+		s.Comment("the recording has no command for " + g.row.Target + ": set MCPC_COMMAND to it")
 		return `sh -c "$MCPC_COMMAND"`
 	}
 	return s.Argv(argv)

@@ -26,7 +26,7 @@ func (r *responder) shellOut(ctx context.Context, flag, command string, params j
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, &client.Answer{Ending: wire.Outcome{Kind: wire.LocalIO, Text: fmt.Sprintf("%s: the command failed: %v", flag, err),
-			Hint: "it gets the params on standard input and must end with 0"}}
+			Hint: "it reads the params on stdin and must exit with 0"}}
 	}
 	return bytes.TrimSpace(out), nil
 }
@@ -47,12 +47,12 @@ func (r *responder) elicitBy(ctx context.Context, q client.Asking, page bool) cl
 	action := members.Text("action")
 	switch {
 	case err != nil:
-		return bad("what it wrote is no JSON object: "+wire.Excerpt(out, 80), nil)
+		return bad("its output is not a JSON object: "+wire.Excerpt(out, 80), nil)
 	case action == "decline" || action == "cancel":
 		r.told(q.Method, "--on-elicit said "+action)
 		return client.Answer{Result: wire.With(nil, "action", wire.Quote(action))}
 	case action != "accept":
-		return bad("what it wrote names no action: "+wire.Excerpt(out, 80), nil)
+		return bad("its output has no action: "+wire.Excerpt(out, 80), nil)
 	case page:
 		return client.Answer{Result: question.Accept(nil)}
 	case !has:
@@ -63,7 +63,7 @@ func (r *responder) elicitBy(ctx context.Context, q client.Asking, page bool) cl
 		return noForm(failure)
 	}
 	if findings := append(form.Check(content), r.broken(form.Schema, content)...); len(findings) > 0 {
-		return bad("what it wrote does not fit the form that the server asked for", findings)
+		return bad("its output does not match the form that the server requested", findings)
 	}
 	r.told(q.Method, "--on-elicit answered with "+wire.Excerpt(content, 400))
 	return client.Answer{Result: question.Accept(content)}

@@ -51,7 +51,7 @@ func (a *app) readScript(texts []string) (script, error) {
 		}
 	}
 	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
-		return s, hintedError{"--answer takes fields or whole contents, not both", "mcpc help answering"}
+		return s, hintedError{"--answer takes fields or whole objects, not both", "mcpc help answering"}
 	}
 	return s, nil
 }
@@ -138,9 +138,9 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 		return client.Answer{Ending: end}, false
 	}
 	if findings = append(findings, r.broken(form.Schema, answer)...); len(findings) > 0 {
-		unfit := unfit(form, "the answer does not fit the form that the server asked for", findings)
+		unfit := unfit(form, "the answer does not match the form that the server requested", findings)
 		if len(r.script.fields) > 0 && r.script.used > 1 {
-			unfit.Ending.Hint = "this is not the first form, and FIELD=VALUE is for each of them: " +
+			unfit.Ending.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
 				"--answer '{...}' once for each form answers them in order; " + unfit.Ending.Hint
 		}
 		return unfit, true
@@ -157,9 +157,9 @@ func (s *script) elsewhere(q client.Asking) wire.Outcome {
 	switch {
 	case names == "":
 	case q.Key == "":
-		end.Text = "the server asks under no name, and --answer is for " + names
+		end.Text = "the server's request has no name, and --answer is for " + names
 	default:
-		end.Text = "the server asks under the name " + q.Key + ", and --answer is for " + names
+		end.Text = "the server's request is named " + q.Key + ", and --answer is for " + names
 	}
 	return end
 }
@@ -175,7 +175,7 @@ func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Fi
 		name, text := pair[0], pair[1]
 		field, known := form.Field(name)
 		if !known {
-			bad(name, "is no field of the form")
+			bad(name, "is not a field of the form")
 			continue
 		}
 		if before := texts[name]; field.Kind == question.Choices && before != "" {

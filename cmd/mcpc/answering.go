@@ -25,17 +25,17 @@ func (a *app) addAnswering(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.answers.Answers, "answer", nil, "answer a form: FIELD=VALUE, JSON or @FILE (help answering)")
 	f.BoolVar(&a.answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
 	f.BoolVar(&a.answers.Decline, "decline", false, "decline every form and page")
-	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell command that answers: params in, action and content out")
-	f.StringVar(&a.answers.Sampling, "sampling", "", "file that answers sampling; - is you, or standard input")
-	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell command that answers sampling: params in, text or JSON out")
-	f.StringArrayVar(&a.answers.Roots, "root", nil, "directory to show the server as a root")
+	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell command that answers forms and pages (params on stdin)")
+	f.StringVar(&a.answers.Sampling, "sampling", "", "file with the sampling result; - is the terminal or stdin")
+	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell command that answers sampling (params on stdin)")
+	f.StringArrayVar(&a.answers.Roots, "root", nil, "directory to offer as a root")
 }
 
 // newAnswering is the topic `mcpc help answering`.
 func newAnswering() *cobra.Command {
 	return &cobra.Command{
 		Use:   "answering",
-		Short: "how to answer what a server asks: forms, pages, sampling, roots",
+		Short: "answering a server's requests: forms, pages, sampling, roots",
 		Long: `A server may ask in the middle of a call. At a terminal mcpc asks you; in a pipe
 flags answer, and what no flag answers ends the command with exit code 11 and
 what was asked on standard output. Only what this run can answer is offered: a
@@ -145,9 +145,9 @@ func contradiction(f answering) error {
 	}
 	switch {
 	case ways > 1:
-		return hintedError{"a form is answered in one way: with --answer and --answer-defaults, --decline, or --on-elicit", "leave the others out"}
+		return hintedError{"a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit", "use only one of them"}
 	case f.Sampling != "" && f.OnSampling != "":
-		return hintedError{"sampling is answered by --sampling or by --on-sampling", "leave one of them out"}
+		return hintedError{"use --sampling or --on-sampling, not both", "use only one of them"}
 	}
 	return nil
 }

@@ -246,7 +246,7 @@ func (a *app) lostAnswer(err error) {
 }
 
 func (a *app) unreadAnswer() {
-	a.ending = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "the reader of standard output went away"}
+	a.ending = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "stdout was closed by its reader"}
 }
 
 // unread ends a command that waits for more to print once nobody reads what it
@@ -264,7 +264,7 @@ const unreadEvery = 200 * time.Millisecond
 
 // unwritten is the ending of a command that could not write its answer.
 func (a *app) unwritten(err error) wire.Outcome {
-	return a.afterwards(localIO("writing the answer", err))
+	return a.afterwards(localIO("writing the result", err))
 }
 
 // afterwards is an ending that came when everything was answered. Where there is a

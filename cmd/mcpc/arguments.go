@@ -43,7 +43,7 @@ func (a *app) given(args []string, flag string, flat bool) (g given, err error) 
 			continue
 		}
 		if isDocument(typed) {
-			wrong = append(wrong, hintedError{"not NAME=VALUE: " + shortened(typed), `a JSON object comes before all words: '{"a":1}' b=2`})
+			wrong = append(wrong, hintedError{"not NAME=VALUE: " + shortened(typed), `the JSON object goes first: '{"a":1}' b=2`})
 			continue
 		}
 		w, err := a.word(typed, flat)
@@ -63,7 +63,7 @@ func (a *app) given(args []string, flag string, flat bool) (g given, err error) 
 
 // allWrong is one error for several, with the first hint among them.
 func allWrong(wrong []error) error {
-	all := &severalError{text: fmt.Sprintf("%d things are wrong with the arguments", len(wrong))}
+	all := &severalError{text: fmt.Sprintf("%d problems with the arguments", len(wrong))}
 	for _, err := range wrong {
 		if len(wrong) == 1 || isLate(err) {
 			return err
@@ -88,7 +88,7 @@ func onceFromStandardInput(document string, words []string) error {
 		}
 	}
 	if uses > 1 {
-		return hintedError{"standard input can be read once only", "put one of the two into a file: @FILE"}
+		return hintedError{"stdin can be read only once", "pass one of them as a file: @FILE"}
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ type reading struct {
 func (r reading) otherwise(findings []wire.Finding) string {
 	for _, w := range r.doubtful {
 		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
-			return fmt.Sprintf("%s is a text as it is typed; %s:=%s is the %s", wire.Excerpt([]byte(w.typed), 60),
+			return fmt.Sprintf("%s is sent as a string; %s:=%s sends the %s", wire.Excerpt([]byte(w.typed), 60),
 				w.key(), wire.Excerpt([]byte(w.text), 60), kindOfJSON(w.text))
 		}
 	}
@@ -186,7 +186,7 @@ func (g given) read(schema *validate.Schema, lenient bool) reading {
 		}
 	}
 	if bad := wire.Valid(r.arguments); bad != nil {
-		r.findings = append(r.findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: "no JSON comes of them: " + bad.Error()})
+		r.findings = append(r.findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: "they do not form valid JSON: " + bad.Error()})
 	}
 	return r
 }
@@ -218,7 +218,7 @@ func (r *reading) unknown(w word, at int, place validate.Expected) {
 	if len(names) == 0 || place.Closed() || slices.Contains(names, w.path[at].name) {
 		return
 	}
-	text := "the inputSchema lists no argument " + strconv.Quote(written(w.path[:at+1]))
+	text := "the inputSchema has no argument " + strconv.Quote(written(w.path[:at+1]))
 	if near := meant(w.path[at:], names); near != "" {
 		text += "; did you mean " + near + "?"
 	}
@@ -291,7 +291,7 @@ func putAt(into json.RawMessage, path []part, value json.RawMessage) (out json.R
 	}
 	members, bad := wire.Object(into)
 	if bad != nil {
-		return nil, fmt.Sprintf("%s is no object that could have a member %q", wire.Excerpt(into, 40), path[0].name)
+		return nil, fmt.Sprintf("%s is not an object, so it cannot have the member %q", wire.Excerpt(into, 40), path[0].name)
 	}
 	inner, _ := members.Get(path[0].name)
 	if inner, problem = putAt(inner, path[1:], value); problem != "" {
@@ -306,14 +306,14 @@ func putItem(into json.RawMessage, path []part, value json.RawMessage) (out json
 	}
 	items, bad := wire.Array(into)
 	if bad != nil {
-		return nil, wire.Excerpt(into, 40) + " is no list"
+		return nil, wire.Excerpt(into, 40) + " is not an array"
 	}
 	at := path[0].at
 	switch {
 	case at == behindLast:
 		at = len(items)
 	case at > len(items):
-		return nil, fmt.Sprintf("the item [%d] would leave a gap behind %d, and mcpc fills in none", at, len(items))
+		return nil, fmt.Sprintf("item [%d] would leave a gap after %d items", at, len(items))
 	}
 	if at == len(items) {
 		items = append(items, nil)

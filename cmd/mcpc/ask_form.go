@@ -44,8 +44,8 @@ var errDeclined = errors.New("declined")
 func (f *formDialog) run() json.RawMessage {
 	f.say("%s asks: %s", f.line(f.asker), f.style.Strong(f.line(f.form.Message)))
 	if len(f.form.Fields) > 0 {
-		f.say("%s", f.style.Faint("An empty line takes what stands in [brackets], - leaves a field out,"))
-		f.say("%s", f.style.Faint("/decline says no, Ctrl-D cancels, Ctrl-C ends the command."))
+		f.say("%s", f.style.Faint("An empty line accepts the [default], - omits a field,"))
+		f.say("%s", f.style.Faint("/decline declines, Ctrl-D cancels, Ctrl-C ends the command."))
 	}
 	values := map[string]json.RawMessage{}
 	for {
@@ -112,7 +112,7 @@ func (f *formDialog) introduce(field question.Field) {
 	}
 	f.say("%s", line)
 	if field.Secret() && !f.own {
-		f.say("  %s this looks like a secret, which no server may ask for in a form", f.style.Alert("warning:"))
+		f.say("  %s this looks like a secret; servers must not request secrets in a form", f.style.Alert("warning:"))
 	}
 	for i, o := range field.Options {
 		title := f.line(o.Title)
@@ -167,12 +167,12 @@ func (f *formDialog) field(field question.Field, current json.RawMessage) (json.
 const longestExample = 120
 
 // needed is what who leaves out a required field is told.
-var needed = map[bool]string{false: "the server needs this one", true: "the tool needs this one"}
+var needed = map[bool]string{false: "required by the server", true: "required by the tool"}
 
 // hints are what the kinds of fields take, where it is no plain text.
 var hints = map[question.Kind]string{
-	question.Number: "number", question.Integer: "whole number", question.Boolean: "yes or no",
-	question.Choices: "several, parted by commas", question.Other: "JSON",
+	question.Number: "number", question.Integer: "integer", question.Boolean: "yes or no",
+	question.Choices: "several, separated by commas", question.Other: "JSON",
 }
 
 // plain is a value as a person would type it.
@@ -199,10 +199,10 @@ func (f *formDialog) plain(field question.Field, value json.RawMessage) string {
 // summary shows what will be sent, in the server's own names.
 func (f *formDialog) summary(content json.RawMessage) {
 	f.say("")
-	f.say("%s", f.style.Strong("This goes to "+f.line(f.asker)+":"))
+	f.say("%s", f.style.Strong("This will be sent to "+f.line(f.asker)+":"))
 	members, _ := wire.Object(content)
 	if len(members) == 0 {
-		f.say("  (nothing but your consent)")
+		f.say("  (no fields)")
 	}
 	width := 0
 	for _, m := range members {

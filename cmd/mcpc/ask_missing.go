@@ -23,7 +23,7 @@ func (c *conversation) completed(ctx context.Context, tool *definition, o *callO
 	r := &responder{a: c.a, c: c}
 	d := r.dialog(ctx)
 	f := formDialog{dialog: d, form: form, asker: o.name, broken: r.broken, own: true}
-	f.say("%s needs more arguments. Ctrl-D stops, and nothing is sent.", f.line(o.name))
+	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.line(o.name))
 	values := map[string]json.RawMessage{}
 	if f.fields(values) != nil {
 		if ctx.Err() != nil {

@@ -18,7 +18,7 @@ func TestTerminalMissingArguments(t *testing.T) {
 	tm.typed("abc\n")
 	tm.await(`must be a number(?s:.)*number> $`)
 	tm.typed("\n")
-	tm.await(`the tool needs this one(?s:.)*number> $`)
+	tm.await(`required by the tool(?s:.)*number> $`)
 	tm.typed("9007199254740993\n")
 	if out := tm.ends("0"); !strings.Contains(out, "The sum of 1 and 9007199254740993 is ") {
 		t.Errorf("%q", out)

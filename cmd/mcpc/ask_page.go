@@ -16,10 +16,10 @@ import (
 func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 	page, err := question.ParsePage(q.Params)
 	d := r.dialog(ctx)
-	d.say("%s asks you to visit a page: %s", d.line(r.asker()), d.line(page.Message))
+	d.say("%s requests that you visit a page: %s", d.line(r.asker()), d.line(page.Message))
 	d.say("  %s", d.line(page.URL))
 	if err != nil {
-		d.say("  it is not opened: %s", d.line(err.Error()))
+		d.say("  not opened: %s", d.line(err.Error()))
 		return client.Answer{Result: question.Decline()}
 	}
 	d.say("  domain: %s", d.line(page.Domain))
@@ -33,7 +33,7 @@ func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 		return client.Answer{Result: question.Decline()}
 	}
 	if err := r.a.browse(page.URL, nil); err != nil {
-		d.say("  no browser could be started (%s): open the address yourself", d.line(err.Error()))
+		d.say("  cannot start a browser (%s): open the URL yourself", d.line(err.Error()))
 	}
 	if q.Again {
 		if _, err := d.ask("Press Enter when you are done there, Ctrl-D to cancel"); err != nil {

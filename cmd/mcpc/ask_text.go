@@ -17,10 +17,10 @@ import (
 // the loop").
 func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
 	d := r.dialog(ctx)
-	d.say("%s asks a model to write:", d.line(r.asker()))
+	d.say("%s requests a model's answer (sampling):", d.line(r.asker()))
 	d.conversation(q.Params)
-	d.say("Type the answer. Ctrl-D, or a line that is only a dot, ends it;")
-	d.say("Ctrl-D with nothing typed declines, Ctrl-C ends the command.")
+	d.say("Type the answer. Ctrl-D or a line with a single dot ends it;")
+	d.say("Ctrl-D on an empty answer declines, Ctrl-C ends the command.")
 	var lines []string
 	for {
 		text, err := d.ask("")

@@ -18,7 +18,7 @@ import (
 func newAuth(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth [COMMAND]",
-		Short: "show who you are where, or how a server's login works",
+		Short: "list stored tokens, or explain how a server's login works",
 		Long: `Show the tokens that mcpc keeps: for which server, from which issuer, with which
 scopes and until when. The tokens themselves are never shown.`,
 		Example: `  mcpc auth
@@ -33,7 +33,7 @@ scopes and until when. The tokens themselves are never shown.`,
 	cmd.AddCommand(&cobra.Command{
 		Use:               "explain [TARGET]",
 		ValidArgsFunction: a.completeTarget,
-		Short:             "walk a server's way to a login, and say which rule it breaks",
+		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Walk the way to a login as far as the browser: the challenge, the resource
 metadata, the authorization server's metadata. Each document is shown, and each
 rule with pass or fail. Nothing is registered and nobody logs in. A rule that is
@@ -75,10 +75,10 @@ func (a *app) whoAmI(ctx context.Context) {
 		return render.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "KEPT"}, rows)
 	}}
 	if len(rows) == 0 {
-		a.note("no tokens are kept: mcpc login TARGET gets one")
+		a.note("no tokens are stored: mcpc login TARGET gets one")
 	}
 	if p := book.Pending; p != nil {
-		a.note("a challenge of " + wire.RedactURL(p.Endpoint) + " is not answered: mcpc login does")
+		a.note("a challenge from " + wire.RedactURL(p.Endpoint) + " is pending: run mcpc login")
 	}
 	a.show(ctx, wire.Outcome{}, ans)
 }
@@ -124,7 +124,7 @@ func (a *app) explainAuth(ctx context.Context) {
 	}
 	endpoint := or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
-		a.end(usage(hintedError{"only servers behind a URL ask who you are", "mcpc auth explain https://…"}))
+		a.end(usage(hintedError{"only HTTP servers use OAuth", "mcpc auth explain https://…"}))
 		return
 	}
 	g, out := c.openAsNobody(ctx)
@@ -152,21 +152,21 @@ func (a *app) explainAuth(ctx context.Context) {
 // challengeStep is what the server said to a request without a token.
 func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
 	if r == nil {
-		return auth.Step{URL: wire.RedactURL(endpoint), Text: "the server took a request without a token"}
+		return auth.Step{URL: wire.RedactURL(endpoint), Text: "the server accepted a request without a token"}
 	}
 	return auth.Step{URL: wire.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + or(strings.Join(r.Fields, ", "), "(none)")}
 }
 
 // waysIn says how mcpc can become known to the server.
 func waysIn(found auth.Found) string {
-	ways := []string{"--client-id of a client that is registered there"}
+	ways := []string{"--client-id with a registered client"}
 	if found.Server.Documents {
 		ways = append(ways, "--client-metadata-url")
 	}
 	if found.Server.Registration != "" {
-		ways = append(ways, "registration by mcpc itself")
+		ways = append(ways, "dynamic client registration")
 	}
-	return "a client can be: " + strings.Join(ways, "; ")
+	return "supported client registration: " + strings.Join(ways, "; ")
 }
 
 // showSteps prints the walk, as far as it came. A rule that is broken is the answer

@@ -25,9 +25,9 @@ type authFlags struct {
 }
 
 func (o *authFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.account, "account", "", "account at the server, where you have several")
-	f.StringVar(&o.tokenFile, "token-file", "", "send the token that stands in a file (or in MCPC_TOKEN)")
-	f.BoolVar(&o.noPrompt, "no-auth-prompt", false, "never offer to log in; end with exit code 4")
+	f.StringVar(&o.account, "account", "", "account to use, if there are several at the server")
+	f.StringVar(&o.tokenFile, "token-file", "", "send the token in FILE (or in MCPC_TOKEN)")
+	f.BoolVar(&o.noPrompt, "no-auth-prompt", false, "never prompt for a login; exit with code 4")
 }
 
 // tokensName is the file of the tokens within the state's directory.
@@ -75,12 +75,12 @@ func (a *app) fixedToken() (string, error) {
 			return "", notRead("--token-file "+name, err, "")
 		}
 		if token = string(raw); strings.TrimSpace(token) == "" {
-			return "", hintedError{"--token-file " + name + ": the file is empty", "it holds the token in one line, and nothing else"}
+			return "", hintedError{"--token-file " + name + ": the file is empty", "the file must contain the token on one line, and nothing else"}
 		}
 	}
 	token = strings.TrimSpace(token)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", hintedError{"the token holds characters that no token has", "it is one word, without \"Bearer\""}
+		return "", hintedError{"the token contains characters that are not allowed in a token", "pass one word, without \"Bearer\""}
 	}
 	return token, nil
 }
@@ -108,14 +108,14 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	case r == nil:
 		return o
 	case r.Scheme == "" && len(r.Fields) > 0:
-		o.Hint = "no token is asked for, so that mcpc login is no help: -H 'Authorization: …' or MCPC_HEADER brings what the challenge names"
+		o.Hint = "the challenge is not OAuth, so mcpc login does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
 		return o
 	case r.OwnField:
-		o.Hint = "the token that you brought is not taken: a new one, or without it " + a.loginCommand(false)
+		o.Hint = "the given token was rejected: use a new one, or remove it and run " + a.loginCommand(false)
 		return o
 	case r.Again:
-		o.Text = "the token has every scope that the server asks for, and it still says insufficient_scope"
-		o.Hint = "logging in again will not help; the server's operator can"
+		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
+		o.Hint = "a new login will not help; contact the server's operator"
 		return o
 	}
 	o.Hint = a.loginCommand(true)
@@ -124,20 +124,20 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	}
 	switch {
 	case r.Sent && r.Status == http.StatusUnauthorized:
-		o.Text += ": the token is not taken any more, and could not be renewed"
+		o.Text += ": the token was rejected and could not be refreshed"
 	case r.Sent && len(r.Scopes) > 0:
-		o.Text += ": more scopes are needed: " + strings.Join(r.Scopes, " ")
+		o.Text += ": more scopes are required: " + strings.Join(r.Scopes, " ")
 	}
 	if failed, ok := errorAs[*auth.Error](r.Err); ok {
 		o = authFailed(failed, o)
 	} else if len(r.Fields) == 0 {
-		o.Hint += ", where the server speaks OAuth; a key of another kind goes along with -H 'NAME: VALUE' or MCPC_HEADER"
+		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
 	}
 	if a.fromFile != "" && hasSecret(a.guard.Endpoint) { // it is not copied
 		return o
 	}
 	if err := a.keepChallenge(*r); err != nil {
-		o.Hint = a.loginCommand(false) + "; the challenge could not be kept: " + err.Error()
+		o.Hint = a.loginCommand(false) + "; the challenge could not be stored: " + err.Error()
 	}
 	return o
 }
@@ -180,7 +180,7 @@ func authFailed(err error, o wire.Outcome) wire.Outcome {
 	o.Hint = or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
 		if server, err := auth.SafeURL(failed.Other); err == nil {
-			o.Hint = "if " + wire.RedactURL(failed.At) + " is your proxy in front of it: mcpc login " + render.ShellQuote(server.String()) + "; else tell the server's operator"
+			o.Hint = "if " + wire.RedactURL(failed.At) + " is your proxy: run mcpc login " + render.ShellQuote(server.String()) + "; otherwise contact the server's operator"
 		}
 	}
 	return o
@@ -201,9 +201,9 @@ func (a *app) keepChallenge(r auth.Refusal) error {
 func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	defer client.Pause(ctx)()
 	d := (&responder{a: a}).dialog(ctx)
-	what := "wants to know who asks"
+	what := "requires authentication"
 	if r.Sent && len(r.Scopes) > 0 {
-		what = "asks for more: " + d.line(strings.Join(r.Scopes, " "))
+		what = "requires more scopes: " + d.line(strings.Join(r.Scopes, " "))
 	}
 	d.say("%s %s.", d.line(wire.RedactURL(a.guard.Endpoint)), what)
 	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
@@ -225,21 +225,21 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 // chooseIssuer lets the person at the terminal say with whom to log in.
 func (a *app) chooseIssuer(ctx context.Context, issuers []string) (string, error) {
 	d := (&responder{a: a}).dialog(ctx)
-	d.say("The server names several authorization servers:")
+	d.say("The server has several authorization servers:")
 	var numbers []string
 	for i, issuer := range issuers {
 		numbers = append(numbers, strconv.Itoa(i+1))
 		d.say("  %d  %s", i+1, d.line(issuer))
 	}
 	for {
-		text, err := d.ask("Log in with which?")
+		text, err := d.ask("Which one?")
 		if err != nil {
 			return "", err
 		}
 		if i := slices.Index(numbers, strings.TrimSpace(text)); i >= 0 {
 			return issuers[i], nil
 		}
-		d.say("  type its number, 1 to %d", len(issuers))
+		d.say("  type a number from 1 to %d", len(issuers))
 	}
 }
 
@@ -248,7 +248,7 @@ func (a *app) visitLogin(_ context.Context, address string) {
 	a.note("log in here: " + a.errStyle.Line(address))
 	a.warnOfAddress(address)
 	noBrowser := func(err error) {
-		a.note("no browser could be started (" + err.Error() + "): open the address yourself, or log in with --no-browser or --grant device")
+		a.note("cannot start a browser (" + err.Error() + "): open the URL yourself, or use --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
 		if a.talking.Load() { // else somebody has come back all the same

@@ -39,7 +39,7 @@ func newBatch(a *app) *cobra.Command {
 	o := batchOptions{from: "-"}
 	cmd := &cobra.Command{
 		Use:   "batch [FILE|-] [-- COMMAND...]",
-		Short: "make many calls in one conversation, one a line",
+		Short: "make many calls over one connection, one per line",
 		Long: `Read calls, one JSON object a line, from a file or standard input, and write one
 line for each of them, in the same order. A call is
 
@@ -68,7 +68,7 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if o.argv = argv; len(own) > 1 {
-				return hintedError{"batch takes one file, or - for standard input", "a server is named with -s, its command stands behind --"}
+				return hintedError{"batch takes one file, or - for standard input", "name a server with -s, or give its command after --"}
 			}
 			if len(own) == 1 {
 				o.from = own[0]
@@ -83,10 +83,10 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.parallel, "parallel", "p", 1, "calls under way at a time, 1 to 256")
-	f.BoolVar(&o.stop, "stop-on-error", false, "begin no call behind one that failed")
-	f.BoolVar(&o.call.noValidate, "no-validate", false, "check neither arguments nor results")
-	f.BoolVarP(&o.call.yes, "yes", "y", false, "call tools that declare themselves destructive")
+	f.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent calls, 1 to 256")
+	f.BoolVar(&o.stop, "stop-on-error", false, "start no call after a failure")
+	f.BoolVar(&o.call.noValidate, "no-validate", false, "do not validate arguments and results")
+	f.BoolVarP(&o.call.yes, "yes", "y", false, "call destructive tools without a confirmation")
 	a.addAnswering(f)
 	return cmd
 }
@@ -98,28 +98,28 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	case o.parallel < 1 || o.parallel > mostParallel:
 		return nil, hintedError{fmt.Sprintf("--parallel is 1 to %d, not %d", mostParallel, o.parallel), "mcpc batch --help"}
 	case a.output != "":
-		return nil, hintedError{"batch writes while it goes on, and -o writes whole files", "in place of -o FILE: > FILE"}
+		return nil, hintedError{"batch writes as it runs, so it has no -o", "use > FILE"}
 	case a.wire:
-		return nil, hintedError{"batch has a line for each call, and no place for whole messages", "--record FILE keeps them"}
+		return nil, hintedError{"batch writes one line per call, so it has no --wire", "--record FILE saves the messages"}
 	case fromStandardInput && a.answers.Sampling == "-":
-		return nil, hintedError{"standard input can be read once only", "give the calls as a file, or --sampling as one"}
+		return nil, hintedError{"stdin can be read only once", "read the calls or the sampling answer from a file"}
 	}
 	if fromStandardInput {
 		if a.isTyped() {
-			a.note("reading standard input, Ctrl-D ends it")
+			a.note("reading from stdin, Ctrl-D ends it")
 		}
 		return io.NopCloser(a.in), nil
 	}
 	f, err := os.Open(o.from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hintedError{"there is no file " + o.from, "the calls are read from a file or -; a server is named with -s"}
+		return nil, hintedError{"no such file: " + o.from, "pass a file of calls, or - for stdin; name a server with -s"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", o.from, bare(err))
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close()
-		return nil, hintedError{o.from + " is a folder", "the calls are read from a file or -; mcpc run takes folders of saved calls"}
+		return nil, hintedError{o.from + " is a directory", "pass a file of calls, or - for stdin; mcpc run takes folders of saved calls"}
 	}
 	return f, nil
 }
@@ -191,7 +191,7 @@ func (b *batch) summary(ctx context.Context) {
 		text += fmt.Sprintf(", %d good", b.tally[wire.OK])
 	}
 	if b.window.isOver() && b.a.ending.Good() {
-		text += fmt.Sprintf("; stopped behind line %d, nothing after it was begun", b.last)
+		text += fmt.Sprintf("; stopped after line %d", b.last)
 	}
 	b.a.note(text)
 	if n := b.a.repeats.left(); n > 0 {
@@ -212,9 +212,9 @@ func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
 	if !out.Good() {
 		out.Reached = wire.Unknown
 		out.Text = fmt.Sprintf("%d of %s failed: %s", b.lines-b.tally[wire.OK], plural(b.lines, "call"), bad)
-		out.Hint = fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' picks them out of the results", b.failed)
+		out.Hint = fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", b.failed)
 		if b.a.jq != "" {
-			out.Hint = fmt.Sprintf("the first is line %d; without --jq each result is shown whole", b.failed)
+			out.Hint = fmt.Sprintf("the first is line %d; without --jq the full results are printed", b.failed)
 		}
 	}
 	return out

@@ -27,19 +27,19 @@ func TestReadCall(t *testing.T) {
 		{`{"method":"tools/call","params":{"name":"a","arguments":{"n":1},"_meta":{}}}`, `tool a {"n":1}`},
 		{`{"method":"ping"}`, `method ping `},
 		{`{"id":1,"jsonrpc":"2.0","method":"resources/read","params":{"uri":"x"}}`, `method resources/read {"uri":"x"}`},
-		{`{"tool":"a","method":"b"}`, "a call has either a tool or a method"},
-		{`{}`, "a call has either a tool or a method"},
-		{`{"key":1}`, "a call has either a tool or a method"},
-		{`{"tool":"a","params":{}}`, "arguments belong to a tool, params to a method"},
-		{`{"method":"a","arguments":{}}`, "arguments belong to a tool, params to a method"},
+		{`{"tool":"a","method":"b"}`, "a call has either \"tool\" or \"method\""},
+		{`{}`, "a call has either \"tool\" or \"method\""},
+		{`{"key":1}`, "a call has either \"tool\" or \"method\""},
+		{`{"tool":"a","params":{}}`, "\"arguments\" goes with \"tool\", \"params\" with \"method\""},
+		{`{"method":"a","arguments":{}}`, "\"arguments\" goes with \"tool\", \"params\" with \"method\""},
 		{`{"tool":""}`, `tool is no name: ""`},
 		{`{"tool":7}`, "tool is no name: 7"},
 		{`{"tool":"a","arguments":[1]}`, "arguments is no JSON object: [1]"},
 		{`{"tool":"a","arguments":null}`, "arguments is no JSON object: null"},
-		{`{"tool":"a","tool":"b"}`, `the member "tool" stands twice`},
+		{`{"tool":"a","tool":"b"}`, `the member "tool" is duplicated`},
 		{`{"tool":"a","argumnets":{}}`, `a call has no member "argumnets"`},
 		{`{"name":"a"}`, `a call has no member "name"`},
-		{`{"method":"notifications/initialized"}`, "a notification has no result"},
+		{`{"method":"notifications/initialized"}`, "a notification has no response"},
 		{`[1]`, "not a JSON object: [1]"},
 		{`"x"`, `not a JSON object: "x"`},
 		{`{"tool":"a"} x`, "more bytes follow the JSON value at byte 13"},
@@ -59,7 +59,7 @@ func TestReadCall(t *testing.T) {
 		}
 	}
 	var hinted hintedError
-	if _, err := readCall([]byte(`{"tool":"a","args":{}}`)); !errors.As(err, &hinted) || hinted.hint != "did you mean arguments?" {
+	if _, err := readCall([]byte(`{"tool":"a","args":{}}`)); !errors.As(err, &hinted) || hinted.hint != "did you mean \"arguments\"?" {
 		t.Errorf("args: %v, hint %q", err, hinted.hint)
 	}
 	call, err := readCall([]byte(`{"tol":"x","key":{"a": 1.0}}`))
@@ -78,8 +78,8 @@ func TestLinesOfABatch(t *testing.T) {
 		{"blank lines count", "\n  \na\r\n\nb\n", "3 a,5 b"},
 		{"a byte order mark", "\xEF\xBB\xBFa\n", "1 a"},
 		{"longer than a buffer", long + "\nb\n", "1 " + long + ",2 b"},
-		{"longer than may be", long + long + "\nb\n", "1 the line has more than 150000 bytes,2 b"},
-		{"the last is longer than may be", "a\n" + long + long, "1 a,2 the line has more than 150000 bytes"},
+		{"longer than may be", long + long + "\nb\n", "1 the line is longer than 150000 bytes,2 b"},
+		{"the last is longer than may be", "a\n" + long + long, "1 a,2 the line is longer than 150000 bytes"},
 	} {
 		if got := linesOf(strings.NewReader(c.text), 150_000); got != c.want {
 			t.Errorf("%s: got %.200q, want %.200q", c.name, got, c.want)

@@ -40,7 +40,7 @@ func readCall(raw []byte) (call batchCall, err error) {
 		}
 	}
 	if name, twice := members.Duplicate(); twice {
-		return call, fmt.Errorf("the member %q stands twice", name)
+		return call, fmt.Errorf("the member %q is duplicated", name)
 	}
 	for _, m := range members {
 		if err := call.take(m); err != nil {
@@ -53,11 +53,11 @@ func readCall(raw []byte) (call batchCall, err error) {
 	_, params := members.Get("params")
 	switch {
 	case tool == method:
-		return call, hintedError{"a call has either a tool or a method", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
+		return call, hintedError{"a call has either \"tool\" or \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
 	case tool && params || method && arguments:
-		return call, hintedError{"arguments belong to a tool, params to a method", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
+		return call, hintedError{"\"arguments\" goes with \"tool\", \"params\" with \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
 	case strings.HasPrefix(call.method, "notifications/"):
-		return call, hintedError{"a notification has no result", "mcpc raw sends one"}
+		return call, hintedError{"a notification has no response", "mcpc raw sends one"}
 	}
 	return call, nil
 }
@@ -68,7 +68,7 @@ func (call *batchCall) take(m wire.Member) error {
 	switch m.Name {
 	case "tool", "method":
 		if !isText || text == "" {
-			return fmt.Errorf("%s is no name: %s", m.Name, wire.Excerpt(m.Value, 40))
+			return fmt.Errorf("%s is not a name: %s", m.Name, wire.Excerpt(m.Value, 40))
 		}
 		if m.Name == "tool" {
 			call.tool = text
@@ -77,7 +77,7 @@ func (call *batchCall) take(m wire.Member) error {
 		}
 	case "arguments", "params":
 		if m.Value[0] != '{' {
-			return fmt.Errorf("%s is no JSON object: %s", m.Name, wire.Excerpt(m.Value, 40))
+			return fmt.Errorf("%s is not a JSON object: %s", m.Name, wire.Excerpt(m.Value, 40))
 		}
 		if m.Name == "params" {
 			call.params = m.Value
@@ -94,13 +94,13 @@ func (call *batchCall) take(m wire.Member) error {
 
 // unknownMember: one that is misspelled would be lost without a word.
 func unknownMember(name string) error {
-	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; what is yours goes into key"
+	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; put your own data into \"key\""
 	if near := render.Nearest(name, callMembers); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if name == "args" || name == "input" {
-		hint = "did you mean arguments?"
+		hint = "did you mean \"arguments\"?"
 	} else if name == "name" {
-		hint = "the tool's name stands in tool"
+		hint = "put the tool's name into \"tool\""
 	}
 	return hintedError{fmt.Sprintf("a call has no member %q", name), hint}
 }

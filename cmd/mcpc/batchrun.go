@@ -194,7 +194,7 @@ func (b *batch) tell() {
 	if took := now.Sub(b.began); took > time.Second {
 		text += fmt.Sprintf(", %.0f a second", float64(b.lines)/took.Seconds())
 	}
-	b.a.progress.Waiting(text, "ends the batch")
+	b.a.progress.Waiting(text, "stops the batch")
 }
 
 // A lineReader gives the lines of the input that are not blank, numbered from 1.
@@ -218,7 +218,7 @@ func (r *lineReader) next() (*batchLine, error) {
 		raw = bytes.TrimSpace(raw)
 		switch l := (&batchLine{number: r.number, raw: raw}); {
 		case long:
-			l.raw, l.bad = nil, hintedError{fmt.Sprintf("the line has more than %d bytes", r.limit), "--max-message-size SIZE raises the limit, 0 lifts it"}
+			l.raw, l.bad = nil, hintedError{fmt.Sprintf("the line is longer than %d bytes", r.limit), "--max-message-size SIZE raises the limit, 0 removes it"}
 			return l, nil
 		case len(raw) > 0:
 			return l, nil

@@ -107,7 +107,7 @@ func (a *app) bill(ctx context.Context, o listOptions) {
 
 func (a *app) explainBill() {
 	if !a.oneDocument() {
-		a.note(fmt.Sprintf("a token is taken for %d bytes of name, description and inputSchema, which clients hand to a model; ENTRY is all that the server sends", bytesPerToken))
+		a.note(fmt.Sprintf("tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends", bytesPerToken))
 	}
 }
 

@@ -69,7 +69,7 @@ afterwards.`,
 				return a.unnamed(cmd, toolKind, []string{"call", o.name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.task.set) {
-				return hintedError{"--save keeps a call that was answered", "leave --dry-run, --curl and --task out"}
+				return hintedError{"--save needs a call that is sent and answered", "remove --dry-run, --curl and --task"}
 			}
 			if o.dryRun || o.curl {
 				return a.dryRun(cmd.Context(), o)
@@ -82,25 +82,25 @@ afterwards.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.dryRun, "dry-run", false, "show the request that would be sent, and do not send it")
-	f.BoolVar(&o.curl, "curl", false, "show it as a curl command")
-	f.BoolVar(&o.offline, "offline", false, "show it without asking the server for the definition")
-	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls, as mcpc run takes them")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
+	f.BoolVar(&o.curl, "curl", false, "print it as a curl command")
+	f.BoolVar(&o.offline, "offline", false, "print it without requesting the tool's definition")
+	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls for mcpc run")
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
-	f.BoolVar(&o.noValidate, "no-validate", false, "check neither arguments nor result")
+	f.BoolVar(&o.noValidate, "no-validate", false, "do not validate arguments and result")
 	a.addCut(f)
 	a.addIndex(f)
 	a.addAnswering(f)
-	f.Var(&o.task, "task", "begin a task, print its id and do not wait (mcpc tasks)")
+	f.Var(&o.task, "task", "start a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"
-	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	return cmd
 }
 
 // call is the walk of a tool call, from the server that is meant to the ending.
 func (a *app) call(ctx context.Context, o callOptions) {
 	if o.offline {
-		a.end(usage(hintedError{"--offline is for --dry-run and --curl: a call is sent", "leave it out"}))
+		a.end(usage(hintedError{"--offline needs --dry-run or --curl", "remove it"}))
 		return
 	}
 	if out := appendableAs("--save", o.save); !out.Good() {
@@ -202,20 +202,20 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 	}
 	if failed, ok := errorAs[*validate.SchemaError](err); ok {
 		if failed.Reason == validate.NotASchema && !c.a.strict {
-			c.warnFresh(tool, "the inputSchema of "+o.name+" is not valid, so the arguments were not checked: "+failed.Text)
+			c.warnFresh(tool, "the inputSchema of "+o.name+" is not valid, so the arguments were not validated: "+failed.Text)
 			return c.misfit(o, findings, "")
 		}
-		return bad("the arguments could not be checked: "+failed.Text, "--no-validate sends them anyway")
+		return bad("the arguments could not be validated: "+failed.Text, "--no-validate sends them anyway")
 	}
 	for _, w := range warnings {
 		if c.a.strict {
-			return bad("the arguments could not be checked: "+w.Text, "without --strict they are sent")
+			return bad("the arguments could not be validated: "+w.Text, "without --strict they are sent")
 		}
 		c.warnFresh(tool, w.Text)
 	}
 	if len(findings) == 0 && c.Session != nil && c.needsDefinition() { // a draft has no session
 		if unsafe := client.HeaderUnsafe(tool.InputSchema, o.arguments); len(unsafe) > 0 {
-			out := bad("an argument does not fit the header field that the tool wants it in", "--no-validate sends it anyway")
+			out := bad("an argument cannot be sent in the header field that the tool declares", "--no-validate sends it anyway")
 			out.Findings = unsafe
 			return out
 		}
@@ -233,7 +233,7 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 func (o *callOptions) fill(schema *validate.Schema) bool {
 	filled, added := schema.Complete(o.arguments)
 	for _, d := range added {
-		o.warnings = append(o.warnings, fmt.Sprintf("%s requires %s, which was not given: its default %s is sent",
+		o.warnings = append(o.warnings, fmt.Sprintf("%s requires %s, which was not given: sending its default %s",
 			o.name, d.Where, wire.Excerpt(d.Value, 60)))
 	}
 	o.arguments, o.filled = filled, len(added) > 0
@@ -246,7 +246,7 @@ func (c *conversation) misfit(o *callOptions, findings []wire.Finding, hint stri
 	if len(findings) == 0 {
 		return wire.Outcome{}
 	}
-	out := c.refusedCall(o.name, "the arguments do not fit the tool's inputSchema", hint)
+	out := c.refusedCall(o.name, "the arguments do not match the tool's inputSchema", hint)
 	for _, text := range o.warnings {
 		findings = append(findings, wire.Finding{Rule: "argument", Level: wire.Warning, Text: text})
 	}
@@ -314,7 +314,7 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 			return out, &task
 		}
 	case o.task.set && out.Good():
-		c.a.note("the server answered at once: the call did not become a task")
+		c.a.note("the server returned the result at once, without a task")
 	}
 	if tool == nil || tool.fresh {
 		return c.judged(tool, o, out), nil
@@ -344,7 +344,7 @@ func (c *conversation) judged(tool *definition, o callOptions, out wire.Outcome)
 // lists: of another name there is none to be shown.
 func (c *conversation) describes(out *wire.Outcome, words string) {
 	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
-		out.Hint = c.a.quoted(words) + " shows what it takes"
+		out.Hint = c.a.quoted(words) + " shows its arguments"
 	}
 }
 
@@ -370,7 +370,7 @@ func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outc
 	}
 	structured, there := result.Get("structuredContent")
 	if !there {
-		return outputInvalid(out, "the tool has an outputSchema and the result no structuredContent", nil)
+		return outputInvalid(out, "the tool has an outputSchema, but the result has no structuredContent", nil)
 	}
 	schema, warnings, failed := tool.output.of(tool.OutputSchema)
 	var findings []wire.Finding
@@ -378,14 +378,14 @@ func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outc
 		findings, failed = schema.Check(structured)
 	}
 	if failed != nil {
-		c.a.warn("the result was not checked against the outputSchema: " + failed.Error())
+		c.a.warn("the result was not validated against the outputSchema: " + failed.Error())
 		return out
 	}
 	for _, w := range warnings {
 		c.warnFresh(tool, w.Text)
 	}
 	if len(findings) > 0 {
-		return outputInvalid(out, "the structuredContent does not fit the tool's outputSchema", findings)
+		return outputInvalid(out, "the structuredContent does not match the tool's outputSchema", findings)
 	}
 	return out
 }

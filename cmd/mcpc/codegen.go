@@ -27,7 +27,7 @@ func newCodegen(a *app) *cobra.Command {
 	var o codegenOptions
 	cmd := &cobra.Command{
 		Use:   "codegen --go | --ts [URL] [-- COMMAND...]",
-		Short: "write typed wrappers of a server's tools, in Go or TypeScript",
+		Short: "generate typed wrappers of a server's tools, in Go or TypeScript",
 		Long: `Write code that calls a server's tools: a method for each, and types, made of
 its inputSchema and its outputSchema. The code runs mcpc call --json and needs
 only mcpc on the path; a failure keeps its channel: kind and exit code.
@@ -47,11 +47,11 @@ gives the same code.`,
 			}
 			switch {
 			case o.goCode == o.tsCode:
-				return hintedError{"codegen writes Go or TypeScript, and one of them at a time", a.command("codegen --go") + ", or --ts"}
+				return hintedError{"choose one language: --go or --ts", a.command("codegen --go") + ", or --ts"}
 			case a.json || a.wire || a.jq != "":
-				return hintedError{"codegen prints code, and no JSON", a.command("list --json") + " has the definitions"}
+				return hintedError{"codegen prints code, not JSON", a.command("list --json") + " prints the definitions"}
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
-				return hintedError{fmt.Sprintf("%q is no name of a package", o.pkg), "--package tools"}
+				return hintedError{fmt.Sprintf("%q is not a package name", o.pkg), "--package tools"}
 			}
 			a.codegen(cmd.Context(), o)
 			return nil
@@ -60,7 +60,7 @@ gives the same code.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.goCode, "go", false, "write Go")
 	f.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
-	f.StringVar(&o.pkg, "package", "tools", "the name of the Go package")
+	f.StringVar(&o.pkg, "package", "tools", "Go package name")
 	return cmd
 }
 
@@ -89,7 +89,7 @@ func (a *app) codegen(ctx context.Context, o codegenOptions) {
 		a.warn(text)
 	}
 	for _, l := range append(asLeftOut(all.leftOut), left...) {
-		a.warn(l.Name + " is left out: " + l.Why)
+		a.warn(l.Name + " is omitted: " + l.Why)
 	}
 	if err := a.writeOut(func(w io.Writer) error {
 		_, err := w.Write(code)
@@ -120,7 +120,7 @@ func (c *conversation) aimCode(src *codegen.Source) {
 	}
 	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.a.secrets.Text(words) != words {
 		src.Target, src.Command = "", nil
-		c.a.note("the server's address holds a secret and is not in the code: set Server, or MCPC_SERVER")
+		c.a.note("the server's URL contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
 	}
 }
 

@@ -31,7 +31,7 @@ type completeOptions struct {
 func newComplete(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete prompt|template NAME ARGUMENT [VALUE [NAME=VALUE...]]",
-		Short: "ask which values an argument may have",
+		Short: "complete an argument's value",
 		Long: `Ask a server how an argument of a prompt, or a variable of a resource template,
 may go on behind VALUE, and print one value a line. Arguments that have their
 values already stand behind VALUE, which may be '': some servers choose by them.`,
@@ -65,7 +65,7 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	case templateKind, resourceKind:
 		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
 	default:
-		return o, hintedError{fmt.Sprintf("nothing can be completed in a %q", words[0]), didYouMean("mcpc complete ", words[0], "", []string{"prompt", "template"}, forms)}
+		return o, hintedError{fmt.Sprintf("no completion for %q", words[0]), didYouMean("mcpc complete ", words[0], "", []string{"prompt", "template"}, forms)}
 	}
 	o.argument = words[2]
 	if len(words) > 3 {
@@ -79,7 +79,7 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	}
 	members, _ := wire.Object(o.chosen)
 	if bad := notStrings(members); len(bad) > 0 {
-		return o, fmt.Errorf("the value of %q is no string", strings.TrimPrefix(bad[0].Where, "/"))
+		return o, fmt.Errorf("the value of %q is not a string", strings.TrimPrefix(bad[0].Where, "/"))
 	}
 	return o, nil
 }
@@ -98,7 +98,7 @@ func (a *app) complete(ctx context.Context, o completeOptions) {
 	case client.CompletesInContext(c.Revision()):
 		params = wire.With(params, "context", wire.With(nil, "arguments", o.chosen))
 	default:
-		a.warn("revision " + c.Revision() + " has no place for values that are chosen already, so they are left out")
+		a.warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
 	}
 	out = c.lacking(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := answerOf(out)
@@ -155,7 +155,7 @@ func (a *app) completions(o completeOptions, out wire.Outcome) []json.RawMessage
 	total := string(wire.First(completion, "total"))
 	switch {
 	case len(values) == 0 && strings.Contains(o.value, "=") && o.chosen == nil:
-		a.note(fmt.Sprintf("no values begin with %q; what is chosen already stands behind the value, which may be ''", o.value))
+		a.note(fmt.Sprintf("no values begin with %q; other arguments follow the value, which may be ''", o.value))
 	case len(values) == 0:
 		a.note("no values")
 	case total != "" && total != fmt.Sprint(len(values)):

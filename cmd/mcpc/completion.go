@@ -24,7 +24,7 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
-		Short: "write the script that lets a shell complete mcpc's words",
+		Short: "print the completion script for a shell",
 		Long: `Write a script that lets a shell complete commands, flags and their values,
 sessions, and what a session's server lists: tools, their arguments and the
 values that those may have, prompts and resources. What was listed before is

@@ -27,8 +27,8 @@ func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOp
 		return wire.Outcome{}
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.name, Where: c.where, Phase: "arguments",
-		Text: fmt.Sprintf("the tool %q %s, and nobody confirmed the call", o.name, why),
-		Hint: "--yes calls it without asking"}
+		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.name, why),
+		Hint: "--yes calls it without a confirmation"}
 	if c.origin != nil && !c.trusted {
 		refused.Hint += "; mcpc trust " + render.ShellQuote(c.origin.ID()) + " trusts the server"
 	}
@@ -64,7 +64,7 @@ func (c *conversation) whyConfirm(tool *definition) (why string, always bool) {
 	case tool != nil && tool.Hints.Destructive != nil && *tool.Hints.Destructive:
 		return "declares itself destructive", false
 	case c.a.confirm == "always":
-		return "is called only when somebody says so (--confirm always)", false
+		return "needs a confirmation (--confirm always)", false
 	case untrusted && !c.toolTrusted(tool):
 		return "belongs to a server of " + c.a.tilde(c.origin.File) + " that is not trusted", tool != nil
 	}
@@ -89,6 +89,6 @@ func (c *conversation) trustTool(ctx context.Context, tool *definition) {
 		err = c.store.SaveTrust(ctx, state.Trust{Fingerprint: c.toolPrint(tool), Server: c.origin.ID(), File: c.origin.File, Tool: tool.Name, At: c.a.now()})
 	}
 	if err != nil {
-		c.a.warn("it could not be remembered: " + err.Error())
+		c.a.warn("it could not be stored: " + err.Error())
 	}
 }

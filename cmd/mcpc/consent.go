@@ -58,7 +58,7 @@ func (a *app) trusts(store *state.Store) []state.Trust {
 	}
 	all, err := store.Trusts()
 	if err != nil {
-		a.warn("what was confirmed before cannot be read: " + err.Error())
+		a.warn("the stored approvals cannot be read: " + err.Error())
 	}
 	return all
 }
@@ -74,12 +74,12 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	if !asksFirst(s, now) {
 		return wire.Outcome{}
 	}
-	what := "was never confirmed here"
+	what := "is not trusted yet"
 	if now == changed {
-		what = "was changed since it was confirmed"
+		what = "changed since it was approved"
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: "what stands in " + c.a.tilde(s.File) + " for this server " + what,
-		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows it and asks"}
+		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows and approves it"}
 	fmt.Fprintln(c.a.stderr(), c.a.errStyle.Asked(fmt.Sprintf("%s of %s %s:", s.Name, s.Client.Title, what)))
 	_ = c.a.writeServer(c.a.stderr(), c.a.errStyle, s)
 	if !c.a.interactive() {
@@ -89,14 +89,14 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	case "always":
 		c.trusted = true
 		if err := c.a.trust(ctx, c.store, s); err != nil {
-			c.a.warn("it could not be remembered: " + err.Error())
+			c.a.warn("it could not be stored: " + err.Error())
 		}
 	case "yes":
 	default:
 		if ctx.Err() != nil {
 			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
-		refused.Text, refused.Hint = "the server was not confirmed", ""
+		refused.Text, refused.Hint = "the server was not approved", ""
 		return refused
 	}
 	return wire.Outcome{}
@@ -106,7 +106,7 @@ func usingIt(s target.Server) string {
 	if s.Kind == target.Stdio {
 		return "Run it?"
 	}
-	return "Speak to it?"
+	return "Connect to it?"
 }
 
 // trust remembers a server as it now is.
@@ -177,7 +177,7 @@ func folderOf(s target.Server) string {
 	case s.Client.Project:
 		return s.Folder
 	}
-	return "the one that mcpc runs in"
+	return "the current directory"
 }
 
 // wideBlank is how many blanks in a row could push the rest out of sight.
@@ -192,7 +192,7 @@ func shownWord(word string) string {
 		rest := strings.TrimLeftFunc(quoted, isBlank)
 		gap := quoted[:len(quoted)-len(rest)]
 		if n := utf8.RuneCountInString(gap); n >= wideBlank {
-			fmt.Fprintf(&b, "⟨%d blanks⟩", n)
+			fmt.Fprintf(&b, "⟨%d spaces⟩", n)
 		} else {
 			b.WriteString(gap)
 		}

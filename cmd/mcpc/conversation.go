@@ -143,11 +143,11 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 
 // withoutCurrent leads on from the usual address, at which nobody is.
 func (c *conversation) withoutCurrent() string {
-	const hint = "no session is current, so this is the usual address: "
+	const hint = "no current session, using the default URL: "
 	if len(c.names) > 0 {
-		return hint + "-s " + c.names[0] + " goes on with a session that is remembered; mcpc sessions shows them"
+		return hint + "-s " + c.names[0] + " selects a session; mcpc sessions lists them"
 	}
-	return hint + "mcpc init URL opens one, -s demo tries the server in the box"
+	return hint + "mcpc init URL opens a session; -s demo is the built-in demo server"
 }
 
 // options puts together what the client needs for this target.
@@ -220,7 +220,7 @@ func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire
 		}
 	} else if saved.Held != nil {
 		c.passing = true
-		c.a.note("session " + saved.Name + " is held at " + saved.Revision + ": for this run the server is started once more")
+		c.a.note("session " + saved.Name + " keeps a server at " + saved.Revision + ": this command starts another server process")
 	}
 	c.ids = idBlock{ctx: ctx, store: c.store, session: *saved, warn: c.a.warn}
 	if err := c.ids.refill(); err != nil {
@@ -278,7 +278,7 @@ func (c *conversation) close(ctx context.Context) {
 	}
 	if c.saved != nil && c.changed && !c.passing {
 		if err := c.updateSaved(ctx); err != nil {
-			c.a.warn("the new session could not be remembered: " + err.Error())
+			c.a.warn("the new session could not be stored: " + err.Error())
 		}
 	}
 	if c.changed {

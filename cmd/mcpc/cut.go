@@ -21,7 +21,7 @@ const fewestChars = 100
 
 // addCut declares --max-chars on a command that prints what a server sent.
 func (a *app) addCut(f *pflag.FlagSet) {
-	f.IntVar(&a.maxChars, "max-chars", 0, "print no more than N characters of the answer, and say what was cut")
+	f.IntVar(&a.maxChars, "max-chars", 0, "print at most N characters of the result")
 }
 
 // checkCut refuses what cannot be done together.
@@ -32,7 +32,7 @@ func (a *app) checkCut() error {
 	case a.maxChars < fewestChars:
 		return hintedError{fmt.Sprintf("--max-chars is %d or more, not %d", fewestChars, a.maxChars), "--max-chars 4000 is about 1000 tokens"}
 	case a.wire:
-		return hintedError{"--wire shows what crossed as it crossed, and --max-chars cuts it", "--json --max-chars cuts the result"}
+		return hintedError{"--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars"}
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (a *app) printCut(ctx context.Context, ans answer) error {
 		cut, err = a.printTextCut(ans)
 	}
 	if errors.Is(err, render.ErrUncuttable) {
-		return hintedError{fmt.Sprintf("the answer has %d characters and does not fit into %d: %s", cut.Whole, a.maxChars, err), a.rest(ans)}
+		return hintedError{fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, a.maxChars, err), a.rest(ans)}
 	}
 	if err == nil && cut.Made() {
 		a.note(cut.String() + "; " + a.rest(ans))
@@ -155,5 +155,5 @@ func (a *app) rest(ans answer) string {
 			return fmt.Sprintf("mcpc show %d --json --jq .response.result has all of it", run)
 		}
 	}
-	return "without --max-chars, or with -o FILE, it is whole"
+	return "omit --max-chars, or use -o FILE"
 }

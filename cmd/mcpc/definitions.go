@@ -54,7 +54,7 @@ type leftOut struct{ name, why, tool string }
 
 // in says which entry of a method's list it is, and why it is left out.
 func (l leftOut) in(method string) string {
-	return fmt.Sprintf("%s of %s is left out: %s", l.name, method, l.why)
+	return fmt.Sprintf("%s from %s is omitted: %s", l.name, method, l.why)
 }
 
 // tools lists the server's tools, page by page until enough says so. The list
@@ -118,7 +118,7 @@ func ambiguous(tools []wire.Tool) (texts []string) {
 	}
 	for _, t := range tools {
 		if n := times[t.Name]; n > 1 {
-			texts = append(texts, fmt.Sprintf("the server lists %d tools called %q: none of them is called without --index", n, t.Name))
+			texts = append(texts, fmt.Sprintf("the server lists %d tools named %q: use --index to call one", n, t.Name))
 			times[t.Name] = 1 // told once
 		}
 	}
@@ -151,7 +151,7 @@ func (c *conversation) keepList(ctx context.Context, k kind, list client.List) {
 	// Of two tools with one name none is called, so none is remembered.
 	kept.Tools = slices.DeleteFunc(kept.Tools, func(t state.Tool) bool { return times[t.Name] > 1 })
 	if err := c.store.SaveTools(ctx, c.listKey(k), kept); err != nil && c.a.verbose > 0 {
-		c.a.warn("the list of " + k.many + " could not be remembered: " + err.Error())
+		c.a.warn("the list of " + k.many + " could not be cached: " + err.Error())
 	}
 }
 
@@ -285,7 +285,7 @@ func (c *conversation) define(ctx context.Context, name string) (*definition, wi
 
 // addIndex declares --index on a command that names a tool.
 func (a *app) addIndex(f *pflag.FlagSet) {
-	f.IntVar(&a.index, "index", 0, "which one is meant where several tools have the name, from 1")
+	f.IntVar(&a.index, "index", 0, "which of several tools with the same name, from 1")
 }
 
 // pick finds a tool in a fresh list: the one of that name, or of several the one that
@@ -308,7 +308,7 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 		index = 1
 	case index < 1 || index > n:
 		return nil, c.refusedCall(name, fmt.Sprintf("the server lists %s called %q", plural(n, "tool"), name),
-			fmt.Sprintf("--index says which of them is meant, from 1 to %d; the server is told the name alone", n))
+			fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n))
 	}
 	return &definition{Tool: found[index-1], fresh: true}, wire.Outcome{}
 }
@@ -339,7 +339,7 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 	}
 	hint := c.a.nearestIn(toolKind, name, names)
 	if len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
-		hint += "; some are listed only to a client that answers questions: mcpc help answering"
+		hint += "; some tools are listed only for clients that support elicitation: mcpc help answering"
 	}
 	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
 }

@@ -42,18 +42,18 @@ asked for with the first tool, and nobody is really kept out.`,
 				return err
 			}
 			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {
-				return hintedError{"--stdio excludes --listen and --auth", ""}
+				return hintedError{"--stdio cannot be combined with --listen or --auth", ""}
 			}
 			a.demo(cmd.Context(), o)
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "address for HTTP, loopback only; port 0 takes a free one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0 takes a free one")
 	f.BoolVar(&o.stdio, "stdio", false, "speak on standard input and output")
-	f.BoolVar(&o.stateless, "stateless", false, "no sessions in the older revisions either")
-	f.BoolVar(&o.json, "json-answers", false, "answer with JSON where the default is an event stream")
-	f.BoolVar(&o.auth, "auth", false, "ask for a token, and be the server that gives it")
+	f.BoolVar(&o.stateless, "stateless", false, "no sessions in older revisions")
+	f.BoolVar(&o.json, "json-answers", false, "respond with JSON instead of event streams")
+	f.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func (a *app) serveDemo(ctx context.Context, listener net.Listener, o demoOption
 	defer stop()
 	also := " (and /sse for the old transport)"
 	if o.auth {
-		also = ", which asks for a token"
+		also = ", which requires a token"
 	}
 	a.note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C ends it", listener.Addr(), also))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

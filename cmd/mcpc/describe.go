@@ -23,7 +23,7 @@ type describeOptions struct {
 func newDescribe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
-		Short: "show what a tool takes and gives, or a prompt, resource, template",
+		Short: "show one tool, prompt, resource or template in full",
 		Long: `Show a tool's description, arguments and output as readable fields, and an
 example call that works when it is pasted; the same for a prompt, and for a
 resource or template by its URI. Without a kind NAME is a tool, or if it is a
@@ -60,11 +60,11 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := kindNamed(words[0])
 		if !ok {
-			return o, hintedError{fmt.Sprintf("describe knows no kind %q", words[0]), didYouMean(a.command("describe "), words[0], " "+render.ShellQuote(words[1]), []string{"tool", "prompt", "resource", "template"}, a.command("describe tool|prompt|resource|template NAME"))}
+			return o, hintedError{fmt.Sprintf("unknown kind %q", words[0]), didYouMean(a.command("describe "), words[0], " "+render.ShellQuote(words[1]), []string{"tool", "prompt", "resource", "template"}, a.command("describe tool|prompt|resource|template NAME"))}
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, hintedError{"describe takes one name, and before it perhaps its kind", a.quoted("list all") + " shows what there is"}
+		return o, hintedError{"describe takes one name, optionally after its kind", a.quoted("list all") + " shows what is available"}
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: toolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):
@@ -94,7 +94,7 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 				out.Hint = hint
 			}
 			if isURL(o.name) {
-				out.Hint += "; a server stands behind -s"
+				out.Hint += "; name a server with -s"
 			}
 		}
 		a.end(out)
@@ -145,7 +145,7 @@ func (c *conversation) describeTool(ctx context.Context, name string) (described
 func (c *conversation) page(ctx context.Context, uri string) json.RawMessage {
 	out := c.readResource(ctx, uri)
 	if !out.Good() {
-		c.a.warn("the tool's page " + uri + " could not be read: " + out.Text)
+		c.a.warn("the tool's UI resource " + uri + " could not be read: " + out.Text)
 		return nil
 	}
 	items, _ := out.Message.ResultItems("contents")

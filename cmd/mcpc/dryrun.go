@@ -20,7 +20,7 @@ import (
 // asked for it as the call would ask, unless that is not wanted. The call is not sent.
 func (a *app) dryRun(ctx context.Context, o callOptions) error {
 	if o.task.set {
-		return hintedError{"--task is settled with the server, which a dry run does not ask", "leave one of the two out"}
+		return hintedError{"--task is negotiated with the server, which --dry-run does not contact", "use only one of the two"}
 	}
 	c := &conversation{a: a}
 	if out := writable(a.output); !out.Good() {
@@ -60,7 +60,7 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 		return err
 	}
 	if asked {
-		a.note("the server was asked for the definition of " + o.name + ", and the call was not sent")
+		a.note("requested the definition of " + o.name + "; the call was not sent")
 	} else {
 		a.note("nothing was sent")
 	}
@@ -100,10 +100,10 @@ func (c *conversation) checkedOffline(tool *definition, o *callOptions) wire.Out
 	switch untyped := slices.IndexFunc(o.given.words, func(w word) bool { return w.raw == nil }); {
 	case tool == nil && untyped >= 0:
 		w := o.given.words[untyped]
-		return usage(hintedError{"no definition of " + o.name + " is remembered, which says the type of " + wire.Excerpt([]byte(w.typed), 60),
-			"without --offline the server is asked for it; " + w.key() + ":=JSON has a type of its own"})
+		return usage(hintedError{"no definition of " + o.name + " is cached, so the type is unknown of " + wire.Excerpt([]byte(w.typed), 60),
+			"without --offline it is requested from the server; " + w.key() + ":=JSON gives the type"})
 	case tool == nil && !o.noValidate:
-		c.a.warn("no definition of " + o.name + " is remembered, so nothing was checked; a real call asks the server")
+		c.a.warn("no definition of " + o.name + " is cached, so the arguments were not validated; a real call requests it")
 	}
 	if tool == nil || o.noValidate {
 		return c.unchecked(tool, o)
@@ -142,10 +142,10 @@ func (c *conversation) presumed(opt client.Options) client.Memory {
 		if m.Revision = client.Revisions()[0]; c.target.Kind == target.Demo {
 			return m // the built-in demo server supports it
 		}
-		c.a.warn("nobody asked this server yet which revision it speaks; this is " + m.Revision + ", --protocol takes another")
+		c.a.warn("the server's revision is not known yet; this is " + m.Revision + ", --protocol selects another")
 	}
 	if !client.Stateless(m.Revision) {
-		c.a.note("initialize comes before it, and the session id goes along that the server then gives")
+		c.a.note("a real call sends initialize first, and then includes the session id")
 	}
 	return m
 }
@@ -180,7 +180,7 @@ func writeDraft(w io.Writer, st render.Style, d client.Draft) error {
 
 func asCurl(d client.Draft, options [][2]string) (string, error) {
 	if d.URL == "" {
-		return "", hintedError{"curl speaks HTTP, and this server does not", "--dry-run shows the message"}
+		return "", hintedError{"--curl needs an HTTP server", "--dry-run prints the message"}
 	}
 	s := render.Script{Options: options}
 	err := s.Curl(render.Post{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")

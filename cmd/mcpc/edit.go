@@ -17,7 +17,7 @@ import (
 )
 
 // errEmptied is what a person does who wants nothing to be sent.
-var errEmptied = errors.New("the params were emptied, so nothing was sent")
+var errEmptied = errors.New("the params are empty; nothing was sent")
 
 // edited opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is no JSON is kept in its file.
@@ -44,7 +44,7 @@ func (a *app) edited(ctx context.Context, method string, params json.RawMessage)
 	default:
 		if bad := wire.Valid(after); bad != nil {
 			return nil, &inputError{"the edited params are not JSON: " + bad.Error(),
-				"they are kept: mcpc raw " + render.ShellQuote(method) + " @" + render.ShellQuote(name), wire.InputFacts{Raw: after, Offset: bad.Offset}}
+				"they are saved: mcpc raw " + render.ShellQuote(method) + " @" + render.ShellQuote(name), wire.InputFacts{Raw: after, Offset: bad.Offset}}
 		}
 	}
 	return after, errors.Join(err, os.Remove(name))

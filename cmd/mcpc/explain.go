@@ -19,7 +19,7 @@ import (
 func newExplain(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [WORD...]",
-		Short: "say what a code, a status, a method or a word means",
+		Short: "explain a code, a status, a method or a term",
 		Long: `Say what a word means that a server, the protocol or mcpc itself uses: JSON-RPC
 codes, exit codes, HTTP statuses, methods, members of messages, and the names of
 what mcpc warns of. It says in which revisions it is met, who sends it, what to
@@ -79,7 +79,7 @@ func unexplained(entries []glossary.Entry, word, all string) error {
 			break
 		}
 	}
-	return hintedError{fmt.Sprintf("nothing is known of %s", shortened(all)), hint}
+	return hintedError{fmt.Sprintf("unknown term: %s", shortened(all)), hint}
 }
 
 func glossaryWords(entries []glossary.Entry) (words []string) {

@@ -32,7 +32,7 @@ func newExport(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
-		Short: "give recorded exchanges away: HAR, curl, saved calls, Markdown",
+		Short: "export recorded exchanges: HAR, curl, saved calls, Markdown",
 		Long: `Write recorded exchanges in a form that others read. A NUMBER is one that mcpc
 log shows, and means one exchange; a FILE means all that is in it. With a FILTER
 (mcpc help filters) it is what fits, also of a whole run.
@@ -67,9 +67,9 @@ prints where they stand, never what they are, and ends with 1 if there are any.`
 				return nil
 			}
 			if !contains(exportFormats, o.format) {
-				text := fmt.Sprintf("there is no form %q", o.format)
+				text := fmt.Sprintf("unknown format %q", o.format)
 				if o.format == "" {
-					text = "--as says in which form"
+					text = "--as selects a format"
 				}
 				return hintedError{text, didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as "))}
 			}
@@ -85,7 +85,7 @@ prints where they stand, never what they are, and ends with 1 if there are any.`
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "as", "", "har, curl, mcpc, mcpc-yaml, jsonl or markdown")
-	cmd.Flags().StringVar(&o.check, "check", "", "look for secrets in any file, - for standard input")
+	cmd.Flags().StringVar(&o.check, "check", "", "search a file for secrets; - is stdin")
 	return cmd
 }
 
@@ -126,7 +126,7 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 	}
 	if len(rows) == 0 {
 		c.Close()
-		return nil, nil, usage(hintedError{"there is nothing to export: no exchange that fits crossed the line", "mcpc log shows what is recorded"})
+		return nil, nil, usage(hintedError{"nothing to export: no recorded exchange matches", "mcpc log lists recorded exchanges"})
 	}
 	return c, rows, wire.Outcome{}
 }
@@ -158,7 +158,7 @@ func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*tra
 		add = addLine
 		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
 			rows = some
-			script.Comment("handshakes are left out: each command opens a conversation of its own")
+			script.Comment("handshakes are omitted: each command does its own handshake")
 			script.Space()
 		}
 	}
@@ -192,7 +192,7 @@ func (a *app) addTo(s *render.Script, c *trace.Capture, row *trace.Row, add func
 	if err != nil || exchange == nil {
 		return err
 	}
-	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + ", which ended as " + row.Channel)
+	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + ", which ended with " + row.Channel)
 	return add(s, again{row: row, exchange: exchange, capture: c, version: a.version})
 }
 
@@ -220,7 +220,7 @@ func (a *app) writeOut(write func(io.Writer) error) error {
 // exportFailed is the ending where an exchange could not be written.
 func exportFailed(err error) wire.Outcome {
 	if failed, ok := errorAs[*render.Unscriptable](err); ok {
-		return usage(hintedError{"it cannot be written as a command: " + failed.Text, "--as har and --as markdown have all of it"})
+		return usage(hintedError{"it cannot be written as a command: " + failed.Text, "--as har and --as markdown include everything"})
 	}
 	return localIO("exporting", bare(err))
 }

@@ -47,7 +47,7 @@ func (a *app) checkFile(name string) {
 	}
 	leaks := c.leaks(raw)
 	if a.secrets.Withholds() {
-		a.end(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " holds more secrets than mcpc can keep apart"})
+		a.end(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 		return
 	}
 	if err := a.writeOut(func(w io.Writer) error { return writeLeaks(w, a.json, name, leaks) }); err != nil {
@@ -58,8 +58,8 @@ func (a *app) checkFile(name string) {
 	case 0:
 		a.note("no secret was found in " + render.Line(name))
 	default:
-		a.end(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s holds %s", name, plural(n, "secret")),
-			Hint: "of a recording, mcpc export FILE --as jsonl is without what is secret by now (--redact-file names more)"})
+		a.end(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, plural(n, "secret")),
+			Hint: "for a recording, mcpc export FILE --as jsonl writes a copy without these secrets (--redact-file adds more)"})
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *checker) state() error {
 		open("a client of "+wire.RedactURL(client.Issuer), client.Secret)
 	}
 	if closed > 0 {
-		c.a.warn(fmt.Sprintf("%s of the store cannot be opened, and so not be looked for", plural(closed, "secret")))
+		c.a.warn(fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", plural(closed, "secret")))
 	}
 	return nil
 }
@@ -162,10 +162,10 @@ func (c *checker) source(f wire.Found) string {
 		return fmt.Sprintf("line %d of %s", line, c.a.redactFile)
 	}
 	return map[wire.FoundKind]string{
-		wire.FoundKnown: "a value that is told to be a secret elsewhere in the file, or where it is written otherwise",
+		wire.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",
 		wire.FoundURL:   "user information or a secret parameter of a URL or a form",
-		wire.FoundName:  "what stands before it is named like a secret",
-		wire.FoundToken: "it looks like the token of a service",
+		wire.FoundName:  "its name is that of a secret",
+		wire.FoundToken: "it looks like an API token",
 	}[f.Kind]
 }
 

@@ -34,7 +34,7 @@ func addLine(s *render.Script, g again) error {
 	case g.serverArgv() != nil:
 		argv = []string{"--", s.Argv(g.serverArgv())}
 	default:
-		return &render.Unscriptable{Text: "the recording does not say which server it was"}
+		return &render.Unscriptable{Text: "the recording does not name the server"}
 	}
 	for _, f := range g.ownFields() {
 		if field := s.Field(f); field != "" {

@@ -44,10 +44,10 @@ func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) erro
 		}
 	}
 	if len(s.endless) > 0 {
-		a.warn("the file leaves out " + strings.Join(s.endless, ", ") + ": no ending that could be expected again")
+		a.warn("the file omits " + strings.Join(s.endless, ", ") + ": its outcome cannot be expected again")
 	}
 	if len(s.file.Steps) == 0 {
-		return &render.Unscriptable{Text: "none of it is a call, a read, a prompt, a list or another request of its own"}
+		return &render.Unscriptable{Text: "no call, read, prompt, list or other request to save"}
 	}
 	text, err := yaml.Write(s.file.JSON())
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) erro
 	}
 	var b strings.Builder
 	for _, h := range s.secrets {
-		fmt.Fprintf(&b, "# Set %s to what was not recorded: %s\n", h.variable, render.Line(h.shown))
+		fmt.Fprintf(&b, "# Set %s, which was not recorded: %s\n", h.variable, render.Line(h.shown))
 	}
 	b.Write(text)
 	_, err = io.WriteString(w, b.String())
@@ -101,7 +101,7 @@ func (s *saver) add(g again, among bool) error {
 		s.endless = append(s.endless, "#"+g.row.Number())
 		return nil
 	case !ended:
-		return &render.Unscriptable{Text: "it has no ending that could be expected again: " + g.row.Channel}
+		return &render.Unscriptable{Text: "its outcome cannot be expected again: " + g.row.Channel}
 	}
 	flags := g.answering()
 	if among && kind == wire.InputRequired && !isZero(flags) {
@@ -185,7 +185,7 @@ func (s *saver) answers(flags answering) error {
 	with := s.file
 	asSaved(flags, &with, s.variable)
 	if len(s.file.Answers()) > 0 && !s.file.Same(with) {
-		return &render.Unscriptable{Text: "its requests answer what the server asks in several ways, and a file of saved calls in one"}
+		return &render.Unscriptable{Text: "its requests answer server requests differently, and a file of saved calls has one set of answers"}
 	}
 	s.file = with
 	return nil
@@ -197,11 +197,11 @@ func (s *saver) aim(g again) error {
 	where := or(address, strings.Join(argv, " "))
 	switch {
 	case where == "":
-		return &render.Unscriptable{Text: "the recording does not say which server it was"}
+		return &render.Unscriptable{Text: "the recording does not name the server"}
 	case s.where == where:
 		return nil
 	case s.where != "":
-		return &render.Unscriptable{Text: "it is about several servers, and a file of saved calls about one"}
+		return &render.Unscriptable{Text: "it uses several servers, and a file of saved calls has one"}
 	}
 	s.where = where
 	if address != "" {

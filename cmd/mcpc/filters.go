@@ -62,7 +62,7 @@ func isTerm(word string) bool {
 func newFilters() *cobra.Command {
 	return &cobra.Command{
 		Use:   "filters",
-		Short: "the language that picks recorded exchanges",
+		Short: "the filter language for recorded exchanges",
 		Long:  filterHelp,
 	}
 }
@@ -81,7 +81,7 @@ const filterHelp = `Commands over recorded exchanges take a filter, and show wha
 
 Fields:
   method name target      what was asked, and whom
-  dir                     who asked: sent (by the client), received
+  dir                     direction: sent (by the client), received
   client server           what the two sides call themselves: claude*
   session conn            the hash of a session's id, the number of a
                           conversation in its run

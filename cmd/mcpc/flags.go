@@ -58,32 +58,32 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.StringVarP(&g.server, "server", "s", "", "URL, session, name of mcpc servers, \"demo\"; or -- COMMAND")
 	f.StringVar(&g.protocol, "protocol", "", "pin a revision: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header field \"Name: value\"; \"Name:\" removes one")
-	f.StringArrayVar(&g.headerFiles, "header-file", nil, "header fields that stand in a file, one a line")
-	f.StringVar(&g.state, "state", "", "directory of the state files")
-	f.BoolVar(&g.json, "json", false, "the server's own result, one JSON document")
-	f.BoolVar(&g.wire, "wire", false, "the whole JSON-RPC message as it crossed")
+	f.StringArrayVar(&g.headerFiles, "header-file", nil, "file with header fields, one per line")
+	f.StringVar(&g.state, "state", "", "state directory")
+	f.BoolVar(&g.json, "json", false, "print the server's result as JSON, unchanged")
+	f.BoolVar(&g.wire, "wire", false, "print the whole JSON-RPC message, unchanged")
 	f.StringVar(&g.jq, "jq", "", "filter the JSON with a jq expression")
-	f.StringVarP(&g.output, "output", "o", "", "write the answer to a file")
-	f.BoolVar(&g.explain, "explain", false, "show the exchange with a note beside what matters")
-	f.CountVarP(&g.verbose, "verbose", "v", "what crosses: -v lines, -vv bodies, -vvv bytes")
+	f.StringVarP(&g.output, "output", "o", "", "write the result to a file")
+	f.BoolVar(&g.explain, "explain", false, "show the exchange with explanatory notes")
+	f.CountVarP(&g.verbose, "verbose", "v", "show the traffic: -v lines, -vv bodies, -vvv bytes")
 	f.StringVar(&g.color, "color", "auto", "auto, always or never")
 	g.seeing.flags(f)
-	f.StringVar(&g.logLevel, "log-level", "", "ask the server for log messages from this level on")
-	f.StringVar(&g.recordTo, "record", "", "record the traffic in a file of your own; \"off\" does not")
+	f.StringVar(&g.logLevel, "log-level", "", "request log messages of this level and above")
+	f.StringVar(&g.recordTo, "record", "", "write the recording to FILE; \"off\" disables it")
 	g.auth.flags(f)
 	g.network.flags(f)
 	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
-	f.StringVar(&g.redactFile, "redact-file", "", "values and patterns of your own to hide, one a line")
-	f.Var(&g.connect, "connect-timeout", "limit for DNS, TCP and TLS (default 10s)")
-	f.Var(&g.timeout, "timeout", "limit without answer or progress (default 60s)")
-	f.Var(&g.maxTime, "max-time", "limit for a whole request or list (default 10m)")
-	f.Var(&g.probe, "probe-timeout", "limit for finding out a stdio server's era (default 10s)")
-	f.Var(&g.maxSize, "max-message-size", "limit for one message (default 64MiB, 0 none)")
-	f.IntVar(&g.maxPages, "max-pages", 1000, "give up on a list that has not ended after so many pages (default 1000, 0 never)")
-	f.StringVar(&g.confirm, "confirm", "auto", "ask before calls: auto, always or never (help targets)")
-	f.BoolVar(&g.strict, "strict", false, "take nothing malformed (8), send nothing unchecked (3)")
-	f.BoolVar(&g.noInput, "no-input", false, "ask nothing, not even at a terminal")
-	f.IntVar(&g.maxItems, "max-items", 100000, "give up on a list that goes beyond so many items (default 100000, 0 never)")
+	f.StringVar(&g.redactFile, "redact-file", "", "file with values and patterns to hide, one per line")
+	f.Var(&g.connect, "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
+	f.Var(&g.timeout, "timeout", "time limit without a response or progress (default 60s)")
+	f.Var(&g.maxTime, "max-time", "time limit for a whole request or list (default 10m)")
+	f.Var(&g.probe, "probe-timeout", "time limit for protocol detection over stdio (default 10s)")
+	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
+	f.IntVar(&g.maxPages, "max-pages", 1000, "maximum number of pages in a list (default 1000, 0 never)")
+	f.StringVar(&g.confirm, "confirm", "auto", "confirm calls: auto, always or never (help targets)")
+	f.BoolVar(&g.strict, "strict", false, "reject malformed responses (8) and unchecked arguments (3)")
+	f.BoolVar(&g.noInput, "no-input", false, "never prompt")
+	f.IntVar(&g.maxItems, "max-items", 100000, "maximum number of items in a list (default 100000, 0 never)")
 }
 
 func (g *globals) limits() client.Limits {
@@ -113,7 +113,7 @@ func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
-			failed = hintedError{"the variable " + name + ": " + flagText(err), "unset " + name + " does without it"}
+			failed = hintedError{"the variable " + name + ": " + flagText(err), "unset " + name + " skips it"}
 		}
 	})
 	return failed
@@ -133,13 +133,13 @@ func (g *globals) check() error {
 		return hintedError{fmt.Sprintf("--color is auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}
 	}
 	if !contains(confirmWords, g.confirm) {
-		return hintedError{fmt.Sprintf("--confirm is auto, always or never, not %q", g.confirm), "auto asks about destructive tools and about servers that are not trusted"}
+		return hintedError{fmt.Sprintf("--confirm is auto, always or never, not %q", g.confirm), "auto asks for destructive tools and servers that are not trusted"}
 	}
 	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
 		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
-		return hintedError{"--max-pages and --max-items are numbers of pages and items, from 0 on", "0 gives up on no list"}
+		return hintedError{"--max-pages and --max-items must be 0 or more", "0 means no limit"}
 	}
 	if err := g.seeing.check(); err != nil {
 		return err
@@ -211,7 +211,7 @@ func headerField(h string) (wire.Field, error) {
 		return wire.Field{}, hintedError{fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'"}
 	}
 	if strings.ContainsAny(h, "\r\n\x00") {
-		return wire.Field{}, fmt.Errorf("a header field holds a line end: %q", h)
+		return wire.Field{}, fmt.Errorf("a header field contains a line break: %q", h)
 	}
 	return wire.Field{Name: name, Value: strings.TrimSpace(value)}, nil
 }
@@ -237,7 +237,7 @@ func (s *seconds) Set(text string) error {
 		d, err = time.Duration(n*float64(time.Second)), nil
 	}
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no time: write 5, 500ms, 2m", text)
+		return fmt.Errorf("%q is not a duration: use 5, 500ms or 2m", text)
 	}
 	s.set, s.value = true, d
 	return nil
@@ -280,7 +280,7 @@ func (s *size) Set(text string) error {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
 	if err != nil || n < 0 || n > 1<<53/factor {
-		return fmt.Errorf("%q is no size: write 4096, 64MiB, 10mb", text)
+		return fmt.Errorf("%q is not a size: use 4096, 64MiB or 10mb", text)
 	}
 	s.set, s.value = true, n*factor
 	return nil

@@ -10,7 +10,7 @@ func newGrep(a *app) *cobra.Command {
 	o := surveyOptions{kinds: kinds}
 	cmd := &cobra.Command{
 		Use:   "grep WORD...",
-		Short: "search what all known servers have",
+		Short: "search the tools, prompts and resources of all known servers",
 		Long: `Search the tools, prompts, resources and templates of all servers that mcpc
 knows by name: the remembered sessions, and those of mcpc servers. An entry is
 found that holds every WORD in its name, title, description, URI or the names of
@@ -35,7 +35,7 @@ disabled. One that fails is told of; the exit code is the worst of all.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
+	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")
 	o.flags(cmd.Flags())
 	return cmd
 }

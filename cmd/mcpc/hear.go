@@ -22,19 +22,19 @@ type endurance struct {
 }
 
 func (p *endurance) flags(f *pflag.FlagSet, what string) {
-	f.Var(&p.time, "for", "end after this time")
-	f.IntVar(&p.count, "count", 0, "end after so many "+what)
+	f.Var(&p.time, "for", "stop after this time")
+	f.IntVar(&p.count, "count", 0, "stop after N "+what)
 }
 
 func (p *endurance) check() error {
 	if p.count < 0 {
-		return hintedError{"--count is a number of lines, from 1 on", "without it there is no end"}
+		return hintedError{"--count must be 1 or more", "omit it for no limit"}
 	}
 	return nil
 }
 
 // errEnough is the cause of a context that --for or --count ended.
-var errEnough = errors.New("that is enough")
+var errEnough = errors.New("done")
 
 // A notice is a notification and when it came.
 type notice struct {

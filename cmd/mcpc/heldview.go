@@ -128,13 +128,13 @@ func (a *app) closeHeld(ctx context.Context, store *state.Store, s state.Session
 	a.sweep(store)
 	switch {
 	case errors.Is(err, client.ErrNotHeld):
-		a.note("closed " + s.Name + ", whose server had ended already")
+		a.note("closed " + s.Name + ", whose server had exited already")
 	case err != nil:
 		a.end(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
-			Text: "the process that holds the server does not end it: " + reason(err),
-			Hint: fmt.Sprintf("kill -9 %d ends both", or(facts.PID, s.Held.PID))})
+			Text: "the keep process does not stop the server: " + reason(err),
+			Hint: fmt.Sprintf("kill -9 %d stops both", or(facts.PID, s.Held.PID))})
 	default:
-		a.note("closed " + s.Name + " and ended its server")
+		a.note("closed " + s.Name + " and stopped its server")
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func newHelp() *cobra.Command {
 			if near := render.Nearest(args[len(args)-1], commandNames(about)); near != "" {
 				hint = "did you mean " + strings.Replace(about.CommandPath(), "mcpc", "mcpc help", 1) + " " + near + "?"
 			}
-			return hintedError{fmt.Sprintf("nothing is called %q", strings.Join(args, " ")), hint}
+			return hintedError{fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")), hint}
 		},
 	}
 }
@@ -40,7 +40,7 @@ func newHelp() *cobra.Command {
 func newTopics() []*cobra.Command {
 	exitCodes := &cobra.Command{
 		Use:   "exit-codes",
-		Short: "what each exit code means",
+		Short: "the exit codes",
 		Long: `Every ending has an exit code of its own. It names the channel that fired, so
 that a script can tell a tool that said no from a server that is not there.
 mcpc explain exit 6 says more of one.`,

@@ -17,19 +17,19 @@ type helpGroup struct{ head, names string }
 // commandGroups are the commands as a person looks for them.
 var commandGroups = []helpGroup{
 	{"Talk to a server", "init info list describe call read prompt complete listen tasks ping raw"},
-	{"Many servers, many calls", "servers trust grep batch run shell codegen"},
-	{"What crossed", "log show stats export resend tap proxy"},
-	{"Who you are", "login logout auth"},
-	{"A server to try on", "demo mock"},
+	{"Many servers and calls", "servers trust grep batch run shell codegen"},
+	{"Recorded traffic", "log show stats export resend tap proxy"},
+	{"Authentication", "login logout auth"},
+	{"Test servers", "demo mock"},
 	{"mcpc itself", "explain sessions close state completion man version"},
 }
 
 // globalGroups are the flags of all commands.
 var globalGroups = []helpGroup{
-	{"Common flags of all commands", "server json jq output verbose protocol header timeout"},
-	{"The way to the server", "account token-file header-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
+	{"Common global flags", "server json jq output verbose protocol header timeout"},
+	{"Connection", "account token-file header-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
 	{"At a terminal", "color images no-images no-pager raw-text no-input confirm"},
-	{"What is kept", "record no-record redact-file state"},
+	{"Recording and state", "record no-record redact-file state"},
 	{"Limits", "strict connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
 }
 

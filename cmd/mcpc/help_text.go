@@ -140,7 +140,7 @@ func rootText(root *cobra.Command, short bool) string {
 			rest = append(rest, f)
 		}
 	})
-	helpFlags(&b, "More flags of all commands", rest)
+	helpFlags(&b, "More global flags", rest)
 	b.WriteString("\n" + howToName + "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME.\n")
 	return b.String()
 }

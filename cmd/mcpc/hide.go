@@ -50,7 +50,7 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 
 // withholding says that from now on nothing is shown or recorded of what crosses.
 func (a *app) withholding() {
-	render.Warn(a.stderr(), a.errStyle, "more secrets crossed than mcpc can keep apart: from here on the text of what crosses is recorded as hidden")
+	render.Warn(a.stderr(), a.errStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
 }
 
 // hideIn hides in what a recording gives out what is known by now, and was perhaps not when

@@ -16,13 +16,13 @@ func newHold(a *app) *cobra.Command {
 	var idle seconds
 	cmd := &cobra.Command{
 		Use:    "hold --socket PATH -- COMMAND...",
-		Short:  "hold a server for mcpc init --keep",
+		Short:  "keep a server running for mcpc init --keep",
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			opener, err := net.FileConn(a.in)
 			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
-				return hintedError{"hold is what mcpc init --keep starts", "mcpc init --keep -- COMMAND..."}
+				return hintedError{"hold is started by mcpc init --keep", "mcpc init --keep -- COMMAND..."}
 			}
 			_ = a.in.Close()
 			a.hold(cmd.Context(), client.Holding{Server: client.Server{Command: argv}, Idle: idle.value, Socket: socket,
@@ -30,8 +30,8 @@ func newHold(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&socket, "socket", "", "where to listen")
-	cmd.Flags().Var(&idle, "idle", "end the server when unused for so long (0 never)")
+	cmd.Flags().StringVar(&socket, "socket", "", "socket to listen on")
+	cmd.Flags().Var(&idle, "idle", "stop the server after this idle time (0 never)")
 	return cmd
 }
 

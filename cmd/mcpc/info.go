@@ -16,7 +16,7 @@ import (
 func newInfo(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info [URL] [-- COMMAND...]",
-		Short: "show who a server is, what it declares, and what was negotiated",
+		Short: "show a server's name, capabilities and negotiated revision",
 		Long: `Ask a server who it is, as init does, and remember nothing of it: its name,
 version and website, the revision that was negotiated and why, the capabilities
 and extensions that it declares with their settings, and its instructions. The

@@ -59,7 +59,7 @@ one left it, until mcpc close, or until nobody has used it for --idle.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&name, "as", "", "name of the session")
+	cmd.Flags().StringVar(&name, "as", "", "session name")
 	keep.flags(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
@@ -81,7 +81,7 @@ func (a *app) init(ctx context.Context, argv []string, name string, keep keeping
 		return
 	}
 	if hasSecret(c.saved.Endpoint) || c.saved.Reach != nil && hasSecret(string(c.saved.Reach.Proxy)) {
-		a.warn("the URL holds something that looks like a secret, and it is now kept in " + c.store.Dir() + "; -H is not")
+		a.warn("the URL contains something that looks like a secret, which is now stored in " + c.store.Dir() + "; -H values are not stored")
 	}
 	ans := answerOf(out)
 	ans.human = c.introduce
@@ -132,7 +132,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	c.a.letGo(ctx, old)
 	err = c.Keep()
 	if c.saved.Held != nil && c.replaced() {
-		c.a.warn("another mcpc init took the name " + c.saved.Name + " meanwhile, and the server of this one was ended")
+		c.a.warn("another mcpc init used the name " + c.saved.Name + " at the same time; this server was stopped")
 		return nil
 	}
 	return err
@@ -153,8 +153,8 @@ func (c *conversation) unkept(err error) wire.Outcome {
 	if !errors.Is(err, client.ErrNotHeld) {
 		return stateFailed(err)
 	}
-	return wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server ended before it could be held", Err: err, Where: c.where,
-		Hint: "mcpc init --keep " + c.saved.Name + " starts it anew"}
+	return wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server exited before it could be kept", Err: err, Where: c.where,
+		Hint: "mcpc init --keep " + c.saved.Name + " starts it again"}
 }
 
 // freeName makes up a name from the target. One that already stands for the same
@@ -221,7 +221,7 @@ func sessionWord(id, revision string) string {
 func serverName(raw json.RawMessage) string {
 	info, err := wire.Object(raw)
 	if err != nil {
-		return "(did not say)"
+		return "(not given)"
 	}
 	name, title, version := info.Text("name"), info.Text("title"), info.Text("version")
 	if title != "" && title != name {

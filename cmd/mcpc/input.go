@@ -22,8 +22,8 @@ func (a *app) arguments(args []string) (json.RawMessage, error) {
 		return nil, err
 	}
 	if limit := a.limits().WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
-		return nil, hintedError{fmt.Sprintf("%s has %d bytes, more than a message may have (%d)", from, len(raw), limit),
-			"--max-message-size SIZE raises the limit, 0 lifts it"}
+		return nil, hintedError{fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
+			"--max-message-size SIZE raises the limit, 0 removes it"}
 	}
 	if bad := wire.Valid(raw); bad != nil {
 		return nil, notJSON(raw, from, bad)
@@ -72,7 +72,7 @@ func (a *app) inputBytes(arg string) (raw []byte, from string, err error) {
 		return []byte(arg), fromArgv, nil
 	}
 	if most, long := errorAs[tooMuch](err); long {
-		return nil, from, hintedError{fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 lifts it"}
+		return nil, from, hintedError{fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 removes it"}
 	}
 	if err != nil {
 		return nil, from, notRead("reading "+from, err, "")
@@ -93,9 +93,9 @@ func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
 	switch {
 	case from != fromArgv || bytes.Contains(raw, []byte(`"`)):
 	case !strings.Contains("{[", firstOf(string(raw))):
-		hint = `it is one JSON object: '{"a":1}'`
+		hint = `pass one JSON object: '{"a":1}'`
 	case bytes.Contains(raw, []byte("'")):
-		hint = `JSON has double quotes: '{"a":1}'`
+		hint = `JSON needs double quotes: '{"a":1}'`
 	default:
 		hint = `quote it for the shell: '{"a":1}'`
 	}

@@ -24,13 +24,13 @@ type keeping struct {
 const keepIdle = 10 * time.Minute
 
 func (k *keeping) flags(f *pflag.FlagSet) {
-	f.BoolVar(&k.on, "keep", false, "leave the server behind -- running for later commands")
-	f.Var(&k.idle, "idle", "with --keep: end it when unused for so long (default 10m, 0 never)")
+	f.BoolVar(&k.on, "keep", false, "keep the server after -- running for later commands")
+	f.Var(&k.idle, "idle", "with --keep: stop it after this idle time (default 10m, 0 never)")
 }
 
 func (k *keeping) check() error {
 	if k.idle.set && !k.on {
-		return hintedError{"--idle says how long --keep keeps a server", "give both, or neither"}
+		return hintedError{"--idle is the idle time of --keep", "use both, or neither"}
 	}
 	return nil
 }
@@ -46,13 +46,13 @@ func (k *keeping) limit() time.Duration {
 func (c *conversation) mayKeep(server client.Server) wire.Outcome {
 	switch {
 	case !canHold:
-		return usage(hintedError{"--keep needs unix sockets and sessions of processes, which this system has not",
-			"without --keep each command starts the server anew"})
+		return usage(hintedError{"--keep needs unix sockets and process sessions, which this system does not have",
+			"without --keep each command starts the server"})
 	case server.Pipe != nil:
-		return usage(hintedError{"--keep is for a server behind --, and the demo runs inside mcpc", "mcpc init --keep -- mcpc demo --stdio"})
+		return usage(hintedError{"--keep needs a command after --; the demo server runs inside mcpc", "mcpc init --keep -- mcpc demo --stdio"})
 	case server.URL != "":
-		return usage(hintedError{"--keep is for a server behind --: by HTTP the server keeps the session itself",
-			"without --keep later commands go on with it as well"})
+		return usage(hintedError{"--keep needs a command after --; over HTTP the server keeps the session",
+			"later commands use it without --keep"})
 	case c.store == nil:
 		_, err := state.Open(c.a.state)
 		return stateFailed(err)
@@ -108,7 +108,7 @@ func (a *app) letGo(ctx context.Context, old *state.Held) {
 		return
 	}
 	if _, err := client.EndHeld(ctx, old.Socket); err != nil && !errors.Is(err, client.ErrNotHeld) {
-		a.warn("the server that was held before could not be ended: " + reason(err))
+		a.warn("the previously kept server could not be stopped: " + reason(err))
 	}
 }
 
@@ -120,10 +120,10 @@ func (a *app) unheld(o wire.Outcome) wire.Outcome {
 	}
 	if errors.Is(o.Err, client.ErrNotHeld) {
 		client.SweepHeld(filepath.Dir(a.held.Held.Socket))
-		o.Text = "the server that session " + a.held.Name + " held has ended" + a.whyUnheld()
+		o.Text = "the server that session " + a.held.Name + " kept has exited" + a.whyUnheld()
 	}
 	if o.Hint == "" {
-		o.Hint = "mcpc init --keep " + a.held.Name + " starts it anew"
+		o.Hint = "mcpc init --keep " + a.held.Name + " starts it again"
 	}
 	return o
 }
@@ -134,5 +134,5 @@ func (a *app) whyUnheld() string {
 	if idle == 0 || a.now().Sub(a.heldUsed) < idle {
 		return ""
 	}
-	return ": nobody used it for " + client.Short(idle)
+	return ": it was idle for " + client.Short(idle)
 }

@@ -14,5 +14,5 @@ import (
 const canHold = false
 
 func startHolder(client.Server, state.Held) (net.Conn, error) {
-	return nil, errors.New("a server cannot be held on this system")
+	return nil, errors.New("keeping a server is not supported on this system")
 }

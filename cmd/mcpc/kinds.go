@@ -79,7 +79,7 @@ func (c *conversation) offered(all []kind) []kind {
 	for _, k := range all {
 		if declared, known := c.declares(k.capability); known && !declared {
 			if c.a.verbose > 0 {
-				c.a.note("the server declares no " + k.capability + ", so " + k.method + " was not asked")
+				c.a.note("the server does not declare " + k.capability + ", so " + k.method + " was not requested")
 			}
 			continue
 		}
@@ -95,9 +95,9 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 		c.undeclared(out, capability)
 		return out
 	}
-	out.Hint = c.a.quoted("info") + " shows what this server declares"
+	out.Hint = c.a.quoted("info") + " shows the server's capabilities"
 	if declared, known := c.declares(capability); known && !declared {
-		out.Hint = "the server declares no " + capability + "; " + out.Hint
+		out.Hint = "the server does not declare " + capability + "; " + out.Hint
 	}
 	return out
 }
@@ -114,7 +114,7 @@ func (c *conversation) undeclared(out wire.Outcome, capability string) {
 	c.warned = append(c.warned, capability)
 	c.mu.Unlock()
 	if !told {
-		c.a.warn("the server never declared the capability " + capability + ", and was asked for it all the same")
+		c.a.warn("the server did not declare the capability " + capability + "; the request was sent anyway")
 	}
 }
 
@@ -138,7 +138,7 @@ type sorted struct {
 func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool) (out wire.Outcome, left bool) {
 	list, out := c.listed(ctx, k, nil)
 	if several && client.UnknownMethod(out) {
-		c.a.warn(fmt.Sprintf("%s is left out: the server has no such method", k.method))
+		c.a.warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.method))
 		return out, true
 	}
 	if len(list.Pages) == 0 {
@@ -270,7 +270,7 @@ func (a *app) nearestIn(k kind, name string, names []string) string {
 	case near != "":
 		return "did you mean " + near + "?"
 	case len(names) == 0:
-		return "the server lists no " + k.many
+		return "the server does not list the " + k.many
 	case len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200:
 		slices.Sort(names)
 		return "there are: " + strings.Join(names, ", ")

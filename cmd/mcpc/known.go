@@ -144,7 +144,7 @@ func readRegular(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file")
+		return nil, errors.New("not a regular file")
 	case info.Size() > mostKnown:
 		return nil, fmt.Errorf("it has more than %d MiB", mostKnown>>20)
 	}
@@ -162,7 +162,7 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 	}
 	doc, err := yaml.Parse(raw)
 	if at, ok := errorAs[*yaml.Error](err); ok {
-		return nil, fmt.Errorf("the file is no plain YAML at line %d, column %d", at.Line, at.Column)
+		return nil, fmt.Errorf("unsupported YAML at line %d, column %d", at.Line, at.Column)
 	}
 	return doc.JSON, err
 }
@@ -184,7 +184,7 @@ func (a *app) leftOut() (all []string) {
 	for _, f := range a.knownFiles() {
 		if f.err != nil && !told[f.path] {
 			told[f.path] = true
-			all = append(all, f.client.Title+": "+a.tilde(f.path)+" is left out: "+f.err.Error())
+			all = append(all, f.client.Title+": "+a.tilde(f.path)+" is omitted: "+f.err.Error())
 		}
 	}
 	return all
@@ -228,7 +228,7 @@ func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
 		called = enabled
 	}
 	if len(called) == 0 {
-		return target.Server{}, usage(hintedError{fmt.Sprintf("no server is called %q any more", name), "mcpc servers shows those that are known"})
+		return target.Server{}, usage(hintedError{fmt.Sprintf("the server %q is no longer configured", name), "mcpc servers lists them"})
 	}
 	var ids []string
 	same := true
@@ -237,8 +237,8 @@ func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
 		ids = append(ids, s.ID())
 	}
 	if !same {
-		return target.Server{}, usage(hintedError{fmt.Sprintf("%q is the name of %d servers that differ: %s", name, len(ids), strings.Join(ids, ", ")),
-			"-s " + ids[0] + " means one of them; mcpc servers " + name + " shows them"})
+		return target.Server{}, usage(hintedError{fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
+			"-s " + ids[0] + " selects one; mcpc servers " + name + " shows them"})
 	}
 	return called[0], wire.Outcome{}
 }

@@ -28,7 +28,7 @@ func newList(a *app) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list [tools|prompts|resources|templates|all] [URL] [-- COMMAND...]",
-		Short: "list what a server has: its tools, or prompts, resources, templates",
+		Short: "list a server's tools, prompts, resources or templates",
 		Long: `List the tools of a server: name, arguments as a signature, hints and the first
 line of the description. Prompts are listed the same way; resources and resource
 templates by URI, with name, type and size. All pages are fetched. Into a pipe
@@ -70,10 +70,10 @@ of all. With --bill it is what each costs, and all of them together.`,
 			return a.listAs(cmd.Context(), o, len(own) > 0)
 		},
 	}
-	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "whole descriptions")
-	cmd.Flags().BoolVar(&o.all, "all", false, "of all known servers, side by side (mcpc servers)")
+	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list all known servers (mcpc servers)")
 	o.survey.flags(cmd.Flags())
-	cmd.Flags().BoolVar(&o.bill, "bill", false, "what the tools cost a model: bytes, and tokens at 4 bytes each")
+	cmd.Flags().BoolVar(&o.bill, "bill", false, "show the size of the tools: bytes, and tokens at 4 bytes each")
 	o.watch.flags(cmd.Flags())
 	a.addCut(cmd.Flags())
 	a.addAnswering(cmd.Flags())
@@ -87,7 +87,7 @@ func (a *app) listAs(ctx context.Context, o listOptions, named bool) error {
 	}
 	switch {
 	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, kinds[:1])):
-		return hintedError{"--bill is about the list of tools, as it is", a.command("list --bill")}
+		return hintedError{"--bill applies to tools only, without --watch, --json or --jq", a.command("list --bill")}
 	case o.all:
 		return a.listAll(ctx, o)
 	case o.bill:
@@ -116,18 +116,18 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 	}
 	hint := behindDashes("list", words)
 	if words[0] == "demo" {
-		return nil, hintedError{"a server stands behind -s", "mcpc list -s " + render.ShellQuote(words[0])}
+		return nil, hintedError{"name a server with -s", "mcpc list -s " + render.ShellQuote(words[0])}
 	}
 	if near := render.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
 		hint = "did you mean " + a.command("list "+near) + "?"
 	}
-	return nil, hintedError{fmt.Sprintf("list knows no %q: it lists %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
+	return nil, hintedError{fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
 }
 
 // listAll lists what every known server has.
 func (a *app) listAll(ctx context.Context, o listOptions) error {
 	if o.watch.on {
-		return hintedError{"--watch is for one server", "-s NAME names it"}
+		return hintedError{"--watch needs one server", "-s NAME names it"}
 	}
 	o.survey.kinds, o.survey.long, o.survey.bill = o.kinds, o.long, o.bill
 	if err := o.survey.check(a, "list --all", o.argv); err != nil {
@@ -164,7 +164,7 @@ func (a *app) list(ctx context.Context, o listOptions) {
 		a.print(ctx, ans)
 	}
 	if out.Good() && l.shown == 0 {
-		a.note("the server lists no " + nothing(o.kinds, l.unusable > 0))
+		a.note("the server does not list the " + nothing(o.kinds, l.unusable > 0))
 	}
 	a.record.many = all && out.Good() // else it names the list that failed
 	a.show(ctx, out, ans)

@@ -30,7 +30,7 @@ func newListen(a *app) *cobra.Command {
 	var o listenOptions
 	cmd := &cobra.Command{
 		Use:   "listen [URL] [-- COMMAND...]",
-		Short: "show what a server tells unasked: changes, updates, log messages",
+		Short: "stream server notifications: changes, updates, log messages",
 		Long: `Listen to what a server tells unasked, one line a notification, until Ctrl-C,
 the end of --for or the last of --count. Without one of the kinds it is
 everything that the server offers. A connection that is lost is opened again;
@@ -39,7 +39,7 @@ nothing is told of what happened meanwhile.
 --for begins when the server agrees to tell. One that does not within that time,
 or 5 s, is given up (exit code 9); --timeout TIME waits longer.
 
---jsonl gives each notification as it crossed, one a line; so do --json and
+--jsonl gives print each notification unchanged, one per line; so do --json and
 --wire, and --jq filters each.`,
 		Example: `  mcpc -s demo listen --for 100ms
   mcpc -s demo listen --tools --prompts --for 100ms --jsonl
@@ -63,10 +63,10 @@ or 5 s, is given up (exit code 9); --timeout TIME waits longer.
 	f.BoolVar(&o.tools, "tools", false, "changes of the list of tools")
 	f.BoolVar(&o.prompts, "prompts", false, "changes of the list of prompts")
 	f.BoolVar(&o.resources, "resources", false, "changes of the list of resources")
-	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this URI (may be given again)")
-	f.StringVar(&o.logs, "logs", "", "log messages; --logs=LEVEL from that level on")
+	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this URI (repeatable)")
+	f.StringVar(&o.logs, "logs", "", "log messages; --logs=LEVEL of that level and above")
 	f.Lookup("logs").NoOptDefVal = anyLevel
-	f.BoolVar(&o.jsonl, "jsonl", false, "each notification as it crossed, one a line")
+	f.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
 	o.until.flags(f, "notifications")
 	return cmd
 }
@@ -76,7 +76,7 @@ func (o *listenOptions) check(a *app) error {
 		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=", o.logs, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
 	}
 	if a.output != "" {
-		return hintedError{"listen writes until it is ended, and -o writes whole files", "in place of -o FILE: > FILE"}
+		return hintedError{"listen writes until it is stopped, so it has no -o", "use > FILE"}
 	}
 	o.jsonl = o.jsonl || a.json || a.wire || a.jq != ""
 	return o.until.check()
@@ -109,7 +109,7 @@ func (a *app) listen(ctx context.Context, o listenOptions) {
 		return 1
 	})
 	if out.Good() && out.Method != "" {
-		a.note("the server ended the subscription")
+		a.note("the server closed the subscription")
 	}
 	a.end(out)
 	c.explained("subscriptions/listen", "resources/subscribe")
@@ -152,7 +152,7 @@ func (c *conversation) wish(o listenOptions) (wish, wire.Outcome) {
 		w.URIs = o.uris
 	}
 	if client.Stateless(c.Revision()) && o.logs != "" {
-		c.a.warn("log messages come with the request they are about in this revision, and not to who listens: --log-level LEVEL of mcpc call shows them")
+		c.a.warn("in this revision log messages are sent with the request that they belong to: use --log-level LEVEL with mcpc call")
 	} else if !client.Stateless(c.Revision()) {
 		w.logs = offer(o.logs != "", "logging", "", "log messages")
 	}
@@ -160,7 +160,7 @@ func (c *conversation) wish(o listenOptions) (wish, wire.Outcome) {
 		w.level = ""
 	}
 	if len(missing) > 0 {
-		c.a.note("the server does not offer: " + strings.Join(missing, ", "))
+		c.a.note("not supported by the server: " + strings.Join(missing, ", "))
 	}
 	if len(w.names()) == 0 {
 		return w, c.nothingToHear(all)
@@ -173,9 +173,9 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear is the ending where the server offers nothing of what was asked.
 func (c *conversation) nothingToHear(all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
-		Text: "the server offers nothing of this to listen to", Hint: c.a.quoted("info") + " shows what this server declares"}
+		Text: "the server supports none of the requested notifications", Hint: c.a.quoted("info") + " shows the server's capabilities"}
 	if all && c.offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server tells of nothing by itself", "it tells of updates of a resource: "+c.a.command("listen --resource URI")
+		o.Text, o.Hint = "the server declares no list-change notifications", "it supports resource updates: "+c.a.command("listen --resource URI")
 	}
 	return o
 }
@@ -237,13 +237,13 @@ func (w wish) listening(c *conversation, until endurance) client.Listening {
 		Began: func(agreed client.Filter) {
 			c.a.progress.Done()
 			if before.Swap(true) {
-				c.a.note("listening again; what changed meanwhile was not told")
+				c.a.note("reconnected; changes in between were not reported")
 				return
 			}
 			given := w
 			given.Filter = agreed
 			c.a.note("listening to " + or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C ends it")
 		},
-		Lost: func(why string) { c.a.note(why + "; trying again") },
+		Lost: func(why string) { c.a.note(why + "; retrying") },
 	}
 }

@@ -44,7 +44,7 @@ func (a *app) readFile(name string, most int64) ([]byte, error) {
 // readInput reads standard input. A person at a terminal has the time that it takes.
 func (a *app) readInput() ([]byte, error) {
 	if a.isTyped() {
-		a.note("reading standard input, Ctrl-D ends it")
+		a.note("reading from stdin, Ctrl-D ends it")
 		return readUpTo(a.in, a.mostInput())
 	}
 	return a.inTime(func() ([]byte, error) { return readUpTo(a.in, a.mostInput()) })
@@ -73,7 +73,7 @@ func (a *app) inTime(read func() ([]byte, error)) ([]byte, error) {
 	case r := <-done:
 		return r.raw, r.err
 	case <-time.After(limit):
-		return nil, auth.Late("it was not read within " + limit.String())
+		return nil, auth.Late("it could not be read within " + limit.String())
 	}
 }
 
@@ -96,7 +96,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		if line.Write(part); line.Len() > mostTyped {
-			return "", fmt.Errorf("the line has more than %d bytes", mostTyped)
+			return "", fmt.Errorf("the line is longer than %d bytes", mostTyped)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line.String(), err

@@ -34,12 +34,12 @@ func newLog(a *app) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "log [FILTER...]",
-		Short: "list what was recorded",
+		Short: "list recorded exchanges",
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
 name, channel, exit code, duration, bytes, notes, and tap or proxy where one of
 these recorded it. A terminal of less than 100 columns has no room for bytes,
 exit code and notes. mcpc show NUMBER shows one. What failed in a proxy is
-listed also where it carries no request of JSON-RPC, as the GET of a stream.
+listed also where it contains no JSON-RPC request, as the GET of a stream.
 
 Every command records what crosses, without secrets, in the folder of the state.
 mcpc help filters shows what a FILTER can say.`,
@@ -57,14 +57,14 @@ mcpc help filters shows what a FILTER can say.`,
 			}
 			switch {
 			case o.count < 0:
-				return hintedError{"--count is 0 for all, or more", ""}
+				return hintedError{"--count must be 0 (all) or more", ""}
 			case sortKeys[o.sort] == nil:
-				return hintedError{fmt.Sprintf("--sort takes dur, size or time, not %q", o.sort), ""}
+				return hintedError{fmt.Sprintf("--sort must be dur, size or time, not %q", o.sort), ""}
 			case o.follow && o.sort != "time":
-				return hintedError{"--follow lists what comes when it comes, and --sort what there is", "leave one of them out"}
+				return hintedError{"--follow and --sort cannot be combined", "use only one of them"}
 			}
 			if a.output != "" && (o.follow || o.lines) {
-				return hintedError{"--follow and --jsonl write line by line, and -o writes whole files", "in place of -o FILE: > FILE"}
+				return hintedError{"--follow and --jsonl write line by line, so they have no -o", "use > FILE"}
 			}
 			o.lines = o.lines || o.follow && (a.json || a.jq != "")
 			a.log(cmd.Context(), o)
@@ -72,12 +72,12 @@ mcpc help filters shows what a FILTER can say.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.count, "count", "n", 0, "the last so many; 0 is all (default 20 on a terminal)")
-	f.StringVar(&o.sort, "sort", "time", "by what: time, dur (how long it took) or size; the greatest come last")
-	f.StringVar(&o.file, "file", "", "a capture of your own in the place of the recordings")
-	f.BoolVar(&o.lines, "jsonl", false, "one JSON object for each exchange; --jq filters each")
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes: each exchange when it ended, one that takes over 1s before as open")
-	f.BoolVar(&o.prune, "prune", false, "remove what is beyond the limits, and list nothing")
+	f.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
+	f.StringVar(&o.sort, "sort", "time", "sort by time, dur (duration) or size, largest last")
+	f.StringVar(&o.file, "file", "", "read this capture file instead of the recordings")
+	f.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
+	f.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
+	f.BoolVar(&o.prune, "prune", false, "delete recordings beyond the limits, and list nothing")
 	return cmd
 }
 
@@ -96,7 +96,7 @@ func (a *app) log(ctx context.Context, o logOptions) {
 		return
 	}
 	if len(a.hideRows(rows)) == 0 {
-		a.note("nothing that fits is recorded")
+		a.note("no recorded exchange matches")
 	}
 	if o.lines {
 		a.logLines(ctx, rows)

@@ -38,7 +38,7 @@ func newLogin(a *app) *cobra.Command {
 	var o loginOptions
 	cmd := &cobra.Command{
 		Use:   "login [TARGET]",
-		Short: "get a token for a server that asks who you are",
+		Short: "get an access token for a server",
 		Long: `Get a token for a server: find its authorization server, register there where
 that is needed, log in in the browser ($BROWSER, or the system's), and keep the
 token for later commands. Without a TARGET it answers the challenge that the
@@ -64,19 +64,19 @@ client_credentials, jwt-bearer or id-jag, or bring a token in MCPC_TOKEN.`,
 	}
 	f := cmd.Flags()
 	o.clientFlags(f)
-	f.StringVar(&o.scope, "scope", "", "scopes to ask for, in place of those the server names")
-	f.StringVar(&o.issuer, "issuer", "", "authorization server to use, where the server names several")
-	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key of its own, so that stolen alone it is of no use (RFC 9449)")
-	f.IntVar(&o.port, "callback-port", 0, "port that the browser comes back to (default: a free one)")
-	f.BoolVar(&o.noBrowser, "no-browser", false, "show the address, and take the one that you end at")
-	f.StringVar(&o.store, "token-store", "", "keyring or file (default: a keyring that answers)")
+	f.StringVar(&o.scope, "scope", "", "scopes to request, instead of those the server names")
+	f.StringVar(&o.issuer, "issuer", "", "authorization server to use, if the server names several")
+	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
+	f.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
+	f.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
+	f.StringVar(&o.store, "token-store", "", "keyring or file (default: keyring, if available)")
 	return cmd
 }
 
 // oneTarget takes TARGET for -s.
 func (a *app) oneTarget(args []string) error {
 	if len(args) > 1 {
-		return hintedError{"there is one target", "a token is for one server"}
+		return hintedError{"login takes one target", "a token belongs to one server"}
 	}
 	if len(args) == 1 {
 		a.server, a.serverGiven = args[0], true
@@ -139,7 +139,7 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 // bounded is the time for a login as a whole, where the user gives one.
 func (a *app) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if limit := a.maxTime.duration(); limit > 0 {
-		return context.WithTimeoutCause(ctx, limit, auth.Late("the time of --max-time is over"))
+		return context.WithTimeoutCause(ctx, limit, auth.Late("--max-time is over"))
 	}
 	return ctx, func() {}
 }
@@ -148,14 +148,14 @@ func (a *app) bounded(ctx context.Context) (context.Context, context.CancelFunc)
 func (a *app) showLogin(_ context.Context, address string) {
 	a.note("log in here, in any browser: " + a.errStyle.Line(address))
 	a.warnOfAddress(address)
-	a.note("then paste the address that it ends at, although no page is shown there:")
+	a.note("then paste the URL to which the browser is redirected, even if the page does not load:")
 }
 
 // pasted reads the address that the browser ended at; wrong is what was pasted before.
 func (a *app) pasted(ctx context.Context, wrong *auth.Error) (string, error) {
 	if wrong != nil {
 		a.warn(wrong.Text + ": " + wrong.Hint)
-		a.note("paste it again; Ctrl-C gives up:")
+		a.note("paste it again; Ctrl-C cancels:")
 	}
 	return a.typist.line(ctx)
 }
@@ -186,11 +186,11 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		return auth.Request{}, out
 	}
 	if c.target.Source == target.FromDefault {
-		return auth.Request{}, usage(hintedError{"no server is named, and none asked who you are", "mcpc login https://…"})
+		return auth.Request{}, usage(hintedError{"no server is given, and no command ended with a 401", "mcpc login https://…"})
 	}
 	endpoint := or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
-		return auth.Request{}, usage(hintedError{"only servers behind a URL ask who you are", "mcpc login https://…"})
+		return auth.Request{}, usage(hintedError{"only HTTP servers use OAuth", "mcpc login https://…"})
 	}
 	if kept != nil && kept.Endpoint == endpoint {
 		return a.answering(*kept), wire.Outcome{}
@@ -206,7 +206,7 @@ func (a *app) meanRefused(book auth.Book) bool {
 	}
 	a.server, a.serverGiven = kept.Endpoint, true
 	a.auth.account = or(a.auth.account, kept.Account)
-	a.note("for " + wire.RedactURL(kept.Endpoint) + ", which the last command was refused by")
+	a.note("for " + wire.RedactURL(kept.Endpoint) + ", which rejected the last command")
 	return true
 }
 
@@ -237,7 +237,7 @@ func (a *app) askForChallenge(ctx context.Context, c *conversation, endpoint str
 	if !out.Good() && out.Kind != wire.Auth {
 		return req, out
 	}
-	a.note("the server did not ask who you are; its metadata may still say how to log in")
+	a.note("the server did not require authentication; trying its metadata")
 	return req, wire.Outcome{}
 }
 
@@ -251,7 +251,7 @@ func (a *app) loginStore(where string) (*auth.Store, error) {
 		return store, nil
 	}
 	if store.Seals = store.Keyring.Answers(); where == "keyring" && !store.Seals {
-		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring answers here", Hint: "--token-store file keeps the token in a file that only you can read"}
+		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring is available", Hint: "--token-store file stores the token in a file that only you can read"}
 	}
 	return store, nil
 }
@@ -291,11 +291,11 @@ func keptIn(t auth.Token) string {
 func (a *app) tokenAnswer(t auth.Token, store *auth.Store) answer {
 	facts := tokenFacts(t)
 	raw, _ := json.Marshal(facts)
-	where := map[string]string{"keyring": "sealed, the key in the keyring", "file": "a file that only you can read"}[facts.Kept]
+	where := map[string]string{"keyring": "encrypted, the key in the keyring", "file": "a file that only you can read"}[facts.Kept]
 	if file, ok := store.File.(interface{ Path() string }); ok {
 		where += " (" + file.Path() + ")"
 	}
-	bound := map[bool]string{true: "each request is proved with a key of the token's own (DPoP)"}[facts.Bound]
+	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
 	return answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
 		return render.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
 			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", a.whenExpires(t)}, {"bound", bound}, {"token", where}})
@@ -306,11 +306,11 @@ func (a *app) tokenAnswer(t auth.Token, store *auth.Store) answer {
 func (a *app) whenExpires(t auth.Token) string {
 	renewed := ""
 	if tokenFacts(t).Refreshable {
-		renewed = ", renewed by itself"
+		renewed = ", refreshed automatically"
 	}
 	switch left := t.Expires.Sub(a.now()); {
 	case t.Expires.IsZero():
-		return "not said" + renewed
+		return "not given" + renewed
 	case left <= 0:
 		return "is over" + renewed
 	case left < 48*time.Hour:

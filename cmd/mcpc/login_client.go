@@ -14,19 +14,19 @@ import (
 // clientFlags say as whom to log in, and how.
 func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.grant, "grant", "", strings.Join(grantWords(), ", ")+" (default: as last time, then the first)")
-	f.StringVar(&o.client.ID, "client-id", "", "client that is registered at the authorization server")
-	f.StringVar(&o.secret, "client-secret", "", "secret of --client-id; others can see a command line: better in a file")
-	f.StringVar(&o.secretFile, "client-secret-file", "", "file with the secret of --client-id")
-	f.StringVar(&o.documentURL, "client-metadata-url", "", "address of a client metadata document of yours")
-	f.StringVar(&o.client.KeyFile, "private-key", "", "key in PEM with which the client proves itself")
-	f.StringVar(&o.client.KeyID, "key-id", "", "name of the key of --private-key")
-	f.StringVar(&o.client.Algorithm, "alg", "", "how --private-key signs (default: by the sort of key)")
-	f.StringVar(&o.client.Audience, "audience", "", "for whom --private-key signs (default: the issuer)")
-	f.StringVar(&o.client.AssertionFile, "assertion", "", "jwt-bearer: file with what the platform says of the program")
-	f.StringVar(&o.idp.TokenEndpoint, "idp-token-endpoint", "", "id-jag: where the enterprise gives tokens")
-	f.StringVar(&o.idp.ClientID, "idp-client-id", "", "id-jag: the client there")
-	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: file with its secret, where it has one")
-	f.StringVar(&o.idp.IDTokenFile, "id-token", "", "id-jag: file with the ID token of your sign-on")
+	f.StringVar(&o.client.ID, "client-id", "", "client ID registered at the authorization server")
+	f.StringVar(&o.secret, "client-secret", "", "client secret; visible to other users, prefer a file")
+	f.StringVar(&o.secretFile, "client-secret-file", "", "file with the client secret")
+	f.StringVar(&o.documentURL, "client-metadata-url", "", "URL of your client ID metadata document")
+	f.StringVar(&o.client.KeyFile, "private-key", "", "private key for client authentication (PEM)")
+	f.StringVar(&o.client.KeyID, "key-id", "", "key ID (kid) of --private-key")
+	f.StringVar(&o.client.Algorithm, "alg", "", "signature algorithm of --private-key (default: by key type)")
+	f.StringVar(&o.client.Audience, "audience", "", "audience of the assertion (default: the issuer)")
+	f.StringVar(&o.client.AssertionFile, "assertion", "", "jwt-bearer: file with the assertion")
+	f.StringVar(&o.idp.TokenEndpoint, "idp-token-endpoint", "", "id-jag: token endpoint of the identity provider")
+	f.StringVar(&o.idp.ClientID, "idp-client-id", "", "id-jag: client ID at the identity provider")
+	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: file with its client secret, if it has one")
+	f.StringVar(&o.idp.IDTokenFile, "id-token", "", "id-jag: file with the ID token")
 }
 
 func grantWords() (words []string) {
@@ -46,16 +46,16 @@ func (o *loginOptions) check(a *app) error {
 	case o.secret != "" && o.secretFile != "":
 		return hintedError{"--client-secret and --client-secret-file exclude each other", ""}
 	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):
-		return hintedError{"a secret, a key or an assertion belongs to a client", "--client-id ID says to which"}
+		return hintedError{"a secret, a key or an assertion needs a client", "add --client-id ID"}
 	case o.port < 0 || o.port > 65535:
-		return hintedError{fmt.Sprintf("%d is no port", o.port), ""}
+		return hintedError{fmt.Sprintf("%d is not a port", o.port), ""}
 	}
 	if err := o.checkGrant(); err != nil {
 		return err
 	}
 	if o.documentURL != "" {
 		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
-			return hintedError{"--client-metadata-url wants an https URL with a path", ""}
+			return hintedError{"--client-metadata-url must be an https URL with a path", ""}
 		}
 	}
 	// These are read again when the token ends, wherever mcpc is started then.
@@ -86,16 +86,16 @@ func (o *loginOptions) checkGrant() error {
 		}
 	case auth.IDJAG:
 		if o.client.ID != "" && (o.idp.TokenEndpoint == "" || o.idp.ClientID == "" || o.idp.IDTokenFile == "") {
-			return hintedError{"--grant id-jag needs to know where you sign on", "--idp-token-endpoint URL --idp-client-id ID --id-token FILE"}
+			return hintedError{"--grant id-jag needs the identity provider", "--idp-token-endpoint URL --idp-client-id ID --id-token FILE"}
 		}
 		if _, err := auth.SafeURL(o.idp.TokenEndpoint); err != nil && enterprise {
-			return hintedError{"--idp-token-endpoint wants an https URL", ""}
+			return hintedError{"--idp-token-endpoint must be an https URL", ""}
 		}
 		o.client.IDP = &o.idp
 		return nil
 	}
 	if enterprise || o.idpSecretFile != "" {
-		return hintedError{"--idp-… and --id-token are for --grant id-jag", ""}
+		return hintedError{"--idp-… and --id-token need --grant id-jag", ""}
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (a *app) secretIn(flag, name string) (string, error) {
 	}
 	secret := strings.TrimRight(string(raw), "\r\n")
 	if secret == "" {
-		return "", hintedError{flag + " " + name + ": the file is empty", "it holds the secret in one line, and nothing else"}
+		return "", hintedError{flag + " " + name + ": the file is empty", "the file must contain the secret on one line, and nothing else"}
 	}
 	return secret, nil
 }

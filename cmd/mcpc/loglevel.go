@@ -19,7 +19,7 @@ func (c *conversation) setLogLevel(ctx context.Context) {
 	}
 	if client.Stateless(c.Revision()) {
 		if declared, known := c.declares("logging"); known && !declared {
-			c.a.warn("the server declares no logging, so --log-level may bring nothing")
+			c.a.warn("the server does not declare logging, so --log-level may have no effect")
 		}
 		return
 	}

@@ -26,7 +26,7 @@ func newLogout(a *app) *cobra.Command {
 	var o logoutOptions
 	cmd := &cobra.Command{
 		Use:   "logout [TARGET]",
-		Short: "forget the token for a server",
+		Short: "delete the token for a server",
 		Long: `Forget the token for a server, of the account that --account names, and tell its
 authorization server where that wants to know (RFC 7009). --local tells nobody.
 What a client there proves itself with (--client-secret, --private-key,
@@ -50,8 +50,8 @@ for.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "forget everything, clients included")
-	cmd.Flags().BoolVar(&o.local, "local", false, "forget here only, and tell no authorization server")
+	cmd.Flags().BoolVar(&o.all, "all", false, "delete all tokens and clients")
+	cmd.Flags().BoolVar(&o.local, "local", false, "delete locally, without revocation")
 	return cmd
 }
 
@@ -94,23 +94,23 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 		a.end(authFailed(err, wire.Outcome{}))
 		return
 	case len(f.Tokens) == 0 && c.target.Source == target.FromSession && len(after.Tokens) == 1:
-		a.note("there is no token for " + where + "; " + a.logoutOf(after.Tokens[0]) + " forgets the one token that there is")
+		a.note("no token is stored for " + where + "; " + a.logoutOf(after.Tokens[0]) + " deletes the only stored token")
 	case len(f.Tokens) == 0 && c.target.Source == target.FromDefault && len(after.Tokens) > 1:
-		a.note("no server is named, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET forgets one of them, --all every one")
+		a.note("no server is given, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET deletes one, --all deletes all")
 	case len(f.Tokens) == 0:
-		a.note("there is no token for " + where + " (mcpc auth shows what there is)")
+		a.note("no token is stored for " + where + " (mcpc auth lists the tokens)")
 	default:
-		a.note(fmt.Sprintf("the token for %s is forgotten here", where) + a.revoke(ctx, store, before, f.Tokens, o))
+		a.note(fmt.Sprintf("the token for %s was deleted locally", where) + a.revoke(ctx, store, before, f.Tokens, o))
 	}
 	for _, gone := range f.Clients {
 		next := "has to name it again"
 		if gone.Origin == auth.Registered {
-			next = "registers anew"
+			next = "registers again"
 		}
-		a.note(a.errStyle.Line(fmt.Sprintf("the client %s is forgotten as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next)))
+		a.note(a.errStyle.Line(fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next)))
 	}
 	for _, c := range f.Needed {
-		a.note(a.errStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token is its own (mcpc auth)", c.ID, c.Proof())))
+		a.note(a.errStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
 	}
 }
 
@@ -121,7 +121,7 @@ func (a *app) logoutAll(ctx context.Context, store *auth.Store, o logoutOptions)
 		a.end(authFailed(err, wire.Outcome{}))
 		return
 	}
-	a.note("every token is forgotten here" + a.revoke(ctx, store, before, before.Tokens, o))
+	a.note("all tokens were deleted locally" + a.revoke(ctx, store, before, before.Tokens, o))
 }
 
 // revoke tells the issuers of tokens that those are over, and says what came of it.
@@ -131,16 +131,16 @@ func (a *app) revoke(ctx context.Context, store *auth.Store, book auth.Book, tok
 	case len(tokens) == 0:
 		return "" // there was none
 	case o.local:
-		return "; nobody was told"
+		return "; none was revoked"
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, revokeTime, errors.New("the time for that is over"))
+	ctx, stop := context.WithTimeoutCause(ctx, revokeTime, errors.New("timeout"))
 	defer stop()
 	var heard, deaf []string
 	for _, t := range tokens {
 		told, err := a.revokeOne(ctx, store, book, t)
 		switch {
 		case err != nil:
-			a.warn(a.errStyle.Line(fmt.Sprintf("%s was not told that the token is over: %v; whoever has it can use it until it ends", t.Issuer, err)))
+			a.warn(a.errStyle.Line(fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)))
 		case told:
 			heard = append(heard, t.Issuer)
 		default:
@@ -152,7 +152,7 @@ func (a *app) revoke(ctx context.Context, store *auth.Store, book auth.Book, tok
 		said = ", and revoked at " + strings.Join(slices.Compact(heard), ", ")
 	}
 	if len(deaf) > 0 {
-		said += "; " + strings.Join(slices.Compact(deaf), ", ") + " has no place to be told"
+		said += "; " + strings.Join(slices.Compact(deaf), ", ") + " has no revocation endpoint"
 	}
 	return a.errStyle.Line(said)
 }

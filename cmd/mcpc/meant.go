@@ -37,9 +37,9 @@ func (a *app) unnamed(cmd *cobra.Command, k kind, before, args []string, err err
 	command := strings.Join(quotedWords(slices.Concat(before, words, left)), " ")
 	switch {
 	case len(left) > 0:
-		return hintedAnew(err, "each argument has a name: "+a.quoted(command)+"; "+a.quoted(shows)+" shows the names")
+		return hintedAnew(err, "arguments need names: "+a.quoted(command)+"; "+a.quoted(shows)+" shows the names")
 	case guessed:
-		return hintedAnew(err, "each argument has a name: "+a.command(command))
+		return hintedAnew(err, "arguments need names: "+a.command(command))
 	}
 	return hintedAnew(err, "did you mean "+a.quoted(command)+"?")
 }
@@ -178,7 +178,7 @@ func meantByFile(name string) string {
 	case strings.HasSuffix(name, ".jsonl"):
 		return "did you mean mcpc log --file " + render.ShellQuote(name) + "?"
 	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
-		return "mcpc servers shows the servers of the configurations that mcpc knows, and -s NAME means one of them"
+		return "mcpc servers lists configured servers, and -s NAME selects one"
 	}
 	return ""
 }
@@ -189,7 +189,7 @@ func meantByPath(text string) (what, hint string) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
 	}
-	const behind = "a server's command stands behind --: mcpc list -- "
+	const behind = "a server's command goes after --: mcpc list -- "
 	info, err := os.Stat(text)
 	words := strings.Fields(text)
 	switch {
@@ -203,7 +203,7 @@ func meantByPath(text string) (what, hint string) {
 			return "a command", hint + " ..." // a word may be a secret
 		}
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
-		return "a path at which nothing is", behind + "COMMAND"
+		return "a path that does not exist", behind + "COMMAND"
 	}
 	return "", hint
 }
@@ -212,11 +212,11 @@ func meantByPath(text string) (what, hint string) {
 // server, as far as the words tell, or its arguments stand behind --: no tool is called
 // as a URL, and behind a name stands no word without one.
 func (a *app) misplaced(verb string, words, argv []string) error {
-	const where = " takes a name, and a server stands behind -s"
+	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
 	isOther := func(word string) bool { at, _ := operator(word); return at < 1 }
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
-		return hintedError{"behind -- stands a server's command, and these are arguments",
+		return hintedError{"a server's command goes after --, and these are arguments",
 			"did you mean " + a.before(strings.Join(quotedWords(slices.Concat([]string{verb}, words, argv)), " ")) + "?"}
 	}
 	switch {
@@ -227,7 +227,7 @@ func (a *app) misplaced(verb string, words, argv []string) error {
 	case len(words) == 1 || !isUnnamed(words[1]):
 		return nil
 	case slices.Contains(runners, words[0]) && (isFile(words[1]) || strings.HasSuffix(words[0], "x")), isFile(words[0]):
-		return hintedError{verb + " takes a name, and a server's command stands behind --", "mcpc " + verb + " NAME -- " + render.ShellQuote(words[0]) + " ..."}
+		return hintedError{verb + " takes a name; a server's command goes after --", "mcpc " + verb + " NAME -- " + render.ShellQuote(words[0]) + " ..."}
 	case words[0] == demoEndpoint || isURL(words[0]):
 		return hintedError{verb + where,
 			"did you mean mcpc -s " + render.ShellQuote(words[0]) + " " + verb + " " + strings.Join(quotedWords(words[1:]), " ") + "?"}
@@ -238,7 +238,7 @@ func (a *app) misplaced(verb string, words, argv []string) error {
 // behindDashes is the hint for words that a command has no use for.
 func behindDashes(verb string, words []string) string {
 	if argv := startedBy(words); argv != nil {
-		return "a server's command stands behind --: " + commandStarting(verb, argv)
+		return "a server's command goes after --: " + commandStarting(verb, argv)
 	}
-	return "a server's command stands behind --, a URL behind -s"
+	return "a server's command goes after --, a URL after -s"
 }

@@ -29,7 +29,7 @@ func newMock(a *app) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
 		Use:   "mock --script FILE",
-		Short: "be a server that does everything wrong that a script says",
+		Short: "run a scripted mock server (fault injection)",
 		Long: `Play a script to an MCP client, to see what the client makes of a fault. A
 script says what a well-behaved server would do and where this one differs. This
 is fault.txt of the examples below:
@@ -55,8 +55,8 @@ script can say.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.script, "script", "", "the script: a file, or - for standard input")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "address for HTTP, loopback only; port 0 takes a free one")
+	f.StringVar(&o.script, "script", "", "script file, or - for stdin")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0 takes a free one")
 	f.BoolVar(&o.stdio, "stdio", false, "speak on standard input and output")
 	return cmd
 }
@@ -65,7 +65,7 @@ script can say.`,
 func newMockScripts() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mock-scripts",
-		Short: "what a script for mcpc mock can say",
+		Short: "the script language of mcpc mock",
 		Long: `A script is lines of text; one that begins with # is a remark. First it says
 what the server is, of which everything may be left out:
 
@@ -101,7 +101,7 @@ func mockWords() string {
 
 func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if o.script == "" {
-		return hintedError{"mock needs a script", "--script FILE; mcpc help mock-scripts shows what stands in it"}
+		return hintedError{"mock needs a script", "use --script FILE; mcpc help mock-scripts describes it"}
 	}
 	text, _, err := a.input(scriptArgument(o.script))
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	}
 	script, err := serve.Parse(string(text))
 	if err != nil {
-		return hintedError{o.script + ": " + err.Error(), "mcpc help mock-scripts has all that a script can say"}
+		return hintedError{o.script + ": " + err.Error(), "see mcpc help mock-scripts"}
 	}
 	if err := a.fitting(script, o); err != nil {
 		return err
@@ -127,9 +127,9 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 // fitting refuses a script that the transport cannot play, and says what of it will not
 // come about.
 func (a *app) fitting(script *serve.Script, o mockOptions) error {
-	over, hint := serve.OverHTTP, "--stdio plays it over stdio"
+	over, hint := serve.OverHTTP, "use --stdio for stdio"
 	if o.stdio {
-		over, hint = serve.OverStdio, "--listen in the place of --stdio plays it over HTTP"
+		over, hint = serve.OverStdio, "use --listen instead of --stdio for HTTP"
 	}
 	idle, err := script.Fits(over)
 	for _, rule := range idle {
@@ -199,10 +199,10 @@ func listenLoopback(address string) (net.Listener, wire.Outcome) {
 		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 			hint = "--listen 127.0.0.1:" + address
 		}
-		return nil, usage(hintedError{fmt.Sprintf("--listen wants HOST:PORT, not %q", address), hint})
+		return nil, usage(hintedError{fmt.Sprintf("--listen must be HOST:PORT, not %q", address), hint})
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("it listens on loopback only, not on %q", host),
+		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("the listen address must be loopback, not %q", host),
 			Hint: "--listen 127.0.0.1:" + port}
 	}
 	listener, err := net.Listen("tcp", address)

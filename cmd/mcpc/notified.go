@@ -72,7 +72,7 @@ func (c *conversation) strictly() {
 	defer c.mu.Unlock()
 	if len(c.malformed) > 0 && c.a.strict {
 		c.a.endAlso(wire.Outcome{Kind: wire.BadResponse, Where: c.where, Phase: "result", Reached: wire.Answered,
-			Text: "something came besides the answer that is not as the revision has it"})
+			Text: "a message besides the response does not conform to the revision"})
 	}
 	c.malformed = nil
 }

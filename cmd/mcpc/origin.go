@@ -22,8 +22,8 @@ import (
 
 // findOrigin reads where a session's server stands, each time anew.
 func (c *conversation) findOrigin(from *state.Origin) wire.Outcome {
-	gone := usage(hintedError{fmt.Sprintf("%s does not stand in %s any more", from.Name, c.a.tilde(from.File)),
-		"mcpc close forgets the session; mcpc servers shows what is known"})
+	gone := usage(hintedError{fmt.Sprintf("%s is no longer in %s", from.Name, c.a.tilde(from.File)),
+		"mcpc close removes the session; mcpc servers lists configured servers"})
 	owner, ok := target.ClientNamed(from.Client)
 	if !ok {
 		return gone
@@ -163,7 +163,7 @@ func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
 	value := a.getenv(inputEnv(in.ID))
 	if value == "" {
 		if !a.interactive() {
-			return "", hintedError{fmt.Sprintf("%s is asked for when the server is started, and nobody can be asked", in.ID), inputEnv(in.ID) + "=VALUE gives it"}
+			return "", hintedError{fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), inputEnv(in.ID) + "=VALUE sets it"}
 		}
 		prompt := or(in.Description, in.ID)
 		if len(in.Options) > 0 {
@@ -214,7 +214,7 @@ func (c *conversation) unresolved(ctx context.Context, err error) wire.Outcome {
 	}
 	out := usage(err)
 	if missing, ok := errorAs[*target.VariableError](err); ok {
-		out.Text = missing.Error() + ", and " + c.a.tilde(c.origin.File) + " makes the server of it"
+		out.Text = missing.Error() + ", and " + c.a.tilde(c.origin.File) + " is the server's value"
 		if missing.Env != "" {
 			out.Hint = "set " + missing.Env + " in the environment"
 		}
@@ -254,7 +254,7 @@ func (a *app) environment(s target.Server) ([]string, error) {
 	}
 	for _, name := range s.Passed {
 		if value := a.getenv(name); value == "" {
-			a.warn(fmt.Sprintf("%s has %s in a keyring or elsewhere that mcpc does not read; set the variable to hand it on", s.Client.Title, name))
+			a.warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
 		} else {
 			a.learnValue(value)
 		}

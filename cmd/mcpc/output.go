@@ -118,7 +118,7 @@ func unfiltered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Canceled
 	}
-	return hintedError{"--jq: " + err.Error(), "the answer itself came: without --jq it is shown whole"}
+	return hintedError{"--jq: " + err.Error(), "the result was received: without --jq it is printed in full"}
 }
 
 func (a *app) tryPrint(ctx context.Context, ans answer) error {

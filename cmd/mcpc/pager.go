@@ -55,7 +55,7 @@ func (a *app) paged(text []byte) bool {
 		return true
 	case errors.As(err, &ended):
 		if ended.Exited() {
-			a.warn("the pager " + argv[0] + " ended with " + ended.String() + "; --no-pager shows the answer without one")
+			a.warn("the pager " + argv[0] + " ended with " + ended.String() + "; --no-pager prints without a pager")
 		}
 		return true
 	case a.getenv("MCPC_PAGER") != "" || a.getenv("PAGER") != "":

@@ -99,16 +99,16 @@ func (c peerContent) check(t *testing.T, ask func(int, ...string) ran) {
 	}
 	c.says(t, ask, "read", c.read)
 	c.says(t, ask, "prompt", c.prompt)
-	if got := ask(3, "prompt", c.missing).stderr; !strings.Contains(got, "is missing and required") {
+	if got := ask(3, "prompt", c.missing).stderr; !strings.Contains(got, "is required and missing") {
 		t.Errorf("prompt without its argument: %s", got)
 	}
 	got := ask(6, "read", "peer://nowhere").stderr
-	if !strings.Contains(got, " list resources") || !strings.Contains(got, " shows what there is") {
+	if !strings.Contains(got, " list resources") || !strings.Contains(got, " shows what is available") {
 		t.Errorf("read of what is not there: %s", got)
 	}
 	if c.complete != nil {
 		c.says(t, ask, "complete", c.complete)
-	} else if got := ask(6, "complete", "prompt", c.missing, "name").stderr; !strings.Contains(got, "the server declares no completions") {
+	} else if got := ask(6, "complete", "prompt", c.missing, "name").stderr; !strings.Contains(got, "the server does not declare completions") {
 		t.Errorf("complete: %s", got)
 	}
 }

@@ -239,7 +239,7 @@ func (v visitor) walk(c desk) {
 	v.does(1, []string{"fail  \"issuer\" is identical"}, "auth", "explain", c.target)
 	c.change(v, wrongAnswer)
 	v.remark(wrongAnswer)
-	v.does(4, []string{"the answer in the browser is not from "}, "login", c.target)
+	v.does(4, []string{"the browser's response is not from "}, "login", c.target)
 	c.change(v, asUsual)
 
 	v.chapter("The browser is on another machine")

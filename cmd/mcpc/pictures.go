@@ -21,9 +21,9 @@ type seeing struct {
 
 func (s *seeing) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.images, "images", "auto", "how a terminal shows images: "+strings.Join(drawings, ", "))
-	f.BoolVar(&s.noImages, "no-images", false, "show no images, only their type and size")
-	f.BoolVar(&s.rawText, "raw-text", false, "show Markdown as it came, undrawn")
-	f.BoolVar(&s.noPager, "no-pager", false, "show what is longer than the screen without MCPC_PAGER, PAGER or less")
+	f.BoolVar(&s.noImages, "no-images", false, "show an image's type and size only")
+	f.BoolVar(&s.rawText, "raw-text", false, "print Markdown without formatting")
+	f.BoolVar(&s.noPager, "no-pager", false, "do not use a pager (MCPC_PAGER, PAGER or less)")
 }
 
 // drawings are the values of --images, in the order of render's constants behind the
@@ -32,7 +32,7 @@ var drawings = []string{"auto", "none", "blocks", "kitty", "iterm2", "sixel"}
 
 func (s *seeing) check() error {
 	if !slices.Contains(drawings, s.images) {
-		return hintedError{fmt.Sprintf("--images knows no %q", s.images), "it is one of " + strings.Join(drawings, ", ")}
+		return hintedError{fmt.Sprintf("unknown value %q for --images", s.images), "it is one of " + strings.Join(drawings, ", ")}
 	}
 	return nil
 }

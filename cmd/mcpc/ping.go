@@ -14,7 +14,7 @@ import (
 func newPing(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ping [URL] [-- COMMAND...]",
-		Short: "ask a server whether it is there, and how long it takes",
+		Short: "check that a server answers, and how fast",
 		Long: `Send one request that does nothing, and say how long the answer took. That is
 ping where the revision has one; where it has none, server/discover is asked,
 which every such server answers.`,
@@ -42,10 +42,10 @@ func (a *app) ping(ctx context.Context, argv []string) {
 	method := client.PingMethod(c.Revision())
 	out = c.Do(ctx, client.Call{Method: method})
 	if method != "ping" {
-		a.note("revision " + c.Revision() + " has no ping, so " + method + " was asked")
+		a.note("revision " + c.Revision() + " has no ping; " + method + " was sent")
 	}
 	if client.UnknownMethod(out) {
-		out.Hint = "the server is there and answers, but not to " + method + ", which every server must know"
+		out.Hint = "the server responds, but does not support " + method + ", which every server must support"
 	}
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, _ render.Style) error {

@@ -152,14 +152,14 @@ func writableAs(flag, name string) wire.Outcome {
 		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + text, Err: err}
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		out := bad(name+" is a folder", nil)
+		out := bad(name+" is a directory", nil)
 		out.Hint = flag + " " + render.ShellQuote(filepath.Join(name, "FILE"))
 		return out
 	}
 	folder := filepath.Dir(name)
 	info, err := os.Stat(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return bad("there is no folder "+folder, nil)
+		return bad("no such directory: "+folder, nil)
 	}
 	if err := tryReplacing(name); err != nil {
 		return bad(name+": "+bare(err).Error(), err)

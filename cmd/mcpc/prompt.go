@@ -39,7 +39,7 @@ required is missing is checked with the server's list before anything is sent;
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"prompt takes a prompt's name and its arguments", a.quoted("list prompts") + " shows the prompts there are"}
+				return hintedError{"prompt takes a prompt's name and its arguments", a.quoted("list prompts") + " lists the prompts"}
 			}
 			if err := a.misplaced("prompt", args, o.argv); err != nil {
 				return err
@@ -127,7 +127,7 @@ func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) (rememb
 func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wire.Outcome, unlisted []string) {
 	prompt, bad := wire.ParsePrompt(raw)
 	if bad != nil {
-		return c.unsent("prompts/get", o.name, bad.Text, "--no-validate asks for it anyway"), nil
+		return c.unsent("prompts/get", o.name, bad.Text, "--no-validate requests it anyway"), nil
 	}
 	arguments, _ := wire.Object(o.arguments)
 	var findings []wire.Finding
@@ -142,16 +142,16 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 	}
 	for _, a := range prompt.Arguments {
 		if _, given := arguments.Get(a.Name); a.Required && !given {
-			text := "is missing and required"
+			text := "is required and missing"
 			if near := render.Nearest(a.Name, unknown); near != "" {
-				text += fmt.Sprintf("; %q is no argument of this prompt", near)
+				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
 			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: pointer(a.Name), Text: text})
 		}
 	}
 	findings = append(findings, notStrings(arguments)...)
 	if len(findings) > 0 {
-		out := c.unsent("prompts/get", o.name, "the arguments do not fit the prompt", "")
+		out := c.unsent("prompts/get", o.name, "the arguments do not match the prompt", "")
 		out.Findings = findings
 		return out, nil
 	}
@@ -179,7 +179,7 @@ func pointer(name string) string {
 
 // notListed tells of an argument that the prompt does not list.
 func notListed(prompt, name string, known []string) string {
-	text := fmt.Sprintf("the prompt %s lists no argument %q", prompt, name)
+	text := fmt.Sprintf("the prompt %s has no argument %q", prompt, name)
 	if near := render.Nearest(name, known); near != "" {
 		text += "; did you mean " + near + "?"
 	}

@@ -29,7 +29,7 @@ func newProxy(a *app) *cobra.Command {
 	var o proxyOptions
 	cmd := &cobra.Command{
 		Use:   "proxy --to URL",
-		Short: "stand between other clients and their HTTP server, and record",
+		Short: "record the HTTP traffic of other clients",
 		Long: `Forward what other clients send to a server, and record what crosses: Streamable
 HTTP and the old HTTP+SSE transport, in every revision. The client is given the
 proxy's URL in the place of the server's. With --to /path=URL one proxy serves
@@ -56,8 +56,8 @@ Only clients on this machine are served, and no web page from elsewhere.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.to, "to", nil, "the server; /path=URL for one of several")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "address for the clients, loopback only; port 0 takes a free one")
+	f.StringArrayVar(&o.to, "to", nil, "URL of the server; /path=URL for one of several")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen address, loopback only; port 0 takes a free one")
 	return cmd
 }
 
@@ -71,13 +71,13 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 		}
 		r.To, err = url.Parse(word)
 		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
-			return nil, hintedError{fmt.Sprintf("--to wants a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL"}
+			return nil, hintedError{fmt.Sprintf("--to must be a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL"}
 		}
 		if r.Path != "" && (path.Clean(r.Path) != r.Path || strings.ContainsAny(r.Path, `%\?#`)) {
-			return nil, hintedError{fmt.Sprintf("--to wants a plain path, not %q", r.Path), "--to /path=URL"}
+			return nil, hintedError{fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL"}
 		}
 		if taken[r.Path] {
-			return nil, hintedError{fmt.Sprintf("two servers for one path: %q", or(r.Path, "/")), "--to /one=URL --to /two=URL"}
+			return nil, hintedError{fmt.Sprintf("two servers for the path %q", or(r.Path, "/")), "--to /one=URL --to /two=URL"}
 		}
 		taken[r.Path] = true
 		routes = append(routes, r)
@@ -127,7 +127,7 @@ func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
 // reachRoutes settles the way to the servers, all of which the user named.
 func (a *app) reachRoutes(routes []trace.Route) (*way, error) {
 	if a.network.Socket != "" && len(routes) > 1 {
-		return nil, hintedError{"a unix socket leads to one server, and there are several", "one proxy for each"}
+		return nil, hintedError{"--unix-socket needs one server, not several", "run one proxy per server"}
 	}
 	return a.reach(routes[0].To.String(), nil)
 }
@@ -150,7 +150,7 @@ func (a *app) introduceProxy(p *trace.Proxy, targets []string) {
 		}
 		a.note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, path, targets[i]))
 	}
-	a.note("give clients that URL in the place of the server's; mcpc log --follow shows what crosses; Ctrl-C ends it")
+	a.note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
 }
 
 // serveProxy serves until ctx is done, and until what was under way has come to its

@@ -294,7 +294,7 @@ func TestTerminalHintAtRecord(t *testing.T) {
 	for args, want := range map[string]bool{"-s http://127.0.0.1:1/ ping": true, "-v -s http://127.0.0.1:1/ ping": false, "-s demo call fail": false,
 		"--no-record -s http://127.0.0.1:1/ ping": false, "--json -s http://127.0.0.1:1/ ping": false, "call": false} {
 		out := onTerminal(t, 80, nil, append([]string{"mcpc"}, strings.Fields(args)...)...).endsSomehow()
-		if strings.Contains(out, "mcpc show last has what crossed") != want {
+		if strings.Contains(out, "mcpc show last shows the exchange") != want {
 			t.Errorf("mcpc %s: %q", args, out)
 		}
 	}

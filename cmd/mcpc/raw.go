@@ -30,7 +30,7 @@ func newRaw(a *app) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "raw METHOD [PARAMS] [-- COMMAND...]",
-		Short: "send any method, any params, or exactly these bytes",
+		Short: "send any method, any params, or exact bytes",
 		Long: `Send any request or notification and print what came back, exactly. Nothing is
 validated. The session's stamps (revision, session id, _meta) are put on unless
 --no-stamp is given; -H adds, replaces or removes header fields.`,
@@ -50,10 +50,10 @@ validated. The session's stamps (revision, session id, _meta) are put on unless
 	f := cmd.Flags()
 	a.addCut(f)
 	a.addAnswering(f)
-	f.BoolVar(&o.notify, "notify", false, "send a notification: no id, no response")
+	f.BoolVar(&o.notify, "notify", false, "send a notification (no id, no response)")
 	f.StringVar(&o.id, "id", "", "the request's id: a number, or any JSON; other text is a string")
-	f.BoolVar(&o.bare, "no-stamp", false, "leave out the session's marks in _meta and header")
-	f.StringVar(&file, "bytes", "", "send exactly these bytes: @FILE, - or the text itself")
+	f.BoolVar(&o.bare, "no-stamp", false, "send no protocol version, session id or _meta")
+	f.StringVar(&file, "bytes", "", "send exact bytes: @FILE, - or the text itself")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ validated. The session's stamps (revision, session id, _meta) are put on unless
 func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 	if file != "" {
 		if len(args) > 0 {
-			return hintedError{"--bytes is the whole message, beside which no method can stand", ""}
+			return hintedError{"--bytes is the whole message, so there is no method", ""}
 		}
 		var err error
 		o.bytes, _, err = a.inputBytes(file)
@@ -103,11 +103,11 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 	if known := methodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
 		out.Hint = didYouMean("", o.method, "", known, out.Hint)
 		if strings.HasPrefix(o.method, "{") {
-			out.Hint = "a whole message stands behind --bytes, as in " + a.command("raw --bytes @message.json")
+			out.Hint = "pass a whole message with --bytes, as in " + a.command("raw --bytes @message.json")
 		}
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {
-		out.Hint = "-vvv shows the exact bytes, and the header before them"
+		out.Hint = "-vvv shows the exact bytes and header fields"
 	}
 	a.showRaw(ctx, out)
 	c.explained(o.method)

@@ -25,13 +25,13 @@ type reachFlags struct {
 }
 
 func (o *reachFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.CACert, "cacert", "", "authorities to believe in place of the system's (PEM)")
-	f.StringVar(&o.Cert, "cert", "", "certificate to show the server (PEM, may hold the key too)")
-	f.StringVar(&o.Key, "key", "", "the key of --cert (PEM, not encrypted)")
-	f.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate; never remembered")
+	f.StringVar(&o.CACert, "cacert", "", "CA certificates to trust instead of the system's (PEM)")
+	f.StringVar(&o.Cert, "cert", "", "client certificate (PEM, may contain the key)")
+	f.StringVar(&o.Key, "key", "", "private key of --cert (PEM, not encrypted)")
+	f.BoolVar(&o.insecure, "insecure", false, "do not verify the server's certificate; never remembered")
 	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy: http://, https:// or socks5://HOST:PORT; none for none")
-	f.StringArrayVar(&o.Resolve, "resolve", nil, "HOST:PORT:ADDRESS, an address in place of the looked-up one")
-	f.StringVar(&o.Socket, "unix-socket", "", "reach the server through a unix socket")
+	f.StringArrayVar(&o.Resolve, "resolve", nil, "HOST:PORT:ADDRESS: connect to ADDRESS instead of resolving HOST")
+	f.StringVar(&o.Socket, "unix-socket", "", "connect through a unix socket")
 }
 
 // over are the flags, and where they say nothing what the session remembers. Paths
@@ -49,13 +49,13 @@ func (o reachFlags) over(saved *state.Reach) (state.Reach, error) {
 		*path = full
 	}
 	if now.Socket != "" && now.Proxy != "" && now.Proxy != client.NoProxy {
-		return now, hintedError{"a unix socket is reached through no proxy", "leave --proxy or --unix-socket out"}
+		return now, hintedError{"--unix-socket cannot be combined with --proxy", "remove one of them"}
 	}
 	if saved != nil {
 		now = filled(now, *saved)
 	}
 	if now.Key != "" && now.Cert == "" {
-		return now, hintedError{"--key has no certificate", "--cert FILE names it"}
+		return now, hintedError{"--key needs --cert", "--cert FILE names it"}
 	}
 	return now, nil
 }
@@ -118,7 +118,7 @@ func (a *app) reach(endpoint string, saved *state.Reach) (*way, error) {
 	}
 	w.proxy = w.pins.Directly(proxy)
 	if a.network.insecure && a.way == nil {
-		a.warn("--insecure: the server's certificate is NOT checked; whoever sits between can read and change everything, tokens too")
+		a.warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
 	}
 	a.way = w
 	return w, nil
@@ -135,10 +135,10 @@ func (a *app) secure(w *way) (err error) {
 			continue
 		}
 		if *f.into, err = a.readFile(f.name, mostSecret); err != nil {
-			return notRead(f.flag+" "+f.name, err, f.flag+" names a file in PEM")
+			return notRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
-			return hintedError{f.flag + " " + f.name + ": the file is empty", f.flag + " names a file in PEM"}
+			return hintedError{f.flag + " " + f.name + ": the file is empty", f.flag + " must be a PEM file"}
 		}
 	}
 	if w.tls, err = papers.TLS(); err != nil {
@@ -152,11 +152,11 @@ func (a *app) secure(w *way) (err error) {
 func (w *way) unusable(err error) error {
 	switch {
 	case errors.Is(err, client.ErrNoAuthority):
-		return hintedError{"--cacert " + w.CACert + ": " + err.Error(), "openssl x509 -inform der -in FILE -out ca.pem makes PEM of DER"}
+		return hintedError{"--cacert " + w.CACert + ": " + err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem"}
 	case errors.Is(err, client.ErrKeyEncrypted):
-		return hintedError{"--key " + or(w.Key, w.Cert) + ": " + err.Error(), "openssl pkey -in FILE -out key.pem writes it without one"}
+		return hintedError{"--key " + or(w.Key, w.Cert) + ": " + err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem"}
 	}
-	return hintedError{"--cert " + w.Cert + ": " + err.Error(), "--cert and --key belong together; both are PEM"}
+	return hintedError{"--cert " + w.Cert + ": " + err.Error(), "--cert and --key must match; both are PEM"}
 }
 
 // kept is what a session remembers of the way, nil for nothing.

@@ -41,7 +41,7 @@ the URI, whatever its scheme: mcpc never fetches it itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"read takes a resource's URI", a.quoted("list resources") + " shows the resources there are"}
+				return hintedError{"read takes a resource's URI", a.quoted("list resources") + " lists the resources"}
 			}
 			if err := a.misplaced("read", args, o.argv); err != nil {
 				return err
@@ -53,7 +53,7 @@ the URI, whatever its scheme: mcpc never fetches it itself.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&template, "template", false, "the URI is a template, also if no value is given")
+	cmd.Flags().BoolVar(&template, "template", false, "treat the URI as a template, even without values")
 	a.addCut(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
@@ -66,11 +66,11 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 		return nil
 	}
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
-		return hintedError{fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.quoted("list templates") + " shows the templates there are"}
+		return hintedError{fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.quoted("list templates") + " lists the templates"}
 	}
 	t, err := wire.ParseURITemplate(o.uri)
 	if err != nil {
-		return fmt.Errorf("the template cannot be understood: %w", err)
+		return fmt.Errorf("invalid URI template: %w", err)
 	}
 	raw, err := a.assigned(args[1:])
 	if err != nil {
@@ -114,7 +114,7 @@ func (a *app) read(ctx context.Context, o readOptions) {
 		return
 	}
 	if len(o.left) > 0 {
-		a.note("no value was given for " + strings.Join(o.left, ", ") + ", so this is read: " + o.uri)
+		a.note("no value for " + strings.Join(o.left, ", ") + "; reading " + o.uri)
 	}
 	out = c.readResource(ctx, o.uri)
 	a.nameContents(out)
@@ -126,7 +126,7 @@ func (a *app) read(ctx context.Context, o readOptions) {
 func (c *conversation) readResource(ctx context.Context, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: wire.With(nil, "uri", wire.Quote(uri))})
 	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
-		out.Hint = "a template wants values: " + c.a.command("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
+		out.Hint = "a template needs values: " + c.a.command("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
 		if near := render.Nearest(uri, c.rememberedNames(resourceKind)); near != "" && near != uri {
@@ -144,7 +144,7 @@ func (a *app) nameContents(out wire.Outcome) {
 	}
 	items, _ := out.Message.ResultItems("contents")
 	if len(items) == 0 {
-		a.warn("the resource has no contents at all; for one that is not there the server should say so with an error")
+		a.warn("the resource has no contents; for a missing resource the server should return an error")
 	}
 	names := render.Contents(out.Result)
 	if len(names) < 2 || a.json || a.wire || a.jq != "" || a.outStyle.Terminal && a.output == "" {

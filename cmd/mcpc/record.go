@@ -127,7 +127,7 @@ func (a *app) recordingFailed(err error) {
 	if a.record.quiet.Load() {
 		return
 	}
-	a.warn("the traffic is not recorded: " + reason(err) + " (--no-record does without)")
+	a.warn("the traffic is not recorded: " + reason(err) + " (--no-record disables recording)")
 }
 
 // reason is an error in the words of the operating system where it has any.
@@ -210,7 +210,7 @@ func (a *app) hintAtRecord() {
 	}
 	switch a.ending.Kind {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
-		render.Hint(a.stderr(), a.errStyle, a.errStyle.Aim.Carry("mcpc show last has what crossed"))
+		render.Hint(a.stderr(), a.errStyle, a.errStyle.Aim.Carry("mcpc show last shows the exchange"))
 	}
 }
 
@@ -320,7 +320,7 @@ func (c *conversation) explained(methods ...string) {
 		own, before = all, nil
 	}
 	if len(before) > 0 {
-		c.a.note("before it went " + strings.Join(before, ", ") + " (-vv shows them)")
+		c.a.note("before it was sent " + strings.Join(before, ", ") + " (-vv shows them)")
 	}
 	render.Explain(c.a.stderr(), c.a.errStyle, own)
 }

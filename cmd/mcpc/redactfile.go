@@ -47,7 +47,7 @@ func (a *app) readRedactFile() error {
 		r, problem := redactionOf(line)
 		if problem != "" {
 			return hintedError{fmt.Sprintf("--redact-file %s:%d: %s", a.redactFile, i+1, problem),
-				"a line is a value, \"a value\" as in JSON, /a regular expression/ or a # comment"}
+				"each line is a value, a \"JSON string\", a /regular expression/ or a # comment"}
 		}
 		r.line = i + 1
 		a.redactions = append(a.redactions, r)
@@ -74,7 +74,7 @@ func redactionOf(line string) (r redaction, problem string) {
 			return r, "not a regular expression: " + regexpFault(err)
 		}
 		if compiled.MatchString("") {
-			return r, "the pattern fits the empty text as well, and so every place"
+			return r, "the pattern also matches the empty text"
 		}
 		r.pattern = compiled
 		return r, ""
@@ -88,7 +88,7 @@ func redactionOf(line string) (r redaction, problem string) {
 		r.value = line
 	}
 	if len(r.value) < shortestValue {
-		return r, fmt.Sprintf("a value has at least %d characters", shortestValue)
+		return r, fmt.Sprintf("a value needs at least %d characters", shortestValue)
 	}
 	return r, ""
 }

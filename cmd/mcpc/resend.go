@@ -28,7 +28,7 @@ func newResend(a *app) *cobra.Command {
 	var o resendOptions
 	cmd := &cobra.Command{
 		Use:   "resend NUMBER | last | FILE#NUMBER --to TARGET [-- COMMAND...]",
-		Short: "issue a recorded request again",
+		Short: "send a recorded request again",
 		Long: `Send a recorded request again, to the server that --to names: a recording may be
 a stranger's, so it is not asked whom to contact. A recorded command is started
 with --allow-exec only. The conversation is a new one, with header fields of its
@@ -41,21 +41,21 @@ The new exchange is recorded with the number of the old one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) != 1 {
-				return hintedError{"resend takes the number of one exchange", "mcpc log shows them"}
+				return hintedError{"resend takes the number of one exchange", "mcpc log lists them"}
 			}
 			o.word = args[0]
 			if o.to != "" && (a.serverGiven || o.allowExec || o.argv != nil) {
-				return hintedError{"--to names the server, and so does another word", "leave one of them out"}
+				return hintedError{"the server is given twice: --to and another argument", "use only one of them"}
 			}
 			a.resend(cmd.Context(), o)
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "the server to send it to, as with -s")
-	f.BoolVar(&o.edit, "edit", false, "open the params in $VISUAL or $EDITOR first")
-	f.BoolVar(&o.allowExec, "allow-exec", false, "start the recorded command of a stdio server")
-	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")
+	f.StringVar(&o.to, "to", "", "server to send it to, as with -s")
+	f.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
+	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting the recorded stdio command")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	a.addCut(f)
 	a.addAnswering(f)
 	return cmd
@@ -99,9 +99,9 @@ func (a *app) recorded(word string) (again, wire.Outcome) {
 	case err != nil:
 		return again{}, localIO("reading "+row.Path(), err)
 	case byServer(row):
-		return again{}, usage(hintedError{nameOf(row) + " is not what the client asked, but what the server did", "mcpc show " + render.ShellQuote(word) + " shows it"})
+		return again{}, usage(hintedError{nameOf(row) + " is a server request, not a client request", "mcpc show " + render.ShellQuote(word) + " shows it"})
 	case exchange != nil && exchange.Request.Raw == nil:
-		return again{}, usage(hintedError{nameOf(row) + " carries no request of JSON-RPC", "mcpc export " + render.ShellQuote(word) + " --as curl sends it again"})
+		return again{}, usage(hintedError{nameOf(row) + " contains no JSON-RPC request", "mcpc export " + render.ShellQuote(word) + " --as curl sends it again"})
 	case exchange == nil:
 		return again{}, usage(hintedError{"nothing was sent in " + nameOf(row), "mcpc show " + render.ShellQuote(word) + " shows how it ended"})
 	}
@@ -129,28 +129,28 @@ func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
 	case o.allowExec:
 		o.argv = g.serverArgv()
 		if o.argv == nil {
-			return usage(hintedError{"no command of a server is recorded there", "mcpc resend " + render.ShellQuote(o.word) + " --to TARGET"})
+			return usage(hintedError{"no server command is recorded there", "mcpc resend " + render.ShellQuote(o.word) + " --to TARGET"})
 		}
 		if g.row.Target == demoEndpoint {
 			a.server, a.serverGiven, o.argv = demoEndpoint, true, nil
 		}
-		return hiddenIn("-- COMMAND... gives the whole command", o.argv...)
+		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
 	}
 	hint := "mcpc resend " + render.ShellQuote(o.word) + " --to "
 	if address := g.address(); address != "" {
 		hint += render.ShellQuote(address)
 	} else {
-		hint = fmt.Sprintf("mcpc resend %s --allow-exec starts: %s", render.ShellQuote(o.word), commandLine(g.serverArgv()))
+		hint = fmt.Sprintf("mcpc resend %s --allow-exec runs: %s", render.ShellQuote(o.word), commandLine(g.serverArgv()))
 	}
 	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
-		Text: "a recorded request is sent only where --to says"}
+		Text: "resend needs --to"}
 }
 
 // hiddenIn refuses to send what stands in the place of a secret.
 func hiddenIn(hint string, texts ...string) wire.Outcome {
 	for _, text := range texts {
 		if len(wire.HiddenIn(text)) > 0 {
-			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "a secret in it was not recorded, and what stands in its place is not sent",
+			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",
 				Hint: hint}
 		}
 	}
@@ -167,7 +167,7 @@ func (a *app) paramsOf(ctx context.Context, o resendOptions, g again) (json.RawM
 		}
 		params = edited
 	}
-	return params, hiddenIn("--edit opens the params, so that it can be put in again", string(params))
+	return params, hiddenIn("use --edit to enter it again", string(params))
 }
 
 // issue sends the request. A tool that declares itself destructive is asked about,

@@ -59,8 +59,8 @@ func isZero(f answering) bool { return reflect.ValueOf(f).IsZero() }
 func (c *conversation) standBeside(opt *client.Options) {
 	offered := offer(c.answering, false)
 	if c.isHeld() && !client.Stateless(c.saved.Revision) && !client.Covers(c.saved.Declared, offered) {
-		c.a.note("session " + c.saved.Name + " was opened without what these flags offer the server, so it cannot ask; mcpc init --keep " +
-			c.saved.Name + " with the same flags starts its server anew")
+		c.a.note("session " + c.saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
+			c.saved.Name + " with the same flags starts its server again")
 		return
 	}
 	if opt.Resume == nil || c.saved.Transport != string(client.StreamableHTTP) || client.Stateless(c.saved.Revision) ||
@@ -68,7 +68,7 @@ func (c *conversation) standBeside(opt *client.Options) {
 		return
 	}
 	opt.Resume, c.passing = nil, true
-	c.a.note("session " + c.saved.Name + " was opened without what these flags offer the server, so this run has a conversation " +
+	c.a.note("session " + c.saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
 		"of its own; mcpc init " + c.saved.Name + " with the same flags keeps it")
 }
 
@@ -120,7 +120,7 @@ func (r *responder) elicit(ctx context.Context, q client.Asking) client.Answer {
 // told says under -v what was answered without anybody seeing it.
 func (r *responder) told(method, what string) {
 	if r.a.verbose > 0 {
-		r.a.note("the server asked for " + method + ": " + what)
+		r.a.note("the server requested " + method + ": " + what)
 	}
 }
 

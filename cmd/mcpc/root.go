@@ -122,7 +122,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f := cmd.Flags().Lookup("output"); f != nil && f.Changed && a.output == "" {
-		return hintedError{"-o takes the name of a file, and this one is empty", "without -o the answer goes to standard output"}
+		return hintedError{"-o needs a file name", "without -o the result goes to stdout"}
 	}
 	if err := a.checkCut(); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 		if _, err := render.Query(a.jq); err != nil {
 			hint := ""
 			if inert(a.jq) && !strings.ContainsAny(a.jq, " .|") {
-				hint = "a member is named with a dot: --jq ." + a.jq
+				hint = "a member starts with a dot: --jq ." + a.jq
 			}
 			return hintedError{"--jq: " + err.Error(), hint}
 		}
@@ -148,11 +148,11 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	argv := startedBy(args)
 	if !cmd.HasParent() && isURL(args[0]) {
 		url := render.ShellQuote(args[0])
-		hint = "mcpc init " + url + " opens a session there, mcpc list " + url + " shows its tools"
+		hint = "mcpc init " + url + " opens a session, mcpc list " + url + " shows its tools"
 		if len(args) > 1 && slices.Contains(commandNames(cmd), args[1]) {
 			hint = "did you mean mcpc " + strings.Join(quotedWords(args[1:]), " ") + " -s " + url + "?"
 		}
-		return hintedError{"a URL is no command", hint}
+		return hintedError{"a URL is not a command", hint}
 	}
 	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
 		hint = meant
@@ -216,9 +216,9 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		} else if other := otherFlags[name]; other != "" {
 			hint = "did you mean --" + other + "?"
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
-			hint = fmt.Sprintf("arguments stand without dashes, as %s=VALUE; %s", name, hint)
+			hint = fmt.Sprintf("arguments have no dashes: %s=VALUE; %s", name, hint)
 		} else if argv != nil {
-			hint = "a server's command stands behind --: " + commandStarting(cmd.Name(), argv)
+			hint = "a server's command goes after --: " + commandStarting(cmd.Name(), argv)
 		}
 	}
 	return hintedError{flagText(err), hint}
@@ -240,11 +240,11 @@ func flagText(err error) string {
 // themselves.
 func flagCause(bad *pflag.InvalidValueError) string {
 	number, isNumber := errorAs[*strconv.NumError](bad)
-	wants, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "count": "a whole number",
+	wants, ok := map[string]string{"int": "an integer", "int64": "an integer", "count": "an integer",
 		"bool": "true or false"}[bad.GetFlag().Value.Type()]
 	switch {
 	case isNumber && ok && errors.Is(number.Err, strconv.ErrRange):
-		wants += " that is not so large"
+		wants += " that is not that large"
 	case !isNumber || !ok:
 		return ": " + bad.Unwrap().Error()
 	}
@@ -307,9 +307,9 @@ func (a *app) withoutURL(words, argv []string) (others []string, err error) {
 	others = slices.Delete(slices.Clone(words), at, at+1)
 	switch {
 	case a.shell != nil:
-		return nil, hintedError{"every line of the shell goes to the server of the shell", "the other one wants a terminal of its own"}
+		return nil, hintedError{"every line of the shell goes to the same server", "use another terminal for another server"}
 	case slices.ContainsFunc(others, isURL):
-		return nil, hintedError{"two servers are named", "leave one of them out"}
+		return nil, hintedError{"two servers are given", "use only one of them"}
 	}
 	return others, a.goTo(words[at], argv)
 }
@@ -318,9 +318,9 @@ func (a *app) withoutURL(words, argv []string) (others []string, err error) {
 func (a *app) goTo(server string, argv []string) error {
 	switch {
 	case a.serverGiven:
-		return hintedError{"two servers are named: " + wire.RedactURL(server) + " and one with -s", "leave one of them out"}
+		return hintedError{"two servers are given: " + wire.RedactURL(server) + " and one with -s", "use only one of them"}
 	case argv != nil:
-		return hintedError{"two servers are named: " + wire.RedactURL(server) + " and one behind --", "leave one of them out"}
+		return hintedError{"two servers are given: " + wire.RedactURL(server) + " and one after --", "use only one of them"}
 	}
 	a.server, a.serverGiven = server, true
 	a.nameServer(nil)
@@ -343,7 +343,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	case cmd.Flag("script") != nil:
 		hint = cmd.CommandPath() + " --script " + render.ShellQuote(args[0])
 	case cmd.Flag("listen") != nil:
-		hint = cmd.CommandPath() + " --help shows the flags; an address stands behind --listen"
+		hint = cmd.CommandPath() + " --help shows the flags; use --listen ADDRESS"
 	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
 		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
 	}

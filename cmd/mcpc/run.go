@@ -37,10 +37,10 @@ func newRun(a *app) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run FILE | FOLDER... [-- COMMAND...]",
-		Short: "run saved calls and check what comes: *.mcpc.yaml",
+		Short: "run saved calls and check the results: *.mcpc.yaml",
 		Long: `Take the steps of files of saved calls, one conversation a file, and hold what
 comes against what the files expect. Of a FOLDER it is all *.mcpc.yaml in it.
-docs/saved-calls.md has all that a file can say, and mcpc export --as mcpc-yaml
+see docs/saved-calls.md, and mcpc export --as mcpc-yaml
 writes one of what was done. This is smoke.mcpc.yaml of the examples below:
 
 ` + smokeSteps + `
@@ -63,7 +63,7 @@ and nothing was sent. A step that could not be taken has its ending's own.`,
 				return hintedError{"run takes files of saved calls, or folders", "mcpc run . takes all *.mcpc.yaml of this folder"}
 			}
 			if o.junit == "-" && a.output == "" && a.oneDocument() {
-				return hintedError{"standard output takes one report: --junit - or --json", "--junit FILE writes it beside"}
+				return hintedError{"only one report can go to stdout: --junit - or --json", "use --junit FILE"}
 			}
 			r, err := a.newRunner(o)
 			if err != nil {
@@ -79,12 +79,12 @@ and nothing was sent. A step that could not be taken has its ending's own.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.vars, "var", nil, "a variable: NAME=VALUE, NAME:=JSON or NAME=@FILE")
-	f.StringArrayVar(&o.only, "only", nil, "take the steps of this name, and those they need")
-	f.StringVar(&o.junit, "junit", "", "write a report as JUnit does, for a CI server")
-	f.BoolVar(&o.failFast, "fail-fast", false, "stop at the first step that is not as expected")
-	f.BoolVar(&o.list, "list", false, "show the steps, and send nothing")
-	f.BoolVar(&o.allowExec, "allow-exec", false, "start a server's command that stands in a file")
-	f.BoolVarP(&o.yes, "yes", "y", false, "call without asking, whatever the tool or the server is")
+	f.StringArrayVar(&o.only, "only", nil, "run only the steps with this name, and those they need")
+	f.StringVar(&o.junit, "junit", "", "write a JUnit report")
+	f.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed step")
+	f.BoolVar(&o.list, "list", false, "list the steps without running them")
+	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting a server command in a file")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
 	a.addAnswering(f)
 	return cmd
@@ -245,7 +245,7 @@ func (r *runner) firstSight() string {
 	for _, f := range r.done {
 		for _, s := range f.Steps {
 			if len(s.Misses) > 0 && s.See != "" {
-				return s.See + " shows what crossed"
+				return s.See + " shows the exchange"
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func savedFiles(paths []string) (all []string, err error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, hintedError{"there is no *.mcpc.yaml in " + path, "mcpc export last --as mcpc-yaml -o smoke.mcpc.yaml writes one of what was done last"}
+			return nil, hintedError{"no *.mcpc.yaml in " + path, "mcpc export last --as mcpc-yaml -o smoke.mcpc.yaml writes one from the last command"}
 		}
 		all = append(all, found...)
 	}
@@ -92,7 +92,7 @@ func (all problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return hintedError{all[0].where + ": " + all[0].Text, or(all[0].hint, "docs/saved-calls.md has all that a file can say")}
+		return hintedError{all[0].where + ": " + all[0].Text, or(all[0].hint, "see docs/saved-calls.md")}
 	}
 	e := &severalError{text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {
@@ -117,7 +117,7 @@ func (a *app) readSaved(path string, given map[string]saved.Value) (*runFile, pr
 		errors.As(err, &bad)
 		p := problem{where: path + ":" + bad.Place.String(), Problem: saved.Problem{Text: bad.Text}}
 		if lines := strings.Split(string(text), "\n"); bad.Line <= len(lines) && strings.Contains(lines[bad.Line-1], "${") {
-			p.hint = `within { } and [ ] a reference stands in quotes: "${name}"`
+			p.hint = `within { } and [ ] write references in quotes: "${name}"`
 		}
 		return f, problems{p}
 	}
@@ -187,7 +187,7 @@ func (r *runner) choose() error {
 			if near := render.Nearest(name, names); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return hintedError{fmt.Sprintf("no step is called %q", name), hint}
+			return hintedError{fmt.Sprintf("no step is named %q", name), hint}
 		}
 	}
 	return nil

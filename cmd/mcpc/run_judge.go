@@ -43,7 +43,7 @@ func (j *judgement) judge() {
 		j.holdsQuery(w)
 	}
 	if e.Within > 0 && j.taken.took > e.Within {
-		j.miss(e.WithinAt, "an answer within "+render.Took(e.Within), render.Took(j.taken.took))
+		j.miss(e.WithinAt, "a response within "+render.Took(e.Within), render.Took(j.taken.took))
 	}
 }
 
@@ -109,9 +109,9 @@ func (j *judgement) hint() string {
 	}
 	switch {
 	case wantsForms(out):
-		return "answer: {FIELD: VALUE} in the file answers what the server asks, as --answer does"
+		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
-		return fmt.Sprintf("expect: {kind: %s, %s: ...} expects this ending", out.Kind, about)
+		return fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about)
 	case j.see(j.taken) == "":
 		return out.Hint
 	}
@@ -183,7 +183,7 @@ func (j *judgement) query(expr string) (*render.Program, error) {
 func (j *judgement) holdsQuery(w saved.Wanted) {
 	raw := j.judged()
 	if raw == nil {
-		j.miss(w.At, w.Text, "no answer that jq could look at")
+		j.miss(w.At, w.Text, "no result for jq")
 		return
 	}
 	program, err := j.query(w.Text)
@@ -205,12 +205,12 @@ func (j *judgement) holdsQuery(w saved.Wanted) {
 // failedQuery is what came of a jq expression in the place of a value.
 func (j *judgement) failedQuery(err error) string {
 	if j.ctx.Err() != nil {
-		return "no end of it before it was interrupted"
+		return "it was interrupted"
 	}
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
-	return "a failure of jq: " + strings.TrimPrefix(err.Error(), "error: ")
+	return "a jq error: " + strings.TrimPrefix(err.Error(), "error: ")
 }
 
 // capture gives variables their values, of which there must be one each.
@@ -219,7 +219,7 @@ func (j *judgement) capture() {
 		program, err := j.query(c.Query)
 		raw := j.judged()
 		if err == nil && raw == nil {
-			err = fmt.Errorf("there is no answer to capture from")
+			err = fmt.Errorf("there is no result to capture from")
 		}
 		if err != nil {
 			j.fails(c.At, err.Error())

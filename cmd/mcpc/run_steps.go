@@ -73,8 +73,8 @@ func (r *fileRun) open(ctx context.Context) {
 			argv = append(argv, fill(word))
 		}
 		if !r.o.allowExec {
-			r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " wants to start " + commandLine(argv),
-				Hint: "--allow-exec starts it"}
+			r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would start " + commandLine(argv),
+				Hint: "--allow-exec allows it"}
 			return
 		}
 	} else if !named && r.f.Server != "" {
@@ -85,8 +85,8 @@ func (r *fileRun) open(ctx context.Context) {
 		a.headers = append(a.headers, h.Name+": "+fill(h.Value))
 	}
 	if how := r.f.Answering; how.Commands() && !r.o.allowExec {
-		r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " wants to run " + fill(how.OnElicit+how.OnSampling),
-			Hint: "--allow-exec runs it"}
+		r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would run " + fill(how.OnElicit+how.OnSampling),
+			Hint: "--allow-exec allows it"}
 		return
 	}
 	before := r.answering(fill)
@@ -212,7 +212,7 @@ func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 		return "interrupted"
 	}
 	if r.c == nil && len(r.result.Steps) > 0 {
-		return "there is no conversation"
+		return "there is no connection"
 	}
 	for _, name := range append(s.Uses(), usedInQueries(s)...) {
 		own := slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })

@@ -24,7 +24,7 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 					all = append(all, saved.Problem{At: at, Text: "the environment has no variable " + variable})
 				}
 			} else if saved.IsName(name) && !slices.Contains(known, name) {
-				all = append(all, saved.Problem{At: at, Got: name, Known: known, Text: "no variable is called " + name + " here"})
+				all = append(all, saved.Problem{At: at, Got: name, Known: known, Text: "no variable is named " + name + " here"})
 			}
 		})
 	}
@@ -69,7 +69,7 @@ func unlisted(s saved.Step) []saved.Problem {
 	if _, ok := kindNamed(s.Subject); ok || s.Verb != saved.List || s.Subject == "" {
 		return nil
 	}
-	return []saved.Problem{{At: s.At + "/list", Got: s.Subject, Known: kindWords(), Text: fmt.Sprintf("a server lists no %q", s.Subject)}}
+	return []saved.Problem{{At: s.At + "/list", Got: s.Subject, Known: kindWords(), Text: fmt.Sprintf("cannot list %q", s.Subject)}}
 }
 
 // knownVars are the names that have a value before the first step.
@@ -104,7 +104,7 @@ func (a *app) givenVars(typed []string) (map[string]saved.Value, error) {
 			return nil, err
 		}
 		if name := w.path[0].name; len(w.path) > 1 || !saved.IsName(name) {
-			return nil, hintedError{fmt.Sprintf("--var: %q is no name of a variable", name), "letters, digits and _, and no digit first"}
+			return nil, hintedError{fmt.Sprintf("--var: %q is not a variable name", name), "letters, digits and _, and no digit first"}
 		}
 		v := saved.Value{JSON: w.raw}
 		if w.raw == nil {

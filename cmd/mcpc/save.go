@@ -28,7 +28,7 @@ func newSaving(path string) (*saving, error) {
 	}
 	s := &saving{path: path}
 	bad := func(why string) error {
-		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list says what is in this one"}
+		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list shows this one"}
 	}
 	if !isFile(path) {
 		return s, nil
@@ -48,7 +48,7 @@ func newSaving(path string) (*saving, error) {
 		return nil, bad(found[i].Text)
 	}
 	if _, err := yaml.Appended(text, "steps", saved.Step{Verb: saved.List, Subject: "tools"}.JSON()); err != nil {
-		return nil, bad("a step can be added at its end only: " + err.Error())
+		return nil, bad("a step can be added only at the end: " + err.Error())
 	}
 	return s, nil
 }
@@ -63,7 +63,7 @@ func (s *saving) fits(c *conversation) wire.Outcome {
 		return wire.Outcome{}
 	}
 	file := runFile{File: s.file}
-	return usage(hintedError{fmt.Sprintf("--save %s: the file is about %s, and the call is for %s", s.path, file.shownServer(), c.where), "--save with another file"})
+	return usage(hintedError{fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, file.shownServer(), c.where), "--save with another file"})
 }
 
 // answersAlike refuses a file that does not answer what the server asks as the call does:
@@ -78,9 +78,9 @@ func (s *saving) answersAlike(c *conversation) wire.Outcome {
 	if len(own) == 0 || s.file.Same(f) {
 		return wire.Outcome{}
 	}
-	text := "the file answers otherwise what the server asks than the call does"
+	text := "the file's answers differ from the call's"
 	if len(theirs) == 0 {
-		text = "the call answers what the server asks, and the file does not say how"
+		text = "the call has answers to server requests, and the file has none"
 	}
 	return usage(hintedError{"--save " + s.path + ": " + text, "--save with another file"})
 }
@@ -123,7 +123,7 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 		return
 	}
 	if !slices.Contains(savedEndings, out.Kind) || out.Reached == wire.Unsent {
-		a.note("the call has no ending that could be expected again, and is not saved")
+		a.note("the call's outcome cannot be expected again; it was not saved")
 		return
 	}
 	b := &saver{taken: string(s.text)}
@@ -146,7 +146,7 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 	if s.file.Command != nil || s.text == nil && c.asSaved().Command != nil || commands {
 		run += " --allow-exec"
 	}
-	note := fmt.Sprintf("saved as step %d of %s; %s takes it", len(s.file.Steps), s.path, run)
+	note := fmt.Sprintf("saved as step %d of %s; run it with: %s", len(s.file.Steps), s.path, run)
 	for _, h := range b.secrets {
 		note += fmt.Sprintf("; set %s to %s", h.variable, h.shown)
 	}

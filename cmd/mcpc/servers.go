@@ -20,7 +20,7 @@ import (
 func newServers(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "servers [NAME]",
-		Short: "show the servers that your other programs are configured with",
+		Short: "list the servers in other programs' configurations",
 		Long: `Show the servers that other programs are configured with: Claude Desktop, Claude
 Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed, Goose
 and MCP Inspector, and what the project that you are in brings. -s NAME uses one
@@ -101,9 +101,9 @@ func (r serverRow) remark() string {
 	case r.Trusted:
 		return "trusted"
 	case r.standing == changed:
-		return "changed: asks again"
+		return "changed, not trusted"
 	case asksFirst(*r.server, r.standing):
-		return "asks first"
+		return "not trusted"
 	}
 	return ""
 }
@@ -127,14 +127,14 @@ func (a *app) servers(ctx context.Context, name string) {
 		return a.writeServers(w, st, rows)
 	}
 	if len(rows) == 0 {
-		a.note("no program's configuration names a server; mcpc init TARGET remembers one")
+		a.note("no server found in any configuration; mcpc init TARGET opens a session")
 	}
 	a.show(ctx, wire.Outcome{}, ans)
 }
 
 func (a *app) unknownServer(command, name string) wire.Outcome {
-	return usage(hintedError{fmt.Sprintf("no program's configuration names a server %q", name),
-		didYouMean("mcpc "+command+" ", name, "", a.knownNames(), "mcpc servers shows those that are known")})
+	return usage(hintedError{fmt.Sprintf("no configuration has a server %q", name),
+		didYouMean("mcpc "+command+" ", name, "", a.knownNames(), "mcpc servers lists them")})
 }
 
 func (a *app) writeServers(w io.Writer, st render.Style, rows []serverRow) error {

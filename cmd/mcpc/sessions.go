@@ -19,7 +19,7 @@ import (
 func newSessions(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions [COMMAND]",
-		Short: "show the remembered sessions, or choose the current one",
+		Short: "list sessions, or choose the current one",
 		Long: `Show the remembered sessions; a star marks the current one, which is meant
 where no server is named, and of servers that are held how long they will be.
 Session ids are never shown.`,
@@ -62,7 +62,7 @@ func (a *app) sessions(ctx context.Context) {
 		return render.Table(w, style, head, rows)
 	}
 	if len(all) == 0 {
-		a.note("no sessions are remembered: mcpc init TARGET opens one")
+		a.note("no sessions: mcpc init TARGET opens one")
 	}
 	a.show(ctx, wire.Outcome{}, ans)
 }
@@ -147,7 +147,7 @@ func newClose(a *app) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "close [NAME]",
-		Short: "end a remembered session",
+		Short: "close a session",
 		Long: `End a session at its server, where it has one, and forget it; a server that is
 held is ended. Without a name it is the current session.`,
 		Example: `  mcpc close
@@ -155,7 +155,7 @@ held is ended. Without a name it is the current session.`,
   mcpc close --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
-				return hintedError{"close takes the name of one session", "mcpc sessions shows them"}
+				return hintedError{"close takes one session name", "mcpc sessions lists them"}
 			}
 			// Who is meant is settled as everywhere: -s, the variable, the current one.
 			a.close(cmd.Context(), append(args, or(a.server, a.getenv(envName("server"))))[0], all)
@@ -188,7 +188,7 @@ func (a *app) close(ctx context.Context, name string, all bool) {
 		}
 	}
 	if len(names) == 0 {
-		a.note("no sessions are remembered")
+		a.note("no sessions")
 	}
 }
 
@@ -206,9 +206,9 @@ func (c *conversation) guardEnd(opt *client.Options) error {
 
 func (a *app) noSession(name string, known []string) wire.Outcome {
 	if name == "" {
-		return usage(hintedError{"no session is current", "mcpc sessions shows those that are remembered"})
+		return usage(hintedError{"no current session", "mcpc sessions lists them"})
 	}
-	return usage(hintedError{fmt.Sprintf("no session is called %q", name), didYouMean("", name, "", known, "mcpc sessions shows those that are remembered")})
+	return usage(hintedError{fmt.Sprintf("no session is named %q", name), didYouMean("", name, "", known, "mcpc sessions lists them")})
 }
 
 // closeOne forgets a session first: the server may be gone, and then there is

@@ -41,7 +41,7 @@ func newLines(a *app) *cobra.Command {
 	var stop bool
 	cmd := &cobra.Command{
 		Use:   "shell [TARGET] [-- COMMAND...]",
-		Short: "type many commands in one conversation",
+		Short: "run many commands over one connection, interactively",
 		Long: `Open a conversation and read commands line by line: list, describe, call, read,
 prompt, complete, tasks, ping, raw, info, and what looks at the recording. They
 are the words of the command line, quoted as in a shell, without the server: all
@@ -71,13 +71,13 @@ in the order of mcpc batch. At a terminal it is 0.`,
 				}
 			}
 			if a.output != "" || a.jq != "" || a.json || a.wire {
-				return hintedError{"--json, --wire, --jq and -o are for the lines of the shell", "as in: call get-sum a=1 b=2 --json"}
+				return hintedError{"--json, --wire, --jq and -o go on the shell's lines", "for example: call get-sum a=1 b=2 --json"}
 			}
 			a.openShell(cmd.Context(), cmd, argv, stop)
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "end a script at the first line that fails")
+	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "stop a script at the first line that fails")
 	a.addAnswering(cmd.Flags())
 	return cmd
 }
@@ -222,7 +222,7 @@ func (s *shellRun) prompt() string {
 }
 
 func (s *shellRun) greeting() string {
-	return s.c.where + ", " + s.c.Revision() + "; help shows the words, Ctrl-D ends"
+	return s.c.where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends"
 }
 
 // historyName is the file of the lines, and mostKept how many of them are.
@@ -262,7 +262,7 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 		return []byte(strings.Join(lines[max(0, len(lines)-mostKept):], "")), nil
 	})
 	if err != nil && s.a.verbose > 0 {
-		s.a.warn("the line was not kept: " + err.Error())
+		s.a.warn("the line was not saved: " + err.Error())
 	}
 	return true
 }
@@ -271,9 +271,9 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
 	switch {
 	case how.argv != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell speaks with one server, and a line names no other", "exit, and mcpc shell -- COMMAND"})
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"})
 	case how.heard != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"what a server tells unasked has no place between the lines", "mcpc listen or mcpc list --watch, in another terminal"})
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"})
 	}
 	if o := writable(s.a.output); !o.Good() {
 		return &conversation{a: s.a, stopTicking: func() {}}, o

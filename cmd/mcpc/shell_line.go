@@ -28,7 +28,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	a.ending, a.exit, a.globals = wire.Outcome{}, 0, s.globals
 	words, err := lineedit.Words(text, s.value)
 	if err != nil {
-		a.end(usage(hintedError{"the line cannot be read " + err.Error(), "quote what is meant as it stands: '...'"}))
+		a.end(usage(hintedError{"the line cannot be parsed " + err.Error(), "quote literal text: '...'"}))
 	} else if len(words) > 0 {
 		s.run(ctx, words)
 	}
@@ -100,7 +100,7 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 func hintOfShell(hint string) string {
 	switch {
 	case strings.HasPrefix(hint, "mcpc --help "):
-		return "help shows the words"
+		return "help lists the commands"
 	case strings.HasSuffix(hint, " --help shows the commands"):
 		return strings.TrimPrefix(hint, "mcpc ")
 	}
@@ -122,14 +122,14 @@ func (s *shellRun) mayRun(cmd *cobra.Command) error {
 		top = top.Parent()
 	}
 	if top.HasParent() && !slices.Contains(wordsOfShell, top.Name()) && (top.Runnable() || top.HasSubCommands()) {
-		return hintedError{top.Name() + " is no word of the shell", "mcpc " + top.Name() + ", in another terminal"}
+		return hintedError{top.Name() + " is not a shell command", "mcpc " + top.Name() + ", in another terminal"}
 	}
 	answers := answeringFlags(cmd)
 	var bad error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		shared := cmd.InheritedFlags().Lookup(f.Name) != nil && !slices.Contains(lineFlags, f.Name)
 		if shared || slices.Contains(answers, f) {
-			bad = hintedError{"--" + f.Name + " is for the whole conversation, and not for a line", "exit, and mcpc shell --" + f.Name}
+			bad = hintedError{"--" + f.Name + " applies to the whole shell, not to a line", "exit, and mcpc shell --" + f.Name}
 		}
 	})
 	if bad == nil {

@@ -25,7 +25,7 @@ func newShow(a *app) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
 		Use:   "show [NUMBER | last | FILE#NUMBER]",
-		Short: "show what was recorded of one exchange",
+		Short: "show one recorded exchange",
 		Long: `Show a recorded exchange: how it ended, its heads and messages, what came on
 the way, and where the time went. Without a number it is the last one.
 
@@ -36,7 +36,7 @@ exchange.`,
   mcpc show --json --jq .response.result`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return hintedError{"show takes one number", "mcpc log shows them"}
+				return hintedError{"show takes one number", "mcpc log lists them"}
 			}
 			o.word = strings.Join(args, "")
 			a.showRow(cmd.Context(), o)
@@ -45,8 +45,8 @@ exchange.`,
 	}
 	f := cmd.Flags()
 	a.addCut(f)
-	f.BoolVar(&o.raw, "raw", false, "the bytes of the messages as they crossed, and nothing else")
-	f.BoolVar(&o.headers, "headers", false, "the heads without the messages")
+	f.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
+	f.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
 	return cmd
 }
 
@@ -104,7 +104,7 @@ func (a *app) showBytes(row *trace.Row) {
 }
 
 func titleOf(row *trace.Row) string {
-	title := strings.TrimSpace(or(row.Method, "(nothing crossed)") + " " + row.Name)
+	title := strings.TrimSpace(or(row.Method, "(no traffic)") + " " + row.Name)
 	return "#" + row.Number() + "  " + title + "  " + row.Channel
 }
 
@@ -118,7 +118,7 @@ func factsOf(row *trace.Row) [][]string {
 		ending += fmt.Sprintf(", error %d", row.Code)
 	}
 	if row.Unended() {
-		ending += ", and the recording ends here (killed, or still running)"
+		ending += "; the recording ends here (killed, or still running)"
 	}
 	status := ""
 	if row.Status > 0 {
@@ -128,8 +128,8 @@ func factsOf(row *trace.Row) [][]string {
 		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"ending", ending}, {"said", row.Text},
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
 		{"client", row.Client()}, {"server says", row.Server()}, {"took", tookOf(row)},
-		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"folded in", row.Remarks()},
-		{"issued again", row.Again}, {"command", commandOf(row)},
+		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"retries", row.Remarks()},
+		{"resent from", row.Again}, {"command", commandOf(row)},
 	}
 }
 

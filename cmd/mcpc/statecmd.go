@@ -11,7 +11,7 @@ import (
 func newState(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
-		Short: "look after what mcpc remembers",
+		Short: "show or repair stored state",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,
@@ -22,7 +22,7 @@ func newState(a *app) *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "repair",
-		Short: "start anew where the state file cannot be read, and keep the old one",
+		Short: "replace a damaged state file, and keep the old one",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,
@@ -48,8 +48,8 @@ func (a *app) repair(ctx context.Context) {
 	case err != nil:
 		a.end(stateFailed(err))
 	case backup == "":
-		a.note("the state in " + store.Dir() + " can be read: nothing was changed")
+		a.note("the state in " + store.Dir() + " is readable; nothing was changed")
 	default:
-		a.note("a new state was started; the old one is kept as " + backup)
+		a.note("the state was replaced; the old file is " + backup)
 	}
 }

@@ -23,7 +23,7 @@ func newStats(a *app) *cobra.Command {
 	var o statsOptions
 	cmd := &cobra.Command{
 		Use:   "stats [FILTER]",
-		Short: "count the recorded exchanges, and how long they took",
+		Short: "count recorded exchanges, with durations and sizes",
 		Long: `Count the recorded exchanges by what they asked: how many, how they failed, how
 long they took and how large they were. Half of those that were sent took P50 or
 less, 95 of 100 took P95 or less: exact values, not estimates. SIZE is that of
@@ -43,7 +43,7 @@ A filter picks what is counted: mcpc help filters.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.file, "file", "", "a capture of your own in the place of the recordings")
+	cmd.Flags().StringVar(&o.file, "file", "", "read this capture file instead of the recordings")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
 		stats.Add(row)
 	}
 	if stats.All().Count == 0 {
-		a.note("nothing that fits is recorded")
+		a.note("no recorded exchange matches")
 	}
 	ans := answer{result: statsJSON(&stats)}
 	ans.messages = []*wire.Message{{Raw: ans.result}}
@@ -86,7 +86,7 @@ func figureOf(g *trace.Group) render.Figure {
 		f.Failures = append(f.Failures, render.Failed(failure))
 	}
 	if g.Open > 0 {
-		f.Failures = append(f.Failures, render.Failed{Channel: "not answered", Count: g.Open})
+		f.Failures = append(f.Failures, render.Failed{Channel: "no response", Count: g.Open})
 	}
 	return f
 }

@@ -33,22 +33,22 @@ type surveyOptions struct {
 }
 
 func (o *surveyOptions) flags(f *pflag.FlagSet) {
-	f.IntVar(&o.parallel, "parallel", 8, "how many servers are asked at once (default 8)")
+	f.IntVar(&o.parallel, "parallel", 8, "number of concurrent requests (default 8)")
 }
 
 // check refuses what makes no sense for several servers.
 func (o *surveyOptions) check(a *app, command string, argv []string) error {
 	switch {
 	case a.shell != nil:
-		return hintedError{"the shell speaks with one server, and " + command + " with every known one", "mcpc " + command + ", in another terminal"}
+		return hintedError{"the shell uses one server, and " + command + " all known servers", "mcpc " + command + ", in another terminal"}
 	case o.parallel < 1:
-		return hintedError{"--parallel is a number of servers, from 1 on", "--parallel 1 asks one after the other"}
+		return hintedError{"--parallel must be 1 or more", "--parallel 1 queries one after the other"}
 	case a.serverGiven || argv != nil:
-		return hintedError{command + " asks every known server, and one is named", "leave -s and -- out, or ask that one: " + a.command("list")}
+		return hintedError{command + " queries all known servers, and one is named", "remove -s and --, or query that one: " + a.command("list")}
 	case len(a.headers) > 0 || len(a.headerFiles) > 0 || a.auth.tokenFile != "":
-		return hintedError{"a header field or a token would go to every server", "-s NAME asks one server with it"}
+		return hintedError{"header fields and tokens would be sent to every server", "use -s NAME"}
 	case a.recordTo != "" && a.recordTo != offWord:
-		return hintedError{"--record takes one conversation, and this is one with each server", "mcpc log shows what was recorded of each"}
+		return hintedError{"--record FILE holds one connection, and this opens one per server", "mcpc log lists the recordings"}
 	}
 	return nil
 }
@@ -97,9 +97,9 @@ func (a *app) survey(ctx context.Context, o surveyOptions) {
 	}
 	switch {
 	case len(asked)+len(unasked) == 0:
-		a.note("no server is known: mcpc init TARGET remembers one, mcpc servers finds those of other programs")
+		a.note("no known servers: mcpc init TARGET opens a session, mcpc servers lists other programs' servers")
 	case found == 0 && answered > 0:
-		a.note("nothing was found" + inVain(o.words, answered))
+		a.note("no match" + inVain(o.words, answered))
 	}
 	out, told := a.endingOfAll(ctx, asked, unasked)
 	if out.Kind != wire.Signal {
@@ -133,7 +133,7 @@ type unasked struct{ id, why string }
 
 // The reasons, in the order in which they are told.
 const (
-	neverConfirmed = "never confirmed"
+	neverConfirmed = "not trusted"
 	isDisabled     = "disabled"
 	isUnusable     = "unusable"
 )
@@ -144,7 +144,7 @@ func (a *app) whomToAsk() (asked []*surveyed, left []unasked) {
 	var trusts []state.Trust
 	origins := map[string]string{}
 	if store, st, err := a.loadState(); err != nil {
-		a.warn("the sessions are left out: " + err.Error())
+		a.warn("sessions are omitted: " + err.Error())
 	} else {
 		trusts = a.trusts(store)
 		for _, name := range st.Names() {

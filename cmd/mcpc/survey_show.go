@@ -132,9 +132,9 @@ func (a *app) tellUnasked(all []unasked) {
 		if len(ids) == 0 {
 			continue
 		}
-		text := "not asked, because " + why + ": " + strings.Join(ids, ", ")
+		text := "skipped because " + why + ": " + strings.Join(ids, ", ")
 		if why == neverConfirmed {
-			text += " (mcpc trust NAME shows one and asks)"
+			text += " (mcpc trust NAME approves one)"
 		}
 		a.note(text)
 	}
@@ -149,7 +149,7 @@ func (a *app) endingOfAll(ctx context.Context, asked []*surveyed, left []unasked
 	}
 	waiting := slices.ContainsFunc(left, func(u unasked) bool { return u.why == neverConfirmed })
 	if len(asked) == 0 && waiting {
-		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "every known server waits for a confirmation, and none was asked", Hint: "mcpc trust NAME shows one and asks"}, false
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: "mcpc trust NAME approves one"}, false
 	}
 	var failed []string
 	for _, s := range asked {

@@ -21,7 +21,7 @@ import (
 func newTap(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tap -- COMMAND...",
-		Short: "stand between another client and its stdio server, and record",
+		Short: "record the stdio traffic of another client",
 		Long: `Run a server for another client and record what crosses. Put it before the
 server's command in the client's configuration; "mcpc tap install" does that.
 

@@ -30,14 +30,14 @@ func newTapInstall(a *app, remove bool) *cobra.Command {
 	o := installOptions{remove: remove}
 	cmd := &cobra.Command{
 		Use:   "install CLIENT SERVER",
-		Short: "let a client start one of its servers through mcpc tap",
+		Short: "record one of a client's servers with mcpc tap",
 		Example: `  mcpc tap install claude-code box --yes
   mcpc tap install codex box --file config.toml --yes
   mcpc tap install cursor other --file .mcp.json --yes`,
 	}
 	before := "Put mcpc tap before the command of a server in a client's configuration."
 	if remove {
-		cmd.Use, cmd.Short = "remove CLIENT SERVER", "give a server back the command that it had"
+		cmd.Use, cmd.Short = "remove CLIENT SERVER", "restore a server's original command"
 		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes
   mcpc tap remove claude-desktop box --file mcp.json -y
   mcpc tap remove claude-code old -y`
@@ -63,8 +63,8 @@ as it was before mcpc's first change is kept beside it, for your eyes only (mode
 		return nil
 	}
 	cmd.ValidArgsFunction = completeClients
-	cmd.Flags().StringVar(&o.file, "file", "", "another file than the client's usual one")
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without asking")
+	cmd.Flags().StringVar(&o.file, "file", "", "configuration file, if not the client's default")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without a confirmation")
 	return cmd
 }
 
@@ -121,9 +121,9 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		return
 	}
 	if bytes.Equal(old, changed) {
-		state := "goes through mcpc tap already"
+		state := "already uses mcpc tap"
 		if o.remove {
-			state = "does not go through mcpc tap"
+			state = "does not use mcpc tap"
 		}
 		a.note(fmt.Sprintf("nothing to change in %s: %q %s", render.Line(file), o.server, state))
 		return
@@ -141,7 +141,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		a.end(localIO("writing "+file, err))
 		return
 	}
-	a.note("written; the file as it was before mcpc is " + backup + " (for you alone to read); restart " + client.Title)
+	a.note("written; the original file is " + backup + " (mode 0600); restart " + client.Title)
 }
 
 // tapEdit gives the text that the file is to have.
@@ -198,8 +198,8 @@ func (a *app) confirmedEdit(ctx context.Context, file string, o installOptions) 
 	case o.yes:
 		return wire.Outcome{}
 	case !a.interactive():
-		return wire.Outcome{Kind: wire.Refused, Where: file, Text: "nobody confirmed the change", Hint: "--yes writes it without asking"}
-	case a.ask(ctx, "Change it like that?"):
+		return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed", Hint: "--yes writes it without a confirmation"}
+	case a.ask(ctx, "Write this change?"):
 		return wire.Outcome{}
 	case ctx.Err() != nil:
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}

@@ -38,7 +38,7 @@ on tasks/update
 	tm.await(`task: reading`)
 	tm.typed("\x03")
 	out := tm.ends("SIGINT")
-	if !strings.Contains(out, "the task goes on at the server: mcpc tasks wait t-1") || strings.Contains(out, "\x1b[2J") {
+	if !strings.Contains(out, "the task continues on the server: mcpc tasks wait t-1") || strings.Contains(out, "\x1b[2J") {
 		t.Errorf("%q", out)
 	}
 

@@ -23,7 +23,7 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callOpt
 	offer := c.TaskOffer(support)
 	if o.task.set {
 		if offer.Why != "" {
-			return c.refusedCall(o.name, offer.Why, "without --task the call waits for its result")
+			return c.refusedCall(o.name, offer.Why, "without --task the call waits for the result")
 		}
 		if why, hint := c.mortal(); why != "" {
 			return c.refusedCall(o.name, why, hint)
@@ -33,7 +33,7 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callOpt
 		call.Task = &client.TaskWish{TTL: max(0, o.task.duration())}
 	}
 	if o.task.duration() > 0 && !offer.Asked {
-		c.a.note("in this revision the server decides how long it keeps a task")
+		c.a.note("in this revision the server sets the task's lifetime")
 	}
 	return wire.Outcome{}
 }
@@ -41,15 +41,15 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callOpt
 // mortal says why nobody could come back to a task of this conversation, and
 // what helps; "" where that is possible.
 func (c *conversation) mortal() (why, hint string) {
-	const wait = "without --task the call waits for its result"
+	const wait = "without --task the call waits for the result"
 	switch {
 	case c.isHeld() && !c.passing:
 	case c.Transport() == client.Stdio:
-		return "the server ends with this command, and the task with it", wait
+		return "the server exits with this command, and the task with it", wait
 	case c.Transport() != client.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.saved == nil || c.passing):
-		return "the task would live in a session that ends with this command", c.a.quoted("init") + " opens one that stays; " + wait
+		return "the task belongs to a session that ends with this command", c.a.quoted("init") + " opens a lasting one; " + wait
 	}
 	return "", ""
 }
@@ -74,7 +74,7 @@ func (c *conversation) became(ctx context.Context, task client.Task, out wire.Ou
 func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state.Task, once bool) wire.Outcome {
 	leaving := "leaves it running"
 	if why, _ := c.mortal(); why != "" {
-		leaving = "gives it up"
+		leaving = "cancels it"
 	}
 	status := ""
 	seen := func(task client.Task) {
@@ -97,9 +97,9 @@ func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state
 		return c.stale(ctx, out, kept)
 	case settled(out):
 		c.endTask(ctx, kept)
-	case leaving == "gives it up" && (out.Kind == wire.Signal || out.Kind == wire.Timeout):
-		out.Hint = "nobody can come back to the task: it lived in this command's session"
-	case leaving != "gives it up":
+	case leaving == "cancels it" && (out.Kind == wire.Signal || out.Kind == wire.Timeout):
+		out.Hint = "the task cannot be resumed: it belonged to this command's session"
+	case leaving != "cancels it":
 		out.Hint = wayBack(kept, out)
 	}
 	return out
@@ -122,9 +122,9 @@ func wayBack(kept state.Task, out wire.Outcome) string {
 	back := "mcpc tasks wait " + render.ShellQuote(kept.ID)
 	switch out.Kind {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
-		return "the task goes on at the server: " + back
+		return "the task continues on the server: " + back
 	case wire.InputRequired:
-		return back + " goes on with the task; " + or(out.Hint, "mcpc help answering says how to answer it")
+		return back + " continues the task; " + or(out.Hint, "see mcpc help answering")
 	}
 	return out.Hint
 }

@@ -60,7 +60,7 @@ func (a *app) taskList(ctx context.Context) {
 	offer := c.TaskOffer("optional")
 	switch {
 	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
-		out = c.unsent("tasks/list", "", offer.Why, c.a.quoted("info")+" shows what this server declares")
+		out = c.unsent("tasks/list", "", offer.Why, c.a.quoted("info")+" shows the server's capabilities")
 	case out.Good():
 		c.remarkOn(survey)
 	}
@@ -98,7 +98,7 @@ func (c *conversation) surveyTasks(ctx context.Context) (s taskSurvey, out wire.
 		for i, raw := range list.Items {
 			task, ok := c.ParseTask(raw)
 			if !ok {
-				c.a.warn(fmt.Sprintf("entry %d of tasks/list is no task", i))
+				c.a.warn(fmt.Sprintf("entry %d of tasks/list is not a task", i))
 				continue
 			}
 			listed[task.ID] = true
@@ -153,7 +153,7 @@ func (c *conversation) remarkOn(s taskSurvey) {
 		c.a.note("no tasks")
 	}
 	if s.elsewhere > 0 {
-		c.a.note(fmt.Sprintf("%d more of other servers or sessions are remembered: -s names the server", s.elsewhere))
+		c.a.note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", s.elsewhere))
 	}
 }
 

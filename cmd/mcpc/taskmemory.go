@@ -37,7 +37,7 @@ func (c *conversation) keepTask(ctx context.Context, kept state.Task) {
 	}
 	err := c.updateTasks(ctx, func(st *state.State) { st.PutTask(kept, c.a.now()) })
 	if err != nil {
-		c.a.warn("the task " + kept.ID + " could not be remembered: " + err.Error())
+		c.a.warn("the task " + kept.ID + " could not be cached: " + err.Error())
 	}
 }
 
@@ -72,7 +72,7 @@ func (c *conversation) updateTasks(ctx context.Context, change func(*state.State
 // that -s or the current session names.
 func (a *app) meantTask(args []string) (state.Task, error) {
 	if len(args) > 1 {
-		return state.Task{}, hintedError{"one task at a time", "mcpc tasks list shows them"}
+		return state.Task{}, hintedError{"pass one task", "mcpc tasks list lists them"}
 	}
 	_, st, err := a.loadState()
 	if err != nil {
@@ -85,9 +85,9 @@ func (a *app) meantTask(args []string) (state.Task, error) {
 	all := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
 	switch {
 	case len(args) == 0 && len(all) > 1:
-		return state.Task{}, hintedError{fmt.Sprintf("%d tasks are remembered: which one?", len(all)), `write its id, or "last"; mcpc tasks list shows them`}
+		return state.Task{}, hintedError{fmt.Sprintf("there are %d tasks: which one?", len(all)), `pass its id or "last"; see mcpc tasks list`}
 	case len(all) == 0 && (len(args) == 0 || args[0] == "last"):
-		return state.Task{}, hintedError{"no task is remembered", "mcpc call --task begins one"}
+		return state.Task{}, hintedError{"there are no tasks", "mcpc call --task starts one"}
 	case len(args) == 0 || args[0] == "last":
 		return all[len(all)-1], a.aimAt(all[len(all)-1], st)
 	}
@@ -111,7 +111,7 @@ func (a *app) aimAt(kept state.Task, st state.State) error {
 	case kept.Key == "" || client.Stateless(kept.Revision):
 		a.server = kept.Endpoint
 	default:
-		return hintedError{fmt.Sprintf("the session in which the task %s was begun has ended, and the task with it", kept.ID), "mcpc tasks list shows the others"}
+		return hintedError{fmt.Sprintf("the session of task %s has ended, and the task with it", kept.ID), "mcpc tasks list lists the others"}
 	}
 	a.serverGiven = true
 	return nil
@@ -123,6 +123,6 @@ func (c *conversation) stale(ctx context.Context, out wire.Outcome, kept state.T
 		return out
 	}
 	c.dropTask(ctx, kept)
-	out.Hint = "the server knows no such task here: its time may be up, or its session over; mcpc tasks list shows what there is"
+	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see mcpc tasks list"
 	return out
 }

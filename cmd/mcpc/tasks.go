@@ -18,16 +18,16 @@ import (
 func newTasks(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks",
-		Short: "look after calls that go on at a server",
+		Short: "manage long-running tasks",
 		Long: `A server may work on a call while nobody waits: the call becomes a task, with an
-id to come back with. mcpc call --task begins one; mcpc remembers it, so that
+id to come back with. mcpc call --task starts one; mcpc remembers it, so that
 "last", or nothing where only one is remembered, is as good as its id.`,
 		Example: `  mcpc tasks list
   mcpc tasks wait last
   mcpc tasks cancel last`,
 		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return hintedError{"tasks takes a command", "mcpc tasks --help shows the commands"}
+			return hintedError{"tasks needs a command", "mcpc tasks --help shows the commands"}
 		},
 	}
 	cmd.AddCommand(newTasksList(a))
@@ -49,31 +49,31 @@ type taskVerb struct {
 
 func (a *app) taskVerbs() []taskVerb {
 	return []taskVerb{
-		{run: a.taskGet, Command: cobra.Command{Use: "get [ID]", Short: "say how a task is",
+		{run: a.taskGet, Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
 			Example: `  mcpc tasks get last
   mcpc tasks get last --json
   mcpc tasks get last --jq .status`}},
-		{run: a.taskWait, answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task, and end as its call would",
+		{run: a.taskWait, answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
 			Long: `Ask for a task, as often as its server wants to be asked, until it has ended;
 then print its result and end as the call itself would have. What the task needs
 to know is asked as in a call (mcpc help answering). Ctrl-C leaves it running.`,
 			Example: `  mcpc tasks wait last
   mcpc tasks wait last --json
   mcpc tasks wait last --answer-defaults --max-time 30m`}},
-		{run: a.taskResult, cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a task that has ended",
+		{run: a.taskResult, cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
 			Long: `Print the result of a task that has ended, and end as its call would. One that
 has not ends the command with exit code 1.`,
 			Example: `  mcpc tasks result last
   mcpc tasks result last --json
   mcpc tasks result last -o report.md`}},
-		{run: a.taskUpdate, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer what a task asks, without waiting for it",
+		{run: a.taskUpdate, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
 			Long: `Answer what a task asks: with the flags, or at the terminal. A question that was
 answered is not asked again. Up to revision ` + client.AskingRevision + ` a task asks only while
 somebody waits for it; there mcpc tasks wait takes the same flags.`,
 			Example: `  mcpc tasks update last --answer city=Paris
   mcpc tasks update last --answer '{"city":"Paris"}'
   mcpc tasks update last --decline`}},
-		{run: a.taskCancel, Command: cobra.Command{Use: "cancel [ID]", Short: "ask the server to give a task up",
+		{run: a.taskCancel, Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
 			Example: `  mcpc tasks cancel last
   mcpc tasks cancel last --json
   mcpc tasks cancel last && mcpc tasks list`}},
@@ -187,7 +187,7 @@ func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) 
 		c.keepTask(ctx, kept)
 	}})
 	if out.Good() && len(answered) == 0 {
-		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task asks nothing that was not answered", "mcpc tasks wait "+render.ShellQuote(kept.ID)
+		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", "mcpc tasks wait "+render.ShellQuote(kept.ID)
 	}
 	ans := answerOf(out)
 	if len(answered) > 0 {
@@ -204,17 +204,17 @@ func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) 
 func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
-		a.end(c.unsent("tasks/cancel", kept.ID, or(offer.Why, "the server declares no tasks/cancel"), ""))
+		a.end(c.unsent("tasks/cancel", kept.ID, or(offer.Why, "the server does not declare tasks.cancel"), ""))
 		return
 	}
 	out := c.CancelTask(ctx, kept.ID)
 	if out.RPC() != nil && out.RPC().Code == -32602 {
-		out.Hint = "it has ended already, or the server does not know it: mcpc tasks get " + render.ShellQuote(kept.ID)
+		out.Hint = "the task has ended, or is unknown to the server: see mcpc tasks get " + render.ShellQuote(kept.ID)
 	}
 	ans := answerOf(out)
 	task, known := c.ParseTask(out.Result)
 	ans.human = func(w io.Writer, st render.Style) error {
-		said := "the server was asked to give the task up: mcpc tasks get " + render.ShellQuote(kept.ID) + " shows what came of it"
+		said := "cancellation requested: mcpc tasks get " + render.ShellQuote(kept.ID) + " shows the status"
 		if known {
 			said = "the task is " + string(task.Status)
 		}

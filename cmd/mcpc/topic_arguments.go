@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 func newArguments() *cobra.Command {
 	return &cobra.Command{
 		Use:   "arguments",
-		Short: "how to write the arguments of a tool or a prompt",
+		Short: "the arguments of a tool or a prompt",
 		Long: `Arguments are words, one JSON object, or an object and words that change it:
 
   mcpc call get-sum a=1 b=2

@@ -14,7 +14,7 @@ var revisionsTopic string
 func newRevisions() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revisions",
-		Short: "what the revisions of the protocol change for you, and how one is picked",
+		Short: "protocol revisions: the differences, and how one is negotiated",
 		Long:  revisionsTopic[:len(revisionsTopic)-1],
 	}
 }

@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 func newTargets() *cobra.Command {
 	return &cobra.Command{
 		Use:   "targets",
-		Short: "how to say which server is meant, and what is asked before one is used",
+		Short: "naming a server, and what is confirmed before it is used",
 		Long: `A server is named with -s, or its command stands at the end behind --:
 
   mcpc list -s https://mcp.example/mcp       a URL, used once

@@ -14,10 +14,10 @@ var scriptingTopic string
 
 // newAgents is the topic `mcpc help agents`.
 func newAgents() *cobra.Command {
-	return &cobra.Command{Use: "agents", Short: "the short way for a program that drives mcpc", Long: agentsTopic[:len(agentsTopic)-1]}
+	return &cobra.Command{Use: "agents", Short: "a short guide for programs that run mcpc", Long: agentsTopic[:len(agentsTopic)-1]}
 }
 
 // newScripting is the topic `mcpc help scripting`.
 func newScripting() *cobra.Command {
-	return &cobra.Command{Use: "scripting", Short: "what a script can rely on: streams, exit codes, JSON", Long: scriptingTopic[:len(scriptingTopic)-1]}
+	return &cobra.Command{Use: "scripting", Short: "scripting: streams, exit codes, JSON", Long: scriptingTopic[:len(scriptingTopic)-1]}
 }

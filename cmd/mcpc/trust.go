@@ -24,7 +24,7 @@ func newTrust(a *app) *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust [NAME...]",
-		Short: "confirm what another program's configuration says of a server",
+		Short: "approve a server found in another program's configuration",
 		Long: `Show all that another program's configuration says of a server (the command word
 for word, the names of variables, the folder, the file), ask, and remember the
 answer by a hash of it. A command from a file runs only once it was confirmed,
@@ -42,15 +42,15 @@ Without a NAME the confirmed servers are listed. --revoke forgets them.`,
 				o.names = args
 				a.trustAll(cmd.Context(), o)
 			case o.revoke || o.yes:
-				return hintedError{"which server?", "mcpc trust shows those that are confirmed"}
+				return hintedError{"trust needs a server's name", "mcpc trust lists trusted servers"}
 			default:
 				a.trusted(cmd.Context())
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "remember it without asking")
-	cmd.Flags().BoolVar(&o.revoke, "revoke", false, "forget that it was confirmed")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "approve without a confirmation")
+	cmd.Flags().BoolVar(&o.revoke, "revoke", false, "withdraw the approval")
 	return cmd
 }
 
@@ -101,14 +101,14 @@ func (a *app) trustOne(ctx context.Context, store *state.Store, s target.Server,
 	if err := a.writeServer(w, st, s); err != nil {
 		return
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "nobody confirmed " + s.ID(), Hint: "--yes remembers it without asking"}
+	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not approved: " + s.ID(), Hint: "--yes remembers it without asking"}
 	switch {
 	case yes:
 	case !a.interactive():
 		a.endAlso(refused)
 		return
 	case !a.ask(ctx, "Trust exactly this?"):
-		if refused.Text, refused.Hint = s.ID()+" was not confirmed", ""; ctx.Err() != nil {
+		if refused.Text, refused.Hint = s.ID()+" was not approved", ""; ctx.Err() != nil {
 			refused = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
 		a.endAlso(refused)
@@ -118,7 +118,7 @@ func (a *app) trustOne(ctx context.Context, store *state.Store, s target.Server,
 		a.endAlso(stateFailed(err))
 		return
 	}
-	a.note(s.ID() + " is trusted as it now stands in " + a.tilde(s.File))
+	a.note(s.ID() + " is trusted as configured in " + a.tilde(s.File))
 }
 
 // revokeTrust forgets a server by either of its names, also one that is gone.
@@ -138,7 +138,7 @@ func (a *app) revokeTrust(ctx context.Context, store *state.Store, name string) 
 	case n == 0:
 		a.note(name + " was not trusted")
 	default:
-		a.note(name + " is not trusted any more")
+		a.note(name + " is no longer trusted")
 	}
 }
 
@@ -156,7 +156,7 @@ func (a *app) trusted(ctx context.Context) {
 	}
 	if all == nil {
 		all = []state.Trust{}
-		a.note("nothing was confirmed yet: mcpc servers shows what there is")
+		a.note("no trusted servers yet; mcpc servers lists configured servers")
 	}
 	var rows [][]string
 	for _, t := range all {

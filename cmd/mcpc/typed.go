@@ -74,7 +74,7 @@ func examples(types []string, key string) string {
 		all = append(all, shown[name])
 	}
 	if all == nil {
-		return "nothing: the schema forbids every value"
+		return "no value: the schema allows none"
 	}
 	return strings.Join(all, ", or ")
 }

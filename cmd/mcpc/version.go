@@ -18,7 +18,7 @@ import (
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "print the version and the revisions spoken",
+		Short: "print the version and the supported protocol revisions",
 		Example: `  mcpc version
   mcpc version --json
   mcpc version --jq .version`,

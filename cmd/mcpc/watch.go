@@ -24,17 +24,17 @@ type watchOptions struct {
 }
 
 func (o *watchOptions) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.on, "watch", false, "go on, and show what changes")
-	f.BoolVar(&o.jsonl, "jsonl", false, "with --watch: one JSON document for each entry that is there or changes")
+	f.BoolVar(&o.on, "watch", false, "keep running, and print changes")
+	f.BoolVar(&o.jsonl, "jsonl", false, "with --watch: print one JSON document per entry and change")
 	o.until.flags(f, "changes")
 }
 
 func (o *watchOptions) check(a *app) error {
 	switch {
 	case !o.on && (o.jsonl || o.until != endurance{}):
-		return hintedError{"--jsonl, --for and --count are about --watch", a.quoted("list --watch") + " goes on until it is ended"}
+		return hintedError{"--jsonl, --for and --count need --watch", a.quoted("list --watch") + " runs until it is stopped"}
 	case o.on && (a.output != "" || a.wire):
-		return hintedError{"--watch writes until it is ended: it has no --wire, and no -o", "--jsonl is for scripts, and > FILE keeps it"}
+		return hintedError{"--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE"}
 	}
 	o.jsonl = o.jsonl || a.json || a.jq != ""
 	return o.until.check()
@@ -96,10 +96,10 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 			missing = append(missing, k.many)
 		}
 	}
-	text := "the server does not tell when its " + strings.Join(missing, ", ") + " change"
+	text := "the server does not report changes of its " + strings.Join(missing, ", ") + " change"
 	if len(missing) == len(w.o.kinds) {
 		return f, wire.Outcome{Kind: wire.InvalidArguments, Where: w.c.where, Phase: "arguments",
-			Text: text, Hint: "without --watch they are listed once"}
+			Text: text, Hint: "omit --watch to list once"}
 	}
 	if len(missing) > 0 {
 		w.c.a.note(text)
@@ -113,7 +113,7 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 	a, left := w.c.a, w.o.watch.until.count
 	on := w.c.start(ctx, client.Listening{Filter: f, Patience: w.o.watch.until.patience(a.timeout),
 		Began: func(client.Filter) { w.mark(w.o.kinds...) },
-		Lost:  func(why string) { a.note(why + "; trying again") },
+		Lost:  func(why string) { a.note(why + "; retrying") },
 	}, endurance{})
 	defer on.enough()
 	read := time.NewTicker(unreadEvery)
@@ -138,7 +138,7 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 			}
 		case out := <-on.ended:
 			if out.Good() {
-				a.note("the server ended the subscription")
+				a.note("the server closed the subscription")
 			}
 			return on.ending(out)
 		}
@@ -231,7 +231,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 		w.c.a.noPager = true // it goes on below
 		w.c.a.print(ctx, w.c.a.answerOfLists(l, several, w.o.long))
 	}
-	w.c.a.note("watching for changes; Ctrl-C ends it")
+	w.c.a.note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}
 }
 

@@ -91,7 +91,7 @@ func (a *app) word(typed string, flat bool) (word, error) {
 		return w, hintedError{"not NAME=VALUE: " + shortened(typed), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`}
 	}
 	if !utf8.ValidString(typed) {
-		return w, hintedError{shortened(typed) + " is not UTF-8, and JSON can carry nothing else", ""}
+		return w, hintedError{shortened(typed) + " is not UTF-8, which JSON requires", ""}
 	}
 	var err error
 	if w.path, err = readPath(typed[:at], flat); err != nil {
@@ -106,10 +106,10 @@ func (a *app) word(typed string, flat bool) (word, error) {
 			return w, err
 		}
 		if err != nil {
-			return w, hintedError{err.Error(), render.ShellQuote(w.key()+":="+string(wire.Quote(value))) + " sends that text"}
+			return w, hintedError{err.Error(), render.ShellQuote(w.key()+":="+string(wire.Quote(value))) + " sends this string"}
 		}
 		if !isJSON && !utf8.Valid(raw) {
-			return w, hintedError{name + " is not UTF-8, and JSON can carry nothing else", ""}
+			return w, hintedError{name + " is not UTF-8, which JSON requires", ""}
 		}
 		value, whose = string(raw), name
 		w.raw = wire.Quote(value)
@@ -118,7 +118,7 @@ func (a *app) word(typed string, flat bool) (word, error) {
 	if isJSON {
 		w.raw = json.RawMessage(strings.TrimSpace(value))
 		if bad := wire.Valid(w.raw); bad != nil {
-			return w, &inputError{whose + " is not JSON: " + bad.Error(), w.key() + "=… sends a text as it stands", wire.InputFacts{Raw: w.raw, Offset: bad.Offset}}
+			return w, &inputError{whose + " is not JSON: " + bad.Error(), w.key() + "=… sends a string unchanged", wire.InputFacts{Raw: w.raw, Offset: bad.Offset}}
 		}
 	}
 	return w, nil
@@ -134,7 +134,7 @@ func readPath(text string, flat bool) (path []part, err error) {
 			i++
 			name, named = append(name, text[i]), true
 		case c == '\\':
-			return nil, errors.New("nothing stands behind the backslash")
+			return nil, errors.New("a character is missing after the backslash")
 		case flat || c != '.' && c != '[':
 			name, named = append(name, c), true
 		case c == '.':
@@ -142,7 +142,7 @@ func readPath(text string, flat bool) (path []part, err error) {
 				return nil, errors.New("a name is missing before the dot")
 			}
 			if path, named = flush(path, &name, named), false; i+1 == len(text) {
-				return nil, errors.New("a name is missing behind the dot")
+				return nil, errors.New("a name is missing after the dot")
 			}
 		default:
 			if !named && (len(path) == 0 || !path[len(path)-1].list) {
@@ -154,7 +154,7 @@ func readPath(text string, flat bool) (path []part, err error) {
 				return nil, bad
 			}
 			if path, i = append(path, item), i+length-1; i+1 < len(text) && text[i+1] != '.' && text[i+1] != '[' {
-				return nil, errors.New("behind a ] stands nothing, a dot or a [")
+				return nil, errors.New("only a dot or a [ can follow ]")
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func readIndex(text string) (item part, length int, err error) {
 	}
 	n, bad := strconv.ParseUint(inner, 10, 31)
 	if !closed || bad != nil {
-		return item, 0, errors.New("between [ and ] stands a number, or nothing to append; a name with a [ is written with \\[")
+		return item, 0, errors.New("[ ] takes a number, or nothing to append; write \\[ for a literal [")
 	}
 	item.at = int(n)
 	return item, len(inner) + 2, nil
@@ -207,7 +207,7 @@ func (p *placed) put(w word) error {
 		if s.list {
 			appends, known := p.lists[place.String()]
 			if known && appends != (s.at == behindLast) {
-				return hintedError{shortened(w.typed) + ": a list is given with [] or with numbers, not with both", "mcpc help arguments"}
+				return hintedError{shortened(w.typed) + ": use [] or numbers, not both", "mcpc help arguments"}
 			}
 			p.lists[place.String()] = s.at == behindLast
 		}
@@ -229,7 +229,7 @@ func (p *placed) put(w word) error {
 		if before := or(p.filled[place.String()], p.entered[place.String()]); before != "" {
 			hint := w.key() + "[]=… for each value makes a list"
 			if p.flat {
-				hint = "leave one of them out"
+				hint = "use only one of them"
 			}
 			return hintedError{fmt.Sprintf("%s and %s give the same argument twice", shortened(before), shortened(w.typed)), hint}
 		}

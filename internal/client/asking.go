@@ -41,7 +41,7 @@ type Asker func(ctx context.Context, q Asking) Answer
 
 // Unanswered is the ending where this run has nobody to ask.
 func Unanswered(method string) wire.Outcome {
-	return wire.Outcome{Kind: wire.InputRequired, Text: "the server asked for " + method + ", and nobody could answer"}
+	return wire.Outcome{Kind: wire.InputRequired, Text: "the server requested " + method + ", and there was no answer"}
 }
 
 // ask puts one question. Nobody's patience runs out while a person thinks.
@@ -153,11 +153,11 @@ func broken(method string, params json.RawMessage) string {
 		}
 		for _, id := range results {
 			if !slices.Contains(used, id) {
-				return fmt.Sprintf("the tool_result %q belongs to no tool_use of the message before", id)
+				return fmt.Sprintf("the tool_result %q matches no tool_use of the previous message", id)
 			}
 		}
 		if len(results) > 0 && len(uses)+others > 0 {
-			return fmt.Sprintf("message %d has other content beside tool results", i)
+			return fmt.Sprintf("message %d mixes tool results with other content", i)
 		}
 		used = uses
 	}

@@ -100,21 +100,21 @@ func (c *child) release() {
 func startFault(server Server, err error) *fault {
 	name := server.Command[0]
 	if _, gone := os.Stat(server.Dir); server.Dir != "" && gone != nil {
-		return &fault{kind: wire.Transport, phase: "connect", err: err, text: "the folder in which the server is started cannot be used: " + server.Dir}
+		return &fault{kind: wire.Transport, phase: "connect", err: err, text: "the server's working directory cannot be used: " + server.Dir}
 	}
 	f := &fault{kind: wire.Transport, phase: "connect", err: err, text: "the server could not be started: " + err.Error()}
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
 		f.text = "no such command: " + name
-		f.hint = "is it installed and on the PATH? many servers are started with npx -y NAME or uvx NAME"
+		f.hint = "check that it is installed and on the PATH; many servers start with npx -y NAME or uvx NAME"
 		if variable, _, assigns := strings.Cut(name, "="); assigns {
-			f.text, f.hint = "no such command: "+variable+"=...", "env sets a variable: -- env "+variable+"=... COMMAND"
+			f.text, f.hint = "no such command: "+variable+"=...", "set a variable with env: -- env "+variable+"=... COMMAND"
 		} else if _, bad := os.Stat(filepath.Join(server.Dir, name)); bad == nil {
-			f.hint = "it is looked for on the PATH; here there is ." + string(filepath.Separator) + name
+			f.hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name
 		}
 	case errors.Is(err, fs.ErrPermission):
-		f.text = "the command may not be executed: " + name
-		f.hint = "a file is started by the program that runs it, as in -- node server.js, or made executable"
+		f.text = "the command is not executable: " + name
+		f.hint = "run it with its interpreter, as in -- node server.js, or make it executable"
 	}
 	return f
 }

@@ -118,17 +118,17 @@ func (h *ear) hear(ctx context.Context, tr *trip, at *cursor) (alive bool, f *fa
 // refuse tells that there is no stream. To offer none is a server's right.
 func (h *ear) refuse(ctx context.Context, f *fault) {
 	finding := wire.Finding{Rule: "no_stream", Level: wire.Info,
-		Text: "the server has no stream for what it says unasked (" + f.answer() + ")"}
+		Text: "the server has no GET stream for notifications (" + f.answer() + ")"}
 	switch {
 	case f.status == http.StatusConflict:
 		finding.Rule, finding.Level = "stream_held", wire.Warning
-		finding.Text = "another client holds this session's stream for what the server says unasked (" + f.answer() + ")"
+		finding.Text = "another client uses this session's GET stream for notifications (" + f.answer() + ")"
 	case f.kind == wire.Transport && f.reached == wire.Unsent:
 		// Nobody is there: the request that the stream stands beside says so.
-		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()
+		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
 	case f.kind == wire.Auth || !isFinal(f) || f.status < 400:
 		finding.Level = wire.Warning
-		finding.Text = "the stream for what the server says unasked could not be opened: " + f.answer()
+		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
 	}
 	h.settleOn(ctx, f, finding)
 }
@@ -136,7 +136,7 @@ func (h *ear) refuse(ctx context.Context, f *fault) {
 // giveUp tells that what was there is gone for good.
 func (h *ear) giveUp(ctx context.Context, f *fault) {
 	h.settleOn(ctx, f, wire.Finding{Rule: "stream_lost", Level: wire.Warning,
-		Text: "the stream for what the server says unasked is gone for good: " + f.answer()})
+		Text: "the GET stream for notifications is closed: " + f.answer()})
 }
 
 // settleOn keeps why nothing will come any more. Who listens says it himself.
@@ -155,13 +155,13 @@ func (h *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
 // save a connection (2025-11-25 basic/transports); where they number their events
 // nothing is missed then.
 func (h *ear) broke(f *fault, at *cursor) (missed bool) {
-	why, level := "the stream for what the server says unasked "+broke(f), wire.Info
+	why, level := "the GET stream for notifications "+broke(f), wire.Info
 	if f.err != nil {
 		level = wire.Warning
 	}
 	missed = f.err != nil || at.id == ""
 	if !missed || !h.s.tellAll(why) {
-		h.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; it is opened again"})
+		h.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; reconnecting"})
 	}
 	return missed
 }
@@ -169,7 +169,7 @@ func (h *ear) broke(f *fault, at *cursor) (missed bool) {
 // broke says how a stream ended that had nothing to end for.
 func broke(f *fault) string {
 	if f.err == nil {
-		return "was ended by the server"
+		return "was closed by the server"
 	}
 	return "broke (" + withoutURL(f.err).Error() + ")"
 }

@@ -94,11 +94,11 @@ func TestReached(t *testing.T) {
 		{"a body that breaks off", func(conn *net.TCPConn, in *bufio.Reader) {
 			readRequest(in)
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"jsonrpc\"")
-		}, wire.Transport, wire.Unknown, "read", "the answer was cut after 10 bytes"},
+		}, wire.Transport, wire.Unknown, "read", "the response was cut off after 10 bytes"},
 		{"a chunk that breaks off", func(conn *net.TCPConn, in *bufio.Reader) {
 			readRequest(in)
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"jsonrpc\"")
-		}, wire.Transport, wire.Unknown, "read", "the answer was cut after 10 bytes"},
+		}, wire.Transport, wire.Unknown, "read", "the response was cut off after 10 bytes"},
 		{"a large header", func(conn *net.TCPConn, in *bufio.Reader) {
 			readRequest(in)
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
@@ -140,7 +140,7 @@ func TestLengthWithoutLimit(t *testing.T) {
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9000000000000000000\r\n\r\n{}")
 	})
 	o := called(t, url, func(opt *Options) { opt.Limits.Message = -1 })
-	if o.Kind != wire.Transport || o.Text != "the answer was cut after 2 bytes" {
+	if o.Kind != wire.Transport || o.Text != "the response was cut off after 2 bytes" {
 		t.Errorf("got %s %q", o.Kind, o.Text)
 	}
 }

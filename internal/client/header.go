@@ -125,7 +125,7 @@ func HeaderUnsafe(schema, arguments json.RawMessage) (found []wire.Finding) {
 		}
 		if n, _ := strconv.ParseFloat(text, 64); math.Abs(n) > 1<<53-1 { // beyond its range n is infinite
 			found = append(found, wire.Finding{Rule: "x-mcp-header", Level: wire.Error, Where: "/" + strings.Join(a.path, "/"),
-				Text: "goes into the header field Mcp-Param-" + a.name + ", which takes integers up to 9007199254740991"})
+				Text: "is sent in the header field Mcp-Param-" + a.name + ", which allows integers up to 9007199254740991"})
 		}
 	}
 	return found
@@ -184,7 +184,7 @@ func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) 
 	defer func() { w.depth-- }()
 	if w.depth > maxSchemaDepth {
 		if bytes.Contains(raw, []byte(headerKeyword)) {
-			w.problem = "x-mcp-header stands too deep in the inputSchema"
+			w.problem = "x-mcp-header is nested too deep in the inputSchema"
 		}
 		return
 	}
@@ -229,13 +229,13 @@ func (w *headerWalk) annotation(raw json.RawMessage, members wire.Members, path 
 	where := "/" + strings.Join(path, "/")
 	switch {
 	case !ok || !isToken(name):
-		w.problem = "x-mcp-header at " + where + " is no header name: " + wire.Excerpt(raw, 40)
+		w.problem = "x-mcp-header at " + where + " is not a header name: " + wire.Excerpt(raw, 40)
 	case !reachable || len(path) == 0:
-		w.problem = "x-mcp-header at " + where + " stands where no argument can be read"
+		w.problem = "x-mcp-header at " + where + " is in a place where no argument can be read"
 	case kind != "string" && kind != "integer" && kind != "boolean":
-		w.problem = "x-mcp-header at " + where + " stands on a property that is no string, integer or boolean"
+		w.problem = "x-mcp-header at " + where + " is on a property that is not a string, integer or boolean"
 	case w.names[strings.ToLower(name)]:
-		w.problem = "x-mcp-header " + name + " stands twice"
+		w.problem = "x-mcp-header " + name + " is duplicated"
 	default:
 		w.names[strings.ToLower(name)] = true
 		w.found = append(w.found, mirrored{path: path, name: name, kind: kind})

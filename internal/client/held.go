@@ -64,7 +64,7 @@ func openHeld(ctx context.Context, by *HeldBy, limits Limits, rec *recorder, to 
 }
 
 func noHolder(ctx context.Context, err error) *fault {
-	f := &fault{kind: wire.LocalIO, phase: "connect", text: "reaching the server that is held: " + err.Error(), err: err}
+	f := &fault{kind: wire.LocalIO, phase: "connect", text: "connecting to the kept server: " + err.Error(), err: err}
 	switch {
 	case ctx.Err() != nil:
 		f.endBy(context.Cause(ctx))
@@ -89,11 +89,11 @@ func (l *heldLine) greet(limit time.Duration) *fault {
 		return end.fault(nil)
 	case errors.Is(err, net.ErrClosed):
 		return &fault{kind: wire.Timeout, phase: "connect", err: err, hint: "--connect-timeout TIME waits longer",
-			text: "the process that holds the server says nothing within " + limit.String()}
+			text: "the keep process did not respond within " + limit.String()}
 	case err != nil:
-		return &fault{kind: wire.Transport, phase: "connect", err: err, text: "the process that holds the server has gone"}
+		return &fault{kind: wire.Transport, phase: "connect", err: err, text: "the keep process has exited"}
 	case facts.Format != heldFormat:
-		return &fault{kind: wire.Transport, phase: "connect", text: "the server is held by another version of mcpc"}
+		return &fault{kind: wire.Transport, phase: "connect", text: "the server is kept by another version of mcpc"}
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 		end = &heldEnd{}
 		err = json.Unmarshal(line[1:], end)
 	default:
-		err = errors.New("it is no holder")
+		err = errors.New("not a keep process")
 	}
 	return facts, end, err
 }
@@ -126,7 +126,7 @@ func (e *heldEnd) fault(err error) *fault {
 	case e.Kind != "":
 		return &fault{kind: e.Kind, phase: "connect", text: e.Text, hint: e.Hint, err: err}
 	case e.Text != "":
-		return &fault{kind: wire.Transport, phase: "read", err: err, text: "the held server was ended: " + e.Text,
+		return &fault{kind: wire.Transport, phase: "read", err: err, text: "the kept server was stopped: " + e.Text,
 			process: &wire.ProcessFacts{Stderr: e.Stderr}}
 	}
 	return processFault(&wire.ProcessFacts{Ended: e.Ended, Stderr: e.Stderr}, err)
@@ -137,7 +137,7 @@ func (l *heldLine) whyEnded(err error) *fault {
 		return l.ended.fault(err)
 	}
 	return &fault{kind: wire.Transport, phase: "read", err: err, process: l.stderr.words(),
-		text: "the process that held the server has gone, and the server with it"}
+		text: "the keep process has exited, and the server with it"}
 }
 
 // Read gives the server's standard output, and takes along what else the holder says.
@@ -245,10 +245,10 @@ func (s *Session) Keep() error {
 }
 
 // ErrForeign is the error of a socket at which another user listens.
-var ErrForeign = errors.New("the socket is another user's")
+var ErrForeign = errors.New("the socket belongs to another user")
 
 // ErrNotHeld is the error of a socket behind which there is no holder any more.
-var ErrNotHeld = errors.New("the server is not held any more")
+var ErrNotHeld = errors.New("the server is no longer kept")
 
 // DialHeld connects to a holder. It is made sure that it belongs to the same user.
 func DialHeld(ctx context.Context, socket string) (net.Conn, error) {

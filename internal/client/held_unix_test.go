@@ -482,7 +482,7 @@ func TestHeldEndings(t *testing.T) {
 		}
 		hs.ended()
 		o := s.Do(context.Background(), Call{Method: "ping"})
-		if o.Kind != wire.Transport || o.Text != "the held server was ended: mcpc ended it" {
+		if o.Kind != wire.Transport || o.Text != "the kept server was stopped: mcpc ended it" {
 			t.Errorf("got %s %q", o.Kind, o.Text)
 		}
 		s.Close(context.Background(), false)

@@ -130,7 +130,7 @@ func Hold(ctx context.Context, opt Holding) {
 func (h *holder) begin() (f *fault) {
 	var err error
 	if h.listener, err = listenHeld(h.Socket); err != nil {
-		return &fault{kind: wire.LocalIO, text: "opening a socket to hold the server: " + err.Error()}
+		return &fault{kind: wire.LocalIO, text: "opening a socket for the kept server: " + err.Error()}
 	}
 	if h.child, f = startChild(h.Server); f != nil {
 		h.shut()
@@ -142,7 +142,7 @@ func (h *holder) begin() (f *fault) {
 func (h *holder) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-		h.end("the process that held it was ended by a signal")
+		h.end("the keep process was stopped by a signal")
 	case <-h.heard:
 	case <-h.ending:
 	}
@@ -188,7 +188,7 @@ func (h *holder) isIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.users) == 0 && h.leftLocked() <= 0 {
-		h.endLocked("nobody used it for " + Short(h.Idle))
+		h.endLocked("it was idle for " + Short(h.Idle))
 	}
 }
 

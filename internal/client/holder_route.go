@@ -220,7 +220,7 @@ func (h *holder) write(line []byte) {
 	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
 	h.writing.Unlock()
 	if err != nil && !h.child.isWithin(h.heard, time.Second) {
-		h.end("it does not read its standard input any more")
+		h.end("it no longer reads its stdin")
 	}
 }
 

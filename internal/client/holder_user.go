@@ -205,7 +205,7 @@ func (h *holder) leave(u *user) {
 	h.mu.Lock()
 	last := h.dropLocked(u)
 	if u.opener && !h.kept {
-		h.endLocked("the command that started it ended before the session was open")
+		h.endLocked("the command that started it exited before the session was open")
 	}
 	if len(h.users) == 0 && h.Idle > 0 {
 		h.idle.Reset(h.leftLocked())

@@ -86,14 +86,14 @@ func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 	tr, f := t.roundTrip(ctx, http.MethodDelete, out)
 	if f != nil {
 		t.inbox.finding(wire.Finding{Rule: "session_end", Level: wire.Info,
-			Text: "the server could not be told that its session is over: " + f.text})
+			Text: "the session could not be deleted on the server: " + f.text})
 		return
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
 	tr.resp.Body.Close()
 	if status := tr.resp.StatusCode; status/100 != 2 && !isRefusal(status) {
 		t.inbox.finding(wire.Finding{Rule: "session_end", Level: wire.Info,
-			Text: fmt.Sprintf("the server did not end its session, and may keep it: it answered DELETE with HTTP %d %s", status, http.StatusText(status))})
+			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s", status, http.StatusText(status))})
 	}
 }
 

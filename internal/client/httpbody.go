@@ -43,7 +43,7 @@ func (t *httpTransport) read(ctx context.Context, tr *trip, out *outgoing) reply
 // and 11).
 func (t *httpTransport) foreignCharset(tr *trip) {
 	if charset := charsetOf(tr.resp); charset != "" {
-		text := "declared as charset " + charset + ", which JSON never is; read as UTF-8"
+		text := "declared as charset " + charset + ", not allowed for JSON; read as UTF-8"
 		t.inbox.often(wire.Finding{Rule: "charset", Level: wire.Warning, Text: "an answer was " + text}, "answers were "+text)
 	}
 }
@@ -71,7 +71,7 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 		return reply{message: wire.ParseMessage(body), http: factsOf(tr.resp, body)}
 	}
 	if charset := charsetOf(tr.resp); charset != "" && !isUTF8(body) {
-		return reply{fault: badContent("the answer is not in UTF-8 but in charset "+charset, body), http: factsOf(tr.resp, body)}
+		return reply{fault: badContent("the response is not UTF-8 but charset "+charset, body), http: factsOf(tr.resp, body)}
 	}
 	t.foreignCharset(tr)
 	m := wire.ParseMessage(body)
@@ -90,7 +90,7 @@ func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) r
 	return reply{fault: f, http: factsOf(tr.resp, body)}
 }
 
-const sameIDHint = "a server must give back the id as it got it, in value and type"
+const sameIDHint = "a server must return the request's id unchanged, in value and type"
 
 // isReply reports a response, good or not.
 func isReply(m *wire.Message) bool {
@@ -213,7 +213,7 @@ func decoded(resp *http.Response) (io.Reader, *fault) {
 	case "gzip", "x-gzip":
 		return &gunzip{src: resp.Body}, nil
 	default:
-		return nil, badContent("the answer is encoded as "+encoding+", which was not asked for", nil)
+		return nil, badContent("the response has the encoding "+encoding+", which was not requested", nil)
 	}
 }
 

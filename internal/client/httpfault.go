@@ -34,9 +34,9 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	case isAlert(tr, err):
 		describeAlert(f, tr, err)
 	case tr.left() && isHangUp(err):
-		f.text = "the connection to " + host + " was lost before an answer came"
+		f.text = "the connection to " + host + " was lost before a response"
 	case tr.left():
-		f.text = "no answer from " + host + " could be read: " + err.Error()
+		f.text = "no response from " + host + " could be read: " + err.Error()
 	default:
 		describeConnect(f, host, err)
 	}
@@ -57,7 +57,7 @@ func describeAlert(f *fault, tr *trip, err error) {
 	f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
 	f.text = tr.req.URL.Host + " refused the TLS connection: " + err.Error()
 	if tr.session.asked.Load() {
-		f.hint = "it did not take the certificate of --cert"
+		f.hint = "it rejected the certificate of --cert"
 	}
 }
 
@@ -83,22 +83,22 @@ func describeConnect(f *fault, host string, err error) {
 	var refusal proxyRefusal
 	switch {
 	case errors.As(err, &refusal):
-		f.text, f.hint = "the proxy refused: "+refusal.status, "--proxy none goes without one"
+		f.text, f.hint = "the proxy refused the connection: "+refusal.status, "--proxy none uses no proxy"
 		if refusal.code == http.StatusProxyAuthRequired {
 			f.hint = proxyHint
 		}
 	case errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"):
-		f.text, f.hint = "the proxy could not be used: "+op.Err.Error(), "--proxy URL names another, --proxy none goes without one"
+		f.text, f.hint = "the proxy could not be used: "+op.Err.Error(), "use another with --proxy URL, or none with --proxy none"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		f.text, f.phase = "no such host: "+dns.Name, "dns"
 	case errors.As(err, &dns):
-		f.text, f.phase = "the name "+dns.Name+" could not be looked up", "dns"
+		f.text, f.phase = "the name "+dns.Name+" could not be resolved", "dns"
 	case errors.As(err, &op) && op.Net == "unix":
 		f.text = "the socket " + op.Addr.String() + " could not be used: " + op.Err.Error()
-		f.hint = "is the server running? --unix-socket names the file that it listens at"
+		f.hint = "check that the server is running and listens on this socket"
 	case errors.Is(err, connRefused):
 		f.text = "connection refused by " + host
-		f.hint = "is the server running? start it, or name another with -s"
+		f.hint = "check that the server is running, or use another URL with -s"
 	case describeTLS(f, host, err):
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, connTimedOut):
 		f.kind = wire.Timeout
@@ -119,8 +119,8 @@ func describeTLS(f *fault, host string, err error) bool {
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &unknown):
-		f.text = "the certificate of " + host + " is signed by an authority that is not known here" + aboutCertificate(unknown.Cert)
-		f.hint = "--cacert FILE names an authority that you trust; --insecure does not check"
+		f.text = "the certificate of " + host + " is signed by an unknown authority" + aboutCertificate(unknown.Cert)
+		f.hint = "trust its authority with --cacert FILE, or disable the check with --insecure"
 	case errors.As(err, &name):
 		f.text = "the certificate of " + host + " is for another name" + aboutCertificate(name.Certificate)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -129,7 +129,7 @@ func describeTLS(f *fault, host string, err error) bool {
 		f.text = "the certificate of " + host + " is not valid: " + invalid.Error()
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		f.text = host + " does not speak TLS"
-		f.hint = "try http:// in place of https://"
+		f.hint = "try http:// instead of https://"
 	case errors.As(err, &alert):
 		f.text = "the TLS handshake with " + host + " failed: " + alert.Error()
 	default:
@@ -159,13 +159,13 @@ func statusFault(resp *http.Response, body []byte) *fault {
 		status: resp.StatusCode, text: "the server answered " + status}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized:
-		f.kind, f.text = wire.Auth, "the server wants to know who asks ("+status+")"
+		f.kind, f.text = wire.Auth, "authentication required ("+status+")"
 		f.hint = "send a token: -H 'Authorization: Bearer …'"
 	case code == http.StatusForbidden:
-		f.kind, f.text = wire.Auth, "the server refuses this caller ("+status+")"
+		f.kind, f.text = wire.Auth, "access denied by the server ("+status+")"
 	case code == http.StatusNotModified:
-		f.text += ", which has no answer in it"
-		f.hint = "it answers a condition (If-None-Match, If-Modified-Since), which mcpc sends with -H only: is there a cache in front of the server?"
+		f.text += ", which has no body"
+		f.hint = "a 304 answers a conditional request, which mcpc sends only with -H: check for a cache in front of the server"
 	case code/100 == 3:
 		describeRedirect(f, resp)
 	case code == http.StatusNotFound:
@@ -173,9 +173,9 @@ func statusFault(resp *http.Response, body []byte) *fault {
 	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
 		h := resp.Request.Header
 		f.text += fmt.Sprintf(" to Accept: %s and Content-Type: %s", h.Get("Accept"), h.Get("Content-Type"))
-		f.hint = "the specification asks for both: a fault of the server or of a proxy, unless -H changed them"
+		f.hint = "the specification requires both: an error of the server or a proxy, unless -H changed them"
 	case code == http.StatusProxyAuthRequired:
-		f.text = "the proxy wants to know who asks (" + status + ")"
+		f.text = "proxy authentication required (" + status + ")"
 		f.hint = proxyHint
 	case isOverloaded(code):
 		f.retryable = true
@@ -193,14 +193,14 @@ func statusFault(resp *http.Response, body []byte) *fault {
 
 // describeRedirect says where one leads; mcpc follows none.
 func describeRedirect(f *fault, resp *http.Response) {
-	const fault = "a fault of the server or of what stands in front of it: -vvv shows the whole answer"
+	const fault = "an error of the server or of a proxy in front of it: -vvv shows the whole response"
 	to := wire.RedactURL(resp.Header.Get("Location"))
 	if _, err := resp.Location(); to == "" {
-		f.text, f.hint = f.text+", a redirect that names no address", fault
+		f.text, f.hint = f.text+", a redirect without a Location", fault
 	} else if err != nil {
-		f.text, f.hint = f.text+", a redirect to "+to+", which is no address", fault
+		f.text, f.hint = f.text+", a redirect to "+to+", which is not a URL", fault
 	} else {
-		f.text, f.hint = f.text+", a redirect to "+to+", which is not followed", "if you trust it, name that URL with -s"
+		f.text, f.hint = f.text+", a redirect to "+to+", which is not followed", "if you trust it, use that URL with -s"
 	}
 }
 
@@ -214,13 +214,13 @@ func (f *fault) wasFound() {
 	if f == nil || f.phase != "wait" { // it was said of something else than this request
 		return
 	}
-	const log = "the server's log, or that of a proxy in front of it, knows more; -vvv shows the request"
+	const log = "check the log of the server or of a proxy in front of it; -vvv shows the request"
 	switch f.status {
 	case http.StatusNotFound:
-		f.text = "the server answered HTTP 404 Not Found, though it was found at this address before"
-		f.hint = "the path is right: " + log
+		f.text = "the server returned HTTP 404 Not Found, but it was reachable at this URL before"
+		f.hint = "the path is correct: " + log
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		f.text += ", though it took a POST at this address before"
+		f.text += ", but it accepted a POST at this URL before"
 		f.hint = log
 	}
 }
@@ -232,7 +232,7 @@ func badContent(text string, body []byte) *fault {
 func overLimit(limit int64) *fault {
 	return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Answered,
 		text: fmt.Sprintf("a message is larger than %d bytes", limit),
-		hint: "--max-message-size SIZE raises the limit, 0 lifts it"}
+		hint: "--max-message-size SIZE raises the limit, 0 removes it"}
 }
 
 // cutFault names the end of a body before its message was whole.
@@ -242,11 +242,11 @@ func cutFault(ctx context.Context, n int64, err error) *fault {
 	case cause != nil:
 		f.text, f.err = cause.Error(), cause
 	case isBadGzip(err):
-		f.kind, f.reached, f.text = wire.BadResponse, wire.Answered, "the answer says that it is gzip and is not"
+		f.kind, f.reached, f.text = wire.BadResponse, wire.Answered, "the response is declared as gzip, but is not gzip"
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		f.text = fmt.Sprintf("the answer was cut after %d bytes", n)
+		f.text = fmt.Sprintf("the response was cut off after %d bytes", n)
 	default:
-		f.text = fmt.Sprintf("the answer broke off after %d bytes: %s", n, withoutURL(err))
+		f.text = fmt.Sprintf("the response was cut off after %d bytes: %s", n, withoutURL(err))
 	}
 	return f
 }

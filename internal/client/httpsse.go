@@ -102,11 +102,11 @@ func resolveEndpoint(sse, endpoint string) (string, *fault) {
 	ref, err := base.Parse(endpoint)
 	if err != nil || endpoint == "" {
 		return "", &fault{kind: wire.BadResponse, phase: "connect", reached: wire.Answered,
-			text: "the endpoint event names no URL", raw: []byte(endpoint), err: err}
+			text: "the endpoint event has no URL", raw: []byte(endpoint), err: err}
 	}
 	if origin(ref) != origin(base) {
 		return "", &fault{kind: wire.Refused, phase: "connect",
-			text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + ", to which nothing is sent"}
+			text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there"}
 	}
 	return ref.String(), nil
 }
@@ -156,8 +156,8 @@ func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 // servers that give it on the stream as well, so that it ends nothing.
 func (t *httpSSE) lookInBody(r reply, out *outgoing) {
 	if r.http != nil && wire.ParseMessage(r.http.Body).Answers(out.id) {
-		t.inbox.came(meanwhile{"the answer came in the body of the POST and not on the event stream",
-			"a server of this transport answers on the stream and the POST with 202: the fault is the server's, -vv shows both"})
+		t.inbox.came(meanwhile{"the response came in the body of the POST and not on the event stream",
+			"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both"})
 	}
 }
 
@@ -207,7 +207,7 @@ func (t *httpSSE) readAll() {
 			t.http.recordDropped(t.trip, ev.Dropped)
 			f := t.http.streamEnd(t.lasting, t.trip, err)
 			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
-				f.text = "the server ended the event stream, and with it the session"
+				f.text = "the server closed the event stream, which ends the session"
 			}
 			t.over(f)
 			return

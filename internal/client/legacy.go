@@ -127,12 +127,12 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	agreed, _ := wire.Text(version)
 	switch {
 	case version == nil || string(version) == `""`:
-		return ended(o, wire.BadResponse, "the answer to initialize names no protocolVersion")
+		return ended(o, wire.BadResponse, "the response to initialize has no protocolVersion")
 	case agreed == "":
-		return ended(o, wire.BadResponse, "the protocolVersion in the answer to initialize is no text: "+wire.Excerpt(version, 40))
+		return ended(o, wire.BadResponse, "the protocolVersion in the response to initialize is not a string: "+wire.Excerpt(version, 40))
 	}
 	if !visibleASCII(session) {
-		return ended(o, wire.BadResponse, "the session id that the server gave is no visible ASCII, or far too long")
+		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
 	e.join(agreed, session)
 	t.setInfo(infoOf(members))
@@ -145,7 +145,7 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	case !slices.Contains(revisions, agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions))
 	case pinned != "" && agreed != pinned:
-		return ended(o, wire.RPCFailed, "the server speaks "+agreed+" where --protocol asked for "+pinned)
+		return ended(o, wire.RPCFailed, "the server speaks "+agreed+", but --protocol requested "+pinned)
 	}
 	return o
 }
@@ -242,11 +242,11 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
 		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
-			Text: fmt.Sprintf("the server asked for %s, which was not offered; it was refused with %d", what, code)})
+			Text: fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code)})
 	case broken(m.Method, m.Params) != "":
 		why := broken(m.Method, m.Params)
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
-		t.finding(wire.Finding{Rule: "sampling", Level: wire.Warning, Text: "the server's " + m.Method + " was refused with -32602: " + why})
+		t.finding(wire.Finding{Rule: "sampling", Level: wire.Warning, Text: "the server's " + m.Method + " was rejected with -32602: " + why})
 	case m.Method == "roots/list":
 		sent = t.rootsAsked()
 	case isTaskMethod(m.Method):
@@ -262,7 +262,7 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 	}) {
 		sent()
 		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
-			Text: "the server asks faster than it takes answers; " + m.Method + " was not answered"})
+			Text: "the server sends requests faster than it reads responses; " + m.Method + " was not answered"})
 	}
 }
 
@@ -285,7 +285,7 @@ func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byt
 	r := t.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})
 	if r.fault != nil && ctx.Err() == nil {
 		t.finding(wire.Finding{Rule: "answer_refused", Level: wire.Warning,
-			Text: "the server asked for " + m.Method + " and did not take the answer: " + r.fault.text})
+			Text: "the server requested " + m.Method + " and did not accept the response: " + r.fault.text})
 	}
 }
 

@@ -47,14 +47,14 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 	began := s.opt.Now()
 	if hard := s.opt.Limits.Hard; hard > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "no end of the list", hard})
+		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "the list did not end", hard})
 		defer stop()
 	}
 	l, o, restart := s.walk(ctx, method, enough)
 	if restart {
 		l.Findings = nil
 		s.talk().finding(wire.Finding{Rule: "list_restarted", Level: wire.Warning,
-			Text: method + " could not be continued with the server's cursor and was started again"})
+			Text: method + " could not be continued with the server's cursor; it was restarted"})
 		l, o, _ = s.walk(ctx, method, enough)
 	}
 	o.Took = s.opt.Now().Sub(began)
@@ -155,7 +155,7 @@ func (l *List) add(o wire.Outcome) (p page, ok bool) {
 		p.next = nil
 	case p.next[0] != '"':
 		l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-			Text: "nextCursor is no string, so the list ends here: " + wire.Excerpt(p.next, 40)})
+			Text: "nextCursor is not a string, so the list ends here: " + wire.Excerpt(p.next, 40)})
 		p.next = nil
 	}
 	return p, true
@@ -194,7 +194,7 @@ func (l *List) dropLast(p page) {
 	l.Items = l.Items[:len(l.Items)-p.n]
 	l.Pages = l.Pages[:len(l.Pages)-1]
 	l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-		Text: `the empty nextCursor brought the same page again: the list was ended there`})
+		Text: `the empty nextCursor returned the same page again: the list ends there`})
 }
 
 // over says which limit a list has reached, or "", and what raises it where that
@@ -202,21 +202,21 @@ func (l *List) dropLast(p page) {
 func (l *List) over(limits Limits, p page) (text, hint string) {
 	switch {
 	case p.stuck+1 >= mostCopies:
-		return fmt.Sprintf("the list does not move on: the same page came %d times in a row, with the same cursor", mostCopies),
-			"the server does not go on from its own cursor, and its operator can mend that; -vv shows the pages"
+		return fmt.Sprintf("the list does not advance: the same page was returned %d times in a row, with the same cursor", mostCopies),
+			"an error of the server: it does not continue from its own cursor; -vv shows the pages"
 	case limits.Pages > 0 && len(l.Pages) >= limits.Pages:
 		text = "the list did not end within " + counted(limits.Pages, "page")
 		if p.same > 2 {
-			return text + ": the same page comes again and again", ""
+			return text + ": the same page is returned repeatedly", ""
 		}
-		return text, "--max-pages N raises the limit, 0 lifts it"
+		return text, "--max-pages N raises the limit, 0 removes it"
 	case limits.Items > 0 && len(l.Items) >= limits.Items:
 		return "the list did not end within " + counted(limits.Items, "item"), itemsHint
 	}
 	return "", ""
 }
 
-const itemsHint = "--max-items N raises the limit, 0 lifts it"
+const itemsHint = "--max-items N raises the limit, 0 removes it"
 
 // tooLong reports a list beyond the limit for items, which holds for the last page
 // as for those before it.

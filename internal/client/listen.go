@@ -55,7 +55,7 @@ type hearing struct {
 }
 
 // errServerEnds is the cause of a context that the server's own word ended.
-var errServerEnds = errors.New("the server ended it")
+var errServerEnds = errors.New("the server closed it")
 
 // Listen asks the server to tell of changes and waits until ctx is done, the
 // server ends it in good order (a good outcome) or it cannot go on. Where the
@@ -265,6 +265,6 @@ func (f Filter) without(other Filter) (names []string) {
 func (t *talk) agreed(asked, given Filter) {
 	if missing := asked.without(given); len(missing) > 0 {
 		t.finding(wire.Finding{Rule: "not_honoured", Level: wire.Warning,
-			Text: "the server does not tell of changes of " + strings.Join(missing, ", ")})
+			Text: "the server does not report changes of " + strings.Join(missing, ", ")})
 	}
 }

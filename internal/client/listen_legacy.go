@@ -44,7 +44,7 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	case <-t.s.life.Done():
 		return t.gaveUp(errClosed), stop
 	case <-t.line().gone():
-		return wire.Outcome{Kind: wire.Transport, Text: "the server has gone"}, reopen
+		return wire.Outcome{Kind: wire.Transport, Text: "the server is gone"}, reopen
 	case <-ear.gone():
 		return e.deaf(ctx, t, ear)
 	}
@@ -69,14 +69,14 @@ func (e *legacy) request(ctx context.Context, t *talk, h *hearing, method, membe
 func (e *legacy) deaf(ctx context.Context, t *talk, ear *ear) (wire.Outcome, remedy) {
 	f := ear.refusal
 	if f == nil { // another has opened the conversation anew
-		return wire.Outcome{Kind: wire.Transport, Text: "the session is over"}, reopen
+		return wire.Outcome{Kind: wire.Transport, Text: "the session has ended"}, reopen
 	}
 	o := t.outcome(e, &Call{}, failed(f))
 	if f.kind == wire.Transport && f.status/100 != 3 {
 		o.Hint = ""
 	}
 	if f.status == http.StatusConflict {
-		o.Hint = "a session of its own has a stream of its own: mcpc listen -s URL"
+		o.Hint = "use a session with its own stream: mcpc listen -s URL"
 	}
 	if f.status == http.StatusNotFound && e.sessionID() != "" && !e.alive(ctx, t) && ctx.Err() == nil {
 		o.Text = "the server no longer knows this session"

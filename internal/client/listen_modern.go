@@ -55,11 +55,11 @@ func (h *hearing) ask(id json.RawMessage, leave context.CancelCauseFunc) {
 // ended looks at the answer that ends the listening in good order.
 func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
 	if !h.isBegun() {
-		t.complain("no_acknowledgement", "the server ended subscriptions/listen without having acknowledged it")
+		t.complain("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
 	}
 	members, _ := m.ResultMembers()
 	if id := subscriptionIn(members); !bytes.Equal(id, m.ID) {
-		t.complain("subscription", "the result of subscriptions/listen names the subscription "+orNone(id)+" in place of "+orNone(m.ID))
+		t.complain("subscription", "the result of subscriptions/listen names the subscription "+orNone(id)+" instead of "+orNone(m.ID))
 	}
 }
 
@@ -102,16 +102,16 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 		e.acknowledged(t, h, id, params)
 		return false
 	case id == nil && onlyListening(m.Method):
-		t.complain("subscription", "the server sent "+m.Method+" without the id of the subscription it belongs to")
+		t.complain("subscription", "the server sent "+m.Method+" without its subscription id")
 	case id == nil:
 	case h == nil:
-		t.complain("foreign_subscription", "the server sent "+m.Method+" for the subscription "+orNone(id)+", which nobody asked for; it was dropped")
+		t.complain("foreign_subscription", "the server sent "+m.Method+" for the subscription "+orNone(id)+", which was not requested; it was dropped")
 		return false
 	case !h.isBegun():
 		t.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
 		h.begin(h.Filter) // it tells, whether it ever says so or not
 	case !h.asked(m.Method):
-		t.complain("unrequested", "the server sent "+m.Method+", which was not asked for")
+		t.complain("unrequested", "the server sent "+m.Method+", which was not requested")
 	}
 	return true
 }
@@ -119,13 +119,13 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 // acknowledged begins a listening with what the server agreed to.
 func (e *modern) acknowledged(t *talk, h *hearing, id json.RawMessage, params wire.Members) {
 	if h == nil {
-		t.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which nobody asked for")
+		t.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which was not requested")
 		return
 	}
 	raw, _ := params.Get("notifications")
 	given, err := filterIn(raw)
 	if err != nil {
-		t.complain("subscription", "the acknowledgement does not say what the server tells of: "+orNone(raw))
+		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(raw))
 	}
 	t.agreed(h.Filter, given)
 	h.begin(given)

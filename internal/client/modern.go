@@ -195,7 +195,7 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	case isText && kind == "input_required" && slices.Contains(mayAskBack, call.Method):
 		return settleQuestion(members)
 	default:
-		return wire.BadResponse, "the result's type is " + wire.Excerpt(raw, 40) + ", which was not declared and may not stand here"
+		return wire.BadResponse, "the result's type is " + wire.Excerpt(raw, 40) + ", which was not declared and is not allowed here"
 	}
 }
 
@@ -211,7 +211,7 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 	}
 	requests, err := wire.Object(asks)
 	if ok && err != nil {
-		return wire.BadResponse, "inputRequests is no object: " + wire.Excerpt(asks, 40)
+		return wire.BadResponse, "inputRequests is not an object: " + wire.Excerpt(asks, 40)
 	}
 	for _, r := range requests {
 		request, _ := wire.Object(r.Value)
@@ -220,10 +220,10 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 		case !named:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
 		case !slices.Contains(mayBeAsked, name):
-			return wire.BadResponse, "the input request " + r.Name + " asks for " + or(name, wire.Excerpt(method, 40)) + ", which may not be asked"
+			return wire.BadResponse, "the input request " + r.Name + " requests " + or(name, wire.Excerpt(method, 40)) + ", which is not allowed"
 		}
 	}
-	return wire.InputRequired, "the server needs an answer before it goes on (resultType is input_required)"
+	return wire.InputRequired, "the server requires input to continue (resultType is input_required)"
 }
 
 // asked: a server of this era may not ask, and a client must not answer

@@ -27,9 +27,9 @@ func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outc
 		t.assume(eraFor(resume), "remembered with the session")
 		return wire.Outcome{}
 	case pinned != "" && stateless(pinned):
-		return t.openModern(ctx, pinned, "asked for with --protocol", t.s.opt.Quick)
+		return t.openModern(ctx, pinned, "set by --protocol", t.s.opt.Quick)
 	case pinned != "":
-		t.setWhy("asked for with --protocol")
+		t.setWhy("set by --protocol")
 		return t.openLegacy(ctx, pinned, nil)
 	case known != "" && stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
 		t.assume(&modern{version: known}, "remembered from an earlier run")
@@ -170,7 +170,7 @@ func (t *talk) settleModern(e *modern, why string, o wire.Outcome) wire.Outcome 
 func (t *talk) preRelease(r reply) {
 	if r.message.Error.Code == codeDraftVersion {
 		t.finding(wire.Finding{Rule: "revision", Level: wire.Warning,
-			Text: "the server refuses a version with -32004, the number before the release: it should be -32022"})
+			Text: "the server rejects a version with -32004, the pre-release code; it should be -32022"})
 	}
 }
 
@@ -203,7 +203,7 @@ func (t *talk) fallBack(ctx context.Context, v verdict) wire.Outcome {
 		if !t.mayBeSpoilt(ctx, o) {
 			return o
 		}
-		v.why += ", and initialize after it as well: the server was started again without"
+		v.why += ", and so was initialize after it: the server was restarted without it"
 	}
 	t.line().close()
 	if o := t.connect(ctx, false); !o.Good() {
@@ -265,7 +265,7 @@ func allRefused(o wire.Outcome, probe *verdict, sse *fault) wire.Outcome {
 	tried = append(tried, "initialize: "+o.Text, "GET for an event stream: "+sse.text)
 	o.Err = errors.New("tried " + strings.Join(tried, "; "))
 	if o.Kind == wire.Transport {
-		o.Text = "no MCP server answers here (" + strings.Join(tried, "; ") + ")"
+		o.Text = "no MCP server at this URL (" + strings.Join(tried, "; ") + ")"
 	}
 	return o
 }
@@ -297,7 +297,7 @@ func (t *talk) openModern(ctx context.Context, revision, why string, quick bool)
 	}
 	theirs, ok := supportedVersions(o.Result)
 	if ok && !slices.Contains(theirs, revision) {
-		return ended(o, wire.RPCFailed, "the server speaks "+list(theirs)+" where "+revision+" was asked for")
+		return ended(o, wire.RPCFailed, "the server speaks "+list(theirs)+" where "+revision+" was requested")
 	}
 	return o
 }

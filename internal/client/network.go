@@ -33,8 +33,8 @@ type Papers struct {
 
 // What is wrong with Papers. The texts quote nothing of the files.
 var (
-	ErrNoAuthority  = errors.New("there is no certificate in PEM in it")
-	ErrKeyEncrypted = errors.New("the key is encrypted, and mcpc asks for no passphrase")
+	ErrNoAuthority  = errors.New("it contains no PEM certificate")
+	ErrKeyEncrypted = errors.New("the key is encrypted; mcpc does not support passphrases")
 )
 
 // TLS is how a connection is secured with these papers. The error is ErrNoAuthority,
@@ -115,9 +115,9 @@ func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 	u, err := url.Parse(given)
 	switch {
 	case err != nil || u.Hostname() == "":
-		return nil, errors.New("not the URL of a proxy: it is written http://HOST:PORT, https://… or socks5://…")
+		return nil, errors.New("not a proxy URL: use http://HOST:PORT, https://… or socks5://…")
 	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" && u.Scheme != "socks5h":
-		return nil, fmt.Errorf("a proxy is spoken to by http, https or socks5, and not by %q", u.Scheme)
+		return nil, fmt.Errorf("a proxy URL is http, https or socks5, not %q", u.Scheme)
 	}
 	return http.ProxyURL(u), nil
 }
@@ -145,7 +145,7 @@ func (p Pins) Places(address string) []string {
 
 // Pin reads HOST:PORT:ADDRESS[,ADDRESS], as curl's --resolve has it.
 func (p Pins) Pin(text string) error {
-	bad := fmt.Errorf("%q is no HOST:PORT:ADDRESS", wire.Excerpt([]byte(text), 100))
+	bad := fmt.Errorf("%q is not HOST:PORT:ADDRESS", wire.Excerpt([]byte(text), 100))
 	host, rest, _ := strings.Cut(text, ":")
 	port, addresses, ok := strings.Cut(rest, ":")
 	if _, err := net.LookupPort("tcp", port); err != nil || !ok || host == "" || port == "" {

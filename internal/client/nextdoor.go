@@ -67,7 +67,7 @@ func (s *Session) lookForTLS(ctx context.Context, o *wire.Outcome) {
 	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
 	var alert tls.AlertError
 	if err == nil || errors.As(err, &alert) {
-		o.Hint = "that port speaks TLS: try https:// in place of http://"
+		o.Hint = "that port speaks TLS: try https:// instead of http://"
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // mcpc stops believing that it speaks MCP at all.
 const maxNoise = 1000
 
-const noiseLines = "lines that the server wrote to standard output were no messages"
+const noiseLines = "non-JSON-RPC lines on the server's stdout, ignored"
 
 // noise is what stands on a server's standard output and is no message: a
 // banner, a log, or a message in several lines.
@@ -26,18 +26,18 @@ type noise struct {
 func (p *pipe) hear(m *wire.Message) *fault {
 	line, why := m.Raw, strangeness(m)
 	p.inbox.often(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
-		"the server wrote a line to standard output that is no message%s, and it was skipped: %q",
+		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, wire.Excerpt(line, maxShown))}, noiseLines)
 	if isMeant(line) {
-		p.inbox.came(meanwhile{"meanwhile a line came that is no message" + why,
-			"if that line was meant for the answer, no other will come; -vvv shows its bytes"})
+		p.inbox.came(meanwhile{"in the meantime a non-JSON-RPC line was received" + why,
+			"if that line was the response, no other will follow; -vvv shows its bytes"})
 	}
 	bad := func(text string) *fault { return &fault{kind: wire.BadResponse, phase: "read", raw: line, text: text} }
 	switch p.noise.lines++; {
 	case p.noise.lines > maxNoise:
-		return bad(fmt.Sprintf("the server wrote more than %d lines that are no messages", maxNoise))
+		return bad(fmt.Sprintf("the server wrote more than %d non-JSON-RPC lines", maxNoise))
 	case isUTF16(line) && bytes.ContainsAny(line[:4], "{["):
-		return bad("the server writes UTF-16, where UTF-8 is asked for")
+		return bad("the server writes UTF-16 instead of UTF-8")
 	}
 	if whole := p.noise.gather(line, p.limits); whole != nil {
 		p.scold(whole)
@@ -112,7 +112,7 @@ func (p *pipe) scold(s *sprawl) {
 		return
 	}
 	if w := p.waiterFor(m); w != nil {
-		w.answer <- failed(badContent(fmt.Sprintf("the answer stands in %d lines, where a server must write one message per line", s.lines+1), s.raw))
+		w.answer <- failed(badContent(fmt.Sprintf("the response has %d lines, but a server must write one message per line", s.lines+1), s.raw))
 	}
 }
 
@@ -150,7 +150,7 @@ func isMeant(line []byte) bool {
 func strangeness(m *wire.Message) string {
 	switch line := m.Raw; {
 	case isUTF16(line):
-		return " (it looks like UTF-16, where UTF-8 is asked for)"
+		return " (it looks like UTF-16 instead of UTF-8)"
 	case hasMark(line):
 		return " (it begins with a byte order mark)"
 	case isJSON(line):
@@ -193,12 +193,12 @@ func (p *pipe) pending() (m meanwhile) {
 	if len(bytes.TrimSpace(u.begin)) == 0 {
 		return m
 	}
-	m.text = fmt.Sprintf("%d bytes wait for a line end: %q", u.n, u.begin)
+	m.text = fmt.Sprintf("%d bytes without a line end: %q", u.n, u.begin)
 	if u.n > len(u.begin) {
-		m.text = fmt.Sprintf("%d bytes wait for a line end, and begin with %q", u.n, u.begin)
+		m.text = fmt.Sprintf("%d bytes without a line end, beginning with %q", u.n, u.begin)
 	}
 	if isMeant(u.begin) {
-		m.hint = "over stdio a message ends with a line end, which the server has to write"
+		m.hint = "over stdio the server must end each message with a newline"
 	}
 	return m
 }

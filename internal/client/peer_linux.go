@@ -11,7 +11,7 @@ import (
 func sameUser(conn net.Conn) error {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {
-		return errors.New("it is no unix socket")
+		return errors.New("not a unix socket")
 	}
 	raw, err := unix.SyscallConn()
 	if err != nil {

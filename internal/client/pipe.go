@@ -35,7 +35,7 @@ type pipe struct {
 func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to inbox) *pipe {
 	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, limits: limits, writing: make(chan struct{}, 1)}
 	p.why = func(err error) *fault {
-		return &fault{kind: wire.Transport, phase: "read", text: "the server ended the stream", err: err}
+		return &fault{kind: wire.Transport, phase: "read", text: "the server closed the stream", err: err}
 	}
 	return p
 }
@@ -126,7 +126,7 @@ func (p *pipe) afterWrite(n int, err error) reply {
 	case <-timer.C:
 	}
 	return failed(&fault{kind: wire.Transport, phase: "send", reached: reached,
-		text: "the server does not read its standard input", err: err})
+		text: "the server does not read its stdin", err: err})
 }
 
 // readAll takes lines until the stream ends. It owns p.in.
@@ -147,7 +147,7 @@ func (p *pipe) readAll() {
 		if err != nil {
 			f, by := p.why(err), wire.Received
 			if p.left.Load() {
-				f, by = &fault{kind: wire.Transport, phase: "read", text: "mcpc let go of the held server", err: err}, wire.Sent
+				f, by = &fault{kind: wire.Transport, phase: "read", text: "mcpc released the kept server", err: err}, wire.Sent
 			}
 			p.rec.closed(0, by, "end", f.event())
 			p.over(f)
@@ -188,8 +188,8 @@ func (p *pipe) take(line []byte) *fault {
 	if m.Kind == wire.Request && p.isEcho(line) {
 		p.rec.body(wire.Received, wire.Body, 0, line, nil)
 		return &fault{kind: wire.BadResponse, phase: "read", raw: line,
-			text: "the command gives back what it is sent",
-			hint: "is it an MCP server? a terminal in between gives back as well: docker run -i and ssh, without -t"}
+			text: "the command echoes its input",
+			hint: "check that it is an MCP server; a terminal in between also echoes: use docker run -i and ssh without -t"}
 	}
 	if m.Kind != wire.Invalid && !hasMark(line) || p.isAwaited(m) {
 		p.noise.sprawl = nil

@@ -244,8 +244,8 @@ func TestProcessNoise(t *testing.T) {
 func TestProcessNoiseIsCountedForOneProcess(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"greets":       {`the server wrote a line to standard output that is no message, and it was skipped: "hello"`},
-		"greets-twice": {`the server wrote a line to standard output that is no message, and it was skipped: "hello"`, "2 " + noiseLines},
+		"greets":       {`non-JSON-RPC line on the server's stdout, ignored: "hello"`},
+		"greets-twice": {`non-JSON-RPC line on the server's stdout, ignored: "hello"`, "2 " + noiseLines},
 	} {
 		var found []string
 		var starts int
@@ -289,7 +289,7 @@ func TestProcessHalfOpen(t *testing.T) {
 	// The child needs a moment to close its end; a line that is larger than
 	// the pipe cannot be written before it did.
 	call := Call{Method: "tools/call", Params: []byte(`{"name":"` + strings.Repeat("a", 1<<20) + `"}`)}
-	if o := s.Do(context.Background(), call); o.Kind != wire.Transport || o.Phase != "send" || o.Text != "the server does not read its standard input" {
+	if o := s.Do(context.Background(), call); o.Kind != wire.Transport || o.Phase != "send" || o.Text != "the server does not read its stdin" {
 		t.Errorf("got %s %s %q", o.Kind, o.Phase, o.Text)
 	}
 	closed(t, s, terminated)

@@ -18,7 +18,7 @@ const (
 	terminated    = "signal: terminated"
 	killed        = "signal: killed"
 	brokenPipe    = "signal: broken pipe"
-	notExecutable = "the command may not be executed: "
+	notExecutable = "the command is not executable: "
 )
 
 // members lists the living processes of the group; one that nobody has reaped does

@@ -117,7 +117,7 @@ func (t *talk) withdrawn(m *wire.Message) {
 	}
 	t.mu.Unlock()
 	if at >= 0 {
-		text := "the server took its question back"
+		text := "the server cancelled its request"
 		if reason, ok := params.Get("reason"); ok {
 			text += ": " + wire.Excerpt(reason, 200)
 		}
@@ -159,7 +159,7 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 	}
 	if o.Message == u.request && failure != nil {
 		o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: "rpc_error", Level: wire.Info,
-			Text: fmt.Sprintf("the server then answered with the error %d %q", failure.Code, failure.Message)})
+			Text: fmt.Sprintf("the server then returned the error %d %q", failure.Code, failure.Message)})
 	}
 	return o
 }

@@ -95,7 +95,7 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 		return stop // what the server had in mind is lost, where it was held
 	case broke && readsOnly:
 		t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
-			Text: r.fault.text + "; " + call.Method + " only reads and was sent again"})
+			Text: r.fault.text + "; " + call.Method + " is read-only and was sent again"})
 		return resend
 	}
 	standing := t.era().judge(r, untried)
@@ -186,11 +186,11 @@ func (t *talk) gaveUp(cause error) wire.Outcome {
 func renewal(was, now *talk, ended bool) string {
 	switch {
 	case ended && was.line().name() == Stdio:
-		return "the server had ended: it was started again"
+		return "the server had exited: it was restarted"
 	case ended:
-		return "the server had ended the session: a new one was opened"
+		return "the server had closed the session: a new one was opened"
 	case was.revision() != now.revision():
-		return "the server no longer speaks " + was.revision() + ": the revision was negotiated anew, and is " + now.revision()
+		return "the server no longer speaks " + was.revision() + ": the revision was negotiated again and is " + now.revision()
 	}
 	return "the server no longer knows this session: a new one was opened"
 }
@@ -214,8 +214,8 @@ func (t *talk) tried(r reply) {
 // something: whether it still makes sense in a new session is the user's to say.
 func (s *Session) notAgain(o wire.Outcome) wire.Outcome {
 	o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Answered, true
-	o.Text = "the server no longer knew the session and refused " + o.Method + ", which was not sent again"
-	o.Hint = "it was refused unread: run the command again"
+	o.Text = "the server had dropped the session and rejected " + o.Method + ", which was not sent again"
+	o.Hint = "it was not processed: run the command again"
 	if s.opt.Resume != nil {
 		o.Hint = "a new session is open: run the command again"
 	}

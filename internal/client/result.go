@@ -29,7 +29,7 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
 		o.Retryable = r.http != nil && isOverloaded(r.http.Status)
 		if _, ok := t.line().(witness); ok && m.Error.Code == codeInternal {
-			o.Hint = "the server's own log knows more; -v shows what it writes to standard error"
+			o.Hint = "check the server's log; -v shows its stderr"
 		}
 	case m.Kind == wire.Response:
 		o.Result = m.Result
@@ -41,7 +41,7 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
 	if e != nil && stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
-		o.Hint = "the server asks as in older revisions only: --protocol " + newest(revisions, handshake) + " lets it"
+		o.Hint = "the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake) + " lets it"
 	}
 	return o
 }
@@ -57,7 +57,7 @@ func (t *talk) markFound(m *wire.Message) {
 		}
 	}
 	if m != nil && hasMark(m.Raw) {
-		t.finding(wire.Finding{Rule: "bom", Level: wire.Warning, Text: "a byte order mark stands before the answer, where JSON has none"})
+		t.finding(wire.Finding{Rule: "bom", Level: wire.Warning, Text: "the response begins with a byte order mark, which JSON does not allow"})
 	}
 }
 
@@ -90,7 +90,7 @@ func mismatch(m *wire.Message, id json.RawMessage) string {
 	if isReply(m) {
 		return "the response has id " + orNone(m.ID) + ", the request had " + orNone(id)
 	}
-	return "a " + m.Kind.String() + " came where the response was expected"
+	return "a " + m.Kind.String() + " was received instead of the response"
 }
 
 func orNone(id json.RawMessage) string {
@@ -103,7 +103,7 @@ func orNone(id json.RawMessage) string {
 func noID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
 
 func noObject(response *wire.Message) (wire.Kind, string) {
-	return wire.BadResponse, "the result is no object: " + wire.Excerpt(response.Result, 60)
+	return wire.BadResponse, "the result is not an object: " + wire.Excerpt(response.Result, 60)
 }
 
 // settleResult judges a complete result by what every revision asks of it.
@@ -130,7 +130,7 @@ func arrayIn(members wire.Members, method, name string) (wire.Kind, string) {
 	case len(raw) == 0:
 		return wire.BadResponse, "the result of " + method + " has no " + name
 	case raw[0] != '[':
-		return wire.BadResponse, "the " + name + " of " + method + " are no array: " + wire.Excerpt(raw, 40)
+		return wire.BadResponse, "the " + name + " of " + method + " is not an array: " + wire.Excerpt(raw, 40)
 	}
 	return wire.OK, ""
 }
@@ -145,7 +145,7 @@ func settleToolCall(members wire.Members) (wire.Kind, string) {
 		return wire.BadResponse, "the result of the tool call has no content"
 	}
 	if len(content) > 0 && content[0] != '[' && !structured {
-		return wire.BadResponse, "the content of the tool call is no array"
+		return wire.BadResponse, "the content of the tool call is not an array"
 	}
 	switch flag, _ := members.Get("isError"); string(flag) {
 	case "", "false", "null":
@@ -171,6 +171,6 @@ func (t *talk) doubleFound(m *wire.Message) {
 	}
 	if where := m.DuplicateInResult(); where != "" {
 		t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
-			Text: "the result has the member " + where + " twice, and readers disagree on which one counts"})
+			Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
 	}
 }

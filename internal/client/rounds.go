@@ -35,13 +35,13 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 	}
 	if hard := s.opt.Limits.Hard; hard > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard-o.Took, timeoutError{"--max-time", "no end of the answer", hard})
+		ctx, stop = context.WithTimeoutCause(ctx, hard-o.Took, timeoutError{"--max-time", "the call did not end", hard})
 		defer stop()
 	}
 	began, first := s.opt.Now(), o.Took
 	for n := 1; r.isQuestion(o); n++ {
 		if n == maxRounds {
-			o = ended(o, wire.BadResponse, fmt.Sprintf("the server still asks for more after %d rounds", maxRounds))
+			o = ended(o, wire.BadResponse, fmt.Sprintf("the server still requests input after %d rounds", maxRounds))
 			break
 		}
 		next, failed, ok := r.answer(ctx, o)
@@ -99,7 +99,7 @@ func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire
 	if requests, _ := wire.Object(asked); len(requests) > 0 {
 		r.idle = 0
 	} else if r.idle++; r.idle > maxIdleRounds {
-		return next, ended(o, wire.BadResponse, fmt.Sprintf("the server wanted to be called again %d times and asked nothing", r.idle)), false
+		return next, ended(o, wire.BadResponse, fmt.Sprintf("the server requested %d more rounds without an input request", r.idle)), false
 	} else if !asks && !rest(ctx, firstIdle<<(r.idle-1)) {
 		return next, gaveUp(ctx, o), false
 	}
@@ -124,16 +124,16 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 		return nil, o, false
 	}
 	if r.refused != nil && bytes.Equal(r.refused, asked) {
-		return nil, ended(o, wire.InputRequired, "the server asks the same again, which was declined"), false
+		return nil, ended(o, wire.InputRequired, "the server repeats a request that was declined"), false
 	}
 	answers, agreed := json.RawMessage("{}"), len(requests) == 0
 	for _, request := range requests {
 		q := asking(request.Name, request.Value)
 		if code, what := offerOf(r.s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
-			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" asks for "+what+", which was not offered"), false
+			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" requests "+what+", which was not offered"), false
 		}
 		if why := broken(q.Method, q.Params); why != "" {
-			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is no valid "+q.Method+": "+why), false
+			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is not a valid "+q.Method+": "+why), false
 		}
 		result, end, ok := r.one(ctx, o, q)
 		if !ok {

@@ -160,7 +160,7 @@ func (r *router) ambiguous(m *wire.Message) bool {
 	n := len(r.waiting)
 	for _, w := range r.waiting {
 		r.dropLocked(w)
-		w.answer <- failed(badContent(fmt.Sprintf("an error came that names none of %d open requests: %s", n, m.Error.Message), m.Raw))
+		w.answer <- failed(badContent(fmt.Sprintf("received an error that matches none of %d open requests: %s", n, m.Error.Message), m.Raw))
 	}
 	return n > 0
 }

@@ -15,8 +15,8 @@ func TestUsesOfToolsAndTheirResults(t *testing.T) {
 		`{"role":"assistant","content":[` + text + `,` + use + `]},{"role":"user","content":[` + result + `]}`:         "",
 		`{"role":"assistant","content":` + use + `}`:                                                                   `the tool_use "1" has no tool_result`,
 		`{"role":"assistant","content":` + use + `},{"role":"user","content":` + text + `}`:                            `the tool_use "1" has no tool_result in the next message`,
-		`{"role":"assistant","content":` + use + `},{"role":"user","content":[` + result + `,` + text + `]}`:           "message 1 has other content beside tool results",
-		`{"role":"user","content":` + result + `}`:                                                                     `the tool_result "1" belongs to no tool_use of the message before`,
+		`{"role":"assistant","content":` + use + `},{"role":"user","content":[` + result + `,` + text + `]}`:           "message 1 mixes tool results with other content",
+		`{"role":"user","content":` + result + `}`:                                                                     `the tool_result "1" matches no tool_use of the previous message`,
 		`{"role":"assistant","content":` + use + `},{"content":` + text + `},{"role":"user","content":` + result + `}`: `the tool_use "1" has no tool_result in the next message`,
 	} {
 		if got := broken("sampling/createMessage", json.RawMessage(`{"messages":[`+messages+`]}`)); got != want {

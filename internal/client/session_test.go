@@ -239,7 +239,7 @@ func TestCloseEndsRequests(t *testing.T) {
 			t.Errorf("got %s %s %q", o.Kind, o.Reached, o.Text)
 		}
 		synctest.Wait()
-		if o := s.Do(context.Background(), Call{Method: "tools/list"}); o.Kind != wire.Transport || o.Text != "the conversation was closed" {
+		if o := s.Do(context.Background(), Call{Method: "tools/list"}); o.Kind != wire.Transport || o.Text != "the session was closed" {
 			t.Errorf("after closing: got %s %q", o.Kind, o.Text)
 		}
 		if got := <-requests; got != "tools/call" {

@@ -65,7 +65,7 @@ func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing)
 		}
 		if attempt == 1 {
 			t.inbox.finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
-				Text: fmt.Sprintf("the stream broke, and the server does not take it up again (%s): trying %d times", f.text, maxResumes)})
+				Text: fmt.Sprintf("the stream was interrupted and cannot be resumed (%s): retrying %d times", f.text, maxResumes)})
 		}
 	}
 	if at.stray != nil {
@@ -158,7 +158,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		if at.repeated(ev) {
 			m := wire.ParseMessage(ev.Data)
 			t.inbox.finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
-				Text: fmt.Sprintf("a resumed stream brought the event %s (%s) a second time; the copy was dropped",
+				Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
 					wire.Excerpt([]byte(*ev.ID), 40), or(m.Method, m.Kind.String()))})
 			continue
 		}
@@ -187,12 +187,12 @@ func (c *cursor) explain(f *fault, unended bool) {
 	}
 	switch {
 	case text[0] == '{' || text[0] == '[':
-		f.text += `: it brought JSON without "data: " before it`
-		f.hint = `a server writes "data: " before each line of a message, and a blank line behind the last`
+		f.text += `: it contained JSON without "data: " before it`
+		f.hint = `a server must write "data: " before each line of a message, and a blank line after the last`
 	case !unended:
-		f.text += ": it brought lines that are no event"
+		f.text += ": it contained lines that are not events"
 	case text[0] != ':':
-		f.text += ": no blank line ended its last event"
+		f.text += ": its last event does not end with a blank line"
 	}
 }
 
@@ -213,7 +213,7 @@ func (c *cursor) unanswered(f *fault, out *outgoing) *fault {
 // again: there are servers that then bring back those to all other requests.
 func strayed(in inbox, m *wire.Message) {
 	in.finding(wire.Finding{Rule: "orphan", Level: wire.Info,
-		Text: "a response came that nobody waits for, with id " + orNone(m.ID)})
+		Text: "received a response to no open request, with id " + orNone(m.ID)})
 }
 
 // foreignEvent tells of an event that has another name than a message. One
@@ -225,8 +225,8 @@ func foreignEvent(in inbox, ev wire.ServerEvent) {
 	}
 	name := wire.Excerpt([]byte(ev.Event), 40)
 	in.often(wire.Finding{Rule: "event", Level: wire.Warning,
-		Text: fmt.Sprintf("an event called %q is no message, and was skipped", name)},
-		fmt.Sprintf("events called %q were no messages, and were skipped", name))
+		Text: fmt.Sprintf("an event of type %q is not a message; it was skipped", name)},
+		fmt.Sprintf("events of type %q are not messages; they were skipped", name))
 }
 
 // answerIn takes one event; ok where it ends the request.
@@ -237,7 +237,7 @@ func (t *httpTransport) answerIn(tr *trip, ev wire.ServerEvent, out *outgoing, a
 		return reply{message: m, http: factsOf(tr.resp, nil)}, ok
 	}
 	if m.Kind == wire.Invalid && (!isJSON(ev.Data) || claims(m, out.id)) {
-		return reply{fault: badContent("an event holds no JSON-RPC message: "+m.Problem(), ev.Data), http: factsOf(tr.resp, nil)}, true
+		return reply{fault: badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data), http: factsOf(tr.resp, nil)}, true
 	}
 	if m.Kind == wire.Batch && !out.batches {
 		if holds(m, out.id) {

@@ -211,7 +211,7 @@ func progressToken(params json.RawMessage) json.RawMessage {
 func (t *talk) post(ctx context.Context, out *outgoing) reply {
 	if idle := t.s.opt.Limits.Idle; idle > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, idle, timeoutError{"--timeout", "the message was not taken", idle})
+		ctx, stop = context.WithTimeoutCause(ctx, idle, timeoutError{"--timeout", "the message was not accepted", idle})
 		defer stop()
 	}
 	r := t.line().send(ctx, out)
@@ -240,7 +240,7 @@ func (t *talk) receive(m *wire.Message) {
 	case wire.Batch:
 		if e := t.era(); e != nil && !e.batches() {
 			t.finding(wire.Finding{Rule: "batch", Level: wire.Warning,
-				Text: "the server sent an array of messages, which revision " + e.revision() + " does not know"})
+				Text: "the server sent a batch, which revision " + e.revision() + " does not support"})
 		}
 		for _, item := range m.Items {
 			t.receive(item)
@@ -249,7 +249,7 @@ func (t *talk) receive(m *wire.Message) {
 		t.orphan(m.ID)
 	default:
 		t.finding(wire.Finding{Rule: "message", Level: weight(m.Raw),
-			Text: "something came that is no JSON-RPC message: " + m.Problem()})
+			Text: "received an invalid JSON-RPC message: " + m.Problem()})
 	}
 }
 
@@ -267,7 +267,7 @@ func (t *talk) serve(m *wire.Message) {
 	e := t.era()
 	if e == nil {
 		t.finding(wire.Finding{Rule: "server_request", Level: wire.Info,
-			Text: "the server asked for " + m.Method + " before the conversation was opened; it was not answered"})
+			Text: "the server requested " + m.Method + " before the session was open; it was not answered"})
 		return
 	}
 	for _, p := range m.Problems {
@@ -282,8 +282,8 @@ func (t *talk) serve(m *wire.Message) {
 // unanswerable tells of a request that has no id to answer to. Whoever waits for the
 // server then waits for one that waits for the answer.
 func (t *talk) unanswerable(m *wire.Message, why string) {
-	t.came(meanwhile{"meanwhile the server asked for " + m.Method + ", which cannot be answered: " + why,
-		"a server that asks must give the request an id; waiting longer does not help"})
+	t.came(meanwhile{"in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
+		"a server request needs an id; waiting longer does not help"})
 	t.finding(wire.Finding{Rule: "id", Level: wire.Warning,
 		Text: "the server's request " + m.Method + " was not answered: " + why})
 }

@@ -91,17 +91,17 @@ func (t *talk) orphan(id json.RawMessage) {
 	if probe {
 		return
 	}
-	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "a response came that nobody waits for, with id " + orNone(id)}
+	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "received a response to no open request, with id " + orNone(id)}
 	switch {
 	case givenUp:
 		f.Level = wire.Info
 		t.finding(f)
 	case known:
-		f.Text = "a second response came to the request with id " + orNone(id) + ", and was ignored"
-		t.often(f, "responses came to requests that had their answer")
+		f.Text = "received a second response to the request with id " + orNone(id) + ", and was ignored"
+		t.often(f, "received repeated responses to answered requests")
 	default:
-		t.came(meanwhile{"meanwhile a response came with id " + orNone(id) + ", which no request has", sameIDHint})
-		t.often(f, "responses came that nobody waited for")
+		t.came(meanwhile{"in the meantime a response was received with id " + orNone(id) + ", which matches no request", sameIDHint})
+		t.often(f, "received responses to no open request")
 	}
 }
 

@@ -100,7 +100,7 @@ func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	task, _ := s.TaskIn(call, o)
 	if raw, _ := wire.Text(wire.First(o.Result, "resultType")); raw == "task" {
 		s.talk().finding(wire.Finding{Rule: "result_type", Level: wire.Info,
-			Text: "the result of tasks/get has the type task, where it should be complete"})
+			Text: "the result of tasks/get has the type task, but must be complete"})
 	}
 	return task, o
 }
@@ -148,7 +148,7 @@ func readTask(members wire.Members, ttl, poll string) (task Task, problem string
 	case task.ID == "":
 		return task, "the task has no taskId"
 	case !task.Status.known():
-		return task, "the task's status is " + orNone(status) + ", which is none that a task has"
+		return task, "the task's status is " + orNone(status) + ", which is not a task status"
 	}
 	return task, ""
 }
@@ -203,7 +203,7 @@ func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome 
 	began := s.opt.Now()
 	if hard := s.opt.Limits.Hard; hard > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "no end of the task", hard})
+		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "the task did not end", hard})
 		defer stop()
 	}
 	defer s.follow(task.token)()
@@ -274,7 +274,7 @@ func cancelledTask(o wire.Outcome, task Task) wire.Outcome {
 	if task.Message != "" {
 		text += ": " + task.Message
 	}
-	o.Hint = "there is no result; what the server says of the task is on stdout"
+	o.Hint = "there is no result; the task's status is on stdout"
 	return ended(o, wire.ToolError, text)
 }
 

@@ -23,16 +23,16 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 	offer := TaskOffer{Asked: true}
 	switch revision := e.revision(); {
 	case revision != rev2511:
-		offer.Why = "revision " + revision + " knows no tasks"
+		offer.Why = "revision " + revision + " has no tasks"
 		return offer
 	case tasks == nil:
-		offer.Why = "the server declares no tasks"
+		offer.Why = "the server does not declare tasks"
 		return offer
 	}
 	offer.Lists, offer.Cancels = wire.First(tasks, "list") != nil, wire.First(tasks, "cancel") != nil
 	switch {
 	case calls == nil:
-		offer.Why = "the server declares no tasks for tools"
+		offer.Why = "the server does not declare tasks for tools"
 	case support != "optional" && support != "required":
 		offer.Why = "the tool does not run as a task: its taskSupport is " + or(support, "absent, which means forbidden")
 	}
@@ -109,7 +109,7 @@ func (e *legacy) taskIn(call *Call, result wire.Members) (task Task, problem str
 		}
 		inner, err := wire.Object(raw)
 		if err != nil {
-			return Task{}, "the task is no object: " + wire.Excerpt(raw, 40), true
+			return Task{}, "the task is not an object: " + wire.Excerpt(raw, 40), true
 		}
 		result = inner
 	case "tasks/get", "tasks/cancel":

@@ -72,7 +72,7 @@ func taskLacks(status TaskStatus, result wire.Members) string {
 	}
 	raw, _ := result.Get(member)
 	if _, err := wire.Object(raw); err != nil {
-		return "the task is " + string(status) + " and its " + member + " is no object: " + orNone(raw)
+		return "the task is " + string(status) + " and its " + member + " is not an object: " + orNone(raw)
 	}
 	return ""
 }
@@ -109,10 +109,10 @@ func (e *modern) inlined(o wire.Outcome, raw []byte) wire.Outcome {
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
 		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
 	case m.Kind != wire.Response:
-		o.Kind, o.Text, m.Error = wire.BadResponse, "what the failed task carries is no error: "+m.Problem(), nil
+		o.Kind, o.Text, m.Error = wire.BadResponse, "the failed task's error is not an error object: "+m.Problem(), nil
 	default:
 		if o.Kind, o.Text = e.settle(&Call{Method: "tools/call"}, m); o.Kind == wire.InputRequired {
-			o.Kind, o.Text = wire.BadResponse, "the result of the task has the type input_required, and may only be complete"
+			o.Kind, o.Text = wire.BadResponse, "the result of the task has the type input_required, but must be complete"
 		}
 	}
 	m.Raw = crossed
@@ -154,10 +154,10 @@ func (e *modern) answerTo(ctx context.Context, s *Session, o wire.Outcome, reque
 		return nil, ended(o, wire.InputRequired, Unanswered(q.Method).Text), true
 	}
 	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
-		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" asks for "+what+", which was not offered"), true
+		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" requests "+what+", which was not offered"), true
 	}
 	if why := broken(q.Method, q.Params); why != "" {
-		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is no valid "+q.Method+": "+why), true
+		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is not a valid "+q.Method+": "+why), true
 	}
 	switch a := s.ask(ctx, q); {
 	case ctx.Err() != nil:
@@ -165,7 +165,7 @@ func (e *modern) answerTo(ctx context.Context, s *Session, o wire.Outcome, reque
 	case a.Result != nil:
 		return a.Result, o, false
 	case a.Declined:
-		return nil, ended(o, wire.InputRequired, q.Method+" was declined, and the task waits for it"), true
+		return nil, ended(o, wire.InputRequired, q.Method+" was declined, and the task requires it"), true
 	default:
 		return nil, a.endOf(o), true
 	}

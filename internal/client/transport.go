@@ -108,7 +108,7 @@ func (f *fault) Error() string { return f.text }
 // event is what happened on the line, whoever waited there for an answer or not.
 func (f *fault) event() string {
 	if f.process != nil && f.process.Ended != "" {
-		return "the server ended (" + f.process.Ended + ")"
+		return "the server exited (" + f.process.Ended + ")"
 	}
 	return f.text
 }

@@ -41,7 +41,7 @@ func judgeProbe(r reply, overStdio bool) verdict {
 	case r.message.Error != nil:
 		return judgeError(r)
 	}
-	return verdict{kind: tryHandshake, why: "server/discover was answered with what is no response"}
+	return verdict{kind: tryHandshake, why: "server/discover got a non-response"}
 }
 
 func judgeFault(r reply, overStdio bool) verdict {
@@ -50,11 +50,11 @@ func judgeFault(r reply, overStdio bool) verdict {
 	case overStdio && f.kind == wire.Timeout:
 		return verdict{kind: tryHandshake, why: "server/discover was not answered in time"}
 	case overStdio && f.kind == wire.Transport:
-		return verdict{kind: tryHandshake, why: "the server ended on server/discover", respawn: true}
+		return verdict{kind: tryHandshake, why: "the server exited on server/discover", respawn: true}
 	case !overStdio && f.kind == wire.BadResponse:
-		return verdict{kind: tryHandshake, why: "server/discover was answered with no JSON-RPC message"}
+		return verdict{kind: tryHandshake, why: "server/discover got no JSON-RPC message"}
 	case r.http != nil && isRefusal(r.http.Status):
-		return verdict{kind: tryHandshake, why: fmt.Sprintf("server/discover was answered with HTTP %d", r.http.Status)}
+		return verdict{kind: tryHandshake, why: fmt.Sprintf("server/discover got HTTP %d", r.http.Status)}
 	}
 	return verdict{}
 }
@@ -64,7 +64,7 @@ func judgeFault(r reply, overStdio bool) verdict {
 func judgeDiscover(result json.RawMessage) verdict {
 	theirs, ok := supportedVersions(result)
 	if !ok {
-		return verdict{kind: tryHandshake, why: "the answer to server/discover lists no versions"}
+		return verdict{kind: tryHandshake, why: "the response to server/discover lists no versions"}
 	}
 	return judgeVersions(theirs, speaksModern, "server/discover lists ")
 }
@@ -87,13 +87,13 @@ func judgeError(r reply) verdict {
 	theirs := supportedIn(e)
 	switch {
 	case len(theirs) > 0 && (e.Code == codeUnsupportedVersion || e.Code == codeDraftVersion):
-		return judgeVersions(theirs, askAgain, fmt.Sprintf("server/discover was answered with %d, which lists ", e.Code))
+		return judgeVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))
 	case slices.Contains(modernCodes, e.Code):
 		return verdict{}
 	case r.http != nil && r.http.Status/100 == 5:
 		return verdict{}
 	}
-	return verdict{kind: tryHandshake, why: fmt.Sprintf("server/discover was answered with the error %d", e.Code)}
+	return verdict{kind: tryHandshake, why: fmt.Sprintf("server/discover got the error %d", e.Code)}
 }
 
 // supportedVersions reads a DiscoverResult; false where it is none.

@@ -19,7 +19,7 @@ type timeoutError struct {
 }
 
 // errClosed is the cause of a context that closing the session ended.
-var errClosed = errors.New("the conversation was closed")
+var errClosed = errors.New("the session was closed")
 
 func (e timeoutError) Error() string { return fmt.Sprintf("%s within %s", e.what, e.after) }
 
@@ -126,7 +126,7 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 		})
 	}
 	if hard > 0 && out.begun == nil {
-		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "no end of the answer", hard}) })
+		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "the call did not end", hard}) })
 	}
 	s.underWay[w] = true
 	if w.token != "" {

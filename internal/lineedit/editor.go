@@ -10,7 +10,7 @@ import (
 )
 
 // ErrInterrupted is the error of a line that Ctrl-C gave up.
-var ErrInterrupted = errors.New("the line was given up")
+var ErrInterrupted = errors.New("the line was cancelled")
 
 // An Editor reads lines from the terminal of the process. While none is read the
 // terminal is as it was before.

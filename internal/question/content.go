@@ -43,7 +43,7 @@ func (f Form) Check(content json.RawMessage) (findings []wire.Finding) {
 		text, isText := wire.Text(m.Value)
 		switch {
 		case !known:
-			findings = append(findings, wire.Finding{Rule: "unknown_field", Level: wire.Error, Where: "/" + m.Name, Text: "is no field of the form"})
+			findings = append(findings, wire.Finding{Rule: "unknown_field", Level: wire.Error, Where: "/" + m.Name, Text: "is not a field of the form"})
 		case field.Kind == Text && isText:
 			if err := checkFormat(field.Format, text); err != nil {
 				findings = append(findings, wire.Finding{Rule: "format", Level: wire.Error, Where: "/" + m.Name, Text: err.Error()})

@@ -62,9 +62,9 @@ func ParseForm(params json.RawMessage) (Form, error) {
 	schema, err := wire.Object(form.Schema)
 	switch {
 	case form.Schema == nil:
-		return form, errors.New("the server asks with a form that has no requestedSchema")
+		return form, errors.New("the server's form has no requestedSchema")
 	case err != nil:
-		return form, errors.New("the server asks with a form whose requestedSchema is no object: " + wire.Excerpt(form.Schema, 40))
+		return form, errors.New("the requestedSchema of the server's form is not an object: " + wire.Excerpt(form.Schema, 40))
 	}
 	required := schema.Words("required")
 	properties, _ := schema.Get("properties")

@@ -33,11 +33,11 @@ func ParsePage(params json.RawMessage) (Page, error) {
 	u, err := url.Parse(p.URL)
 	switch {
 	case err != nil || strings.ContainsAny(p.URL, " \t\r\n\\"):
-		return p, errors.New("the address is no URL")
+		return p, errors.New("the URL is invalid")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return p, errors.New("the address is no web page: only http and https are opened")
+		return p, errors.New("only http and https URLs are opened")
 	case u.Hostname() == "":
-		return p, errors.New("the address names no host")
+		return p, errors.New("the URL has no host")
 	}
 	host := u.Hostname()
 	if p.Domain, err = publicsuffix.EffectiveTLDPlusOne(strings.ToLower(host)); err != nil || net.ParseIP(host) != nil {
@@ -62,16 +62,16 @@ func oddities(u *url.URL, host string) (odd []string) {
 	address := net.ParseIP(host)
 	local := address != nil && address.IsLoopback() || host == "localhost"
 	if u.User != nil {
-		odd = append(odd, "what stands before the @ is not where it leads: the host is "+host)
+		odd = append(odd, "the part before the @ is not the host: the host is "+host)
 	}
 	if strings.Contains("."+strings.ToLower(host), ".xn--") {
-		odd = append(odd, "the host is written in Punycode: it will look like another name in the browser")
+		odd = append(odd, "the host is in Punycode: the browser will show another name")
 	}
 	if strings.IndexFunc(host, func(r rune) bool { return r > 0x7E }) >= 0 {
-		odd = append(odd, "the host has letters outside ASCII, which may look like others")
+		odd = append(odd, "the host has non-ASCII letters, which may look like others")
 	}
 	if address != nil && !local {
-		odd = append(odd, "the host is a bare address and no name")
+		odd = append(odd, "the host is an IP address")
 	}
 	if u.Scheme == "http" && !local {
 		odd = append(odd, "the connection is not encrypted (http)")

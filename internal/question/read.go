@@ -121,7 +121,7 @@ func checkFormat(format, text string) error {
 		}
 	case "uri":
 		if u, err := url.Parse(text); err != nil || u.Scheme == "" {
-			return errors.New("must be an address, such as https://example.com")
+			return errors.New("must be a URL, such as https://example.com")
 		}
 	case "date":
 		if _, err := time.Parse(time.DateOnly, text); err != nil {

@@ -21,7 +21,7 @@ func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
 		_, role := members.Get("role")
 		_, content := members.Get("content")
 		if !role || !content || members.Text("model") == "" {
-			return nil, errors.New("the answer is a JSON object and no message: it needs role, content and model")
+			return nil, errors.New("the JSON object is not a CreateMessageResult: it needs role, content and model")
 		}
 		return json.RawMessage(strings.TrimSpace(string(wrote))), nil
 	}

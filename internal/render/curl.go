@@ -48,7 +48,7 @@ func (e *Unscriptable) Error() string { return e.Text }
 func (s *Script) curl(p Post, session string) ([]string, error) {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, &Unscriptable{"the recorded URL is none of HTTP"}
+		return nil, &Unscriptable{"the recorded URL is not an HTTP URL"}
 	}
 	command := "curl -sSN"
 	if strings.ContainsAny(p.URL, "[]{}") {
@@ -57,7 +57,7 @@ func (s *Script) curl(p Post, session string) ([]string, error) {
 	post := p.Method == "POST"
 	if !post || len(p.Body) == 0 {
 		if !isToken(p.Method) {
-			return nil, &Unscriptable{"the recorded method is none of HTTP"}
+			return nil, &Unscriptable{"the recorded method is not an HTTP method"}
 		}
 		command += " -X " + ShellQuote(p.Method) // a token may have a "|" in it
 	}

@@ -64,7 +64,7 @@ func CutText(text string, most int) (string, Cut) {
 }
 
 // ErrUncuttable: JSON has so many names and numbers that no cut makes it fit.
-var ErrUncuttable = errors.New("it has too many names and numbers for so few characters")
+var ErrUncuttable = errors.New("it has too many member names and numbers")
 
 // Texts are cut to no less than fairText characters while there are lists to shorten,
 // and never to less than leastText.

@@ -23,7 +23,7 @@ func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error
 		s.line(0, "as a task (execution.taskSupport): "+st.Line(tool.TaskSupport))
 	}
 	if tool.AppOnly {
-		s.line(0, "for its page only, and not for a model (_meta.ui.visibility)")
+		s.line(0, "for the UI only, not for a model (_meta.ui.visibility)")
 	}
 	s.section("input", tool.InputSchema, "no arguments")
 	if tool.OutputSchema != nil {
@@ -81,9 +81,9 @@ func (s *sheet) hints(tool wire.Tool) {
 	s.line(0, "")
 	words := hintWords(tool.Hints)
 	if len(words) == 0 {
-		words = []string{"none, so expect it to change and to destroy"}
+		words = []string{"none (assume that it writes and may be destructive)"}
 	}
-	s.wrapped(0, "hints (the server's word): "+strings.Join(words, ", "))
+	s.wrapped(0, "annotations: "+strings.Join(words, ", "))
 	s.hidden(hiddenIn(tool))
 }
 
@@ -142,6 +142,6 @@ func (s *sheet) section(name string, raw json.RawMessage, empty string) {
 		f.field("", root, false, 1)
 	}
 	if doc.spent() {
-		s.line(1, "(the schema is too large to show whole: --json has all of it)")
+		s.line(1, "(the schema is too large to show in full: use --json)")
 	}
 }

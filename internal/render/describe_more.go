@@ -109,7 +109,7 @@ func (s *sheet) page(uri string, said json.RawMessage) {
 	if uri == "" {
 		return
 	}
-	s.heading("page (MCP Apps), which mcpc does not open")
+	s.heading("UI resource (MCP Apps); not opened by mcpc")
 	s.line(1, s.st.Line(uri))
 	members, err := wire.Object(said)
 	for _, name := range []string{"csp", "permissions"} {

@@ -12,7 +12,7 @@ import (
 var endingColumns = []struct {
 	head  string
 	width int
-}{{"exit", 5}, {"kind", 17}, {"what fired", 27}, {"sent?", 10}, {"stdout", 13}}
+}{{"exit", 5}, {"kind", 17}, {"layer", 27}, {"sent?", 10}, {"stdout", 13}}
 
 // ExitCodes writes the table of exit codes: the contract of the command line,
 // in 80 columns whatever the terminal.

@@ -95,7 +95,7 @@ func (e *explainer) exchange(x *wire.Exchange) {
 		e.message(f, follows)
 	}
 	if x.Request.Raw != nil && x.Response.Raw == nil {
-		e.line(e.arrow(wire.Received)+" no answer came", bold, "")
+		e.line(e.arrow(wire.Received)+" no response", bold, "")
 	}
 }
 

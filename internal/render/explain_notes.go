@@ -83,43 +83,43 @@ func (e *explainer) live(path []string, raw json.RawMessage) string {
 	switch path[len(path)-1] {
 	case "id":
 		if e.unasked {
-			return "it came for a message that is no request, so that it answers nothing, whatever its number"
+			return "it was sent for a message that is not a request, so it responds to nothing"
 		}
 		if e.m.Answers(e.request.ID) {
-			return "the number of the request: this is the answer to it"
+			return "the id of the request that this responds to"
 		}
 		if e.request.ID == nil {
-			return "no request that waits for its answer has this number"
+			return "no open request has this id"
 		}
-		return fmt.Sprintf("not the request's number, which is %s: this does not answer it", e.st.excerpt(e.request.ID, 40))
+		return fmt.Sprintf("not the request's id, which is %s: this is not its response", e.st.excerpt(e.request.ID, 40))
 	case "code":
 		if e.m.Error != nil {
 			return codeMeaning(e.m.Error.Code)
 		}
 	case "structuredContent":
 		if mirrored(resultBlocks("tools/call", e.m.Result), raw) {
-			return "the same data again, typed: the text is for a model, this is for a program; " +
-				"it must fit the outputSchema"
+			return "the same data, typed: the text is for a model, this is for a program; " +
+				"it must match the outputSchema"
 		}
-		return "the answer as data, for a program: it must fit the outputSchema; " +
-			"a server should say the same as text in content, for clients that know only that"
+		return "the result as data, for a program: it must match the outputSchema; " +
+			"a server should repeat it as text in content, for older clients"
 	}
 	return ""
 }
 
 const (
-	pipeNote    = "no HTTP here: a message is one line, as to a server's standard input and from its standard output"
+	pipeNote    = "no HTTP: each message is one line on the server's stdin or stdout"
 	eventNote   = "one message of the stream"
-	eventIDNote = "a bookmark: after a break a client asks for what follows it (Last-Event-ID)"
-	retryNote   = "how many milliseconds to wait before coming back"
+	eventIDNote = "event id: a client resumes after it (Last-Event-ID)"
+	retryNote   = "reconnection delay in milliseconds"
 )
 
 func verbNote(verb string) string {
 	switch verb {
 	case http.MethodPost:
-		return "each message to the server is a POST of its own, all to one address"
+		return "each message to the server is a separate POST to the same URL"
 	case http.MethodGet:
-		return "opens a stream for what the server sends of its own accord"
+		return "opens a stream for server messages"
 	case http.MethodDelete:
 		return "ends the session"
 	}
@@ -129,17 +129,17 @@ func verbNote(verb string) string {
 func statusNote(code int) string {
 	switch {
 	case code == http.StatusAccepted:
-		return "taken: a notification has no answer, nor has an answer, so that HTTP's word is all there is"
+		return "accepted: notifications and responses get no response of their own"
 	case code == http.StatusOK:
-		return "HTTP worked; a tool that failed comes with 200 too"
+		return "HTTP succeeded; a tool error also has status 200"
 	case code == http.StatusUnauthorized:
-		return "the server wants to know who asks"
+		return "authentication required"
 	case code == http.StatusNotFound:
-		return "no such method, no such session, or no MCP at this address: the body says which"
+		return "unknown method, unknown session, or no MCP endpoint: see the body"
 	case code >= 400 && code < 500:
-		return "the server takes fault with the request; a JSON-RPC error in the body says more"
+		return "the server rejects the request; see the JSON-RPC error in the body"
 	case code >= 500:
-		return "the fault is on the server's side, or of something in front of it"
+		return "an error of the server or of a proxy in front of it"
 	}
 	return ""
 }
@@ -147,23 +147,23 @@ func statusNote(code int) string {
 // fieldNotes are the header fields that matter to MCP, by lower-case name: what
 // they are for in a request, and in a response.
 var fieldNotes = map[string]struct{ sent, received string }{
-	"accept": {"the client takes one JSON document or a stream of events", ""},
+	"accept": {"the client accepts a JSON document or an event stream", ""},
 	"content-type": {"the body is one JSON-RPC message",
-		"one JSON document, or (event-stream) events, of which the last is the answer"},
-	"mcp-protocol-version": {"the revision of MCP that this is written in", "the revision of MCP that this is written in"},
-	"mcp-session-id": {"the session: shown with every request; hidden here, because it is as good as a password",
-		"the server opened a session: the client shows this from now on"},
-	"mcp-method":       {"\"method\" once more, so that a proxy can route without reading the body; both must agree", ""},
-	"mcp-name":         {"the name of what is asked for once more, for proxies; must agree with the body", ""},
-	"last-event-id":    {"pick the stream up behind this event", ""},
+		"a JSON document, or an event stream that ends with the response"},
+	"mcp-protocol-version": {"the protocol revision of this message", "the protocol revision of this message"},
+	"mcp-session-id": {"the session id: sent with every request; hidden here, because it works like a password",
+		"the server opened a session: the client sends this id from now on"},
+	"mcp-method":       {"the body's method, so that a proxy can route without reading the body; both must agree", ""},
+	"mcp-name":         {"the body's name or URI, for proxies; must agree with the body", ""},
+	"last-event-id":    {"resume the stream after this event", ""},
 	"authorization":    {"the access token, hidden", ""},
-	"www-authenticate": {"", "how to get in: the scheme, and where to ask for a token"},
-	"location":         {"", "another address, which mcpc does not follow by itself"},
-	"retry-after":      {"", "how long the server asks to be left alone"},
-	"allow":            {"", "the HTTP methods that this address takes"},
+	"www-authenticate": {"", "the authentication scheme, and where to get a token"},
+	"location":         {"", "another URL, which mcpc does not follow"},
+	"retry-after":      {"", "how long to wait before a retry"},
+	"allow":            {"", "the HTTP methods of this URL"},
 }
 
-const paramFieldNote = "an argument once more, for proxies: the tool's inputSchema marks it with x-mcp-header"
+const paramFieldNote = "an argument, for proxies: the tool's inputSchema marks it with x-mcp-header"
 
 // fieldNote gives the note for a header field, and whether the field matters.
 func fieldNote(d wire.Direction, f wire.Field) (note string, matters bool) {

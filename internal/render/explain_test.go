@@ -138,7 +138,7 @@ func TestExplainTasks(t *testing.T) {
 	k := talk{{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}`)}}
 	k.received(0, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"t","status":"completed","ttlMs":null,"result":{"content":[]}}}`)
 	text := explained(Style{Width: 500}, k)
-	for _, want := range []string{"which task", "not the answer yet", "are final", "null names no end", "what the call would have answered"} {
+	for _, want := range []string{"which task", "not the answer yet", "are final", "null names no end", "the result of the call"} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q stands %d times in\n%s", want, strings.Count(text, want), text)
 		}

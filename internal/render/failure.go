@@ -122,17 +122,17 @@ func (s Style) finding(f wire.Finding) string {
 // channels name the channel of each kind, and say what happened where nobody
 // knows it better. The two channels of a tool call have a headline of their own.
 var channels = map[wire.Kind]struct{ label, text string }{
-	wire.CheckFailed:   {"check failed", "it ran, and the answer is no"},
-	wire.Usage:         {"", "the command line is not right"},
-	wire.Auth:          {"authorization", "the server did not accept the credentials"},
-	wire.Transport:     {"transport", "no answer came through"},
-	wire.BadResponse:   {"bad response", "what came back is no answer"},
-	wire.Timeout:       {"timeout", "no answer in time"},
-	wire.OutputInvalid: {"output invalid", "the result breaks the tool's own outputSchema"},
-	wire.InputRequired: {"input required", "the server asked for input and nobody answered"},
-	wire.Refused:       {"refused by mcpc", "its own policy says no"},
+	wire.CheckFailed:   {"check failed", "the check failed"},
+	wire.Usage:         {"", "invalid command line"},
+	wire.Auth:          {"authorization", "the server rejected the credentials"},
+	wire.Transport:     {"transport", "no response"},
+	wire.BadResponse:   {"bad response", "the response is invalid"},
+	wire.Timeout:       {"timeout", "no response in time"},
+	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema"},
+	wire.InputRequired: {"input required", "the server requested input and got no answer"},
+	wire.Refused:       {"refused by mcpc", "not allowed by its policy"},
 	wire.LocalIO:       {"on this machine", "reading or writing failed"},
-	wire.Internal:      {"internal error, a bug in mcpc", "something that must not happen did"},
+	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state"},
 	wire.Signal:        {"", "interrupted"},
 }
 
@@ -144,9 +144,9 @@ func headline(o wire.Outcome) string {
 	switch o.Kind {
 	case wire.ToolError:
 		if o.Text != "" && o.Result != nil && string(wire.First(o.Result, "isError")) != "true" {
-			return "the tool said no: " + o.Text
+			return "tool error: " + o.Text
 		}
-		return "the tool said no: result.isError is true"
+		return "tool error: result.isError = true"
 	case wire.RPCFailed:
 		return rpcHeadline(o)
 	case wire.InvalidArguments:
@@ -180,7 +180,7 @@ func rpcHeadline(o wire.Outcome) string {
 func argumentsHeadline(o wire.Outcome) string {
 	text := o.Text
 	if text == "" {
-		text = "they break the tool's inputSchema"
+		text = "they do not match the tool's inputSchema"
 	}
 	if len(o.Findings) > 0 || o.Text == "" {
 		text = "invalid arguments: " + strings.TrimPrefix(text, "invalid arguments: ")

@@ -116,7 +116,7 @@ func (r *report) body(o wire.Outcome) {
 		return
 	}
 	if title := htmlTitle(body); title != "" {
-		r.line("the page's title: %s", r.st.excerpt([]byte(title), 200))
+		r.line("page title: %s", r.st.excerpt([]byte(title), 200))
 	}
 	r.line("body%s:", kind)
 	r.text(r.st.excerpt(body, maxBody))
@@ -199,11 +199,11 @@ func (r *report) process(o wire.Outcome) {
 		return
 	}
 	if ended := o.Process.Ended; ended != "" && !strings.Contains(o.Text, ended) {
-		r.line("the server process ended: %s", ended)
+		r.line("the server process exited: %s", ended)
 	}
 	stderr := strings.TrimRight(o.Process.Stderr, "\r\n")
 	if strings.TrimSpace(stderr) == "" {
-		r.line("the server wrote nothing to its standard error")
+		r.line("the server's stderr is empty")
 		return
 	}
 	lines := strings.Split(stderr, "\n")
@@ -211,7 +211,7 @@ func (r *report) process(o wire.Outcome) {
 	for i := range lines {
 		lines[i] = r.st.excerpt([]byte(lines[i]), 500)
 	}
-	r.line("the end of the server's standard error:")
+	r.line("the end of the server's stderr:")
 	r.text(strings.Join(lines, "\n"))
 }
 
@@ -234,17 +234,17 @@ func (r *report) fate(o wire.Outcome) {
 	}
 	parts = append(parts, reached(o))
 	if o.Retryable {
-		parts = append(parts, "it is safe to try again")
+		parts = append(parts, "a retry is safe")
 	}
 	r.line("%s", strings.Join(parts, "; "))
 }
 
 // phases say what was going on in each phase of an outcome.
 var phases = map[string]string{
-	"arguments": "while checking the arguments", "dns": "while looking up the host's name",
-	"connect": "while connecting", "tls": "in the TLS handshake",
-	"discover": "while asking what the server speaks", "initialize": "in the handshake",
-	"send": "while sending", "wait": "while waiting for the answer", "read": "while reading the answer",
+	"arguments": "while checking the arguments", "dns": "while resolving the host name",
+	"connect": "while connecting", "tls": "during the TLS handshake",
+	"discover": "during protocol detection", "initialize": "during the handshake",
+	"send": "while sending", "wait": "while waiting for the response", "read": "while reading the response",
 	"result": "with the result", "close": "while closing",
 }
 
@@ -254,11 +254,11 @@ var changesNothing = []string{"initialize", "server/discover", "ping"}
 func reached(o wire.Outcome) string {
 	switch {
 	case o.Part == wire.After:
-		return "what was asked for had been sent before"
+		return "the requested operation had been sent before"
 	case o.Reached == wire.Unsent:
 		return "nothing was sent"
 	case o.Part == wire.Before:
-		return "what was asked for was not sent"
+		return "the requested operation was not sent"
 	case o.Retryable, slices.Contains(changesNothing, o.Method):
 		return "the request was sent"
 	case o.Method == "tools/call":

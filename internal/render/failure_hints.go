@@ -24,25 +24,25 @@ type codeRow struct {
 var codes = []codeRow{
 	{-32700, "parse error: the server could not read the request as JSON",
 		"-vvv shows the bytes that were sent"},
-	{-32600, "invalid request: the server does not take the message for a JSON-RPC request; some say this of a session or a revision",
+	{-32600, "invalid request: the server does not accept the message as a JSON-RPC request; some servers also use this for sessions or revisions",
 		"-vv shows the request; {init} opens a new session"},
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
-		"{info} shows what this server declares"},
-	{-32602, "invalid params: an unknown name, a missing or wrong argument, or a cursor that is not the server's",
+		"{info} shows the server's capabilities"},
+	{-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
 		"{list} shows what there is"},
-	{-32603, "internal error: something broke inside the server; the request may well be right",
-		"the server's own log knows more"},
-	{-32002, "resource not found, in the numbering of older revisions",
+	{-32603, "internal error in the server; the request may be valid",
+		"check the server's log"},
+	{-32002, "resource not found (the code of older revisions)",
 		"{list} shows what there is"},
-	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or says something else than the body",
+	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or differs from the body",
 		"-vvv shows the headers and the body that were sent"},
-	{-32021, "missing client capability: the server needs something that this client did not offer; data.requiredCapabilities names it",
+	{-32021, "missing client capability: data.requiredCapabilities names what the client did not declare",
 		"{flags}"},
 	{-32022, "unsupported protocol version: data.supported lists the revisions that the server speaks",
-		"without --protocol mcpc picks a revision that both speak, if there is one"},
-	{-32042, "URL elicitation required: the server wants a page visited before it goes on; data.elicitations has the address",
-		"visit the address if you trust it, then run the same again; at a terminal mcpc shows it and asks"},
-	{0, "JSON-RPC defines no code 0; it is what a server sends that sets none", ""},
+		"without --protocol mcpc negotiates a common revision"},
+	{-32042, "URL elicitation required: the user must visit a page first; data.elicitations has the URL",
+		"visit the URL if you trust it, then run the command again; at a terminal mcpc offers to open it"},
+	{0, "JSON-RPC defines no code 0; the server probably sets no code", ""},
 }
 
 // handshake are the methods behind which no other command gets where they are refused.
@@ -66,7 +66,7 @@ func meaning(o wire.Outcome) string {
 	if o.Method == "resources/read" && e.Code == -32602 {
 		data, _ := wire.Object(e.Data)
 		if data.Text("uri") == o.Name && o.Name != "" {
-			return "resource not found: the server has nothing at this URI"
+			return "resource not found: the server has no resource with this URI"
 		}
 	}
 	return codeMeaning(e.Code)
@@ -81,13 +81,13 @@ func codeMeaning(code int64) string {
 	}
 	switch {
 	case code <= -32000 && code >= -32019:
-		return "a code of the server's own making: the specification gives it no meaning"
+		return "a server-defined code: the specification does not define it"
 	case code <= -32020 && code >= -32099:
-		return "a code that is reserved for MCP, which gives it no meaning"
+		return "a code reserved for MCP, but not defined"
 	case code <= -32100 && code >= -32768:
-		return "a code that is reserved for JSON-RPC, which gives it no meaning"
+		return "a code reserved for JSON-RPC, but not defined"
 	}
-	return "a code of the server's own: only its documentation says what it means"
+	return "a server-defined code: see the server's documentation"
 }
 
 // hintFor is the caller's hint, or what can be said of every outcome of its
@@ -101,7 +101,7 @@ func (s Style) hintOf(o wire.Outcome) string {
 	switch o.Kind {
 	case wire.ToolError:
 		if content := wire.First(o.Result, "content"); string(wire.Compact(content)) == "[]" && wire.First(o.Result, "structuredContent") == nil {
-			return "a result, no JSON-RPC error, and it does not say why"
+			return "tool execution error, not a protocol error; the result has no message"
 		}
 	case wire.RPCFailed:
 		return cmp.Or(s.Aim.rpcHint(o), patienceHint(o))
@@ -113,24 +113,24 @@ func (s Style) hintOf(o wire.Outcome) string {
 		}
 	case wire.Transport, wire.Auth:
 		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && slices.Contains(changesNothing, o.Method) {
-			return "run the server's command alone to see why it ends"
+			return "run the server's command alone to see why it exits"
 		}
 		return httpHint(o)
 	case wire.Timeout:
 		if o.Reached == wire.Unsent && o.Phase != "send" {
-			return "is the address right, and the host up?"
+			return "check the URL, and that the host is up"
 		}
 	}
 	return kindHints[o.Kind]
 }
 
 var kindHints = map[wire.Kind]string{
-	wire.ToolError:     "a result, no JSON-RPC error; its text, on stdout, is for a model to read",
-	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and shows them without judging",
+	wire.ToolError:     "tool execution error, not a protocol error; the message is on stdout",
+	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and prints without validation",
 	wire.Timeout:       "--timeout TIME waits longer",
-	wire.OutputInvalid: "the result is on stdout all the same; --no-validate skips this check",
-	wire.InputRequired: "what it asked is on stdout; mcpc help answering says how to answer it",
-	wire.Internal:      "please report it, with what -vvv shows",
+	wire.OutputInvalid: "the result is on stdout; --no-validate skips this check",
+	wire.InputRequired: "the request is on stdout; see mcpc help answering",
+	wire.Internal:      "please report it, with the output of -vvv",
 }
 
 func (a Aim) rpcHint(o wire.Outcome) string {
@@ -143,7 +143,7 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 			continue
 		}
 		if slices.Contains(handshake, o.Method) && strings.Contains(row.hint, "{") {
-			return "the handshake itself was refused: -vv shows both sides of it"
+			return "the handshake was rejected: -vv shows it"
 		}
 		way := waysOn[o.Method]
 		return strings.NewReplacer("{list}", a.Quoted(cmp.Or(way.list, "list all")), "{info}", a.Quoted("info"),
@@ -155,7 +155,7 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 // offers are the flags that let mcpc offer a capability to the server.
 var offers = []struct{ capability, flags string }{
 	{"elicitation", "--answer FIELD=VALUE or --answer-defaults offers forms"},
-	{"url", "--on-elicit COMMAND or a terminal offers to visit pages"},
+	{"url", "--on-elicit COMMAND or a terminal offers pages"},
 	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
 	{"roots", "--root DIR offers roots"},
 }
@@ -181,7 +181,7 @@ func flagsFor(data []byte) string {
 	}
 	extensions, _ := required.Get("extensions")
 	if wire.First(extensions, "io.modelcontextprotocol/tasks") != nil {
-		all = append(all, "mcpc call offers to take a task")
+		all = append(all, "mcpc call offers tasks")
 	}
 	return strings.Join(all, "; ")
 }
@@ -192,9 +192,9 @@ func (a Aim) argumentsHint(o wire.Outcome) string {
 		anyway = "; --no-validate sends it anyway" // the commands that send these have it
 	}
 	if o.Name == "" || len(o.Findings) == 0 {
-		return a.Quoted("list") + " shows the tools there are" + anyway
+		return a.Quoted("list") + " lists the tools" + anyway
 	}
-	return a.Quoted(cmp.Or(way.describe, "describe ")+word(o.Name)) + " shows what it takes" + anyway
+	return a.Quoted(cmp.Or(way.describe, "describe ")+word(o.Name)) + " shows its arguments" + anyway
 }
 
 // patienceHint is for an error that came with a status that asks for patience.
@@ -224,12 +224,12 @@ func httpHint(o wire.Outcome) string {
 func pathHint(address string) string {
 	if atRoot(address) {
 		u, _ := url.Parse(address)
-		return "try " + u.Scheme + "://" + u.Host + "/mcp first; old servers listen at /sse"
+		return "try " + u.Scheme + "://" + u.Host + "/mcp first; old servers use /sse"
 	}
 	if u, err := url.Parse(address); err == nil && strings.HasSuffix(u.Path, "/mcp/") {
-		return "try it without the / at the end: most servers listen at /mcp, old ones at /sse"
+		return "try it without the trailing /: most servers use /mcp, old ones /sse"
 	}
-	return "check the path: most servers listen at /mcp, old ones at /sse"
+	return "check the path: most servers use /mcp, old ones /sse"
 }
 
 // atRoot reports a URL that names a host and no path.
@@ -238,9 +238,9 @@ func atRoot(address string) bool {
 	return err == nil && u.Host != "" && strings.Trim(u.Path, "/") == ""
 }
 
-const waitAndSee = "the server asks for patience: wait, then try again"
+const waitAndSee = "wait, then try again"
 
-const noPost = "the address takes no POST, so it may be a page: most servers listen at /mcp, old ones at /sse"
+const noPost = "the URL does not accept POST: most servers use /mcp, old ones /sse"
 
 // statusHints lead on from an HTTP status that carried no JSON-RPC answer; the
 // first row that holds the status is taken. An empty hint is that of pathHint.
@@ -248,16 +248,16 @@ var statusHints = []struct {
 	from, to int
 	hint     string
 }{
-	{http.StatusUnauthorized, http.StatusUnauthorized, "the server wants a token: -H 'Authorization: Bearer TOKEN' sends one"},
-	{http.StatusForbidden, http.StatusForbidden, "another account or scope may be wanted, or the Host or Origin is not trusted; -vvv shows what was sent"},
+	{http.StatusUnauthorized, http.StatusUnauthorized, "the server requires a token: send one with -H 'Authorization: Bearer TOKEN'"},
+	{http.StatusForbidden, http.StatusForbidden, "check the account, its scopes, and the Host and Origin fields; -vvv shows the request"},
 	{http.StatusNotFound, http.StatusNotFound, ""},
 	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
 	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
-	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the headers are too large for the server; -vvv shows them"},
+	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the header fields are too large for the server; -vvv shows them"},
 	{http.StatusTooManyRequests, http.StatusTooManyRequests, waitAndSee},
-	{http.StatusBadGateway, http.StatusGatewayTimeout, "it may be something in front of the server that answers: is the server itself up?"},
+	{http.StatusBadGateway, http.StatusGatewayTimeout, "a proxy may have answered: check that the server is up"},
 	{400, 499, "-vvv shows the request as it was sent"},
-	{500, 599, "the fault is on the server's side: its own log knows more"},
+	{500, 599, "an error of the server: check its log"},
 }
 
 // word is a name as an argument in a hint that can be pasted into a shell,

@@ -91,7 +91,7 @@ var failures = []struct {
 	})},
 	{"transport: refused", callOutcome(wire.Transport, func(o *wire.Outcome) {
 		o.Text, o.Phase, o.Reached, o.Retryable = "connection refused by localhost:3001", "connect", wire.Unsent, true
-		o.Hint = "is the server running? start it, or name another with -s"
+		o.Hint = "check that the server is running, or use another URL with -s"
 	})},
 	{"transport: a page in place of an endpoint", callOutcome(wire.Transport, func(o *wire.Outcome) {
 		o.Text = "the server answered HTTP 404 Not Found: no MCP endpoint here"
@@ -103,7 +103,7 @@ var failures = []struct {
 			Fields: []wire.Field{{Name: "Location", Value: "https://example.com/mcp?token=secret"}}}
 	})},
 	{"transport: cut", callOutcome(wire.Transport, func(o *wire.Outcome) {
-		o.Text, o.Phase, o.Reached = "the answer was cut after 211 bytes", "read", wire.Unknown
+		o.Text, o.Phase, o.Reached = "the response was cut off after 211 bytes", "read", wire.Unknown
 		o.Took = 1234 * time.Millisecond
 	})},
 	{"transport: process", wire.Outcome{Kind: wire.Transport, Method: "initialize", Where: "node server.js",

@@ -43,7 +43,7 @@ func (f *fields) members(s schema, depth int) bool {
 func (f *fields) field(name string, s schema, required bool, depth int) {
 	if f.lines++; f.lines > maxFields {
 		if f.lines == maxFields+1 {
-			f.line(depth, f.st.ellipsis()+" (more fields: --json has all of them)")
+			f.line(depth, f.st.ellipsis()+" (more fields: use --json)")
 		}
 		return
 	}
@@ -55,7 +55,7 @@ func (f *fields) field(name string, s schema, required bool, depth int) {
 	case s.circular():
 		f.line(depth+2, "(as above: "+f.st.cut(f.st.Line(s.refs[len(s.refs)-1]), 60)+")")
 	case depth >= maxFieldDepth:
-		f.line(depth+2, f.st.ellipsis()+" (nested deeper: --json has all of it)")
+		f.line(depth+2, f.st.ellipsis()+" (nested deeper: use --json)")
 	default:
 		f.below(s, depth)
 	}

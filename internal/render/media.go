@@ -136,7 +136,7 @@ func extent(mime string, data []byte) string {
 	}
 	c, err := d.config(bytes.NewReader(data))
 	if err != nil {
-		return "its header is broken"
+		return "damaged header"
 	}
 	return fmt.Sprintf("%dx%d", c.Width, c.Height)
 }

@@ -20,8 +20,8 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 		data, err = decoded(media[0])
 		return data, Line(describeMedia(media[0])), err
 	case len(media) > 1:
-		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, and -o saves one", len(media)),
-			"pick one, as in --jq '" + media[0].path + "' | base64 -d"}
+		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
+			"select one, for example --jq '" + media[0].path + "' | base64 -d"}
 	case len(blocks) == 1 && blocks[0].kind == textBlock && method == "resources/read":
 		data = []byte(blocks[0].text) // an empty file is a file
 		return data, "text, " + size(len(data)), nil
@@ -70,7 +70,7 @@ func Unsaved(method string, result json.RawMessage) string {
 func decoded(b block) ([]byte, error) {
 	data, err := decodeBase64(b.data)
 	if err != nil {
-		return nil, &PayloadError{true, fmt.Sprintf("decoding %s: %v", b.path, err), "--jq '" + b.path + "' gives the text as it came"}
+		return nil, &PayloadError{true, fmt.Sprintf("decoding %s: %v", b.path, err), "--jq '" + b.path + "' prints the text unchanged"}
 	}
 	return data, nil
 }

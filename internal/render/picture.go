@@ -116,12 +116,12 @@ func decodePNG(r io.Reader) (image.Image, error) {
 func pixels(data []byte) (image.Image, error) {
 	d := decoders(sniff(data))
 	if d == nil {
-		return nil, errors.New("no known kind of image")
+		return nil, errors.New("unknown image format")
 	}
 	c, err := d.config(bytes.NewReader(data))
 	switch {
 	case err != nil:
-		return nil, errors.New("its header is broken")
+		return nil, errors.New("damaged header")
 	case c.Width <= 0 || c.Height <= 0:
 		return nil, errors.New("it has no pixels")
 	case c.Width > mostPixels/c.Height:
@@ -129,7 +129,7 @@ func pixels(data []byte) (image.Image, error) {
 	}
 	img, err := d.decode(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("it is broken: %w", err)
+		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	if img.Bounds().Empty() {
 		return nil, errors.New("it has no pixels")
@@ -189,7 +189,7 @@ func (s Style) draw(out *bytes.Buffer, img image.Image) error {
 		out.WriteString(ansi.SixelGraphics(0, 1, 0, b.Bytes()) + "\n")
 		return err
 	}
-	return errors.New("no way to draw")
+	return errors.New("not supported by the terminal")
 }
 
 // settled puts in what is not known. A half block is one pixel wide and two high.

@@ -116,8 +116,8 @@ const (
 )
 
 var whereOf = map[string]string{
-	inURL: "what stands in the URL, as it stands there", inBody: "what stands in the message, as it stands there",
-	inArgv: "what stands in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
+	inURL: "the value in the URL, encoded as there", inBody: "the value in the message, encoded as there",
+	inArgv: "the value in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
 }
 
 func variableLetter(r rune) rune {

@@ -125,7 +125,7 @@ func (s Style) failures(b *bytes.Buffer, figures []Figure) {
 		return
 	}
 	slices.SortStableFunc(all, func(x, y failure) int { return y.Count - x.Count })
-	b.WriteString("\n" + s.paint(bold, "How they failed") + "\n")
+	b.WriteString("\n" + s.paint(bold, "Failures") + "\n")
 	for _, one := range all {
 		line := gap + left(strconv.Itoa(one.Count), count) + gap + pad(one.Channel, channel) + gap
 		b.WriteString(line + s.cut(one.what, max(s.columns()-ansi.StringWidth(line), 12)) + "\n")
@@ -146,7 +146,7 @@ func (s Style) histogram(b *bytes.Buffer, bars []Bar) {
 		label, number = max(label, ansi.StringWidth(labels[i])), max(number, len(strconv.Itoa(bar.Count)))
 	}
 	room := max(min(s.columns(), maxProse)-label-number-3*len(gap), 4)
-	b.WriteString("\n" + s.paint(bold, "How long they took") + "\n")
+	b.WriteString("\n" + s.paint(bold, "Durations") + "\n")
 	for i, bar := range bars {
 		line := gap + pad(labels[i], label) + gap + left(strconv.Itoa(bar.Count), number) + gap + s.drawn(bar.Count, most, room)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")

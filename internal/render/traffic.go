@@ -92,7 +92,7 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 			v.message(v.st.between(f), f, carriedBy(f, x)+guessed(f, x))
 		}
 		if more := len(x.Between) - shown; more > 0 {
-			v.section(fmt.Sprintf("%s %d more messages, which --raw shows", v.st.ellipsis(), more))
+			v.section(fmt.Sprintf("%s %d more messages (see --raw)", v.st.ellipsis(), more))
 		}
 		switch {
 		case x.Response.Raw != nil:
@@ -146,9 +146,9 @@ func carriedBy(f wire.Frame, x *wire.Exchange) string {
 	case len(heads) == 0:
 		return ""
 	case f.Dir == wire.Received:
-		return ", which answers nothing: what it came for is no request"
+		return ", responds to nothing: its message is not a request"
 	case len(heads) == 1:
-		return ", a POST of its own"
+		return ", a separate POST"
 	}
 	return ", a POST of its own: " + status(heads[1].HTTP.Status)
 }
@@ -158,7 +158,7 @@ func guessed(f wire.Frame, x *wire.Exchange) string {
 	if !x.Guessed(f) {
 		return ""
 	}
-	return ", a guess: nothing says which request it is of, and only this one waited for its answer"
+	return ", guess: it names no request, and only this request was open"
 }
 
 // message writes one message, pretty, and below it what is wrong with it.
@@ -202,7 +202,7 @@ func (v *viewer) beside(x *wire.Exchange) {
 			v.section("meanwhile")
 		}
 		if i == most {
-			v.line(v.st.paint(dim, fmt.Sprintf("%s %d more lines, which --raw shows", v.st.ellipsis(), len(frames)-most)))
+			v.line(v.st.paint(dim, fmt.Sprintf("%s %d more lines (see --raw)", v.st.ellipsis(), len(frames)-most)))
 			return
 		}
 		if f.Kind == wire.Closed {

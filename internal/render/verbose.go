@@ -175,7 +175,7 @@ func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 	}
 	switch {
 	case len(f.Raw) == 0 && f.SSE != nil && !f.SSE.Comment:
-		parts = append(parts, "(no data: a bookmark)")
+		parts = append(parts, "(no data: event id only)")
 	case len(f.Raw) == 0:
 	case f.SSE != nil && f.SSE.Event != "" && f.SSE.Event != "message":
 		parts = append(parts, "("+size(len(f.Raw))+")")
@@ -205,7 +205,7 @@ func (v *verbose) event(s *wire.SSEFacts) string {
 		text += " retry " + Took(*s.Retry)
 	}
 	if s.Comment {
-		text += " (a comment: the stream is alive)"
+		text += " (comment: keep-alive)"
 	}
 	return text
 }
@@ -243,7 +243,7 @@ func (v *verbose) said(f wire.Frame) string {
 	case wire.Batch:
 		return fmt.Sprintf("batch of %d", len(m.Items))
 	}
-	return "no message: " + m.Problem()
+	return "not a message: " + m.Problem()
 }
 
 // resultWord tells the tool's own failure from a good result.
@@ -265,7 +265,7 @@ func (v *verbose) answered(f wire.Frame, m *wire.Message) string {
 	case m.ID == nil || string(m.ID) == "null":
 		return ""
 	case !ok:
-		return ", which answers nothing that was asked"
+		return ", matches no request"
 	case a.at.IsZero() || f.Time.IsZero():
 		return " of " + v.st.excerpt([]byte(a.method), 100)
 	}
@@ -327,7 +327,7 @@ func (v *verbose) pretty(raw []byte) {
 		v.b.WriteString("    " + line + "\n")
 	}
 	if left > 0 {
-		v.b.WriteString(v.st.paint(dim, fmt.Sprintf("    %s %d more bytes, which -vvv shows", v.st.ellipsis(), left)) + "\n")
+		v.b.WriteString(v.st.paint(dim, fmt.Sprintf("    %s %d more bytes (see -vvv)", v.st.ellipsis(), left)) + "\n")
 	}
 }
 

@@ -164,7 +164,7 @@ func TestVerboseTellsIDsOfBothSidesApart(t *testing.T) {
 	want := `→ POST http://localhost:3001/mcp  tools/call id 4  (68 bytes)
 ← event  ping id 4  (40 bytes)
 → POST http://localhost:3001/mcp  result id 4 of ping, 4 ms  (36 bytes)
-← result id 4, which answers nothing that was asked  (36 bytes)
+← result id 4, matches no request  (36 bytes)
 ← event  result id 4 of tools/call, 10 ms  (36 bytes)
 `
 	if got := b.String(); got != want {

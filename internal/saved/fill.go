@@ -59,7 +59,7 @@ func (r *reader) references(raw json.RawMessage, at string) {
 	eachText(raw, at, func(_, at, text string) {
 		err := eachPart(text, func(string) {}, func(name string) {
 			if variable := strings.TrimPrefix(name, Environment); !IsName(variable) {
-				r.bad(at, "${%s} names no variable: letters, digits and _, with env. before one of the environment", name)
+				r.bad(at, "${%s} is not a variable name: letters, digits and _, with env. for environment variables", name)
 			}
 		})
 		if err != nil {

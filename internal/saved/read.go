@@ -149,7 +149,7 @@ func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 	for _, m := range r.object(raw, at, "vars") {
 		r.name(m.Name, below(at, m.Name))
 		if inner := References(m.Value); len(inner) > 0 {
-			r.bad(below(at, m.Name), "a variable is no reference to others: write %s where it is used", inner[0])
+			r.bad(below(at, m.Name), "a variable cannot refer to others: write %s where it is used", inner[0])
 		}
 		vars = append(vars, Var{m.Name, m.Value})
 	}
@@ -160,7 +160,7 @@ func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 func (r *reader) name(name, at string) {
 	if !IsName(name) {
 		r.problems = append(r.problems, Problem{At: at, OnName: true,
-			Text: fmt.Sprintf("%q is no name of a variable: letters, digits and _, and no digit first", name)})
+			Text: fmt.Sprintf("%q is not a variable name: letters, digits and _, and no digit first", name)})
 	}
 }
 
@@ -227,9 +227,9 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 func (r *reader) oneVerb(done []string, at string, members wire.Members) {
 	switch {
 	case len(done) > 1:
-		r.bad(at, "a step does one thing, not %s", strings.Join(done, " and "))
+		r.bad(at, "a step has one action, not %s", strings.Join(done, " and "))
 	case len(done) == 0 && members != nil && (len(r.problems) == 0 || !strings.HasPrefix(r.problems[len(r.problems)-1].At, at+"/")):
-		r.bad(at, "the step says not what to do: call, read, prompt, list or raw")
+		r.bad(at, "the step has no action: call, read, prompt, list or raw")
 	}
 }
 
@@ -336,7 +336,7 @@ func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
 	case word == Good:
 		return wire.OK
 	case !slices.Contains(known, word):
-		r.problems = append(r.problems, Problem{At: at, Got: word, Known: known, Text: fmt.Sprintf("no ending is called %s", excerpt(raw))})
+		r.problems = append(r.problems, Problem{At: at, Got: word, Known: known, Text: fmt.Sprintf("unknown kind %s", excerpt(raw))})
 	}
 	return wire.Kind(word)
 }

@@ -56,13 +56,13 @@ func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 		case text == "" || plain != text:
 		case holdsSecret(string(wire.With(nil, name, wire.Quote(text)))):
 			r.problems = append(r.problems, Problem{At: at, Mild: true,
-				Text: fmt.Sprintf("%s is named like a secret; one belongs into the environment: ${env.NAME}", name)})
+				Text: fmt.Sprintf("%s is named like a secret; use the environment: ${env.NAME}", name)})
 		}
 	})
 }
 
 func (r *reader) secret(at string) {
-	r.bad(at, "a secret stands in the file; put it into the environment and write ${env.NAME}")
+	r.bad(at, "the file contains a secret; move it to the environment and write ${env.NAME}")
 }
 
 // userAlone is what stands before the host of a URL whose password was a reference.

@@ -44,7 +44,7 @@ func decode(raw []byte) (State, error) {
 	}
 	for name, s := range doc.Sessions {
 		if !validKey(s.Key) {
-			return State{}, errors.New("a session in it has no valid key")
+			return State{}, errors.New("a session in it has an invalid key")
 		}
 		s.Name = name
 		doc.Sessions[name] = s

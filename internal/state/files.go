@@ -32,7 +32,7 @@ func checkDir(dir string) error {
 	case !ownedByUs(fi):
 		return unsafePath(dir, "it belongs to another user", "")
 	case openToOthers(fi):
-		return unsafePath(dir, "others can write to it", "chmod 700 "+quoted(dir))
+		return unsafePath(dir, "it is writable by others", "chmod 700 "+quoted(dir))
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (s *Store) createCounters(before, after map[string]int64) error {
 // is kept: a session that is put back goes on counting.
 func (s *Store) createCounter(key string, first int64) error {
 	if !validKey(key) {
-		return fmt.Errorf("storing a session: its key is not one that Put gave")
+		return fmt.Errorf("storing a session: its key is not from Put")
 	}
 	dir := s.path(idsName)
 	if err := makeSubdir(dir); err != nil {

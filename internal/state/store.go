@@ -43,7 +43,7 @@ func DefaultDir() (string, error) {
 	// Without HOME the library falls back to "/": better no state than one in
 	// the root directory.
 	if !filepath.IsAbs(home) || home == filepath.FromSlash("/.local/state") {
-		return "", &Error{Reason: NoHome, what: "there is no place to keep state: no home directory is known"}
+		return "", &Error{Reason: NoHome, what: "no state directory: the home directory is unknown"}
 	}
 	return filepath.Join(home, "mcpc"), nil
 }

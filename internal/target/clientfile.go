@@ -187,11 +187,11 @@ func (c Client) noServer(server string, names []string) error {
 }
 
 func noCommand(server string) error {
-	return &EntryError{Text: fmt.Sprintf("the server %q has no command: only stdio servers can be tapped, mcpc proxy is for the others", server)}
+	return &EntryError{Text: fmt.Sprintf("the server %q has no command: mcpc tap records stdio servers only; use mcpc proxy", server)}
 }
 
 func noWords(server string) error {
-	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are no list of strings", server)}
+	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are not a list of strings", server)}
 }
 
 // What follows walks through JSON that is known to be valid.

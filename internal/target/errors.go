@@ -31,12 +31,12 @@ func (e *UnknownError) Error() string {
 	if e.Source == FromSession {
 		return fmt.Sprintf("the current session %q is not stored", e.Name)
 	}
-	return fmt.Sprintf("%sno server is called %q", e.Source.where(), e.Name)
+	return fmt.Sprintf("%sno server is named %q", e.Source.where(), e.Name)
 }
 
 // Hint is one way out, without a full stop.
 func (e *UnknownError) Hint() string {
-	return "mcpc sessions and mcpc servers show the names; a URL starts with http:// or https://"
+	return "see mcpc sessions and mcpc servers; a URL starts with http:// or https://"
 }
 
 // where is how an error's sentence starts when the user may not have the text

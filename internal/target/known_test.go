@@ -85,7 +85,7 @@ func TestFingerprint(t *testing.T) {
 // Entries that make no sense are shown, and nothing in them is believed.
 func TestOddEntries(t *testing.T) {
 	for text, want := range map[string]Server{
-		`{"a": 1}`:                              {Kind: Stdio, Problem: "its entry is no object"},
+		`{"a": 1}`:                              {Kind: Stdio, Problem: "its entry is not an object"},
 		`{"a": {}}`:                             {Kind: Stdio, Problem: "its entry has neither a command nor a URL"},
 		`{"a": {"command": ""}}`:                {Kind: Stdio, Command: []string{""}, Problem: "its command is empty"},
 		`{"a": {"command": 1}}`:                 {Kind: Stdio, Problem: "its command is empty"},

@@ -100,11 +100,11 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 		}
 		s.read(entry)
 		if bad != nil {
-			s.Problem = "its entry is no object"
+			s.Problem = "its entry is not an object"
 		}
 		s.Disabled = s.Disabled || switchedOff(top, m.Name)
 		if i, twice := seen[s.Name]; twice { // which one the program takes, nobody else can know
-			s.Problem = "its name stands twice in the file"
+			s.Problem = "its name is duplicated in the file"
 			all[i].Problem = s.Problem
 		}
 		seen[s.Name] = len(all)
@@ -215,7 +215,7 @@ func (s *Server) readCommand(m wire.Members) {
 		}
 	}
 	if !ok {
-		s.Problem = "its arguments are no list of strings"
+		s.Problem = "its arguments are not a list of strings"
 	}
 	if raw != nil && (len(s.Command) == 0 || s.Command[0] == "") {
 		s.Problem = "its command is empty"

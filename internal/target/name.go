@@ -28,7 +28,7 @@ func ValidName(name string) error {
 	case len(name) > maxName:
 		return bad(fmt.Sprintf("the session's name is longer than %d characters", maxName))
 	case !onlyOf(name, nameCharacters):
-		return bad(fmt.Sprintf("the session's name %q has a character that no name has", name))
+		return bad(fmt.Sprintf("the session's name %q has an invalid character", name))
 	case strings.IndexByte("_-", name[0]) >= 0:
 		return bad(fmt.Sprintf("the session's name %q does not start with a letter or digit", name))
 	case strings.EqualFold(name, demoName):

@@ -179,7 +179,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
 		return Target{}, wrong("target", from, "the server is neither a URL nor a name: it has a space in it",
-			"to speak stdio with a command: mcpc list -- COMMAND ARGUMENT...")
+			"for a stdio server: mcpc list -- COMMAND ARGUMENT...")
 	case !looksLikeURL(text):
 		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	}

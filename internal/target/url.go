@@ -52,7 +52,7 @@ func checkCharacters(text string) *Error {
 	for i, r := range text {
 		switch {
 		case r == ' ' && strings.TrimSpace(text) != text:
-			return wrong("url", 0, "the URL has a space before or behind it", "leave the space out")
+			return wrong("url", 0, "the URL has a leading or trailing space", "remove the space")
 		case r == ' ':
 			return wrong("url", 0, fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
 		case !unicode.IsPrint(r):
@@ -71,7 +71,7 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 		return lower, rest, nil
 	case ok && isScheme(scheme):
 		return "", "", wrong("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
-			"use an http or https URL, or speak stdio: mcpc list -- COMMAND")
+			"use an http or https URL, or a stdio server: mcpc list -- COMMAND")
 	}
 	for _, s := range []string{"http:", "https:"} {
 		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
@@ -150,7 +150,7 @@ func cutPort(authority string) (host, port string, err *Error) {
 		}
 		host, port = authority[:end+1], authority[end+1:]
 		if port != "" && port[0] != ':' {
-			return "", "", wrong("host", 0, "something stands between the URL's IPv6 address and its port", "write http://[::1]:3001/mcp")
+			return "", "", wrong("host", 0, "there are characters between the URL's IPv6 address and its port", "write http://[::1]:3001/mcp")
 		}
 		return host, strings.TrimPrefix(port, ":"), nil
 	}
@@ -185,7 +185,7 @@ func parseIPv6(host string) (string, *Error) {
 	}
 	addr, err := netip.ParseAddr(inner)
 	if err != nil || !addr.Is6() {
-		return "", wrong("host", 0, "what stands in the URL's brackets is not an IPv6 address", "write http://[::1]:3001/mcp")
+		return "", wrong("host", 0, "the URL's brackets do not contain an IPv6 address", "write http://[::1]:3001/mcp")
 	}
 	return "[" + addr.String() + "]", nil
 }
@@ -200,9 +200,9 @@ func parseHost(host string) (string, *Error) {
 	case strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
 		// Which ASCII name is meant takes the tables of IDNA (RFC 5891), and a
 		// mistake would send the request to another host.
-		return "", wrong("host", 0, "the URL's host is not ASCII", "write it as DNS knows it, starting with xn--")
+		return "", wrong("host", 0, "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
 	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "":
-		return "", wrong("host", 0, "the URL's host has a character that no host name has", hint)
+		return "", wrong("host", 0, "the URL's host has an invalid character", hint)
 	case len(name) > 253 || !goodLabels(name):
 		return "", wrong("host", 0, "the URL's host is not a host name", hint)
 	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
@@ -239,7 +239,7 @@ func parseTail(tail string) (string, *Error) {
 		return "", wrong("path", 0, "the URL has a backslash", "write / instead")
 	}
 	if strings.Contains(tail, "#") {
-		return "", wrong("fragment", 0, "the URL has a fragment", "leave out # and what follows: it is never sent")
+		return "", wrong("fragment", 0, "the URL has a fragment", "remove # and what follows: it is never sent")
 	}
 	path, query, hasQuery := strings.Cut(tail, "?")
 	if !goodEscapes(path) {

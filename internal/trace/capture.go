@@ -72,7 +72,7 @@ func (c *Capture) Rows() []*Row { return c.rows }
 func (c *Capture) Findings() []wire.Finding {
 	if c.torn {
 		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: "torn_line", Level: wire.Warning,
-			Text: "the last line is not whole and was left out"})
+			Text: "the last line is incomplete and was skipped"})
 	}
 	return c.findings
 }

@@ -56,7 +56,7 @@ func ParseFilter(text string, now time.Time) (Filter, error) {
 	}
 	root, err := p.some()
 	if err == nil && p.at < len(p.text) {
-		err = p.wrong(p.at, "this parenthesis closes nothing")
+		err = p.wrong(p.at, "unmatched parenthesis")
 	}
 	if err != nil {
 		return Filter{}, err

@@ -63,22 +63,22 @@ func (p *filterParser) one() (node, error) {
 	start := p.at
 	switch {
 	case p.at == len(p.text):
-		return nil, p.wrong(start, "something to look for is missing here")
+		return nil, p.wrong(start, "a search term is missing here")
 	case p.text[p.at] == ')':
-		return nil, p.wrong(start, "something to look for is missing before this parenthesis")
+		return nil, p.wrong(start, "a search term is missing before this parenthesis")
 	case p.text[p.at] == '(':
 		return p.parenthesis()
 	case p.text[p.at] == '-' && p.at+1 < len(p.text) && !blankAt(p.text[p.at+1:]) || p.peek("not"):
 		return p.negated()
 	case p.peek("and") || p.peek("or"):
-		return nil, p.wrong(start, "something to look for is missing before this word; in quotes it is text")
+		return nil, p.wrong(start, "a search term is missing before this word; quote it to search for it")
 	}
 	n, err := p.term()
 	if err != nil {
 		return nil, err
 	}
 	if p.at < len(p.text) && p.text[p.at] != ')' && !blankAt(p.text[p.at:]) {
-		return nil, p.wrong(p.at, "a blank is missing here, or quotes around the whole text")
+		return nil, p.wrong(p.at, "a space is missing here, or quotes around the whole text")
 	}
 	p.blanks()
 	return n, nil
@@ -93,7 +93,7 @@ func (p *filterParser) parenthesis() (node, error) {
 		return nil, err
 	}
 	if p.at == len(p.text) {
-		return nil, p.wrong(open, "this parenthesis is never closed")
+		return nil, p.wrong(open, "unclosed parenthesis")
 	}
 	p.at++ // some ends before a parenthesis that closes, or at the end
 	p.blanks()
@@ -132,7 +132,7 @@ func (p *filterParser) term() (node, error) {
 	}
 	word := p.word("")
 	if word == "" {
-		return nil, p.wrong(start, "something to look for is missing here")
+		return nil, p.wrong(start, "a search term is missing here")
 	}
 	return fullText{newNeedle(word)}, nil
 }
@@ -146,7 +146,7 @@ func (p *filterParser) field(name string) (*field, error) {
 		}
 	}
 	return nil, &FilterError{Filter: p.text, Offset: p.at, Word: lower, Known: FilterFields(),
-		Text: fmt.Sprintf("there is no field %q; in quotes it is text", name)}
+		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name)}
 }
 
 func (p *filterParser) fieldTerm(name string) (node, error) {
@@ -183,7 +183,7 @@ func (p *filterParser) value(f *field) (value, error) {
 		}
 	}
 	if op != "" && f.bounds == nil {
-		return value{}, p.wrong(start, "%s has no order; -%s:… is what it is not, and quotes make this text", f.name, f.name)
+		return value{}, p.wrong(start, "%s cannot be compared; -%s:… negates, and quotes make this text", f.name, f.name)
 	}
 	a, err := p.atom(f)
 	if err != nil {
@@ -248,7 +248,7 @@ func (p *filterParser) pattern(name string) (node, error) {
 	}
 	re, err := regexp.Compile(p.text[start:end])
 	if err != nil {
-		return nil, p.wrong(start, "the regular expression is none that RE2 has: %s", plainCause(err))
+		return nil, p.wrong(start, "invalid RE2 regular expression: %s", plainCause(err))
 	}
 	p.at = end + 1
 	return &pattern{field: f, re: re, needs: requiredBy(re)}, nil
@@ -268,7 +268,7 @@ func (p *filterParser) quoted() (string, error) {
 			i++
 			b.WriteByte(p.text[i])
 		case c == '"' && b.Len() == 0:
-			return "", p.wrong(start, "there is nothing between these quotes")
+			return "", p.wrong(start, "empty quotes")
 		case c == '"':
 			p.at = i + 1
 			return b.String(), nil
@@ -276,7 +276,7 @@ func (p *filterParser) quoted() (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", p.wrong(start, "this quote is never closed")
+	return "", p.wrong(start, "unclosed quote")
 }
 
 // word reads up to where a word ends, or before one of the characters in stop.

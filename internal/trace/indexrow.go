@@ -78,14 +78,14 @@ func (r *Row) closed(f *wire.Frame, c *conn) {
 		}
 	case r.bare || f.Stream == 0 || f.Close.How != "end" || r.resumable:
 	case c.streamable && (r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
-		r.settleOpen(wire.BadResponse, fmt.Sprintf("HTTP %d in the place of the answer", r.Status))
+		r.settleOpen(wire.BadResponse, fmt.Sprintf("HTTP %d instead of the response", r.Status))
 	case r.Status != http.StatusOK:
 	case r.strayed:
 		r.settleOpen(wire.BadResponse, "the response has another id than the request")
 	case r.Kinds.Has(wire.Event) || r.Kinds.Has(wire.Noise):
 		r.settleOpen(wire.Transport, "the stream ended before the response")
 	default:
-		r.settleOpen(wire.BadResponse, "the HTTP response ended without the answer")
+		r.settleOpen(wire.BadResponse, "the HTTP response ended without a JSON-RPC response")
 	}
 }
 

@@ -58,7 +58,7 @@ func TestReaderSkipsOverlongLines(t *testing.T) {
 		}
 		want, text := 4, ""
 		if c.left {
-			want, text = 3, "line 3 is longer than 1 MiB and was left out"
+			want, text = 3, "line 3 is longer than 1 MiB and was skipped"
 		}
 		if len(lines) != want || c.left != (len(found) == 1) || c.left && (found[0].Rule != "long_line" || found[0].Text != text) {
 			t.Errorf("%d bytes: %d lines, want %d; %v", c.length, len(lines), want, found)
@@ -130,7 +130,7 @@ func TestCaptureSkipsOverlongLines(t *testing.T) {
 			t.Errorf("row %d: %+v %v", i+1, frames, err)
 		}
 	}
-	for i, want := range []string{"line 3 is longer than 1 MiB and was left out", "line 5 is longer than 1 MiB and was left out", "line 7 is damaged"} {
+	for i, want := range []string{"line 3 is longer than 1 MiB and was skipped", "line 5 is longer than 1 MiB and was skipped", "line 7 is damaged"} {
 		if got := c.Findings()[i].Text; !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

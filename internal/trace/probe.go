@@ -39,7 +39,7 @@ func (r *Row) refused() bool {
 }
 
 func (r *Row) settleProbe() {
-	r.Channel, r.Exit, r.Text = ChannelProbe, -1, "answered as a server of an older revision does"
+	r.Channel, r.Exit, r.Text = ChannelProbe, -1, "answered like a server of an older revision"
 }
 
 // endpoint is for the event with which the stream of HTTP+SSE begins: a server that has

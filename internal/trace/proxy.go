@@ -95,7 +95,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 			return
 		}
 		if to == nil {
-			plainError(w, http.StatusNotFound, "no --to names a server for this path")
+			plainError(w, http.StatusNotFound, "no --to for this path")
 			return
 		}
 		p.busy.RLock()
@@ -194,7 +194,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 // broke tells of an error on the way, and whose it was.
 func (x *crossing) broke(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		x.ended(wire.Sent, "cancelled", "the client went away")
+		x.ended(wire.Sent, "cancelled", "the client disconnected")
 		return
 	}
 	x.ended(wire.Received, "cut", err.Error())
@@ -286,7 +286,7 @@ func (b *seenResponse) Read(to []byte) (int, error) {
 func (b *seenResponse) Close() error {
 	if !b.ended {
 		b.ended = true
-		b.x.ended(wire.Sent, "cancelled", "the client went away")
+		b.x.ended(wire.Sent, "cancelled", "the client disconnected")
 	}
 	return b.ReadCloser.Close()
 }
@@ -300,9 +300,9 @@ func (p *Proxy) refuses(r *http.Request) string {
 	}
 	switch {
 	case r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/"):
-		return "it forwards only to the servers that --to names"
+		return "requests are forwarded only to the servers of --to"
 	case asked != port:
-		return "the Host field names another port: " + wire.Excerpt([]byte(r.Host), 100)
+		return "the Host field has another port: " + wire.Excerpt([]byte(r.Host), 100)
 	}
 	return wire.Foreign(r.Host, r.Header)
 }

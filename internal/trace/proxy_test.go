@@ -481,7 +481,7 @@ func TestProxyRecordsAResponseClosedEarly(t *testing.T) {
 			ends = append(ends, *f.Close)
 		}
 	}
-	if diff := cmp.Diff([]wire.CloseFacts{{By: wire.Sent, How: "cancelled", Text: "the client went away"}}, ends); diff != "" {
+	if diff := cmp.Diff([]wire.CloseFacts{{By: wire.Sent, How: "cancelled", Text: "the client disconnected"}}, ends); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

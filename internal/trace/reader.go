@@ -41,7 +41,7 @@ func NewReader(r interface {
 }
 
 // ErrNoCapture is the error of a file that does not begin as a capture does.
-var ErrNoCapture = errors.New("not a capture: its first line is no head")
+var ErrNoCapture = errors.New("not a capture: its first line is not a header")
 
 // Next gives the next line that it understands; io.EOF is the end. Damaged lines
 // and lines of unknown kinds are left out, a torn last line as well: it is what a
@@ -61,10 +61,10 @@ func (r *Reader) Next() (Line, error) {
 		case !r.begun && line.Head == nil:
 			return Line{}, ErrNoCapture
 		case err != nil && !r.whole:
-			r.found("torn_line", fmt.Sprintf("line %d, the last, is not whole and was left out", r.line))
+			r.found("torn_line", fmt.Sprintf("line %d, the last, is incomplete and was skipped", r.line))
 			continue
 		case err != nil:
-			r.found("damaged_line", fmt.Sprintf("line %d is damaged and was left out: %v", r.line, err))
+			r.found("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", r.line, err))
 			continue
 		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0 && line.Next == 0 && line.Carried == nil:
 			continue
@@ -98,7 +98,7 @@ func (r *Reader) rawLine() (raw []byte, at int64, err error) {
 		r.offset += int64(len(raw))
 		switch {
 		case errors.Is(err, errTooLong):
-			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was left out", r.line, r.most>>20))
+			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was skipped", r.line, r.most>>20))
 			continue
 		case err != nil:
 			return nil, at, err

@@ -175,11 +175,11 @@ func (r *Row) Remarks() string {
 	var parts []string
 	switch {
 	case r.Within != nil && r.Guess:
-		parts = append(parts, "asked by the server, perhaps in "+r.Within.Number())
+		parts = append(parts, "sent by the server, perhaps during "+r.Within.Number())
 	case r.Within != nil:
-		parts = append(parts, "asked by the server in "+r.Within.Number())
+		parts = append(parts, "sent by the server during "+r.Within.Number())
 	case r.Dir == wire.Received && !r.Apart:
-		parts = append(parts, "asked by the server")
+		parts = append(parts, "sent by the server")
 	}
 	if r.Cancel != nil && r.Cancel.Late {
 		parts = append(parts, "answered late")

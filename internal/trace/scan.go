@@ -40,7 +40,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 	case !s.reader.begun && line.Head == nil:
 		return ErrNoCapture
 	case err != nil && s.reader.whole:
-		s.reader.found("damaged_line", fmt.Sprintf("line %d is damaged and was left out: %v", s.reader.line, err))
+		s.reader.found("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", s.reader.line, err))
 		// Behind where a recorder was killed another one's line may go on. In a string its
 		// beginning would be escaped.
 		if i := bytes.LastIndex(raw, []byte(markBegins)); i > 0 {
@@ -51,7 +51,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 		s.reader.begun = true
 		c.begin(*line.Head, at)
 	case s.index == nil:
-		s.reader.found("damaged_line", fmt.Sprintf("line %d is of a run without a head and was left out", s.reader.line))
+		s.reader.found("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", s.reader.line))
 	case line.Frame != nil:
 		s.frame(line.Frame, at)
 	case line.End != nil:
@@ -61,7 +61,7 @@ func (s *scanner) line(raw []byte, at stretch) error {
 	case line.Carried != nil:
 		s.index.carried()
 	case line.Lost > 0:
-		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were left out of the recording", s.reader.line, line.Lost))
+		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were omitted from the recording", s.reader.line, line.Lost))
 	}
 	return nil
 }

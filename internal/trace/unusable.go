@@ -29,15 +29,15 @@ func (r *Row) unusable(p placed) string {
 	case r.foreign != "" && r.Status/100 == 2 && p.frame.Kind == wire.Body:
 		return "expected application/json or text/event-stream, got " + r.foreign
 	case p.Item >= 0 && p.conn.revision > batchesUntil:
-		return "the response stands in an array"
+		return "the response is in an array"
 	case p.peeked.traits.NoID && result:
-		return "the response does not say what it answers: it has no id"
+		return "the response has no id"
 	case m == nil || !result:
 		return ""
 	}
 	result, err := m.ResultMembers()
 	if err != nil {
-		return "the result is no object: " + wire.Excerpt(m.Result, 60)
+		return "the result is not an object: " + wire.Excerpt(m.Result, 60)
 	}
 	if kind := result.Text("resultType"); kind == "" || kind == "complete" {
 		return r.broken(result)

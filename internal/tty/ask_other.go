@@ -9,7 +9,7 @@ type Terminal struct{}
 
 // Open always fails here.
 func Open() (*Terminal, error) {
-	return nil, errors.New("a terminal cannot be asked on this system")
+	return nil, errors.New("terminal queries are not supported on this system")
 }
 
 // Ask gives no facts.

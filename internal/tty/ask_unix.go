@@ -29,8 +29,8 @@ type Terminal struct {
 }
 
 var (
-	errBackground = errors.New("the terminal is another program's now")
-	errTyped      = errors.New("something was typed already")
+	errBackground = errors.New("the terminal is in use by another program")
+	errTyped      = errors.New("there is pending input")
 )
 
 // Open takes the terminal of the process. It fails, and touches nothing, where there

@@ -9,5 +9,5 @@ import (
 
 // Hide always fails here.
 func Hide(*os.File) (show func(), err error) {
-	return nil, errors.New("what is typed cannot be hidden on this system")
+	return nil, errors.New("hidden input is not supported on this system")
 }

@@ -146,7 +146,7 @@ func (l *library) unloaded(target string) error {
 	return &SchemaError{
 		Reason: ExternalRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s leads out of the schema; mcpc does not fetch schemas", orRef(kw), brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", orRef(kw), brief(spelled)),
 	}
 }
 
@@ -155,7 +155,7 @@ func (l *library) unresolved(target string) error {
 	return &SchemaError{
 		Reason: UnresolvedRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s leads to nothing in the schema", orRef(kw), brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points to nothing in the schema", orRef(kw), brief(spelled)),
 	}
 }
 

@@ -166,7 +166,7 @@ func TestMisnamed(t *testing.T) {
 		`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"$ref":"#/%"}}}`: {NotASchema, "/properties/a/$ref",
 			`not a valid schema: $ref "#/%" is not a URL`},
 		`{"$ref":"#/a~2b"}`: {UnresolvedRef, "/$ref",
-			`$ref "#/a~2b" leads to nothing in the schema`},
+			`$ref "#/a~2b" points to nothing in the schema`},
 	} {
 		_, _, err := Compile([]byte(schema))
 		var fault *SchemaError

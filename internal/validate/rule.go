@@ -195,7 +195,7 @@ func (r *rule) settle(rank *int) error {
 	case done:
 		return nil
 	case busy:
-		return tooComplex(r.where(), "it refers back to itself without going into the value")
+		return tooComplex(r.where(), "it refers to itself without descending into the value")
 	}
 	r.state, r.fan = busy, 1
 	for _, sub := range r.same() {

@@ -107,7 +107,7 @@ func (x explainer) sayNot(p problem, v any) saying {
 func sayForbidden(p problem, v any) (saying, bool) {
 	switch p.rule {
 	case "unevaluatedItems", "items", "additionalItems":
-		return saying{text: "is an item too many", want: "no item", got: brief(v)}, true
+		return saying{text: "is one item too many", want: "no item", got: brief(v)}, true
 	case "false":
 		return saying{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
 	}

@@ -25,7 +25,7 @@ type PromptArgument struct {
 func ParsePrompt(raw json.RawMessage) (Prompt, *Finding) {
 	members, err := Object(raw)
 	if err != nil {
-		return Prompt{}, badEntry("prompt", "the entry is no object: %s", Excerpt(raw, 60))
+		return Prompt{}, badEntry("prompt", "the entry is not an object: %s", Excerpt(raw, 60))
 	}
 	p := Prompt{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description")}
 	if p.Name == "" {
@@ -66,7 +66,7 @@ func ParseTemplate(raw json.RawMessage) (Resource, *Finding) {
 func parseResource(raw json.RawMessage, uri string) (Resource, *Finding) {
 	members, err := Object(raw)
 	if err != nil {
-		return Resource{}, badEntry("resource", "the entry is no object: %s", Excerpt(raw, 60))
+		return Resource{}, badEntry("resource", "the entry is not an object: %s", Excerpt(raw, 60))
 	}
 	r := Resource{Raw: raw, URI: members.Text(uri), Name: members.Text("name"), Title: members.Text("title"),
 		Description: members.Text("description"), MIMEType: members.Text("mimeType"), Size: -1}

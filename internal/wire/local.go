@@ -12,19 +12,19 @@ import (
 // Warning"). Of several Origin fields each has to be of this machine.
 func Foreign(host string, fields map[string][]string) string {
 	if !isLoopback(hostname(host)) {
-		return "the Host field names another host: " + Excerpt([]byte(host), 100)
+		return "the Host field has another host: " + Excerpt([]byte(host), 100)
 	}
 	named := false
 	for _, origin := range fields["Origin"] {
 		u, err := url.Parse(origin)
 		if origin != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || !isLoopback(u.Hostname())) {
-			return "a page from elsewhere may not use it: " + Excerpt([]byte(origin), 100)
+			return "the Origin is not allowed: " + Excerpt([]byte(origin), 100)
 		}
 		named = named || origin != ""
 	}
 	for _, site := range fields["Sec-Fetch-Site"] {
 		if site == "cross-site" && !named {
-			return "a page from elsewhere may not use it"
+			return "the Origin is not allowed"
 		}
 	}
 	return ""

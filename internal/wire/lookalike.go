@@ -100,11 +100,11 @@ func Confusable(kind string, names []string) (found []Finding) {
 		var text string
 		switch {
 		case like != "" && !isASCII(name):
-			text = fmt.Sprintf("the %s %q looks like %q and is another: it has %s", kind, name, like, foreign(name))
+			text = fmt.Sprintf("the %s %q looks like %q but differs: it has %s", kind, name, like, foreign(name))
 		case like != "":
-			text = fmt.Sprintf("the %s %q looks like %q and is another", kind, name, like)
+			text = fmt.Sprintf("the %s %q looks like %q but differs", kind, name, like)
 		case MixedScripts(name):
-			text = fmt.Sprintf("the name of the %s %q is of several alphabets: it has %s", kind, name, foreign(name))
+			text = fmt.Sprintf("the name of the %s %q mixes alphabets: it has %s", kind, name, foreign(name))
 		default:
 			continue
 		}

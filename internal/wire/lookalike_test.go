@@ -20,7 +20,7 @@ func TestLookalikes(t *testing.T) {
 	for _, f := range found {
 		texts = append(texts, f.Text)
 	}
-	for _, want := range []string{`the tool "gеt-sum" looks like "get-sum" and is another: it has U+0435`, `the tool "listl" looks like "list1" and is another`,
+	for _, want := range []string{`the tool "gеt-sum" looks like "get-sum" but differs: it has U+0435`, `the tool "listl" looks like "list1" but differs`,
 		`the name of the tool "find_ф" is of several alphabets: it has U+0444`} {
 		if !strings.Contains(strings.Join(texts, "\n"), want) {
 			t.Errorf("%q is not among %q", want, texts)

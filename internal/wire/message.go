@@ -76,7 +76,7 @@ func ParseMessage(raw []byte) *Message {
 	m := &Message{Raw: raw}
 	text := bytes.TrimPrefix(raw, []byte(byteOrderMark))
 	if len(text) < len(raw) {
-		m.warn("bom", "a byte order mark stands before the JSON")
+		m.warn("bom", "a byte order mark before the JSON")
 	}
 	if startsWith(text, '[') {
 		m.parseBatch(text)
@@ -89,7 +89,7 @@ func ParseMessage(raw []byte) *Message {
 		return m
 	}
 	if unpaired {
-		m.warn("surrogate", "a string holds half a surrogate pair, which is no character")
+		m.warn("surrogate", "a string contains half a surrogate pair")
 	}
 	m.parseEnvelope(members)
 	return m
@@ -107,7 +107,7 @@ func (m *Message) broken(text []byte, err *SyntaxError) {
 	err.Offset += int64(len(m.Raw) - len(text))
 	switch {
 	case len(bytes.Trim(text, whiteSpace)) == 0:
-		m.invalid(err.Rule, "empty, where a JSON-RPC message was expected")
+		m.invalid(err.Rule, "empty instead of a JSON-RPC message")
 	case err.Rule == "not_object":
 		m.invalid(err.Rule, "JSON, but not a JSON-RPC message")
 	case err.Rule == "too_many":
@@ -172,7 +172,7 @@ func (m *Message) parseEnvelope(members Members) {
 	m.reply = !hasMethod && (hasResult || hasError)
 	if !m.noted.single {
 		if name, twice := members.Duplicate(); twice {
-			m.invalid("duplicate_member", "the member %q stands twice in the envelope", name)
+			m.invalid("duplicate_member", "the member %q is duplicated", name)
 			return
 		}
 	}
@@ -184,9 +184,9 @@ func (m *Message) parseEnvelope(members Members) {
 	case hasMethod && !hasResult && !hasError:
 		m.parseCall(method)
 	case hasMethod:
-		m.invalid("shape", "neither request nor response: \"method\" stands beside a result or an error")
+		m.invalid("shape", "neither request nor response: \"method\" with a result or an error")
 	case hasResult && hasError:
-		m.invalid("shape", "both \"result\" and \"error\" stand in one response")
+		m.invalid("shape", "both \"result\" and \"error\" in one response")
 	case hasResult:
 		m.Kind = Response
 	case hasError:
@@ -216,7 +216,7 @@ func orMissing(raw json.RawMessage) string {
 func (m *Message) parseCall(method json.RawMessage) {
 	name, ok := Text(method)
 	if !ok {
-		m.invalid("method", "\"method\" is no string")
+		m.invalid("method", "\"method\" is not a string")
 		return
 	}
 	m.Method = name
@@ -233,7 +233,7 @@ func (m *Message) parseCall(method json.RawMessage) {
 func (m *Message) parseError(raw json.RawMessage) {
 	members, err := Object(raw)
 	if err != nil {
-		m.invalid("error", "\"error\" is no object: %s", Excerpt(raw, 80))
+		m.invalid("error", "\"error\" is not an object: %s", Excerpt(raw, 80))
 		return
 	}
 	code, _ := members.Get("code")
@@ -242,12 +242,12 @@ func (m *Message) parseError(raw json.RawMessage) {
 	case errors.Is(failed, strconv.ErrRange):
 		m.invalid("error_code", "the error's \"code\" is too large for an integer: %s", Excerpt(code, 40))
 	case failed != nil:
-		m.invalid("error_code", "the error's \"code\" is no integer: %s", orMissing(code))
+		m.invalid("error_code", "the error's \"code\" is not an integer: %s", orMissing(code))
 	}
 	message, _ := members.Get("message")
 	text, ok := Text(message)
 	if !ok {
-		m.invalid("error_message", "the error's \"message\" is no string: %s", orMissing(message))
+		m.invalid("error_message", "the error's \"message\" is not a string: %s", orMissing(message))
 	}
 	data, _ := members.Get("data")
 	m.Error = &RPCError{Code: number, Message: text, Data: data, Raw: raw}
@@ -268,9 +268,9 @@ func (m *Message) checkID() {
 	case string(m.ID) == "null":
 		m.warn("id", "the id is null")
 	case !isNumber(m.ID):
-		m.warn("id", "the id is neither string nor number: %s", Excerpt(m.ID, 40))
+		m.warn("id", "the id is neither a string nor a number: %s", Excerpt(m.ID, 40))
 	case bytes.ContainsAny(m.ID, ".eE"):
-		m.warn("id", "the id is no integer: %s", Excerpt(m.ID, 40))
+		m.warn("id", "the id is not an integer: %s", Excerpt(m.ID, 40))
 	}
 }
 

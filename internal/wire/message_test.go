@@ -168,8 +168,8 @@ func TestParseMessage(t *testing.T) {
 // What is wrong is said with its place in the bytes that crossed.
 func TestProblem(t *testing.T) {
 	for raw, want := range map[string]string{
-		"":                             "empty, where a JSON-RPC message was expected",
-		"\xEF\xBB\xBF ":                "empty, where a JSON-RPC message was expected",
+		"":                             "empty instead of a JSON-RPC message",
+		"\xEF\xBB\xBF ":                "empty instead of a JSON-RPC message",
 		`true`:                         "JSON, but not a JSON-RPC message",
 		`true story`:                   "more bytes follow the JSON value at byte 5",
 		`tru`:                          "the JSON ends too early at byte 3",

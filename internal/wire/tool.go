@@ -38,7 +38,7 @@ type Hints struct {
 func ParseTool(raw json.RawMessage) (Tool, *Finding) {
 	members, err := Object(raw)
 	if err != nil {
-		return Tool{}, badEntry("tool", "the entry is no object: %s", Excerpt(raw, 60))
+		return Tool{}, badEntry("tool", "the entry is not an object: %s", Excerpt(raw, 60))
 	}
 	name, _ := members.Get("name")
 	text, ok := Text(name)
@@ -84,7 +84,7 @@ func lacking(rule, member string, value json.RawMessage) *Finding {
 	if value == nil || string(value) == `""` {
 		return badEntry(rule, "the entry has no %s", member)
 	}
-	return badEntry(rule, "the entry's %s is no text: %s", member, Excerpt(value, 40))
+	return badEntry(rule, "the entry's %s is not a string: %s", member, Excerpt(value, 40))
 }
 
 func badEntry(rule, format string, args ...any) *Finding {

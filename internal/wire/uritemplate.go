@@ -104,17 +104,17 @@ func parseVariable(spec string) (templateVar, error) {
 	if name, digits, cut := strings.Cut(v.name, ":"); cut {
 		n, err := strconv.Atoi(digits)
 		if err != nil || n < 1 || n > 9999 || v.explode {
-			return v, fmt.Errorf("%q is no length of a prefix", digits)
+			return v, fmt.Errorf("%q is not a prefix length", digits)
 		}
 		v.name, v.prefix = name, n
 	}
 	for i := range len(v.name) {
 		if c := v.name[i]; !alphanumeric(c) && !strings.ContainsRune("_.%-", rune(c)) {
-			return v, fmt.Errorf("%q is no name of a variable", v.name)
+			return v, fmt.Errorf("%q is not a variable name", v.name)
 		}
 	}
 	if v.name == "" {
-		return v, fmt.Errorf("%q names no variable", spec)
+		return v, fmt.Errorf("%q is not a variable", spec)
 	}
 	return v, nil
 }

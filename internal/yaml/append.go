@@ -25,7 +25,7 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	items, _ := wire.Array(wire.First(old.JSON, name))
 	indent, ok := dashOf(text, old, Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
 	if !ok {
-		return nil, fmt.Errorf("%s is no list of lines that begin with a dash", name)
+		return nil, fmt.Errorf("%s is not a block list (lines that begin with a dash)", name)
 	}
 	var more bytes.Buffer
 	if len(text) > 0 && text[len(text)-1] != '\n' {
@@ -41,7 +41,7 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	same, _ := Parse(written)
 	last, _ := wire.Array(same.JSON)
 	if err != nil || !bytes.Equal(again.JSON, wire.With(old.JSON, name, joined(append(items, last...)))) {
-		return nil, fmt.Errorf("%s does not stand at the end", name)
+		return nil, fmt.Errorf("%s is not at the end", name)
 	}
 	return more.Bytes(), nil
 }

@@ -100,7 +100,7 @@ func Parse(text []byte) (Document, error) {
 		return Document{}, syntaxError(string(text), err)
 	}
 	if d.Decode(&more) == nil {
-		return Document{}, &Error{Place{max(more.Line, 1), max(more.Column, 1)}, "a second document begins here, and one file has one"}
+		return Document{}, &Error{Place{max(more.Line, 1), max(more.Column, 1)}, "a second document begins here; only one is allowed"}
 	}
 	r := reader{values: map[string]Place{}, names: map[string]Place{}}
 	if err := r.value(root.Content[0], "", 0); err != nil {
@@ -148,7 +148,7 @@ func syntaxError(text string, err error) error {
 		var root yaml.Node
 		again := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "\t", " ")), &root)
 		if again == nil || again.Error() != err.Error() {
-			said = "a tab stands in the indentation, and YAML indents with blanks only"
+			said = "a tab in the indentation; YAML allows spaces only"
 		}
 	}
 	return &Error{Place{at + 1, 1 + len(line) - len(begin)}, said}
@@ -173,7 +173,7 @@ func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
 	at := Place{n.Line, n.Column}
 	r.count++
 	if r.count > mostValues || depth > deepest || len(r.b) > mostBytes {
-		return &Error{at, "the document is too large: aliases and nesting must end somewhere"}
+		return &Error{at, "the document is too large or too deeply nested"}
 	}
 	if _, known := r.values[pointer]; !known {
 		r.values[pointer] = at
@@ -215,10 +215,10 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 			r.bad(at, pointer, "a name must be a text")
 			continue
 		case name.Tag == "!!merge":
-			r.bad(at, pointer, "<< is not read: write the members out")
+			r.bad(at, pointer, "<< is not supported: write out the members")
 			continue
 		case seen[name.Value]:
-			r.bad(at, pointer, fmt.Sprintf("the name %q stands twice", name.Value))
+			r.bad(at, pointer, fmt.Sprintf("the name %q is duplicated", name.Value))
 			continue
 		}
 		if len(seen) > 0 {
@@ -247,14 +247,14 @@ func scalar(n *yaml.Node) (json.RawMessage, string) {
 		if wire.Valid([]byte(n.Value)) == nil {
 			return json.RawMessage(n.Value), ""
 		}
-		return nil, fmt.Sprintf("%s is no number of JSON, and reads differently in other programs: a text stands in quotes, '%s'", n.Value, n.Value)
+		return nil, fmt.Sprintf("%s is not a JSON number, and other programs read it differently: quote it as a string, '%s'", n.Value, n.Value)
 	case "!!str", "!!timestamp": // a date is a text to JSON, and 1e400 no text
 		if n.Style == 0 && n.Tag == "!!str" && isNumber(n.Value) {
 			return json.RawMessage(n.Value), ""
 		}
 		return wire.Quote(n.Value), ""
 	}
-	return nil, fmt.Sprintf("values of the type %s are not read", n.Tag)
+	return nil, fmt.Sprintf("values of type %s are not supported", n.Tag)
 }
 
 func isNumber(text string) bool {

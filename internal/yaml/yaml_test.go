@@ -41,7 +41,7 @@ func TestParseSaysWhere(t *testing.T) {
 		{"a: 01234\n", "1:4: 01234 is no number"},
 		{"a:\n  b: 0x10\n", "2:6: 0x10 is no number"},
 		{"a: .inf\n", "1:4: .inf is no number"},
-		{"a: 1\nb: 2\na: 3\n", `3:1: the name "a" stands twice`},
+		{"a: 1\nb: 2\na: 3\n", `3:1: the name "a" is duplicated`},
 		{"a: {x: 1}\nb:\n  <<: {y: 2}\n", "3:3: << is not read"},
 		{"a: 1\n---\nb: 2\n", "a second document"},
 		{"a: 1\nb: [1, 2\nc: 3\n", "2:1: did not find"},

@@ -32,7 +32,7 @@ func (w *Walk) assertion(c Client, s *Server) (string, error) {
 	}
 	how := jwt.GetSigningMethod(algorithm)
 	if how == nil || how == jwt.SigningMethodNone {
-		return "", keyUnusable(fmt.Sprintf("nobody signs with %q", algorithm), nil)
+		return "", keyUnusable(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
 	}
 	audience := c.Audience
 	if audience == "" {
@@ -68,7 +68,7 @@ func (w *Walk) readKey(path string) (crypto.Signer, error) {
 	}
 	block, _ := pem.Decode(raw)
 	if block == nil {
-		return nil, keyUnusable(path+" holds no key in PEM", nil)
+		return nil, keyUnusable(path+" contains no PEM key", nil)
 	}
 	if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
 		if signer, ok := key.(crypto.Signer); ok {
@@ -81,7 +81,7 @@ func (w *Walk) readKey(path string) (crypto.Signer, error) {
 	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 		return key, nil
 	}
-	return nil, keyUnusable(path+" holds no private key that mcpc can read, or it is encrypted", nil)
+	return nil, keyUnusable(path+" contains no supported private key, or it is encrypted", nil)
 }
 
 func usualAlgorithm(key crypto.Signer) string {

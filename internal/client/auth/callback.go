@@ -20,8 +20,8 @@ const callbackPath = "/callback"
 
 // What the browser shows. Nothing of the request stands in it.
 const (
-	pageDone = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>mcpc has got the answer. You can close this window.\n"
-	pageNot  = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>This does not belong to a login that mcpc waits for.\n"
+	pageDone = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>Login received by mcpc. You can close this window.\n"
+	pageNot  = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>This does not belong to the current mcpc login.\n"
 )
 
 // A callback waits on loopback for the browser to come back (RFC 8252, section
@@ -39,7 +39,7 @@ type callback struct {
 func listen(port int) (*callback, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return nil, &Error{Rule: StoreFailed, Text: "no port for the browser to come back to: " + err.Error(), Err: err,
+		return nil, &Error{Rule: StoreFailed, Text: "no port for the redirect URI: " + err.Error(), Err: err,
 			Hint: "--callback-port 0 takes a free one"}
 	}
 	c := &callback{listener: listener, answers: make(chan url.Values, 1)}
@@ -103,7 +103,7 @@ const deviceTime = 15 * time.Minute
 
 // wait waits for the browser, or for somebody who pastes where it was sent.
 func (c *callback) wait(ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error)) (url.Values, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, loginTime, Late("five minutes are over"))
+	ctx, stop := context.WithTimeoutCause(ctx, loginTime, Late("five minutes without a response"))
 	defer stop()
 	type pasted struct {
 		answer url.Values
@@ -122,8 +122,8 @@ func (c *callback) wait(ctx context.Context, a *authorization, paste func(contex
 	case p := <-typed:
 		return p.answer, p.err
 	case <-ctx.Done():
-		return nil, &Error{Rule: NoResponse, Text: fmt.Sprintf("no answer came from the browser: %v", context.Cause(ctx)), Err: context.Cause(ctx),
-			Hint: "if the page says that the client is unknown, mcpc logout --all makes the next login register anew"}
+		return nil, &Error{Rule: NoResponse, Text: fmt.Sprintf("no response from the browser: %v", context.Cause(ctx)), Err: context.Cause(ctx),
+			Hint: "if the page reports an unknown client, run mcpc logout --all to register again"}
 	}
 }
 
@@ -140,19 +140,19 @@ func readPasted(ctx context.Context, a *authorization, paste func(context.Contex
 		case errors.Is(err, io.EOF) && wrong != nil:
 			return nil, wrong
 		case errors.Is(err, io.EOF):
-			return nil, &Error{Rule: NoResponse, Text: "no address was pasted: the input ended", Err: err,
-				Hint: "mcpc login --no-browser at a terminal; without one --grant device, --grant client_credentials, or a token in MCPC_TOKEN"}
+			return nil, &Error{Rule: NoResponse, Text: "no URL was pasted: end of input", Err: err,
+				Hint: "use a terminal, --grant device, --grant client_credentials, or MCPC_TOKEN"}
 		case err != nil:
-			return nil, &Error{Rule: NoResponse, Text: "no address was pasted: " + err.Error(), Err: err}
+			return nil, &Error{Rule: NoResponse, Text: "no URL was pasted: " + err.Error(), Err: err}
 		}
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
 		case err != nil || u.Scheme+"://"+u.Host+u.Path != a.redirect:
-			wrong = &Error{Rule: ResponseInvalid, Text: "that is not the address that the browser was sent to",
-				Hint: "it begins with " + a.redirect + "? and holds the code"}
+			wrong = &Error{Rule: ResponseInvalid, Text: "this is not the redirect URI",
+				Hint: "it begins with " + a.redirect + "? and contains the code"}
 		case !a.isOurs(u.Query()):
-			wrong = &Error{Rule: ResponseInvalid, Text: "that address does not belong to this login",
-				Hint: "it is the one that the browser ends at after the address above"}
+			wrong = &Error{Rule: ResponseInvalid, Text: "this URL belongs to another login",
+				Hint: "paste the URL to which the browser is redirected after opening the URL above"}
 		default:
 			return u.Query(), nil
 		}

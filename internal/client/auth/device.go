@@ -33,23 +33,23 @@ func (l *login) elsewhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, over := deviceTime, Late("fifteen minutes are over")
+	limit, over := deviceTime, Late("fifteen minutes without a response")
 	if lasts := code.Expires.duration(); lasts > 0 && lasts < limit {
-		limit, over = lasts, "it is valid no longer"
+		limit, over = lasts, "it has expired"
 	}
 	interval := code.Interval.duration()
 	if interval == 0 {
 		interval = usualInterval
 	}
 	if interval > deviceTime {
-		return &Error{Rule: TokenRefused, Text: fmt.Sprintf("%s wants more time between two requests than the %v that mcpc waits", hostOf(s.Device), deviceTime)}
+		return &Error{Rule: TokenRefused, Text: fmt.Sprintf("%s requires a longer polling interval than the %v that mcpc waits", hostOf(s.Device), deviceTime)}
 	}
 	l.req.ShowCode(ctx, address.String(), code.UserCode)
 	ctx, stop := context.WithTimeoutCause(ctx, limit, over)
 	defer stop()
 	t, err := l.untilTyped(ctx, clientAt{c, secret, s}, code.DeviceCode, interval)
 	if late, ok := errors.AsType[Late](context.Cause(ctx)); ok && err != nil {
-		return &Error{Rule: NoResponse, Text: "nobody typed the code: " + late.Error(), Hint: hints["expired_token"], Err: late}
+		return &Error{Rule: NoResponse, Text: "the code was not entered: " + late.Error(), Hint: hints["expired_token"], Err: late}
 	}
 	if err != nil {
 		return err
@@ -75,9 +75,9 @@ func (l *login) deviceCode(ctx context.Context, p clientAt) (*answer, error) {
 	if code.Verify == "" {
 		code.Verify = code.VerifyToo
 	}
-	return code, l.w.holds("\"device_code\", \"user_code\" and \"verification_uri\" are there (RFC 8628 section 3.2)",
+	return code, l.w.holds("\"device_code\", \"user_code\" and \"verification_uri\" are present (RFC 8628 section 3.2)",
 		code.DeviceCode != "" && code.UserCode != "" && code.Verify != "",
-		&Error{Rule: TokenRefused, Text: hostOf(p.server.Device) + " answered with what is no code for a device"})
+		&Error{Rule: TokenRefused, Text: hostOf(p.server.Device) + " sent an invalid device authorization response"})
 }
 
 // untilTyped asks for the token again and again (RFC 8628, section 3.4).

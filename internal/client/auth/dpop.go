@@ -34,8 +34,8 @@ func (l *login) bind() (err error) {
 		return nil
 	}
 	if err := l.w.holds("\"dpop_signing_alg_values_supported\" has "+proofAlgorithm+" (RFC 9449 section 5.1)", listed, &Error{Rule: NoProof,
-		Text: "the authorization server does not say that it binds tokens to a key with " + proofAlgorithm,
-		Hint: "mcpc logout, then mcpc login without --dpop, gets a token that is good for whoever has it"}); err != nil {
+		Text: "the authorization server does not declare DPoP with " + proofAlgorithm,
+		Hint: "mcpc logout, then mcpc login without --dpop, gets a bearer token"}); err != nil {
 		return err
 	}
 	l.key, l.token.Key, err = l.w.newKey(l.store)
@@ -46,11 +46,11 @@ func (l *login) bind() (err error) {
 func (w *Walk) newKey(store *Store) (*ecdsa.PrivateKey, Secret, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, "", keyUnusable("no key could be made", err)
+		return nil, "", keyUnusable("generating a key failed", err)
 	}
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, "", keyUnusable("no key could be made", err)
+		return nil, "", keyUnusable("generating a key failed", err)
 	}
 	text := base64.StdEncoding.EncodeToString(raw)
 	w.learn(text)
@@ -152,7 +152,7 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 	}
 	point, err := p.key.PublicKey.Bytes() // 4, x, y
 	if err != nil {
-		return "", keyUnusable("the key that the token is bound to proves nothing", err)
+		return "", keyUnusable("the DPoP proof failed", err)
 	}
 	half := (len(point) + 1) / 2
 	token := jwt.NewWithClaims(jwt.GetSigningMethod(proofAlgorithm), claims)

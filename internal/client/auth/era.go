@@ -27,7 +27,7 @@ func (w *Walk) ownServer(ctx context.Context, endpoint *url.URL, g Grant) (*Serv
 	if found {
 		return w.readServer(raw, base, g)
 	}
-	w.tell(Step{Text: "no metadata anywhere: the endpoints of 2025-03-26 are tried, and PKCE is used without a promise"})
+	w.tell(Step{Text: "no metadata found: using the default endpoints of 2025-03-26, with PKCE"})
 	return &Server{Issuer: base, Authorization: base + "/authorize", Token: base + "/token", Registration: base + "/register",
 		Methods: []string{"none"}}, nil
 }

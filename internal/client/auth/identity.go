@@ -61,7 +61,7 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		return l.tellClient(c, "the client id that was given")
 	}
 	if c, ok := l.known.client(s.Issuer, Given, l.req.Grant); ok {
-		return l.tellClient(c, "the client id that was given before")
+		return l.tellClient(c, "the client id from the last login")
 	}
 	if l.req.DocumentURL != "" && s.Documents {
 		return l.tellClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
@@ -70,11 +70,11 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		return l.tellClient(c, "registered here before")
 	}
 	if s.Registration == "" || l.req.Grant.Alone() {
-		text := "the authorization server " + s.Issuer + " registers nobody by itself"
+		text := "the authorization server " + s.Issuer + " has no dynamic client registration"
 		if l.req.Grant.Alone() {
-			text = "the grant " + string(l.req.Grant) + " is for a client that is registered there already"
+			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
-		return Client{}, l.w.holds("there is a way to be known to the server (authorization, \"Client Registration Approaches\")", false,
+		return Client{}, l.w.holds("a client can be registered (authorization, \"Client Registration Approaches\")", false,
 			&Error{Rule: NoRegistration, Text: text,
 				Hint: "register mcpc there, then --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
 	}
@@ -136,8 +136,8 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	bad := json.Unmarshal(raw, &answer)
 	l.w.learn(answer.Secret)
 	if bad != nil || status/100 != 2 || answer.ID == "" {
-		return Client{}, &Error{Rule: RegistrationFailed, Text: "the authorization server did not register mcpc" + saying(answer.Error, answer.Description, status),
-			Hint: "with a client that is registered already: --client-id ID"}
+		return Client{}, &Error{Rule: RegistrationFailed, Text: "the authorization server rejected the registration" + saying(answer.Error, answer.Description, status),
+			Hint: "use a registered client: --client-id ID"}
 	}
 	secret, err := l.store.Seal(answer.Secret)
 	c := Client{Issuer: s.Issuer, ID: answer.ID, Origin: Registered, Grant: l.req.Grant, Secret: secret, Method: answer.Method,

@@ -19,13 +19,13 @@ func (w *Walk) issuers(ctx context.Context, req Request, r *Resource, known Book
 		return all, nil
 	}
 	if req.Choose == nil {
-		w.tell(Step{Text: "authorization servers, of which the first of use is taken: " + strings.Join(all, " ")})
+		w.tell(Step{Text: "authorization servers, using the first: " + strings.Join(all, " ")})
 		return all, nil
 	}
 	chosen, err := req.Choose(ctx, all)
 	if err != nil {
 		return nil, &Error{Rule: Denied, Text: "no authorization server was chosen: " + err.Error(), Err: err,
-			Hint: "mcpc login --issuer URL names one: " + strings.Join(all, ", ")}
+			Hint: "use mcpc login --issuer URL: " + strings.Join(all, ", ")}
 	}
 	return []string{chosen}, nil
 }
@@ -36,7 +36,7 @@ func (w *Walk) issuers(ctx context.Context, req Request, r *Resource, known Book
 func (w *Walk) named(issuer string, r *Resource) ([]string, error) {
 	offered := slices.ContainsFunc(r.AuthorizationServers, func(one string) bool { return one == issuer || nearly(one, issuer) })
 	return []string{issuer}, w.holds("the issuer is one that the server names (RFC 9728 section 7.6)", offered, &Error{Rule: NotOffered,
-		Text: "the server names other authorization servers than " + issuer + ": " + strings.Join(r.AuthorizationServers, ", "),
+		Text: "the server's authorization servers do not include " + issuer + ": " + strings.Join(r.AuthorizationServers, ", "),
 		Hint: "--issuer with one of them"})
 }
 

@@ -83,8 +83,8 @@ func ask(question func() (string, error)) (string, error) {
 }
 
 func keyringFailed(err error) error {
-	return &Error{Rule: StoreFailed, Text: "the keyring does not give the key of the tokens", Err: err,
-		Hint: "unlock it, or log in anew with --token-store file"}
+	return &Error{Rule: StoreFailed, Text: "the keyring does not return the key of the token store", Err: err,
+		Hint: "unlock it, or log in again with --token-store file"}
 }
 
 // load gets the key, or makes one where none is there yet.

@@ -17,7 +17,7 @@ func TestNobodyTypes(t *testing.T) {
 		limit   time.Duration
 		want    string
 	}{
-		"the code's own time":  {"1", time.Minute, "it is valid no longer"},
+		"the code's own time":  {"1", time.Minute, "it has expired"},
 		"the time of the user": {"60", 5 * time.Second, "the user's time"}, // in which the code is there
 	} {
 		t.Run(name, func(t *testing.T) {

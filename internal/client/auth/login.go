@@ -77,10 +77,10 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 	}
 	if r == nil {
 		if !req.Challenged {
-			w.tell(Step{Text: "the server asks for no authorization: it took a request without a token, and has no resource metadata"})
-			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and asks for no token", Hint: "it can be used without a login"}
+			w.tell(Step{Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata"})
+			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}
 		}
-		w.tell(Step{Rule: "there is resource metadata, or the server asks for a token without (authorization, \"Overview\")"})
+		w.tell(Step{Rule: "there is resource metadata, or the server requires a token without it (authorization, \"Overview\")"})
 		s, err := w.ownServer(ctx, endpoint, req.Grant)
 		return Found{Server: s}, err
 	}
@@ -165,7 +165,7 @@ func (l *login) forget(ctx context.Context, why error) error {
 	}
 	_, given := l.known.client(l.found.Server.Issuer, Given, l.req.Grant)
 	if e, ok := errors.AsType[*Error](why); ok && l.req.Client.ID == "" && !given {
-		e.Hint = "what mcpc registered there before is not known any more, and forgotten here: mcpc login registers anew"
+		e.Hint = "the registered client is no longer known there and was deleted here: run mcpc login again"
 	}
 	return why
 }
@@ -196,7 +196,7 @@ func (l *login) alone(ctx context.Context) error {
 		return err
 	}
 	if l.req.Grant == ClientCredentials && secret == "" && c.KeyFile == "" {
-		return &Error{Rule: NoRegistration, Text: "a client without a secret or a key cannot act on its own account",
+		return &Error{Rule: NoRegistration, Text: "client_credentials needs a secret or a key",
 			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id"}
 	}
 	form, err := l.w.byItself(ctx, l.store, c, l.token)

@@ -150,7 +150,7 @@ func (n *Net) allows(ip netip.Addr) bool { return nearness(ip) <= n.near }
 func (n *Net) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !n.allows(at.Addr()) {
-		return blocked(fmt.Sprintf("an address of a private network was named by a server outside of it: %s", address))
+		return blocked(fmt.Sprintf("a public server named a private network address: %s", address))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func hostPort(u *url.URL) string {
 
 func (n *Net) redirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return blocked("more than three redirects on the way to metadata")
+		return blocked("more than three metadata redirects")
 	}
 	return n.check(req.URL.String())
 }
@@ -193,7 +193,7 @@ func (n *Net) check(raw string) error {
 		return err
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.allows(ip) {
-		return blocked("an address of a private network was named by a server outside of it: " + u.Host)
+		return blocked("a public server named a private network address: " + u.Host)
 	}
 	return nil
 }
@@ -210,15 +210,15 @@ func SafeURL(raw string) (*url.URL, error) {
 	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "", u.Hostname() == "":
 		return nil, blocked(fmt.Sprintf("not an https URL: %q", raw))
 	case strings.ContainsFunc(u.Host, func(r rune) bool { return !isHostRune(r) }):
-		return nil, blocked(fmt.Sprintf("a URL with a host that is none: %q", raw))
+		return nil, blocked(fmt.Sprintf("a URL with an invalid host: %q", raw))
 	case u.User != nil:
 		return nil, blocked("a URL with a user in it: host " + u.Host)
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return nil, blocked(fmt.Sprintf("http is for this machine only: %q", raw))
+		return nil, blocked(fmt.Sprintf("http is allowed on loopback only: %q", raw))
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, blocked(fmt.Sprintf("a URL whose query cannot be read: %q", raw))
+		return nil, blocked(fmt.Sprintf("a URL with an invalid query: %q", raw))
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = query.Encode(), "", ""
 	return u, nil
@@ -291,7 +291,7 @@ func unreachable(where string, err error) error {
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		return &Error{Rule: Unreachable, Text: hostOf(where) + " did not answer in time", Err: err}
 	}
-	return &Error{Rule: Unreachable, Text: hostOf(where) + " could not be asked: " + err.Error(), Err: err}
+	return &Error{Rule: Unreachable, Text: hostOf(where) + " could not be reached: " + err.Error(), Err: err}
 }
 
 func hostOf(raw string) string {

@@ -37,7 +37,7 @@ func (w *Walk) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*R
 	if named := c.Params["resource_metadata"]; named != "" {
 		raw, found, err := w.document(ctx, named, nil)
 		if err == nil && !found {
-			err = &Error{Rule: ResourceMissing, Text: "the challenge names resource metadata that is not there: " + named}
+			err = &Error{Rule: ResourceMissing, Text: "the challenge's resource metadata does not exist: " + named}
 		}
 		if err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 	var r Resource
 	err := json.Unmarshal(raw, &r)
 	if err := w.holds("resource metadata is a JSON object (RFC 9728 section 3.2)", err == nil, &Error{Rule: ResourceInvalid,
-		Text: "the resource metadata is no JSON object of the right shape"}); err != nil {
+		Text: "the resource metadata is not a valid JSON object"}); err != nil {
 		return nil, err
 	}
 	if err := w.holds("\"authorization_servers\" names at least one (authorization, \"Authorization Server Location\")",
@@ -87,16 +87,16 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 	}
 	if err := w.holds("\"resource\" is this server (RFC 9728 section 3.3)", Covers(r.ID, endpoint.String()),
 		&Error{Rule: ResourceMismatch, Text: "the resource metadata is for another server: " + orNothing(r.ID) + ", not " + endpoint.String(),
-			Hint: "a token for it would be another server's; tell the server's operator", Other: r.ID, At: endpoint.String()}); err != nil {
+			Hint: "a token for it would be another server's; contact the server's operator", Other: r.ID, At: endpoint.String()}); err != nil {
 		return nil, err
 	}
 	if strings.TrimSuffix(r.ID, "/") != strings.TrimSuffix(endpoint.String(), "/") {
-		w.tell(Step{Text: "\"resource\" is " + r.ID + ", of which this server is a part"})
+		w.tell(Step{Text: "\"resource\" is " + r.ID + ", which contains this server"})
 	}
 	bad := slices.IndexFunc(r.AuthorizationServers, func(issuer string) bool { _, err := SafeURL(issuer); return err != nil })
 	if bad >= 0 {
 		return nil, w.holds("authorization servers are https, or http on this machine (RFC 8414 section 2)", false,
-			blocked("the resource metadata names an authorization server that is no https URL: "+r.AuthorizationServers[bad]))
+			blocked("the resource metadata names an authorization server without https: "+r.AuthorizationServers[bad]))
 	}
 	return &r, nil
 }

@@ -25,15 +25,15 @@ var lost = map[string]error{"invalid_client": errInvalidClient, "unauthorized_cl
 // code checks the answer, in the order that the specification gives: nothing of it
 // is used or shown before the issuer holds (RFC 9207, section 2.4).
 func (w *Walk) code(a *authorization, answer url.Values) (string, error) {
-	if err := w.holds("\"state\" is the one that was sent (RFC 6749 section 10.12)", a.isOurs(answer), &Error{Rule: ResponseInvalid,
-		Text: "what came back from the browser does not belong to this login"}); err != nil {
+	if err := w.holds("\"state\" matches the request (RFC 6749 section 10.12)", a.isOurs(answer), &Error{Rule: ResponseInvalid,
+		Text: "the browser's response does not belong to this login"}); err != nil {
 		return "", err
 	}
 	iss, named := answer.Get("iss"), answer.Has("iss")
 	ok := named && iss == a.issuer && len(answer["iss"]) == 1 || !named && !a.issRequired
 	if err := w.holds("\"iss\" names the issuer, where it must be there (RFC 9207 section 2.4)", ok, &Error{Rule: ResponseIssuer,
-		Text: "the answer in the browser is not from " + a.issuer,
-		Hint: "somebody may be mixing up authorization servers; nothing was sent"}); err != nil {
+		Text: "the browser's response is not from " + a.issuer,
+		Hint: "possible mix-up attack; nothing was sent"}); err != nil {
 		return "", err
 	}
 	if code := answer.Get("error"); code != "" {
@@ -41,10 +41,10 @@ func (w *Walk) code(a *authorization, answer url.Values) (string, error) {
 		if code == "access_denied" {
 			rule = Denied
 		}
-		return "", &Error{Rule: rule, Text: "the authorization server refused" + saying(code, answer.Get("error_description"), 0), Err: lost[code]}
+		return "", &Error{Rule: rule, Text: "the authorization server denied the request" + saying(code, answer.Get("error_description"), 0), Err: lost[code]}
 	}
 	code := answer.Get("code")
 	w.learn(code)
-	return code, w.holds("\"code\" is there (RFC 6749 section 4.1.2)", code != "", &Error{Rule: ResponseInvalid,
-		Text: "the answer in the browser holds no code"})
+	return code, w.holds("\"code\" is present (RFC 6749 section 4.1.2)", code != "", &Error{Rule: ResponseInvalid,
+		Text: "the browser's response has no code"})
 }

@@ -79,15 +79,15 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 	var s Server
 	err := json.Unmarshal(raw, &s)
 	if err := w.holds("authorization server metadata is a JSON object (RFC 8414 section 3.2)", err == nil, &Error{Rule: ServerInvalid,
-		Text: "the authorization server's metadata is no JSON object of the right shape"}); err != nil {
+		Text: "the authorization server metadata is not a valid JSON object"}); err != nil {
 		return nil, err
 	}
-	hint := "character for character, a slash at the end included; tell the server's operator"
+	hint := "character for character, a slash at the end included; contact the server's operator"
 	if nearly(s.Issuer, issuer) {
-		hint = "tell the server's operator; if you trust it, mcpc login --issuer " + s.Issuer + " takes it by its own name"
+		hint = "contact the server's operator; if you trust it, mcpc login --issuer " + s.Issuer + " uses it"
 	}
 	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,
-		Text: fmt.Sprintf("the authorization server's metadata is another issuer's: %q, not %q", s.Issuer, issuer), Hint: hint}); err != nil {
+		Text: fmt.Sprintf("the authorization server metadata has another issuer: %q, not %q", s.Issuer, issuer), Hint: hint}); err != nil {
 		return nil, err
 	}
 	if err := w.endpoints(&s, g); err != nil {
@@ -98,7 +98,7 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 	}
 	return &s, w.holds("\"code_challenge_methods_supported\" has S256 (authorization, \"Authorization Code Protection\")",
 		slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE,
-			Text: "the authorization server does not say that it supports PKCE with S256: a code could be stolen on its way"})
+			Text: "the authorization server does not declare PKCE with S256, so a code could be stolen"})
 }
 
 // An endpointOf is one that metadata name.
@@ -153,6 +153,6 @@ func (w *Walk) parts(e endpointOf) error {
 	}
 	query := u.Query()
 	own := slices.DeleteFunc(slices.Clone(ownParameters), func(name string) bool { return !query.Has(name) })
-	return w.holds("\"authorization_endpoint\" leaves the request's parameters to the client (RFC 6749 section 3.1)", len(own) == 0, &Error{Rule: ServerInvalid,
-		Text: fmt.Sprintf("the authorization server's authorization_endpoint sets what is the client's to set (%s): %q", strings.Join(own, ", "), e.url)})
+	return w.holds("\"authorization_endpoint\" does not set the client's parameters (RFC 6749 section 3.1)", len(own) == 0, &Error{Rule: ServerInvalid,
+		Text: fmt.Sprintf("the authorization_endpoint sets the client's own parameters (%s): %q", strings.Join(own, ", "), e.url)})
 }

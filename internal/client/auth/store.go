@@ -91,10 +91,10 @@ func readBook(raw []byte) (b Book, err error) {
 		return Book{}, nil
 	}
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return Book{}, &Error{Rule: StoreFailed, Text: "the file of the tokens is damaged", Hint: "mcpc logout --all starts a new one", Err: err}
+		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: "mcpc logout --all starts a new one", Err: err}
 	}
 	if b.Version > bookVersion {
-		return Book{}, &Error{Rule: StoreFailed, Text: "the file of the tokens is of a newer mcpc"}
+		return Book{}, &Error{Rule: StoreFailed, Text: "the token file was written by a newer mcpc"}
 	}
 	return b, nil
 }

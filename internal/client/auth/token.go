@@ -57,10 +57,10 @@ func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form
 		return nil, err
 	}
 	if t.Access == "" {
-		return nil, &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " answered the token request with what is no token"}
+		return nil, &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " sent an invalid token response"}
 	}
-	return t, w.holds("the tokens hold no other characters than tokens may (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
-		&Error{Rule: TokenRefused, Text: hostOf(s.Token) + " answered with a token that holds characters that no token has"})
+	return t, w.holds("the tokens contain only allowed characters (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
+		&Error{Rule: TokenRefused, Text: hostOf(s.Token) + " sent a token with invalid characters"})
 }
 
 // isWord reports a text without blanks and without what could end a header field.
@@ -96,7 +96,7 @@ func (w *Walk) submit(ctx context.Context, web *http.Client, where string, p cli
 	case "none":
 		form.Set("client_id", p.client.ID)
 	default:
-		return nil, 0, &Error{Rule: NoRegistration, Text: fmt.Sprintf("the client has to prove itself with %q, which mcpc cannot", how)}
+		return nil, 0, &Error{Rule: NoRegistration, Text: fmt.Sprintf("unsupported client authentication method %q", how)}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -141,9 +141,9 @@ func readAnswer(where string, raw []byte, status int) (*answer, error) {
 	switch {
 	case status/100 != 2 || a.Error != "":
 		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error], Hint: hints[a.Error],
-			Text: "the authorization server gave no token" + saying(a.Error, a.Description, status)}
+			Text: "the authorization server issued no token" + saying(a.Error, a.Description, status)}
 	case bad != nil:
-		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " answered the token request with what is no token"}
+		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
 	}
 	return &a, nil
 }
@@ -169,10 +169,10 @@ func (s seconds) duration() time.Duration { return time.Duration(s) * time.Secon
 func (w *Walk) isUsable(t *answer, key *ecdsa.PrivateKey) error {
 	if key != nil {
 		return w.holds("\"token_type\" is DPoP (RFC 9449 section 5)", strings.EqualFold(t.Type, "dpop"), &Error{Rule: TokenType,
-			Text: fmt.Sprintf("the token is of the type %q, and not bound to the key", t.Type)})
+			Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)})
 	}
 	return w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.Type, "bearer"), &Error{Rule: TokenType,
-		Text: fmt.Sprintf("the token is of the type %q, which mcpc cannot use", t.Type)})
+		Text: fmt.Sprintf("unsupported token type %q", t.Type)})
 }
 
 // What was redeemed is worth nothing any more; the server does not know the client any
@@ -191,11 +191,11 @@ var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client"
 
 // hints are for those of these codes that the user can do something about.
 var hints = map[string]string{
-	"invalid_client":      "the client id or its secret is not what is registered there: --client-id ID --client-secret-file FILE",
-	"unauthorized_client": "the client may not use this grant there: another --grant, or the server's operator",
-	"invalid_scope":       "the client may not have these scopes there: --scope names fewer",
-	"expired_token":       "nobody typed the code in time: mcpc login --grant device shows a new one",
-	"access_denied":       "whoever was asked said no",
+	"invalid_client":      "the client ID or secret is wrong: --client-id ID --client-secret-file FILE",
+	"unauthorized_client": "the client may not use this grant: use another --grant, or contact the server's operator",
+	"invalid_scope":       "the client may not request these scopes: reduce --scope",
+	"expired_token":       "the code was not entered in time: run mcpc login --grant device again",
+	"access_denied":       "the request was denied",
 }
 
 // tokenOf is what is kept of a token that was got now. Where the server names no scope
