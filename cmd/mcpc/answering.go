@@ -36,38 +36,38 @@ func newAnswering() *cobra.Command {
 	return &cobra.Command{
 		Use:   "answering",
 		Short: "answering a server's requests: forms, pages, sampling, roots",
-		Long: `A server may ask in the middle of a call. At a terminal mcpc asks you; in a pipe
-flags answer, and what no flag answers ends the command with exit code 11 and
-what was asked on standard output. Only what this run can answer is offered: a
-server that needs more says so itself (5 or 6), or does not list the tool.
+		Long: `During a call a server may request input. At a terminal mcpc prompts you; in a
+pipe flags answer, and an unanswered request ends the command with exit code 11
+and the request on stdout. mcpc declares only what it can answer: a server that
+needs more refuses the call (5 or 6), or does not list the tool.
 
 Forms (elicitation)
-  --answer FIELD=VALUE  one field; repeat it for more. Choices are named by
-                        value or title, several with commas between them.
-                        "FIELD=" leaves the field out.
+  --answer FIELD=VALUE  one field; repeat it for more. Choices are given by
+                        value or title, several separated by commas. "FIELD="
+                        omits the field.
   --answer '{...}'      the whole content. Several of these, or one '[...]' of
-                        them, are used in order, one a form; a single one is for
-                        every form. An object of objects has an answer for each
-                        name under which the server asks.
+                        them, are used in order, one per form; a single one is
+                        used for every form. An object of objects has one answer
+                        for each named request.
   --answer @FILE        the same from a file
-  --answer-defaults     the defaults of the form; --answer fills them in as well
-  --decline             say no, to pages too
-  --on-elicit COMMAND   sh -c COMMAND reads the params on standard input and
-                        writes {"action":"accept","content":{...}}, or
-                        "decline", or "cancel"
+  --answer-defaults     the defaults of the form; --answer overrides them
+  --decline             decline, pages too
+  --on-elicit COMMAND   sh -c COMMAND reads the params on stdin and writes
+                        {"action":"accept","content":{...}}, or "decline", or
+                        "cancel"
 
-Pages (elicitation in URL mode) are shown and opened at a terminal only, by
-$BROWSER or the system's own, after a yes.
+Pages (elicitation in URL mode) are opened only at a terminal, by $BROWSER or
+the system's browser, after a confirmation.
 
 Sampling
   --sampling FILE       the answer's text, or a CreateMessageResult in JSON;
-                        with - you are shown the request and type it
+                        with - you see the request and type the answer
   --on-sampling COMMAND sh -c COMMAND reads the params and writes either
 
 Roots
   --root DIR            repeat it for more
 
-mcpc init remembers these flags with the session. --no-input never asks.`,
+mcpc init remembers these flags with the session. --no-input never prompts.`,
 	}
 }
 

@@ -19,8 +19,8 @@ func newAuth(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth [COMMAND]",
 		Short: "list stored tokens, or explain how a server's login works",
-		Long: `Show the tokens that mcpc keeps: for which server, from which issuer, with which
-scopes and until when. The tokens themselves are never shown.`,
+		Long: `List the stored tokens: server, issuer, scopes and expiry. The tokens themselves
+are never shown.`,
 		Example: `  mcpc auth
   mcpc auth --json
   mcpc auth --jq '.tokens[].issuer'`,
@@ -34,11 +34,11 @@ scopes and until when. The tokens themselves are never shown.`,
 		Use:               "explain [TARGET]",
 		ValidArgsFunction: a.completeTarget,
 		Short:             "check each step of a server's login, and which rule it breaks",
-		Long: `Walk the way to a login as far as the browser: the challenge, the resource
-metadata, the authorization server's metadata. Each document is shown, and each
-rule with pass or fail. Nothing is registered and nobody logs in. A rule that is
-broken makes exit code 1; a server that asks for no login breaks none. Without a
-TARGET it is the one that the last command was refused by, as with mcpc login.`,
+		Long: `Check the steps of a login up to the browser: the challenge, the resource
+metadata, the authorization server metadata. Each document is shown, and each
+rule with pass or fail. Nothing is registered and no login is started. A broken
+rule makes exit code 1; a server without authentication breaks none. The default
+TARGET is the server that rejected the last command, as for mcpc login.`,
 		Example: `  mcpc auth explain https://mcp.example/mcp
   mcpc auth explain https://mcp.example/mcp --json
   mcpc auth explain https://mcp.example/mcp -v`,

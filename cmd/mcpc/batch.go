@@ -40,26 +40,26 @@ func newBatch(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "batch [FILE|-] [-- COMMAND...]",
 		Short: "make many calls over one connection, one per line",
-		Long: `Read calls, one JSON object a line, from a file or standard input, and write one
-line for each of them, in the same order. A call is
+		Long: `Read calls, one JSON object per line, from a file or stdin, and write one line
+for each, in the same order. A call is
 
   {"tool":"get-sum","arguments":{"a":1,"b":2},"key":"any JSON"}
   {"method":"resources/read","params":{"uri":"demo://x"}}
 
-where key (or id) may be left out and comes back as it is. A result is
+with an optional key (or id), which is returned unchanged. A result is
 
   {"line":1,"key":"any JSON","kind":"ok","exit":0,"ms":0.4,"result":{...}}
 
-with the bytes of the server's own result; kind and exit are those of mcpc help
-exit-codes. Where exit is not 0 there is an "error" as on standard error with
---json. A line that is no call has a result as well: exit 2. Where the server
-cannot be reached at all there are none. --jq filters each; one that it fails on
-is left out with a warning, counts as exit 2, and the others go on.
+with the bytes of the server's result; kind and exit are those of mcpc help
+exit-codes. If exit is not 0, "error" is the same object as on stderr with
+--json. An invalid line has a result as well, with exit 2. If the server cannot
+be reached there are no results. --jq filters each result; a result on which it
+fails is omitted with a warning and counts as exit 2.
 
-Arguments and results are checked as in mcpc call. Nobody is asked anything: a
-server's questions are answered by flags (mcpc help answering), destructive
-tools want --yes. After Ctrl-C, what was sent has its line. The exit code is the
-worst one of all lines: a signal's, 70, 13, 12, 4, 9, 7, 8, 6, 11, 10, 5, 3, 2.
+Arguments and results are validated as in mcpc call. There are no prompts: flags
+answer server requests (mcpc help answering), and destructive tools need --yes.
+After Ctrl-C every call that was sent has a line. The exit code is the most
+severe of all lines: a signal's, 70, 13, 12, 4, 9, 7, 8, 6, 11, 10, 5, 3, 2.
 
 The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 		Example: `  echo '{"tool":"get-sum","arguments":{"a":1,"b":2}}' | mcpc -s demo batch

@@ -43,13 +43,12 @@ func newCall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call NAME [JSON] [NAME=VALUE...] [-- COMMAND...]",
 		Short: "call a tool",
-		Long: `Call a tool and print what it returns.
+		Long: `Call a tool and print its result.
 
-Its arguments are NAME=VALUE words, to which the tool's inputSchema gives their
-types, or one JSON object, @FILE or - for standard input; words behind an object
-change it (mcpc help arguments). They are checked against the inputSchema before
-anything is sent, and a result's structuredContent against its outputSchema
-afterwards.`,
+Arguments are NAME=VALUE words, typed by the tool's inputSchema, or one JSON
+object, @FILE or - for stdin; words after an object change its members (mcpc
+help arguments). Arguments are validated against the inputSchema before they are
+sent, and structuredContent against the outputSchema.`,
 		Example: `  mcpc -s demo call get-sum a=1 b=2
   mcpc -s demo call get-sum '{"a":1}' b=2
   mcpc -s demo call get-structured-content location='New York' --json

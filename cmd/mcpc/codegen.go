@@ -28,14 +28,14 @@ func newCodegen(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "codegen --go | --ts [URL] [-- COMMAND...]",
 		Short: "generate typed wrappers of a server's tools, in Go or TypeScript",
-		Long: `Write code that calls a server's tools: a method for each, and types, made of
-its inputSchema and its outputSchema. The code runs mcpc call --json and needs
-only mcpc on the path; a failure keeps its channel: kind and exit code.
+		Long: `Generate code that calls a server's tools: one method per tool, with types from
+its inputSchema and outputSchema. The code runs mcpc call --json and needs only
+mcpc on the path; an error has the kind and exit code of mcpc.
 
-Go code needs Go 1.24 and its standard library; TypeScript runs as it is in Node
-22.18, 23.6 or later, and through a compiler in older ones. The code names the
-server that it was made from, unless that has a secret. The same list of tools
-gives the same code.`,
+Go code needs Go 1.24 and its standard library; TypeScript runs without a
+compiler in Node 22.18, 23.6 or later. The code names the server that it was
+generated from, unless its URL contains a secret. The same list of tools gives
+the same code.`,
 		Example: `  mcpc -s demo codegen --go -o tools.go
   mcpc -s demo codegen --ts -o tools.ts
   mcpc codegen --go --package weather -- mcpc demo --stdio`,

@@ -32,9 +32,9 @@ func newComplete(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete prompt|template NAME ARGUMENT [VALUE [NAME=VALUE...]]",
 		Short: "complete an argument's value",
-		Long: `Ask a server how an argument of a prompt, or a variable of a resource template,
-may go on behind VALUE, and print one value a line. Arguments that have their
-values already stand behind VALUE, which may be '': some servers choose by them.`,
+		Long: `Complete the VALUE of a prompt's argument or a resource template's variable, and
+print one value per line. Arguments with known values follow VALUE, which may be
+'': some servers use them to select values.`,
 		Example: `  mcpc -s demo complete prompt completable-prompt department
   mcpc -s demo complete prompt completable-prompt name '' department=Sales
   mcpc -s demo complete prompt resource-prompt resourceType T`,

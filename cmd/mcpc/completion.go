@@ -25,17 +25,17 @@ func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "print the completion script for a shell",
-		Long: `Write a script that lets a shell complete commands, flags and their values,
-sessions, and what a session's server lists: tools, their arguments and the
-values that those may have, prompts and resources. What was listed before is
-remembered with the session; no server is asked but the one in the box.
+		Long: `Print a completion script for a shell: it completes commands, flags and their
+values, sessions, and what a session's server has listed: tools, their arguments
+and values, prompts and resources. Completion uses the cached lists; no server
+is contacted except the built-in demo server.
 
   bash        echo 'eval "$(mcpc completion bash)"' >> ~/.bashrc
   zsh         mcpc completion zsh > "${fpath[1]}/_mcpc"
   fish        mcpc completion fish > ~/.config/fish/completions/mcpc.fish
   powershell  mcpc completion powershell | Out-String | Invoke-Expression
 
-Names that a shell could take for more than a name are left out.`,
+Names with characters that are special to the shell are omitted.`,
 		Example: `  mcpc completion bash
   mcpc completion zsh
   mcpc completion fish

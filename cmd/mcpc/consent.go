@@ -78,7 +78,7 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	if now == changed {
 		what = "changed since it was approved"
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: "what stands in " + c.a.tilde(s.File) + " for this server " + what,
+	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.a.tilde(s.File), what),
 		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows and approves it"}
 	fmt.Fprintln(c.a.stderr(), c.a.errStyle.Asked(fmt.Sprintf("%s of %s %s:", s.Name, s.Client.Title, what)))
 	_ = c.a.writeServer(c.a.stderr(), c.a.errStyle, s)
@@ -160,7 +160,7 @@ func (a *app) serverFacts(s target.Server) (rows [][]string) {
 	add("variables from", s.EnvFile)
 	add("header fields", strings.Join(target.Names(s.Headers), ", "))
 	add("uses", strings.Join(s.Variables(), ", "))
-	add("stands in", s.File)
+	add("config file", s.File)
 	add("cannot be used", s.Problem)
 	return rows
 }

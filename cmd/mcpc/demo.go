@@ -27,12 +27,12 @@ func newDemo(a *app) *cobra.Command {
 	var o demoOptions
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "run the server in the box for other clients",
-		Long: `Run the server in the box, on the official Go SDK, until it is interrupted:
-Streamable HTTP at /mcp in every revision, the old HTTP+SSE transport at /sse,
-or stdio. Inside mcpc no server has to be started: -s demo. With --auth it asks
-who you are, and is its own authorization server: mcpc login gets in, more is
-asked for with the first tool, and nobody is really kept out.`,
+		Short: "run the built-in demo server for other clients",
+		Long: `Run the built-in demo server, based on the official Go SDK, until it is
+interrupted: Streamable HTTP at /mcp in every revision, HTTP+SSE at /sse, or
+stdio. mcpc itself needs no running server: use -s demo. With --auth it requires
+a token and is its own authorization server: mcpc login gets a token, the first
+tool call requires another scope, and every login is accepted.`,
 		Example: `  mcpc demo --listen 127.0.0.1:3001
   mcpc demo --listen 127.0.0.1:3001 --stateless
   mcpc demo --listen 127.0.0.1:3001 --auth
@@ -50,7 +50,7 @@ asked for with the first tool, and nobody is really kept out.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0 takes a free one")
-	f.BoolVar(&o.stdio, "stdio", false, "speak on standard input and output")
+	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	f.BoolVar(&o.stateless, "stateless", false, "no sessions in older revisions")
 	f.BoolVar(&o.json, "json-answers", false, "respond with JSON instead of event streams")
 	f.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")

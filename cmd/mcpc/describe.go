@@ -24,13 +24,13 @@ func newDescribe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
 		Short: "show one tool, prompt, resource or template in full",
-		Long: `Show a tool's description, arguments and output as readable fields, and an
-example call that works when it is pasted; the same for a prompt, and for a
-resource or template by its URI. Without a kind NAME is a tool, or if it is a
-URI a resource or template. --json gives the definition's own bytes.
+		Long: `Show a tool's description, arguments and output, and an example call that works
+when pasted; or a prompt, a resource or a template by its URI. Without a kind
+NAME is a tool, or if it is a URI a resource or template. --json prints the
+definition unchanged.
 
-Where a tool names a page to show its results on (MCP Apps), that resource is
-read for what it says of itself; it is never opened.`,
+If a tool has a UI resource (MCP Apps), its metadata is read and shown; it is
+never opened.`,
 		Example: `  mcpc -s demo describe get-sum
   mcpc -s demo describe prompt args-prompt
   mcpc -s demo describe demo://resource/static/image/logo.png

@@ -18,14 +18,14 @@ import (
 // newExplain is `mcpc explain WORD`, which asks no server.
 func newExplain(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [WORD...]",
+		Use:   "explain [TERM...]",
 		Short: "explain a code, a status, a method or a term",
-		Long: `Say what a word means that a server, the protocol or mcpc itself uses: JSON-RPC
-codes, exit codes, HTTP statuses, methods, members of messages, and the names of
-what mcpc warns of. It says in which revisions it is met, who sends it, what to
-do next, and which page of the specification has it. No server is asked.
+		Long: `Explain a term of the protocol, of a server or of mcpc: JSON-RPC codes, exit
+codes, HTTP statuses, methods, members of messages, and the names of mcpc's
+warnings: in which revisions it occurs, which side sends it, what to do next,
+and the page of the specification. No server is contacted.
 
-Without a word it lists what it knows.`,
+Without a term it lists all terms.`,
 		Example: `  mcpc explain -32602
   mcpc explain exit 6
   mcpc explain http 404
@@ -72,7 +72,7 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 }
 
 func unexplained(entries []glossary.Entry, word, all string) error {
-	hint := "mcpc explain lists what it knows"
+	hint := "mcpc explain lists all terms"
 	for _, typed := range []string{all, word} {
 		if near := render.Nearest(typed, glossaryWords(entries)); near != "" {
 			hint = "did you mean mcpc explain " + render.ShellQuote(near) + "?"
@@ -118,7 +118,7 @@ func writeGlossary(w io.Writer, st render.Style, entries []glossary.Entry, group
 		}
 	}
 	if st.Terminal {
-		b.WriteString("\nmcpc explain WORD says what it means.\n")
+		b.WriteString("\nmcpc explain TERM explains one.\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

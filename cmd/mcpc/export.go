@@ -33,26 +33,26 @@ func newExport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
 		Short: "export recorded exchanges: HAR, curl, saved calls, Markdown",
-		Long: `Write recorded exchanges in a form that others read. A NUMBER is one that mcpc
-log shows, and means one exchange; a FILE means all that is in it. With a FILTER
-(mcpc help filters) it is what fits, also of a whole run.
+		Long: `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
+exchanges in it. A FILTER (mcpc help filters) selects exchanges, also of a whole
+run.
 
   har        HTTP Archive 1.2, for the network panel of a browser
-  curl       shell commands that send the same bytes; where a session is named
-             they open one of their own, over HTTP+SSE a stream as well; over
-             stdio a pipeline, never run here
-  mcpc       mcpc commands that ask the same; each does its own handshake
-  mcpc-yaml  saved calls for mcpc run, which expect the same endings
-  jsonl      a capture again, as docs/capture.md describes it
+  curl       shell commands that send the same bytes; with a session they open
+             their own, and over HTTP+SSE a stream; over stdio a pipeline, which
+             is never run by mcpc
+  mcpc       equivalent mcpc commands; each does its own handshake
+  mcpc-yaml  saved calls for mcpc run, which expect the same outcomes
+  jsonl      a capture file, as described in docs/capture.md
   markdown   a report, for an issue
 
-What was secret was not recorded. In commands a variable stands for it, and a
-comment says what to set it to.
+Secrets are not recorded. Commands have variables in their place, with a comment
+that says how to set them.
 
---check FILE looks into any file, also of another program, or - for standard
-input: for what --redact-file names, the secrets of the environment, tokens and
-sessions that mcpc keeps, and what is named like a secret or looks like one. It
-prints where they stand, never what they are, and ends with 1 if there are any.`,
+--check FILE searches any file, or - for stdin, for secrets: the values of
+--redact-file, secrets of the environment, stored tokens and session ids, and
+everything that is named like a secret or looks like one. It prints their
+positions, not their values, and exits with 1 if there are any.`,
 		Example: `  mcpc export last --as curl
   mcpc export 1 --as har -o call.har
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml

@@ -11,14 +11,13 @@ func newGrep(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grep WORD...",
 		Short: "search the tools, prompts and resources of all known servers",
-		Long: `Search the tools, prompts, resources and templates of all servers that mcpc
-knows by name: the remembered sessions, and those of mcpc servers. An entry is
-found that holds every WORD in its name, title, description, URI or the names of
-its arguments, whatever is a capital letter. That none is found is said on
-stderr, and is an answer like any other: exit code 0.
+		Long: `Search the tools, prompts, resources and templates of all known servers: the
+sessions, and the servers of mcpc servers. An entry matches if it contains every
+WORD in its name, title, description, URI or argument names, ignoring case. No
+match is reported on stderr, with exit code 0.
 
-A server that was never confirmed is named and not asked, nor is one that is
-disabled. One that fails is told of; the exit code is the worst of all.`,
+Servers that are not trusted or disabled are named and skipped. If servers fail,
+the exit code is the most severe one.`,
 		Example: `  mcpc grep sum
   mcpc grep research topic
   mcpc grep weather --jq '.servers[] | select(.tools) | .id'`,

@@ -41,9 +41,9 @@ func newTopics() []*cobra.Command {
 	exitCodes := &cobra.Command{
 		Use:   "exit-codes",
 		Short: "the exit codes",
-		Long: `Every ending has an exit code of its own. It names the channel that fired, so
-that a script can tell a tool that said no from a server that is not there.
-mcpc explain exit 6 says more of one.`,
+		Long: `Each outcome has its own exit code, which names the layer that failed: a script
+can distinguish a tool error from a server that is down. mcpc explain exit 6
+explains one code.`,
 	}
 	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions(), newScripting(), newTargets(), newAgents(), newMockScripts()}
 	return append(texts, exitCodes, newFilters())

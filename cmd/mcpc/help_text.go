@@ -70,7 +70,7 @@ func helpText(cmd *cobra.Command, short bool) string {
 	} else {
 		helpFlags(&b, "More flags", more)
 		if len(answers) > 0 {
-			b.WriteString("\nWhat the server asks is answered at a terminal, or by (mcpc help answering):\n")
+			b.WriteString("\nServer requests are answered at a terminal, or by (mcpc help answering):\n")
 			helpRow(&b, "  ", flagNames(answers))
 		}
 	}
@@ -78,7 +78,7 @@ func helpText(cmd *cobra.Command, short bool) string {
 		b.WriteString("\n")
 		helpRow(&b, "See also: ", "mcpc "+strings.ReplaceAll(also, ", ", ", mcpc "))
 	}
-	b.WriteString("\nmcpc --help shows the flags of all commands, mcpc help exit-codes the endings.\n")
+	b.WriteString("\nmcpc --help lists the global flags, mcpc help exit-codes the exit codes.\n")
 	return b.String()
 }
 
@@ -119,7 +119,7 @@ func rootText(root *cobra.Command, short bool) string {
 	}
 	if short {
 		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topicsOf(left)))
-		b.WriteString("\n" + howToName + "\nmcpc --help shows all of it, mcpc COMMAND --help one command.\n")
+		b.WriteString("\n" + howToName + "\nmcpc --help lists everything, mcpc COMMAND --help one command.\n")
 		return b.String()
 	}
 	helpCommands(&b, "More commands", left)
@@ -146,9 +146,9 @@ func rootText(root *cobra.Command, short bool) string {
 }
 
 // howToName says how a server is named.
-const howToName = `A server is named with -s: a URL, "demo", a session, or one that another program
-has (mcpc servers). A command to start one stands behind --: mcpc list -- npx -y
-SERVER. Without either it is the session that mcpc init opened last, or
+const howToName = `Name a server with -s: a URL, "demo", a session, or a server of another program
+(mcpc servers). The command of a stdio server goes after --: mcpc list -- npx -y
+SERVER. The default is the session of the last mcpc init, or
 http://localhost:3001/mcp.`
 
 func useLine(cmd *cobra.Command) string {

@@ -17,11 +17,11 @@ func newInfo(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info [URL] [-- COMMAND...]",
 		Short: "show a server's name, capabilities and negotiated revision",
-		Long: `Ask a server who it is, as init does, and remember nothing of it: its name,
-version and website, the revision that was negotiated and why, the capabilities
-and extensions that it declares with their settings, and its instructions. The
-server of a session is asked in the session's revision, if --protocol names no
-other. --json gives the result of server/discover or initialize as it came.`,
+		Long: `Connect to a server as init does, without storing anything, and print its name,
+version and website, the negotiated revision and why, its capabilities and
+extensions with their settings, and its instructions. A session is queried in
+its own revision, unless --protocol is given. --json prints the result of
+server/discover or initialize unchanged.`,
 		Example: `  mcpc -s demo info
   mcpc -s demo info --protocol ` + client.Revisions()[1] + `
   mcpc -s demo info --jq .capabilities`,

@@ -25,14 +25,14 @@ func newInit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [TARGET] [-- COMMAND...]",
 		Short: "open a session with a server and remember it",
-		Long: `Do the handshake with a server (or server/discover, where there is none), print
-what was negotiated, and remember the session: later commands go on with it.
-TARGET is a URL, "demo", or a name that mcpc servers shows; a command to speak
-stdio with stands behind --.
+		Long: `Open a session: do the handshake (or server/discover, if the revision has no
+handshake), print what was negotiated, and remember the session for later
+commands. TARGET is a URL, "demo", or a name from mcpc servers; the command of a
+stdio server follows --.
 
-A server behind -- is started by each command, in the folder of init, and ends
-with it. --keep leaves it running, so that later commands find it as the last
-one left it, until mcpc close, or until nobody has used it for --idle.`,
+A stdio server is started by each command, in the directory of init, and exits
+with it. --keep keeps it running, with its state, until mcpc close or until it
+has been idle for --idle.`,
 		Example: `  mcpc init demo
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json

@@ -29,26 +29,26 @@ func newList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [tools|prompts|resources|templates|all] [URL] [-- COMMAND...]",
 		Short: "list a server's tools, prompts, resources or templates",
-		Long: `List the tools of a server: name, arguments as a signature, hints and the first
-line of the description. Prompts are listed the same way; resources and resource
-templates by URI, with name, type and size. All pages are fetched. Into a pipe
-goes one line an entry, with a TAB between the columns.
+		Long: `List a server's tools: name, arguments as a signature, annotations and the first
+line of the description. Prompts are listed in the same way; resources and
+templates by URI, with name, type and size. All pages are fetched. In a pipe the
+output is one line per entry, with TABs between the columns.
 
-The hints are the server's word: ro only reads, destr may destroy, idem may be
-sent twice, open reaches out into the world, ui names a page, app only is for
-that page and not for a model (--bill counts it as nothing). A name that may be
-taken for another is marked.
+The annotations are hints of the server: ro is read-only, destr destructive,
+idem idempotent, open interacts with external systems, ui has a UI resource, app
+only is for that UI and not for a model (--bill does not count it). Names that
+can be confused with others are marked.
 
-"all" lists what the server declares a capability for. In a pipe each line then
-begins with the kind, and with --json all of it is one document.
+"all" lists everything for which the server declares a capability. In a pipe
+each line then begins with the kind; --json prints one document.
 
---watch goes on, lists again when the server tells that something changed, and
-shows the difference: "+" is new, "-" is gone, "~" is another of the same name.
+--watch keeps running, lists again when the server reports a change, and prints
+the differences: "+" is new, "-" is removed, "~" is changed.
 
---all asks all servers that mcpc knows by name, the remembered sessions and
-those of mcpc servers. One that was never confirmed is named and not asked, nor
-is one that is disabled. One that fails is told of; the exit code is the worst
-of all. With --bill it is what each costs, and all of them together.`,
+--all queries all known servers: the sessions, and the servers of mcpc servers.
+Servers that are not trusted or disabled are named and skipped. If servers fail,
+the exit code is the most severe one. With --bill it prints the size of each
+server's tools, and the sum.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list resources
   mcpc -s demo list all --long

@@ -31,15 +31,15 @@ func newListen(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen [URL] [-- COMMAND...]",
 		Short: "stream server notifications: changes, updates, log messages",
-		Long: `Listen to what a server tells unasked, one line a notification, until Ctrl-C,
-the end of --for or the last of --count. Without one of the kinds it is
-everything that the server offers. A connection that is lost is opened again;
-nothing is told of what happened meanwhile.
+		Long: `Print a server's notifications, one per line, until Ctrl-C, or the limit of
+--for or --count. Without a kind it subscribes to everything that the server
+supports. A lost connection is opened again; changes in between are not
+reported.
 
---for begins when the server agrees to tell. One that does not within that time,
-or 5 s, is given up (exit code 9); --timeout TIME waits longer.
+--for starts when the server acknowledges the subscription. If it does not
+within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 
---jsonl gives print each notification unchanged, one per line; so do --json and
+--jsonl prints each notification unchanged, one per line; so do --json and
 --wire, and --jq filters each.`,
 		Example: `  mcpc -s demo listen --for 100ms
   mcpc -s demo listen --tools --prompts --for 100ms --jsonl

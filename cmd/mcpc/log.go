@@ -36,13 +36,13 @@ func newLog(a *app) *cobra.Command {
 		Use:   "log [FILTER...]",
 		Short: "list recorded exchanges",
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
-name, channel, exit code, duration, bytes, notes, and tap or proxy where one of
-these recorded it. A terminal of less than 100 columns has no room for bytes,
-exit code and notes. mcpc show NUMBER shows one. What failed in a proxy is
-listed also where it contains no JSON-RPC request, as the GET of a stream.
+name, outcome, exit code, duration, bytes, notes, and tap or proxy if one of
+them recorded it. Terminals of less than 100 columns show no bytes, exit codes
+and notes. mcpc show NUMBER shows one exchange. Failures in a proxy are listed
+even without a JSON-RPC request, such as the GET of a stream.
 
-Every command records what crosses, without secrets, in the folder of the state.
-mcpc help filters shows what a FILTER can say.`,
+Every command records its traffic, without secrets, in the state directory. mcpc
+help filters describes FILTER.`,
 		Example: `  mcpc log
   mcpc log channel:tool_error 'dur:>500ms'
   mcpc log --jsonl --jq .method

@@ -39,14 +39,14 @@ func newLogin(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login [TARGET]",
 		Short: "get an access token for a server",
-		Long: `Get a token for a server: find its authorization server, register there where
-that is needed, log in in the browser ($BROWSER, or the system's), and keep the
-token for later commands. Without a TARGET it answers the challenge that the
-last command ended with. mcpc auth explain shows where a login gets stuck.
+		Long: `Get an access token for a server: discover its authorization server, register if
+necessary, log in in the browser ($BROWSER, or the system's), and store the
+token for later commands. The default TARGET is the server that rejected the
+last command. mcpc auth explain shows which step fails.
 
-Where the browser is on another machine, --no-browser takes the address that it
-ends at, and --grant device a code that you type there. Programs use --grant
-client_credentials, jwt-bearer or id-jag, or bring a token in MCPC_TOKEN.`,
+If the browser is on another machine, --no-browser accepts a pasted redirect
+URL, and --grant device shows a code to enter there. Programs use --grant
+client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 		Example: `  mcpc login https://mcp.example/mcp
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device

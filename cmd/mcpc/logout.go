@@ -27,15 +27,14 @@ func newLogout(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logout [TARGET]",
 		Short: "delete the token for a server",
-		Long: `Forget the token for a server, of the account that --account names, and tell its
-authorization server where that wants to know (RFC 7009). --local tells nobody.
-What a client there proves itself with (--client-secret, --private-key,
---assertion, --id-token) is forgotten as well, unless another token is its own.
---all forgets every token, and every client that mcpc registered or was given.
+		Long: `Delete the token for a server (of the account in --account), and revoke it if
+the authorization server supports that (RFC 7009). --local only deletes. The
+client's credentials (--client-secret, --private-key, --assertion, --id-token)
+are deleted as well, unless another token uses them. --all deletes every token
+and every client, registered or given.
 
-Without a TARGET it is the server that the last command was refused by, as with
-mcpc login, else that of the session, else the only one that there is a token
-for.`,
+The default TARGET is the server that rejected the last command, as for mcpc
+login, else that of the session, else the only one with a token.`,
 		Example: `  mcpc logout https://mcp.example/mcp
   mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,

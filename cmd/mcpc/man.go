@@ -21,9 +21,8 @@ func newMan(a *app) *cobra.Command {
 		Use:   "man DIR",
 		Short: "write the manual pages",
 		Long: `Write the manual pages into DIR/man1 and DIR/man7: one for each command, as
-mcpc-call(1), and one for each topic, as mcpc-arguments(7). Where DIR is a
-folder that man looks into, as ~/.local/share/man mostly is, man mcpc shows the
-first.`,
+mcpc-call(1), and one for each topic, as mcpc-arguments(7). If DIR is on the
+manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 		Example: `  mcpc man manual
   mcpc man ~/.local/share/man
   mcpc man manual && ls manual/man1`,

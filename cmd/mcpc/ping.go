@@ -15,9 +15,8 @@ func newPing(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ping [URL] [-- COMMAND...]",
 		Short: "check that a server answers, and how fast",
-		Long: `Send one request that does nothing, and say how long the answer took. That is
-ping where the revision has one; where it has none, server/discover is asked,
-which every such server answers.`,
+		Long: `Check that a server answers, and print how long it took. It sends ping, or
+server/discover in revisions without ping.`,
 		Example: `  mcpc -s demo ping
   mcpc -s demo ping --json
   mcpc -s demo ping --protocol ` + client.Revisions()[1],

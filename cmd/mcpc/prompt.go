@@ -27,12 +27,12 @@ func newPrompt(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt NAME [JSON] [NAME=VALUE...] [-- COMMAND...]",
 		Short: "get a prompt, filled with arguments",
-		Long: `Get a prompt's messages from the server, each with the role that speaks it.
+		Long: `Get a prompt and print its messages, each with its role.
 
-A prompt's arguments are texts: NAME=VALUE or NAME=@FILE for each, or one JSON
-object, @FILE or - for standard input (mcpc help arguments). Whether one that is
-required is missing is checked with the server's list before anything is sent;
---no-validate leaves that out.`,
+A prompt's arguments are strings: NAME=VALUE or NAME=@FILE, or one JSON object,
+@FILE or - for stdin (mcpc help arguments). Missing required arguments are
+detected with the server's list before anything is sent; --no-validate skips
+that.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
   mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,

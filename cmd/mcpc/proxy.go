@@ -30,16 +30,16 @@ func newProxy(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy --to URL",
 		Short: "record the HTTP traffic of other clients",
-		Long: `Forward what other clients send to a server, and record what crosses: Streamable
-HTTP and the old HTTP+SSE transport, in every revision. The client is given the
-proxy's URL in the place of the server's. With --to /path=URL one proxy serves
-several servers, each under a path of its own.
+		Long: `Forward the requests of other clients to a server, and record the traffic:
+Streamable HTTP and HTTP+SSE, in every revision. Clients use the proxy's URL
+instead of the server's. With --to /path=URL one proxy serves several servers,
+each under its own path.
 
-Bodies cross as they are, as soon as they come. Header fields keep their values,
-Authorization and cookies too, which the client means for that server; redirects
-are handed on and not followed. One thing is changed: where a server of the old
-transport names its endpoint by a URL of its own, the URL is made the proxy's.
-Only clients on this machine are served, and no web page from elsewhere.`,
+Bodies are forwarded unchanged, as they arrive. Header fields keep their values,
+including Authorization and cookies, which are meant for that server; redirects
+are passed on and not followed. The only change: if an HTTP+SSE server names its
+endpoint by its own URL, the URL is replaced by the proxy's. Only clients on
+this machine are served, and no web page of another origin.`,
 		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
   mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,

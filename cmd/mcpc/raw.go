@@ -31,8 +31,8 @@ func newRaw(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "raw METHOD [PARAMS] [-- COMMAND...]",
 		Short: "send any method, any params, or exact bytes",
-		Long: `Send any request or notification and print what came back, exactly. Nothing is
-validated. The session's stamps (revision, session id, _meta) are put on unless
+		Long: `Send any request or notification and print the response unchanged. Nothing is
+validated. The protocol version, session id and _meta are added unless
 --no-stamp is given; -H adds, replaces or removes header fields.`,
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'

@@ -27,14 +27,14 @@ func newRead(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read URI [NAME=VALUE... | JSON] [-- COMMAND...]",
 		Short: "read a resource",
-		Long: `Read a resource from the server and print what it holds: a text as it is; of
-bytes a terminal gets a line with their type and size, and a pipe or -o FILE the
-bytes themselves. Where a resource has several contents, each is named.
+		Long: `Read a resource and print its contents: text unchanged; binary data as bytes in
+a pipe or with -o FILE, and as a line with type and size at a terminal. If there
+are several contents, each is named.
 
-With NAME=VALUE behind it the URI is a template (RFC 6570) and the values are
-put into it; a name that comes again makes a list, and one JSON object can hold
-lists and maps. --template does that without any value. The server is asked for
-the URI, whatever its scheme: mcpc never fetches it itself.`,
+With NAME=VALUE the URI is a template (RFC 6570), which is expanded with the
+values; a repeated name makes a list, and a JSON object can contain lists and
+maps. --template expands without any value. The URI is sent to the server,
+whatever its scheme: mcpc never fetches it itself.`,
 		Example: `  mcpc -s demo read demo://resource/static/document/features.md
   mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
   mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,

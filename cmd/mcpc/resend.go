@@ -29,10 +29,10 @@ func newResend(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resend NUMBER | last | FILE#NUMBER --to TARGET [-- COMMAND...]",
 		Short: "send a recorded request again",
-		Long: `Send a recorded request again, to the server that --to names: a recording may be
-a stranger's, so it is not asked whom to contact. A recorded command is started
-with --allow-exec only. The conversation is a new one, with header fields of its
-own; what was sent besides params is not sent again.
+		Long: `Send a recorded request again, to the server in --to: a recording may come from
+someone else, so its server is not contacted by default. A recorded command is
+started only with --allow-exec. The request is sent over a new connection, with
+new header fields; only its params are reused.
 
 The new exchange is recorded with the number of the old one.`,
 		Example: `  mcpc resend last --to demo

@@ -55,9 +55,9 @@ func rootOf(a *app, among []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpc",
 		Short: "a client for the Model Context Protocol, and an inspector of its traffic",
-		Long: `mcpc talks to MCP servers, over HTTP and stdio, in every revision of the
-protocol. It prints the answer or says which channel failed, and records what
-crossed. "demo" is a server in the box, to try all of it on.`,
+		Long: `mcpc is a client for MCP servers, over HTTP and stdio, in every protocol
+revision. It prints the result or reports which layer failed, and records the
+traffic. "demo" is a built-in server to try it with.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo describe get-sum
   mcpc -s demo call get-sum a=1 b=2`,

@@ -38,20 +38,20 @@ func newRun(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE | FOLDER... [-- COMMAND...]",
 		Short: "run saved calls and check the results: *.mcpc.yaml",
-		Long: `Take the steps of files of saved calls, one conversation a file, and hold what
-comes against what the files expect. Of a FOLDER it is all *.mcpc.yaml in it.
-see docs/saved-calls.md, and mcpc export --as mcpc-yaml
-writes one of what was done. This is smoke.mcpc.yaml of the examples below:
+		Long: `Run the steps of files of saved calls, over one connection per file, and compare
+the results with the expectations. A FOLDER stands for all *.mcpc.yaml in it.
+docs/saved-calls.md describes the files, and mcpc export --as mcpc-yaml writes
+one from recorded calls. This is smoke.mcpc.yaml of the examples below:
 
 ` + smokeSteps + `
-With --junit - the JUnit report is what stands on standard output, and what a
-person reads on standard error.
+With --junit - the JUnit report goes to stdout, and the lines for a person to
+stderr.
 
-The server is the one of the file, unless -s, MCPC_SERVER or a command behind --
-names another. A command in a file is started with --allow-exec only.
+The server is the file's, unless -s, MCPC_SERVER or a command after -- names
+another. A command in a file is started only with --allow-exec.
 
-Exit code 0: all is as expected; 1: some step is not; 2: a file cannot be read,
-and nothing was sent. A step that could not be taken has its ending's own.`,
+Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid, and
+nothing was sent. A step that could not run has its own exit code.`,
 		Example: `  mcpc run smoke.mcpc.yaml
   mcpc run . --junit report.xml --fail-fast
   mcpc run smoke.mcpc.yaml --var a=40 --only adds
@@ -60,7 +60,7 @@ and nothing was sent. A step that could not be taken has its ending's own.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths, o.argv = splitDash(cmd, args)
 			if len(o.paths) == 0 {
-				return hintedError{"run takes files of saved calls, or folders", "mcpc run . takes all *.mcpc.yaml of this folder"}
+				return hintedError{"run takes files of saved calls, or directories", "mcpc run . runs all *.mcpc.yaml in this directory"}
 			}
 			if o.junit == "-" && a.output == "" && a.oneDocument() {
 				return hintedError{"only one report can go to stdout: --junit - or --json", "use --junit FILE"}
@@ -223,14 +223,23 @@ func (r *runner) ending() wire.Outcome {
 		return r.broken
 	case missed > 0:
 		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
-			Text: fmt.Sprintf("%s not as expected", counted(missed, "step is", "steps are"))}
+			Text: fmt.Sprintf("%d of %s failed", missed, counted(r.stepsDone(), "step", "steps"))}
 	case broken > 0 && !r.broken.Good():
 		return r.broken
 	case broken > 0:
 		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
-			Text: fmt.Sprintf("%s not be judged", counted(broken, "step can", "steps can"))}
+			Text: fmt.Sprintf("%d of %s could not run", broken, counted(r.stepsDone(), "step", "steps"))}
 	}
 	return wire.Outcome{}
+}
+
+// stepsDone counts the steps of all files so far.
+func (r *runner) stepsDone() int {
+	n := 0
+	for _, f := range r.done {
+		n += len(f.Steps)
+	}
+	return n
 }
 
 func counted(n int, one, many string) string {

@@ -21,13 +21,13 @@ func newServers(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "servers [NAME]",
 		Short: "list the servers in other programs' configurations",
-		Long: `Show the servers that other programs are configured with: Claude Desktop, Claude
-Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed, Goose
-and MCP Inspector, and what the project that you are in brings. -s NAME uses one
-with any command; where a name stands in several files, PROGRAM:NAME is one of
-them. With a NAME its whole entry is shown.
+		Long: `List the servers in the configurations of other programs: Claude Desktop, Claude
+Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed,
+Goose, MCP Inspector, and the current project. -s NAME uses one with any command;
+if a name is in several files, use PROGRAM:NAME. With a NAME the whole entry is
+shown.
 
-Nothing is started or contacted. Of variables and header fields only the names
+No server is started or contacted. Of variables and header fields only the names
 are shown (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other

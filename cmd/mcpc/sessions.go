@@ -20,9 +20,9 @@ func newSessions(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions [COMMAND]",
 		Short: "list sessions, or choose the current one",
-		Long: `Show the remembered sessions; a star marks the current one, which is meant
-where no server is named, and of servers that are held how long they will be.
-Session ids are never shown.`,
+		Long: `List the sessions, and for kept servers the remaining time. A star marks the
+current session, which is used when no server is given. Session ids are never
+shown.`,
 		Args: unknownCommand,
 		Example: `  mcpc sessions
   mcpc sessions --json
@@ -148,8 +148,8 @@ func newClose(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close [NAME]",
 		Short: "close a session",
-		Long: `End a session at its server, where it has one, and forget it; a server that is
-held is ended. Without a name it is the current session.`,
+		Long: `Close a session: delete it on the server and forget it; a kept server is
+stopped. The default is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,

@@ -12,8 +12,8 @@ func newSessionUse(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "make a remembered session the current one",
-		Long: `Make a remembered session the current one, which is meant where no server is
-named. Nothing is sent.`,
+		Long: `Make a session the current one, which is used when no server is given. Nothing
+is sent.`,
 		Example: `  mcpc sessions use box
   mcpc sessions use box && mcpc list
   mcpc sessions use other --json`,

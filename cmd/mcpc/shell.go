@@ -42,21 +42,20 @@ func newLines(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell [TARGET] [-- COMMAND...]",
 		Short: "run many commands over one connection, interactively",
-		Long: `Open a conversation and read commands line by line: list, describe, call, read,
-prompt, complete, tasks, ping, raw, info, and what looks at the recording. They
-are the words of the command line, quoted as in a shell, without the server: all
-of them go to the same one, in the same session. "$last" is the result of the
-line before. "help" shows the words, "exit" or Ctrl-D ends.
+		Long: `Connect to a server and read commands line by line: list, describe, call, read,
+prompt, complete, tasks, ping, raw, info, and the commands for recorded traffic.
+They are written as on the command line, with a shell's quoting, without the
+server: all of them use the same server and session. "$last" is the result of
+the previous line. "help" lists the commands, "exit" or Ctrl-D ends.
 
 At a terminal TAB completes commands, flags, names, arguments and their values,
-the arrow keys and Ctrl-R find older lines, and Ctrl-C gives up the line that is
-typed or the request that is under way. Lines are kept in the state directory
-(shell_history, readable by you alone), but no line that begins with a blank or
-has something in it that looks like a secret.
+the arrow keys and Ctrl-R find older lines, and Ctrl-C cancels the current line
+or request. The history is stored in the state directory (shell_history, mode
+0600), without lines that begin with a space or seem to contain a secret.
 
-From a pipe or a file the lines are a script: nobody is asked anything, an
-error says in which line it is, and the exit code is the worst one of all lines,
-in the order of mcpc batch. At a terminal it is 0.`,
+From a pipe or a file the lines are a script: there are no prompts, errors have
+line numbers, and the exit code is the most severe one, in the order of mcpc
+batch. At a terminal it is 0.`,
 		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
   printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
   echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,

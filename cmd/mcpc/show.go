@@ -26,10 +26,10 @@ func newShow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [NUMBER | last | FILE#NUMBER]",
 		Short: "show one recorded exchange",
-		Long: `Show a recorded exchange: how it ended, its heads and messages, what came on
-the way, and where the time went. Without a number it is the last one.
+		Long: `Show a recorded exchange: its outcome, header fields and messages, events and
+timing. The default is the last one.
 
-A NUMBER is one that mcpc log shows: 42 is what run 42 was about, 42.3 its third
+A NUMBER is from mcpc log: 42 is the main exchange of run 42, 42.3 its third
 exchange.`,
 		Example: `  mcpc show
   mcpc show last --explain

@@ -24,13 +24,11 @@ func newStats(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats [FILTER]",
 		Short: "count recorded exchanges, with durations and sizes",
-		Long: `Count the recorded exchanges by what they asked: how many, how they failed, how
-long they took and how large they were. Half of those that were sent took P50 or
-less, 95 of 100 took P95 or less: exact values, not estimates. SIZE is that of
-the messages, both ways, and TOKENS about what it is to a model, at four bytes a
-token.
+		Long: `Count the recorded exchanges by request: number, failures, durations and sizes.
+P50 and P95 are exact percentiles of the duration. SIZE is the size of the
+messages in both directions, and TOKENS an estimate at four bytes per token.
 
-A filter picks what is counted: mcpc help filters.`,
+A filter selects exchanges: see mcpc help filters.`,
 		Example: `  mcpc stats
   mcpc stats method:tools/call since:1d
   mcpc stats --json

@@ -22,14 +22,14 @@ func newTap(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tap -- COMMAND...",
 		Short: "record the stdio traffic of another client",
-		Long: `Run a server for another client and record what crosses. Put it before the
-server's command in the client's configuration; "mcpc tap install" does that.
+		Long: `Run a stdio server for another client and record the traffic. Put it before the
+server's command in the client's configuration, or use "mcpc tap install".
 
-The bytes are the same as without it, on standard input, output and error, and
-so are the exit status and the signals; 128+n stands for a death by signal n.
-What cannot be recorded is forwarded all the same, and without -v mcpc writes
-nothing of its own. mcpc log shows what crossed, with --follow while it does.
-A client that takes "--" for its own, as MCP Inspector does, may leave it out.`,
+Stdin, stdout and stderr are passed through unchanged, and so are signals and
+the exit status; 128+n is death by signal n. Traffic that cannot be recorded is
+forwarded anyway, and without -v mcpc prints nothing itself. mcpc log lists the
+traffic, with --follow while it happens. For clients that interpret "--", such
+as MCP Inspector, it may be omitted.`,
 		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
   mcpc list -- mcpc tap -- mcpc demo --stdio
   mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,

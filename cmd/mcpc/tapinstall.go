@@ -35,19 +35,19 @@ func newTapInstall(a *app, remove bool) *cobra.Command {
   mcpc tap install codex box --file config.toml --yes
   mcpc tap install cursor other --file .mcp.json --yes`,
 	}
-	before := "Put mcpc tap before the command of a server in a client's configuration."
+	before := "Add mcpc tap to the command of a server in a client's configuration."
 	if remove {
 		cmd.Use, cmd.Short = "remove CLIENT SERVER", "restore a server's original command"
 		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes
   mcpc tap remove claude-desktop box --file mcp.json -y
   mcpc tap remove claude-code old -y`
-		before = "Take mcpc tap away again from before the command of a server."
+		before = "Remove mcpc tap from the command of a server in a client's configuration."
 	}
 	cmd.Long = before + `
-The change is shown first, without the value of any variable or header field.
-Everything else in the file stays as it is, comments too, and a copy of the file
-as it was before mcpc's first change is kept beside it, for your eyes only (mode
-0600). Nothing is started: the client has to be, anew. A CLIENT is one of these:
+The change is shown first, without values of variables or header fields.
+Everything else in the file stays unchanged, comments included, and a copy of
+the original file is kept next to it (mode 0600). Nothing is started; restart
+the client afterwards. A CLIENT is one of these:
 
 ` + clientRows()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

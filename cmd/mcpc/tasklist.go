@@ -18,9 +18,9 @@ func newTasksList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "list the tasks of a server",
-		Long: `List the tasks of a server: those that it lists, where it can, and those that
-mcpc remembers, each of which it is asked for. One that the server no longer
-knows is forgotten. Where a server has no tasks the exit code is 3.`,
+		Long: `List a server's tasks: those that it lists, if it supports that, and those that
+mcpc remembers, whose status is requested. Tasks that the server no longer knows
+are forgotten. If the server has no tasks the exit code is 3.`,
 		Example: `  mcpc tasks list
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,

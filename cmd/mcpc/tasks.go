@@ -19,9 +19,9 @@ func newTasks(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks",
 		Short: "manage long-running tasks",
-		Long: `A server may work on a call while nobody waits: the call becomes a task, with an
-id to come back with. mcpc call --task starts one; mcpc remembers it, so that
-"last", or nothing where only one is remembered, is as good as its id.`,
+		Long: `A server may run a call as a task: the client gets an id and fetches the result
+later. mcpc call --task starts one; mcpc remembers it, so "last", or nothing if
+there is only one, can be used instead of the id.`,
 		Example: `  mcpc tasks list
   mcpc tasks wait last
   mcpc tasks cancel last`,
@@ -54,22 +54,22 @@ func (a *app) taskVerbs() []taskVerb {
   mcpc tasks get last --json
   mcpc tasks get last --jq .status`}},
 		{run: a.taskWait, answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
-			Long: `Ask for a task, as often as its server wants to be asked, until it has ended;
-then print its result and end as the call itself would have. What the task needs
-to know is asked as in a call (mcpc help answering). Ctrl-C leaves it running.`,
+			Long: `Poll a task, at the server's interval, until it has finished; then print its
+result and exit as the call would have. Input requests are handled as in a call
+(mcpc help answering). Ctrl-C leaves the task running.`,
 			Example: `  mcpc tasks wait last
   mcpc tasks wait last --json
   mcpc tasks wait last --answer-defaults --max-time 30m`}},
 		{run: a.taskResult, cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
-			Long: `Print the result of a task that has ended, and end as its call would. One that
-has not ends the command with exit code 1.`,
+			Long: `Print the result of a finished task, and exit as the call would have. If the
+task has not finished the exit code is 1.`,
 			Example: `  mcpc tasks result last
   mcpc tasks result last --json
   mcpc tasks result last -o report.md`}},
 		{run: a.taskUpdate, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
-			Long: `Answer what a task asks: with the flags, or at the terminal. A question that was
-answered is not asked again. Up to revision ` + client.AskingRevision + ` a task asks only while
-somebody waits for it; there mcpc tasks wait takes the same flags.`,
+			Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
+are not repeated. Up to revision ` + client.AskingRevision + ` a server
+requests input only while a client waits: use mcpc tasks wait with these flags.`,
 			Example: `  mcpc tasks update last --answer city=Paris
   mcpc tasks update last --answer '{"city":"Paris"}'
   mcpc tasks update last --decline`}},
@@ -176,7 +176,7 @@ func (a *app) fetched(ctx context.Context, c *conversation, kept state.Task, onc
 
 func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) {
 	if c.TaskOffer("").Asked {
-		a.end(c.unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a task asks only while somebody waits for it",
+		a.end(c.unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
 			"mcpc tasks wait "+render.ShellQuote(kept.ID)+" takes the same flags"))
 		return
 	}

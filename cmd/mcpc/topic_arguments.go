@@ -15,39 +15,39 @@ func newArguments() *cobra.Command {
   mcpc call get-sum --args @args.json
 
 Words
-  name=TEXT     typed by the tool's inputSchema: a=01234 stays a text where a
-                text may stand, and is refused where a number has to. Numbers
-                keep every digit. null, true and 1 are texts too where the
-                schema leaves it open; a note says so.
+  name=TEXT     typed by the tool's inputSchema: a=01234 is a string if the
+                schema allows a string, and an error if it requires a number.
+                Numbers keep every digit. If the schema allows any type, null,
+                true and 1 are strings too; a note says so.
   name:=JSON    a JSON value: n:=7, on:=true, list:='[1,2]', none:=null
-  name=@FILE    the file's text; @- is standard input
+  name=@FILE    the file's text; @- is stdin
   name:=@FILE   the file's JSON
   name.b=1      a member of an object: {"name":{"b":1}}
-  name[]=x      one more item of a list; again for the next
-  name[0]=x     the item at that place; the first is 0
+  name[]=x      append an item to an array; repeat it for more
+  name[0]=x     the item at that index, from 0
 
-A backslash takes the meaning from the character behind it: 'a\.b=1' is the name
-a.b, '\-x=1' the name -x. What begins with @ is a text only as JSON: a:='"@x"'.
+A backslash escapes the next character: 'a\.b=1' is the name a.b, '\-x=1' the
+name -x. A string that begins with @ is written as JSON: a:='"@x"'.
 
-Words replace what stands in the object. No word replaces another one: the same
-name twice is refused. Members are sent in the order in which they were typed,
-and the object's bytes as they are.
+Words override members of the object. The same name twice is an error. Members
+are sent in the order in which they were typed, and the object's bytes
+unchanged.
 
 JSON
-  '{...}'       as it stands; @FILE from a file, - from standard input
+  '{...}'       the object; @FILE from a file, - from stdin
   --args JSON   the same as a flag: '{...}', @FILE or -
 
-A name that the schema does not list is refused where it forbids others, and
-sent with a warning where it does not. What is required, missing and has a
-default in the schema is sent with that default, and a warning says so. At a
-terminal mcpc asks for what else is missing. With --no-validate nothing is
-checked, filled in or asked, and a word that does not fit is sent as a text.
+A name that is not in the schema is an error if the schema forbids additional
+properties, else it is sent with a warning. A missing required member with a
+default is sent with that default and a warning. At a terminal mcpc asks for
+other missing members. With --no-validate nothing is validated, filled in or
+asked, and a word that does not match is sent as a string.
 
---dry-run shows the request and does not send it; --curl shows it as a command.
-Where the tool is not known from an earlier run the server is asked for it;
---offline asks nobody, and wants types (name:=JSON) where it is not known.
+--dry-run prints the request without sending it; --curl prints it as a command.
+An unknown tool's definition is requested from the server; --offline contacts no
+server, and needs types (name:=JSON) for unknown tools.
 
-A prompt takes the same words, all of them texts, and a name is a name with the
-dots that it has.`,
+A prompt takes the same words; its values are strings, and dots are part of a
+name.`,
 	}
 }

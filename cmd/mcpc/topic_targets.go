@@ -7,52 +7,51 @@ func newTargets() *cobra.Command {
 	return &cobra.Command{
 		Use:   "targets",
 		Short: "naming a server, and what is confirmed before it is used",
-		Long: `A server is named with -s, or its command stands at the end behind --:
+		Long: `Name a server with -s, or give its command after --, at the end:
 
   mcpc list -s https://mcp.example/mcp       a URL, used once
   mcpc list -s box                           a session (mcpc sessions)
-  mcpc list -s github                        a server of another program's
-  mcpc list -s cursor:github                 the one of that program
-  mcpc list -s demo                          the server in the box
-  mcpc list -- npx -y some-server --flag     a command to speak stdio with
+  mcpc list -s github                        a server of another program
+  mcpc list -s cursor:github                 that program's server
+  mcpc list -s demo                          the built-in demo server
+  mcpc list -- npx -y some-server --flag     the command of a stdio server
 
-list, info, ping, listen and codegen take a URL without -s as well.
+list, info, ping, listen and codegen also take a URL without -s.
 
--s wins over the variable MCPC_SERVER, that over the session of the last
-mcpc init, and without any of them it is http://localhost:3001/mcp. Of several
-things with one name demo is meant first, then a session, then another program's
-server.
+-s takes precedence over the variable MCPC_SERVER, which takes precedence over
+the session of the last mcpc init; the default is http://localhost:3001/mcp. A
+name is looked up as demo, then as a session, then as a server of another
+program.
 
 Servers of other programs
-  mcpc servers finds what Claude Desktop, Claude Code, Cursor, Visual Studio
-  Code, Windsurf, Cline, Codex, Gemini CLI, Zed, Goose and MCP Inspector are
-  configured with, for you and in the project that you are in: .mcp.json and
-  the like are looked for in this folder and those above. The files are only
-  read. Where a name stands in several of them and the servers differ, -s takes
-  PROGRAM:NAME.
+  mcpc servers reads the configurations of Claude Desktop, Claude Code, Cursor,
+  Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed, Goose and MCP
+  Inspector, for the user and for the project: .mcp.json and similar files are
+  searched in this directory and its parents. The files are only read. If some
+  files have different servers with one name, use PROGRAM:NAME.
 
-  mcpc list --all and mcpc grep WORD ask all of them at once.
+  mcpc list --all and mcpc grep WORD query all of them.
 
-What is asked first
-  A command from a file runs once you have seen it whole and said yes; so does
-  whatever a project brings, URLs too, since somebody else may have written it.
-  "always", and mcpc trust NAME, remember that by a hash of the command, the
-  folder, the names of variables and header fields and the variables that they
-  are made of. When one of them changes mcpc asks again. Where nobody can be
-  asked the exit code is 12. A URL in a file of your own is spoken to.
+Approval
+  A command from a file runs only after you have seen all of it and approved it;
+  so does everything from a project's file, URLs included, because others may
+  have written it. "always", and mcpc trust NAME, remember the approval by a
+  hash of the command, the directory, the names of variables and header fields
+  and the variables used in them. A change needs a new approval. Without a terminal
+  the exit code is 12. URLs in your own files need no approval.
 
-  A tool that declares itself destructive is asked about before each call, and
-  every tool of a server that is not trusted: --yes says yes for one call.
-  --confirm always asks about every call, --confirm never about none; neither
-  runs a command that was not confirmed. mcpc raw asks about no call.
+  Destructive tools, and all tools of servers that are not trusted, need a
+  confirmation for each call: --yes confirms one call. --confirm always asks for
+  every call, --confirm never for none; neither runs a command that was not
+  approved. mcpc raw asks for no call.
 
 Variables and secrets
-  ${NAME}, ${NAME:-other}, ${env:NAME}, ${input:ID}, ${workspaceFolder} and
-  ${userHome} get their values when the server is used, and from Gemini CLI's
-  files $NAME too. An input is asked for, or taken from MCPC_INPUT_ID. Values
-  are never shown, recorded or kept: a session remembers where its server
-  stands. A header field goes to the URL that it stands beside, and a server
-  that is started gets its own variables and those that every program needs
-  (PATH, HOME, proxies), not the others of your shell.`,
+  ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} and
+  ${userHome} are expanded when the server is used, and in Gemini CLI's files
+  $NAME too. An input is prompted for, or taken from MCPC_INPUT_ID. Values are
+  never shown, recorded or stored: a session stores only where its server is
+  configured. A header field is sent only to the URL of its entry, and a server
+  process gets its own variables and those that every program needs (PATH, HOME,
+  proxies), not the rest of your environment.`,
 	}
 }

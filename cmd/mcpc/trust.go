@@ -25,13 +25,13 @@ func newTrust(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [NAME...]",
 		Short: "approve a server found in another program's configuration",
-		Long: `Show all that another program's configuration says of a server (the command word
-for word, the names of variables, the folder, the file), ask, and remember the
-answer by a hash of it. A command from a file runs only once it was confirmed,
-and so does whatever a project brings; when it is changed, mcpc asks again.
+		Long: `Show a server's whole entry in another program's configuration (the exact
+command, the names of variables, the directory, the file), ask for approval, and
+remember it by a hash. Commands from such files, and everything from a project's
+file, run only when approved; a change needs a new approval.
 
-Several are asked about one by one, and none of them where a NAME is not known.
-Without a NAME the confirmed servers are listed. --revoke forgets them.`,
+Several servers are approved one by one, and none if a NAME is unknown. Without
+a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 		Example: `  mcpc trust other --yes
   mcpc trust
   mcpc trust other --revoke`,

@@ -23,7 +23,7 @@ func Words(line string, lookup func(name string) string) ([]string, error) {
 	case errors.As(err, &parse):
 		return nil, fmt.Errorf("at column %d: %s", parse.Pos.Col(), parse.Text)
 	case errors.As(err, &lang):
-		return nil, fmt.Errorf("at column %d: %s is no part of a line", lang.Pos.Col(), lang.Feature)
+		return nil, fmt.Errorf("at column %d: %s is not allowed in a line", lang.Pos.Col(), lang.Feature)
 	}
 	return nil, err
 }

@@ -26,18 +26,22 @@ func ExitCodes(w io.Writer, st Style) {
 	for _, e := range wire.Endings {
 		writeEnding(&b, e)
 	}
-	b.WriteString("\nWhen several apply: signal, 13 where the answer cannot be written, 1, 12, 4, 9,\n")
-	b.WriteString("7, 8, 6, 11, 10, 5, and last 13 where a file beside it (--junit, --save) cannot.\n")
-	b.WriteString("A server's error that follows from a missing answer is no 6, but 11 or 3.\n")
-	b.WriteString("A warning on standard error says what the code does not.\n")
-	b.WriteString("\"sent\" is a member of the JSON error that --json puts on standard error. It is\n")
-	b.WriteString("true with 2 where --jq or -o could do nothing with the answer, and with 3 where\n")
-	b.WriteString("what was given for a question of the server's does not fit: the request was sent\n")
-	b.WriteString("then, and sending it again may do it twice. It is about the request that failed,\n")
-	b.WriteString("which may be the handshake or a list before a call; \"operation_sent\" is about\n")
-	b.WriteString("the request that was asked for, and \"retryable\" goes by that.\n")
+	b.WriteString(exitCodeNotes)
 	_, _ = io.WriteString(w, b.String())
 }
+
+const exitCodeNotes = `
+Precedence if several apply: signal, 13 (the result could not be written), 1,
+12, 4, 9, 7, 8, 6, 11, 10, 5, and 13 for other files (--junit, --save). If the
+server's error follows from a missing answer, the code is 11 or 3, not 6.
+
+"sent" is a member of the JSON error that --json writes to stderr. With 2 it is
+true if --jq or -o failed on a result, and with 3 if an answer to a server
+request did not match: the request had been sent, and a retry may run it twice.
+"sent" is about the request that failed, which may be the handshake or a list
+before a call; "operation_sent" and "retryable" are about the requested
+operation.
+`
 
 // writeEnding writes one row, in as many lines as its longest cell needs.
 func writeEnding(b *strings.Builder, e wire.Ending) {

@@ -90,7 +90,7 @@ var memberNotes = []noteRow{
 	{role: "response", path: "result inputRequests", note: "the server's input requests by name; the responses go into params.inputResponses"},
 	{role: "response", path: "result requestState", note: "opaque server state: return it unchanged"},
 	{role: "response", path: "result ttlMs", note: "how long this may be cached, in milliseconds; 0 means not at all"},
-	{role: "response", path: "result cacheScope", note: "who may cache it: \"private\" only for this user, \"public\" for all users"},
+	{role: "response", path: "result cacheScope", note: "which caches may store it: \"private\" only for this user, \"public\" for all users"},
 	{role: "response", path: "result nextCursor", note: "there is another page: send this as params.cursor, unchanged; the list ends without nextCursor, not with an empty one"},
 	{role: "response", path: "result _meta", note: "metadata of the result"},
 	{role: "response", path: "result _meta io.modelcontextprotocol/serverInfo", note: "the server's name; for display and logs only"},

@@ -132,7 +132,7 @@ func (m *marker) between(frames []wire.Frame) {
 	if len(frames) == 0 {
 		return
 	}
-	m.section("On the way")
+	m.section("Events")
 	var lines []string
 	for i, f := range frames {
 		if i == mostOnTheWay {

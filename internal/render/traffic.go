@@ -150,7 +150,7 @@ func carriedBy(f wire.Frame, x *wire.Exchange) string {
 	case len(heads) == 1:
 		return ", a separate POST"
 	}
-	return ", a POST of its own: " + status(heads[1].HTTP.Status)
+	return ", a separate POST: " + status(heads[1].HTTP.Status)
 }
 
 // guessed says that a message may belong to another exchange.

@@ -62,32 +62,32 @@ const (
 // Words are the actions of a script, each with the one transport that it is for, "" for
 // both, and what it does: the reference that `mcpc help mock-scripts` prints.
 var Words = [][3]string{
-	{"status CODE [REASON]", OverHTTP, "the status line of an answer"},
+	{"status CODE [REASON]", OverHTTP, "the status line of the response"},
 	{"header NAME: VALUE", OverHTTP, "a header field"},
-	{"result JSON", "", "a good answer: the result of the request"},
+	{"result JSON", "", "a result"},
 	{"error CODE MESSAGE [| DATA]", "", "a JSON-RPC error"},
-	{"json TEXT", "", "a body of type application/json, whatever it holds"},
+	{"json TEXT", "", "a body of type application/json with any content"},
 	{"text TYPE BODY", OverHTTP, "a body of another type"},
 	{"sse", OverHTTP, "begin an event stream"},
 	{"event TEXT", "", "an event whose data is TEXT"},
-	{"send BYTES", "", "these bytes; \\n, \\t, \\r, \\xNN and \\uNNNN are understood"},
+	{"send BYTES", "", "these bytes, with the escapes \\n, \\t, \\r, \\xNN and \\uNNNN"},
 	{"repeat N BYTES", "", "these bytes N times"},
 	{"nest N", "", "an array in an array, N deep"},
 	{"gzip BYTES", OverHTTP, "these bytes, compressed"},
 	{"zeros N", OverHTTP, "N zero bytes, compressed"},
 	{"drip TIME BYTES", OverHTTP, "these bytes one by one, with this time between them"},
 	{"wait TIME", "", "do nothing for a while, as 50ms"},
-	{"await METHOD", OverHTTP, "wait for this request, and answer it here"},
-	{"hang", "", "do nothing until the client leaves"},
+	{"await METHOD", OverHTTP, "wait for this request, and respond to it here"},
+	{"hang", "", "do nothing until the client disconnects"},
 	{"close", OverHTTP, "close the connection"},
 	{"reset", OverHTTP, "reset the connection"},
-	{"line TEXT", OverStdio, "a line on standard output"},
-	{"stderr TEXT", OverStdio, "a line on standard error"},
-	{"exit CODE", OverStdio, "end with this status"},
-	{"kill SIGNAL", OverStdio, "end by TERM, KILL, SEGV or ABRT"},
-	{"ignore WHAT", OverStdio, "go on after the end of input (eof) or after SIGTERM (term)"},
-	{"fork TIME", OverStdio, "leave a process behind that holds the pipes open"},
-	{"pass", "", "answer as a well-behaved server after all"},
+	{"line TEXT", OverStdio, "a line on stdout"},
+	{"stderr TEXT", OverStdio, "a line on stderr"},
+	{"exit CODE", OverStdio, "exit with this status"},
+	{"kill SIGNAL", OverStdio, "die of TERM, KILL, SEGV or ABRT"},
+	{"ignore WHAT", OverStdio, "keep running after the end of input (eof) or SIGTERM (term)"},
+	{"fork TIME", OverStdio, "leave a child process that keeps the pipes open"},
+	{"pass", "", "respond like a correct server"},
 }
 
 // events are what comes over one transport only, where it is no message.
@@ -175,7 +175,7 @@ func (s *Script) top(word, rest string, line int) (*rule, error) {
 	case "speaks":
 		s.Speaks = strings.Fields(rest)
 		if len(s.Speaks) == 0 {
-			return nil, &ScriptError{line, "speaks wants a revision"}
+			return nil, &ScriptError{line, "speaks needs a revision"}
 		}
 	case "session":
 		s.Session = unescape(rest)
@@ -191,7 +191,7 @@ func (s *Script) top(word, rest string, line int) (*rule, error) {
 	case "on":
 		return s.addRule(rest, line)
 	default:
-		return nil, &ScriptError{line, fmt.Sprintf("unknown word %q; a script says speaks, session, capabilities, tls, tool or on", word)}
+		return nil, &ScriptError{line, fmt.Sprintf("unknown statement %q; use speaks, session, capabilities, tls, tool or on", word)}
 	}
 	return nil, nil
 }

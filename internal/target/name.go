@@ -32,7 +32,7 @@ func ValidName(name string) error {
 	case strings.IndexByte("_-", name[0]) >= 0:
 		return bad(fmt.Sprintf("the session's name %q does not start with a letter or digit", name))
 	case strings.EqualFold(name, demoName):
-		return wrong("name", FromFlag, fmt.Sprintf("%q is the server in the box", name), "choose another name")
+		return wrong("name", FromFlag, fmt.Sprintf("%q is the built-in demo server", name), "choose another name")
 	}
 	return nil
 }

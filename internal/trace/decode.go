@@ -133,7 +133,7 @@ func parseRaw(f *wire.Frame, m wire.Members) error {
 	if raw, ok := m.Get("raw"); ok {
 		text, is := wire.Text(raw)
 		if !is {
-			return fmt.Errorf("raw is no string")
+			return fmt.Errorf("raw is not a string")
 		}
 		f.Raw = []byte(text)
 	} else if raw, ok := m.Get("raw64"); ok {

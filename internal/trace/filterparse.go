@@ -57,7 +57,7 @@ func (p *filterParser) every() (node, error) {
 
 func (p *filterParser) one() (node, error) {
 	if p.depth++; p.depth > maxNesting {
-		return nil, p.wrong(p.at, "more than %d parentheses and negations stand in each other", maxNesting)
+		return nil, p.wrong(p.at, "more than %d nested parentheses and negations", maxNesting)
 	}
 	defer func() { p.depth-- }()
 	start := p.at

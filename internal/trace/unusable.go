@@ -62,7 +62,7 @@ func (r *Row) broken(result wire.Members) string {
 	case !there:
 		return "the result of " + r.Method + " has no " + name
 	case value[0] != '[':
-		return "in the result of " + r.Method + " " + name + " is no array: " + wire.Excerpt(value, 40)
+		return "in the result of " + r.Method + " " + name + " is not an array: " + wire.Excerpt(value, 40)
 	}
 	return ""
 }
