@@ -175,7 +175,7 @@ func (c *conversation) nothingToHear(all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
 		Text: "the server supports none of the requested notifications", Hint: c.a.quoted("info") + " shows the server's capabilities"}
 	if all && c.offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server declares no list-change notifications", "it supports resource updates: "+c.a.command("listen --resource URI")
+		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+c.a.command("listen --resource URI")
 	}
 	return o
 }

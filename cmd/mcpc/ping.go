@@ -4,42 +4,102 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/wire"
 )
 
+// pingEvery is the interval between the attempts of ping --wait.
+const pingEvery = 250 * time.Millisecond
+
 func newPing(a *app) *cobra.Command {
-	return &cobra.Command{
+	var wait seconds
+	cmd := &cobra.Command{
 		Use:   "ping [URL] [-- COMMAND...]",
 		Short: "check that a server answers, and how fast",
 		Long: `Check that a server answers, and print how long it took. It sends ping, or
-server/discover in revisions without ping.`,
+server/discover in revisions without ping.
+
+--wait repeats this until the server answers, for scripts that have just started
+it. Failures to connect, timeouts and responses that are not MCP are retried;
+everything else ends the command at once.`,
 		Example: `  mcpc -s demo ping
   mcpc -s demo ping --json
+  mcpc -s demo ping --wait 30s
   mcpc -s demo ping --protocol ` + client.Revisions()[1],
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if err := a.onlyURL(cmd, own, argv); err != nil {
 				return err
 			}
-			a.ping(cmd.Context(), argv)
+			a.waitForPing(cmd.Context(), argv, wait.value)
 			return nil
 		},
 	}
+	cmd.Flags().Var(&wait, "wait", "retry for this time until the server answers")
+	return cmd
 }
 
-func (a *app) ping(ctx context.Context, argv []string) {
-	c, out := a.open(ctx, opening{argv: argv})
-	defer c.close(ctx)
+// waitForPing pings until the server answers or wait is over. The outcome is that of the
+// last attempt.
+func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration) {
+	limit := a.now().Add(wait)
+	for waiting := false; ; waiting = true {
+		c, method, out := a.ping(ctx, argv)
+		left := limit.Sub(a.now())
+		if out.Good() || !isNotReady(out) || left <= 0 || !pause(ctx, min(pingEvery, left)) {
+			a.showPing(ctx, c, method, out)
+			c.close(ctx)
+			return
+		}
+		if !waiting {
+			a.note("waiting for the server: " + out.Text)
+		}
+		c.close(ctx)
+	}
+}
+
+// isNotReady reports whether a server that is still starting may fail with o.
+func isNotReady(o wire.Outcome) bool {
+	switch o.Kind {
+	case wire.Transport, wire.Timeout, wire.BadResponse:
+		return true
+	}
+	return false
+}
+
+// pause waits for d. It reports false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ping opens a connection and sends the revision's ping. method is empty if the connection
+// failed. The caller closes the conversation.
+func (a *app) ping(ctx context.Context, argv []string) (c *conversation, method string, out wire.Outcome) {
+	c, out = a.open(ctx, opening{argv: argv})
 	if !out.Good() {
+		return c, "", out
+	}
+	method = client.PingMethod(c.Revision())
+	return c, method, c.Do(ctx, client.Call{Method: method})
+}
+
+func (a *app) showPing(ctx context.Context, c *conversation, method string, out wire.Outcome) {
+	if method == "" {
 		a.end(out)
 		return
 	}
-	method := client.PingMethod(c.Revision())
-	out = c.Do(ctx, client.Call{Method: method})
 	if method != "ping" {
 		a.note("revision " + c.Revision() + " has no ping; " + method + " was sent")
 	}

@@ -188,6 +188,7 @@ var otherWords = map[string]string{
 	"resources/list": "list resources", "templates": "list templates", "discover": "info", "use": "sessions use", "switch": "sessions use", "get": "prompt", "resource": "read",
 	"find": "grep", "search": "grep", "invoke": "call", "exec": "call", "inspect": "describe", "schema": "describe", "serve": "demo",
 	"prompts/get": "prompt", "resources/read": "read",
+	"test": "run", "status": "sessions", "history": "log", "logs": "log", "config": "servers", "install": "tap install",
 }
 
 // otherFlags are what other clients call these flags.
@@ -195,7 +196,7 @@ var otherFlags = map[string]string{
 	"url": "server", "target": "server", "endpoint": "server", "host": "server", "protocol-version": "protocol", "revision": "protocol",
 	"param": "args", "params": "args", "arguments": "args", "arg": "args", "input": "args", "data": "args",
 	"format": "json", "raw-output": "jq", "filter": "jq", "token": "token-file", "bearer": "token-file", "debug": "verbose",
-	"trace": "verbose", "insecure-skip-verify": "insecure", "log": "log-level", "file": "output",
+	"trace": "verbose", "insecure-skip-verify": "insecure", "log": "log-level", "file": "output", "name": "as",
 }
 
 // isURL tells a server's address from a word.
@@ -213,7 +214,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		argv := a.startedAmong(cmd)
 		if near := render.Nearest(name, names); near != "" {
 			hint = "did you mean --" + near + "?"
-		} else if other := otherFlags[name]; other != "" {
+		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
 			hint = "did you mean --" + other + "?"
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
 			hint = fmt.Sprintf("arguments have no dashes: %s=VALUE; %s", name, hint)

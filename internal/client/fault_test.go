@@ -82,9 +82,9 @@ func TestReached(t *testing.T) {
 		text    string
 	}{
 		{"read and closed", func(_ *net.TCPConn, in *bufio.Reader) { readRequest(in) },
-			wire.Transport, wire.Unknown, "wait", "was lost before an answer came"},
+			wire.Transport, wire.Unknown, "wait", "was lost before a response"},
 		{"read and reset", func(conn *net.TCPConn, in *bufio.Reader) { readRequest(in); conn.SetLinger(0) },
-			wire.Transport, wire.Unknown, "wait", "was lost before an answer came"},
+			wire.Transport, wire.Unknown, "wait", "was lost before a response"},
 		{"half a status line", func(conn *net.TCPConn, in *bufio.Reader) { readRequest(in); io.WriteString(conn, "HTTP/1.1 2") },
 			wire.Transport, wire.Unknown, "wait", "malformed HTTP status code"},
 		{"no HTTP", func(conn *net.TCPConn, in *bufio.Reader) {
@@ -115,7 +115,7 @@ func TestReached(t *testing.T) {
 					return
 				}
 			}
-		}, wire.Transport, wire.Unknown, "wait", "no answer from"},
+		}, wire.Transport, wire.Unknown, "wait", "no response from"},
 		{"a length beyond all bounds", func(conn *net.TCPConn, in *bufio.Reader) {
 			readRequest(in)
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9000000000000000000\r\n\r\n{}")
@@ -168,11 +168,11 @@ func TestUnsent(t *testing.T) {
 	}{
 		{"refused", "http://127.0.0.1:1", nil, wire.Transport, "connect", "connection refused by"},
 		{"no such host", "http://h.invalid", dialing(&net.DNSError{Name: "h.invalid", IsNotFound: true}), wire.Transport, "dns", "no such host: h.invalid"},
-		{"no name server", "http://h.invalid", dialing(&net.DNSError{Name: "h.invalid", IsTemporary: true}), wire.Transport, "dns", "could not be looked up"},
+		{"no name server", "http://h.invalid", dialing(&net.DNSError{Name: "h.invalid", IsTemporary: true}), wire.Transport, "dns", "could not be resolved"},
 		{"no route", "http://h.invalid", dialing(fmt.Errorf("no route to host")), wire.Transport, "connect", "no route to host"},
 		{"too slow", "http://h.invalid", dialing(context.DeadlineExceeded), wire.Timeout, "connect", "no connection to h.invalid in time"},
 		{"given up by the system", "http://h.invalid", dialing(os.NewSyscallError("connect", connTimedOut)), wire.Timeout, "connect", "no connection to h.invalid in time"},
-		{"unknown authority", secure.URL, nil, wire.Transport, "tls", "signed by an authority that is not known here"},
+		{"unknown authority", secure.URL, nil, wire.Transport, "tls", "signed by an unknown authority"},
 		{"TLS to a plain port", "https" + strings.TrimPrefix(plain.URL, "http"), nil, wire.Transport, "tls", "does not speak TLS"},
 		{"no URL", "http://[::1", nil, wire.Usage, "connect", "not a URL"},
 		{"a method that is no field value", plain.URL, nil, wire.Transport, "connect", "invalid header field value"},

@@ -85,9 +85,9 @@ func TestUnended(t *testing.T) {
 	}{
 		{"whole lines", []string{"a\n", "b\nc\n"}, ""},
 		{"a blank", []string{"a\n \r"}, ""},
-		{"behind a line", []string{"a\nb", "c"}, `2 bytes wait for a line end: "bc"`},
+		{"behind a line", []string{"a\nb", "c"}, `2 bytes without a line end: "bc"`},
 		{"ended later", []string{"a", "b\n"}, ""},
-		{"long", []string{long[:70], long, "y"}, `151 bytes wait for a line end, and begin with "` + long + `"`},
+		{"long", []string{long[:70], long, "y"}, `151 bytes without a line end, beginning with "` + long + `"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &pipe{}

@@ -146,8 +146,8 @@ func TestPage(t *testing.T) {
 		{"http://example.com", "example.com", []string{"not encrypted"}},
 		{"https://google.com@evil.example/", "evil.example", []string{"before the @"}},
 		{"https://xn--80ak6aa92e.com/", "xn--80ak6aa92e.com", []string{"Punycode"}},
-		{"https://аpple.com/", "аpple.com", []string{"outside ASCII"}},
-		{"https://192.0.2.1/", "192.0.2.1", []string{"bare address"}},
+		{"https://аpple.com/", "аpple.com", []string{"non-ASCII letters"}},
+		{"https://192.0.2.1/", "192.0.2.1", []string{"IP address"}},
 		{"https://a.github.io/", "a.github.io", nil},
 	} {
 		p, err := ParsePage(json.RawMessage(`{"message":"m","url":"` + c.url + `"}`))

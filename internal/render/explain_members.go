@@ -101,7 +101,7 @@ var memberNotes = []noteRow{
 	{role: "response", path: "result capabilities", note: "the server's capabilities: a present key means supported, whatever its value"},
 	{role: "response", path: "result capabilities * listChanged", note: "the server reports changes of this list"},
 	{role: "response", path: "result capabilities resources subscribe", note: "clients can subscribe to changes of a resource"},
-	{role: "response", path: "result serverInfo", note: "the server's name; for display and logs only"},
+	{role: "response", path: "result serverInfo", note: "the name and version of the server; for display and logs only"},
 	{role: "response", path: "result instructions", note: "the server's instructions for the model; as trustworthy as the server"},
 
 	// tools/list.

@@ -129,7 +129,7 @@ func TestExplainNamesAWrongID(t *testing.T) {
 	}
 	var b bytes.Buffer
 	Explain(&b, Style{Width: 200}, []*wire.Exchange{x})
-	if !strings.Contains(b.String(), "not the request's number, which is 7") {
+	if !strings.Contains(b.String(), "not the request's id, which is 7") {
 		t.Error(b.String())
 	}
 }
@@ -138,7 +138,7 @@ func TestExplainTasks(t *testing.T) {
 	k := talk{{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}`)}}
 	k.received(0, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"t","status":"completed","ttlMs":null,"result":{"content":[]}}}`)
 	text := explained(Style{Width: 500}, k)
-	for _, want := range []string{"which task", "not the answer yet", "are final", "null names no end", "the result of the call"} {
+	for _, want := range []string{"the task's id, as given", "not the final result", "are final", "null means no limit", "the result of the call"} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q stands %d times in\n%s", want, strings.Count(text, want), text)
 		}
@@ -156,15 +156,15 @@ func TestExplainAnswersOverHTTP(t *testing.T) {
 	k.received(2, `{"jsonrpc":"2.0","id":4,"result":{}}`)
 	k.event(1, "", `{"jsonrpc":"2.0","id":4,"result":{}}`)
 	text := explained(Style{Width: 200}, k)
-	for _, want := range []string{"← HTTP 202 Accepted, after 8 ms", "so that it answers nothing", "this is the answer to it"} {
+	for _, want := range []string{"← HTTP 202 Accepted, after 8 ms", "so it responds to nothing", "that this responds to"} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("not once %q:\n%s", want, text)
 		}
 	}
-	if strings.Count(text, "→ POST") != 2 || strings.Contains(text, "no HTTP here") {
+	if strings.Count(text, "→ POST") != 2 || strings.Contains(text, "no HTTP:") {
 		t.Errorf("two requests make:\n%s", text)
 	}
-	for headsOnly, want := range map[bool]string{false: "→ response  36 bytes, a POST of its own: HTTP 202 Accepted\n", true: "← HTTP 202 Accepted\n"} {
+	for headsOnly, want := range map[bool]string{false: "→ response  36 bytes, a separate POST: HTTP 202 Accepted\n", true: "← HTTP 202 Accepted\n"} {
 		var b bytes.Buffer
 		if err := ShowTraffic(&b, Style{Width: 200}, Traffic{Exchange: wire.Fold(k)[0], HeadsOnly: headsOnly}); err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestExplainWithoutAnAnswer(t *testing.T) {
 	var b bytes.Buffer
 	Explain(&b, Style{ASCII: true}, []*wire.Exchange{{Request: wire.Frame{Raw: []byte("{oops\x1b")}}})
 	assertVisible(t, b.String())
-	for _, want := range []string{"{oops^[", "no JSON", "<- no answer came"} {
+	for _, want := range []string{"{oops^[", "no JSON", "<- no response"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in %s", want, b.String())
 		}
@@ -225,8 +225,8 @@ func TestExplainStatuses(t *testing.T) {
 		k.answer(i+1, code, nil, wire.Field{Name: "Location", Value: "/x"}, wire.Field{Name: "WWW-Authenticate", Value: "Bearer"})
 	}
 	text := explained(Style{Width: 200}, k)
-	for _, want := range []string{"HTTP worked", "a notification has no answer", "does not follow", "who asks", "no such method",
-		"takes fault", "the server's side", "how to get in"} {
+	for _, want := range []string{"HTTP succeeded", "get no response of their own", "does not follow", "authentication required", "unknown method",
+		"rejects the request", "error of the server", "authentication scheme"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
 		}

@@ -123,7 +123,7 @@ var failures = []struct {
 		o.HTTP = &wire.HTTPFacts{Status: 200, URL: everythingURL, ContentType: "text/html; charset=utf-8"}
 	})},
 	{"timeout: waiting", callOutcome(wire.Timeout, func(o *wire.Outcome) {
-		o.Text, o.Phase, o.Reached, o.Took = "no answer within 60 s", "wait", wire.Unknown, 60*time.Second
+		o.Text, o.Phase, o.Reached, o.Took = "no response within 60 s", "wait", wire.Unknown, 60*time.Second
 	})},
 	{"timeout: connecting", callOutcome(wire.Timeout, func(o *wire.Outcome) {
 		o.Text, o.Phase, o.Reached, o.Retryable = "no connection to 10.0.0.1:80 in time", "connect", wire.Unsent, true
@@ -294,8 +294,8 @@ func TestBodiesAndStderrAreBounded(t *testing.T) {
 
 func TestCodeMeaning(t *testing.T) {
 	for code, want := range map[int64]string{
-		-32601: "method not found", -32002: "resource not found", -32010: "no meaning", -32050: "no meaning",
-		-32300: "no meaning", -1: "the server's own", 404: "the server's own", 0: "no code 0",
+		-32601: "method not found", -32002: "resource not found", -32010: "does not define", -32050: "not defined",
+		-32300: "not defined", -1: "server-defined", 404: "server-defined", 0: "no code 0",
 	} {
 		if got := codeMeaning(code); !strings.Contains(got, want) {
 			t.Errorf("%d: %q does not say %q", code, got, want)

@@ -171,7 +171,7 @@ func TestPNGWithWrongChecksums(t *testing.T) {
 	}
 	broken := slices.Clone(data)
 	broken[len(broken)-20] ^= 1
-	if _, err := pixels(broken); err == nil || !strings.Contains(err.Error(), "it is broken: ") {
+	if _, err := pixels(broken); err == nil || !strings.Contains(err.Error(), "damaged: ") {
 		t.Errorf("wrong pixels: %v", err)
 	}
 }
@@ -182,9 +182,9 @@ func TestNotDrawn(t *testing.T) {
 	hollow := base64.StdEncoding.EncodeToString([]byte("GIF89a\x00\x00\x00\x00\x00\x00\x00"))
 	for name, c := range map[string]struct{ data, says string }{
 		"20 000 by 20 000 pixels": {pngHeader(20000, 20000), "not drawn: more than 20 million pixels"},
-		"no pixels at all":        {pngHeader(40, 30), "not drawn: it is broken"},
-		"half a picture":          {whole[:len(whole)/2/4*4], "not drawn: it is broken"},
-		"half a header":           {whole[:24], "not drawn: its header is broken"},
+		"no pixels at all":        {pngHeader(40, 30), "not drawn: damaged"},
+		"half a picture":          {whole[:len(whole)/2/4*4], "not drawn: damaged"},
+		"half a header":           {whole[:24], "not drawn: damaged header"},
 		"zero by zero":            {hollow, "not drawn: it has no pixels"},
 		"nothing":                 {"", "[image/png, empty]"},
 		"bad base64":              {"iVBO!!!!", "invalid base64 at character 4 of 8"},

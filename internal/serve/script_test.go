@@ -15,8 +15,8 @@ func TestParseRefuses(t *testing.T) {
 		line int
 		says string
 	}{
-		{"sings 2025-11-25", 1, "unknown word"},
-		{"speaks", 1, "wants a revision"},
+		{"sings 2025-11-25", 1, "unknown statement"},
+		{"speaks", 1, "needs a revision"},
 		{"tool echo {", 1, "JSON Schema"},
 		{"\n\non tools/call #0", 3, "#1"},
 		{"on", 1, "on wants"},

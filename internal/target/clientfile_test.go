@@ -76,8 +76,8 @@ func TestWhatCannotBeWrapped(t *testing.T) {
 		`{"servers":{"a":[]}}`:                 "no command",
 		`{"servers":{"a":{"url":"http://x"}}}`: "no command",
 		`{"servers":{"a":{"command":1}}}`:      "no command",
-		`{"servers":{"a":{"command":"x","args":"y"}}}`: "no list",
-		`{"servers":{"a":{"command":"x","args":[1]}}}`: "no list",
+		`{"servers":{"a":{"command":"x","args":"y"}}}`: "not a list",
+		`{"servers":{"a":{"command":"x","args":[1]}}}`: "not a list",
 	} {
 		_, err := inServers.Wrap([]byte(text), "a", prefix)
 		var entry *EntryError
@@ -138,9 +138,9 @@ func TestWrapAndUnwrapTOML(t *testing.T) {
 		"[mcp_servers.b]\ncommand='x'":                      "no server",
 		"[mcp_servers.a]\nurl='x'":                          "no command",
 		"[mcp_servers.a]\ncommand=1":                        "no command",
-		"[mcp_servers.a]\ncommand='x'\nargs='y'":            "no list",
-		"[mcp_servers.a]\ncommand='x'\nargs=[1]":            "no list",
-		"[mcp_servers.a]\ncommand='x'\nargs=['y', ['z']]\n": "no list",
+		"[mcp_servers.a]\ncommand='x'\nargs='y'":            "not a list",
+		"[mcp_servers.a]\ncommand='x'\nargs=[1]":            "not a list",
+		"[mcp_servers.a]\ncommand='x'\nargs=['y', ['z']]\n": "not a list",
 	} {
 		if _, err := inTOML.Wrap([]byte(text), "a", prefix); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)

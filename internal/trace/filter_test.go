@@ -102,7 +102,7 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{"name:", 6, "name takes a name: get-sum, get-*"},
 		{"name: x", 6, "name takes a name: get-sum, get-*"},
 		{"name:a,", 8, "name takes a name: get-sum, get-*"},
-		{"name:>x", 6, "name has no order; -name:… is what it is not, and quotes make this text"},
+		{"name:>x", 6, "name cannot be compared; -name:… negates, and quotes make this text"},
 		{"channel:tool_eror", 9, `channel is never "tool_eror"; it takes ` + strings.Join(channels(), ", ")},
 		{"channel:ok,*_eror", 12, `channel is never "*_eror"; it takes ` + strings.Join(channels(), ", ")},
 		{"kind:heads", 6, `kind is never "heads"; it takes body, head, event, stderr, noise, closed`},
@@ -120,12 +120,12 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{"since:-5m", 7, `since takes how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04, not "-5m"`},
 		{"body~/a", 6, "the regular expression has no slash at its end"},
 		{`body~/a\/`, 6, "the regular expression has no slash at its end"},
-		{"body~/a(/", 7, "the regular expression is none that RE2 has: missing closing ): `a(`"},
-		{`body~/(a)\1/`, 7, "the regular expression is none that RE2 has: invalid escape sequence: `\\1`"},
+		{"body~/a(/", 7, "invalid RE2 regular expression: missing closing ): `a(`"},
+		{`body~/(a)\1/`, 7, "invalid RE2 regular expression: invalid escape sequence: `\\1`"},
 		{"bdy~/a/", 1, `unknown field "bdy"; quote it to search for the text`},
 		{"dur~/a/", 1, "dur takes a time: >500ms, 1s..2s, and no regular expression"},
-		{strings.Repeat("(", 101) + "a", 101, "more than 100 parentheses and negations stand in each other"},
-		{strings.Repeat("-", 101) + "a", 101, "more than 100 parentheses and negations stand in each other"},
+		{strings.Repeat("(", 101) + "a", 101, "more than 100 nested parentheses and negations"},
+		{strings.Repeat("-", 101) + "a", 101, "more than 100 nested parentheses and negations"},
 	} {
 		_, err := ParseFilter(c.text, filterNow)
 		if err == nil {

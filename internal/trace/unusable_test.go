@@ -25,12 +25,12 @@ func TestUnusableAnswers(t *testing.T) {
 		want, text string
 	}{
 		"good":                     {pipe(answer(`,"id":1`, `{`+good+`}`)), "ok", ""},
-		"no id":                    {pipe(answer(``, `{`+good+`}`)), "bad_response", "it has no id"},
-		"a null id":                {pipe(answer(`,"id":null`, `{`+good+`}`)), "bad_response", "it has no id"},
+		"no id":                    {pipe(answer(``, `{`+good+`}`)), "bad_response", "the response has no id"},
+		"a null id":                {pipe(answer(`,"id":null`, `{`+good+`}`)), "bad_response", "the response has no id"},
 		"an error with a null id":  {pipe(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"no"}}`), "rpc_error", ""},
 		"a result that is null":    {pipe(answer(`,"id":1`, `null`)), "bad_response", "the result is not an object: null"},
 		"a result that is a text":  {pipe(answer(`,"id":1`, `"hi"`)), "bad_response", `the result is not an object: "hi"`},
-		"content in an object":     {pipe(answer(`,"id":1`, `{"content":{"type":"text"}}`)), "bad_response", "content is no array"},
+		"content in an object":     {pipe(answer(`,"id":1`, `{"content":{"type":"text"}}`)), "bad_response", "content is not an array"},
 		"beside structuredContent": {pipe(answer(`,"id":1`, `{"content":null,"structuredContent":{}}`)), "ok", ""},
 		"no content":               {pipe(answer(`,"id":1`, `{}`)), "ok", ""},
 		"a task":                   {pipe(answer(`,"id":1`, `{"task":{}}`)), "ok", ""},

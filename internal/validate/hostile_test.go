@@ -67,18 +67,18 @@ func TestHostileSchemas(t *testing.T) {
 		return `{"$ref":"#/$defs/d0","$defs":{` + repeat(n, func(i int) string { return fmt.Sprintf(`"d%d":%s`, i, f(i)) }) + `}}`
 	}
 	for _, tt := range []struct{ name, schema, want string }{
-		{"self", `{"$ref":"#"}`, "refers back to itself"},
-		{"self through allOf", `{"type":"object","allOf":[{"$ref":"#"}]}`, "refers back to itself"},
-		{"self through anyOf", `{"anyOf":[{"type":"string"},{"$ref":"#"}]}`, "refers back to itself"},
-		{"self through not", `{"not":{"$ref":"#"}}`, "refers back to itself"},
-		{"self through if", `{"if":{"type":"string"},"else":{"oneOf":[{"$ref":"#"}]}}`, "refers back to itself"},
-		{"self through dependentSchemas", `{"dependentSchemas":{"a":{"$ref":"#"}}}`, "refers back to itself"},
-		{"self through $dynamicRef", `{"$dynamicAnchor":"x","allOf":[{"$dynamicRef":"#x"}]}`, "refers back to itself"},
+		{"self", `{"$ref":"#"}`, "refers to itself"},
+		{"self through allOf", `{"type":"object","allOf":[{"$ref":"#"}]}`, "refers to itself"},
+		{"self through anyOf", `{"anyOf":[{"type":"string"},{"$ref":"#"}]}`, "refers to itself"},
+		{"self through not", `{"not":{"$ref":"#"}}`, "refers to itself"},
+		{"self through if", `{"if":{"type":"string"},"else":{"oneOf":[{"$ref":"#"}]}}`, "refers to itself"},
+		{"self through dependentSchemas", `{"dependentSchemas":{"a":{"$ref":"#"}}}`, "refers to itself"},
+		{"self through $dynamicRef", `{"$dynamicAnchor":"x","allOf":[{"$dynamicRef":"#x"}]}`, "refers to itself"},
 		{"self through $recursiveRef", `{"$schema":"https://json-schema.org/draft/2019-09/schema","anyOf":[{"$recursiveRef":"#"}]}`,
-			"refers back to itself"},
-		{"mutual", defs(2, func(i int) string { return fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, 1-i) }), "refers back to itself"},
+			"refers to itself"},
+		{"mutual", defs(2, func(i int) string { return fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, 1-i) }), "refers to itself"},
 		{"ring of 1000", defs(1000, func(i int) string { return fmt.Sprintf(`{"allOf":[{"$ref":"#/$defs/d%d"}]}`, (i+1)%1000) }),
-			"refers back to itself"},
+			"refers to itself"},
 		{"2^30 allOf", fanOut(30, "allOf"), "its subschemas multiply"},
 		{"2^30 anyOf", fanOut(30, "anyOf"), "its subschemas multiply"},
 		{"2^60 oneOf", fanOut(60, "oneOf"), "its subschemas multiply"},
@@ -106,7 +106,7 @@ func TestHostileSchemas(t *testing.T) {
 		{"long ids in ids", strings.Repeat(`{"$id":"`+strings.Repeat("a/", 6_000)+`","not":`, 60) + "{}" + strings.Repeat("}", 60),
 			"too long to compile"},
 		{"a reference to find behind a long name", `{"properties":{"` + strings.Repeat("A", 400_000) + `":{"enum":[` +
-			repeat(100_000, same("0")) + `]},"z":{"$ref":"http://x/y"}}}`, "leads out of the schema"},
+			repeat(100_000, same("0")) + `]},"z":{"$ref":"http://x/y"}}}`, "points outside the schema"},
 		{"dynamic tangle", `{"$defs":{` + repeat(900, func(i int) string {
 			return fmt.Sprintf(`"d%d":{"$id":"http://h/%d","$dynamicAnchor":"n"}`, i, i)
 		}) + `},"allOf":[` + repeat(900, func(i int) string {

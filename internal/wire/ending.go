@@ -54,7 +54,7 @@ var Endings = []Ending{
 	{10, OutputInvalid, "the result does not match its outputSchema", "yes", "the result"},
 	{11, InputRequired, "the server requested input and got no answer", "yes", "the request"},
 	{12, Refused, "refused by mcpc's policy", "no", "empty"},
-	{13, LocalIO, "local I/O: state, recording, output file, port, disk", "see \"sent\"", "the result, if any"},
+	{13, LocalIO, "local I/O: local I/O: state, recording, output file, port, disk", "see \"sent\"", "the result, if any"},
 	{70, Internal, "a bug in mcpc", "see \"sent\"", "-"},
 	{128, Signal, "ended by signal n (128+n); Ctrl-C is 130", "unknown", "-"},
 }

@@ -21,7 +21,7 @@ func TestLookalikes(t *testing.T) {
 		texts = append(texts, f.Text)
 	}
 	for _, want := range []string{`the tool "gеt-sum" looks like "get-sum" but differs: it has U+0435`, `the tool "listl" looks like "list1" but differs`,
-		`the name of the tool "find_ф" is of several alphabets: it has U+0444`} {
+		`the name of the tool "find_ф" mixes alphabets: it has U+0444`} {
 		if !strings.Contains(strings.Join(texts, "\n"), want) {
 			t.Errorf("%q is not among %q", want, texts)
 		}

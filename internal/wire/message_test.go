@@ -181,7 +181,7 @@ func TestProblem(t *testing.T) {
 		`{"a":`:                        "the JSON ends too early at byte 5",
 		`{"jsonrpc":"1.0","id":1}`:     `not a JSON-RPC 2.0 message: "jsonrpc" is "1.0"`,
 		`{"id":1}`:                     `not a JSON-RPC 2.0 message: "jsonrpc" is missing`,
-		`{"jsonrpc":"2.0","id":1,"error":{"code":1.0,"message":""}}`:                   `the error's "code" is no integer: 1.0`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":1.0,"message":""}}`:                   `the error's "code" is not an integer: 1.0`,
 		`{"jsonrpc":"2.0","id":1,"error":{"code":-99999999999999999999,"message":""}}`: `the error's "code" is too large for an integer: -99999999999999999999`,
 		`{"jsonrpc":"2.0","id":1,"method":"a"}`:                                        "",
 		`{"jsonrpc":"2.0","id":null,"method":"a"}`:                                     "",

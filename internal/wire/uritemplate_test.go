@@ -82,8 +82,8 @@ func TestURITemplateOfRFC6570(t *testing.T) {
 
 func TestURITemplateFaults(t *testing.T) {
 	for template, want := range map[string]string{
-		"{": "without a }", "x}": "without a {", "{}": "names no variable", "{a,}": "names no variable", "{=a}": "no name",
-		"{a b}": "no name", "{a:0}": "no length", "{a:x}": "no length", "{a:10000}": "no length", "{a:3*}": "no length", "{a{b}": "no name",
+		"{": "without a }", "x}": "without a {", "{}": "is not a variable", "{a,}": "is not a variable", "{=a}": "not a variable name",
+		"{a b}": "not a variable name", "{a:0}": "not a prefix length", "{a:x}": "not a prefix length", "{a:10000}": "not a prefix length", "{a:3*}": "not a prefix length", "{a{b}": "not a variable name",
 	} {
 		if _, err := ParseURITemplate(template); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q in it", template, err, want)

@@ -87,7 +87,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 	}
 	if err := w.holds("\"resource\" is this server (RFC 9728 section 3.3)", Covers(r.ID, endpoint.String()),
 		&Error{Rule: ResourceMismatch, Text: "the resource metadata is for another server: " + orNothing(r.ID) + ", not " + endpoint.String(),
-			Hint: "a token for it would be another server's; contact the server's operator", Other: r.ID, At: endpoint.String()}); err != nil {
+			Hint: "its tokens would be for another server; contact the server's operator", Other: r.ID, At: endpoint.String()}); err != nil {
 		return nil, err
 	}
 	if strings.TrimSuffix(r.ID, "/") != strings.TrimSuffix(endpoint.String(), "/") {

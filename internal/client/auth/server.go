@@ -82,7 +82,7 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 		Text: "the authorization server metadata is not a valid JSON object"}); err != nil {
 		return nil, err
 	}
-	hint := "character for character, a slash at the end included; contact the server's operator"
+	hint := "they must be identical, including a trailing slash; contact the server's operator"
 	if nearly(s.Issuer, issuer) {
 		hint = "contact the server's operator; if you trust it, mcpc login --issuer " + s.Issuer + " uses it"
 	}
