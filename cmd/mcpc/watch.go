@@ -96,7 +96,7 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 			missing = append(missing, k.many)
 		}
 	}
-	text := "the server does not report changes of its " + strings.Join(missing, ", ") + " change"
+	text := "the server does not report changes of its " + strings.Join(missing, ", ")
 	if len(missing) == len(w.o.kinds) {
 		return f, wire.Outcome{Kind: wire.InvalidArguments, Where: w.c.where, Phase: "arguments",
 			Text: text, Hint: "omit --watch to list once"}

@@ -41,7 +41,7 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
 	if e != nil && stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
-		o.Hint = "the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake) + " lets it"
+		o.Hint = "the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake)
 	}
 	return o
 }

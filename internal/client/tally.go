@@ -97,7 +97,7 @@ func (t *talk) orphan(id json.RawMessage) {
 		f.Level = wire.Info
 		t.finding(f)
 	case known:
-		f.Text = "received a second response to the request with id " + orNone(id) + ", and was ignored"
+		f.Text = "received a second response to the request with id " + orNone(id) + "; it was ignored"
 		t.often(f, "received repeated responses to answered requests")
 	default:
 		t.came(meanwhile{"in the meantime a response was received with id " + orNone(id) + ", which matches no request", sameIDHint})
