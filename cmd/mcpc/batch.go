@@ -153,6 +153,9 @@ func newBatchOf(a *app, o batchOptions) *batch {
 
 func (a *app) batch(ctx context.Context, o batchOptions, in io.Reader) {
 	a.noInput, a.repeats, a.record.most = true, &repeats{}, mostRecorded
+	if o.from == "-" && a.isTyped() {
+		a.progress.Done() // the line of progress would be in the way of what is typed
+	}
 	c, out := a.open(ctx, opening{argv: o.argv, many: true})
 	defer c.close(ctx)
 	if !out.Good() {
@@ -161,9 +164,6 @@ func (a *app) batch(ctx context.Context, o batchOptions, in io.Reader) {
 	}
 	b := newBatchOf(a, o)
 	b.c, b.make = c, b.do
-	if o.from == "-" && a.isTyped() {
-		a.progress.Done() // the line of progress would be in the way of what is typed
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	b.run(ctx, stop, in)

@@ -114,7 +114,8 @@ func (tm *terminal) endsSomehow() string {
 	select {
 	case <-tm.done:
 	case <-time.After(patience):
-		tm.t.Fatal("somebody still holds the terminal")
+		holders, _ := exec.Command("sh", "-c", "ps axww -o pid,ppid,stat,args; ls -l /proc/[0-9]*/fd 2>/dev/null | grep -e : -e pts/").CombinedOutput()
+		tm.t.Fatalf("a process still holds the terminal:\n%s", holders)
 	}
 	return tm.output()
 }

@@ -169,7 +169,7 @@ func (s *shellRun) interact(ctx context.Context) {
 		return
 	}
 	defer e.Close()
-	// A Ctrl-C that comes between two lines, as a second one does, ends nothing.
+	// A Ctrl-C between two lines, such as the second of two, is ignored.
 	var ignore context.CancelCauseFunc
 	ignore = func(error) { a.line.CompareAndSwap(nil, &ignore) }
 	a.line.Store(&ignore)

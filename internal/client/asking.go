@@ -57,7 +57,8 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 		defer func() { <-s.asking }()
 	case <-ctx.Done():
 	}
-	// Its turn may come at the same moment; Close ends one question after the other.
+	// The session may have closed when the semaphore was acquired: Close cancels pending
+	// requests one by one.
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// A server may close a connection that nobody uses, whenever it likes (RFC 9112, section
-// 9.5). A request that is written to one afterwards is lost, and nobody can tell that from
-// one that the server read and did not answer: a tool call must not be sent again then.
+// A server may close an idle connection at any time (RFC 9112, section 9.5). A request that
+// is written to it afterwards is lost. The client cannot distinguish this from a request that
+// the server received without responding: a tool call must not be sent again then.
 //
 // So the rule is: a request is sent again, on another connection, if not a byte of it was
 // written to the first (net/http does that, whatever the method), or if it only reads

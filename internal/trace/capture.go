@@ -170,8 +170,8 @@ func (r *Row) EachFrame(look func(wire.Frame) error) error {
 	})
 }
 
-// frameIn reads the frame of a line, without what is known to be secret by now; nil where
-// the line has none.
+// frameIn parses the frame of a capture line and hides all secrets known so far. It returns
+// nil if the line has no frame.
 func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
 	line, err := parseLong(raw) // the memory of a long line is used by no other
 	if err == nil && line.Frame != nil && r.capture != nil && r.capture.secrets != nil {

@@ -22,8 +22,8 @@ type reference struct {
 	streams, carriers        map[int]string
 	idOn                     map[int]string
 	opening                  string
-	// waits are the requests that have no answer. accepted are the POSTs that have none,
-	// refused the GETs to which the server has no stream.
+	// waits are the requests without a response, accepted the POSTs that got a 202, refused
+	// the GETs that got a 405.
 	waits             map[string]bool
 	accepted, refused map[int]bool
 	sse               int

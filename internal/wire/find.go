@@ -49,8 +49,8 @@ func (s *Secrets) Find(raw []byte) []Found {
 	return joined(append(all, known(true)...)) // what was learnt by its name may stand elsewhere, too
 }
 
-// joined joins what overlaps, in the order in which it stands; of it, what was found first
-// says what it is.
+// joined merges overlapping finds, in order of position. A merged find has the kind of the
+// one that was found first.
 func joined(each []Found) (all []Found) {
 	order := make([]int, len(each))
 	for i := range order {

@@ -95,8 +95,8 @@ type thread struct {
 	guess  bool
 	// apart is set on what is no request: a stream, a pipe.
 	apart bool
-	// accepted is set where the last HTTP response was a 202, answers elsewhere; refused
-	// on a stream that the server does not have, as it says with a 405.
+	// accepted is set if the last HTTP response was a 202, refused on the thread of a GET
+	// that got a 405: the server has no such stream.
 	accepted, refused bool
 	// id and sum are those of the request that is not answered yet; open says that
 	// there is one.
