@@ -80,7 +80,7 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.a.tilde(s.File), what),
 		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows and approves it"}
-	fmt.Fprintln(c.a.stderr(), c.a.errStyle.Asked(fmt.Sprintf("%s of %s %s:", s.Name, s.Client.Title, what)))
+	fmt.Fprintln(c.a.stderr(), c.a.errStyle.Asked(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what)))
 	_ = c.a.writeServer(c.a.stderr(), c.a.errStyle, s)
 	if !c.a.interactive() {
 		return refused

@@ -86,7 +86,7 @@ func (a *app) serveDemo(ctx context.Context, listener net.Listener, o demoOption
 	if o.auth {
 		also = ", which requires a token"
 	}
-	a.note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C ends it", listener.Addr(), also))
+	a.note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		a.end(localIO("serving", err))
 		return

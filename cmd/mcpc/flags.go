@@ -113,7 +113,7 @@ func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
-			failed = hintedError{"the variable " + name + ": " + flagText(err), "unset " + name + " skips it"}
+			failed = hintedError{"the variable " + name + ": " + flagText(err), "unset " + name + " removes it"}
 		}
 	})
 	return failed

@@ -80,7 +80,7 @@ func (c *conversation) offered(all []kind) []kind {
 	for _, k := range all {
 		if declared, known := c.declares(k.capability); known && !declared {
 			if c.a.verbose > 0 {
-				c.a.note("the server does not declare " + k.capability + ", so " + k.method + " was not requested")
+				c.a.note("the server does not declare " + k.capability + ", so " + k.method + " was not sent")
 			}
 			continue
 		}
@@ -296,7 +296,7 @@ func (a *app) nearestIn(k kind, name string, names []string) string {
 	case near != "":
 		return "did you mean " + near + "?"
 	case len(names) == 0:
-		return "the server does not list the " + k.many
+		return "the server lists no " + k.many
 	case len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200:
 		slices.Sort(names)
 		return "there are: " + strings.Join(names, ", ")

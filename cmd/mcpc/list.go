@@ -164,7 +164,7 @@ func (a *app) list(ctx context.Context, o listOptions) {
 		a.print(ctx, ans)
 	}
 	if out.Good() && l.shown == 0 {
-		a.note("the server does not list the " + nothing(o.kinds, l.unusable > 0))
+		a.note("the server lists no " + nothing(o.kinds, l.unusable > 0))
 	}
 	a.record.many = all && out.Good() // else it names the list that failed
 	a.show(ctx, out, ans)
@@ -178,7 +178,7 @@ func nothing(asked []kind, unusable bool) string {
 		what = asked[0].many
 	}
 	if unusable {
-		what += " that can be used"
+		what = "usable " + what
 	}
 	return what
 }

@@ -242,7 +242,7 @@ func (w wish) listening(c *conversation, until endurance) client.Listening {
 			}
 			given := w
 			given.Filter = agreed
-			c.a.note("listening to " + or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C ends it")
+			c.a.note("listening to " + or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
 		},
 		Lost: func(why string) { c.a.note(why + "; retrying") },
 	}

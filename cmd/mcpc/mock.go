@@ -184,7 +184,7 @@ func (a *app) mockHTTP(ctx context.Context, script *serve.Script, address string
 	if script.TLS != "" {
 		scheme = "https"
 	}
-	a.note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C ends it", scheme, listener.Addr()))
+	a.note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
 	if err := script.HTTP(ctx, listener, nil); err != nil {
 		a.end(localIO("serving", err))
 		return

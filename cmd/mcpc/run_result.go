@@ -54,7 +54,7 @@ func (j *judgement) holdsResult(e saved.Expect) {
 	case err != nil:
 		j.fails(e.ResultAt, err.Error())
 	case got == nil:
-		j.miss(e.ResultAt, "a result", "no answer")
+		j.miss(e.ResultAt, "a result", "no response")
 	default:
 		j.holdsValue(want, got, e.ResultAt)
 	}

@@ -147,9 +147,9 @@ func factsOf(row *trace.Row) [][]string {
 		status = fmt.Sprint(row.Status)
 	}
 	return [][]string{
-		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"ending", ending}, {"said", row.Text},
+		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
-		{"client", row.Client()}, {"server says", row.Server()}, {"took", tookOf(row)},
+		{"client", row.Client()}, {"server info", row.Server()}, {"took", tookOf(row)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"retries", row.Remarks()},
 		{"resent from", row.Again}, {"command", commandOf(row)},
 	}

@@ -49,7 +49,7 @@ func (c *conversation) mortal() (why, hint string) {
 	case c.Transport() != client.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.saved == nil || c.passing):
-		return "the task belongs to a session that ends with this command", c.a.quoted("init") + " opens a lasting one; " + wait
+		return "the task belongs to a session that ends with this command", c.a.quoted("init") + " opens a session that is kept; " + wait
 	}
 	return "", ""
 }

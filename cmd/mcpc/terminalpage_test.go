@@ -92,7 +92,7 @@ func listenSession(t *testing.T) string {
 	tm := onTerminal(t, 100, nil, "mcpc", "-s", url.String(), "listen", "--tools",
 		"--resource", "demo://resource/static/document/instructions.md", "--count", "2")
 	for _, step := range []struct{ shown, tool, arguments string }{
-		{"Ctrl-C ends it", "touch-resource", "{}"}, {"updated", "change-list", `{"list":"tools"}`},
+		{"Ctrl-C stops", "touch-resource", "{}"}, {"updated", "change-list", `{"list":"tools"}`},
 	} {
 		tm.await(step.shown)
 		if out, err := exec.Command("mcpc", "--state", t.TempDir(), "-s", url.String(), "call", step.tool, step.arguments).CombinedOutput(); err != nil {

@@ -358,7 +358,7 @@ func (e *legacy) end(ctx context.Context, t *talk) {
 	if e.sessionID() == "" {
 		return
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, graceForEnd, timeoutError{what: "no answer", after: graceForEnd})
+	ctx, stop := context.WithTimeoutCause(ctx, graceForEnd, timeoutError{what: "no response", after: graceForEnd})
 	defer stop()
 	t.line().end(ctx, &outgoing{fields: e.fields()})
 }

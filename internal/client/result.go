@@ -130,7 +130,7 @@ func arrayIn(members wire.Members, method, name string) (wire.Kind, string) {
 	case len(raw) == 0:
 		return wire.BadResponse, "the result of " + method + " has no " + name
 	case raw[0] != '[':
-		return wire.BadResponse, "the " + name + " of " + method + " is not an array: " + wire.Excerpt(raw, 40)
+		return wire.BadResponse, "result." + name + " of " + method + " is not an array: " + wire.Excerpt(raw, 40)
 	}
 	return wire.OK, ""
 }

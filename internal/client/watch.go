@@ -110,7 +110,7 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	defer s.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	what := "no answer"
+	what := "no response"
 	if out.begun != nil {
 		what = "no acknowledgement"
 	}

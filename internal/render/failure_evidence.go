@@ -228,9 +228,9 @@ func (r *report) fate(o wire.Outcome) {
 	}
 	var parts []string
 	if phase := phases[o.Phase]; phase != "" && o.Took > 0 {
-		parts = append(parts, "it ended "+phase+" after "+Took(o.Took))
+		parts = append(parts, "failed "+phase+" ("+Took(o.Took)+")")
 	} else if phase != "" {
-		parts = append(parts, "it ended "+phase)
+		parts = append(parts, "failed "+phase)
 	}
 	parts = append(parts, reached(o))
 	if o.Retryable {

@@ -189,7 +189,7 @@ func flagsFor(data []byte) string {
 func (a Aim) argumentsHint(o wire.Outcome) string {
 	way, anyway := waysOn[o.Method], ""
 	if way.describe != "" && o.Name != "" {
-		anyway = "; --no-validate sends it anyway" // the commands that send these have it
+		anyway = "; --no-validate sends them anyway" // the commands that send these have it
 	}
 	if o.Name == "" || len(o.Findings) == 0 {
 		return a.Quoted("list") + " lists the tools" + anyway
