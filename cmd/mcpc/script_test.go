@@ -46,7 +46,7 @@ import (
 //	socks NAME URL         a SOCKS5 proxy at $NAME that leads to one server
 //	gone REGEXP                no process with such a command line is left
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{ContinueOnError: true,
+	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
 		WorkdirRoot:        shortDir(t), // testscript leaves its own behind unless every script runs

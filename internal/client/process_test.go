@@ -231,7 +231,7 @@ func TestProcessNoise(t *testing.T) {
 	_, o := started(t, "prints-noise", func(opt *Options) {
 		opt.Found = func(f wire.Finding) { found = append(found, f.Rule) }
 	})
-	if o.Kind != wire.BadResponse || !strings.Contains(o.Text, "more than 1000 lines") {
+	if o.Kind != wire.BadResponse || !strings.Contains(o.Text, "more than 1000 non-JSON-RPC lines") {
 		t.Errorf("got %s %q", o.Kind, o.Text)
 	}
 	if want := []string{"stdout_noise", "stdout_noise"}; !slices.Equal(found, want) {

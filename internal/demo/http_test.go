@@ -225,7 +225,7 @@ func TestHTTPStatelessRefusals(t *testing.T) {
 			toolsCall(1, "raise-protocol-error", `{"code":-32601}`, meta), 404, `"code":-32601`},
 		{"nothing declared", s.stateless("tools/call", "get-roots-list"), toolsCall(1, "get-roots-list", `{}`, meta), 400,
 			`"code":-32021,"message":"This tool needs a client that declares the roots capability.","data":{"requiredCapabilities":{"roots":{}}}`},
-		{"foreign host", s.with("Host", "example.com"), initialize("2025-11-25", `{}`), 403, "names another host"},
+		{"foreign host", s.with("Host", "example.com"), initialize("2025-11-25", `{}`), 403, "has another host"},
 		{"foreign origin", s.with("Origin", "https://example.com"), initialize("2025-11-25", `{}`), 403, ""},
 		{"unknown older version", s.with("MCP-Protocol-Version", "1999-01-01"), initialize("2025-11-25", `{}`), 400, "Unsupported protocol version"},
 		{"unknown session", s.with(sessionHeader, "nope"), request(1, "tools/list", ""), 404, "session not found"},
