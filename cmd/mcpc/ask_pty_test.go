@@ -49,7 +49,7 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 	tm.await(`> $`)
 	tm.typed("\x04")
 	out := tm.ends("0")
-	for _, want := range []string{"cancelled the elicitation", "the file does not answer the server as you did"} {
+	for _, want := range []string{"cancelled the elicitation", "the file does not contain your answers"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q", out)
 		}
@@ -153,7 +153,7 @@ func TestTerminalPage(t *testing.T) {
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"http://safe.example.co.uk@evil.example.co.uk/$(id)?a=b&c"}`}
 	tm := onTerminal(t, 80, []string{"BROWSER=" + browser}, call...)
 	tm.await(`http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\r\n  domain: example\.co\.uk\r\n`)
-	tm.await(`warning:\S* what stands before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
+	tm.await(`warning:\S* the part before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
 	if read(t, opened) != "" {
 		t.Error("it was opened before anybody agreed")
 	}
@@ -173,7 +173,7 @@ func TestTerminalPage(t *testing.T) {
 	}
 	tm = onTerminal(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation",
 		`{"url":"https://xn--80ak6aa92e.example/"}`)
-	tm.await(`domain: xn--80ak6aa92e\.example\r\n(?s:.)*warning:\S* the host is written in Punycode(?s:.)*\[c\]ancel> $`)
+	tm.await(`domain: xn--80ak6aa92e\.example\r\n(?s:.)*warning:\S* the host is in Punycode(?s:.)*\[c\]ancel> $`)
 	tm.typed("no\n")
 	tm.ends("0")
 	// What is no web page is not opened, whatever anybody says.

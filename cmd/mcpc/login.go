@@ -148,7 +148,7 @@ func (a *app) bounded(ctx context.Context) (context.Context, context.CancelFunc)
 func (a *app) showLogin(_ context.Context, address string) {
 	a.note("log in here, in any browser: " + a.errStyle.Line(address))
 	a.warnOfAddress(address)
-	a.note("then paste the URL to which the browser is redirected, even if the page does not load:")
+	a.note("then paste the URL that the browser was redirected to, even if the page does not load:")
 }
 
 // pasted reads the address that the browser ended at; wrong is what was pasted before.

@@ -35,7 +35,7 @@ func TestTerminalOffersToLogIn(t *testing.T) {
 	tm := onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "call", "echo", `{"message":"x"}`)
 	tm.await(`requires authentication\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
 	tm.typed("y\n")
-	tm.await(`asks for more: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
+	tm.await(`requires more scopes: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
 	tm.typed("y\n")
 	if out := tm.ends("0"); !strings.Contains(out, "Echo: x") || strings.Contains(out, "demo-access") {
 		t.Errorf("%q", out)
@@ -70,7 +70,7 @@ func TestTerminalLoginByPasting(t *testing.T) {
 	url := newProtectedDemo(t)
 	opened := filepath.Join(t.TempDir(), "opened")
 	tm := onTerminal(t, 80, []string{"BROWSER=" + inPath(t, "#!/bin/sh\ntouch "+render.ShellQuote(opened)+"\n")}, "mcpc", "login", url, "--no-browser")
-	tm.await(`then paste the address`)
+	tm.await(`then paste the URL`)
 	shown := regexp.MustCompile(`(?s)log in here, in any browser:\s+(http.*?)\r\nmcpc: note`).FindStringSubmatch(sgr.ReplaceAllString(tm.output(), ""))
 	if shown == nil {
 		t.Fatalf("no address: %q", tm.output())
@@ -83,9 +83,9 @@ func TestTerminalLoginByPasting(t *testing.T) {
 	resp.Body.Close()
 	back := resp.Header.Get("Location")
 	tm.typed(back[1:] + "\n")
-	tm.await(`(?s)that is not the address .*paste it again; Ctrl-C cancels:\r\n`)
+	tm.await(`(?s)this is not the redirect URI.*paste it again; Ctrl-C cancels:\r\n`)
 	tm.typed(strings.Replace(back, "state=", "state=x", 1) + "\n")
-	tm.await(`(?s)that address does not belong.*paste it again; Ctrl-C cancels:\r\n`)
+	tm.await(`(?s)this URL belongs to another login.*paste it again; Ctrl-C cancels:\r\n`)
 	tm.typed(" " + back + "\n")
 	if out := tm.ends("0"); !strings.Contains(out, "mcp:read") {
 		t.Errorf("%q", out)
@@ -104,19 +104,19 @@ func TestTerminalPicksAnIssuer(t *testing.T) {
 	state := "MCPC_STATE=" + t.TempDir()
 	env := []string{"BROWSER=visit", state}
 	tm := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp")
-	tm.await(`names several authorization servers:\r\n +1  http://127\.0\.0\.1:1\r\n +2  http://127.*\r\nLog in with which\?> $`)
+	tm.await(`has several authorization servers:\r\n +1  http://127\.0\.0\.1:1\r\n +2  http://127.*\r\nWhich one\?> $`)
 	tm.typed("3\n")
-	tm.await(`type its number, 1 to 2\r\nLog in with which\?> $`)
+	tm.await(`type a number from 1 to 2\r\nWhich one\?> $`)
 	tm.typed("2\n")
 	tm.ends("0")
 	onTerminal(t, 80, env, "mcpc", "logout", p.URL+"/mcp").ends("0")
-	if out := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp").ends("0"); strings.Contains(out, "which?") {
+	if out := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp").ends("0"); strings.Contains(out, "Which one?") {
 		t.Errorf("asked again: %q", out)
 	}
 	tm = onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "login", p.URL+"/mcp")
-	tm.await(`Log in with which\?> $`)
+	tm.await(`Which one\?> $`)
 	tm.typed("\x04")
-	if out := tm.ends("4"); !strings.Contains(out, "--issuer URL names one") {
+	if out := tm.ends("4"); !strings.Contains(out, "use mcpc login --issuer URL") {
 		t.Errorf("%q", out)
 	}
 }

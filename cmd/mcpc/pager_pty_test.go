@@ -113,7 +113,7 @@ func TestTerminalPagerAndFailure(t *testing.T) {
 	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + aPager(t, untilQ), "MCPC_NO_PAGER=", "NO_COLOR=1"}, "mcpc", "call", "fail", "--", "spied", script, log)
 	tm.await(`line\r\nline\r\nline\r\n$`)
 	tm.typed("q\n")
-	if out := tm.ends("5"); !strings.Contains(out, "line\r\nq\r\nmcpc: the tool said no") {
+	if out := tm.ends("5"); !strings.Contains(out, "line\r\nq\r\nmcpc: tool error") {
 		t.Errorf("%q", out)
 	}
 }

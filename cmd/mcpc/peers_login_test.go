@@ -176,7 +176,7 @@ func (v visitor) pastes(target string) {
 		if shown == nil {
 			shown = address.FindStringSubmatch(lines.Text())
 		}
-		if shown == nil || !strings.Contains(lines.Text(), "then paste the address") {
+		if shown == nil || !strings.Contains(lines.Text(), "then paste the URL") {
 			continue
 		}
 		browser := exec.Command("sh", "-c", v.browser+` --elsewhere "$1"`, "sh", shown[1])

@@ -23,9 +23,9 @@ func newServers(a *app) *cobra.Command {
 		Short: "list the servers in other programs' configurations",
 		Long: `List the servers in the configurations of other programs: Claude Desktop, Claude
 Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed,
-Goose, MCP Inspector, and the current project. -s NAME uses one with any command;
-if a name is in several files, use PROGRAM:NAME. With a NAME the whole entry is
-shown.
+Goose, MCP Inspector, and the current project. -s NAME uses one with any
+command; if a name is in several files, use PROGRAM:NAME. With a NAME the whole
+entry is shown.
 
 No server is started or contacted. Of variables and header fields only the names
 are shown (mcpc help targets).`,

@@ -37,8 +37,8 @@ Approval
   so does everything from a project's file, URLs included, because others may
   have written it. "always", and mcpc trust NAME, remember the approval by a
   hash of the command, the directory, the names of variables and header fields
-  and the variables used in them. A change needs a new approval. Without a terminal
-  the exit code is 12. URLs in your own files need no approval.
+  and the variables used in them. A change needs a new approval. Without a
+  terminal the exit code is 12. URLs in your own files need no approval.
 
   Destructive tools, and all tools of servers that are not trusted, need a
   confirmation for each call: --yes confirms one call. --confirm always asks for
