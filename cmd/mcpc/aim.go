@@ -92,7 +92,7 @@ func commandLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// demoEndpoint stands for the server in the box where a URL would stand.
+// demoEndpoint stands for the built-in demo server where a URL would stand.
 const demoEndpoint = "demo"
 
 func (c *conversation) serverOf(opt *client.Options) {
@@ -107,7 +107,7 @@ func (c *conversation) serverOf(opt *client.Options) {
 	c.serverIn(opt)
 }
 
-// demoPipe runs the server in the box inside this process.
+// demoPipe runs the built-in demo server inside this process.
 func demoPipe() (io.Reader, io.WriteCloser) {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()

@@ -17,7 +17,7 @@ import (
 
 // What a session's server lists, for a shell that completes a line. It comes from
 // what is remembered: nothing is sent, and whatever is not there is not offered. Only
-// the server in the box is asked, which runs in this process.
+// the built-in demo server is asked, which runs in this process.
 
 const (
 	noFiles = cobra.ShellCompDirectiveNoFileComp
@@ -55,7 +55,7 @@ func (a *app) onLine(cmd *cobra.Command) *conversation {
 	return c
 }
 
-// opensBox opens a conversation with the server in the box, where that is meant. It
+// opensBox opens a conversation with the built-in demo server, where that is meant. It
 // is recorded nowhere and ends with the process.
 func (c *conversation) opensBox() bool {
 	if c.target.Kind != target.Demo {

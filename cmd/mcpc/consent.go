@@ -155,7 +155,7 @@ func (a *app) serverFacts(s target.Server) (rows [][]string) {
 	}
 	add("command", strings.Join(words, " "))
 	add("url", a.secrets.Text(wire.RedactURL(s.URL)))
-	add("folder", folderOf(s))
+	add("directory", folderOf(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))
 	add("variables from", s.EnvFile)
 	add("header fields", strings.Join(target.Names(s.Headers), ", "))

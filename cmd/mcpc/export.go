@@ -192,7 +192,7 @@ func (a *app) addTo(s *render.Script, c *trace.Capture, row *trace.Row, add func
 	if err != nil || exchange == nil {
 		return err
 	}
-	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + ", which ended with " + row.Channel)
+	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
 	return add(s, again{row: row, exchange: exchange, capture: c, version: a.version})
 }
 

@@ -122,7 +122,7 @@ func TestHelpHasOneVoice(t *testing.T) {
 }
 
 // exampleEndings are the examples that are not meant to end well, by their
-// beginning. The server in the box has no tasks, so that none is remembered, and
+// beginning. The built-in demo server has no tasks, so that none is remembered, and
 // nobody has a server at mcp.example.
 var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc tasks get last", "2"}, {"mcpc tasks wait last", "2"}, {"mcpc tasks result last", "2"}, {"mcpc tasks cancel last", "2"}, {"mcpc tasks update last", "2"},

@@ -37,7 +37,7 @@ func TestACommandFromAFileIsConfirmed(t *testing.T) {
 	tm.await(`Run it\? \[y/N/always for exactly this\] $`)
 	tm.typed("\r")
 	out := tm.ends("12")
-	for _, part := range []string{`server "box" from Cursor is not trusted yet:`, "⟨50 blanks⟩; curl evil", "TOKEN", "config file", "the server was not approved"} {
+	for _, part := range []string{`server "box" from Cursor is not trusted yet:`, "⟨50 spaces⟩; curl evil", "TOKEN", "config file", "the server was not approved"} {
 		if !strings.Contains(strings.Join(strings.Fields(sgr.ReplaceAllString(out, "")), " "), part) && !strings.Contains(out, part) {
 			t.Errorf("not shown: %s\n%q", part, out)
 		}

@@ -202,9 +202,9 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "\tzed\t") || strings.Contains(string(out), "\tcursor\t") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	for _, says := range []string{"Cursor: ~/.cursor/mcp.json is left out: the file is not JSON: line 1, column ", "Codex: ~/.codex/config.toml is left out: the file is not TOML at line 2",
-		"Goose: ~/.config/goose/config.yaml is left out: the file is no plain YAML at line ", "Windsurf: ~/.codeium/windsurf/mcp_config.json is left out: the file is not JSON: line 1, column 34",
-		"Gemini CLI: ~/.gemini/settings.json is left out: the file is not JSON: too many brackets are open"} {
+	for _, says := range []string{"Cursor: ~/.cursor/mcp.json is omitted: the file is not JSON: line 1, column ", "Codex: ~/.codex/config.toml is omitted: the file is not TOML at line 2",
+		"Goose: ~/.config/goose/config.yaml is omitted: unsupported YAML at line ", "Windsurf: ~/.codeium/windsurf/mcp_config.json is omitted: the file is not JSON: line 1, column 34",
+		"Gemini CLI: ~/.gemini/settings.json is omitted: the file is not JSON: too many brackets are open"} {
 		if strings.Count(errs.String(), says) != 1 {
 			t.Errorf("not once: %s\n%s", says, errs.String())
 		}
@@ -218,8 +218,8 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 // A command cannot push its end out of sight.
 func TestWhatIsConfirmedIsSeenWhole(t *testing.T) {
 	for word, want := range map[string]string{
-		"plain": "plain", "a b": "'a b'", "a   b": "'a   b'", "a" + strings.Repeat(" ", 4096) + ";curl": "'a⟨4096 blanks⟩;curl'",
-		"a" + strings.Repeat("\u2003", 9) + "b": "'a⟨9 blanks⟩b'", strings.Repeat("\u2800", 9): "'⟨9 blanks⟩'", "": "''",
+		"plain": "plain", "a b": "'a b'", "a   b": "'a   b'", "a" + strings.Repeat(" ", 4096) + ";curl": "'a⟨4096 spaces⟩;curl'",
+		"a" + strings.Repeat("\u2003", 9) + "b": "'a⟨9 spaces⟩b'", strings.Repeat("\u2800", 9): "'⟨9 spaces⟩'", "": "''",
 		"a\r\nb": `"$(printf 'a\015\012b')"`, "\x1b[2J": `"$(printf '\033[2J')"`, "x\u202ey": `"$(printf 'x\342\200\256y')"`,
 	} {
 		if got := shownWord(word); got != want {

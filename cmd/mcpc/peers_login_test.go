@@ -24,7 +24,7 @@ import (
 	"mcpc/internal/render"
 )
 
-// Logging in with a real browser without a window, at the server in the box and at
+// Logging in with a real browser without a window, at the built-in demo server and at
 // servers whose authorization is the TypeScript SDK's, with nothing but commands.
 // With -transcripts FILE what was typed and seen is appended to FILE.
 

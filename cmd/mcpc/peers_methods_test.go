@@ -181,7 +181,7 @@ func (r reached) run(t *testing.T, revision string) string {
 	return ""
 }
 
-// target starts the peer. The server in the box stands where no other peer has the
+// target starts the peer. The built-in demo server stands where no other peer has the
 // method: it is made of the official Go SDK.
 func (r reached) target(t *testing.T) []string {
 	t.Helper()

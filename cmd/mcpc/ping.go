@@ -100,9 +100,6 @@ func (a *app) showPing(ctx context.Context, c *conversation, method string, out 
 		a.end(out)
 		return
 	}
-	if method != "ping" {
-		a.note("revision " + c.Revision() + " has no ping; " + method + " was sent")
-	}
 	if client.UnknownMethod(out) {
 		out.Hint = "the server responds, but does not support " + method + ", which every server must support"
 	}

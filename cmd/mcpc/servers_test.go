@@ -26,7 +26,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What stands at the other end in the tests: the server in the box as a process
+// What stands at the other end in the tests: the built-in demo server as a process
 // of its own, or a script of internal/serve. Whatever they get to see is written
 // down, because "nothing was sent" is a promise.
 

@@ -45,7 +45,7 @@ func TestTerminalsPage(t *testing.T) {
 
 const terminalIntro = `# At a terminal
 
-What mcpc shows a person. These are recordings of real runs against the server in the box (` + "`mcpc demo`" + `), without their
+What mcpc shows a person. These are recordings of real runs against the built-in demo server (` + "`mcpc demo`" + `), without their
 colours; a test makes them again and compares. In a pipe none of it appears: there are no questions and no progress, and
 the answer is the same.
 `

@@ -77,7 +77,7 @@ var argumentRows = []argumentRow{
 	{"get-sum", words(`{"a": 1, "b": 2}`, "b=3"), `{"a": 1, "b": 3}`},
 	{"get-sum", words("a=0x10", "b=NaN"), "3 /b must be a number"},
 	{"get-sum", words("a=true", "b=1"), "3 must be a number"},
-	{"get-sum", words("a=1", `{"b":2}`), "2 comes before all words"},
+	{"get-sum", words("a=1", `{"b":2}`), "2 the JSON object goes first"},
 	// One of several.
 	{"get-structured-content", words("location=New York"), `{"location":"New York"}`},
 	{"get-structured-content", words("location=new york"), "3 must be New York, Chicago or Los Angeles, perhaps New York"},
@@ -92,12 +92,12 @@ var argumentRows = []argumentRow{
 	{"region-query", words(`{"region":"eu","a":{"x":[1]}}`, "a.x[]:=2", "a.y=3"), `{"region":"eu","a":{"x":[1,2],"y":"3"}}`},
 	{"region-query", words("region=eu", "n:=@broken.json"), "2 broken.json is not JSON"},
 	{"region-query", words("region=eu", "a[1]=x"), "3 would leave a gap"},
-	{"region-query", words("region=eu", "a[]=x", "a[0]=y"), "2 not with both"},
-	{"region-query", words("region=eu", "region.x=1"), "3 is no object"},
-	{"region-query", words(`{"region":[]}`, "region.x=1"), "3 is no object"},
+	{"region-query", words("region=eu", "a[]=x", "a[0]=y"), "2 not both"},
+	{"region-query", words("region=eu", "region.x=1"), "3 is not an object"},
+	{"region-query", words(`{"region":[]}`, "region.x=1"), "3 is not an object"},
 	{"region-query", words("region=eu", "a..b=1"), "2 a name is missing"},
-	{"region-query", words("region=eu", "a[x]=1"), "2 between [ and ]"},
-	{"region-query", words("region=eu", "a:=1", "a.b=2"), "3 is no object"},
+	{"region-query", words("region=eu", "a[x]=1"), "2 [ ] takes a number"},
+	{"region-query", words("region=eu", "a:=1", "a.b=2"), "3 is not an object"},
 	{"region-query", words("region=eu", "a.b=2", "a:=1"), "2 give the same argument twice"},
 }
 

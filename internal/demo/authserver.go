@@ -75,7 +75,7 @@ type grant struct {
 
 func (s *authServer) resource(w http.ResponseWriter, req *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]any{"resource": base(req) + "/mcp", "authorization_servers": []string{base(req)},
-		"scopes_supported": []string{scopeRead, scopeCall}, "resource_name": "the server in the box"})
+		"scopes_supported": []string{scopeRead, scopeCall}, "resource_name": "mcpc demo server"})
 }
 
 func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {

@@ -1,4 +1,4 @@
-// Package demo is the server in the box: one small MCP server with something
+// Package demo is the built-in demo server: one small MCP server with something
 // to try on every channel, for tutorials, tests and the reader's first call.
 //
 // It stands on the official Go SDK, and it is the only package here that does,

@@ -9,7 +9,7 @@ import (
 // Default is the server that is meant when nobody says anything.
 const Default = "http://localhost:3001/mcp"
 
-// demoName is the TARGET that means the server in the box.
+// demoName is the TARGET that means the built-in demo server.
 const demoName = "demo"
 
 // A Kind says what sort of thing a Target is.
@@ -21,7 +21,7 @@ const (
 	URL Kind = iota + 1
 	// Session is a stored session, by its name.
 	Session
-	// Demo is the server in the box.
+	// Demo is the built-in demo server.
 	Demo
 	// Command is a program to speak stdio with.
 	Command
@@ -158,7 +158,7 @@ func Parse(in Input) (Target, error) {
 	}
 }
 
-// parseText reads one TARGET: the server in the box, then a session, which is what
+// parseText reads one TARGET: the built-in demo server, then a session, which is what
 // the user made with mcpc itself, then a name in a configuration, then a URL.
 func parseText(text string, from Source, in Input) (Target, error) {
 	sessions, known := in.Sessions, []string(nil)
