@@ -26,15 +26,15 @@ func TestFaultsPage(t *testing.T) {
 
 // withoutCase are the faults that have a number and no case, and why.
 var withoutCase = []struct{ ids, fault, why string }{
-	{"F13", "401 at a terminal, where a login could be offered", "mcpc has no login yet; what a 401 is without one: F14"},
-	{"F15", "401 with a stored token", "mcpc stores no tokens yet"},
-	{"F17", "403 insufficient_scope", "mcpc has no login yet; what a 403 is without one: F18"},
-	{"F33", "HTTP/2 GOAWAY", "the scripted server speaks HTTP/1.1; the same loss there: F32, F37"},
-	{"F38", "a token whose times are off by hours", "mcpc looks into no token; a server's 401 is what counts: F14"},
-	{"F60", "answers in another order than the requests", "a command has one request open at a time; the transcripts in internal/client/testdata have two"},
-	{"F81", "a proxy that holds a stream back", "it cannot be told from a slow server; -v shows the time to the first byte"},
-	{"F154 F155", "a bug in mcpc itself", "no server can be scripted to find one; cmd/mcpc/process_test.go puts one in"},
-	{"S35", "many processes write the state at once, or are killed at it", "internal/state/process_test.go; with real commands: F159"},
+	{"F13", "401 at a terminal, where a login could be offered", "TestTerminalOffersToLogIn; without a terminal: F14"},
+	{"F15", "401 with a stored token", "script login"},
+	{"F17", "403 insufficient_scope", "TestTerminalOffersToLogIn, script login; any other 403: F18"},
+	{"F33", "HTTP/2 GOAWAY", "the mock server supports HTTP/1.1 only; the same loss there: F32, F37"},
+	{"F38", "a token whose times are off by hours", "mcpc does not parse access tokens; a 401 decides: F14"},
+	{"F60", "responses in another order than the requests", "a command sends one request at a time; the transcripts in internal/client/testdata have two"},
+	{"F81", "a proxy that buffers a stream", "it looks like a slow server; -v shows the time to the first byte"},
+	{"F154 F155", "a bug in mcpc itself", "no server triggers one; cmd/mcpc/process_test.go plants one"},
+	{"S35", "many processes write the state at once, or are killed while writing", "internal/state/process_test.go; with real commands: F159"},
 }
 
 // Every number of a fault has a case, or a reason why not, and not both.
@@ -63,9 +63,9 @@ func TestEveryFault(t *testing.T) {
 
 func faultsPage(cases []faultCase) string {
 	var b strings.Builder
-	b.WriteString("# Faults\n\nWhat mcpc makes of servers, proxies and networks that do something wrong. Each row is a case that the tests\n" +
-		"play (`cmd/mcpc/testdata/cases`), and this page is made from them. \"...\" stands for what differs from run to run.\n\n" +
-		"| case | what is wrong | what mcpc says | exit |\n| --- | --- | --- | --- |\n")
+	b.WriteString("# Faults\n\nHow mcpc handles faults of servers, proxies and networks. Each row is a case that the tests\n" +
+		"run (`cmd/mcpc/testdata/cases`); this page is generated from them. \"...\" marks text that varies.\n\n" +
+		"| case | fault | message | exit |\n| --- | --- | --- | --- |\n")
 	for _, c := range cases {
 		head, _, _ := strings.Cut(strings.TrimSpace(c.head), "\n")
 		id, wrong, ok := strings.Cut(head, ": ")
@@ -74,7 +74,7 @@ func faultsPage(cases []faultCase) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", id, cell(wrong), cell(says(c)), strings.TrimSpace(c.files["exit"]))
 	}
-	b.WriteString("\n## Without a case\n\n| case | what is wrong | why there is none |\n| --- | --- | --- |\n")
+	b.WriteString("\n## Without a case\n\n| case | fault | reason |\n| --- | --- | --- |\n")
 	for _, row := range withoutCase {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.ReplaceAll(row.ids, " ", ", "), cell(row.fault), cell(row.why))
 	}

@@ -50,12 +50,12 @@ var rulesParts = []struct {
 	word, intro, column string
 	last                int
 }{
-	{"rules", "# Rules\n\nWhat the specification asks of a client, in all its revisions, and the tests that hold mcpc to it. This page is\n" +
-		"made from the tests, each of which names its numbers, and from `cmd/mcpc/testdata/rules.txt`. The level is the\n" +
-		"specification's; the rule is said as what is true of mcpc.\n", "rule", 233},
-	{"authorization", "\n# Authorization, step by step\n\nThe way to a token, from `cmd/mcpc/testdata/authorization.txt`, in more steps than the rules above have: those of the\n" +
-		"RFCs are among them.\n", "step", 91},
-	{"surprises", "\n# Surprises\n\nWhat real servers were seen to do. Each has a case, with what mcpc makes of it.\n", "what was seen", 19},
+	{"rules", "# Rules\n\nThe specification's requirements for clients, in all revisions, and the tests that check them. This page is\n" +
+		"generated from the tests, which name the numbers, and from `cmd/mcpc/testdata/rules.txt`. The level is the\n" +
+		"specification's; the rule states what mcpc does.\n", "rule", 233},
+	{"authorization", "\n# Authorization, step by step\n\nThe steps of the OAuth flow, from `cmd/mcpc/testdata/authorization.txt`, in more detail than the rules above,\n" +
+		"with those of the RFCs.\n", "step", 91},
+	{"surprises", "\n# Surprises\n\nBehaviour of real servers. Each row has a case that shows how mcpc handles it.\n", "behaviour", 19},
 }
 
 func TestRulesPage(t *testing.T) {

@@ -45,9 +45,8 @@ func TestTerminalsPage(t *testing.T) {
 
 const terminalIntro = `# At a terminal
 
-What mcpc shows a person. These are recordings of real runs against the built-in demo server (` + "`mcpc demo`" + `), without their
-colours; a test makes them again and compares. In a pipe none of it appears: there are no questions and no progress, and
-the answer is the same.
+What mcpc prints at a terminal. These are recordings of real runs against the built-in demo server (` + "`mcpc demo`" + `), without
+colours; a test repeats and compares them. In a pipe there are no prompts and no progress, and the result is the same.
 `
 
 // typedAt is what a person answers to a prompt.
