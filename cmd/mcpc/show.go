@@ -123,7 +123,7 @@ func (a *app) showBytes(row *trace.Row) {
 }
 
 // errUnread is the end of what nobody reads any more.
-var errUnread = errors.New("nobody reads it")
+var errUnread = errors.New("the output was closed")
 
 func titleOf(row *trace.Row) string {
 	title := strings.TrimSpace(or(row.Method, "(no traffic)") + " " + row.Name)

@@ -25,9 +25,9 @@ func TestTerminalsPage(t *testing.T) {
 		title, words string
 		session      func(*testing.T) string
 	}{
-		{"A question of the server", "`order-tea` asks twice. What is typed stands behind the `>`.", formSession},
-		{"Progress", "One line of the terminal, drawn over ten times a second at most, which is gone when the answer comes: here are\n" +
-			"its pictures as the steps go by.", progressSession},
+		{"A server request", "`order-tea` asks twice. Typed input follows the `>`.", formSession},
+		{"Progress", "One line of the terminal, redrawn ten times a second at most and cleared when the result arrives. Here are its\n" +
+			"states, step by step.", progressSession},
 		{"Listening", "While this runs, another terminal calls `touch-resource` and `change-list`.", listenSession},
 	} {
 		want += fmt.Sprintf("\n## %s\n\n%s\n\n```text\n%s```\n", part.title, part.words, part.session(t))
@@ -38,7 +38,7 @@ func TestTerminalsPage(t *testing.T) {
 		}
 	}
 	if got := read(t, name); got != want {
-		t.Errorf("docs/terminal.md is not what a terminal shows; write it with\n"+
+		t.Errorf("docs/terminal.md is out of date; write it with\n"+
 			"go test -run TestTerminalsPage ./cmd/mcpc -terminal\ngot\n%s\nwant\n%s", got, want)
 	}
 }

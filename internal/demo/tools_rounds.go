@@ -104,7 +104,7 @@ func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	case c.Params.RequestState == askedState:
 		who, ok := accepted(responses["who"])
 		if !ok {
-			return result(text("No tea for nobody.")), nil
+			return result(text("No tea was made.")), nil
 		}
 		return &mcp.CallToolResult{RequestState: named + asText(who["name"]), InputRequests: mcp.InputRequestMap{
 			"tea": formOf("Which tea?", teaForm), "sugar": formOf("How much sugar?", sugarForm),
@@ -124,7 +124,7 @@ func askOneByOne(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 		}
 		if answers[i] = answer; i == 0 {
 			if _, ok := accepted(answer); !ok {
-				return result(text("No tea for nobody.")), nil
+				return result(text("No tea was made.")), nil
 			}
 		}
 	}
