@@ -38,7 +38,7 @@ var bannedPattern = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // codeInPage matches code spans and link targets of Markdown, which have names of files and tests.
-var codeInPage = regexp.MustCompile("`[^`\n]*`|" + `\]\([^)]*\)|\[[A-Za-z0-9_-]+\]`)
+var codeInPage = regexp.MustCompile("`[^`\n]*`|" + `\[[A-Za-z0-9_-]+\](\([^)]*\))?|\]\([^)]*\)`)
 
 func bannedIn(text string) []string { return bannedPattern().FindAllString(text, -1) }
 
