@@ -64,8 +64,9 @@ func helpText(cmd *cobra.Command, short bool) string {
 	}
 	own := ownFlags(cmd)
 	shared := sharedFlags(cmd)
-	common, more := commonFirst(cmd, own, maxCommon-len(shared))
-	helpFlags(&b, "Common flags", append(slices.Clone(shared), common...))
+	most := min(len(own), maxCommon-len(shared))
+	more := own[most:]
+	helpFlags(&b, "Common flags", append(shared, own[:most]...))
 	answers := answeringFlags(cmd)
 	if short {
 		if len(more)+len(answers) > 0 {

@@ -92,6 +92,9 @@ traffic. "demo" is a built-in server to try it with.`,
 	}
 	root.SetHelpCommand(newHelp())
 	a.addCompletions(root)
+	for _, c := range allOf(root) {
+		c.Flags().SortFlags = false // they are declared in the order in which help has them
+	}
 	return root
 }
 
