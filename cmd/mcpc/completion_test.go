@@ -6,8 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 // hostileTools is what a server may list: names that a shell would run, that act
@@ -66,6 +69,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("call", "nothing", ""), ":4"},
 		{words("call", "-s", "nothing", ""), ":4"},
 		{words("call", "weather", "--", "l"), ":0"},
+		{words("call", "--co"), "--color --confirm --connect-timeout :36"}, {words("list", "--js"), "--jsonl --json :36"}, {words("tasks", "-s"), "-s :36"},
 		{words("list", "t"), "tools templates :4"},
 		{words("-s", ""), "box demo :4"},
 		{words("list", "--color", ""), "auto always never :4"},
@@ -104,6 +108,37 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		out, err := cmd.Output()
 		if got := strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), " "); err != nil || got != row.want {
 			t.Errorf("%q\ngot  %s (%v)\nwant %s", row.words, got, err, row.want)
+		}
+	}
+}
+
+// A command's own flags are offered first, in the order of its help, then the others.
+func TestCompletionOffersOwnFlagsFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range allCommands(t) {
+		if !slices.Contains([]string{"mcpc", "mcpc list", "mcpc call", "mcpc tap install", "mcpc tasks wait"}, c.CommandPath()) {
+			continue
+		}
+		line := append(append([]string{"__completeNoDesc"}, strings.Fields(c.CommandPath())[1:]...), "--")
+		var want []string
+		add := func(f *pflag.Flag) { want = append(want, "--"+f.Name) }
+		if c.HasParent() {
+			for _, f := range append(ownFlags(c), answeringFlags(c)...) {
+				add(f)
+			}
+		}
+		want = append(want, "--help")
+		for _, g := range globalGroups {
+			for _, name := range strings.Fields(g.names) {
+				add(c.Root().PersistentFlags().Lookup(name))
+			}
+		}
+		if in := strings.Join(flagsLike(c, "--j"), ""); c.Name() == "list" && in != "--jsonl --jq --json " {
+			t.Errorf("the shell of mcpc offers %s", in)
+		}
+		out, err := exec.Command("mcpc", line...).Output()
+		if got := strings.Fields(string(out)); err != nil || strings.Join(got, " ") != strings.Join(want, " ")+" :36" {
+			t.Errorf("%q: %v\ngot  %s\nwant %s", line, err, got, want)
 		}
 	}
 }
@@ -147,7 +182,12 @@ func TestShellsComplete(t *testing.T) {
 			tm.typed("mcpc call \"$(touch x)\" ci\t\x15mcpc call ';touch x;' ci\t\x15")
 			tm.typed("mcpc list --color nev\t\n")
 			tm.await(`<list><--color><never>`)
-			tm.typed("exit\n")
+			tm.typed("mcpc list --co\t")
+			if sh.name == "bash" {
+				tm.typed("\t")
+			}
+			tm.await(`--count(?s:.*)--con`)
+			tm.typed("\x15exit\n")
 			tm.ends("0")
 			for _, name := range []string{"x", filepath.Join(dir, "x")} {
 				if _, err := os.Stat(name); err == nil {

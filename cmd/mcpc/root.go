@@ -100,6 +100,9 @@ traffic. "demo" is a built-in server to try it with.`,
 
 // prepare settles what all commands share once the flags are known.
 func (a *app) prepare(cmd *cobra.Command, args []string) error {
+	if cmd.Name() == cobra.ShellCompRequestCmd {
+		ownFirst(cmd)
+	}
 	if a.shell != nil {
 		if err := a.shell.mayRun(cmd); err != nil {
 			return err
