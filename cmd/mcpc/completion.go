@@ -34,9 +34,12 @@ and values, prompts and resources. Completion uses the cached lists; no server
 is contacted except the built-in demo server.
 
   bash        echo 'eval "$(mcpc completion bash)"' >> ~/.bashrc
-  zsh         mcpc completion zsh > "${fpath[1]}/_mcpc"
-  fish        mcpc completion fish > ~/.config/fish/completions/mcpc.fish
+  zsh         echo 'autoload -U compinit && compinit' >> ~/.zshrc
+              echo 'source <(mcpc completion zsh)' >> ~/.zshrc
+  fish        echo 'mcpc completion fish | source' >> ~/.config/fish/config.fish
   powershell  mcpc completion powershell | Out-String | Invoke-Expression
+
+zsh needs compinit: omit its first line if ~/.zshrc has it already.
 
 Names with characters that are special to the shell are omitted.`,
 		Example: `  mcpc completion bash

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -147,21 +148,27 @@ func TestCompletionOffersOwnFlagsFirst(t *testing.T) {
 // there in the end is what the line has become.
 func TestShellsComplete(t *testing.T) {
 	script := hostileTools
+	help, err := exec.Command("mcpc", "completion", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	shells := []struct {
 		name  string
 		start []string
 		setup string
 	}{
-		{"bash", []string{"bash", "--norc", "--noprofile", "-i"}, "bind 'set bell-style none'; eval \"$(mcpc completion bash)\"; PS1='> '; echo rea''dy"},
-		{"zsh", []string{"zsh", "-f", "-i"}, "autoload -U compinit; compinit -u -D; source <(mcpc completion zsh); PS1='> '; echo rea''dy"},
-		{"fish", []string{"fish", "--no-config", "-i"}, "mcpc completion fish | source; echo rea''dy"},
+		{"bash", []string{"bash", "--norc", "--noprofile", "-i"}, "bind 'set bell-style none'; source ~/.bashrc; PS1='> '; echo rea''dy"},
+		{"zsh", []string{"zsh", "-f", "-i"}, "source ~/.zshrc; PS1='> '; echo rea''dy"},
+		{"fish", []string{"fish", "--no-config", "-i"}, "source ~/.config/fish/config.fish; echo rea''dy"},
 	}
 	for _, sh := range shells {
 		t.Run(sh.name, func(t *testing.T) {
 			t.Parallel()
 			mustHave(t, sh.name)
 			dir, env := listedSession(t, script)
-			tm := onTerminal(t, 120, append(env, "PWD="+dir, "TMPDIR="+dir), sh.start...)
+			env = append(env, "PWD="+dir, "ZDOTDIR="+dir, "XDG_CONFIG_HOME=")
+			installs(t, sh.name, string(help), dir, env)
+			tm := onTerminal(t, 120, env, sh.start...)
 			tm.typed("cd " + dir + "; " + sh.setup + "\n")
 			tm.await(`\nready|ready\r\n`)
 			// The line that TAB has made is run by a function that shows its words.
@@ -195,6 +202,23 @@ func TestShellsComplete(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// installs does what the help says to install the completion: it writes into the home
+// directory and nowhere else.
+func installs(t *testing.T, shell, help, home string, env []string) {
+	t.Helper()
+	lines := regexp.MustCompile(`(?m)^  ` + shell + ` +(.*(?:\n {5,}.*)*)$`).FindStringSubmatch(help)
+	if lines == nil || strings.Count(lines[1], ">") == 0 || regexp.MustCompile(`> *[^~> ]`).MatchString(lines[1]) {
+		t.Fatalf("what installs the completion of %s does not write below ~: %q", shell, lines)
+	}
+	// Where a machine's own folders of zsh can be written by others, it asks about them.
+	line := strings.Replace(lines[1], "&& compinit", "&& compinit -u", 1)
+	cmd := exec.Command(shell, "-c", line)
+	cmd.Dir, cmd.Env = home, env
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 || (shell == "zsh") == (line == lines[1]) {
+		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
 }
 
