@@ -42,6 +42,7 @@ _mcpc() {
   type compopt >/dev/null 2>&1 || return 0 # bash 3, as macOS has it
   ((directive & 2)) && compopt -o nospace
   ((directive & 4)) && compopt +o default
+  ((directive & 32)) && compopt -o nosort 2>/dev/null # which bash 4.4 brought
   return 0
 }
 

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	_ "embed"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -31,9 +34,12 @@ and values, prompts and resources. Completion uses the cached lists; no server
 is contacted except the built-in demo server.
 
   bash        echo 'eval "$(mcpc completion bash)"' >> ~/.bashrc
-  zsh         mcpc completion zsh > "${fpath[1]}/_mcpc"
-  fish        mcpc completion fish > ~/.config/fish/completions/mcpc.fish
+  zsh         echo 'autoload -U compinit && compinit' >> ~/.zshrc
+              echo 'source <(mcpc completion zsh)' >> ~/.zshrc
+  fish        echo 'mcpc completion fish | source' >> ~/.config/fish/config.fish
   powershell  mcpc completion powershell | Out-String | Invoke-Expression
+
+zsh needs compinit: omit its first line if ~/.zshrc has it already.
 
 Names with characters that are special to the shell are omitted.`,
 		Example: `  mcpc completion bash
@@ -96,6 +102,42 @@ func unevaluated(root *cobra.Command, shell string) string {
 
 // ignored: that the answer could not be written is told by the writer itself.
 func ignored(error) error { return nil }
+
+// ownFirst has cobra's command for shells offer a command's own flags first, and the flags
+// of all commands after them, in the order of help; cobra itself does it the other way round.
+func ownFirst(complete *cobra.Command) {
+	offer := complete.Run
+	complete.Run = func(cmd *cobra.Command, args []string) {
+		var offered bytes.Buffer
+		root, out := cmd.Root(), cmd.OutOrStdout()
+		root.SetOut(&offered)
+		offer(cmd, args)
+		lines := strings.SplitAfter(strings.TrimSuffix(offered.String(), "\n"), "\n")
+		if last := len(lines) - 1; strings.HasPrefix(lines[0], "-") {
+			slices.SortStableFunc(lines[:last], func(x, y string) int { return cmp.Compare(globalRank(root, x), globalRank(root, y)) })
+			lines[last] = fmt.Sprint(":", int(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
+		}
+		_, _ = io.WriteString(out, strings.Join(lines, "")+"\n")
+	}
+}
+
+// globalRank is where help has the flag of a line that cobra offers among those of all
+// commands; -1 is none of them.
+func globalRank(root *cobra.Command, line string) int {
+	name := strings.TrimLeft(strings.Fields(line)[0], "-")
+	if f := root.PersistentFlags().ShorthandLookup(name[:1]); f != nil && len(name) == 1 {
+		name = f.Name
+	}
+	rank := 0
+	for _, g := range globalGroups {
+		names := strings.Fields(g.names)
+		if at := slices.Index(names, name); at >= 0 {
+			return rank + at
+		}
+		rank += len(names)
+	}
+	return -1
+}
 
 // A completer gives what may stand next on a command line.
 type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)

@@ -6,8 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 // hostileTools is what a server may list: names that a shell would run, that act
@@ -66,6 +70,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("call", "nothing", ""), ":4"},
 		{words("call", "-s", "nothing", ""), ":4"},
 		{words("call", "weather", "--", "l"), ":0"},
+		{words("call", "--co"), "--color --confirm --connect-timeout :36"}, {words("list", "--js"), "--jsonl --json :36"}, {words("tasks", "-s"), "-s :36"},
 		{words("list", "t"), "tools templates :4"},
 		{words("-s", ""), "box demo :4"},
 		{words("list", "--color", ""), "auto always never :4"},
@@ -108,25 +113,62 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 	}
 }
 
+// A command's own flags are offered first, in the order of its help, then the others.
+func TestCompletionOffersOwnFlagsFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range allCommands(t) {
+		if !slices.Contains([]string{"mcpc", "mcpc list", "mcpc call", "mcpc tap install", "mcpc tasks wait"}, c.CommandPath()) {
+			continue
+		}
+		line := append(append([]string{"__completeNoDesc"}, strings.Fields(c.CommandPath())[1:]...), "--")
+		var want []string
+		add := func(f *pflag.Flag) { want = append(want, "--"+f.Name) }
+		if c.HasParent() {
+			for _, f := range append(ownFlags(c), answeringFlags(c)...) {
+				add(f)
+			}
+		}
+		want = append(want, "--help")
+		for _, g := range globalGroups {
+			for _, name := range strings.Fields(g.names) {
+				add(c.Root().PersistentFlags().Lookup(name))
+			}
+		}
+		if in := strings.Join(flagsLike(c, "--j"), ""); c.Name() == "list" && in != "--jsonl --jq --json " {
+			t.Errorf("the shell of mcpc offers %s", in)
+		}
+		out, err := exec.Command("mcpc", line...).Output()
+		if got := strings.Fields(string(out)); err != nil || strings.Join(got, " ") != strings.Join(want, " ")+" :36" {
+			t.Errorf("%q: %v\ngot  %s\nwant %s", line, err, got, want)
+		}
+	}
+}
+
 // A shell completes on a terminal: what is typed ends in TAB, and what stands
 // there in the end is what the line has become.
 func TestShellsComplete(t *testing.T) {
 	script := hostileTools
+	help, err := exec.Command("mcpc", "completion", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	shells := []struct {
 		name  string
 		start []string
 		setup string
 	}{
-		{"bash", []string{"bash", "--norc", "--noprofile", "-i"}, "bind 'set bell-style none'; eval \"$(mcpc completion bash)\"; PS1='> '; echo rea''dy"},
-		{"zsh", []string{"zsh", "-f", "-i"}, "autoload -U compinit; compinit -u -D; source <(mcpc completion zsh); PS1='> '; echo rea''dy"},
-		{"fish", []string{"fish", "--no-config", "-i"}, "mcpc completion fish | source; echo rea''dy"},
+		{"bash", []string{"bash", "--norc", "--noprofile", "-i"}, "bind 'set bell-style none'; source ~/.bashrc; PS1='> '; echo rea''dy"},
+		{"zsh", []string{"zsh", "-f", "-i"}, "source ~/.zshrc; PS1='> '; echo rea''dy"},
+		{"fish", []string{"fish", "--no-config", "-i"}, "source ~/.config/fish/config.fish; echo rea''dy"},
 	}
 	for _, sh := range shells {
 		t.Run(sh.name, func(t *testing.T) {
 			t.Parallel()
 			mustHave(t, sh.name)
 			dir, env := listedSession(t, script)
-			tm := onTerminal(t, 120, append(env, "PWD="+dir, "TMPDIR="+dir), sh.start...)
+			env = append(env, "PWD="+dir, "ZDOTDIR="+dir, "XDG_CONFIG_HOME=")
+			installs(t, sh.name, string(help), dir, env)
+			tm := onTerminal(t, 120, env, sh.start...)
 			tm.typed("cd " + dir + "; " + sh.setup + "\n")
 			tm.await(`\nready|ready\r\n`)
 			// The line that TAB has made is run by a function that shows its words.
@@ -147,7 +189,12 @@ func TestShellsComplete(t *testing.T) {
 			tm.typed("mcpc call \"$(touch x)\" ci\t\x15mcpc call ';touch x;' ci\t\x15")
 			tm.typed("mcpc list --color nev\t\n")
 			tm.await(`<list><--color><never>`)
-			tm.typed("exit\n")
+			tm.typed("mcpc list --co\t")
+			if sh.name == "bash" {
+				tm.typed("\t")
+			}
+			tm.await(`--count(?s:.*)--con`)
+			tm.typed("\x15exit\n")
 			tm.ends("0")
 			for _, name := range []string{"x", filepath.Join(dir, "x")} {
 				if _, err := os.Stat(name); err == nil {
@@ -155,6 +202,23 @@ func TestShellsComplete(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// installs does what the help says to install the completion: it writes into the home
+// directory and nowhere else.
+func installs(t *testing.T, shell, help, home string, env []string) {
+	t.Helper()
+	lines := regexp.MustCompile(`(?m)^  ` + shell + ` +(.*(?:\n {5,}.*)*)$`).FindStringSubmatch(help)
+	if lines == nil || strings.Count(lines[1], ">") == 0 || regexp.MustCompile(`> *[^~> ]`).MatchString(lines[1]) {
+		t.Fatalf("what installs the completion of %s does not write below ~: %q", shell, lines)
+	}
+	// Where a machine's own folders of zsh can be written by others, it asks about them.
+	line := strings.Replace(lines[1], "&& compinit", "&& compinit -u", 1)
+	cmd := exec.Command(shell, "-c", line)
+	cmd.Dir, cmd.Env = home, env
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 || (shell == "zsh") == (line == lines[1]) {
+		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
 }
 

@@ -49,8 +49,8 @@ never opened.`,
 			return nil
 		},
 	}
-	a.addCut(cmd.Flags())
 	a.addIndex(cmd.Flags())
+	a.addCut(cmd.Flags())
 	return cmd
 }
 

@@ -26,24 +26,15 @@ var commandGroups = []helpGroup{
 
 // globalGroups are the flags of all commands.
 var globalGroups = []helpGroup{
-	{"Common global flags", "server json jq output verbose protocol header timeout"},
-	{"Connection", "account token-file header-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
+	{"Common global flags", "server json wire jq output verbose explain log-level protocol header header-file timeout"},
+	{"Connection", "account token-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
 	{"At a terminal", "color images no-images no-pager raw-text no-input confirm"},
 	{"Recording and state", "record no-record redact-file state"},
 	{"Limits", "strict connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
 }
 
-// maxCommon is how many flags a command shows first.
+// maxCommon is how many flags a command shows first, in the order of their declaration.
 const maxCommon = 8
-
-// common are a command's own flags that stand first where it has many.
-var common = map[string]string{
-	"run":    "var only list junit fail-fast allow-exec yes",
-	"call":   "args dry-run curl no-validate yes",
-	"init":   "as keep idle answer root sampling",
-	"listen": "tools prompts resources resource logs",
-	"login":  "no-browser grant scope client-id client-secret-file private-key token-store dpop",
-}
 
 // seeAlso is where a command's help leads on: commands, topics, words.
 var seeAlso = map[string]string{
@@ -102,7 +93,7 @@ var seeAlso = map[string]string{
 // that answer a server.
 func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	answers := answeringFlags(cmd)
-	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" && !slices.Contains(answers, f) {
 			own = append(own, f)
 		}
@@ -138,20 +129,6 @@ func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
 		shared = append(shared, cmd.InheritedFlags().Lookup(name))
 	}
 	return shared
-}
-
-// commonFirst parts the flags that are shown first from the others, each in the
-// order of the alphabet.
-func commonFirst(cmd *cobra.Command, own []*pflag.Flag, most int) (first, more []*pflag.Flag) {
-	chosen := strings.Fields(common[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")])
-	for _, f := range own {
-		if len(first) < most && (len(chosen) == 0 || len(own) <= most || slices.Contains(chosen, f.Name)) {
-			first = append(first, f)
-		} else {
-			more = append(more, f)
-		}
-	}
-	return first, more
 }
 
 func flagNames(flags []*pflag.Flag) string {

@@ -278,13 +278,6 @@ func TestHelpLeadsOn(t *testing.T) {
 			}
 		}
 	}
-	for path, names := range common {
-		for _, name := range strings.Fields(names) {
-			if known[path] == nil || known[path].Flags().Lookup(name) == nil {
-				t.Errorf("%s has no flag --%s", path, name)
-			}
-		}
-	}
 }
 
 // -h fits a screen and has at most eight flags; what it leaves out --help has.
@@ -335,5 +328,36 @@ func TestUsageOfCommandsWithCommands(t *testing.T) {
 	}
 	if groups < 4 {
 		t.Errorf("only %d commands have commands", groups)
+	}
+}
+
+// Flags that belong together stand together, below one heading.
+func TestHelpKeepsFlagsTogether(t *testing.T) {
+	together := map[string][]string{
+		"mcpc":        {"header header-file", "json wire jq output", "verbose explain log-level", "cert key", "record no-record"},
+		"mcpc list":   {"all parallel", "watch for count jsonl"},
+		"mcpc call":   {"dry-run curl offline", "save expect-result"},
+		"mcpc init":   {"keep idle"},
+		"mcpc listen": {"tools prompts resources resource logs", "for count jsonl"},
+		"mcpc login": {"scope no-browser callback-port", "client-id client-secret-file client-secret client-metadata-url", "private-key key-id alg",
+			"assertion audience", "id-token idp-token-endpoint idp-client-id idp-client-secret-file"},
+		"mcpc run": {"allow-exec yes", "fail-fast junit"},
+	}
+	word := regexp.MustCompile(`(?m)^  (?:-., |    )--(\S+)|^\S.*:$`)
+	for _, c := range allCommands(t) {
+		shown := ""
+		for _, m := range word.FindAllStringSubmatch(helpText(c, false), -1) {
+			name, _, _ := strings.Cut(m[1], "[")
+			shown += " " + name + " "
+		}
+		for _, names := range together[c.CommandPath()] {
+			if !strings.Contains(shown, " "+strings.ReplaceAll(names, " ", "  ")+" ") {
+				t.Errorf("%s --help has not %q in one place but%s", c.CommandPath(), names, shown)
+			}
+		}
+		delete(together, c.CommandPath())
+	}
+	if len(together) > 0 {
+		t.Errorf("no such commands: %v", together)
 	}
 }

@@ -19,13 +19,17 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 		a.end(usage(unknownCommand(cmd, a.args))) // mcpc frobnicate --help
 		return
 	}
-	text := ""
-	if isTopic(cmd) {
-		text = topicText(cmd, a.outStyle)
-	} else {
-		text = helpText(cmd, a.asksShort(cmd))
+	if a.shell == nil {
+		_ = fromEnvironment(cmd, a.getenv) // MCPC_NO_PAGER: --help runs before prepare
 	}
-	_, _ = a.stdout().Write([]byte(text))
+	switch {
+	case isTopic(cmd):
+		_ = a.writePaged([]byte(topicText(cmd, a.outStyle)))
+	case a.asksShort(cmd):
+		_, _ = a.stdout().Write([]byte(helpText(cmd, true)))
+	default:
+		_ = a.writePaged([]byte(helpText(cmd, false)))
+	}
 }
 
 // asksShort tells -h from --help and `mcpc help`. What stands behind -- is another
@@ -60,8 +64,9 @@ func helpText(cmd *cobra.Command, short bool) string {
 	}
 	own := ownFlags(cmd)
 	shared := sharedFlags(cmd)
-	common, more := commonFirst(cmd, own, maxCommon-len(shared))
-	helpFlags(&b, "Common flags", append(slices.Clone(shared), common...))
+	most := min(len(own), maxCommon-len(shared))
+	more := own[most:]
+	helpFlags(&b, "Common flags", append(shared, own[:most]...))
 	answers := answeringFlags(cmd)
 	if short {
 		if len(more)+len(answers) > 0 {

@@ -74,8 +74,8 @@ server's tools, and the sum.`,
 	cmd.Flags().BoolVar(&o.all, "all", false, "list all known servers (mcpc servers)")
 	o.survey.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.bill, "bill", false, "show the size of the tools: bytes, and tokens at 4 bytes each")
-	o.watch.flags(cmd.Flags())
 	a.addCut(cmd.Flags())
+	o.watch.flags(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd
 }

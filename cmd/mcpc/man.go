@@ -111,7 +111,7 @@ func manPage(c *cobra.Command) string {
 		b.WriteString(".SH EXAMPLES\n.nf\n" + roff(c.Example) + "\n.fi\n")
 	}
 	manCommands(&b, c)
-	flags := c.LocalNonPersistentFlags()
+	flags := c.LocalFlags()
 	if !c.HasParent() {
 		flags = c.PersistentFlags()
 	}

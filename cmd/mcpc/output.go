@@ -164,11 +164,7 @@ func (a *app) printOut(ctx context.Context, ans answer) error {
 	}
 	var b bytes.Buffer
 	err := a.printTo(ctx, &b, st, ans)
-	if a.paged(b.Bytes()) {
-		return err
-	}
-	_, unwritten := a.stdout().Write(b.Bytes())
-	return cmp.Or(err, unwritten)
+	return cmp.Or(err, a.writePaged(b.Bytes()))
 }
 
 // fileContent is what -o saves: JSON where JSON was asked for, else what the

@@ -25,6 +25,16 @@ func (a *app) pager() []string {
 	return nil
 }
 
+// writePaged writes a text to standard output, through a pager where it is longer than
+// the screen.
+func (a *app) writePaged(text []byte) error {
+	if a.paged(text) {
+		return nil
+	}
+	_, err := a.stdout().Write(text)
+	return err
+}
+
 // paged shows a text in a pager where it is longer than the screen, and says whether it
 // did: else somebody has to write it.
 func (a *app) paged(text []byte) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"os"
 	"path/filepath"
@@ -322,5 +323,9 @@ func (c *conversation) explained(methods ...string) {
 	if len(before) > 0 {
 		c.a.note("before it was sent " + strings.Join(before, ", ") + " (-vv shows them)")
 	}
-	render.Explain(c.a.stderr(), c.a.errStyle, own)
+	var b bytes.Buffer
+	render.Explain(&b, c.a.errStyle, own)
+	if interrupted := c.a.ending.Kind == wire.Signal; interrupted || !c.a.errStyle.Terminal || !c.a.paged(b.Bytes()) {
+		_, _ = c.a.stderr().Write(b.Bytes())
+	}
 }

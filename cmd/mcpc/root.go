@@ -92,11 +92,17 @@ traffic. "demo" is a built-in server to try it with.`,
 	}
 	root.SetHelpCommand(newHelp())
 	a.addCompletions(root)
+	for _, c := range allOf(root) {
+		c.Flags().SortFlags = false // they are declared in the order in which help has them
+	}
 	return root
 }
 
 // prepare settles what all commands share once the flags are known.
 func (a *app) prepare(cmd *cobra.Command, args []string) error {
+	if cmd.Name() == cobra.ShellCompRequestCmd {
+		ownFirst(cmd)
+	}
 	if a.shell != nil {
 		if err := a.shell.mayRun(cmd); err != nil {
 			return err

@@ -212,12 +212,11 @@ func flagsLike(cmd *cobra.Command, typed string) (found []string) {
 			found = append(found, name+" ")
 		}
 	}
-	cmd.LocalNonPersistentFlags().VisitAll(add)
+	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if slices.Contains(lineFlags, f.Name) {
 			add(f)
 		}
 	})
-	slices.Sort(found)
-	return slices.Compact(found)
+	return found
 }

@@ -75,7 +75,9 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 	}
 	switch {
 	case a.explain && exchange != nil:
-		render.Explain(a.stdout(), a.outStyle, []*wire.Exchange{exchange})
+		var b bytes.Buffer
+		render.Explain(&b, a.outStyle, []*wire.Exchange{exchange})
+		_ = a.writePaged(b.Bytes())
 	case o.raw:
 		a.showBytes(row)
 	case a.onlyWritesJSON(): // of a long message the document has it three times

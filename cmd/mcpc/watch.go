@@ -25,8 +25,8 @@ type watchOptions struct {
 
 func (o *watchOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.on, "watch", false, "keep running, and print changes")
-	f.BoolVar(&o.jsonl, "jsonl", false, "with --watch: print one JSON document per entry and change")
 	o.until.flags(f, "changes")
+	f.BoolVar(&o.jsonl, "jsonl", false, "with --watch: print one JSON document per entry and change")
 }
 
 func (o *watchOptions) check(a *app) error {
