@@ -5,7 +5,7 @@
 #   pictures.sh [--out DIR] [SCENE...]     SCENE as 1-list; all of them without one
 #
 # A scene is a file scripts/pictures/NAME.scene: lines behind "$ " are commands, those
-# behind "# " what stands above one, and PROMPT|TEXT is what a person types when the
+# behind "# " headings, and PROMPT|TEXT is what a person types when the
 # regular expression PROMPT stands on the screen. NAME.play, where there is one, is
 # played by mcpc mock, as the session "weather"; @CHART@ and @BELL@ in it are an image and
 # a sound in base64. The scenes sixel and blocks are for xterm, which draws the first of

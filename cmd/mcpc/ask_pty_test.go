@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,6 +103,68 @@ cat
 			t.Errorf("%v: %q", c, out)
 		}
 	}
+}
+
+// Some servers list more tools to a client that declares elicitation, as mcpc does at a
+// terminal. A list says so once both numbers are known, and only where a person reads it.
+func TestTerminalListsMore(t *testing.T) {
+	t.Parallel()
+	revision := client.Revisions()[1]
+	server, _ := playFile(t, strings.ReplaceAll(`while read -r line; do
+	id=${line#*'"id":'} id=${id%%,*}
+	case $line in
+	*'"method":"initialize"'*)
+		case $line in *'"elicitation":{'*) more=',{"name":"y","inputSchema":{"type":"object"}}';; esac
+		result='"protocolVersion":"REVISION","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}' ;;
+	*'"method":"tools/list"'*) result='"tools":[{"name":"x","inputSchema":{"type":"object"}}'$more']' ;;
+	*) continue ;;
+	esac
+	echo '{"jsonrpc":"2.0","id":'$id',"result":{'$result'}}'
+done
+`, "REVISION", revision))
+	state := t.TempDir()
+	with := func(session string) {
+		list := func(more ...string) []string {
+			argv := append([]string{"sh", "-c", `cd "$0" && exec mcpc "$@"`, state, "--state", state, "list"}, more...)
+			if session != "" {
+				return append(argv, "-s", session)
+			}
+			return append(argv, "--protocol", revision, "--", "bash", server)
+		}
+		piped := func(more ...string) string {
+			argv := list(more...)
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Env = cleanEnv()
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("%q: %v\n%s", argv, err, out)
+			}
+			return string(out)
+		}
+		const says = "elicitation, which mcpc declares at a terminal, the server listed"
+		if out := piped(); out != "x\t\t\t\n" {
+			t.Errorf("%q", out)
+		}
+		if out := onTerminal(t, 200, nil, list()...).ends("0"); !strings.Contains(out, " without "+says+" 1 tool (just now)") {
+			t.Errorf("%q", out)
+		}
+		for range 2 {
+			if out := piped(); out != "x\t\t\t\nmcpc: note: with "+says+" 2 tools (just now)\n" {
+				t.Errorf("%q", out)
+			}
+		}
+		for _, quiet := range []string{"--json", "--jq=.tools[].name", "--answer-defaults", "--sampling=" + server} {
+			if out := piped(quiet); strings.Contains(out, says) {
+				t.Errorf("%s: %q", quiet, out)
+			}
+		}
+	}
+	with("")
+	init := exec.Command("mcpc", "--state", state, "init", "--as", "kept", "--protocol", revision, "--", "bash", server)
+	if out, err := init.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	with("kept")
 }
 
 // Ctrl-C at a question ends the command, the first time that it is pressed, whatever the

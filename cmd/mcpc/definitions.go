@@ -171,9 +171,9 @@ func (k kind) nameIn(raw json.RawMessage) (string, bool) {
 // listKey names what is remembered of one kind.
 func (c *conversation) listKey(k kind) string {
 	if k == toolKind {
-		return c.toolsKey()
+		return c.toolsKey(c.promised)
 	}
-	return c.toolsKey() + "\n" + k.method
+	return c.toolsKey(c.promised) + "\n" + k.method
 }
 
 func (c *conversation) forgetTools() {
@@ -194,13 +194,14 @@ func (c *conversation) remembers(k kind) bool {
 }
 
 // toolsKey returns the cache key of a server's tools for these credentials: another token may
-// see other tools (2026-07-28 server/utilities/caching, "private").
-func (c *conversation) toolsKey() string {
+// see other tools (2026-07-28 server/utilities/caching, "private"). Without a session the
+// declared client capabilities are part of it.
+func (c *conversation) toolsKey(declared json.RawMessage) string {
 	var key string
 	if c.saved != nil {
 		key = c.saved.Key
 	} else {
-		key = c.oneOffKey()
+		key = c.oneOffKey(declared)
 	}
 	for _, f := range c.fields {
 		key += "\n" + f.Name + ": " + f.Value
@@ -213,8 +214,8 @@ func (c *conversation) toolsKey() string {
 
 // oneOffKey returns the cache key of a server without a session: address, network options
 // and the client's capabilities, by which a server may list different tools.
-func (c *conversation) oneOffKey() string {
-	key := "one-off\n" + or(c.known, c.where+" "+c.a.version) + "\n" + c.a.protocol + "\n" + string(c.promised)
+func (c *conversation) oneOffKey(declared json.RawMessage) string {
+	key := "one-off\n" + or(c.known, c.where+" "+c.a.version) + "\n" + c.a.protocol + "\n" + string(declared)
 	if c.target.Kind == target.Command {
 		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
 		return key + "\n" + folder

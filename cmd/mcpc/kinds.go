@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
 	"mcpc/internal/shape"
+	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
 
@@ -167,6 +169,31 @@ func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool
 	l.lists = append(l.lists, s)
 	l.messages = append(l.messages, list.Pages...)
 	return out, false
+}
+
+// compareNumbers notes that an earlier list was longer with elicitation, which mcpc declares
+// at a terminal, or shorter without. A number is remembered as a list with one entry.
+func (c *conversation) compareNumbers(ctx context.Context, list sorted) {
+	if c.store == nil || list.kind != toolKind || !list.Whole || elicits(c.answering) {
+		return
+	}
+	key := func(person bool) string {
+		declared := offer(c.answering, person)
+		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
+	}
+	here, person, now := len(list.Items), c.a.canAsk(), c.a.now()
+	number := []state.Tool{{Name: strconv.Itoa(here)}}
+	_ = c.store.SaveTools(ctx, key(person), state.ToolList{FetchedAt: now, Tools: number}) // only for a note
+	other, err := c.store.Tools(key(!person))
+	if c.a.json || c.a.wire || c.a.jq != "" || err != nil || other == nil || len(other.Tools) != 1 || now.Sub(other.FetchedAt) > rememberFor {
+		return
+	}
+	there, _ := strconv.Atoi(other.Tools[0].Name)
+	before := map[bool]string{true: "without", false: "with"}[person]
+	if person && there < here || !person && there > here {
+		c.a.note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
+			before, plural(there, "tool"), ago(now, other.FetchedAt)))
+	}
 }
 
 // entries are what a list holds, taken apart; only those of its kind are set.

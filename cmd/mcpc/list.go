@@ -37,7 +37,9 @@ output is one line per entry, with TABs between the columns.
 The annotations are hints of the server: ro is read-only, destr destructive,
 idem idempotent, open interacts with external systems, ui has a UI resource, app
 only is for that UI and not for a model (--bill does not count it). Names that
-can be confused with others are marked.
+can be confused with others are marked. Some servers list more tools if the
+client declares elicitation, as mcpc does at a terminal; a note tells the number
+that the server listed otherwise, if mcpc has seen it.
 
 "all" lists everything for which the server declares a capability. In a pipe
 each line then begins with the kind; --json prints one document.
@@ -168,6 +170,9 @@ func (a *app) list(ctx context.Context, o listOptions) {
 	}
 	a.record.many = all && out.Good() // else it names the list that failed
 	a.show(ctx, out, ans)
+	for _, list := range l.lists {
+		c.compareNumbers(ctx, list)
+	}
 	c.explained(methodsOf(o.kinds)...)
 }
 

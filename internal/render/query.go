@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
+	"runtime"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
@@ -15,9 +19,10 @@ import (
 )
 
 // A Program is a jq expression that is ready to run (gojq's dialect of it).
-// Numbers keep their digits. The members of an object come out sorted by name,
-// as gojq does it: for the order that crossed the wire there is --json. No
-// expression reaches the environment, a file or another input.
+// Numbers keep their digits. An object of the input keeps its members' order and
+// spelling wherever it stands in a value; one that the expression makes has its
+// members sorted by name, as gojq does it. No expression reaches the environment, a
+// file or another input.
 type Program struct {
 	code   *gojq.Code
 	values []any
@@ -165,6 +170,8 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 		return err
 	}
 	values := code.RunWithContext(ctx, input, variables...)
+	var own originals
+	defer runtime.KeepAlive(input) // own goes by its addresses
 	for {
 		v, more := values.Next()
 		if !more {
@@ -173,9 +180,16 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 		if err, failed := v.(error); failed {
 			return stopped(err)
 		}
-		text, err := encode(v)
+		switch v.(type) {
+		case map[string]any, []any:
+			if own == nil {
+				own = originals{}
+				own.note(input, raw)
+			}
+		}
+		text, err := own.encode(v)
 		if err != nil {
-			return err
+			return fmt.Errorf("writing a value of the jq expression: %w", err)
 		}
 		if err := emit(v, text); err != nil {
 			return err
@@ -192,13 +206,64 @@ func stopped(err error) error {
 	return fmt.Errorf("running the jq expression: %w", err)
 }
 
-func encode(v any) ([]byte, error) {
+// originals are the bytes of the objects of an input, by the address of the map that
+// each was decoded to. gojq never changes a map that it was given.
+type originals map[uintptr][]byte
+
+// note adds v, which raw was decoded to, and all that is in it.
+func (o originals) note(v any, raw []byte) {
+	switch v := v.(type) {
+	case map[string]any:
+		o[reflect.ValueOf(v).Pointer()] = raw
+		members, _ := wire.Object(raw)
+		for _, m := range members {
+			o.note(v[m.Name], m.Value)
+		}
+	case []any:
+		items, _ := wire.Array(raw)
+		for i, item := range items[:min(len(items), len(v))] { // of a member that stands there twice the last one counts
+			o.note(v[i], item)
+		}
+	}
+}
+
+// encode gives a string as its own bytes, and everything else as JSON.
+func (o originals) encode(v any) ([]byte, error) {
 	if s, ok := v.(string); ok {
 		return []byte(s), nil
 	}
-	text, err := gojq.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("writing a value of the jq expression: %w", err)
+	return o.append(nil, v)
+}
+
+func (o originals) append(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
+	case map[string]any:
+		if raw, ok := o[reflect.ValueOf(v).Pointer()]; ok {
+			return append(b, wire.Compact(raw)...), nil
+		}
+		b = append(b, '{')
+		for i, name := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, wire.Quote(name)...), ':')
+			if b, err = o.append(b, v[name]); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	case []any:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = o.append(b, item); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
 	}
-	return text, nil
+	text, err := gojq.Marshal(v)
+	return append(b, text...), err
 }
