@@ -25,7 +25,7 @@ func TestPeerKept(t *testing.T) {
 	if got := m.want(0, "tasks", "wait", id).stdout; !strings.HasPrefix(got, "# Research Report: bees\n") {
 		t.Errorf("the report:\n%s", got)
 	}
-	if got := m.want(0, "close").stderr; !strings.Contains(got, "closed kept and ended its server") {
+	if got := m.want(0, "close").stderr; !strings.Contains(got, "closed kept and stopped its server") {
 		t.Errorf("close said %q", got)
 	}
 }

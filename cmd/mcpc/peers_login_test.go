@@ -198,14 +198,14 @@ func (v visitor) walk(c desk) {
 
 	v.chapter("Login in the browser")
 	v.does(4, []string{"HTTP 401", "hint: mcpc login"}, list...)
-	v.does(0, []string{"scopes\tmcp:read\n", "/callback: mcpc has got the answer"}, "login")
+	v.does(0, []string{"scopes\tmcp:read\n", "/callback: Login received by mcpc"}, "login")
 	v.does(0, nil, list...)
 
 	v.chapter("Step-up")
-	v.does(4, []string{"HTTP 403", "more scopes are needed: mcp:call"}, call...)
+	v.does(4, []string{"HTTP 403", "more scopes are required: mcp:call"}, call...)
 	v.does(0, []string{"scopes\tmcp:read mcp:call\n"}, "login")
 	v.does(0, []string{"Echo: hi\n"}, call...)
-	v.does(0, []string{"renewed by itself\tfile"}, "auth")
+	v.does(0, []string{"refreshed automatically\tfile"}, "auth")
 
 	v.chapter("Refresh: the access token is taken back, and nobody notices")
 	c.change(v, revokeAccess)
@@ -217,7 +217,7 @@ func (v visitor) walk(c desk) {
 	c.change(v, revokeAll)
 	v.remark(revokeAll)
 	v.does(4, []string{"HTTP 401", "hint: mcpc login"}, call...)
-	v.does(0, []string{"/callback: mcpc has got the answer"}, "login", c.target, "--scope", "mcp:read mcp:call")
+	v.does(0, []string{"/callback: Login received by mcpc"}, "login", c.target, "--scope", "mcp:read mcp:call")
 	v.does(0, []string{"Echo: hi\n"}, call...)
 
 	v.chapter("Another authorization server")
@@ -225,7 +225,7 @@ func (v visitor) walk(c desk) {
 	c.change(v, otherServer)
 	v.remark(otherServer)
 	v.does(4, []string{"hint: mcpc login"}, call...)
-	v.does(0, []string{"/callback: mcpc has got the answer"}, "login", c.target, "--scope", "mcp:read mcp:call")
+	v.does(0, []string{"/callback: Login received by mcpc"}, "login", c.target, "--scope", "mcp:read mcp:call")
 	v.does(0, []string{"Echo: hi\n"}, call...)
 	if after := v.kept(); before.Issuer == after.Issuer || before.Client == after.Client {
 		v.t.Errorf("before %+v, after %+v", before, after)
@@ -235,7 +235,7 @@ func (v visitor) walk(c desk) {
 	v.chapter("Wrong issuers")
 	c.change(v, wrongIssuer)
 	v.remark(wrongIssuer)
-	v.does(4, []string{"the authorization server's metadata is another issuer's"}, "login", c.target)
+	v.does(4, []string{"the authorization server metadata has another issuer"}, "login", c.target)
 	v.does(1, []string{"fail  \"issuer\" is identical"}, "auth", "explain", c.target)
 	c.change(v, wrongAnswer)
 	v.remark(wrongAnswer)
@@ -254,7 +254,7 @@ func (v visitor) walk(c desk) {
 	v.chapter("Logout")
 	v.does(0, []string{"and revoked at "}, "logout", c.target)
 	v.does(4, []string{"hint: mcpc login"}, list...)
-	v.does(0, []string{"no tokens are kept"}, "auth")
+	v.does(0, []string{"no tokens are stored"}, "auth")
 }
 
 // kept is the one token that there is.
@@ -294,13 +294,13 @@ func TestPeerLoginTypeScriptExample(t *testing.T) {
 	call := []string{"-s", target, "call", "greet", `{"name":"you"}`}
 	v.chapter("Login in the browser")
 	v.does(4, []string{"HTTP 401", "hint: mcpc login"}, call...)
-	v.does(0, []string{"scopes\tmcp:tools\n", "/callback: mcpc has got the answer"}, "login")
+	v.does(0, []string{"scopes\tmcp:tools\n", "/callback: Login received by mcpc"}, "login")
 	v.does(0, []string{"Hello, you!"}, call...)
 	v.does(0, nil, "init", target, "--as", "sdk")
 	v.does(0, []string{"Hello, you!"}, "-s", "sdk", "call", "greet", `{"name":"you"}`)
 	v.does(0, nil, "close", "sdk")
 	v.chapter("Logout")
-	v.does(0, []string{"has no place to be told"}, "logout", target)
+	v.does(0, []string{"has no revocation endpoint"}, "logout", target)
 	v.does(4, nil, call...)
 	v.chapter("The browser is on another machine")
 	v.pastes(target)

@@ -36,7 +36,7 @@ func TestPeerTasks(t *testing.T) {
 				t.Errorf("without its argument: %s", refused)
 			}
 			refused := ask(3, `{"topic":"x"}`, "--task").stderr
-			if !strings.Contains(refused, "ends with this command") {
+			if !strings.Contains(refused, " with this command") {
 				t.Errorf("a task that nobody could come back to: %s", refused)
 			}
 			if p.transport == "http" {
@@ -65,7 +65,7 @@ func (p program) comesBack(target []string) {
 	if got := p.want(0, "tasks", "cancel").stdout; got != "the task is cancelled\n" {
 		p.t.Errorf("tasks cancel: %s", got)
 	}
-	if got := p.want(6, "tasks", "wait", "nobody").stderr; !strings.Contains(got, "the server knows no such task here") {
+	if got := p.want(6, "tasks", "wait", "nobody").stderr; !strings.Contains(got, "the server does not know this task") {
 		p.t.Errorf("an unknown task: %s", got)
 	}
 	if got := p.want(3, "call", "echo", `{"message":"x"}`, "--task").stderr; !strings.Contains(got, "its taskSupport is forbidden") {
@@ -87,7 +87,7 @@ func TestPeerTaskEndings(t *testing.T) {
 		}
 	}
 	m.want(0, "call", "fail", "--task", "--yes", "--json")
-	if got := m.want(6, "tasks", "cancel").stderr; !strings.Contains(got, "it has ended already") {
+	if got := m.want(6, "tasks", "cancel").stderr; !strings.Contains(got, "the task has ended") {
 		t.Errorf("tasks cancel: %s", got)
 	}
 	if got := m.want(3, "call", "get-sum", `{"a":1,"b":2}`, "--task", "--yes").stderr; !strings.Contains(got, "its taskSupport is absent") {

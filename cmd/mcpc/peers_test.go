@@ -290,7 +290,7 @@ func TestPeerLesson(t *testing.T) {
 				{0, []string{"describe", "get-sum"}, `mcpc call get-sum '{"a":`, ""},
 				{0, []string{"call", "get-sum", `{"a":40,"b":2}`}, "The sum of 40 and 2 is 42.\n", ""},
 				{3, []string{"call", "get-sum", `{"a":"nope","b":2}`}, "", "/a must be number, got string"},
-				{5, []string{"call", "get-sum", `{"a":"nope","b":2}`, "--no-validate"}, "xpected number, received string", "isError is true"},
+				{5, []string{"call", "get-sum", `{"a":"nope","b":2}`, "--no-validate"}, "xpected number, received string", "result.isError = true"},
 				{6, []string{"raw", "tools/frobnicate"}, `"code":-32601`, "-32601"},
 				{0, []string{"call", "get-structured-content", `{"location":"New York"}`, "--jq", ".structuredContent.humidity"}, "82\n", ""},
 				{0, []string{"call", "get-env"}, "PATH", ""},
