@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
@@ -182,17 +183,25 @@ func (c *conversation) compareNumbers(ctx context.Context, list sorted) {
 		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
 	}
 	here, person, now := len(list.Items), c.a.canAsk(), c.a.now()
-	number := []state.Tool{{Name: strconv.Itoa(here)}}
-	_ = c.store.SaveTools(ctx, key(person), state.ToolList{FetchedAt: now, Tools: number}) // only for a note
-	other, err := c.store.Tools(key(!person))
-	if c.a.json || c.a.wire || c.a.jq != "" || err != nil || other == nil || len(other.Tools) != 1 || now.Sub(other.FetchedAt) > rememberFor {
+	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
+		list, err := c.store.Tools(key(person))
+		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
+			return -1, now
+		}
+		number, _ = strconv.Atoi(list.Tools[0].Name)
+		return number, list.FetchedAt
+	}
+	if n, _ := remembered(person, rememberFor/2); n != here {
+		_ = c.store.SaveTools(ctx, key(person), state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(here)}}}) // only for a note
+	}
+	there, at := remembered(!person, rememberFor)
+	if there < 0 || c.a.json || c.a.wire || c.a.jq != "" {
 		return
 	}
-	there, _ := strconv.Atoi(other.Tools[0].Name)
 	before := map[bool]string{true: "without", false: "with"}[person]
 	if person && there < here || !person && there > here {
 		c.a.note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
-			before, plural(there, "tool"), ago(now, other.FetchedAt)))
+			before, plural(there, "tool"), ago(now, at)))
 	}
 }
 
