@@ -79,11 +79,11 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.Var(&g.maxTime, "max-time", "time limit for a whole request or list (default 10m)")
 	f.Var(&g.probe, "probe-timeout", "time limit for protocol detection over stdio (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
-	f.IntVar(&g.maxPages, "max-pages", 1000, "maximum number of pages in a list (default 1000, 0 never)")
+	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.confirm, "confirm", "auto", "confirm calls: auto, always or never (help targets)")
 	f.BoolVar(&g.strict, "strict", false, "reject malformed responses (8) and unchecked arguments (3)")
 	f.BoolVar(&g.noInput, "no-input", false, "never prompt")
-	f.IntVar(&g.maxItems, "max-items", 100000, "maximum number of items in a list (default 100000, 0 never)")
+	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }
 
 func (g *globals) limits() client.Limits {
@@ -127,7 +127,7 @@ func envName(flag string) string {
 func (g *globals) check() error {
 	known := client.Revisions()
 	if g.protocol != "" && !contains(known, g.protocol) {
-		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc speaks " + strings.Join(known, ", ")}
+		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports " + strings.Join(known, ", ")}
 	}
 	if colors := []string{"auto", "always", "never"}; !contains(colors, g.color) {
 		return hintedError{fmt.Sprintf("--color is auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}

@@ -21,7 +21,7 @@ var commandGroups = []helpGroup{
 	{"Recorded traffic", "log show stats export resend tap proxy"},
 	{"Authentication", "login logout auth"},
 	{"Test servers", "demo mock"},
-	{"mcpc itself", "explain sessions close state completion man version"},
+	{"mcpc", "explain sessions close state completion man version"},
 }
 
 // globalGroups are the flags of all commands.

@@ -85,7 +85,7 @@ func (c *conversation) present(w io.Writer, st render.Style, result json.RawMess
 		{"website", server.Text("websiteUrl")},
 		{"protocol", c.Revision() + sessionWord(c.Memory().SessionID, c.Revision())},
 		{"why", c.Why()},
-		{"also speaks", strings.Join(otherRevisions(members, c.Revision()), ", ")},
+		{"also supports", strings.Join(otherRevisions(members, c.Revision()), ", ")},
 		{"transport", transportWords[c.Transport()]},
 		{"held", c.heldWord()},
 	}

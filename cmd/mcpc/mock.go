@@ -30,9 +30,9 @@ func newMock(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mock --script FILE",
 		Short: "run a scripted mock server (fault injection)",
-		Long: `Play a script to an MCP client, to see what the client makes of a fault. A
-script says what a well-behaved server would do and where this one differs. This
-is fault.txt of the examples below:
+		Long: `Run a mock server from a script, to test how a client handles faults. Without
+rules the mock behaves like a correct server; the script lists the differences.
+This is fault.txt of the examples below:
 
     speaks ` + client.Revisions()[1] + `
     tool echo {"type":"object"}
@@ -40,10 +40,9 @@ is fault.txt of the examples below:
     on tools/call #2
         error -32000 out of order
 
-It speaks that revision, has one tool, and refuses the second call. What no rule
-is for is answered as it should be. An action that the transport cannot do, as
-status with --stdio, is an error at once. mcpc help mock-scripts has all that a
-script can say.`,
+It supports that revision, has one tool, and responds to the second call with an
+error. An action that the transport does not support, such as status with
+--stdio, is an error at the start. mcpc help mock-scripts describes all of it.`,
 		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
@@ -56,7 +55,7 @@ script can say.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.script, "script", "", "script file, or - for stdin")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0 takes a free one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0: a free one")
 	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	return cmd
 }

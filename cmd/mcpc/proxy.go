@@ -57,7 +57,7 @@ this machine are served, and no web page of another origin.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.to, "to", nil, "URL of the server; /path=URL for one of several")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen address, loopback only; port 0 takes a free one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen address, loopback only; port 0: a free one")
 	return cmd
 }
 

@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 func newTargets() *cobra.Command {
 	return &cobra.Command{
 		Use:   "targets",
-		Short: "naming a server, and what is confirmed before it is used",
+		Short: "naming a server, and which servers need approval",
 		Long: `Name a server with -s, or give its command after --, at the end:
 
   mcpc list -s https://mcp.example/mcp       a URL, used once

@@ -75,7 +75,7 @@ func (a *app) printVersion(ctx context.Context) {
 	ans := answer{result: []byte(raw), messages: []*wire.Message{{Raw: []byte(raw)}}}
 	ans.human = func(w io.Writer, _ render.Style) error {
 		day, _, _ := strings.Cut(date, "T")
-		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nspeaks %s\n", a.version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
+		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", a.version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
 		return err
 	}
 	a.show(ctx, wire.Outcome{}, ans)

@@ -67,7 +67,7 @@ func termFor(value string) string {
 
 func (f *field) unknown(a atom) error {
 	known := f.words()
-	return &FilterError{Word: a.text, Known: known, Meant: termFor(a.text), Text: fmt.Sprintf("%s is never %q; it takes %s", f.name, a.text, strings.Join(known, ", "))}
+	return &FilterError{Word: a.text, Known: known, Meant: termFor(a.text), Text: fmt.Sprintf("%s has no value %q: use %s", f.name, a.text, strings.Join(known, ", "))}
 }
 
 func (f *field) traitValue(a atom) (value, error) {
