@@ -42,7 +42,7 @@ and the request on stdout. mcpc declares only what it can answer: a server that
 needs more refuses the call (5 or 6), or does not list the tool.
 
 Forms (elicitation)
-  --answer FIELD=VALUE  one field; repeat it for more. Choices are given by
+  --answer FIELD=VALUE  one field; can be repeated. Choices are given by
                         value or title, several separated by commas. "FIELD="
                         omits the field.
   --answer '{...}'      the whole content. Several of these, or one '[...]' of
@@ -65,7 +65,7 @@ Sampling
   --on-sampling COMMAND sh -c COMMAND reads the params and writes either
 
 Roots
-  --root DIR            repeat it for more
+  --root DIR            a root; can be repeated
 
 mcpc init remembers these flags with the session. --no-input never prompts.`,
 	}

@@ -72,13 +72,13 @@ func (a *app) whoAmI(ctx context.Context) {
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
 	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
-		return render.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "KEPT"}, rows)
+		return render.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "STORE"}, rows)
 	}}
 	if len(rows) == 0 {
 		a.note("no tokens are stored: mcpc login TARGET gets one")
 	}
 	if p := book.Pending; p != nil {
-		a.note("a challenge from " + wire.RedactURL(p.Endpoint) + " is pending: run mcpc login")
+		a.note(wire.RedactURL(p.Endpoint) + " requires authentication: run mcpc login")
 	}
 	a.show(ctx, wire.Outcome{}, ans)
 }

@@ -251,7 +251,7 @@ func (a *app) visitLogin(_ context.Context, address string) {
 	a.note("log in here: " + a.errStyle.Line(address))
 	a.warnOfAddress(address)
 	noBrowser := func(err error) {
-		a.note("cannot start a browser (" + err.Error() + "): open the URL yourself, or use --no-browser or --grant device")
+		a.note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
 		if a.talking.Load() { // else somebody has come back all the same

@@ -96,7 +96,7 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	fromStandardInput := o.from == "-"
 	switch {
 	case o.parallel < 1 || o.parallel > mostParallel:
-		return nil, hintedError{fmt.Sprintf("--parallel is 1 to %d, not %d", mostParallel, o.parallel), "mcpc batch --help"}
+		return nil, hintedError{fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), "mcpc batch --help"}
 	case a.output != "":
 		return nil, hintedError{"batch writes as it runs, so it has no -o", "use > FILE"}
 	case a.wire:
@@ -184,11 +184,11 @@ func (b *batch) summary(ctx context.Context) {
 	switch {
 	case b.lines == 0:
 	case bad == "":
-		text += ", all good"
+		text += ", all ok"
 	case ctx.Err() != nil:
 		text += fmt.Sprintf(": %d good, %s", b.tally[wire.OK], bad)
 	default: // the ending says the rest
-		text += fmt.Sprintf(", %d good", b.tally[wire.OK])
+		text += fmt.Sprintf(", %d ok", b.tally[wire.OK])
 	}
 	if b.window.isOver() && b.a.ending.Good() {
 		text += fmt.Sprintf("; stopped after line %d", b.last)

@@ -60,7 +60,7 @@ sent, and structuredContent against the outputSchema.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"call takes a tool's name and its arguments", a.quoted("list") + " shows the tools"}
+				return hintedError{"call needs the name of a tool", a.quoted("list") + " shows the tools"}
 			}
 			if err := a.misplaced("call", args, o.argv); err != nil {
 				return err
@@ -86,13 +86,13 @@ sent, and structuredContent against the outputSchema.`,
 	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
 	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
-	f.BoolVar(&o.curl, "curl", false, "print it as a curl command")
-	f.BoolVar(&o.offline, "offline", false, "print it without requesting the tool's definition")
+	f.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
+	f.BoolVar(&o.offline, "offline", false, "with --dry-run or --curl: do not request the tool's definition")
 	f.BoolVar(&o.noValidate, "no-validate", false, "do not validate arguments and result")
 	a.addIndex(f)
 	a.addCut(f)
 	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls for mcpc run")
-	f.BoolVar(&o.expectResult, "expect-result", false, "expect this result in the saved call; saved again: what both results share")
+	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; saved again, only what both results share")
 	f.Var(&o.task, "task", "start a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"
 	a.addAnswering(f)

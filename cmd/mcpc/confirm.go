@@ -15,7 +15,7 @@ import (
 // confirmWords are what --confirm takes: what is asked about before a tool is called.
 var confirmWords = []string{"auto", "always", "never"}
 
-// confirmed asks before a tool is called that declares itself destructive, or whose
+// confirmed asks before a tool is called that is marked as destructive, or whose
 // server stands in another program's file and was not confirmed for good. What a tool
 // declares may add caution; nothing that it says takes any away.
 func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
@@ -62,7 +62,7 @@ func (c *conversation) whyConfirm(tool *definition) (why string, always bool) {
 	switch untrusted := c.origin != nil && !c.trusted; {
 	case c.a.confirm == "never":
 	case tool != nil && tool.Hints.Destructive != nil && *tool.Hints.Destructive:
-		return "declares itself destructive", false
+		return "is marked as destructive", false
 	case c.a.confirm == "always":
 		return "needs a confirmation (--confirm always)", false
 	case untrusted && !c.toolTrusted(tool):

@@ -82,7 +82,7 @@ func (a *app) serveDemo(ctx context.Context, listener net.Listener, o demoOption
 	server := &http.Server{Handler: a.demoHandler(o), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
-	also := " (and /sse for the old transport)"
+	also := " (HTTP+SSE at /sse)"
 	if o.auth {
 		also = ", which requires a token"
 	}

@@ -34,8 +34,8 @@ func newExport(a *app) *cobra.Command {
 		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
 		Short: "export recorded exchanges: HAR, curl, saved calls, Markdown",
 		Long: `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
-exchanges in it. A FILTER (mcpc help filters) selects exchanges, also of a whole
-run.
+exchanges in it. A FILTER (mcpc help filters) selects exchanges; with a NUMBER,
+of its whole run.
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; with a session they open
@@ -69,7 +69,7 @@ positions, not their values, and exits with 1 if there are any.`,
 			if !contains(exportFormats, o.format) {
 				text := fmt.Sprintf("unknown format %q", o.format)
 				if o.format == "" {
-					text = "--as selects a format"
+					text = "export needs --as FORMAT"
 				}
 				return hintedError{text, didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as "))}
 			}

@@ -173,7 +173,7 @@ func (c *checker) source(f wire.Found) string {
 	return map[wire.FoundKind]string{
 		wire.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",
 		wire.FoundURL:   "user information or a secret parameter of a URL or a form",
-		wire.FoundName:  "its name is that of a secret",
+		wire.FoundName:  "a value of a field named like a secret",
 		wire.FoundToken: "it looks like an API token",
 	}[f.Kind]
 }

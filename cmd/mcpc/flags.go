@@ -130,10 +130,10 @@ func (g *globals) check() error {
 		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports " + strings.Join(known, ", ")}
 	}
 	if colors := []string{"auto", "always", "never"}; !contains(colors, g.color) {
-		return hintedError{fmt.Sprintf("--color is auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}
+		return hintedError{fmt.Sprintf("--color must be auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}
 	}
 	if !contains(confirmWords, g.confirm) {
-		return hintedError{fmt.Sprintf("--confirm is auto, always or never, not %q", g.confirm), "auto asks for destructive tools and servers that are not trusted"}
+		return hintedError{fmt.Sprintf("--confirm must be auto, always or never, not %q", g.confirm), "auto asks for destructive tools and servers that are not trusted"}
 	}
 	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
 		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}

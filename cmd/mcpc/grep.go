@@ -16,7 +16,7 @@ sessions, and the servers of mcpc servers. An entry matches if it contains every
 WORD in its name, title, description, URI or argument names, ignoring case. No
 match is reported on stderr, with exit code 0.
 
-Servers that are not trusted or disabled are named and skipped. If servers fail,
+Servers that are disabled or not trusted are named and skipped. If servers fail,
 the exit code is the most severe one.`,
 		Example: `  mcpc grep sum
   mcpc grep research topic

@@ -102,11 +102,11 @@ func (c *conversation) heldWord() string {
 	if !ok {
 		return ""
 	}
-	until := "until mcpc close"
+	until := "stops with mcpc close"
 	if f.Idle > 0 {
-		until = "until it is unused for " + client.Short(f.Idle)
+		until = "stops after " + client.Short(f.Idle) + " idle"
 	}
-	return fmt.Sprintf("process %d by process %d, since %s, %s", f.Server, f.PID, f.Since.Format("15:04:05"), until)
+	return fmt.Sprintf("server process %d, kept by process %d since %s, %s", f.Server, f.PID, f.Since.Format("15:04:05"), until)
 }
 
 // sweep removes what dead holders left.

@@ -87,7 +87,7 @@ func (c *conversation) present(w io.Writer, st render.Style, result json.RawMess
 		{"why", c.Why()},
 		{"also supports", strings.Join(otherRevisions(members, c.Revision()), ", ")},
 		{"transport", transportWords[c.Transport()]},
-		{"held", c.heldWord()},
+		{"kept", c.heldWord()},
 	}
 	if err := render.Facts(w, st, rows); err != nil {
 		return err

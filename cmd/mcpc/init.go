@@ -183,9 +183,9 @@ func (c *conversation) introduce(w io.Writer, st render.Style) error {
 		{"server", serverName(info.ServerInfo)},
 		{"protocol", c.Revision() + sessionWord(c.Memory().SessionID, c.Revision())},
 		{"transport", transportWords[c.Transport()]},
-		{"held", c.heldWord()},
+		{"kept", c.heldWord()},
 		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
-		{"offered", strings.Join(capabilities(c.promised), ", ")},
+		{"client capabilities", strings.Join(capabilities(c.promised), ", ")},
 	}
 	if info.Instructions != "" {
 		rows = append(rows, []string{"instructions", firstLines(info.Instructions, 4)})
@@ -204,7 +204,7 @@ func firstLines(text string, n int) string {
 }
 
 var transportWords = map[client.TransportName]string{
-	client.StreamableHTTP: "Streamable HTTP", client.HTTPSSE: "HTTP+SSE (the old transport)", client.Stdio: "stdio",
+	client.StreamableHTTP: "Streamable HTTP", client.HTTPSSE: "HTTP+SSE (deprecated)", client.Stdio: "stdio",
 }
 
 // sessionWord says whether the server keeps a session, and never which.

@@ -38,8 +38,8 @@ The annotations are hints of the server: ro is read-only, destr destructive,
 idem idempotent, open interacts with external systems, ui has a UI resource, app
 only is for that UI and not for a model (--bill does not count it). Names that
 can be confused with others are marked. Some servers list more tools if the
-client declares elicitation, as mcpc does at a terminal; a note tells the number
-that the server listed otherwise, if mcpc has seen it.
+client declares elicitation, as mcpc does at a terminal; a note gives the other
+number, if mcpc has seen it.
 
 "all" lists everything for which the server declares a capability. In a pipe
 each line then begins with the kind; --json prints one document.
@@ -48,7 +48,7 @@ each line then begins with the kind; --json prints one document.
 the differences: "+" is new, "-" is removed, "~" is changed.
 
 --all queries all known servers: the sessions, and the servers of mcpc servers.
-Servers that are not trusted or disabled are named and skipped. If servers fail,
+Servers that are disabled or not trusted are named and skipped. If servers fail,
 the exit code is the most severe one. With --bill it prints the size of each
 server's tools, and the sum.`,
 		Example: `  mcpc -s demo list

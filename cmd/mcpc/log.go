@@ -236,6 +236,6 @@ func (a *app) prune() {
 		freed += run.Bytes
 	}
 	l := trace.DefaultLimits
-	a.note(fmt.Sprintf("%d recordings removed, %s; kept are at most %d runs, %d MiB, %d days",
-		len(removed), render.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
+	a.note(fmt.Sprintf("%s removed (%s); the limits are %d runs, %d MiB, %d days",
+		plural(len(removed), "recording"), render.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
 }

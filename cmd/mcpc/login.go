@@ -251,7 +251,7 @@ func (a *app) loginStore(where string) (*auth.Store, error) {
 		return store, nil
 	}
 	if store.Seals = store.Keyring.Answers(); where == "keyring" && !store.Seals {
-		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring is available", Hint: "--token-store file stores the token in a file that only you can read"}
+		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring is available", Hint: "--token-store file stores the token in a file with mode 0600"}
 	}
 	return store, nil
 }
@@ -291,7 +291,7 @@ func keptIn(t auth.Token) string {
 func (a *app) tokenAnswer(t auth.Token, store *auth.Store) answer {
 	facts := tokenFacts(t)
 	raw, _ := json.Marshal(facts)
-	where := map[string]string{"keyring": "encrypted, the key in the keyring", "file": "a file that only you can read"}[facts.Kept]
+	where := map[string]string{"keyring": "encrypted, the key in the keyring", "file": "a file with mode 0600"}[facts.Kept]
 	if file, ok := store.File.(interface{ Path() string }); ok {
 		where += " (" + file.Path() + ")"
 	}

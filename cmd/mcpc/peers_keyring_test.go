@@ -53,7 +53,7 @@ func TestPeerKeyring(t *testing.T) {
 	locked := "gnome-keyring-daemon --start --components=secrets"
 	finds(session(locked, "mcpc -s "+target+" list || echo ended with $?", login+" --token-store keyring || echo ended with $?", login, "mcpc auth"),
 		"the keyring does not return the key of the token store", "hint: unlock it, or log in again with --token-store file", "no keyring is available",
-		"ended with 13\n", "a file that only you can read", "refreshed automatically\tfile\n")
+		"ended with 13\n", "a file with mode 0600", "refreshed automatically\tfile\n")
 	if kept := read(t, filepath.Join(state, tokensName)); !strings.Contains(kept, "plain:demo-access-") {
 		t.Errorf("kept\n%s", kept)
 	}

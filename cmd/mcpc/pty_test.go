@@ -255,7 +255,7 @@ func TestTerminalQuestion(t *testing.T) {
 	} {
 		script, log := playFile(t, burning)
 		tm := onTerminal(t, 80, nil, "mcpc", "call", "burn", `{"all":"\u001b[2J"}`, "--", "spied", script, log)
-		tm.await(`(?s)burn of spied.*declares\s+itself\s+destructive.*\{"all":"\\u001b\[2J"\}.*\[y/N\] $`)
+		tm.await(`(?s)burn of spied.*is\s+marked\s+as\s+destructive.*\{"all":"\\u001b\[2J"\}.*\[y/N\] $`)
 		tm.typed(c.typed)
 		out := tm.ends(c.ending)
 		if !strings.Contains(out, c.shows) {

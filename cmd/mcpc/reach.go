@@ -29,7 +29,7 @@ func (o *reachFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Cert, "cert", "", "client certificate (PEM, may contain the key)")
 	f.StringVar(&o.Key, "key", "", "private key of --cert (PEM, not encrypted)")
 	f.BoolVar(&o.insecure, "insecure", false, "do not verify the server's certificate; never remembered")
-	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy: http://, https:// or socks5://HOST:PORT; none for none")
+	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy: http://, https:// or socks5://HOST:PORT; none disables it")
 	f.StringArrayVar(&o.Resolve, "resolve", nil, "HOST:PORT:ADDRESS: connect to ADDRESS instead of resolving HOST")
 	f.StringVar(&o.Socket, "unix-socket", "", "connect through a unix socket")
 }

@@ -321,7 +321,7 @@ func (c *conversation) explained(methods ...string) {
 		own, before = all, nil
 	}
 	if len(before) > 0 {
-		c.a.note("before it was sent " + strings.Join(before, ", ") + " (-vv shows them)")
+		c.a.note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")
 	}
 	var b bytes.Buffer
 	render.Explain(&b, c.a.errStyle, own)

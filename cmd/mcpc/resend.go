@@ -170,7 +170,7 @@ func (a *app) paramsOf(ctx context.Context, o resendOptions, g again) (json.RawM
 	return params, hiddenIn("use --edit to enter it again", string(params))
 }
 
-// issue sends the request. A tool that declares itself destructive is asked about,
+// issue sends the request. A tool that is marked as destructive is asked about,
 // as everywhere; arguments go as they were recorded, whatever the schema says.
 func (c *conversation) issue(ctx context.Context, o resendOptions, call client.Call) wire.Outcome {
 	if call.Method != "tools/call" {

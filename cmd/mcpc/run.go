@@ -44,8 +44,7 @@ docs/saved-calls.md describes the files, and mcpc export --as mcpc-yaml writes
 one from recorded calls. This is smoke.mcpc.yaml of the examples below:
 
 ` + smokeSteps + `
-With --junit - the JUnit report goes to stdout, and the lines for a person to
-stderr.
+With --junit - the JUnit report goes to stdout, and the text report to stderr.
 
 The server is the file's, unless -s, MCPC_SERVER or a command after -- names
 another. A command in a file is started only with --allow-exec.

@@ -74,7 +74,7 @@ func (r *fileRun) open(ctx context.Context) {
 		}
 		if !r.o.allowExec {
 			r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would start " + commandLine(argv),
-				Hint: "--allow-exec allows it"}
+				Hint: "--allow-exec starts it"}
 			return
 		}
 	} else if !named && r.f.Server != "" {
@@ -86,7 +86,7 @@ func (r *fileRun) open(ctx context.Context) {
 	}
 	if how := r.f.Answering; how.Commands() && !r.o.allowExec {
 		r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would run " + fill(how.OnElicit+how.OnSampling),
-			Hint: "--allow-exec allows it"}
+			Hint: "--allow-exec starts it"}
 		return
 	}
 	before := r.answering(fill)
@@ -212,7 +212,7 @@ func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 		return "interrupted"
 	}
 	if r.c == nil && len(r.result.Steps) > 0 {
-		return "there is no connection"
+		return "no connection"
 	}
 	for _, name := range append(s.Uses(), usedInQueries(s)...) {
 		own := slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })

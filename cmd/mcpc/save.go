@@ -130,7 +130,7 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 		return
 	}
 	if !slices.Contains(savedEndings, out.Kind) || out.Reached == wire.Unsent {
-		a.note("the call's outcome cannot be expected again; it was not saved")
+		a.note("not saved: the outcome cannot be expected again")
 		return
 	}
 	b := &saver{taken: string(s.text)}

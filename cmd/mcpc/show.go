@@ -152,7 +152,7 @@ func factsOf(row *trace.Row) [][]string {
 		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
 		{"client", row.Client()}, {"server info", row.Server()}, {"took", tookOf(row)},
-		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"retries", row.Remarks()},
+		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
 		{"resent from", row.Again}, {"command", commandOf(row)},
 	}
 }

@@ -11,7 +11,7 @@ import (
 func newState(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
-		Short: "show or repair stored state",
+		Short: "repair stored state",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,

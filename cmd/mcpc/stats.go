@@ -25,7 +25,7 @@ func newStats(a *app) *cobra.Command {
 		Use:   "stats [FILTER]",
 		Short: "count recorded exchanges, with durations and sizes",
 		Long: `Count the recorded exchanges by request: number, failures, durations and sizes.
-P50 and P95 are exact percentiles of the duration. SIZE is the size of the
+P50, P95 and P99 are exact percentiles of the duration. SIZE is the size of the
 messages in both directions, and TOKENS an estimate at four bytes per token.
 
 A filter selects exchanges: see mcpc help filters.`,

@@ -26,10 +26,10 @@ func newTap(a *app) *cobra.Command {
 server's command in the client's configuration, or use "mcpc tap install".
 
 Stdin, stdout and stderr are passed through unchanged, and so are signals and
-the exit status; 128+n is death by signal n. Traffic that cannot be recorded is
-forwarded anyway, and without -v mcpc prints nothing itself. mcpc log lists the
-traffic, with --follow while it happens. For clients that interpret "--", such
-as MCP Inspector, it may be omitted.`,
+the exit status; 128+n means ended by signal n. Traffic that cannot be recorded
+is forwarded anyway, and without -v mcpc prints nothing itself. mcpc log lists
+the traffic, with --follow while it happens. For clients that interpret "--",
+such as MCP Inspector, it may be omitted.`,
 		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
   mcpc list -- mcpc tap -- mcpc demo --stdio
   mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,

@@ -23,7 +23,7 @@ Words
   name=@FILE    the file's text; @- is stdin
   name:=@FILE   the file's JSON
   name.b=1      a member of an object: {"name":{"b":1}}
-  name[]=x      append an item to an array; repeat it for more
+  name[]=x      append an item to an array; can be repeated
   name[0]=x     the item at that index, from 0
 
 A backslash escapes the next character: 'a\.b=1' is the name a.b, '\-x=1' the

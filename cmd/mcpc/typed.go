@@ -98,7 +98,7 @@ func listedValue(w word, values []json.RawMessage) (value json.RawMessage, probl
 	}
 	problem = "must be " + shortList(words)
 	if near := render.Nearest(w.text, words); near != "" {
-		problem += ", perhaps " + near
+		problem += " (did you mean " + near + "?)"
 	}
 	return wire.Quote(w.text), problem, ""
 }

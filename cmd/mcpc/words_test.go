@@ -80,7 +80,7 @@ var argumentRows = []argumentRow{
 	{"get-sum", words("a=1", `{"b":2}`), "2 the JSON object goes first"},
 	// One of several.
 	{"get-structured-content", words("location=New York"), `{"location":"New York"}`},
-	{"get-structured-content", words("location=new york"), "3 must be New York, Chicago or Los Angeles, perhaps New York"},
+	{"get-structured-content", words("location=new york"), "3 must be New York, Chicago or Los Angeles (did you mean New York?)"},
 	// What the schema does not speak of is a text, and := says what else it is.
 	{"region-query", words("region=eu", "n=1"), `{"region":"eu","n":"1"}`},
 	{"region-query", words("region=eu", "n:=1", "t:=true", "z:=null"), `{"region":"eu","n":1,"t":true,"z":null}`},

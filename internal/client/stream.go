@@ -65,7 +65,7 @@ func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing)
 		}
 		if attempt == 1 {
 			t.inbox.finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
-				Text: fmt.Sprintf("the stream was interrupted and cannot be resumed (%s): retrying %d times", f.text, maxResumes)})
+				Text: fmt.Sprintf("the stream was interrupted (%s): reconnecting, up to %d times", f.text, maxResumes)})
 		}
 	}
 	if at.stray != nil {
@@ -333,7 +333,7 @@ func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fau
 	t.recordCut(ctx, tr, err)
 	f := cutFault(ctx, 0, err)
 	if ctx.Err() == nil && f.kind == wire.Transport {
-		f.text = fmt.Sprintf("the stream was cut before the response: %s", withoutURL(err))
+		f.text = fmt.Sprintf("the connection was closed before the response: %s", withoutURL(err))
 	}
 	return f
 }

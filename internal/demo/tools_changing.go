@@ -18,8 +18,8 @@ func changingTools(s *mcp.Server) []tool {
 	return []tool{{
 		name:  "change-list",
 		title: "Change List Tool",
-		description: "Adds an entry called extra to one of the server's lists, or takes it away again, " +
-			"and tells everyone who listens that the list changed. Nothing else depends on it.",
+		description: "Adds an entry called extra to one of the server's lists, or removes it again, " +
+			"and notifies subscribers that the list changed. Nothing else depends on it.",
 		input: `{"type":"object","properties":{
 			"list":{"type":"string","description":"Which list to change","enum":["tools","prompts","resources"]},
 			"remove":{"type":"boolean","default":false,"description":"Take the entry away"}
@@ -40,20 +40,20 @@ func changeList(s *mcp.Server, c call) (*mcp.CallToolResult, error) {
 }
 
 func addExtra(s *mcp.Server, list string) {
-	const about = "Comes and goes with the tool change-list."
+	const about = "Added and removed by the tool change-list."
 	switch list {
 	case "tools":
 		tool{name: extra, description: about, input: noInput, hints: reads(), run: func(context.Context, call) (*mcp.CallToolResult, error) {
-			return result(text("Here for now.")), nil
+			return result(text("This entry was added by change-list.")), nil
 		}}.add(s)
 	case "prompts":
 		s.AddPrompt(&mcp.Prompt{Name: extra, Description: about}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: text("Here for now.")}}}, nil
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: text("This entry was added by change-list.")}}}, nil
 		})
 	case "resources":
 		s.AddResource(&mcp.Resource{URI: extraURI, Name: extra, Description: about, MIMEType: "text/plain"},
 			func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-				return contents(&mcp.ResourceContents{URI: extraURI, MIMEType: "text/plain", Text: "Here for now."}), nil
+				return contents(&mcp.ResourceContents{URI: extraURI, MIMEType: "text/plain", Text: "This entry was added by change-list."}), nil
 			})
 	}
 }

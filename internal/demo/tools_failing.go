@@ -13,7 +13,7 @@ func failingTools() []tool {
 	return []tool{{
 		name:        "fail",
 		title:       "Fail Tool",
-		description: "Runs and says no: the result always has isError true.",
+		description: "Always returns a tool error: the result has isError true.",
 		input: `{"type":"object","properties":{
 			"message":{"type":"string","description":"What it says","default":"This tool always fails."}
 		},"additionalProperties":false}`,
@@ -25,7 +25,7 @@ func failingTools() []tool {
 		name:  "raise-protocol-error",
 		title: "Raise Protocol Error Tool",
 		description: "Answers with a JSON-RPC error in the place of a result. " +
-			"Over HTTP most codes arrive under status 200; without sessions some have a status of their own.",
+			"Over HTTP most codes arrive under status 200; without sessions some have their own status.",
 		input: `{"type":"object","properties":{
 			"code":{"type":"integer","description":"The error's code","default":-32000,"minimum":-2147483648,"maximum":2147483647},
 			"message":{"type":"string","description":"The error's message","default":"This tool always raises an error."}

@@ -26,8 +26,8 @@ func markedTools() []tool {
 	}, {
 		name:  "forget-everything",
 		title: "Forget Everything Tool",
-		description: "Says that it forgets everything it knows. Harmless, for it knows nothing, " +
-			"but marked as destructive: try here how your client asks before it calls such a tool.",
+		description: "Returns a text and changes nothing. It is marked as " +
+			"destructive, to show how a client confirms the call of such a tool.",
 		input: noInput,
 		hints: destroys(),
 		run: func(context.Context, call) (*mcp.CallToolResult, error) {

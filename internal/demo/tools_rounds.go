@@ -27,7 +27,7 @@ func roundTools() []tool {
 	}, {
 		name:        "order-tea",
 		title:       "Order Tea Tool",
-		description: "Asks whose tea it is, then for two things at once, and pours when it knows all of them",
+		description: "Requests input twice: a name, then two fields at once, and returns when it has all of them",
 		input:       noInput,
 		hints:       asks(),
 		run:         orderTea,

@@ -26,8 +26,8 @@ func waitingTools(s *mcp.Server) []tool {
 	}, {
 		name:  "send-log-messages",
 		title: "Send Log Messages Tool",
-		description: "Sends one log message at each of the eight levels. Those below the level that " +
-			"the client asked for stay here; a client that asked for none gets none.",
+		description: "Sends one log message at each of the eight levels. Those below " +
+			"the requested level are not sent; without a requested level none are sent.",
 		input: noInput,
 		hints: reads(),
 		run:   sendLogMessages,

@@ -172,7 +172,7 @@ func (e *explainer) head(f wire.Frame) {
 		e.line(e.shortened(e.st.Line(text), 0, 0), "", e.once(f.Dir.String()+strings.ToLower(field.Name), note))
 	}
 	if left > 0 {
-		e.line(fmt.Sprintf("  %s %s that only HTTP needs", e.st.ellipsis(), plural(left, "field")), dim, "")
+		e.line(fmt.Sprintf("  %s %s", e.st.ellipsis(), plural(left, "more header field")), dim, "")
 	}
 }
 
@@ -198,6 +198,9 @@ func (e *explainer) once(key, note string) string {
 func (e *explainer) message(f wire.Frame, follows bool) {
 	e.m = wire.ParseMessage(f.Raw)
 	e.role = roleOf(f.Dir, e.m.Kind)
+	if e.role == "request" {
+		e.request = e.m // of several rounds the last one
+	}
 	e.unasked = e.role == "response" && len(e.x.HeadsOf(f)) > 0
 	e.blank()
 	if f.Kind == wire.Event {
@@ -206,7 +209,7 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 		e.line(e.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.pipe(f))
 	}
 	if err := wire.Valid(f.Raw); err != nil {
-		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", "no JSON: "+err.Error())
+		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
 		return
 	}
 	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")

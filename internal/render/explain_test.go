@@ -134,6 +134,17 @@ func TestExplainNamesAWrongID(t *testing.T) {
 	}
 }
 
+func TestExplainNamesTheIDOfTheLastRound(t *testing.T) {
+	k := talk{{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)}}
+	k.received(0, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{}}}`)
+	k.add(wire.Frame{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","inputResponses":{}}}`)})
+	k.received(0, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+	text := explained(Style{Width: 500}, k)
+	if strings.Contains(text, "not the request's id") || strings.Count(text, "the id of the request that this responds to") == 0 {
+		t.Error(text)
+	}
+}
+
 func TestExplainTasks(t *testing.T) {
 	k := talk{{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}`)}}
 	k.received(0, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"t","status":"completed","ttlMs":null,"result":{"content":[]}}}`)
@@ -188,7 +199,7 @@ func TestExplainWithoutAnAnswer(t *testing.T) {
 	var b bytes.Buffer
 	Explain(&b, Style{ASCII: true}, []*wire.Exchange{{Request: wire.Frame{Raw: []byte("{oops\x1b")}}})
 	assertVisible(t, b.String())
-	for _, want := range []string{"{oops^[", "no JSON", "<- no response"} {
+	for _, want := range []string{"{oops^[", "invalid JSON", "<- no response"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in %s", want, b.String())
 		}

@@ -131,7 +131,7 @@ var channels = map[wire.Kind]struct{ label, text string }{
 	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema"},
 	wire.InputRequired: {"input required", "the server requested input and got no answer"},
 	wire.Refused:       {"refused by mcpc", "not allowed by its policy"},
-	wire.LocalIO:       {"on this machine", "reading or writing failed"},
+	wire.LocalIO:       {"local I/O error", "reading or writing failed"},
 	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state"},
 	wire.Signal:        {"", "interrupted"},
 }

@@ -68,7 +68,7 @@ func (r *report) rpc(o wire.Outcome) {
 		r.line("data: %s", r.st.excerpt(wire.Compact(e.Data), maxData))
 	}
 	if o.HTTP != nil && o.HTTP.Status >= 300 {
-		r.line("it came with %s", status(o.HTTP.Status))
+		r.line("received with %s", status(o.HTTP.Status))
 		for _, f := range o.HTTP.Fields {
 			if f.Name == "Retry-After" {
 				r.line("%s: %s", f.Name, r.st.excerpt([]byte(f.Value), 100))

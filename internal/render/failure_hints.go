@@ -154,10 +154,10 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 
 // offers are the flags that let mcpc offer a capability to the server.
 var offers = []struct{ capability, flags string }{
-	{"elicitation", "--answer FIELD=VALUE or --answer-defaults offers forms"},
+	{"elicitation", "--answer FIELD=VALUE or --answer-defaults declares and answers forms"},
 	{"url", "--on-elicit COMMAND or a terminal offers pages"},
 	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
-	{"roots", "--root DIR offers roots"},
+	{"roots", "--root DIR declares roots"},
 }
 
 // flagsFor says what offers the capabilities that a server requires (-32021).

@@ -37,7 +37,7 @@ func Markdown(w io.Writer, r Report) error {
 	}
 	m.paragraph(strings.Join(facts, "\n"))
 	if r.Again != "" {
-		m.section("To do the same")
+		m.section("Reproduce")
 		m.fence("sh", strings.TrimRight(r.Again, "\n"))
 	}
 	if x := r.Exchange; x != nil {
@@ -51,7 +51,7 @@ func Markdown(w io.Writer, r Report) error {
 		case x.Request.Raw != nil || len(x.Heads) == 1:
 			m.paragraph("No response came.")
 		}
-		m.drawn("Meanwhile", func(v *viewer) { v.beside(x) })
+		m.drawn("Events", func(v *viewer) { v.beside(x) })
 		m.drawn("HTTP", func(v *viewer) {
 			for _, f := range x.Heads {
 				v.head(f)

@@ -128,7 +128,7 @@ func TestMarkdownHoldsEverything(t *testing.T) {
 	if fence != "" {
 		t.Errorf("a block is not closed:\n%s", b.String())
 	}
-	for _, want := range []string{"\n### Request, ", "\n### Events\n", "\n### Response, ", "1 secret hidden", "\n### Meanwhile\n", "\n### Timing\n", "\n### Findings\n", "\n### To do the same\n"} {
+	for _, want := range []string{"\n### Request, ", "\n### Events\n", "\n### Response, ", "1 secret hidden", "\n### Events\n", "\n### Timing\n", "\n### Findings\n", "\n### Reproduce\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing:\n%s", want, b.String())
 		}

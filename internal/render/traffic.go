@@ -97,7 +97,7 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 		case x.Response.Raw != nil:
 			v.message("response", x.Response, "")
 		case x.Request.Raw != nil || len(x.Heads) == 1:
-			v.section("no response came")
+			v.section("no response")
 		}
 		v.beside(x)
 	}
@@ -198,7 +198,7 @@ func (v *viewer) beside(x *wire.Exchange) {
 		case behind && (i == 0 || frames[i-1].Seq < x.Response.Seq):
 			v.section("afterwards")
 		case i == 0:
-			v.section("meanwhile")
+			v.section("events")
 		}
 		if i == most {
 			v.line(v.st.paint(dim, fmt.Sprintf("%s %d more lines (see --raw)", v.st.ellipsis(), len(frames)-most)))
@@ -230,7 +230,16 @@ func (s Style) ending(f wire.Frame) string {
 	if f.Close.By == wire.Sent {
 		by = "the client"
 	}
-	text := by + " ended it: " + s.Line(f.Close.How)
+	text := by + " closed the stream"
+	switch f.Close.How {
+	case "end":
+	case "cut":
+		text = "connection error"
+	case "cancelled":
+		text = by + " cancelled it"
+	default:
+		text = by + " ended: " + s.Line(f.Close.How)
+	}
 	if f.Close.Text != "" {
 		text += " (" + s.glimpse([]byte(f.Close.Text), 200) + ")"
 	}

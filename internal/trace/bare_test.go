@@ -82,9 +82,9 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 		}
 	}
 	want := []string{
-		"GET /mcp transport 0 1 cut", "notifications/initialized /mcp transport 0 1 cut", "DELETE /mcp transport 0 1 cut",
+		"GET /mcp transport 0 1 connection error", "notifications/initialized /mcp transport 0 1 connection error", "DELETE /mcp transport 0 1 connection error",
 		"GET /secret auth 401", "DELETE /lost transport 404", "notifications/initialized /lost transport 404",
-		"(server stream) /fine ok 200", "(server stream) /dies transport 200 1 notification, 1 cut", "ping /fine ok 200", "DELETE /lost transport 404",
+		"(server stream) /fine ok 200", "(server stream) /dies transport 200 1 notification, 1 connection error", "ping /fine ok 200", "DELETE /lost transport 404",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -108,7 +108,7 @@ func TestProxyTellsStatelessClientsApart(t *testing.T) {
 	<-done
 	<-done
 	rows := strings.Join(b.recordedRows(), "\n")
-	slow, ask := "tools/call slow ok 1 notification", "tools/call ask ok 1 more round"
+	slow, ask := "tools/call slow ok 1 notification", "tools/call ask ok 1 further round"
 	if strings.Count(rows, slow) != 2 || strings.Count(rows, ask) != 2 || strings.Count(rows, "\n") != 3 {
 		t.Error(rows)
 	}
@@ -153,7 +153,7 @@ func TestProxyTellsSessionsApart(t *testing.T) {
 	})
 	each(func(c *caller) { c.ask("POST", `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`) })
 	each(func(c *caller) { c.ask("GET", "", "Last-Event-ID", "e1") })
-	one := "tools/call x ok 1 question, 1 cut, 1 resumed stream"
+	one := "tools/call x ok 1 server request, 1 connection error, 1 resume attempt"
 	if diff := cmp.Diff([]string{"initialize  ok", "initialize  ok", one, "roots/list  ok", one, "roots/list  ok"}, b.recordedRows()); diff != "" {
 		t.Error(diff)
 	}

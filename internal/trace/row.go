@@ -159,8 +159,8 @@ func (n Notes) String() string {
 		count     int
 		one, many string
 	}{
-		{n.Notifications, "notification", "notifications"}, {n.Questions, "question", "questions"}, {n.Guessed, "guessed message", "guessed messages"}, {n.Rounds, "more round", "more rounds"},
-		{n.Retries, "retry", "retries"}, {n.Cuts, "cut", "cuts"}, {n.Resumed, "resumed stream", "resumed streams"},
+		{n.Notifications, "notification", "notifications"}, {n.Questions, "server request", "server requests"}, {n.Guessed, "message assigned by guess", "messages assigned by guess"}, {n.Rounds, "further round", "further rounds"},
+		{n.Retries, "retry", "retries"}, {n.Cuts, "connection error", "connection errors"}, {n.Resumed, "resume attempt", "resume attempts"},
 	} {
 		switch {
 		case note.count == 1:

@@ -113,7 +113,7 @@ func TestRowsAreFolded(t *testing.T) {
 		"cut and resumed": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`, `<1 status 200`, `<1 event e1 `, `<1 closed cut`,
 			`>2 get Last-Event-ID: e1`, `<2 status 200`, `<2 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
-			[]string{"42 tools/call slow ok 0 6ms 200 1 cut, 1 resumed stream"}},
+			[]string{"42 tools/call slow ok 0 6ms 200 1 connection error, 1 resume attempt"}},
 		"retried": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `<1 status 503`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `<2 status 200`, `<2 {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`},
@@ -125,7 +125,7 @@ func TestRowsAreFolded(t *testing.T) {
 			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"a","params":{"x":2}}`, `<4 status 200`, `<4 {"jsonrpc":"2.0","id":4,"result":{}}`,
 			`>5 post`, `>5 {"jsonrpc":"2.0","id":5,"method":"a","params":{"x":1,"_meta":{"progressToken":5}}}`, `<5 status 200`, `<5 {"jsonrpc":"2.0","id":5,"result":{}}`,
 			`>6 post`, `>6 {"jsonrpc":"2.0","id":6,"method":"a","params":{"x":1,"_meta":{"progressToken":6}}}`},
-			[]string{"42.1 a  ok 0 17ms 200 2 retries, 1 cut", "42.2 a  transport 7 1ms 500", "42.3 a  ok 0 2ms 200", "42.4 a  open -1 0s 0"}},
+			[]string{"42.1 a  ok 0 17ms 200 2 retries, 1 connection error", "42.2 a  transport 7 1ms 500", "42.3 a  ok 0 2ms 200", "42.4 a  open -1 0s 0"}},
 		"a revision that was tried first": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
 			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`,
@@ -174,13 +174,13 @@ func TestRowsAreFolded(t *testing.T) {
 			`<1 {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s","inputRequests":{}}}`,
 			`>2 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","requestState":"s","inputResponses":{}}}`,
 			`<2 {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}`},
-			[]string{"42 tools/call ask ok 0 3ms 0 1 more round"}},
+			[]string{"42 tools/call ask ok 0 3ms 0 1 further round"}},
 		"unanswered": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 status 401`, `<1 go away`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"b"}`, `<2 status 502`, `<2 <html>`,
 			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<3 closed cut`,
 			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"d"}`},
-			[]string{"42.1 a  auth 4 2ms 401", "42.2 b  transport 7 2ms 502", "42.3 c  transport 7 1ms 0 1 cut", "42.4 d  open -1 0s 0"}},
+			[]string{"42.1 a  auth 4 2ms 401", "42.2 b  transport 7 2ms 502", "42.3 c  transport 7 1ms 0 1 connection error", "42.4 d  open -1 0s 0"}},
 		"ended without the answer": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 status 200`, `<1 {"jsonrpc":"2.0","id":9,"result":{}}`, `<1 closed end`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"b"}`, `<2 status 200`, `<2 {"jsonrpc":"2.0","method":"notifications/message"}`, `<2 closed end`,
@@ -202,12 +202,12 @@ func TestRowsAreFolded(t *testing.T) {
 		"a server asks": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<0 {"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
 			`>0 {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`},
-			[]string{"42.1 tools/call x ok 0 3ms 0 1 guessed message", "maybe in 42.1 42.2 roots/list  ok 0 1ms 0"}},
+			[]string{"42.1 tools/call x ok 0 3ms 0 1 message assigned by guess", "maybe in 42.1 42.2 roots/list  ok 0 1ms 0"}},
 		"a server answers the answer": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<1 status 200`, `<1 event e1 {"jsonrpc":"2.0","id":1,"method":"ping"}`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"result":{}}`, `<2 status 500`, `<2 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, `<2 closed cut`,
 			`<1 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
-			[]string{"42.1 tools/call x ok 0 8ms 200 1 question", "in 42.1 42.2 ping  ok 0 2ms 0"}},
+			[]string{"42.1 tools/call x ok 0 8ms 200 1 server request", "in 42.1 42.2 ping  ok 0 2ms 0"}},
 		"a subscription": {[]string{
 			`>0 {"jsonrpc":"2.0","id":"s1","method":"subscriptions/listen"}`, `>0 {"jsonrpc":"2.0","id":2,"method":"ping"}`,
 			`<0 {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s1"}}}`},
@@ -226,7 +226,7 @@ func TestRowsAreFolded(t *testing.T) {
 			`>3 post`, `>3 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"too long"}}`, `<3 status 202`,
 			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"d"}`, `<4 {"jsonrpc":"2.0","id":4,"result":{}}`, `>4 left`,
 			`>5 get Last-Event-ID: e1`, `<5 status 200`, `<5 event e2 {"jsonrpc":"2.0","id":1,"result":{}}`},
-			[]string{"42.1 a  ok 0 16ms 200 1 notification, 1 resumed stream", "42.2 b  cancelled -1 1ms 0: client, too long, 1ms", "42.3 d  ok 0 1ms 0"}},
+			[]string{"42.1 a  ok 0 16ms 200 1 notification, 1 resume attempt", "42.2 b  cancelled -1 1ms 0: client, too long, 1ms", "42.3 d  ok 0 1ms 0"}},
 		"HTTP+SSE": {[]string{
 			`>1 get`, `<1 status 200`, `<1 named endpoint /messages?id=1`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<2 status 202`, `<2 Accepted`, `<2 closed end`,
@@ -236,7 +236,7 @@ func TestRowsAreFolded(t *testing.T) {
 			`>5 post`, `>5 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"enough"}}`, `<5 status 202`, `<5 Accepted`, `<5 closed end`,
 			`<1 event 2 {"jsonrpc":"2.0","method":"notifications/message"}`, `>1 left`},
 			[]string{"42.1 a  ok 0 14ms 202", "42.2 b  cancelled -1 11ms 202: client, enough, 11ms",
-				"42.3 c  cancelled -1 11ms 202 1 guessed message: client, the client closed the stream, 11ms", "guess 42.3 42.4 (server stream)  ok 0 25ms 200 1 notification"}},
+				"42.3 c  cancelled -1 11ms 202 1 message assigned by guess: client, the client closed the stream, 11ms", "guess 42.3 42.4 (server stream)  ok 0 25ms 200 1 notification"}},
 		"HTTP+SSE whose stream ends": {[]string{
 			`>1 get`, `<1 status 200`, `<1 named endpoint /messages?id=1`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<2 status 202`, `<2 Accepted`, `<2 closed end`, `<1 closed end`},
@@ -244,7 +244,7 @@ func TestRowsAreFolded(t *testing.T) {
 		"a server takes its question back": {[]string{
 			`>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 event 1 {"jsonrpc":"2.0","id":1,"method":"elicitation/create"}`,
 			`<1 event 2 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, `<1 event 3 {"jsonrpc":"2.0","id":1,"result":{}}`},
-			[]string{"42.1 a  ok 0 3ms 0 1 question", "in 42.1 42.2 elicitation/create  cancelled -1 1ms 0: server, , 1ms"}},
+			[]string{"42.1 a  ok 0 3ms 0 1 server request", "in 42.1 42.2 elicitation/create  cancelled -1 1ms 0: server, , 1ms"}},
 		"a command's own ending": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"initialize"}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`,
 			`>0 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`,

@@ -48,7 +48,7 @@ var Endings = []Ending{
 	{4, Auth, "authentication: 401, 403, or a failed login", "refused", "empty"},
 	{5, ToolError, "tool error: result.isError is true", "yes", "the result"},
 	{6, RPCFailed, "protocol: a top-level JSON-RPC error", "yes", "empty; raw: the message"},
-	{7, Transport, "transport: DNS, TCP, TLS, HTTP status, child process, stream cut", "see \"sent\"", "empty"},
+	{7, Transport, "transport: DNS, TCP, TLS, HTTP status, child process, broken stream", "see \"sent\"", "empty"},
 	{8, BadResponse, "the response is not JSON, JSON-RPC or MCP, or exceeds a limit", "yes", "empty; raw: the bytes"},
 	{9, Timeout, "timeout", "see \"sent\"", "empty"},
 	{10, OutputInvalid, "the result does not match its outputSchema", "yes", "the result"},

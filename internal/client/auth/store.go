@@ -94,7 +94,7 @@ func readBook(raw []byte) (b Book, err error) {
 		return Book{}, nil
 	}
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: "mcpc logout --all starts a new one", Err: err}
+		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: "mcpc logout --all deletes it with all its tokens", Err: err}
 	}
 	if b.Version > bookVersion {
 		return Book{}, &Error{Rule: StoreFailed, Text: "the token file was written by a newer mcpc"}
