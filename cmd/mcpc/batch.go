@@ -186,7 +186,7 @@ func (b *batch) summary(ctx context.Context) {
 	case bad == "":
 		text += ", all ok"
 	case ctx.Err() != nil:
-		text += fmt.Sprintf(": %d good, %s", b.tally[wire.OK], bad)
+		text += fmt.Sprintf(": %d ok, %s", b.tally[wire.OK], bad)
 	default: // the ending says the rest
 		text += fmt.Sprintf(", %d ok", b.tally[wire.OK])
 	}
