@@ -15,7 +15,7 @@ func TestTerminalTypedBatch(t *testing.T) {
 	tm.typed(`{"tool":"trigger-long-running-operation","arguments":{"duration":1,"steps":2}}` + "\n")
 	tm.await(`"line":1,"kind":"ok"`)
 	tm.typed("\x04")
-	if out := tm.ends("0"); strings.Contains(out, "waiting for the server") {
+	if out := tm.ends("0"); strings.Contains(out, "waiting for the response") {
 		t.Errorf("%q", out)
 	}
 }

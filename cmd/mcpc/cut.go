@@ -30,7 +30,7 @@ func (a *app) checkCut() error {
 	case a.maxChars == 0:
 		return nil
 	case a.maxChars < fewestChars:
-		return hintedError{fmt.Sprintf("--max-chars is %d or more, not %d", fewestChars, a.maxChars), "--max-chars 4000 is about 1000 tokens"}
+		return hintedError{fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, a.maxChars), "--max-chars 4000 is about 1000 tokens"}
 	case a.wire:
 		return hintedError{"--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars"}
 	}

@@ -81,7 +81,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.confirm, "confirm", "auto", "confirm calls: auto, always or never (help targets)")
-	f.BoolVar(&g.strict, "strict", false, "reject malformed responses (8) and unchecked arguments (3)")
+	f.BoolVar(&g.strict, "strict", false, "reject malformed responses (exit code 8) and unchecked arguments (3)")
 	f.BoolVar(&g.noInput, "no-input", false, "never prompt")
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }

@@ -77,7 +77,7 @@ func (a *app) pickRun(run, index int) (*trace.Capture, *trace.Row, wire.Outcome)
 	found, err := ring.Find(run)
 	switch {
 	case errors.Is(err, trace.ErrNoRun):
-		return nil, nil, usage(hintedError{fmt.Sprintf("run %d is not recorded, or was deleted", run), "mcpc log lists the recorded runs"})
+		return nil, nil, usage(hintedError{fmt.Sprintf("no recording %d: it was not made, or was deleted", run), "mcpc log lists the recorded runs"})
 	case err != nil:
 		return nil, nil, localIO("reading the recordings", err)
 	}

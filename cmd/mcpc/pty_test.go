@@ -206,7 +206,7 @@ func TestTerminalWaiting(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, waiting)
 	out := onTerminal(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log).ends("0")
-	for pattern, want := range map[string]bool{`[|/\\-]  waiting for the server`: true, `2/4  50%  [^\r]*␛\[2Jours`: true, `theirs`: false, "\x1b\\[2J": false} {
+	for pattern, want := range map[string]bool{`[|/\\-]  waiting for the response`: true, `2/4  50%  [^\r]*␛\[2Jours`: true, `theirs`: false, "\x1b\\[2J": false} {
 		if regexp.MustCompile(pattern).MatchString(out) != want {
 			t.Errorf("that it shows %s is not %v: %q", pattern, want, out)
 		}

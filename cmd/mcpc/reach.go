@@ -156,7 +156,7 @@ func (w *way) unusable(err error) error {
 	case errors.Is(err, client.ErrKeyEncrypted):
 		return hintedError{"--key " + or(w.Key, w.Cert) + ": " + err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem"}
 	}
-	return hintedError{"--cert " + w.Cert + ": " + err.Error(), "--cert and --key must match; both are PEM"}
+	return hintedError{"--cert " + w.Cert + ": " + err.Error(), "--cert and --key must belong to each other; both are PEM files"}
 }
 
 // kept is what a session remembers of the way, nil for nothing.

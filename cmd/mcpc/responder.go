@@ -69,7 +69,7 @@ func (c *conversation) standBeside(opt *client.Options) {
 	}
 	opt.Resume, c.passing = nil, true
 	c.a.note("session " + c.saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
-		"of its own; mcpc init " + c.saved.Name + " with the same flags keeps it")
+		"of its own; mcpc init " + c.saved.Name + " with the same flags opens one that is kept")
 }
 
 // mayBeAsked reports a conversation in which the server may ask: it then gets a

@@ -141,7 +141,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 		a.end(localIO("writing "+file, err))
 		return
 	}
-	a.note("written; the original file is " + backup + " (mode 0600); restart " + client.Title)
+	a.note("written; the previous file is " + backup + " (mode 0600); restart " + client.Title)
 }
 
 // tapEdit gives the text that the file is to have.

@@ -47,7 +47,7 @@ func TestTicking(t *testing.T) {
 		if early := after(299 * time.Millisecond); early != "" {
 			t.Errorf("what is quick flashes: %q", early)
 		}
-		if n := strings.Count(after(time.Second), "waiting for the server"); n < 5 || n > 10 {
+		if n := strings.Count(after(time.Second), "waiting for the response"); n < 5 || n > 10 {
 			t.Errorf("%d drawings in a second", n)
 		}
 		if got := after(9 * time.Second); !strings.Contains(got, "(10 s, Ctrl-C cancels)") {

@@ -43,7 +43,7 @@ Approval
   Destructive tools, and all tools of servers that are not trusted, need a
   confirmation for each call: --yes confirms one call. --confirm always asks for
   every call, --confirm never for none; neither runs a command that was not
-  approved. mcpc raw asks for no call.
+  approved. mcpc raw never asks.
 
 Variables and secrets
   ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} and

@@ -243,7 +243,7 @@ func (p *Progress) lineLocked(now time.Time) string {
 	case p.known:
 		parts = append(parts, p.spinner(), short(p.progress))
 	case p.doing == "":
-		parts = append(parts, p.spinner(), "waiting for the server")
+		parts = append(parts, p.spinner(), "waiting for the response")
 	default:
 		parts = append(parts, p.spinner())
 	}

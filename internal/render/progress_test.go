@@ -89,7 +89,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	}
 	step(0, p.Tick, "")
 	step(200, p.Tick, "")
-	step(200, p.Tick, "/  waiting for the server")
+	step(200, p.Tick, "/  waiting for the response")
 	step(200, func() { p.Update(told(jsonOf(3), nil, "")) }, "-  3")
 	step(50, func() { p.Update(told(jsonOf(4), nil, "")) }, "-  3")
 	step(50, p.Tick, `\  4`)

@@ -212,7 +212,11 @@ func (v *viewer) beside(x *wire.Exchange) {
 		if f.SSE != nil && f.SSE.ID != nil {
 			text += "id " + v.st.glimpse([]byte(*f.SSE.ID), 60)
 		}
-		v.line("  " + f.Kind.String() + ": " + text)
+		name := f.Kind.String()
+		if f.Kind == wire.Noise {
+			name = "stdout, not JSON-RPC"
+		}
+		v.line("  " + name + ": " + text)
 	}
 }
 
