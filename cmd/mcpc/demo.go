@@ -32,7 +32,8 @@ func newDemo(a *app) *cobra.Command {
 interrupted: Streamable HTTP at /mcp in every revision, HTTP+SSE at /sse, or
 stdio. mcpc itself needs no running server: use -s demo. With --auth it requires
 a token and is its own authorization server: mcpc login gets a token, the first
-tool call requires another scope, and every login is accepted.`,
+tool call requires another scope, and every login with a browser or a device
+code is accepted.`,
 		Example: `  mcpc demo --listen 127.0.0.1:3001
   mcpc demo --listen 127.0.0.1:3001 --stateless
   mcpc demo --listen 127.0.0.1:3001 --auth

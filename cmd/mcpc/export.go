@@ -42,7 +42,7 @@ of its whole run.
              their own, and over HTTP+SSE a stream; over stdio a pipeline, which
              is never run by mcpc
   mcpc       equivalent mcpc commands; each does its own handshake
-  mcpc-yaml  saved calls for mcpc run, which expect the same outcomes
+  mcpc-yaml  saved calls for mcpc run, which expect the same kind of outcome
   jsonl      a capture file, as described in docs/capture.md
   markdown   a report, for an issue
 

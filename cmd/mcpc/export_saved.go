@@ -55,7 +55,7 @@ func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) erro
 	}
 	var b strings.Builder
 	for _, h := range s.secrets {
-		fmt.Fprintf(&b, "# Set %s, which was not recorded: %s\n", h.variable, render.Line(h.shown))
+		fmt.Fprintf(&b, "# Set %s to the hidden value: %s\n", h.variable, render.Line(h.shown))
 	}
 	b.Write(text)
 	_, err = io.WriteString(w, b.String())

@@ -93,12 +93,16 @@ Fields:
                           1.5mb (messages, both directions)
   time since run          2026-01-31, 15:04, 2026-01-31T15:04:05; 10m 2h 3d ago
                           (since only); the number of a run
-  era protocol id         era and revision of the session; id of the request
-  kind                    frame kind: body, head, event, stderr, noise, closed
-  has                     finding, retry, resume, round, notification, question,
-                          guess
+  era protocol id         era: legacy (with a handshake) or modern; revision; id
+                          of the request
+  kind                    frame kind: body, head, event, stderr, noise (stdout
+                          that is not JSON-RPC), closed
+  has                     finding (a warning), retry, resume (of a stream),
+                          round (a repeated request with input), notification,
+                          question (a server request), guess (a message that
+                          names no request)
   is                      open, error, cancelled, late (a response came anyway),
-                          probe, orphan
+                          probe, orphan (a response without a request)
   secret                  the hash of a hidden value: 1a2b, or * for any
   body                    a text in a message; ~ also works with method, name,
                           target

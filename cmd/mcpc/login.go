@@ -162,7 +162,7 @@ func (a *app) pasted(ctx context.Context, wrong *auth.Error) (string, error) {
 
 // showCode is for where somebody types a code at another machine.
 func (a *app) showCode(_ context.Context, address, code string) {
-	a.note("open " + a.errStyle.Line(address) + " on any machine and type " + a.errStyle.Line(wire.Excerpt([]byte(code), mostSaid)))
+	a.note("open " + a.errStyle.Line(address) + " in any browser that can reach it and enter the code " + a.errStyle.Line(wire.Excerpt([]byte(code), mostSaid)))
 	a.warnOfAddress(address)
 }
 

@@ -50,7 +50,7 @@ The server is the file's, unless -s, MCPC_SERVER or a command after -- names
 another. A command in a file is started only with --allow-exec.
 
 Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid, and
-nothing was sent. A step that could not run has its own exit code.`,
+nothing was sent. If a step could not run, the exit code is that of its error.`,
 		Example: `  mcpc run smoke.mcpc.yaml
   mcpc run . --junit report.xml --fail-fast
   mcpc run smoke.mcpc.yaml --var a=40 --only adds

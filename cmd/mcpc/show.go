@@ -33,8 +33,8 @@ func newShow(a *app) *cobra.Command {
 		Long: `Show a recorded exchange: its outcome, header fields and messages, events and
 timing. The default is the last one.
 
-A NUMBER is from mcpc log: 42 is the main exchange of run 42, 42.3 its third
-exchange.`,
+A NUMBER is from mcpc log: 42.3 is the third exchange of run 42, and 42 its
+requested operation, or for a tap or a proxy its last exchange.`,
 		Example: `  mcpc show
   mcpc show last --explain
   mcpc show --json --jq .response.result`,

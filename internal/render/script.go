@@ -30,7 +30,7 @@ type Script struct {
 func (s *Script) String() string {
 	var b strings.Builder
 	for _, v := range s.secrets {
-		fmt.Fprintf(&b, "# Set %s to %s, which was not recorded: %s\n: \"${%s:?must be set}\"\n", v.variable, v.where, Line(v.shown), v.variable)
+		fmt.Fprintf(&b, "# Set %s to %s, a hidden value: %s\n: \"${%s:?must be set}\"\n", v.variable, v.where, Line(v.shown), v.variable)
 	}
 	if len(s.secrets) > 0 {
 		b.WriteByte('\n')

@@ -334,7 +334,11 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 	}
 	for _, f := range x.Beside {
 		if f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end" {
-			phases = append(phases, phase{f.Close.How, since(f), since(f)})
+			name := f.Close.How
+			if name == "cut" {
+				name = "error"
+			}
+			phases = append(phases, phase{name, since(f), since(f)})
 		}
 	}
 	return phases

@@ -79,7 +79,7 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		}
 		return Client{}, l.w.holds("a client can be registered (authorization, \"Client Registration Approaches\")", false,
 			&Error{Rule: NoRegistration, Text: text,
-				Hint: "register mcpc there, then --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
+				Hint: "register a client at the authorization server, then use --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
 	}
 	c, err := l.register(ctx, s, redirect)
 	if err != nil {
