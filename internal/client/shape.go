@@ -24,7 +24,7 @@ func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
 	}
 	findings := check(revision, method, o.Message)
 	if strict := t.s.opt.Strict; strict != nil && strict() && len(findings) > 0 {
-		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result does not conform to revision "+revision+" has it", findings
+		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result does not conform to revision "+revision, findings
 		return
 	}
 	t.misshapen("the result of "+method+" breaks "+revision, findings)
