@@ -53,8 +53,12 @@ func (x *index) end(e *End, at stretch) {
 		return
 	}
 	own.Own, own.Again = true, x.head.Of
-	own.endAs(e)
-	own.Name = or(own.Name, e.Name)
+	if own.Channel == ChannelOK && (e.Kind == wire.Usage || e.Kind == wire.InvalidArguments) {
+		own.Text, own.Hint = e.Text, e.Hint // the error is the command's own, and the exchange was good
+	} else {
+		own.endAs(e)
+		own.Name = or(own.Name, e.Name)
+	}
 	own.Findings = append(own.Findings, e.Findings...)
 	x.touch(own)
 }
