@@ -172,10 +172,12 @@ func (a *app) endOf(o wire.Outcome, exit int) trace.End {
 		Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings}
 }
 
-// gaveUp records that nobody waits any more for the answer to what was asked last, while
-// the command goes on: one that comes late is no ending.
+// gaveUp records that what was asked last got no valid answer and nobody waits for one,
+// while the command goes on: one that comes late is no ending.
 func (a *app) gaveUp(o wire.Outcome, exit int) {
-	if r := a.record.Recorder; r == nil || r.Full() || o.ID == nil || o.Kind != wire.Signal && o.Kind != wire.Timeout {
+	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
+	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
+	if r := a.record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
 		return
 	}
 	end := a.endOf(o, exit)

@@ -59,7 +59,6 @@ func (x *index) end(e *End, at stretch) {
 		own.endAs(e)
 		own.Name = or(own.Name, e.Name)
 	}
-	own.Findings = append(own.Findings, e.Findings...)
 	x.touch(own)
 }
 
@@ -78,6 +77,7 @@ func (x *index) givenUp(e *End, at stretch) {
 func (r *Row) endAs(e *End) {
 	r.settle(e.Kind)
 	r.told, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
+	r.Findings = append(r.Findings, e.Findings...)
 }
 
 // own is the exchange that a command's ending speaks of.
