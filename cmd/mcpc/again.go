@@ -224,15 +224,22 @@ func (g again) command(s *render.Script) string {
 
 // serverArgv is the command of a stdio server; nil where it is not known.
 func (g again) serverArgv() []string {
-	if g.row.Target == demoEndpoint {
+	if g.row.Target == demoEndpoint && !g.ofNextFile() {
 		return []string{"mcpc", "demo", "--stdio"}
 	}
-	argv := g.row.Head().Argv
-	if at := slices.Index(argv, "--"); at >= 0 && at+1 < len(argv) {
-		return argv[at+1:]
+	head := g.row.Head()
+	if at := slices.Index(head.Argv, "--"); at >= 0 && at+1 < len(head.Argv) {
+		return head.Argv[at+1:]
 	}
-	return nil
+	if g.ofNextFile() {
+		return nil
+	}
+	return head.Command
 }
+
+// ofNextFile reports a request of a run of several files that is not of the first one: the
+// server of that alone is recorded.
+func (g again) ofNextFile() bool { return g.exchange.Request.Conn > 0 && g.had("run") }
 
 // address is what -s takes to mean the recorded server, "" where only a command
 // does.
@@ -243,11 +250,11 @@ func (g again) address() string {
 	}
 	head := g.head()
 	switch {
-	case target == demoEndpoint || isAddress(target) && (head == nil || g.row.By == trace.ByCommand):
+	case !g.ofNextFile() && (target == demoEndpoint || isAddress(target) && (head == nil || g.row.By == trace.ByCommand)):
 		return target
 	case head != nil && isAddress(head.URL):
 		return head.URL
-	case g.serverArgv() == nil && !strings.HasPrefix(target, "-"):
+	case g.serverArgv() == nil && !g.ofNextFile() && !strings.HasPrefix(target, "-"):
 		return target // a session's name
 	}
 	return ""

@@ -109,11 +109,8 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		a.end(out)
 		return
 	}
-	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task.set})
+	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task.set, fits: o.saving.fits})
 	defer c.close(ctx)
-	if out.Good() {
-		out = o.saving.fits(c)
-	}
 	if !out.Good() {
 		a.end(out)
 		return

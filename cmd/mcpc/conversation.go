@@ -91,6 +91,8 @@ type opening struct {
 	visits bool
 	// many is set for a conversation of many calls, none of which is waited for by name.
 	many bool
+	// fits refuses a server before anything is sent; nil takes every one.
+	fits func(*conversation) wire.Outcome
 	// heard takes each notification besides; what the server logs is then not shown.
 	heard func(*wire.Message)
 }
@@ -117,6 +119,9 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 		return c, o
 	}
 	opt, o := c.options(ctx, how)
+	if o.Good() && how.fits != nil {
+		o = how.fits(c)
+	}
 	if !o.Good() {
 		return c, o
 	}

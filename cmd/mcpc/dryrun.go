@@ -36,6 +36,9 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 		a.end(out)
 		return nil
 	}
+	if o.curl && opt.Server.URL == "" {
+		return hintedError{"--curl needs an HTTP server", "--dry-run prints the message"}
+	}
 	tool := c.inMemory(o.name)
 	if a.index > 0 && !o.offline {
 		tool = nil // it is chosen from a fresh list
@@ -144,7 +147,11 @@ func (c *conversation) presumed(opt client.Options) client.Memory {
 		}
 		c.a.warn("the server's revision is not known yet; this is " + m.Revision + ", --protocol selects another")
 	}
-	if !client.Stateless(m.Revision) {
+	switch {
+	case client.Stateless(m.Revision):
+	case opt.Server.URL == "":
+		c.a.note("a real call sends initialize first")
+	default:
 		c.a.note("a real call sends initialize first, and then includes the session id")
 	}
 	return m
@@ -179,9 +186,6 @@ func writeDraft(w io.Writer, st render.Style, d client.Draft) error {
 }
 
 func asCurl(d client.Draft, options [][2]string) (string, error) {
-	if d.URL == "" {
-		return "", hintedError{"--curl needs an HTTP server", "--dry-run prints the message"}
-	}
 	s := render.Script{Options: options}
 	err := s.Curl(render.Post{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")
 	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {

@@ -12,7 +12,7 @@ func (a *app) overhear(where, by string) *trace.Watcher {
 	if a.environ != nil {
 		a.secrets.LearnEnvironment(a.environ())
 	}
-	a.startRecording(where, by)
+	a.startRecording(where, by, nil)
 	recorder := a.record.Recorder
 	verbose := render.Verbose(a.stderr(), a.errStyle, a.verbose)
 	watching := trace.Watching{Now: a.now, Tap: func(f wire.Frame) {

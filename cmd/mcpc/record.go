@@ -57,8 +57,9 @@ const trafficDir = "traffic"
 const pruneEvery = 64
 
 // startRecording begins it with the first conversation; where is the server as a
-// person would name it, by what the capture says of who records.
-func (a *app) startRecording(where, by string) {
+// person would name it, by what the capture says of who records, command that of a server
+// which a file names.
+func (a *app) startRecording(where, by string, command []string) {
 	a.record.conns++
 	if a.record.conns > 1 || a.noRecord || a.recordTo == offWord {
 		return
@@ -78,7 +79,7 @@ func (a *app) startRecording(where, by string) {
 	}
 	a.record.Recorder = trace.NewRecorder(trace.Recording{
 		Place: place, Most: most, Turn: turn, Secrets: &a.secrets, Failed: a.recordingFailed,
-		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), By: by, Of: a.record.resent, In: a.record.mark},
+		Head: trace.Head{Mcpc: a.version, Started: a.now(), Target: where, Argv: a.shownArgs(), Command: command, By: by, Of: a.record.resent, In: a.record.mark},
 	})
 }
 
@@ -172,10 +173,12 @@ func (a *app) endOf(o wire.Outcome, exit int) trace.End {
 		Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings}
 }
 
-// gaveUp records that nobody waits any more for the answer to what was asked last, while
-// the command goes on: one that comes late is no ending.
+// gaveUp records that what was asked last got no valid answer and nobody waits for one,
+// while the command goes on: one that comes late is no ending.
 func (a *app) gaveUp(o wire.Outcome, exit int) {
-	if r := a.record.Recorder; r == nil || r.Full() || o.ID == nil || o.Kind != wire.Signal && o.Kind != wire.Timeout {
+	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
+	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
+	if r := a.record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
 		return
 	}
 	end := a.endOf(o, exit)
@@ -234,7 +237,11 @@ func (c *conversation) learnSecrets(fields []wire.Field) {
 // --explain afterwards. Whoever shows them is given them without their secrets;
 // where nobody does, the recorder sees to that itself, when nobody waits.
 func (c *conversation) tap() wire.Tap {
-	c.a.startRecording(c.where, trace.ByCommand)
+	command := c.target.Command
+	if slices.Contains(c.a.args, "--") {
+		command = nil // it stands there
+	}
+	c.a.startRecording(c.where, trace.ByCommand, command)
 	recorder, conn := c.a.record.Recorder, max(0, c.a.record.conns-1)
 	c.show(c.a.verbose, c.a.explain)
 	return func(f wire.Frame) {

@@ -137,9 +137,12 @@ func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
 		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
 	}
 	hint := "mcpc resend " + render.ShellQuote(o.word) + " --to "
-	if address := g.address(); address != "" {
+	switch address := g.address(); {
+	case address != "":
 		hint += render.ShellQuote(address)
-	} else {
+	case g.serverArgv() == nil:
+		hint += "TARGET"
+	default:
 		hint = fmt.Sprintf("mcpc resend %s --allow-exec runs: %s", render.ShellQuote(o.word), commandLine(g.serverArgv()))
 	}
 	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,

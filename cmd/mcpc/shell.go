@@ -278,5 +278,8 @@ func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
 		return &conversation{a: s.a, stopTicking: func() {}}, o
 	}
 	s.c.stopTicking = s.a.ticking()
+	if how.fits != nil {
+		return s.c, how.fits(s.c)
+	}
 	return s.c, wire.Outcome{}
 }

@@ -25,6 +25,9 @@ type noise struct {
 // standard output, which is their fault and no reason to stop.
 func (p *pipe) hear(m *wire.Message) *fault {
 	line, why := m.Raw, strangeness(m)
+	if p.noiseLine == nil {
+		p.noiseLine = line
+	}
 	p.inbox.often(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, wire.Excerpt(line, maxShown))}, noiseLines)

@@ -36,6 +36,7 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		if e != nil {
 			o.Kind, o.Text = e.settle(call, m)
 			t.checkShape(e, call.Method, &o)
+			t.checkNoise(r.noise, &o)
 		}
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)

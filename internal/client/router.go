@@ -17,6 +17,10 @@ type router struct {
 	done  chan struct{}
 	ended *fault
 
+	// noiseLine is the first line since the last answer that was no message; nil where there
+	// is none. It belongs to who delivers.
+	noiseLine []byte
+
 	mu      sync.Mutex
 	waiting map[string]*waiter
 }
@@ -75,7 +79,7 @@ func (r *router) wait(ctx context.Context, w *waiter) reply {
 func (r *router) deliver(m *wire.Message) {
 	switch w := r.waiterFor(m); {
 	case w != nil:
-		w.answer <- reply{message: m}
+		w.answer <- r.replyTo(w, m)
 	case m.Kind == wire.Batch:
 		r.deliverItems(m)
 	case r.misnamed(m):
@@ -85,12 +89,22 @@ func (r *router) deliver(m *wire.Message) {
 	}
 }
 
+// replyTo is the reply with m. The answers that open a conversation leave the noise to the
+// next one: what follows a failed opening asks again.
+func (r *router) replyTo(w *waiter, m *wire.Message) reply {
+	answer := reply{message: m}
+	if w.out.method != "initialize" && w.out.method != "server/discover" {
+		answer.noise, r.noiseLine = r.noiseLine, nil
+	}
+	return answer
+}
+
 // deliverItems takes an array apart. One that answers nobody is left whole.
 func (r *router) deliverItems(m *wire.Message) {
 	var rest []*wire.Message
 	for _, item := range m.Items {
 		if w := r.waiterFor(item); w != nil {
-			w.answer <- reply{message: item}
+			w.answer <- r.replyTo(w, item)
 		} else {
 			rest = append(rest, item)
 		}

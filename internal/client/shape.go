@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"strings"
 
 	"mcpc/internal/wire"
@@ -23,11 +24,24 @@ func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
 		revision, _ = wire.Text(wire.First(o.Result, "protocolVersion"))
 	}
 	findings := check(revision, method, o.Message)
-	if strict := t.s.opt.Strict; strict != nil && strict() && len(findings) > 0 {
-		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result does not conform to revision "+revision+" has it", findings
+	if t.isStrict() && len(findings) > 0 {
+		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result does not conform to revision "+revision, findings
 		return
 	}
 	t.misshapen("the result of "+method+" breaks "+revision, findings)
+}
+
+func (t *talk) isStrict() bool { return t.s.opt.Strict != nil && t.s.opt.Strict() }
+
+// checkNoise takes no result before which there was a line that is no message, where that
+// is Strict: the line is the evidence, and not the result.
+func (t *talk) checkNoise(line []byte, o *wire.Outcome) {
+	if line == nil || !t.isStrict() || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+		return
+	}
+	o.Message, o.Kind, o.Text = nil, wire.BadResponse, "the server wrote a non-JSON-RPC line to its stdout"
+	o.Hint = "over stdio, write logs to stderr: stdout is for messages only"
+	o.Findings = []wire.Finding{{Rule: "stdout_noise", Level: wire.Error, Text: fmt.Sprintf("%q", wire.Excerpt(line, maxShown))}}
 }
 
 // checkUnasked holds a notification or a request against its shape, and tells of it once

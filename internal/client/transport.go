@@ -85,6 +85,8 @@ type reply struct {
 	fault   *fault
 	// asked is what the server asked on the way and nobody answered.
 	asked *unanswered
+	// noise is a line before the message that was none; nil where there was none.
+	noise []byte
 }
 
 // A fault says why there is no response.

@@ -275,6 +275,7 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 		e.Queries = r.queries(raw, at)
 		return e
 	}
+	before := len(r.problems)
 	members := r.object(raw, at, "expect", "kind", "exit", "text", "jq", "result", "within")
 	for _, m := range members {
 		at := below(at, m.Name)
@@ -294,7 +295,7 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 			e.Within, e.WithinAt = r.duration(m.Value, at), at
 		}
 	}
-	if _, named := members.Get("kind"); named && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
+	if _, named := members.Get("kind"); named && len(r.problems) == before && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
 		r.bad(at+"/exit", "kind and exit contradict each other: that kind ends with %d", e.Kind.ExitCode())
 	}
 	return e

@@ -86,6 +86,15 @@ func TestReadFileSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestWrongKindOrExitIsOneProblem(t *testing.T) {
+	for _, expect := range []string{`{"kind":"toolerror","exit":5}`, `{"kind":"tool_error","exit":"five"}`} {
+		_, bad := ReadFile(json.RawMessage(`{"steps":[{"call":"x","expect":` + expect + `}]}`))
+		if len(bad) != 1 {
+			t.Errorf("%s\ngot %+v", expect, bad)
+		}
+	}
+}
+
 // What comes from the environment is no secret of the file, wherever it stands.
 func TestReferencesAreNoSecrets(t *testing.T) {
 	_, bad := ReadFile(json.RawMessage(`{"server":"https://me:${env.PW}@x/mcp?token=${env.T}&x=1","headers":{"Authorization":"Bearer ${env.T}"},

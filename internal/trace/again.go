@@ -52,7 +52,7 @@ func (c *Capture) safeLine(raw []byte) []byte {
 }
 
 func safeHead(s *wire.Secrets, h Head) Head {
-	h.Target, h.Argv = s.Text(h.Target), s.Command(h.Argv)
+	h.Target, h.Argv, h.Command = s.Text(h.Target), s.Command(h.Argv), s.Command(h.Command)
 	return h
 }
 

@@ -61,15 +61,18 @@ func (e *VersionError) Error() string {
 }
 
 func parseHead(m wire.Members) Head {
-	h := Head{Mcpc: m.Text("mcpc"), Started: moment(m.Text("started")), Target: m.Text("target"),
+	return Head{Mcpc: m.Text("mcpc"), Started: moment(m.Text("started")), Target: m.Text("target"),
 		Run: int(integer(get(m, "run"))), In: m.Text("in"), By: m.Text("by"), Of: m.Text("of"),
-		After: int(integer(get(m, "after")))}
-	words, _ := wire.Array(get(m, "argv"))
-	for _, word := range words {
-		text, _ := wire.Text(word)
-		h.Argv = append(h.Argv, text)
+		After: int(integer(get(m, "after"))), Argv: words(get(m, "argv")), Command: words(get(m, "command"))}
+}
+
+func words(raw json.RawMessage) (texts []string) {
+	items, _ := wire.Array(raw)
+	for _, item := range items {
+		text, _ := wire.Text(item)
+		texts = append(texts, text)
 	}
-	return h
+	return texts
 }
 
 func parseEnd(raw []byte) (*End, error) {

@@ -15,8 +15,10 @@ type field struct {
 	takes string
 	// text gives what globs and regular expressions are held against; known are
 	// the only texts there can be, where they are few.
+	// alone, if set, gives a second text that a value may match: the name without the version.
 	// A filled text is never what * stands for where it is empty.
 	text   func(*Row) string
+	alone  func(*Row) string
 	filled bool
 	known  func() []string
 	// number gives what comparisons are held against, and whether the row has it;
@@ -47,8 +49,8 @@ var fields = []field{
 	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *Row) string { return r.Revision }},
 	{name: "id", takes: "the id of a request: 7", text: func(r *Row) string { return r.ID }},
 	{name: "dir", takes: "direction: sent (by the client), received", text: func(r *Row) string { return r.Dir.String() }, known: directions},
-	{name: "client", takes: "the client's name: claude*", text: (*Row).Client},
-	{name: "server", takes: "the server's name: git*", text: (*Row).Server},
+	{name: "client", takes: "the client's name: claude*", text: (*Row).Client, alone: (*Row).clientName},
+	{name: "server", takes: "the server's name: git*", text: (*Row).Server, alone: (*Row).serverName},
 	{name: "session", takes: "the hash of a session's id: 1a2b, *", text: (*Row).Session, filled: true},
 	{name: "conn", takes: "the number of a connection in its run: 3", number: func(r *Row) (int64, bool) { return int64(r.Conn), r.conn != nil }, bounds: wholeBounds},
 	{name: "kind", takes: "a frame kind: stderr, event", traits: kindTraits()},

@@ -39,7 +39,7 @@ func (f *field) textValue(a atom) (value, error) {
 	}
 	return value{test: func(c *candidate) bool {
 		text := f.text(c.row)
-		return (text != "" || !f.filled) && test(text)
+		return (text != "" || !f.filled) && (test(text) || f.alone != nil && test(f.alone(c.row)))
 	}}, nil
 }
 

@@ -21,9 +21,10 @@ type Head struct {
 	Mcpc    string
 	Started time.Time
 	// Target is the server as a person would name it, Argv the command line that
-	// was given, both without secrets.
-	Target string
-	Argv   []string
+	// was given, Command that of the server where Argv does not have it, all without
+	// secrets.
+	Target        string
+	Argv, Command []string
 	// Run is the number of the run in the ring; 0 elsewhere.
 	Run int
 	// In stands in each line of the run where others may be recorded into the same
@@ -83,16 +84,8 @@ func AppendHead(b []byte, h Head) []byte {
 	b = appendText(b, "mcpc", h.Mcpc)
 	b = appendTime(b, "started", h.Started)
 	b = appendText(b, "target", h.Target)
-	if len(h.Argv) > 0 {
-		b = append(b, `,"argv":[`...)
-		for i, word := range h.Argv {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, wire.Quote(word)...)
-		}
-		b = append(b, ']')
-	}
+	b = appendWords(b, "argv", h.Argv)
+	b = appendWords(b, "command", h.Command)
 	b = appendInt(b, "run", int64(h.Run))
 	b = appendText(b, "in", h.In)
 	b = appendText(b, "by", h.By)
@@ -271,6 +264,22 @@ func appendText(b []byte, name, value string) []byte {
 	}
 	b = append(append(append(b, ',', '"'), name...), '"', ':')
 	return append(b, wire.Quote(value)...)
+}
+
+// appendWords appends a member that is not empty.
+func appendWords(b []byte, name string, words []string) []byte {
+	for i, word := range words {
+		if i == 0 {
+			b = append(append(append(b, ',', '"'), name...), `":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, wire.Quote(word)...)
+	}
+	if len(words) > 0 {
+		b = append(b, ']')
+	}
+	return b
 }
 
 // appendInt appends a member that is not 0.

@@ -46,6 +46,8 @@ func TestGoldenQueries(t *testing.T) {
 		{"is:probe", []int{25, 39}},
 		{"dir:received", []int{38, 42, 45, 58}},
 		{"client:mcpc* server:*everything* channel:ok method:tools/*", []int{44, 46}},
+		{"client:mcpc server:mcp-servers/everything channel:ok method:tools/*", []int{44, 46}},
+		{"client:mcp or server:everything", nil},
 		{"conn:1", nil},
 		{"ttfb:>1s", []int{39, 43}},
 		{"is:cancelled", []int{31}},

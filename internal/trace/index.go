@@ -60,7 +60,8 @@ type conn struct {
 	streamable bool
 	// client and server are what the two sides call themselves, session is the hash of the
 	// session's id; "" where nothing said so yet.
-	client, server, session string
+	client, server implementation
+	session        string
 	// opened are the lines that opened its stream of HTTP+SSE, as long as that is open.
 	opened []stretch
 	stream int
@@ -329,7 +330,7 @@ func (r *Row) asked(p placed) {
 		who, _ := params.Get("clientInfo")
 		p.conn.client = whoIn(who)
 	}
-	if who := wire.First(meta, metaPrefix+"clientInfo"); who != nil && p.conn.client == "" {
+	if who := wire.First(meta, metaPrefix+"clientInfo"); who != nil && p.conn.client == (implementation{}) {
 		p.conn.client = whoIn(who)
 	}
 	if version, ok := wire.Text(wire.First(meta, metaVersion)); ok {

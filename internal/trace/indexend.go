@@ -53,9 +53,12 @@ func (x *index) end(e *End, at stretch) {
 		return
 	}
 	own.Own, own.Again = true, x.head.Of
-	own.endAs(e)
-	own.Name = or(own.Name, e.Name)
-	own.Findings = append(own.Findings, e.Findings...)
+	if own.Channel == ChannelOK && (e.Kind == wire.Usage || e.Kind == wire.InvalidArguments) {
+		own.Text, own.Hint = e.Text, e.Hint // the error is the command's own, and the exchange was good
+	} else {
+		own.endAs(e)
+		own.Name = or(own.Name, e.Name)
+	}
 	x.touch(own)
 }
 
@@ -74,6 +77,7 @@ func (x *index) givenUp(e *End, at stretch) {
 func (r *Row) endAs(e *End) {
 	r.settle(e.Kind)
 	r.told, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
+	r.Findings = append(r.Findings, e.Findings...)
 }
 
 // own is the exchange that a command's ending speaks of.

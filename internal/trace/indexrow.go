@@ -34,7 +34,7 @@ func (r *Row) answered(p placed) {
 	default:
 		r.settle(wire.OK)
 	}
-	if r.Channel == ChannelOK && r.Dir == wire.Sent && p.conn.server == "" {
+	if r.Channel == ChannelOK && r.Dir == wire.Sent && p.conn.server == (implementation{}) {
 		p.conn.server = r.serverIn(p)
 	}
 	if m != nil && r.Method == "initialize" && r.Channel == ChannelOK {

@@ -37,7 +37,7 @@ func (x *index) probed(r *Row, p placed) {
 // together reports a row of the conversation or, where nothing tells conversations apart,
 // of a client of the same name.
 func (x *index) together(r *Row, c *conn) bool {
-	return r.conn == c || x.head.By == ByProxy && r.Target == c.target && c.client != "" && r.conn.client == c.client
+	return r.conn == c || x.head.By == ByProxy && r.Target == c.target && c.client != (implementation{}) && r.conn.client == c.client
 }
 
 // refused reports an error as an older server answers with.

@@ -9,10 +9,14 @@ import (
 
 // Client and Server are what the two sides of the row's conversation call themselves,
 // with their versions; "" where neither has said so.
-func (r *Row) Client() string { return r.said(func(c *conn) string { return c.client }) }
+func (r *Row) Client() string { return r.said(func(c *conn) string { return c.client.String() }) }
 
 // Server is like Client.
-func (r *Row) Server() string { return r.said(func(c *conn) string { return c.server }) }
+func (r *Row) Server() string { return r.said(func(c *conn) string { return c.server.String() }) }
+
+// clientName and serverName are their names alone.
+func (r *Row) clientName() string { return r.said(func(c *conn) string { return c.client.name }) }
+func (r *Row) serverName() string { return r.said(func(c *conn) string { return c.server.name }) }
 
 // Session is the hash of the id of the row's session, as it stands in its place; "" where
 // it has none.
@@ -25,29 +29,30 @@ func (r *Row) said(what func(c *conn) string) string {
 	return what(r.conn)
 }
 
-// whoIn is the name and the version of an implementation.
-func whoIn(raw json.RawMessage) string {
-	members, err := wire.Object(raw)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(members.Text("name") + " " + members.Text("version"))
+// An implementation is the name and the version of a client or a server.
+type implementation struct{ name, version string }
+
+func (i implementation) String() string { return strings.TrimSpace(i.name + " " + i.version) }
+
+func whoIn(raw json.RawMessage) implementation {
+	members, _ := wire.Object(raw)
+	return implementation{members.Text("name"), members.Text("version")}
 }
 
 // serverIn is what the result says of the server: in its _meta, or where a conversation is
 // opened in itself.
-func (r *Row) serverIn(p placed) string {
+func (r *Row) serverIn(p placed) implementation {
 	if p.message == nil {
 		meta, ok := appendUnescaped(nil, p.peeked.meta)
 		if !ok || len(meta) == 0 {
-			return ""
+			return implementation{}
 		}
 		return whoIn(wire.First(meta, metaPrefix+"serverInfo"))
 	}
 	result, _ := p.message.ResultMembers()
 	meta, _ := result.Get("_meta")
 	who := whoIn(wire.First(meta, metaPrefix+"serverInfo"))
-	if said, there := result.Get("serverInfo"); there && who == "" && handshake[r.Method] {
+	if said, there := result.Get("serverInfo"); there && who == (implementation{}) && handshake[r.Method] {
 		return whoIn(said)
 	}
 	return who
