@@ -35,7 +35,7 @@ func (s *Script) CurlSession(p Post, session string) error {
 	}
 	words[0] += " -D - -o /dev/null"
 	s.Command(session + "=$(" + s.fed(p.Body, strings.Join(words, " \\\n  ")) +
-		" |\n  tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" { print $2 }')")
+		" |\n  tr -d '\\r' | awk -F': ' 'tolower($1) == \"mcp-session-id\" { print $2 }')")
 	return nil
 }
 
