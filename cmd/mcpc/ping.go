@@ -51,7 +51,11 @@ func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration
 	for waiting := false; ; waiting = true {
 		c, method, out := a.ping(ctx, argv)
 		left := limit.Sub(a.now())
-		if out.Good() || !isNotReady(out) || left <= 0 || !pause(ctx, min(pingEvery, left)) {
+		again := isNotReady(out) && left > 0
+		if again && !pause(ctx, min(pingEvery, left)) {
+			again, method, out = false, "", wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		}
+		if !again {
 			a.showPing(ctx, c, method, out)
 			c.close(ctx)
 			return
