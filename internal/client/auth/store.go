@@ -102,6 +102,11 @@ func readBook(raw []byte) (b Book, err error) {
 	return b, nil
 }
 
+// Damaged reports whether raw is no store that any mcpc has written.
+func Damaged(raw []byte) bool {
+	return len(raw) > 0 && json.Unmarshal(raw, &Book{}) != nil
+}
+
 // Change reads, changes and writes the book under the file's lock.
 func (s *Store) Change(ctx context.Context, change func(*Book)) error {
 	err := s.File.Update(ctx, func(old []byte) ([]byte, error) {
