@@ -221,7 +221,7 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	w := a.walk(ctx, a.guard.Endpoint)
 	defer w.Net.Close()
 	_, err = w.Login(ctx, store, auth.Request{Endpoint: a.guard.Endpoint, Account: a.auth.account,
-		Challenge: r.Challenge, Challenged: true, Visit: a.visitLogin, Choose: a.chooseIssuer})
+		Challenge: r.Challenge, Challenged: true, Visit: a.visitLogin, ShowCode: a.showCode, Choose: a.chooseIssuer})
 	return err == nil, err
 }
 

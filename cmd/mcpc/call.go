@@ -92,7 +92,7 @@ sent, and structuredContent against the outputSchema.`,
 	a.addIndex(f)
 	a.addCut(f)
 	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls for mcpc run")
-	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; saved again, only what both results share")
+	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice, only what both have in common")
 	f.Var(&o.task, "task", "start a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"
 	a.addAnswering(f)

@@ -51,21 +51,28 @@ Names with characters that are special to the shell are omitted.`,
 			if len(args) != 1 {
 				return hintedError{"completion takes the name of a shell", "mcpc completion bash"}
 			}
-			return writeCompletion(a.stdout(), cmd.Root(), args[0])
+			if !contains(shells, args[0]) {
+				all := "mcpc completion " + strings.Join(shells, ", mcpc completion ")
+				if contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
+					return hintedError{"no script for the shell " + args[0], all}
+				}
+				return hintedError{"no script for the shell " + shortened(args[0]), didYouMean("mcpc completion ", args[0], "", shells, all)}
+			}
+			if err := a.writeOut(func(w io.Writer) error { return writeCompletion(w, cmd.Root(), args[0]) }); err != nil {
+				a.end(localIO("writing the script", bare(err)))
+			}
+			return nil
 		},
 	}
 }
 
 func writeCompletion(w io.Writer, root *cobra.Command, shell string) error {
-	switch shell {
-	case "bash":
-		_, err := io.WriteString(w, bashCompletion)
-		return ignored(err)
-	case "zsh", "fish", "powershell":
-		_, err := io.WriteString(w, unevaluated(root, shell))
-		return ignored(err)
+	script := bashCompletion
+	if shell != "bash" {
+		script = unevaluated(root, shell)
 	}
-	return hintedError{"no script for the shell " + shortened(shell), didYouMean("mcpc completion ", shell, "", shells, "bash, zsh, fish or powershell")}
+	_, err := io.WriteString(w, script)
+	return err
 }
 
 // evaluations are the places where cobra's scripts have the shell run the line that
@@ -99,9 +106,6 @@ func unevaluated(root *cobra.Command, shell string) string {
 	}
 	return strings.Replace(b.String(), evaluations[shell][0], evaluations[shell][1], 1)
 }
-
-// ignored: that the answer could not be written is told by the writer itself.
-func ignored(error) error { return nil }
 
 // ownFirst has cobra's command for shells offer a command's own flags first, and the flags
 // of all commands after them, in the order of help; cobra itself does it the other way round.

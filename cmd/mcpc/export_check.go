@@ -39,6 +39,7 @@ func (a *app) checkFile(name string) {
 		a.end(usage(notRead("--check "+name, err, "")))
 		return
 	}
+	a.secrets.Variables = true
 	c := &checker{a: a, from: map[string]string{}}
 	c.environment()
 	if err := c.state(); err != nil {
@@ -73,7 +74,7 @@ func (a *app) readChecked(name string) ([]byte, error) {
 
 func (c *checker) know(from string, values ...string) {
 	for _, value := range values {
-		if c.from[value] == "" {
+		if value != "" && c.from[value] == "" {
 			c.from[value] = from
 		}
 		c.a.secrets.Learn(value)

@@ -92,7 +92,7 @@ func (g again) had(word string) bool {
 
 // clientFields are the header fields that mcpc writes by itself, or that are about
 // one stream.
-var clientFields = []string{"accept", "accept-encoding", "content-type", "last-event-id", "user-agent"}
+var clientFields = []string{"accept", "accept-encoding", "content-type", "last-event-id", "sec-fetch-mode", "user-agent"}
 
 // ownFields are the header fields that the user had given.
 func (g again) ownFields() (own []wire.Field) {
@@ -101,7 +101,7 @@ func (g again) ownFields() (own []wire.Field) {
 		return nil
 	}
 	for _, f := range head.Fields {
-		if name := strings.ToLower(f.Name); !slices.Contains(clientFields, name) && !strings.HasPrefix(name, "mcp-") {
+		if name := strings.ToLower(f.Name); !slices.Contains(clientFields, name) && !render.OfConnection[name] && !strings.HasPrefix(name, "mcp-") {
 			own = append(own, f)
 		}
 	}

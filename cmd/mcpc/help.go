@@ -22,6 +22,9 @@ func newHelp() *cobra.Command {
 			return begin(commandNames(cmd.Root()), typed), noFiles
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("output") {
+				return hintedError{"help goes to stdout, and takes no -o", "mcpc help " + strings.Join(quotedWords(args), " ") + " > FILE"}
+			}
 			about, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) == 0 {
 				return about.Help()

@@ -38,8 +38,8 @@ func newLog(a *app) *cobra.Command {
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
 name, outcome, exit code, duration, bytes, notes, and tap or proxy if one of
 them recorded it. Terminals of less than 100 columns show no bytes, exit codes
-and notes. mcpc show NUMBER shows one exchange. Failures in a proxy are listed
-even without a JSON-RPC request, such as the GET of a stream.
+and notes. mcpc show NUMBER shows one exchange. Failures in a proxy without a
+JSON-RPC request, for example of a stream's GET, are listed too.
 
 Every command records its traffic, without secrets, in the state directory. mcpc
 help filters describes FILTER.`,

@@ -42,6 +42,19 @@ func TestTerminalOffersToLogIn(t *testing.T) {
 	}
 }
 
+// The grant of the stored token is used again when a call needs more scopes.
+func TestTerminalOffersTheDeviceGrantAgain(t *testing.T) {
+	t.Parallel()
+	url, state := newProtectedDemo(t), "MCPC_STATE="+t.TempDir()
+	onTerminal(t, 80, []string{state}, "mcpc", "login", url, "--grant", "device").ends("0")
+	tm := onTerminal(t, 80, []string{state}, "mcpc", "-s", url, "call", "get-sum", "a=1", "b=2")
+	tm.await(`requires more scopes: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
+	tm.typed("y\n")
+	if out := tm.ends("0"); !strings.Contains(out, "DEMO-CODE") || !strings.Contains(out, "sum of 1 and 2 is 3") {
+		t.Errorf("%q", out)
+	}
+}
+
 func TestTerminalLoginIsDeclined(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)

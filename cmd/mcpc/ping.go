@@ -45,13 +45,20 @@ everything else ends the command at once.`,
 }
 
 // waitForPing pings until the server answers or wait is over. The outcome is that of the
-// last attempt.
+// last attempt, which may take the rest of wait, or a second.
 func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration) {
 	limit := a.now().Add(wait)
 	for waiting := false; ; waiting = true {
+		if rest := max(limit.Sub(a.now()), time.Second); wait > 0 && (a.timeout.value == 0 || a.timeout.value > rest) {
+			a.timeout.value = rest
+		}
 		c, method, out := a.ping(ctx, argv)
 		left := limit.Sub(a.now())
-		if out.Good() || !isNotReady(out) || left <= 0 || !pause(ctx, min(pingEvery, left)) {
+		again := isNotReady(out) && left > 0
+		if again && !pause(ctx, min(pingEvery, left)) {
+			again, method, out = false, "", wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		}
+		if !again {
 			a.showPing(ctx, c, method, out)
 			c.close(ctx)
 			return

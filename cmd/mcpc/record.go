@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,7 +130,11 @@ func (a *app) recordingFailed(err error) {
 	if a.record.quiet.Load() {
 		return
 	}
-	a.warn("the traffic is not recorded: " + reason(err) + " (--no-record disables recording)")
+	where := ""
+	if failed, ok := errorAs[*fs.PathError](err); ok {
+		where = render.Line(failed.Path) + ": "
+	}
+	a.warn("the traffic is not recorded: " + where + reason(err) + " (--no-record disables recording)")
 }
 
 // reason is an error in the words of the operating system where it has any.

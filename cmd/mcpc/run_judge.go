@@ -69,11 +69,11 @@ func (j *judgement) fails(at, text string) {
 // nothing was expected of that, the step could not be taken.
 func (j *judgement) wrongEnding() {
 	e, out := j.step.Expect, j.taken.out
-	want := render.Ending(e.Kind)
+	want := render.Ending(wire.Outcome{Kind: e.Kind})
 	if e.Exit >= 0 {
 		want = fmt.Sprintf("exit code %d", e.Exit)
 	}
-	got := render.Ending(out.Kind)
+	got := render.Ending(out)
 	switch said := j.printed(); {
 	case out.Kind == wire.ToolError || out.Good():
 		if said != "" {

@@ -130,7 +130,7 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 		return
 	}
 	if !slices.Contains(savedEndings, out.Kind) || out.Reached == wire.Unsent {
-		a.note("not saved: the outcome cannot be expected again")
+		a.note("not saved: the call got no response")
 		return
 	}
 	b := &saver{taken: string(s.text)}
@@ -164,6 +164,9 @@ func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
 	commands := c.answering.OnElicit != "" || c.answering.OnSampling != ""
 	if s.file.Command != nil || s.text == nil && c.asSaved().Command != nil || commands {
 		run += " --allow-exec"
+	}
+	if o.yes {
+		run += " --yes"
 	}
 	note := fmt.Sprintf("saved as step %d of %s; run it with: %s", len(s.file.Steps), s.path, run)
 	for _, h := range b.secrets {

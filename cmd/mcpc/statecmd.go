@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/client/auth"
 	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
 func newState(a *app) *cobra.Command {
@@ -43,13 +46,25 @@ func (a *app) repair(ctx context.Context) {
 		a.end(stateFailed(err))
 		return
 	}
-	backup, err := store.Repair(ctx)
-	switch {
-	case err != nil:
-		a.end(stateFailed(err))
-	case backup == "":
+	repaired := []string{}
+	for _, repair := range []func(context.Context) (string, error){store.Repair, func(ctx context.Context) (string, error) {
+		return store.Private(tokensName).Repair(ctx, auth.Damaged)
+	}} {
+		backup, err := repair(ctx)
+		if err != nil {
+			a.end(stateFailed(err))
+			return
+		}
+		if backup != "" {
+			repaired = append(repaired, backup)
+			a.note("the state was replaced; the old file is " + backup)
+		}
+	}
+	if len(repaired) == 0 {
 		a.note("the state in " + store.Dir() + " is readable; nothing was changed")
-	default:
-		a.note("the state was replaced; the old file is " + backup)
+	}
+	if a.oneDocument() {
+		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
+		a.print(ctx, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
 	}
 }

@@ -41,9 +41,9 @@ Approval
   terminal the exit code is 12. URLs in your own files need no approval.
 
   Destructive tools, and all tools of servers that are not trusted, need a
-  confirmation for each call: --yes confirms one call. --confirm always asks for
-  every call, --confirm never for none; neither runs a command that was not
-  approved. mcpc raw never asks.
+  confirmation for each call: --yes confirms one call. With --confirm=always
+  mcpc asks before every call, with --confirm=never before none; neither runs a
+  command that was not approved. mcpc raw never asks.
 
 Variables and secrets
   ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} and

@@ -27,7 +27,7 @@ func roundTools() []tool {
 	}, {
 		name:        "order-tea",
 		title:       "Order Tea Tool",
-		description: "Requests input twice: a name, then two fields at once, and returns when it has all of them",
+		description: "Requests input twice: a name, then two forms at once, and returns when it has all answers",
 		input:       noInput,
 		hints:       asks(),
 		run:         orderTea,

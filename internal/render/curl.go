@@ -35,7 +35,7 @@ func (s *Script) CurlSession(p Post, session string) error {
 	}
 	words[0] += " -D - -o /dev/null"
 	s.Command(session + "=$(" + s.fed(p.Body, strings.Join(words, " \\\n  ")) +
-		" |\n  tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" { print $2 }')")
+		" |\n  tr -d '\\r' | awk -F': ' 'tolower($1) == \"mcp-session-id\" { print $2 }')")
 	return nil
 }
 
@@ -114,8 +114,8 @@ func (s *Script) url(link string) string {
 	return s.Word(before+"://", inURL) + `"$` + variable + `"@` + s.Word(after, inURL)
 }
 
-// ofConnection are the fields that a client writes by itself.
-var ofConnection = map[string]bool{"host": true, "content-length": true, "connection": true, "transfer-encoding": true,
+// OfConnection are the fields that a client writes by itself.
+var OfConnection = map[string]bool{"host": true, "content-length": true, "connection": true, "transfer-encoding": true,
 	"expect": true, "keep-alive": true, "upgrade": true, "te": true, "trailer": true}
 
 // Field is a header field as one word, "Name: value", or "" where it cannot or need
@@ -131,7 +131,7 @@ func (s *Script) Field(f wire.Field) string {
 func (s *Script) field(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
 	switch {
-	case ofConnection[name] || !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00"):
+	case OfConnection[name] || !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00"):
 		return ""
 	case name == "mcp-session-id" && session != "":
 		return `"` + f.Name + ": $" + session + `"`

@@ -234,9 +234,9 @@ func kindWord(k wire.Kind) string {
 	return string(k)
 }
 
-// Ending names a kind and its exit code: "tool_error (exit code 5)".
-func Ending(k wire.Kind) string {
-	return fmt.Sprintf("%s (exit code %d)", kindWord(k), k.ExitCode())
+// Ending names the kind of o and its exit code: "tool_error (exit code 5)".
+func Ending(o wire.Outcome) string {
+	return fmt.Sprintf("%s (exit code %d)", kindWord(o.Kind), o.ExitCode())
 }
 
 // Headline says how o ended in one line, the channel first.

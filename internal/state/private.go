@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -57,6 +58,24 @@ func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, e
 		return err
 	}
 	return p.store.syncDir()
+}
+
+// Repair renames the file if it is damaged, and returns the backup's path, which is ""
+// otherwise.
+func (p *Private) Repair(ctx context.Context, damaged func(raw []byte) bool) (backup string, err error) {
+	unlock, err := p.store.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	raw, err := p.Read()
+	if err != nil || !damaged(raw) {
+		return "", err
+	}
+	if err := os.Chmod(p.Path(), 0o600); err != nil {
+		return "", &Error{Reason: Unwritable, Path: p.Path(), Err: err}
+	}
+	return p.store.setAside(p.name)
 }
 
 // Hold takes a lock of the file's own, under which it may be read and updated: for

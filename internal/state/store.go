@@ -234,7 +234,7 @@ func (s *Store) Repair(ctx context.Context) (backup string, err error) {
 	if !IsReason(err, Damaged) {
 		return "", err
 	}
-	backup, err = s.setAside()
+	backup, err = s.setAside(stateName)
 	if err != nil {
 		return "", err
 	}
@@ -248,10 +248,10 @@ func (s *Store) Repair(ctx context.Context) (backup string, err error) {
 	return backup, s.syncDir()
 }
 
-// setAside renames state.json to the first free backup name. Under the lock
-// nobody else chooses one.
-func (s *Store) setAside() (string, error) {
-	path := s.path(stateName)
+// setAside renames a file to the first free backup name. Under the lock nobody else
+// chooses one.
+func (s *Store) setAside(name string) (string, error) {
+	path := s.path(name)
 	backup := path + ".bak"
 	for n := 2; ; n++ {
 		_, err := os.Lstat(backup)

@@ -118,6 +118,8 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{"time:2026-02-30", 6, `time takes a time: 2026-01-31, >=15:04, 15:00..15:30, not "2026-02-30"`},
 		{"time:0001-01-01", 6, `time takes a time: 2026-01-31, >=15:04, 15:00..15:30, not "0001-01-01"`},
 		{"since:-5m", 7, `since takes how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04, not "-5m"`},
+		{"a dur>500ms", 3, "a colon is missing behind the field dur; quote it to search for the text"},
+		{"http!=200", 1, "a colon is missing behind the field http; quote it to search for the text"},
 		{"body~/a", 6, "the regular expression has no slash at its end"},
 		{`body~/a\/`, 6, "the regular expression has no slash at its end"},
 		{"body~/a(/", 7, "invalid RE2 regular expression: missing closing ): `a(`"},

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -128,6 +129,10 @@ func (p *filterParser) term() (node, error) {
 			return p.fieldTerm(name)
 		case strings.HasPrefix(rest, "~/"):
 			return p.pattern(name)
+		case rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && slices.Contains(FilterFields(), strings.ToLower(name)):
+			err := p.wrong(start, "a colon is missing behind the field %s; quote it to search for the text", name)
+			err.(*FilterError).Meant = name + ":" + strings.TrimPrefix(strings.TrimPrefix(p.word("")[len(name):], "="), "=")
+			return nil, err
 		}
 	}
 	word := p.word("")

@@ -310,7 +310,8 @@ func (r *Row) take(p placed) {
 
 func (r *Row) count(dir wire.Direction, size int) {
 	if dir == wire.Sent {
-		r.Sent += int64(size)
+		r.lastSent = int64(size)
+		r.Sent += r.lastSent
 	} else {
 		r.Received += int64(size)
 	}

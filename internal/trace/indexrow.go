@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpc/internal/wire"
@@ -69,6 +70,9 @@ func (r *Row) closed(f *wire.Frame, c *conn) {
 	switch {
 	case f.Close.How == "cut":
 		r.Notes.Cuts++
+		if strings.HasPrefix(f.Close.Text, "dial ") { // no byte of the request was sent
+			r.Sent -= r.lastSent
+		}
 		r.settleOpen(wire.Transport, f.Close.Text)
 	case r.Apart:
 		r.over()

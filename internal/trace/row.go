@@ -58,6 +58,8 @@ type Row struct {
 	// Sent and Received are the bytes of all messages, as they crossed, and of what
 	// came in their place.
 	Sent, Received int64
+	// lastSent is the part of Sent that is of the last message.
+	lastSent int64
 	// Revision is that of the protocol, Era "legacy" where conversations are opened,
 	// "modern" where requests stand alone: as the request or its head says, or what was
 	// settled in its run; "" where nothing says so.

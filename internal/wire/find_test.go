@@ -21,7 +21,12 @@ func TestFind(t *testing.T) {
 		"key ghp_0123456789abcdefABCD":      "[{4 28 token }]",
 		"••••(len 9, sha256:e8a7) is it":    "[]",
 		`{"a":"` + "\\u006bnown-one" + `"}`: "[{6 20 known known-one}]",
+		// a variable is no secret, and what follows it may be one
+		`-H 'X-Api-Key: '"$MCPC_X_API_KEY" -d 'password=hunter2'`:                     "[{47 54 name }]",
+		"  Authorization: Bearer ${env.MCPC_SECRET}\n  X-Api-Key: ${env.MCPC_SECRET}": "[]",
+		`password="$PASSWORD" token=$TOKEN1x secret=` + "$x1234567":                   "[{27 35 name } {43 52 name }]",
 	} {
+		s.Variables = true
 		if got := fmt.Sprint(s.Find([]byte(text))); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // What follows finds secrets in bytes that may be JSON, JSON within a JSON string,
@@ -74,8 +76,14 @@ func (s *Secrets) hideNamed(raw []byte) edit {
 		if at = min(colon, equals) + 1; at > len(raw) {
 			return e
 		}
-		if at-1 < e.done || !secretMember(wordBefore(raw[e.done:at-1])) {
+		if at-1 < e.done || !secretMember(wordBefore(raw[e.done:at-1])) || bytes.HasSuffix(raw[:at], []byte("urn:ietf:params:oauth:")) {
 			continue
+		}
+		if s != nil && s.Variables {
+			if after := variable().Find(raw[at:]); after != nil {
+				at += len(after)
+				continue
+			}
 		}
 		values, end := secretValues(raw, at)
 		for _, v := range values {
@@ -90,6 +98,12 @@ func (s *Secrets) hideNamed(raw []byte) edit {
 		at = max(at, end)
 	}
 }
+
+// variable is a value that is a variable of the environment, in a shell or in a file of
+// saved calls, which is no secret itself.
+var variable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?i:(?:bearer|basic|token) )?['"]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\s,;)}\]]|$)`)
+})
 
 // indexFrom is where c stands in raw from a place on, or len(raw).
 func indexFrom(raw []byte, c byte, at int) int {
@@ -247,7 +261,7 @@ func wordAt(raw []byte, at int, assigned bool, quote string) []span {
 		return wordAt(raw, end+1, true, "")
 	}
 	switch {
-	case word == "" || word == "true" || word == "false" || word == "null":
+	case word == "" || word == "…" || word == "true" || word == "false" || word == "null":
 		return nil
 	case isNumber([]byte(word)) && Valid([]byte(word)) == nil && !assigned:
 		return []span{{from: at, to: end, quote: quote}}

@@ -20,6 +20,9 @@ type Secrets struct {
 	// Full is told once, when no more values can be known. What crosses from then on is
 	// withheld. It may be nil.
 	Full func()
+	// Variables is set where a value that is only a variable of the environment is no
+	// secret: in a file that is checked, and not in what is recorded.
+	Variables bool
 
 	mu sync.RWMutex
 	// known is nil as long as there are no values; patterns are the user's own.

@@ -59,6 +59,7 @@ func TestWhatIsNoSecretStaysAsItIs(t *testing.T) {
 		`mypypi-mirror-2024-01-01-of-all`, `{"data":"` + strings.Repeat("iVBORw0KGgo", 5) + `AKIA0123456789ABCDEF` + strings.Repeat("AAANSUhEUgAA", 50) + `"}`,
 		`{"data":"` + strings.Repeat("iVBORw0KGgo", 5) + `ghp_aB3aB3aB3aB3aB3aB3aB3` + `"}`, `{"text":"\ntask-0123456789abcdef"}`,
 		`see https://example.com/a?page=2`, `{"maxTokens":12345}`, `a=1 b: 2 "c":3`,
+		`-H 'Authorization: Bearer …'`, `["urn:ietf:params:oauth:grant-type:device_code","urn:ietf:params:oauth:grant-type:jwt-bearer"]`,
 	} {
 		if safe, n := (*Secrets)(nil).Bytes([]byte(text)); string(safe) != text || n != 0 {
 			t.Errorf("%s\nbecame %s", text, safe)

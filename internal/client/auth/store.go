@@ -94,12 +94,17 @@ func readBook(raw []byte) (b Book, err error) {
 		return Book{}, nil
 	}
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: "mcpc logout --all deletes it with all its tokens", Err: err}
+		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: "mcpc state repair replaces it and keeps the old file", Err: err}
 	}
 	if b.Version > bookVersion {
 		return Book{}, &Error{Rule: StoreFailed, Text: "the token file was written by a newer mcpc"}
 	}
 	return b, nil
+}
+
+// Damaged reports whether raw is no store that any mcpc has written.
+func Damaged(raw []byte) bool {
+	return len(raw) > 0 && json.Unmarshal(raw, &Book{}) != nil
 }
 
 // Change reads, changes and writes the book under the file's lock.
