@@ -60,33 +60,6 @@ error. An action that the transport does not support, such as status with
 	return cmd
 }
 
-// newMockScripts is the topic `mcpc help mock-scripts`.
-func newMockScripts() *cobra.Command {
-	return &cobra.Command{
-		Use:   "mock-scripts",
-		Short: "the script language of mcpc mock",
-		Long: `A script is text, one statement per line; lines that begin with # are comments.
-The server is described first; everything is optional:
-
-    speaks REVISION...           the supported revisions
-    tool NAME [SCHEMA]           a tool with its inputSchema, or a whole tool as
-                                 JSON; one line for each
-    session ID                   the session id
-    capabilities JSON            the capabilities; default: those that the
-                                 script implements
-    tls WHAT                     HTTPS: expired, wrong-name or self-signed
-
-Then rules: an event, and the actions for it in indented lines.
-
-    on WHAT [#N]                 a JSON-RPC method, GET or DELETE, accept (a new
-                                 connection), start or eof (stdio), * for
-                                 everything; #2 is the second time only
-
-$ID, $METHOD, $NAME, $TOKEN, $CURSOR, $VERSION and ${Header-Name} are replaced
-by parts of the request, $PORT by the mock's own port. The actions:`,
-	}
-}
-
 func mockWords() string {
 	var b strings.Builder
 	for _, w := range serve.Words {
