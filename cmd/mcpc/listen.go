@@ -65,6 +65,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this URI (repeatable)")
 	f.StringVar(&o.logs, "logs", "", "log messages; --logs=LEVEL of that level and above")
 	f.Lookup("logs").NoOptDefVal = anyLevel
+	_ = cmd.RegisterFlagCompletionFunc("logs", fixed(logLevels...))
 	o.until.flags(f, "notifications")
 	f.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
 	a.addAnswering(f)

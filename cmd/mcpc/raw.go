@@ -37,6 +37,7 @@ validated. The protocol version, session id and _meta are added unless
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
+		ValidArgsFunction: a.beforeDash(completeMethod),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			o.argv = argv
