@@ -8,8 +8,6 @@ import (
 )
 
 // Whatever a schema multiplies, a check of it ends.
-//
-// rules 43
 func TestBudgetEndsChecks(t *testing.T) {
 	tree := func(n int) string { return strings.Repeat(`{"a":[`, n) + "1" + strings.Repeat(`]}`, n) }
 	names := func(n int) string {
