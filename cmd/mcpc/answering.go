@@ -21,13 +21,13 @@ type answering = state.Answering
 
 // addAnswering declares them on a command that talks to a server.
 func (a *app) addAnswering(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.answers.Answers, "answer", nil, "answer a form: FIELD=VALUE, JSON or @FILE (help answering)")
+	f.StringArrayVar(&a.answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
 	f.BoolVar(&a.answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
 	f.BoolVar(&a.answers.Decline, "decline", false, "decline every form and page")
-	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell command that answers forms and pages (params on stdin)")
-	f.StringVar(&a.answers.Sampling, "sampling", "", "file with the sampling result; - is the terminal or stdin")
-	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell command that answers sampling (params on stdin)")
-	f.StringArrayVar(&a.answers.Roots, "root", nil, "directory to offer as a root")
+	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
+	f.StringVar(&a.answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
+	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
+	f.StringArrayVar(&a.answers.Roots, "root", nil, "`dir`ectory to offer as a root")
 }
 
 // elicits, samples and shows report which parts of an answering are set.

@@ -84,7 +84,7 @@ sent, and structuredContent against the outputSchema.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
+	f.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
 	f.BoolVar(&o.curl, "curl", false, "print it as a curl command")
@@ -92,7 +92,7 @@ sent, and structuredContent against the outputSchema.`,
 	f.BoolVar(&o.noValidate, "no-validate", false, "do not validate arguments and result")
 	a.addIndex(f)
 	a.addCut(f)
-	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls for mcpc run")
+	f.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
 	f.BoolVar(&o.expectResult, "expect-result", false, "expect this result in the saved call; saved again: what both results share")
 	f.Var(&o.task, "task", "start a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"

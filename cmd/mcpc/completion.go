@@ -114,6 +114,9 @@ func ownFirst(complete *cobra.Command) {
 		offer(cmd, args)
 		lines := strings.SplitAfter(strings.TrimSuffix(offered.String(), "\n"), "\n")
 		if last := len(lines) - 1; strings.HasPrefix(lines[0], "-") {
+			for i := range lines {
+				lines[i] = strings.ReplaceAll(lines[i], "`", "") // of a placeholder
+			}
 			slices.SortStableFunc(lines[:last], func(x, y string) int { return cmp.Compare(globalRank(root, x), globalRank(root, y)) })
 			lines[last] = fmt.Sprint(":", int(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
 		}

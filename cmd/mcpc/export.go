@@ -83,9 +83,9 @@ positions, not their values, and exits with 1 if there are any.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "as", "", "har, curl, mcpc, mcpc-yaml, jsonl or markdown")
+	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl or markdown")
 	_ = cmd.RegisterFlagCompletionFunc("as", fixed(exportFormats...))
-	cmd.Flags().StringVar(&o.check, "check", "", "search a file for secrets; - is stdin")
+	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
 	return cmd
 }
 

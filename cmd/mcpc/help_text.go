@@ -250,7 +250,8 @@ func helpFlags(b *strings.Builder, head string, flags []*pflag.Flag) {
 		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
 			name += valueOf(f)
 		}
-		rows = append(rows, [2]string{name, f.Usage})
+		_, usage := pflag.UnquoteUsage(f)
+		rows = append(rows, [2]string{name, usage})
 	}
 	helpRows(b, head, rows)
 }

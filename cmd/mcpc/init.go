@@ -60,7 +60,7 @@ has been idle for --idle.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&name, "as", "", "session name")
+	cmd.Flags().StringVar(&name, "as", "", "session `name`")
 	keep.flags(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd

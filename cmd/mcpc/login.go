@@ -64,13 +64,13 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.scope, "scope", "", "scopes to request, instead of those the server names")
+	f.StringVar(&o.scope, "scope", "", "`scopes` to request, instead of those the server names")
 	f.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
 	f.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
 	o.clientFlags(f)
-	f.StringVar(&o.issuer, "issuer", "", "authorization server to use, if the server names several")
+	f.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
 	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
-	f.StringVar(&o.store, "token-store", "", "keyring or file (default: keyring, if available)")
+	f.StringVar(&o.store, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
 	_ = cmd.RegisterFlagCompletionFunc("grant", fixed(grantWords()...))
 	_ = cmd.RegisterFlagCompletionFunc("token-store", fixed("keyring", "file"))
 	return cmd

@@ -54,8 +54,8 @@ error. An action that the transport does not support, such as status with
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.script, "script", "", "script file, or - for stdin")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0: a free one")
+	f.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
 	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	return cmd
 }

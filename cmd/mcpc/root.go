@@ -304,23 +304,16 @@ func valueOf(f *pflag.Flag) string {
 	return " " + placeholder(f)
 }
 
+// placeholder is what the usage of a flag has in back quotes, or a type of mcpc's own.
 func placeholder(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "time", "size":
-		return strings.ToUpper(f.Value.Type())
+	switch name, _ := pflag.UnquoteUsage(f); name {
 	case "int":
 		return "N"
+	case "string", "strings", "stringArray":
+		return ""
+	default:
+		return strings.ToUpper(name)
 	}
-	return strings.ToUpper(strings.ReplaceAll(map[string]string{
-		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "args": "json", "output": "file",
-		"color": "when", "confirm": "when", "images": "how", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
-		"header": "field", "header-file": "file", "redact-file": "file", "check": "file", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
-		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "package": "name", "only": "name", "junit": "file", "save": "file",
-		"cacert": "file", "cert": "file", "key": "file", "proxy": "url", "resolve": "host:port:addr", "unix-socket": "path",
-		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
-		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",
-		"private-key": "file", "assertion": "file", "id-token": "file",
-		"idp-token-endpoint": "url", "idp-client-id": "id", "idp-client-secret-file": "file", "key-id": "name", "alg": "name", "audience": "who", "sort": "key"}[f.Name], "-", " "))
 }
 
 // splitDash parts the arguments at "--": what follows is a server's command.
