@@ -96,7 +96,7 @@ func readSchema(b []byte) (any, error) {
 		return nil, tooComplex("", "it is larger than %d bytes", maxSchemaBytes)
 	}
 	if tooDeep(b) {
-		return nil, tooComplex("", "its JSON is nested deeper than %d levels", maxJSONDepth)
+		return nil, tooComplex("", "its JSON is nested deeper than %d levels", wire.MaxDepth)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
@@ -117,7 +117,7 @@ func readValue(b []byte) (any, error) {
 	if tooDeep(b) {
 		return nil, &SchemaError{
 			Reason: TooComplex,
-			Text:   fmt.Sprintf("the value is nested deeper than %d levels", maxJSONDepth),
+			Text:   fmt.Sprintf("the value is nested deeper than %d levels", wire.MaxDepth),
 		}
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
