@@ -54,7 +54,7 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 		return nil, nil, err
 	}
 	spoken, warnings := sv.settle(spoken)
-	lib := newLibrary(doc, spoken, sv.patterns)
+	lib := newLibrary(spoken, sv)
 	root, err := lib.compile(docURL)
 	if err != nil {
 		return nil, nil, lib.blame(err, spoken)
