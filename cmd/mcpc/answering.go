@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/saved"
@@ -22,53 +21,13 @@ type answering = state.Answering
 
 // addAnswering declares them on a command that talks to a server.
 func (a *app) addAnswering(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.answers.Answers, "answer", nil, "answer a form: FIELD=VALUE, JSON or @FILE (help answering)")
+	f.StringArrayVar(&a.answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
 	f.BoolVar(&a.answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
 	f.BoolVar(&a.answers.Decline, "decline", false, "decline every form and page")
-	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell command that answers forms and pages (params on stdin)")
-	f.StringVar(&a.answers.Sampling, "sampling", "", "file with the sampling result; - is the terminal or stdin")
-	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell command that answers sampling (params on stdin)")
-	f.StringArrayVar(&a.answers.Roots, "root", nil, "directory to offer as a root")
-}
-
-// newAnswering is the topic `mcpc help answering`.
-func newAnswering() *cobra.Command {
-	return &cobra.Command{
-		Use:   "answering",
-		Short: "answering a server's requests: forms, pages, sampling, roots",
-		Long: `During a call a server may request input. At a terminal mcpc prompts you; in a
-pipe flags answer, and an unanswered request ends the command with exit code 11
-and the request on stdout. mcpc declares only what it can answer: a server that
-needs more refuses the call (5 or 6), or does not list the tool.
-
-Forms (elicitation)
-  --answer FIELD=VALUE  one field; can be repeated. Choices are given by
-                        value or title, several separated by commas. "FIELD="
-                        omits the field.
-  --answer '{...}'      the whole content. Several of these, or one '[...]' of
-                        them, are used in order, one per form; a single one is
-                        used for every form. An object of objects has one answer
-                        for each named request.
-  --answer @FILE        the same from a file
-  --answer-defaults     the defaults of the form; --answer overrides them
-  --decline             decline, pages too
-  --on-elicit COMMAND   sh -c COMMAND reads the params on stdin and writes
-                        {"action":"accept","content":{...}}, or "decline", or
-                        "cancel"
-
-Pages (elicitation in URL mode) are opened only at a terminal, by $BROWSER or
-the system's browser, after a confirmation.
-
-Sampling
-  --sampling FILE       the answer's text, or a CreateMessageResult in JSON;
-                        with - you see the request and type the answer
-  --on-sampling COMMAND sh -c COMMAND reads the params and writes either
-
-Roots
-  --root DIR            a root; can be repeated
-
-mcpc init remembers these flags with the session. --no-input never prompts.`,
-	}
+	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
+	f.StringVar(&a.answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
+	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
+	f.StringArrayVar(&a.answers.Roots, "root", nil, "`dir`ectory to offer as a root")
 }
 
 // elicits, samples and shows report which parts of an answering are set.

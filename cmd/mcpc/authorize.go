@@ -25,8 +25,8 @@ type authFlags struct {
 }
 
 func (o *authFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.account, "account", "", "account to use, if there are several at the server")
-	f.StringVar(&o.tokenFile, "token-file", "", "send the token in FILE (or in MCPC_TOKEN)")
+	f.StringVar(&o.account, "account", "", "`name` of the account, if there are several at the server")
+	f.StringVar(&o.tokenFile, "token-file", "", "send the token in `FILE` (or in MCPC_TOKEN)")
 	f.BoolVar(&o.noPrompt, "no-auth-prompt", false, "never prompt for a login; exit with code 4")
 }
 

@@ -57,6 +57,7 @@ sent, and structuredContent against the outputSchema.`,
   mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
+		ValidArgsFunction: a.beforeDash(a.completeCall),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
@@ -83,7 +84,7 @@ sent, and structuredContent against the outputSchema.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&document, "args", "", "the arguments: JSON, @FILE or - for standard input")
+	f.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
 	f.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
@@ -91,7 +92,7 @@ sent, and structuredContent against the outputSchema.`,
 	f.BoolVar(&o.noValidate, "no-validate", false, "do not validate arguments and result")
 	a.addIndex(f)
 	a.addCut(f)
-	f.StringVar(&o.save, "save", "", "add the call to a file of saved calls for mcpc run")
+	f.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
 	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice, only what both have in common")
 	f.Var(&o.task, "task", "start a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"

@@ -60,7 +60,7 @@ the same code.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.goCode, "go", false, "write Go")
 	f.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
-	f.StringVar(&o.pkg, "package", "tools", "Go package name")
+	f.StringVar(&o.pkg, "package", "tools", "Go package `name`")
 	return cmd
 }
 

@@ -118,6 +118,9 @@ func ownFirst(complete *cobra.Command) {
 		offer(cmd, args)
 		lines := strings.SplitAfter(strings.TrimSuffix(offered.String(), "\n"), "\n")
 		if last := len(lines) - 1; strings.HasPrefix(lines[0], "-") {
+			for i := range lines {
+				lines[i] = strings.ReplaceAll(lines[i], "`", "") // of a placeholder
+			}
 			slices.SortStableFunc(lines[:last], func(x, y string) int { return cmp.Compare(globalRank(root, x), globalRank(root, y)) })
 			lines[last] = fmt.Sprint(":", int(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
 		}
@@ -146,32 +149,14 @@ func globalRank(root *cobra.Command, line string) int {
 // A completer gives what may stand next on a command line.
 type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
-// addCompletions tells the tree what its words may be. Nothing here runs unless a
-// shell asks.
+// addCompletions tells the tree what the flags of all commands may be, and that a word of
+// which its command says nothing may be a file.
 func (a *app) addCompletions(root *cobra.Command) {
-	args := map[string]completer{
-		"call": a.completeCall, "describe": a.completeDescribe, "prompt": a.completePrompt, "read": a.completeRead,
-		"list": fixed(append(kindWords(), "all")...), "complete": a.completeComplete,
-		"init": a.completeSessions, "close": a.completeSessions,
-		"raw": completeMethod, "shell": a.completeTarget, "login": a.completeTarget, "logout": a.completeTarget,
-	}
 	for _, cmd := range root.Commands() {
-		if f := args[cmd.Name()]; f != nil {
-			cmd.ValidArgsFunction = a.beforeDash(f)
-		} else if cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
+		if cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-		}
-		if cmd.Flags().Lookup("logs") != nil {
-			_ = cmd.RegisterFlagCompletionFunc("logs", fixed(logLevels...))
-		}
-		switch cmd.Name() {
-		case "export":
-			_ = cmd.RegisterFlagCompletionFunc("as", fixed(exportFormats...))
-		case "login":
-			_ = cmd.RegisterFlagCompletionFunc("grant", fixed(grantWords()...))
-			_ = cmd.RegisterFlagCompletionFunc("token-store", fixed("keyring", "file"))
 		}
 	}
 	for name, f := range map[string]completer{

@@ -50,7 +50,7 @@ code is accepted.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0: a free one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
 	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	f.BoolVar(&o.stateless, "stateless", false, "no sessions in older revisions")
 	f.BoolVar(&o.json, "json-answers", false, "respond with JSON instead of event streams")

@@ -59,10 +59,9 @@ positions, not their values, and exits with 1 if there are any.`,
   mcpc export last --as markdown
   mcpc export last --as har | mcpc export --check -`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.check != "" {
-				if len(args) > 0 || o.format != "" {
-					return hintedError{"--check looks into one file, and exports none", "mcpc export --check " + render.ShellQuote(o.check)}
-				}
+			if o.check != "" && (len(args) > 0 || o.format != "") {
+				return hintedError{"--check looks into one file, and exports none", "mcpc export --check " + render.ShellQuote(o.check)}
+			} else if o.check != "" {
 				a.checkFile(o.check)
 				return nil
 			}
@@ -84,8 +83,9 @@ positions, not their values, and exits with 1 if there are any.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "as", "", "har, curl, mcpc, mcpc-yaml, jsonl or markdown")
-	cmd.Flags().StringVar(&o.check, "check", "", "search a file for secrets; - is stdin")
+	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl or markdown")
+	_ = cmd.RegisterFlagCompletionFunc("as", fixed(exportFormats...))
+	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
 	return cmd
 }
 

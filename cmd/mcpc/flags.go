@@ -55,32 +55,32 @@ type globals struct {
 // addGlobals declares them. Their defaults are those of internal/client, where
 // zero means "the default" and the flag's 0 means "no limit".
 func (g *globals) addGlobals(f *pflag.FlagSet) {
-	f.StringVarP(&g.server, "server", "s", "", "URL, session, name of mcpc servers, \"demo\"; or -- COMMAND")
-	f.StringVar(&g.protocol, "protocol", "", "pin a revision: "+strings.Join(client.Revisions(), ", "))
-	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header field \"Name: value\"; \"Name:\" removes one")
-	f.StringArrayVar(&g.headerFiles, "header-file", nil, "file with header fields, one per line")
-	f.StringVar(&g.state, "state", "", "state directory")
+	f.VarP((*targetFlag)(&g.server), "server", "s", "URL, session, name of mcpc servers, \"demo\"; or -- COMMAND")
+	f.StringVar(&g.protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
+	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header `field` \"Name: value\"; \"Name:\" removes one")
+	f.StringArrayVar(&g.headerFiles, "header-file", nil, "`file` with header fields, one per line")
+	f.StringVar(&g.state, "state", "", "state `dir`ectory")
 	f.BoolVar(&g.json, "json", false, "print the server's result as JSON, unchanged")
 	f.BoolVar(&g.wire, "wire", false, "print the whole JSON-RPC message, unchanged")
-	f.StringVar(&g.jq, "jq", "", "filter the JSON with a jq expression")
-	f.StringVarP(&g.output, "output", "o", "", "write the result to a file")
+	f.StringVar(&g.jq, "jq", "", "filter the JSON with a jq `expr`ession")
+	f.StringVarP(&g.output, "output", "o", "", "write the result to a `file`")
 	f.BoolVar(&g.explain, "explain", false, "show the exchange with explanatory notes")
 	f.CountVarP(&g.verbose, "verbose", "v", "show the traffic: -v lines, -vv bodies, -vvv bytes")
-	f.StringVar(&g.color, "color", "auto", "auto, always or never")
+	f.StringVar(&g.color, "color", "auto", "`when` to use color: auto, always or never")
 	g.seeing.flags(f)
-	f.StringVar(&g.logLevel, "log-level", "", "request log messages of this level and above")
-	f.StringVar(&g.recordTo, "record", "", "write the recording to FILE; \"off\" disables it")
+	f.StringVar(&g.logLevel, "log-level", "", "request log messages of this `level` and above")
+	f.StringVar(&g.recordTo, "record", "", "write the recording to `FILE`; \"off\" disables it")
 	g.auth.flags(f)
 	g.network.flags(f)
 	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
-	f.StringVar(&g.redactFile, "redact-file", "", "file with values and patterns to hide, one per line")
+	f.StringVar(&g.redactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
 	f.Var(&g.connect, "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
 	f.Var(&g.timeout, "timeout", "time limit without a response or progress (default 60s)")
 	f.Var(&g.maxTime, "max-time", "time limit for a whole request or list (default 10m)")
 	f.Var(&g.probe, "probe-timeout", "time limit for protocol detection over stdio (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
-	f.StringVar(&g.confirm, "confirm", "auto", "confirm calls: auto, always or never (help targets)")
+	f.StringVar(&g.confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")
 	f.BoolVar(&g.strict, "strict", false, "reject malformed responses (exit code 8) and unchecked arguments (3)")
 	f.BoolVar(&g.noInput, "no-input", false, "never prompt")
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
@@ -215,6 +215,13 @@ func headerField(h string) (wire.Field, error) {
 	}
 	return wire.Field{Name: name, Value: strings.TrimSpace(value)}, nil
 }
+
+// targetFlag is what names a server.
+type targetFlag string
+
+func (t *targetFlag) Type() string          { return "target" }
+func (t *targetFlag) String() string        { return string(*t) }
+func (t *targetFlag) Set(text string) error { *t = targetFlag(text); return nil }
 
 // seconds is a duration flag: "5" and "5s" are the same, 0 is no limit.
 type seconds struct {

@@ -37,37 +37,3 @@ func newHelp() *cobra.Command {
 		},
 	}
 }
-
-// newTopics are the help topics that are no commands: `mcpc help exit-codes`. What
-// they say is their Long.
-func newTopics() []*cobra.Command {
-	exitCodes := &cobra.Command{
-		Use:   "exit-codes",
-		Short: "the exit codes",
-		Long: `Each outcome has its own exit code, which names the layer that failed: a script
-can distinguish a tool error from a server that is down. mcpc explain exit 6
-explains one code.`,
-	}
-	texts := []*cobra.Command{newAnswering(), newArguments(), newRevisions(), newScripting(), newTargets(), newAgents(), newMockScripts()}
-	return append(texts, exitCodes, newFilters())
-}
-
-// topicText is what mcpc help TOPIC prints: of two of them a table too, which is drawn
-// where it is asked for.
-func topicText(c *cobra.Command, st render.Style) string {
-	var b strings.Builder
-	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
-	switch c.Name() {
-	case "exit-codes":
-		b.WriteString("\n")
-		render.ExitCodes(&b, st)
-	case "mock-scripts":
-		b.WriteString("\n" + mockWords())
-	}
-	return b.String()
-}
-
-// isTopic tells a topic from a command.
-func isTopic(c *cobra.Command) bool {
-	return !c.Hidden && c.HasParent() && !c.Runnable() && !c.HasSubCommands()
-}

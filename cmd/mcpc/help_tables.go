@@ -8,21 +8,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// What help shows first, and where it leads on. A command or a flag that stands
-// in no table is shown all the same, at the end.
+// What help shows first, and where it leads on. A flag that stands in no table is shown
+// all the same, at the end.
 
-// A helpGroup is some names under a heading.
+// A helpGroup is some flags under a heading.
 type helpGroup struct{ head, names string }
-
-// commandGroups are the commands as a person looks for them.
-var commandGroups = []helpGroup{
-	{"Talk to a server", "init info list describe call read prompt complete listen tasks ping raw"},
-	{"Many servers and calls", "servers trust grep batch run shell codegen"},
-	{"Recorded traffic", "log show stats export resend tap proxy"},
-	{"Authentication", "login logout auth"},
-	{"Test servers", "demo mock"},
-	{"mcpc", "explain sessions close state completion man version"},
-}
 
 // globalGroups are the flags of all commands.
 var globalGroups = []helpGroup{

@@ -101,14 +101,12 @@ func firstWords(text string) string {
 func rootText(root *cobra.Command, short bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
-	left, listed := root.Commands(), false
-	for i, g := range commandGroups {
+	all, listed := root.Commands(), false
+	for i, g := range commandGroups() {
 		var of []*cobra.Command
-		for _, name := range strings.Fields(g.names) {
-			at := slices.IndexFunc(left, func(c *cobra.Command) bool { return c.Name() == name && isCommand(c) })
-			if at >= 0 {
-				of = append(of, left[at])
-				left = slices.Delete(slices.Clone(left), at, at+1)
+		for _, made := range g.commands {
+			if at := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == made.name && isCommand(c) }); at >= 0 {
+				of = append(of, all[at])
 			}
 		}
 		switch {
@@ -123,12 +121,11 @@ func rootText(root *cobra.Command, short bool) string {
 		}
 	}
 	if short {
-		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topicsOf(left)))
+		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topicsOf(all)))
 		b.WriteString("\n" + howToName + "\nmcpc --help lists everything, mcpc COMMAND --help one command.\n")
 		return b.String()
 	}
-	helpCommands(&b, "More commands", left)
-	helpTopics(&b, topicsOf(left))
+	helpTopics(&b, topicsOf(all))
 	shown := map[string]bool{}
 	for _, g := range globalGroups {
 		var of []*pflag.Flag
@@ -253,7 +250,8 @@ func helpFlags(b *strings.Builder, head string, flags []*pflag.Flag) {
 		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
 			name += valueOf(f)
 		}
-		rows = append(rows, [2]string{name, f.Usage})
+		_, usage := pflag.UnquoteUsage(f)
+		rows = append(rows, [2]string{name, usage})
 	}
 	helpRows(b, head, rows)
 }

@@ -37,6 +37,7 @@ has been idle for --idle.`,
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json
   mcpc init --keep --as toggles -- mcpc demo --stdio`,
+		ValidArgsFunction: a.beforeDash(a.completeSessions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
@@ -59,7 +60,7 @@ has been idle for --idle.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&name, "as", "", "session name")
+	cmd.Flags().StringVar(&name, "as", "", "session `name`")
 	keep.flags(cmd.Flags())
 	a.addAnswering(cmd.Flags())
 	return cmd

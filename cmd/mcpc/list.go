@@ -59,6 +59,7 @@ server's tools, and the sum.`,
   mcpc list --all
   mcpc list --all --bill
   mcpc -s demo list --jq '.tools[].name'`,
+		ValidArgsFunction: a.beforeDash(fixed(append(kindWords(), "all")...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			o.argv = argv

@@ -62,9 +62,10 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 	f.BoolVar(&o.tools, "tools", false, "changes of the list of tools")
 	f.BoolVar(&o.prompts, "prompts", false, "changes of the list of prompts")
 	f.BoolVar(&o.resources, "resources", false, "changes of the list of resources")
-	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this URI (repeatable)")
-	f.StringVar(&o.logs, "logs", "", "log messages; --logs=LEVEL of that level and above")
+	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this `URI` (repeatable)")
+	f.StringVar(&o.logs, "logs", "", "log messages; --logs=`LEVEL` of that level and above")
 	f.Lookup("logs").NoOptDefVal = anyLevel
+	_ = cmd.RegisterFlagCompletionFunc("logs", fixed(logLevels...))
 	o.until.flags(f, "notifications")
 	f.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
 	a.addAnswering(f)

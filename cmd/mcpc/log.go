@@ -73,8 +73,8 @@ help filters describes FILTER.`,
 	}
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
-	f.StringVar(&o.sort, "sort", "time", "sort by time, dur (duration) or size, largest last")
-	f.StringVar(&o.file, "file", "", "read this capture file instead of the recordings")
+	f.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
+	f.StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
 	f.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
 	f.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
 	f.BoolVar(&o.prune, "prune", false, "delete recordings beyond the limits, and list nothing")

@@ -51,6 +51,7 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device
   mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
+		ValidArgsFunction: a.beforeDash(a.completeTarget),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.oneTarget(args); err != nil {
 				return err
@@ -63,13 +64,15 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.scope, "scope", "", "scopes to request, instead of those the server names")
+	f.StringVar(&o.scope, "scope", "", "`scopes` to request, instead of those the server names")
 	f.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
 	f.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
 	o.clientFlags(f)
-	f.StringVar(&o.issuer, "issuer", "", "authorization server to use, if the server names several")
+	f.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
 	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
-	f.StringVar(&o.store, "token-store", "", "keyring or file (default: keyring, if available)")
+	f.StringVar(&o.store, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
+	_ = cmd.RegisterFlagCompletionFunc("grant", fixed(grantWords()...))
+	_ = cmd.RegisterFlagCompletionFunc("token-store", fixed("keyring", "file"))
 	return cmd
 }
 

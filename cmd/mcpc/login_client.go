@@ -13,20 +13,20 @@ import (
 
 // clientFlags say as whom to log in, and how.
 func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.grant, "grant", "", strings.Join(grantWords(), ", ")+" (default: as last time, then the first)")
-	f.StringVar(&o.client.ID, "client-id", "", "client ID registered at the authorization server")
-	f.StringVar(&o.secretFile, "client-secret-file", "", "file with the client secret")
-	f.StringVar(&o.secret, "client-secret", "", "client secret; visible to other users, prefer a file")
-	f.StringVar(&o.documentURL, "client-metadata-url", "", "URL of your client ID metadata document")
-	f.StringVar(&o.client.KeyFile, "private-key", "", "private key for client authentication (PEM)")
-	f.StringVar(&o.client.KeyID, "key-id", "", "key ID (kid) of --private-key")
-	f.StringVar(&o.client.Algorithm, "alg", "", "signature algorithm of --private-key (default: by key type)")
-	f.StringVar(&o.client.AssertionFile, "assertion", "", "jwt-bearer: file with the assertion")
-	f.StringVar(&o.client.Audience, "audience", "", "audience of the assertion (default: the issuer)")
-	f.StringVar(&o.idp.IDTokenFile, "id-token", "", "id-jag: file with the ID token")
-	f.StringVar(&o.idp.TokenEndpoint, "idp-token-endpoint", "", "id-jag: token endpoint of the identity provider")
-	f.StringVar(&o.idp.ClientID, "idp-client-id", "", "id-jag: client ID at the identity provider")
-	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: file with its client secret, if it has one")
+	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+" (default: as last time, then the first)")
+	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")
+	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
+	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")
+	f.StringVar(&o.documentURL, "client-metadata-url", "", "`URL` of your client ID metadata document")
+	f.StringVar(&o.client.KeyFile, "private-key", "", "`file` with the private key of the client (PEM)")
+	f.StringVar(&o.client.KeyID, "key-id", "", "key `ID` (kid) of --private-key")
+	f.StringVar(&o.client.Algorithm, "alg", "", "signature `alg`orithm of --private-key (default: by key type)")
+	f.StringVar(&o.client.AssertionFile, "assertion", "", "jwt-bearer: `file` with the assertion")
+	f.StringVar(&o.client.Audience, "audience", "", "`audience` of the assertion (default: the issuer)")
+	f.StringVar(&o.idp.IDTokenFile, "id-token", "", "id-jag: `file` with the ID token")
+	f.StringVar(&o.idp.TokenEndpoint, "idp-token-endpoint", "", "id-jag: `URL` of the identity provider's token endpoint")
+	f.StringVar(&o.idp.ClientID, "idp-client-id", "", "id-jag: client `ID` at the identity provider")
+	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: `file` with its client secret, if it has one")
 }
 
 func grantWords() (words []string) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
@@ -88,110 +87,29 @@ func section(c *cobra.Command) string {
 
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manPage is one page, in the macros of man(7).
+// verbatim begins lines of up to 80 columns, which an indented page has no place for.
+const verbatim = ".nf\n.in 0\n"
+
+// manPage is one page, in the macros of man(7): what help says, with its headings.
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(manName(c)), section(c))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(manName(c)), roff(c.Short))
-	if section(c) == "7" {
-		b.WriteString(".SH DESCRIPTION\n.nf\n" + roff(topicText(c, render.Style{})) + ".fi\n")
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n"+verbatim, roff(manName(c)), roff(c.Short))
+	if isTopic(c) {
+		b.WriteString(roff(topicText(c, render.Style{})) + ".fi\n")
 		return b.String()
 	}
-	use := useLine(c)
-	if !c.HasParent() {
-		use = "mcpc COMMAND [FLAGS]"
-	}
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(use))
-	long := c.Long
-	if long == "" {
-		long = c.Short
-	}
-	b.WriteString(".SH DESCRIPTION\n" + roffParagraphs(long))
-	if c.Example != "" {
-		b.WriteString(".SH EXAMPLES\n.nf\n" + roff(c.Example) + "\n.fi\n")
-	}
-	manCommands(&b, c)
-	flags := c.LocalFlags()
-	if !c.HasParent() {
-		flags = c.PersistentFlags()
-	}
-	manFlags(&b, flags)
-	b.WriteString(".SH \"EXIT STATUS\"\nEach way in which a command can end has a status of its own: mcpc\\-exit\\-codes(7).\n")
-	manSeeAlso(&b, c)
-	return b.String()
-}
-
-func manCommands(b *strings.Builder, c *cobra.Command) {
-	var topics []string
-	for _, sub := range c.Commands() {
-		if sub.Hidden || sub.Name() == "help" {
-			continue
-		}
-		if section(sub) == "7" {
-			topics = append(topics, roff(manName(sub))+"(7)")
-			continue
-		}
-		if !strings.Contains(b.String(), ".SH COMMANDS\n") {
-			b.WriteString(".SH COMMANDS\n")
-		}
-		fmt.Fprintf(b, ".TP\n\\fB%s\\fR(1)\n%s\n", roff(manName(sub)), roff(sub.Short))
-	}
-	if topics != nil {
-		b.WriteString(".SH TOPICS\n" + strings.Join(topics, ", ") + "\n")
-	}
-}
-
-func manFlags(b *strings.Builder, flags *pflag.FlagSet) {
-	first := true
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
-			return
-		}
-		if first {
-			b.WriteString(".SH OPTIONS\n")
-			first = false
-		}
-		name := "\\fB" + roff("--"+f.Name) + "\\fR"
-		if f.Shorthand != "" {
-			name = "\\fB" + roff("-"+f.Shorthand) + "\\fR, " + name
-		}
-		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
-			name += "\\fI" + roff(valueOf(f)) + "\\fR"
-		}
-		fmt.Fprintf(b, ".TP\n%s\n%s\n", name, roff(f.Usage))
-	})
-}
-
-func manSeeAlso(b *strings.Builder, c *cobra.Command) {
-	pages := []string{"mcpc(1)"}
-	if !c.HasParent() {
-		pages = nil
-	}
-	for _, to := range strings.Split(seeAlso[strings.TrimPrefix(c.CommandPath(), "mcpc ")], ", ") {
-		switch topic, isTopic := strings.CutPrefix(to, "help "); {
-		case to == "" || strings.HasPrefix(to, "explain "):
-		case isTopic:
-			pages = append(pages, "mcpc-"+topic+"(7)")
-		default:
-			pages = append(pages, "mcpc-"+strings.ReplaceAll(to, " ", "-")+"(1)")
-		}
-	}
-	if len(pages) > 0 {
-		b.WriteString(".SH \"SEE ALSO\"\n" + roff(strings.Join(pages, ", ")) + "\n")
-	}
-}
-
-// roffParagraphs fills what is prose and leaves what is indented as it stands.
-func roffParagraphs(text string) string {
-	var b strings.Builder
-	for _, paragraph := range strings.Split(text, "\n\n") {
-		if strings.Contains("\n"+paragraph, "\n ") {
-			b.WriteString(".PP\n.nf\n" + roff(paragraph) + "\n.fi\n")
+	before := ""
+	for line := range strings.Lines(helpText(c, false)) {
+		head, ends := strings.CutSuffix(line, ":\n")
+		if ends && before == "\n" && head[0] != ' ' && len(head) < 30 {
+			b.WriteString(".fi\n.SH " + roff(strings.ToUpper(head)) + "\n" + verbatim)
 		} else {
-			b.WriteString(".PP\n" + roff(paragraph) + "\n")
+			b.WriteString(roff(line))
 		}
+		before = line
 	}
-	return b.String()
+	return b.String() + ".fi\n"
 }
 
 // roffed are the characters that troff would take for something else, or print as

@@ -138,23 +138,20 @@ func isProgram(word string) bool {
 func (a *app) startedAmong(cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(a.args, first)
-	if first == "" || at < 0 || cmd.HasParent() && !slices.Contains(serverCommands, cmd.Name()) {
+	if first == "" || at < 0 || cmd.HasParent() && !commandIs(cmd.Name(), alone) {
 		return nil
 	}
 	return startedBy(a.args[at:])
 }
 
-// serverCommands are those that take no other word than what names a server.
-var serverCommands = []string{"init", "info", "list", "ping", "listen", "shell", "codegen"}
-
 // commandStarting is the command line of mcpc that speaks with a server's command. Where
 // the command's last word is one of mcpc's commands, that is the one. Words that are
 // secret are left out.
 func commandStarting(verb string, argv []string) string {
-	if last := argv[len(argv)-1]; len(argv) > 1 && slices.Contains(serverCommands, last) {
+	if last := argv[len(argv)-1]; len(argv) > 1 && commandIs(last, alone) {
 		verb, argv = last, argv[:len(argv)-1]
 	}
-	if !slices.Contains(serverCommands, verb) {
+	if !commandIs(verb, alone) {
 		verb = "list"
 	}
 	line := "mcpc " + verb + " -- " + render.ShellQuote(argv[0])

@@ -54,37 +54,10 @@ error. An action that the transport does not support, such as status with
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.script, "script", "", "script file, or - for stdin")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen address, loopback only; port 0: a free one")
+	f.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
 	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	return cmd
-}
-
-// newMockScripts is the topic `mcpc help mock-scripts`.
-func newMockScripts() *cobra.Command {
-	return &cobra.Command{
-		Use:   "mock-scripts",
-		Short: "the script language of mcpc mock",
-		Long: `A script is text, one statement per line; lines that begin with # are comments.
-The server is described first; everything is optional:
-
-    speaks REVISION...           the supported revisions
-    tool NAME [SCHEMA]           a tool with its inputSchema, or a whole tool as
-                                 JSON; one line for each
-    session ID                   the session id
-    capabilities JSON            the capabilities; default: those that the
-                                 script implements
-    tls WHAT                     HTTPS: expired, wrong-name or self-signed
-
-Then rules: an event, and the actions for it in indented lines.
-
-    on WHAT [#N]                 a JSON-RPC method, GET or DELETE, accept (a new
-                                 connection), start or eof (stdio), * for
-                                 everything; #2 is the second time only
-
-$ID, $METHOD, $NAME, $TOKEN, $CURSOR, $VERSION and ${Header-Name} are replaced
-by parts of the request, $PORT by the mock's own port. The actions:`,
-	}
 }
 
 func mockWords() string {

@@ -62,20 +62,13 @@ func (a *app) noteTyped(flags *pflag.FlagSet) {
 	if t.There = strings.Join(there, " "); t.Local+t.There == "" {
 		return
 	}
-	for _, name := range strings.Fields(askingCommands) {
-		t.Commands[name] = true
-	}
-	for _, name := range strings.Fields(localCommands) {
-		t.Commands[name] = false
+	for _, c := range commands() {
+		if c.is&(asks|local) != 0 {
+			t.Commands[c.name] = c.is&asks != 0
+		}
 	}
 	a.typed = t
 }
-
-// The commands that ask a server, and those that only need the state.
-const (
-	askingCommands = "init list info describe call read prompt complete listen tasks ping raw batch shell login logout auth"
-	localCommands  = "servers trust grep run log show stats export resend tap proxy sessions close"
-)
 
 // aimAnyway lets the hint of a command line that could not be read carry what was read.
 func (a *app) aimAnyway(flags *pflag.FlagSet) {

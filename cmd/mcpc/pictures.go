@@ -20,7 +20,7 @@ type seeing struct {
 }
 
 func (s *seeing) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.images, "images", "auto", "how a terminal shows images: "+strings.Join(drawings, ", "))
+	f.StringVar(&s.images, "images", "auto", "`how` a terminal shows images: "+strings.Join(drawings, ", "))
 	f.BoolVar(&s.noImages, "no-images", false, "show an image's type and size only")
 	f.BoolVar(&s.rawText, "raw-text", false, "print Markdown without formatting")
 	f.BoolVar(&s.noPager, "no-pager", false, "do not use a pager (MCPC_PAGER, PAGER or less)")

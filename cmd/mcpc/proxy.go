@@ -56,8 +56,8 @@ this machine are served, and no web page of another origin.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.to, "to", nil, "URL of the server; /path=URL for one of several")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen address, loopback only; port 0: a free one")
+	f.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
 	return cmd
 }
 

@@ -37,6 +37,7 @@ validated. The protocol version, session id and _meta are added unless
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
+		ValidArgsFunction: a.beforeDash(completeMethod),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			o.argv = argv
@@ -49,9 +50,9 @@ validated. The protocol version, session id and _meta are added unless
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.notify, "notify", false, "send a notification (no id, no response)")
-	f.StringVar(&o.id, "id", "", "the request's id: a number, or any JSON; other text is a string")
+	f.StringVar(&o.id, "id", "", "the request's `id`: a number, or any JSON; other text is a string")
 	f.BoolVar(&o.bare, "no-stamp", false, "send no protocol version, session id or _meta")
-	f.StringVar(&file, "bytes", "", "send exact bytes: @FILE, - or the text itself")
+	f.StringVar(&file, "bytes", "", "send exactly this `data`: @FILE, - or the text itself")
 	a.addCut(f)
 	a.addAnswering(f)
 	return cmd

@@ -25,13 +25,13 @@ type reachFlags struct {
 }
 
 func (o *reachFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.CACert, "cacert", "", "CA certificates to trust instead of the system's (PEM)")
-	f.StringVar(&o.Cert, "cert", "", "client certificate (PEM, may contain the key)")
-	f.StringVar(&o.Key, "key", "", "private key of --cert (PEM, not encrypted)")
+	f.StringVar(&o.CACert, "cacert", "", "`file` with CA certificates to trust, not the system's (PEM)")
+	f.StringVar(&o.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
+	f.StringVar(&o.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")
 	f.BoolVar(&o.insecure, "insecure", false, "do not verify the server's certificate; never remembered")
-	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy: http://, https:// or socks5://HOST:PORT; none disables it")
-	f.StringArrayVar(&o.Resolve, "resolve", nil, "HOST:PORT:ADDRESS: connect to ADDRESS instead of resolving HOST")
-	f.StringVar(&o.Socket, "unix-socket", "", "connect through a unix socket")
+	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it")
+	f.StringArrayVar(&o.Resolve, "resolve", nil, "`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST")
+	f.StringVar(&o.Socket, "unix-socket", "", "connect through the unix socket at this `path`")
 }
 
 // over are the flags, and where they say nothing what the session remembers. Paths

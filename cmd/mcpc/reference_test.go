@@ -46,7 +46,7 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 // The manual has a page for each command and topic, with each flag, and no line of
 // it is a request that nobody wrote.
 func TestHelpIsAlsoAManual(t *testing.T) {
-	requests := regexp.MustCompile(`^\.(TH|SH|PP|TP|nf|fi)( |$)`)
+	requests := regexp.MustCompile(`^\.(TH|SH|in|nf|fi)( |$)`)
 	for _, c := range allCommands(t) {
 		page := manPage(c)
 		for _, line := range strings.Split(page, "\n") {

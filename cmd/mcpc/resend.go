@@ -52,7 +52,7 @@ The new exchange is recorded with the number of the old one.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "server to send it to, as with -s")
+	f.StringVar(&o.to, "to", "", "`target` to send it to, as with -s")
 	f.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
 	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")

@@ -14,33 +14,74 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A maker makes one command and what is below it.
+// A maker makes one command and what is below it, and says what has to be known of it
+// where it is not made.
 type maker struct {
 	name string
 	make func(*app) *cobra.Command
+	is   trait
 }
 
-// commands are the makers of all commands, in no order that matters.
-func commands() []maker {
-	return []maker{
-		{"init", newInit}, {"login", newLogin}, {"logout", newLogout}, {"auth", newAuth}, {"info", newInfo}, {"ping", newPing},
-		{"list", newList}, {"describe", newDescribe}, {"call", newCall}, {"read", newRead}, {"prompt", newPrompt},
-		{"complete", newComplete}, {"listen", newListen}, {"tasks", newTasks}, {"raw", newRaw}, {"log", newLog}, {"show", newShow},
-		{"stats", newStats}, {"export", newExport}, {"resend", newResend}, {"explain", newExplain}, {"tap", newTap}, {"proxy", newProxy},
-		{"sessions", newSessions}, {"close", newClose}, {"demo", newDemo}, {"mock", newMock}, {"hold", newHold}, {"state", newState},
-		{"completion", newCompletion}, {"man", newMan}, {"version", newVersion}, {"servers", newServers}, {"trust", newTrust},
-		{"grep", newGrep}, {"run", newRun}, {"batch", newBatch}, {"shell", newLines}, {"codegen", newCodegen},
+type trait uint8
+
+const (
+	asks    trait = 1 << iota // asks a server
+	local                     // needs the state, and asks no server
+	inShell                   // is a word of the shell too
+	alone                     // takes no other word than what names a server
+	whole                     // writes of all commands
+)
+
+// A group is some commands under a heading.
+type group struct {
+	head     string
+	commands []maker
+}
+
+// commandGroups are the commands as a person looks for them.
+func commandGroups() []group {
+	return []group{
+		{"Talk to a server", []maker{
+			{"init", newInit, asks | alone}, {"info", newInfo, asks | inShell | alone}, {"list", newList, asks | inShell | alone},
+			{"describe", newDescribe, asks | inShell}, {"call", newCall, asks | inShell}, {"read", newRead, asks | inShell},
+			{"prompt", newPrompt, asks | inShell}, {"complete", newComplete, asks | inShell}, {"listen", newListen, asks | alone},
+			{"tasks", newTasks, asks | inShell}, {"ping", newPing, asks | inShell | alone}, {"raw", newRaw, asks | inShell},
+		}},
+		{"Many servers and calls", []maker{
+			{"servers", newServers, local}, {"trust", newTrust, local}, {"grep", newGrep, local}, {"batch", newBatch, asks},
+			{"run", newRun, local}, {"shell", newLines, asks | alone}, {"codegen", newCodegen, alone},
+		}},
+		{"Recorded traffic", []maker{
+			{"log", newLog, local | inShell}, {"show", newShow, local | inShell}, {"stats", newStats, local | inShell},
+			{"export", newExport, local | inShell}, {"resend", newResend, local}, {"tap", newTap, local}, {"proxy", newProxy, local},
+		}},
+		{"Authentication", []maker{{"login", newLogin, asks}, {"logout", newLogout, asks}, {"auth", newAuth, asks}}},
+		{"Test servers", []maker{{"demo", newDemo, 0}, {"mock", newMock, 0}}},
+		{"mcpc", []maker{
+			{"explain", newExplain, inShell}, {"sessions", newSessions, local}, {"close", newClose, local}, {"state", newState, 0},
+			{"completion", newCompletion, whole}, {"man", newMan, whole}, {"version", newVersion, inShell}, {"hold", newHold, 0},
+		}},
 	}
 }
 
-// wantsAll are the commands that write of all others.
-var wantsAll = []string{"completion", "man"}
+// commands are the makers of all commands.
+func commands() (all []maker) {
+	for _, g := range commandGroups() {
+		all = append(all, g.commands...)
+	}
+	return all
+}
+
+// commandIs reports that a command has a trait.
+func commandIs(name string, t trait) bool {
+	return slices.ContainsFunc(commands(), func(c maker) bool { return c.name == name && c.is&t != 0 })
+}
 
 // rootFor is the tree that a command line needs: of the commands only those that it
 // names somewhere, which is a third of a millisecond less at every start.
 func rootFor(a *app, args []string) *cobra.Command {
 	root := rootOf(a, args)
-	if found, _, err := root.Find(args); err != nil || found == root || slices.Contains(wantsAll, found.Name()) {
+	if found, _, err := root.Find(args); err != nil || found == root || commandIs(found.Name(), whole) {
 		return newRoot(a)
 	}
 	return root
@@ -189,20 +230,16 @@ func commandNames(cmd *cobra.Command) (names []string) {
 
 // otherWords are what people type who come from other clients.
 var otherWords = map[string]string{
-	"ls": "list", "signin": "login", "whoami": "auth", "signout": "logout", "watch": "listen", "subscribe": "listen", "tools": "list", "tools/list": "list", "tools/call": "call", "connect": "init", "open": "init",
-	"prompts": "list prompts", "prompts/list": "list prompts", "resources": "list resources",
-	"resources/list": "list resources", "templates": "list templates", "discover": "info", "use": "sessions use", "switch": "sessions use", "get": "prompt", "resource": "read",
-	"find": "grep", "search": "grep", "invoke": "call", "exec": "call", "inspect": "describe", "schema": "describe", "serve": "demo",
-	"prompts/get": "prompt", "resources/read": "read",
-	"test": "run", "status": "sessions", "history": "log", "logs": "log", "config": "servers", "install": "tap install",
+	"ls": "list", "tools": "list", "tools/list": "list", "prompts": "list prompts", "prompts/list": "list prompts",
+	"resources": "list resources", "resources/list": "list resources", "get": "prompt", "connect": "init", "open": "init",
+	"tools/call": "call", "exec": "call", "search": "grep", "find": "grep", "inspect": "describe", "test": "run", "logs": "log",
+	"history": "log", "whoami": "auth", "use": "sessions use", "watch": "listen", "config": "servers", "install": "tap install",
 }
 
 // otherFlags are what other clients call these flags.
 var otherFlags = map[string]string{
-	"url": "server", "target": "server", "endpoint": "server", "host": "server", "protocol-version": "protocol", "revision": "protocol",
-	"param": "args", "params": "args", "arguments": "args", "arg": "args", "input": "args", "data": "args",
-	"format": "json", "raw-output": "jq", "filter": "jq", "token": "token-file", "bearer": "token-file", "debug": "verbose",
-	"trace": "verbose", "insecure-skip-verify": "insecure", "log": "log-level", "file": "output", "name": "as",
+	"url": "server", "endpoint": "server", "host": "server", "params": "args", "arguments": "args", "input": "args", "data": "args",
+	"format": "json", "filter": "jq", "token": "token-file", "debug": "verbose", "file": "output", "name": "as",
 }
 
 // isURL tells a server's address from a word.
@@ -267,23 +304,16 @@ func valueOf(f *pflag.Flag) string {
 	return " " + placeholder(f)
 }
 
+// placeholder is what the usage of a flag has in back quotes, or a type of mcpc's own.
 func placeholder(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "time", "size":
-		return strings.ToUpper(f.Value.Type())
+	switch name, _ := pflag.UnquoteUsage(f); name {
 	case "int":
 		return "N"
+	case "string", "strings", "stringArray":
+		return ""
+	default:
+		return strings.ToUpper(name)
 	}
-	return strings.ToUpper(strings.ReplaceAll(map[string]string{
-		"server": "target", "protocol": "revision", "state": "dir", "jq": "expr", "args": "json", "output": "file",
-		"color": "when", "confirm": "when", "images": "how", "log-level": "level", "as": "name", "bytes": "data", "id": "id", "listen": "addr", "script": "file",
-		"header": "field", "header-file": "file", "redact-file": "file", "check": "file", "answer": "answer", "on-elicit": "command", "sampling": "file", "on-sampling": "command", "root": "dir",
-		"resource": "uri", "logs": "level", "record": "file", "file": "file", "to": "target", "var": "name=value", "package": "name", "only": "name", "junit": "file", "save": "file",
-		"cacert": "file", "cert": "file", "key": "file", "proxy": "url", "resolve": "host:port:addr", "unix-socket": "path",
-		"account": "name", "issuer": "url", "token-file": "file", "token-store": "where", "grant": "grant", "scope": "scopes",
-		"client-id": "id", "client-secret": "secret", "client-secret-file": "file", "client-metadata-url": "url",
-		"private-key": "file", "assertion": "file", "id-token": "file",
-		"idp-token-endpoint": "url", "idp-client-id": "id", "idp-client-secret-file": "file", "key-id": "name", "alg": "name", "audience": "who", "sort": "key"}[f.Name], "-", " "))
 }
 
 // splitDash parts the arguments at "--": what follows is a server's command.
@@ -341,7 +371,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 	hint := cmd.CommandPath() + " --help shows what it takes"
 	switch {
-	case slices.Contains(serverCommands, cmd.Name()) && args[0] != "demo":
+	case commandIs(cmd.Name(), alone) && args[0] != "demo":
 		hint = behindDashes(cmd.Name(), args)
 	case cmd.Name() == "demo" && slices.Contains(commandNames(cmd.Root()), args[0]):
 		hint = "did you mean mcpc -s demo " + strings.Join(quotedWords(args), " ") + "?"

@@ -77,10 +77,10 @@ nothing was sent. If a step could not run, the exit code is that of its error.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.vars, "var", nil, "a variable: NAME=VALUE, NAME:=JSON or NAME=@FILE")
-	f.StringArrayVar(&o.only, "only", nil, "run only the steps with this name, and those they need")
+	f.StringArrayVar(&o.vars, "var", nil, "a variable: `NAME=VALUE`, NAME:=JSON or NAME=@FILE")
+	f.StringArrayVar(&o.only, "only", nil, "run only the steps with this `name`, and those they need")
 	f.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed step")
-	f.StringVar(&o.junit, "junit", "", "write a JUnit report")
+	f.StringVar(&o.junit, "junit", "", "write a JUnit report to a `file`")
 	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting a server command in a file")
 	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	f.BoolVar(&o.list, "list", false, "list the steps without running them")

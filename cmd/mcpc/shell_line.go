@@ -14,13 +14,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// wordsOfShell are the commands of mcpc that are words of its shell too, and lineFlags
-// the flags of all commands that a line may have: the others are the conversation's.
-var (
-	wordsOfShell = []string{"list", "describe", "call", "read", "prompt", "complete", "tasks", "ping", "raw", "info",
-		"log", "show", "stats", "export", "explain", "help", "version"}
-	lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
-)
+// lineFlags are the flags of all commands that a line of the shell may have: the others
+// are the conversation's.
+var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
+
+// wordsOfShell are the commands of mcpc that are words of its shell too.
+func wordsOfShell() []string {
+	words := []string{"help"}
+	for _, c := range commands() {
+		if c.is&inShell != 0 {
+			words = append(words, c.name)
+		}
+	}
+	return words
+}
 
 // line takes one line, and notes what it came to.
 func (s *shellRun) line(ctx context.Context, text string) {
@@ -121,7 +128,7 @@ func (s *shellRun) mayRun(cmd *cobra.Command) error {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if top.HasParent() && !slices.Contains(wordsOfShell, top.Name()) && (top.Runnable() || top.HasSubCommands()) {
+	if top.HasParent() && !slices.Contains(wordsOfShell(), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
 		return hintedError{top.Name() + " is not a shell command", "mcpc " + top.Name() + ", in another terminal"}
 	}
 	answers := answeringFlags(cmd)
@@ -155,7 +162,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 		return head, nil
 	}
 	if len(words) == 0 {
-		return before, withBlanks(begin(append(slices.Clone(wordsOfShell), "exit"), typed))
+		return before, withBlanks(begin(append(wordsOfShell(), "exit"), typed))
 	}
 	s.a.args = append(slices.Clone(words), typed)
 	root := s.root()

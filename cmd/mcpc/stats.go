@@ -41,7 +41,7 @@ A filter selects exchanges: see mcpc help filters.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.file, "file", "", "read this capture file instead of the recordings")
+	cmd.Flags().StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
 	return cmd
 }
 

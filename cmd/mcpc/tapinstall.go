@@ -63,7 +63,7 @@ the client afterwards. A CLIENT is one of these:
 		return nil
 	}
 	cmd.ValidArgsFunction = completeClients
-	cmd.Flags().StringVar(&o.file, "file", "", "configuration file, if not the client's default")
+	cmd.Flags().StringVar(&o.file, "file", "", "configuration `file`, if not the client's default")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without a confirmation")
 	return cmd
 }

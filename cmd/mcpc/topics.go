@@ -1,23 +1,57 @@
 package main
 
 import (
-	_ "embed"
+	"embed"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"mcpc/internal/render"
 )
 
-//go:embed topic_agents.txt
-var agentsTopic string
+//go:embed topic_*.txt
+var topicTexts embed.FS
 
-//go:embed topic_scripting.txt
-var scriptingTopic string
-
-// newAgents is the topic `mcpc help agents`.
-func newAgents() *cobra.Command {
-	return &cobra.Command{Use: "agents", Short: "a short guide for programs that run mcpc", Long: agentsTopic[:len(agentsTopic)-1]}
+// newTopics are the help topics that are no commands: `mcpc help exit-codes`. What they
+// say is their Long.
+func newTopics() (topics []*cobra.Command) {
+	for _, t := range [][2]string{
+		{"agents", "a short guide for programs that run mcpc"},
+		{"answering", "answering a server's requests: forms, pages, sampling, roots"},
+		{"arguments", "the arguments of a tool or a prompt"},
+		{"exit-codes", "the exit codes"},
+		{"filters", "the filter language for recorded exchanges"},
+		{"mock-scripts", "the script language of mcpc mock"},
+		{"revisions", "protocol revisions: the differences, and how one is negotiated"},
+		{"scripting", "scripting: streams, exit codes, JSON"},
+		{"targets", "naming a server, and which servers need approval"},
+	} {
+		topics = append(topics, &cobra.Command{Use: t[0], Short: t[1], Long: textOfTopic(t[0])})
+	}
+	return topics
 }
 
-// newScripting is the topic `mcpc help scripting`.
-func newScripting() *cobra.Command {
-	return &cobra.Command{Use: "scripting", Short: "scripting: streams, exit codes, JSON", Long: scriptingTopic[:len(scriptingTopic)-1]}
+func textOfTopic(name string) string {
+	text, _ := topicTexts.ReadFile("topic_" + strings.ReplaceAll(name, "-", "_") + ".txt")
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// topicText is what mcpc help TOPIC prints: of two of them a table too, which is drawn
+// where it is asked for.
+func topicText(c *cobra.Command, st render.Style) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
+	switch c.Name() {
+	case "exit-codes":
+		b.WriteString("\n")
+		render.ExitCodes(&b, st)
+	case "mock-scripts":
+		b.WriteString("\n" + mockWords())
+	}
+	return b.String()
+}
+
+// isTopic tells a topic from a command.
+func isTopic(c *cobra.Command) bool {
+	return !c.Hidden && c.HasParent() && !c.Runnable() && !c.HasSubCommands()
 }

@@ -8,7 +8,7 @@ import (
 // The lines of a topic that begin with a command work, as the examples of commands do:
 // they are what an agent or a script copies first.
 func TestTopicExamplesRun(t *testing.T) {
-	for name, text := range map[string]string{"scripting": scriptingTopic, "agents": agentsTopic} {
+	for name, text := range map[string]string{"scripting": textOfTopic("scripting"), "agents": textOfTopic("agents")} {
 		seen := 0
 		for line := range strings.Lines(text) {
 			line = strings.TrimSpace(line)

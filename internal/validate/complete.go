@@ -60,8 +60,8 @@ func (c *completer) complete(value json.RawMessage, at string, e Expected) json.
 
 // required adds what an object lacks.
 func (c *completer) required(object json.RawMessage, at string, e Expected) json.RawMessage {
-	for _, r := range e.every {
-		for _, name := range r.schema.Required {
+	for _, s := range e.every {
+		for _, name := range s.Required {
 			if wire.First(object, name) != nil {
 				continue
 			}
@@ -77,15 +77,12 @@ func (c *completer) required(object json.RawMessage, at string, e Expected) json
 
 // defaultOf is the default that fits, or nil.
 func (c *completer) defaultOf(e Expected) json.RawMessage {
-	for _, r := range e.every {
-		if r.schema.Default == nil {
+	for _, s := range e.every {
+		if s.Default == nil {
 			continue
 		}
-		v := *r.schema.Default
-		err := c.schema.rules.afford(r.schema, v)
-		if err == nil {
-			err = guard(func() error { return r.schema.Validate(v) })
-		}
+		v := *s.Default
+		err := c.schema.budget.run(s, v)
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -18,12 +19,12 @@ import (
 // The zero Expected, and that of a place that the schema does not speak of, says
 // nothing.
 type Expected struct {
-	// every one of these rules holds, and of each choice one alternative.
-	every   []*rule
+	// every one of these schemas holds, and of each choice one alternative.
+	every   []*jsonschema.Schema
 	choices [][]Expected
 }
 
-// maxExpected bounds the rules that may hold in one place, in all choices. A schema
+// maxExpected bounds the schemas that may hold in one place, in all choices. A schema
 // that refers to itself can make too many of a long path; of such a place nothing
 // is known.
 const maxExpected = 5000
@@ -35,7 +36,7 @@ func (s *Schema) Expected() Expected {
 		return Expected{}
 	}
 	left := maxExpected
-	return known(expect(s.rules, []*rule{s.rules.of[s.compiled]}, &left), left)
+	return known(expect([]*jsonschema.Schema{s.compiled}, &left), left)
 }
 
 // known is e, unless more was found than may be.
@@ -46,28 +47,24 @@ func known(e Expected, left int) Expected {
 	return e
 }
 
-// expect gathers what holds together with some rules, and counts them off from what
-// is left. No rule comes back to itself without going into the value: rules()
-// refuses that.
-func expect(book *rulebook, todo []*rule, left *int) (e Expected) {
-	seen := map[*rule]bool{nil: true}
+// expect gathers what holds together with some schemas, and counts them off from what
+// is left. None comes back to itself without going into the value: settle refuses that.
+func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
+	seen := map[*jsonschema.Schema]bool{nil: true}
 	for len(todo) > 0 && *left >= 0 {
-		r := todo[0]
+		s := todo[0]
 		todo = todo[1:]
-		if seen[r] {
+		if seen[s] {
 			continue
 		}
-		seen[r] = true
-		e.every = append(e.every, r)
+		seen[s] = true
+		e.every = append(e.every, s)
 		*left--
-		todo = append(todo, book.of[r.schema.Ref])
-		for _, sub := range r.schema.AllOf {
-			todo = append(todo, book.of[sub])
-		}
-		for _, several := range [][]*jsonschema.Schema{r.schema.AnyOf, r.schema.OneOf} {
+		todo = append(append(todo, s.Ref), s.AllOf...)
+		for _, several := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
 			var alternatives []Expected
 			for _, sub := range several {
-				alternatives = append(alternatives, expect(book, []*rule{book.of[sub]}, left))
+				alternatives = append(alternatives, expect([]*jsonschema.Schema{sub}, left))
 			}
 			if alternatives != nil {
 				e.choices = append(e.choices, alternatives)
@@ -85,7 +82,7 @@ func (e Expected) Types() []string {
 		return nil
 	}
 	names := []string{}
-	for i, name := range []string{"null", "boolean", "number", "string", "array", "object"} {
+	for i, name := range typeNames {
 		if bit := typeSet(1) << i; set&bit != 0 {
 			if bit == numberType && whole {
 				name = "integer"
@@ -99,10 +96,11 @@ func (e Expected) Types() []string {
 // types is the set, and whether a number in it has to be a whole one.
 func (e Expected) types() (set typeSet, whole bool) {
 	set = anyType
-	for _, r := range e.every {
-		set &= r.types
-		whole = whole || r.integer
-		if values, ok := valuesOf(r.schema); ok {
+	for _, s := range e.every {
+		one, integer := typesIn(s)
+		set &= one
+		whole = whole || integer
+		if values, ok := valuesOf(s); ok {
 			set &= typesOf(values)
 		}
 	}
@@ -122,7 +120,7 @@ func (e Expected) types() (set typeSet, whole bool) {
 
 func typesOf(values []any) (set typeSet) {
 	for _, v := range values {
-		set |= typeOf(v)
+		set |= 1 << slices.Index(typeNames, typeName(v))
 	}
 	return set
 }
@@ -141,8 +139,8 @@ func valuesOf(s *jsonschema.Schema) ([]any, bool) {
 // Values are the texts, numbers and other small things of which one has to stand
 // here; nil where the schema lists none, or lists arrays and objects.
 func (e Expected) Values() []json.RawMessage {
-	for _, r := range e.every {
-		if values, ok := valuesOf(r.schema); ok {
+	for _, s := range e.every {
+		if values, ok := valuesOf(s); ok {
 			return small(values)
 		}
 	}
@@ -189,23 +187,24 @@ func small(values []any) (all []json.RawMessage) {
 // Names are the members that the schema lists, in order.
 func (e Expected) Names() []string {
 	names := map[string]bool{}
-	e.addNames(names, map[*rule]bool{nil: true})
+	e.addNames(names, map[*jsonschema.Schema]bool{})
 	return slices.Sorted(maps.Keys(names))
 }
 
 // addNames looks into conditions too: what they list is no slip.
-func (e Expected) addNames(names map[string]bool, seen map[*rule]bool) {
+func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bool) {
 	for todo := slices.Clone(e.every); len(todo) > 0; {
-		r := todo[len(todo)-1]
+		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if seen[r] {
+		if seen[s] {
 			continue
 		}
-		seen[r] = true
-		for name := range r.members {
+		seen[s] = true
+		for name := range s.Properties {
 			names[name] = true
 		}
-		todo = append(todo, r.same()...)
+		here, _ := edges(s)
+		todo = append(todo, here...)
 	}
 	for _, alternatives := range e.choices {
 		for _, a := range alternatives {
@@ -216,8 +215,8 @@ func (e Expected) addNames(names map[string]bool, seen map[*rule]bool) {
 
 // Closed reports that no other members than those of the schema may stand here.
 func (e Expected) Closed() bool {
-	for _, r := range e.every {
-		if no, ok := r.schema.AdditionalProperties.(bool); ok && !no {
+	for _, s := range e.every {
+		if no, ok := s.AdditionalProperties.(bool); ok && !no {
 			return true
 		}
 	}
@@ -227,18 +226,17 @@ func (e Expected) Closed() bool {
 // Member is what may stand under a name, and whether the schema speaks of it at
 // all.
 func (s *Schema) Member(e Expected, name string) (Expected, bool) {
-	return s.step(e, func(r *rule) []*rule {
-		var subs []*rule
-		if sub := r.members[name]; sub != nil {
+	return s.step(e, func(in *jsonschema.Schema) (subs []*jsonschema.Schema) {
+		if sub := in.Properties[name]; sub != nil {
 			subs = append(subs, sub)
 		}
-		for _, p := range r.patterns {
-			if p.pattern.MatchString(name) {
-				subs = append(subs, p.rule)
+		for re, sub := range in.PatternProperties {
+			if p, ok := re.(*pattern); ok && p.matches(name) {
+				subs = append(subs, sub)
 			}
 		}
-		if subs == nil && r.additional != nil {
-			subs = append(subs, r.additional)
+		if sub := asSchema(in.AdditionalProperties); subs == nil && sub != nil {
+			subs = append(subs, sub)
 		}
 		return subs
 	})
@@ -246,37 +244,37 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 
 // Item is what may stand in a list, in the place n from 0 on.
 func (s *Schema) Item(e Expected, n int) (Expected, bool) {
-	return s.step(e, func(r *rule) []*rule {
-		switch {
-		case n < len(r.prefix):
-			return []*rule{r.prefix[n]}
-		case r.items != nil:
-			return []*rule{r.items}
+	return s.step(e, func(in *jsonschema.Schema) []*jsonschema.Schema {
+		if prefix := slices.Concat(in.PrefixItems, asSchemas(in.Items)); n < len(prefix) {
+			return prefix[n : n+1]
+		}
+		if items := cmp.Or(in.Items2020, asSchema(in.Items), asSchema(in.AdditionalItems)); items != nil {
+			return []*jsonschema.Schema{items}
 		}
 		return nil
 	})
 }
 
 // step goes one step into the value, with all that holds here.
-func (s *Schema) step(e Expected, into func(*rule) []*rule) (Expected, bool) {
+func (s *Schema) step(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema) (Expected, bool) {
 	if s == nil {
 		return Expected{}, false
 	}
 	left := maxExpected
-	in, found := below(s.rules, e, into, &left)
+	in, found := below(e, into, &left)
 	return known(in, left), found
 }
 
-func below(book *rulebook, e Expected, into func(*rule) []*rule, left *int) (in Expected, found bool) {
-	var subs []*rule
-	for _, r := range e.every {
-		subs = append(subs, into(r)...)
+func below(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left *int) (in Expected, found bool) {
+	var subs []*jsonschema.Schema
+	for _, s := range e.every {
+		subs = append(subs, into(s)...)
 	}
-	in, found = expect(book, subs, left), subs != nil
+	in, found = expect(subs, left), subs != nil
 	for _, alternatives := range e.choices {
 		var on []Expected
 		for _, a := range alternatives {
-			if next, ok := below(book, a, into, left); ok {
+			if next, ok := below(a, into, left); ok {
 				on = append(on, next)
 			}
 		}
@@ -285,4 +283,35 @@ func below(book *rulebook, e Expected, into func(*rule) []*rule, left *int) (in 
 		}
 	}
 	return in, found
+}
+
+// A typeSet is a set of JSON types.
+type typeSet uint8
+
+const (
+	nullType typeSet = 1 << iota
+	booleanType
+	numberType
+	stringType
+	arrayType
+	objectType
+	anyType typeSet = 1<<iota - 1
+)
+
+// typeNames are the types in the order of the set's bits.
+var typeNames = []string{"null", "boolean", "number", "string", "array", "object"}
+
+// typesIn reads "type", and says whether a number has to be looked at to know its type.
+func typesIn(s *jsonschema.Schema) (set typeSet, whole bool) {
+	if s.Types == nil || s.Types.IsEmpty() {
+		return anyType, false
+	}
+	names := s.Types.ToStrings()
+	for _, name := range names {
+		if name == "integer" {
+			name, whole = "number", !slices.Contains(names, "number")
+		}
+		set |= 1 << slices.Index(typeNames, name)
+	}
+	return set, whole
 }

@@ -50,7 +50,10 @@ func tooComplex(where, format string, args ...any) error {
 // other people's traffic.
 func guard(run func() error) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if fault, ok := r.(*SchemaError); ok {
+			err = fault // the budget is spent
+		} else if r != nil {
 			err = &SchemaError{
 				Reason: Crashed,
 				Text:   fmt.Sprintf("the schema library failed on this schema: %v", r),

@@ -186,7 +186,7 @@ func TestHostileValues(t *testing.T) {
 			`{` + repeat(5_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + `}`, refused},
 		{"$dynamicRef, 900 deep", `{"$dynamicAnchor":"n","items":{"$dynamicRef":"#n"}}`, arrays(900), "fine"},
 		{"a schema for schemas, 40 deep", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`,
-			strings.Repeat(`{"items":`, 40) + "{}" + strings.Repeat("}", 40), refused},
+			strings.Repeat(`{"items":`, 40) + "{}" + strings.Repeat("}", 40), "fine"},
 		{"a schema for schemas, 8 deep", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`,
 			strings.Repeat(`{"items":`, 8) + "{}" + strings.Repeat("}", 8), "fine"},
 		{"a schema for draft-07 schemas, 400 deep", `{"$ref":"http://json-schema.org/draft-07/schema#"}`,

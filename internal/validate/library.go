@@ -3,10 +3,7 @@ package validate
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -20,6 +17,7 @@ const docURL = "mcpc-schema://document/"
 type library struct {
 	compiler *jsonschema.Compiler
 	doc      any
+	names    []reference
 }
 
 // closedDoor is the loader: it opens nothing. The library has the meta-schemas
@@ -32,12 +30,12 @@ func (e *refusedError) Error() string { return "not loading " + e.url }
 
 func (closedDoor) Load(url string) (any, error) { return nil, &refusedError{url} }
 
-func newLibrary(doc any, spoken dialect, res *patterns) *library {
+func newLibrary(spoken dialect, sv *survey) *library {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(spoken.draft)
 	c.UseLoader(closedDoor{})
-	c.UseRegexpEngine(res.engine)
-	return &library{compiler: c, doc: doc}
+	c.UseRegexpEngine(sv.patterns.engine)
+	return &library{compiler: c, doc: sv.doc, names: sv.names}
 }
 
 // compile makes the subschema at a URL usable.
@@ -197,56 +195,18 @@ func (l *library) misnamed(err error) error {
 	return bad("", "an id or an anchor in it is not well formed")
 }
 
-// whoNames finds the first subschema, in the order of names, whose reference or
-// $schema the library must have meant by a URL. The library tells the URL only
-// after resolving it.
+// A reference is a string that names a schema, and where it stands.
+type reference struct{ ptr, kw, spelled string }
+
+// whoNames finds the first reference or $schema that the library must have meant by a
+// URL. The library tells the URL only after resolving it.
 func (l *library) whoNames(target string) (ptr, kw, spelled string) {
-	f := finder{target: target}
-	if !f.search(l.doc) {
-		return "", "", strings.TrimPrefix(target, docURL)
-	}
-	return pointer(f.path...), f.path[len(f.path)-1], f.spelled
-}
-
-type finder struct {
-	target  string
-	path    []string // where the search is; a pointer is long, and is made once
-	spelled string
-}
-
-func (f *finder) search(v any) bool {
-	switch v := v.(type) {
-	case []any:
-		for i, item := range v {
-			if f.enter(strconv.Itoa(i), item) {
-				return true
-			}
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if f.enter(name, v[name]) {
-				return true
-			}
+	for _, r := range l.names {
+		if means(r.spelled, target) {
+			return r.ptr + "/" + r.kw, r.kw, r.spelled
 		}
 	}
-	return false
-}
-
-func (f *finder) enter(tok string, v any) bool {
-	f.path = append(f.path, tok)
-	if s, ok := v.(string); ok && isName(tok) && means(s, f.target) {
-		f.spelled = s
-		return true
-	}
-	if f.search(v) {
-		return true
-	}
-	f.path = f.path[:len(f.path)-1]
-	return false
-}
-
-func isName(kw string) bool {
-	return kw == "$schema" || kw == "$id" || slices.Contains(refKeywords, kw)
+	return "", "", strings.TrimPrefix(target, docURL)
 }
 
 // means says whether a reference, spelled like this, resolves to a URL. The

@@ -26,7 +26,10 @@ func magnitude(n json.Number) int {
 	return len(digits) + max(e, -e)
 }
 
-const maxExponent = 10_000_000
+const (
+	maxExponent = 10_000_000
+	maxDigits   = 100_000 // of a number that is compared
+)
 
 // ratMagnitude is the same for a number in a compiled schema.
 func ratMagnitude(r *big.Rat) int {
@@ -38,7 +41,7 @@ func ratMagnitude(r *big.Rat) int {
 
 // numberWork is what it costs to read a number or compare it, in units of work.
 func numberWork(magnitude int) int {
-	if magnitude > 100_000 {
+	if magnitude > maxDigits {
 		return maxWork + 1
 	}
 	return 3 + magnitude/10 + magnitude*magnitude/20_000

@@ -20,14 +20,21 @@ type pattern struct {
 	re     *regexp.Regexp // nil: not checked
 	why    string         // why not
 	size   int            // instructions of the program, at most
+	among  *patterns
 }
 
 func (p *pattern) String() string { return p.source }
 
-// MatchString lets everything pass that cannot be checked.
+// MatchString pays for the match and does it.
 func (p *pattern) MatchString(s string) bool {
-	return p.re == nil || p.re.MatchString(s)
+	if spend := p.among.spend; spend != nil && p.re != nil {
+		spend(1, 4+(p.size+4)*(len(s)+1)/12) // at every character there may be every instruction
+	}
+	return p.matches(s)
 }
+
+// matches lets everything pass that cannot be checked.
+func (p *pattern) matches(s string) bool { return p.re == nil || p.re.MatchString(s) }
 
 // Parsing and compiling take time, too: by the byte, by the instruction, and
 // most of all for classes of Unicode and for (?i), which folds every class.
@@ -42,6 +49,8 @@ type patterns struct {
 	known map[string]*pattern
 	parse int
 	size  int
+	// spend pays for matches, once there is a budget.
+	spend func(times, each int)
 }
 
 func newPatterns() *patterns { return &patterns{known: map[string]*pattern{}} }
@@ -57,7 +66,7 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 	if ps.parse > maxPatternParse {
 		return nil, errors.New("its patterns are too long")
 	}
-	p := &pattern{source: source, why: why}
+	p := &pattern{source: source, why: why, among: ps}
 	if why == "" {
 		if err := ps.build(p, translated); err != nil {
 			return nil, err
@@ -88,7 +97,7 @@ func (ps *patterns) build(p *pattern, translated string) error {
 func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
 	p, err := ps.compile(source)
 	if err != nil {
-		return &pattern{source: source, why: err.Error()}, nil
+		return &pattern{source: source, why: err.Error(), among: ps}, nil
 	}
 	return p, nil
 }

@@ -4,32 +4,15 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
-// maxJSONDepth bounds how deep a schema or a value may be nested. It is checked
-// on the bytes, before anything recursive touches them.
-const maxJSONDepth = 1000
-
-// tooDeep says whether JSON text is nested deeper than maxJSONDepth. What it
-// says of bytes that are not JSON means nothing; the decoder refuses those.
+// tooDeep says whether JSON is nested deeper than wire.MaxDepth. It is asked before
+// anything recursive touches the bytes.
 func tooDeep(b []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > maxJSONDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
+	bad := wire.Valid(b)
+	return bad != nil && bad.Rule == "depth"
 }
 
 // member is what an object holds under a name, or nil.

@@ -42,10 +42,11 @@ type survey struct {
 	following bool
 	work      int
 
-	anchors  []string // pointers of subschemas with a $dynamicAnchor
-	declared bool     // there is a $schema
-	tuple    string   // pointer of an array in "items", if there is one
-	newest   bool     // a keyword is used that only 2020-12 has
+	names    []reference // every $schema, $id and reference
+	anchors  []string    // pointers of subschemas with a $dynamicAnchor
+	declared bool        // there is a $schema
+	tuple    string      // pointer of an array in "items", if there is one
+	newest   bool        // a keyword is used that only 2020-12 has
 }
 
 // The keywords that hold subschemas, of all dialects together.
@@ -158,8 +159,14 @@ func (sv *survey) note(obj map[string]any, ptr string) error {
 	_, prefix := obj["prefixItems"]
 	_, dynamic := obj["$dynamicRef"]
 	sv.newest = sv.newest || prefix || dynamic
+	for _, kw := range []string{"$id", "$schema"} {
+		if name, ok := obj[kw].(string); ok {
+			sv.names = append(sv.names, reference{ptr, kw, name})
+		}
+	}
 	for _, kw := range refKeywords {
 		if ref, ok := obj[kw].(string); ok {
+			sv.names = append(sv.names, reference{ptr, kw, ref})
 			if err := sv.noteRef(ref); err != nil {
 				return err
 			}

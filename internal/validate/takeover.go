@@ -19,17 +19,17 @@ import (
 // candidates by a hash that [[],[]] and [[[]]] share, and so many other lists
 // that a hostile value of 200 kB keeps it busy for minutes.
 //
-// What the two cost is a part of the bound.
-func (r *rule) takeOver(of map[*jsonschema.Schema]*rule) {
-	s := r.schema
+// The two pay for what they do.
+func (n *node) takeOver(b *budget) {
+	s := n.schema
 	if s.PropertyNames != nil {
-		r.names = of[s.PropertyNames]
+		n.names = s.PropertyNames
 		s.Extensions = append(s.Extensions, nameCheck{s.PropertyNames})
 		s.PropertyNames = nil
 	}
 	if s.UniqueItems {
-		r.unique = true
-		s.Extensions = append(s.Extensions, uniqueCheck{})
+		b.numbers = true
+		s.Extensions = append(s.Extensions, uniqueCheck{b})
 		s.UniqueItems = false
 	}
 }
@@ -46,10 +46,11 @@ func (c nameCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-type uniqueCheck struct{}
+type uniqueCheck struct{ budget *budget }
 
-func (uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
+func (c uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	items, _ := v.([]any)
+	c.pay(items)
 	first := make(map[string]int, len(items))
 	for i, item := range items {
 		var key strings.Builder
@@ -59,6 +60,25 @@ func (uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 			return
 		}
 		first[key.String()] = i
+	}
+}
+
+func (c uniqueCheck) pay(v any) {
+	c.budget.pay(1, 4)
+	switch v := v.(type) {
+	case string:
+		c.budget.pay(1, len(v)/20)
+	case json.Number:
+		c.budget.pay(4, numberWork(magnitude(v)))
+	case []any:
+		for _, item := range v {
+			c.pay(item)
+		}
+	case map[string]any:
+		for name, item := range v {
+			c.budget.pay(1, 6+len(name)/20)
+			c.pay(item)
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 // An explainer writes findings about a value.
 type explainer struct {
-	rules  *rulebook // nil for a meta-schema
-	schema any       // the schema as it was written, for its numbers
+	found  *graph // nil for a meta-schema
+	schema any    // the schema as it was written, for its numbers
 	value  any
 }
 

@@ -2,8 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -31,11 +29,11 @@ func (x explainer) sayMember(p problem) (saying, bool) {
 // sayUnknown tells the nearest names that are known, or all if none is near.
 func (x explainer) sayUnknown(p problem, location string) saying {
 	said := saying{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
-	if x.rules == nil {
+	if x.found == nil {
 		said.want = ""
 		return said
 	}
-	known := x.rules.at[location].knownMembers()
+	known := x.found.at(location).Names()
 	if near := nearest(p.member, known); len(near) > 0 {
 		said.want = list(near, quote)
 		said.text += ", did you mean " + said.want + "?"
@@ -43,24 +41,6 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 		said.want = list(known, quote)
 	}
 	return said
-}
-
-// knownMembers are the names under "properties" here and in what applies to the
-// same value, in order.
-func (r *rule) knownMembers() []string {
-	names, seen := map[string]bool{}, map[*rule]bool{}
-	for todo := []*rule{r}; len(todo) > 0; {
-		r, todo = todo[len(todo)-1], todo[:len(todo)-1]
-		if r == nil || seen[r] {
-			continue
-		}
-		seen[r] = true
-		for name := range r.members {
-			names[name] = true
-		}
-		todo = append(todo, r.same()...)
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // sayName passes on what is wrong with a member's name. The library found it on
@@ -74,7 +54,7 @@ func (x explainer) sayName(p problem) saying {
 		}
 		first := inner.first[0]
 		first.at = nil
-		name := explainer{rules: x.rules, schema: x.schema, value: p.member}.say(first)
+		name := explainer{found: x.found, schema: x.schema, value: p.member}.say(first)
 		said.want = name.want
 		said.text = "member name " + quote(p.member) + " " + strings.TrimSuffix(name.text, ", got "+brief(p.member))
 	}

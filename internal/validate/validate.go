@@ -3,9 +3,8 @@
 // can act on, every place where the two disagree.
 //
 // A schema comes from a server, and so may the value: both are hostile until
-// shown otherwise. Nothing is fetched, no file is opened, and the work that a
-// check would take is known before it begins (see bound.go), so that neither
-// can hang or end the process.
+// shown otherwise. Nothing is fetched, no file is opened, and each check ends when
+// its budget is spent (see budget.go), so that neither can hang or end the process.
 //
 // The dialects are 2020-12, which is also the default, 2019-09, draft-07,
 // draft-06 and draft-04. "format" is an annotation in all of them.
@@ -30,7 +29,8 @@ import (
 // number of goroutines may use it.
 type Schema struct {
 	compiled *jsonschema.Schema
-	rules    *rulebook
+	found    *graph
+	budget   *budget
 	doc      any
 }
 
@@ -54,7 +54,7 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 		return nil, nil, err
 	}
 	spoken, warnings := sv.settle(spoken)
-	lib := newLibrary(doc, spoken, sv.patterns)
+	lib := newLibrary(spoken, sv)
 	root, err := lib.compile(docURL)
 	if err != nil {
 		return nil, nil, lib.blame(err, spoken)
@@ -64,11 +64,11 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 		return nil, nil, err
 	}
 	warnings = append(warnings, found.loosen(doc)...)
-	rules, err := found.rules()
+	work, err := found.budget(sv.patterns)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Schema{compiled: root, rules: rules, doc: doc}, warnings, nil
+	return &Schema{compiled: root, found: found, budget: work, doc: doc}, warnings, nil
 }
 
 // Check says where a value does not keep to the schema, in the order of the
@@ -82,15 +82,12 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.rules.afford(s.compiled, v); err != nil {
-		return nil, err
-	}
 	var broken *jsonschema.ValidationError
-	err = guard(func() error { return s.compiled.Validate(v) })
+	err = s.budget.run(s.compiled, v)
 	if err == nil || !errors.As(err, &broken) {
 		return nil, err
 	}
-	return explainer{rules: s.rules, schema: s.doc, value: v}.findings(broken), nil
+	return explainer{found: s.found, schema: s.doc, value: v}.findings(broken), nil
 }
 
 // readSchema decodes a schema that is small enough to look at.
@@ -99,7 +96,7 @@ func readSchema(b []byte) (any, error) {
 		return nil, tooComplex("", "it is larger than %d bytes", maxSchemaBytes)
 	}
 	if tooDeep(b) {
-		return nil, tooComplex("", "its JSON is nested deeper than %d levels", maxJSONDepth)
+		return nil, tooComplex("", "its JSON is nested deeper than %d levels", wire.MaxDepth)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
@@ -120,7 +117,7 @@ func readValue(b []byte) (any, error) {
 	if tooDeep(b) {
 		return nil, &SchemaError{
 			Reason: TooComplex,
-			Text:   fmt.Sprintf("the value is nested deeper than %d levels", maxJSONDepth),
+			Text:   fmt.Sprintf("the value is nested deeper than %d levels", wire.MaxDepth),
 		}
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
