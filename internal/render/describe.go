@@ -11,10 +11,10 @@ import (
 // Describe writes all that a tool's definition says to someone who wants to call
 // it: what it does, its hints in words, its arguments and its output as fields,
 // and a command line with an example that can be pasted. Everything is
-// sanitized, also into a pipe; the definition's own bytes are in --json. page is
-// what the tool's UI resource says of itself, nil where it has none or was not
-// read.
-func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error {
+// sanitized, also into a pipe; the definition's own bytes are in --json. example are
+// arguments that satisfy the inputSchema, nil where none are known. page is what the
+// tool's UI resource says of itself, nil where it has none or was not read.
+func Describe(w io.Writer, st Style, tool wire.Tool, example, page json.RawMessage) error {
 	s := st.sheet()
 	s.title(tool.Name, tool.Title)
 	s.prose(0, tool.Description)
@@ -31,7 +31,7 @@ func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error
 	}
 	s.page(tool.UI, page)
 	s.heading("example")
-	s.line(1, st.Aim.ExampleCall(tool))
+	s.line(1, st.Aim.ExampleCall(tool, example))
 	_, err := io.WriteString(w, s.b.String())
 	return err
 }
