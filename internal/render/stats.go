@@ -60,19 +60,24 @@ func Stats(w io.Writer, st Style, figures []Figure, all Figure, bars []Bar) erro
 	return err
 }
 
-// figures are a table whose numbers stand right.
+// figures are a table whose numbers stand right. A name that is too long for its column
+// has a line of its own.
 func (s Style) figures(b *bytes.Buffer, figures []Figure) {
-	rows := [][]string{{"WHAT", "COUNT", "FAILED", "P50", "P95", "P99", "SIZE", "TOKENS"}}
+	columns := []Column{{Head: "WHAT", Least: 12}}
+	heads := []string{"COUNT", "FAILED", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
 	cancelled := slices.ContainsFunc(figures, func(f Figure) bool { return f.Cancelled > 0 })
-	if cancelled {
-		rows[0] = slices.Insert(rows[0], 3, "CANCELLED")
+	for _, head := range heads {
+		if head != "CANCELLED" || cancelled {
+			columns = append(columns, Column{Head: head, Right: true})
+		}
 	}
+	var rows [][]string
 	for _, f := range figures {
 		failed := 0
 		for _, one := range f.Failures {
 			failed += one.Count
 		}
-		row := []string{s.Line(f.What), strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", Bytes(f.Bytes), about(f.Tokens)}
+		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", Bytes(f.Bytes), about(f.Tokens)}
 		if f.Timed > 0 {
 			row[3], row[4], row[5] = s.brief(f.P50), s.brief(f.P95), s.brief(f.P99)
 		}
@@ -81,32 +86,14 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 		}
 		rows = append(rows, row)
 	}
-	widths := make([]int, len(rows[0]))
+	g := NewGrid(b, s, columns, rows)
+	_ = g.Head()
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
-	rest := 0
-	for _, width := range widths[1:] {
-		rest += len(gap) + width
-	}
-	widths[0] = min(widths[0], max(s.columns()-rest, 12))
-	for i, row := range rows {
-		// A name that is too long for its column has a line of its own.
-		if ansi.StringWidth(row[0]) > widths[0] {
-			b.WriteString(s.cut(row[0], s.columns()) + "\n")
+		if name := s.Line(row[0]); ansi.StringWidth(name) > g.widths[0] {
+			b.WriteString(s.cut(name, s.columns()) + "\n")
 			row[0] = ""
 		}
-		line := pad(row[0], widths[0])
-		for j, cell := range row[1:] {
-			line += gap + left(cell, widths[j+1])
-		}
-		line = s.clipped(line)
-		if i == 0 {
-			line = s.paint(bold, line)
-		}
-		b.WriteString(line + "\n")
+		_ = g.Rows([][]string{row})
 	}
 }
 
@@ -122,12 +109,9 @@ func (s Style) failures(b *bytes.Buffer, figures []Figure) {
 		what string
 	}
 	var all []failure
-	count, channel := 0, 0
 	for _, f := range figures {
 		for _, one := range f.Failures {
-			one.Channel = s.Line(one.Channel)
-			all = append(all, failure{one, s.Line(f.What)})
-			count, channel = max(count, len(strconv.Itoa(one.Count))), max(channel, ansi.StringWidth(one.Channel))
+			all = append(all, failure{one, f.What})
 		}
 	}
 	if len(all) == 0 {
@@ -135,10 +119,11 @@ func (s Style) failures(b *bytes.Buffer, figures []Figure) {
 	}
 	slices.SortStableFunc(all, func(x, y failure) int { return y.Count - x.Count })
 	b.WriteString("\n" + s.paint(bold, "Failures") + "\n")
+	var rows [][]string
 	for _, one := range all {
-		line := gap + left(strconv.Itoa(one.Count), count) + gap + pad(one.Channel, channel) + gap
-		b.WriteString(line + s.cut(one.what, max(s.columns()-ansi.StringWidth(line), 12)) + "\n")
+		rows = append(rows, []string{"", strconv.Itoa(one.Count), one.Channel, one.what})
 	}
+	_ = NewGrid(b, s, []Column{{}, {Right: true}, {}, {Least: 12, Cut: s.counting}}, rows).Rows(rows)
 }
 
 // histogram draws a bar for each step, the longest as wide as there is room. A
