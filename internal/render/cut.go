@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (c Cut) Made() bool { return c.Shown < c.Whole }
 func (c Cut) String() string {
 	parts := slices.Clone(c.Lists[:min(len(c.Lists), 3)])
 	if c.Texts > 0 {
-		parts = append(parts, counted(c.Texts, "text")+" cut")
+		parts = append(parts, plural(c.Texts, "text")+" cut")
 	}
 	text := fmt.Sprintf("cut to %d of %d characters", c.Shown, c.Whole)
 	if len(parts) > 0 {
@@ -223,15 +224,8 @@ func (n *cutNode) write(b *bytes.Buffer, limit int, cut *Cut) {
 	}
 	b.WriteByte(n.open + 2) // ] and } stand two behind [ and {
 	if n.kept < len(n.kids) {
-		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", or(n.at, "the list"), n.kept, len(n.kids)))
+		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", cmp.Or(n.at, "the list"), n.kept, len(n.kids)))
 	}
-}
-
-func or(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }
 
 // headOf is the begin of a string of JSON, its quote included, with at most limit

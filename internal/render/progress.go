@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"mcpc/internal/wire"
 )
 
@@ -216,7 +218,7 @@ func (p *Progress) drawLocked() {
 	}
 	p.drawn = now
 	p.frame++
-	line := cutColumns(p.lineLocked(now), p.st.columns()-1)
+	line := ansi.Truncate(p.lineLocked(now), p.st.columns()-1, "")
 	width := columns(line)
 	// Blanks take the rest of the old line away: they work on every terminal.
 	_, _ = io.WriteString(p.w, "\r"+line+strings.Repeat(" ", max(0, p.shown-width)))

@@ -137,19 +137,12 @@ func RunSum(w io.Writer, st Style, files []RunFile) error {
 		if n := CountSteps(files, state); n > 0 {
 			text := fmt.Sprintf("%d %s", n, state)
 			if state == StepBroken {
-				text = counted(n, "error")
+				text = plural(n, "error")
 			}
 			parts = append(parts, st.paint(stepMarks[state].sgr, text))
 		}
 	}
-	return writeText(w, []byte(counted(all, "step")+": "+strings.Join(parts, ", ")+"; "+Took(took)))
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	return writeText(w, []byte(plural(all, "step")+": "+strings.Join(parts, ", ")+"; "+Took(took)))
 }
 
 // RunJSON is all of it as one JSON document:

@@ -182,17 +182,5 @@ func (s Style) step(d time.Duration) string {
 	return s.brief(d)
 }
 
-// about is a number that is only about right: 7,800 becomes 7.8k.
-func about(n int64) string {
-	value, unit := float64(n), ""
-	for _, u := range []string{"k", "M", "G"} {
-		if value < 999.5 {
-			break
-		}
-		value, unit = value/1000, u
-	}
-	if unit != "" && value < 9.95 {
-		return fmt.Sprintf("~%.1f%s", value, unit)
-	}
-	return fmt.Sprintf("~%.0f%s", value, unit)
-}
+// about is a number that is only about right: 7,800 becomes ~7.8k.
+func about(n int64) string { return "~" + scaled(n, "k", "M", "G") }

@@ -25,6 +25,15 @@ func (s Style) columns() int {
 // A reader's line is easier to follow when it is not as wide as the screen.
 const maxProse = 100
 
+// columns is how many columns sanitized text takes on a terminal.
+func columns(text string) int { return ansi.StringWidth(text) }
+
+// words breaks a sanitized text into lines of at most width columns, at blanks; a word that
+// is longer stands alone.
+func words(text string, width int) []string {
+	return Style{}.flow([]span{{text: text}}, 0, width)
+}
+
 // cut shortens text to width columns, and says how many characters it took where
 // that leaves enough of the text to tell it from others.
 func (s Style) cut(text string, width int) string { return s.cutMore(text, width, 0) }
