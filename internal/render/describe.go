@@ -79,7 +79,7 @@ func (s *sheet) title(name, title string) {
 
 func (s *sheet) hints(tool wire.Tool) {
 	s.line(0, "")
-	words := hintWords(tool.Hints)
+	_, words := annotations(tool.Hints)
 	if len(words) == 0 {
 		words = []string{"none (assume that it writes and may be destructive)"}
 	}
@@ -104,26 +104,26 @@ func (s *sheet) wrapped(depth int, text string) {
 	}
 }
 
-func hintWords(h wire.Hints) []string {
-	var words []string
+// annotations are a tool's hints, in short where they are true, and in words.
+func annotations(h wire.Hints) (short, words []string) {
 	for _, hint := range []struct {
-		set     *bool
-		yes, no string
+		set            *bool
+		short, yes, no string
 	}{
-		{h.ReadOnly, "read-only", "not read-only"},
-		{h.Destructive, "destructive", "not destructive"},
-		{h.Idempotent, "idempotent", "not idempotent"},
-		{h.OpenWorld, "open world", "closed world"},
+		{h.ReadOnly, "ro", "read-only", "not read-only"},
+		{h.Destructive, "destr", "destructive", "not destructive"},
+		{h.Idempotent, "idem", "idempotent", "not idempotent"},
+		{h.OpenWorld, "open", "open world", "closed world"},
 	} {
 		switch {
 		case hint.set == nil:
 		case *hint.set:
-			words = append(words, hint.yes)
+			short, words = append(short, hint.short), append(words, hint.yes)
 		default:
 			words = append(words, hint.no)
 		}
 	}
-	return words
+	return short, words
 }
 
 func (s *sheet) section(name string, raw json.RawMessage, empty string) {

@@ -18,7 +18,7 @@ import (
 // It shows and does not preserve: long texts, long lists and deep values are cut
 // with a count of what is missing. The bytes are in the recording.
 func Explain(w io.Writer, st Style, exchanges []*wire.Exchange) {
-	e := &explainer{st: st, told: map[int]bool{}, toldField: map[string]bool{}}
+	e := &explainer{st: st, told: map[string]bool{}}
 	for i, x := range exchanges {
 		if i > 0 {
 			e.line("", "", "")
@@ -59,10 +59,8 @@ func Untold(exchanges []*wire.Exchange) (all []*wire.Exchange) {
 type explainer struct {
 	st    Style
 	lines []remark
-	// told are the rows of the table of members that were used; toldField is the
-	// same for every other note.
-	told      map[int]bool
-	toldField map[string]bool
+	// told are the notes that were given, each once.
+	told map[string]bool
 	// The exchange and the message that are being shown.
 	x       *wire.Exchange
 	request *wire.Message
@@ -136,15 +134,10 @@ func (e *explainer) arrow(d wire.Direction) string { return e.st.arrow(d) }
 
 // arrow points to the server in what was sent, and back in what came.
 func (s Style) arrow(d wire.Direction) string {
-	switch {
-	case d == wire.Sent && s.ASCII:
-		return "->"
-	case d == wire.Sent:
-		return "→"
-	case s.ASCII:
-		return "<-"
+	if d == wire.Sent {
+		return s.ornament("->", "→")
 	}
-	return "←"
+	return s.ornament("<-", "←")
 }
 
 // head shows an HTTP head: its first line, and the fields that MCP gives a
@@ -186,10 +179,10 @@ func (e *explainer) after(f wire.Frame) string {
 
 // once gives the note the first time that it is asked for.
 func (e *explainer) once(key, note string) string {
-	if e.toldField[key] {
+	if e.told[key] {
 		return ""
 	}
-	e.toldField[key] = true
+	e.told[key] = true
 	return note
 }
 

@@ -31,14 +31,13 @@ type noteRow struct {
 func (e *explainer) note(path []string, raw json.RawMessage) string {
 	i := e.find(path, raw)
 	switch {
-	case i < 0 || e.told[i]:
+	case i < 0:
 		return ""
 	case memberNotes[i].note == "":
 		text := e.live(path, raw)
 		return e.once(text, text)
 	}
-	e.told[i] = true
-	return memberNotes[i].note
+	return e.once(fmt.Sprint("row ", i), memberNotes[i].note)
 }
 
 // find gives the row for a place, or -1.

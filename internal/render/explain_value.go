@@ -69,7 +69,7 @@ func (e *explainer) flat(lead string, members wire.Members, items []json.RawMess
 	}
 	var parts []string
 	for _, m := range members {
-		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.columns() || i >= 0 && !e.told[i] {
+		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.columns() || i >= 0 && !e.told[fmt.Sprint("row ", i)] {
 			return ""
 		}
 		parts = append(parts, string(wire.Quote(m.Name))+": "+string(m.Value))

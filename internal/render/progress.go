@@ -278,10 +278,7 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 const barWidth = 20
 
 func (p *Progress) bar(share float64) string {
-	full, empty := "█", "░"
-	if p.st.ASCII {
-		full, empty = "#", "-"
-	}
+	full, empty := p.st.ornament("#", "█"), p.st.ornament("-", "░")
 	n := int(share * barWidth)
 	return "[" + strings.Repeat(full, n) + strings.Repeat(empty, barWidth-n) + "]"
 }

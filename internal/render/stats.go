@@ -165,13 +165,10 @@ func (s Style) drawn(count, most, room int) string {
 
 // brief is a duration as a person says it, down to microseconds.
 func (s Style) brief(d time.Duration) string {
-	switch {
-	case d >= time.Millisecond || d < time.Microsecond && d != 0:
+	if d >= time.Millisecond || d < time.Microsecond && d != 0 {
 		return Took(d)
-	case s.ASCII:
-		return fmt.Sprintf("%d us", d.Microseconds())
 	}
-	return fmt.Sprintf("%d µs", d.Microseconds())
+	return fmt.Sprintf("%d %s", d.Microseconds(), s.ornament("us", "µs"))
 }
 
 // step is the end of a bar, which is a round number.

@@ -91,6 +91,14 @@ func (s Style) Faint(text string) string { return s.paint(dim, text) }
 // Alert paints a sanitized text that says that something is not right.
 func (s Style) Alert(text string) string { return s.paint(yellow, text) }
 
+// ornament is one of mcpc's own marks, in ASCII where that is asked for.
+func (s Style) ornament(ascii, other string) string {
+	if s.ASCII {
+		return ascii
+	}
+	return other
+}
+
 // paint wraps text, which must be sanitized already, in one SGR sequence.
 func (s Style) paint(sgr, text string) string {
 	if !s.Color || text == "" {

@@ -120,20 +120,7 @@ func (s Style) about(e entry, description, title string) entry {
 // hints are a tool's declared annotations in short, and what a reader should
 // know before believing the rest.
 func (s Style) hints(t wire.Tool) []string {
-	var hints []string
-	for _, h := range []struct {
-		set  *bool
-		text string
-	}{
-		{t.Hints.ReadOnly, "ro"},
-		{t.Hints.Destructive, "destr"},
-		{t.Hints.Idempotent, "idem"},
-		{t.Hints.OpenWorld, "open"},
-	} {
-		if h.set != nil && *h.set {
-			hints = append(hints, h.text)
-		}
-	}
+	hints, _ := annotations(t.Hints)
 	if t.UI != "" {
 		hints = append(hints, "ui")
 	}
@@ -161,12 +148,7 @@ func (s Style) hidden(n int) []string {
 	return []string{fmt.Sprintf("%s%d hidden", s.warning(), n)}
 }
 
-func (s Style) warning() string {
-	if s.ASCII {
-		return "!"
-	}
-	return "⚠ "
-}
+func (s Style) warning() string { return s.ornament("!", "⚠ ") }
 
 // hiddenIn counts the hidden characters in all strings of a tool's definition,
 // since a model reads all of them.
@@ -209,22 +191,15 @@ func (e entry) fields(st Style, long bool) string {
 
 // described is the description behind the hints, cut to width columns.
 func (s Style) described(e entry, width int) string {
-	hints := ""
-	if len(e.hints) > 0 {
-		hints = "[" + strings.Join(e.hints, ", ") + "]"
-	}
-	if hints == "" {
+	if len(e.hints) == 0 {
 		return s.cutMore(e.about, width, e.rest)
 	}
-	mark := dim
+	hints, mark := "["+strings.Join(e.hints, ", ")+"]", dim
 	if strings.Contains(hints, "destr") || strings.Contains(hints, "hidden") {
 		mark = yellow
 	}
-	if e.about == "" {
-		return s.paint(mark, s.cut(hints, width))
-	}
 	room := width - ansi.StringWidth(hints) - 1
-	if room < 12 {
+	if e.about == "" || room < 12 {
 		return s.paint(mark, s.cut(hints, width))
 	}
 	return s.paint(mark, hints) + " " + s.cutMore(e.about, room, e.rest)

@@ -69,12 +69,7 @@ func (s Style) tail(n int) string {
 
 func (s Style) shortTail(n int) string { return fmt.Sprintf("%s+%d", s.ellipsis(), n) }
 
-func (s Style) ellipsis() string {
-	if s.ASCII {
-		return "..."
-	}
-	return "…"
-}
+func (s Style) ellipsis() string { return s.ornament("...", "…") }
 
 // clipped ends a line at the edge of a terminal, with a mark, where its columns do not
 // fit at all: a row that is wrapped is two.
