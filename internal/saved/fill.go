@@ -36,13 +36,7 @@ func References(raw json.RawMessage) (all []string) {
 // Uses are the names of the variables that a step needs before it can be taken, each
 // once.
 func (s Step) Uses() []string {
-	texts := []json.RawMessage{wire.Quote(s.Subject)}
-	if s.Args != nil {
-		texts = append(texts, s.Args)
-	}
-	if s.Expect.Result != nil {
-		texts = append(texts, s.Expect.Result)
-	}
+	texts := []json.RawMessage{wire.Quote(s.Subject), s.Args, s.Expect.Result}
 	for _, w := range s.Expect.Texts {
 		texts = append(texts, wire.Quote(w.Text))
 	}
@@ -191,14 +185,7 @@ func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.Raw
 		return f.object(members, path, inList)
 	}
 	if items, err := wire.Array(raw); err == nil {
-		b := []byte{'['}
-		for i, item := range items {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, f.value(item, nil, true)...)
-		}
-		return append(b, ']')
+		return list(items, func(item json.RawMessage) json.RawMessage { return f.value(item, nil, true) })
 	}
 	text, ok := wire.Text(raw)
 	if !ok {
