@@ -168,7 +168,7 @@ func (n *cutNode) shorten(most int) {
 		if over <= 0 {
 			return
 		}
-		longest := n.longest()
+		longest, _ := n.longest()
 		if longest == nil {
 			return
 		}
@@ -179,24 +179,18 @@ func (n *cutNode) shorten(most int) {
 	}
 }
 
-// longest is the largest list that can be shortened; nil where there is none.
-func (n *cutNode) longest() (found *cutNode) {
-	size := 0
-	n.eachList(func(list *cutNode) {
-		if s := list.size(fairText); list.kept > 1 && s > size {
-			found, size = list, s
-		}
-	})
-	return found
-}
-
-func (n *cutNode) eachList(look func(*cutNode)) {
-	if n.open == '[' {
-		look(n)
+// longest is the largest list of n that can be shortened, and its size; nil where there is
+// none.
+func (n *cutNode) longest() (found *cutNode, size int) {
+	if n.open == '[' && n.kept > 1 {
+		found, size = n, n.size(fairText)
 	}
 	for _, kid := range n.kids[:n.kept] {
-		kid.eachList(look)
+		if list, s := kid.longest(); s > size {
+			found, size = list, s
+		}
 	}
+	return found, size
 }
 
 func (n *cutNode) write(b *bytes.Buffer, limit int, cut *Cut) {

@@ -49,11 +49,13 @@ func writeEnding(b *strings.Builder, e wire.Ending) {
 	if e.Kind == wire.OK {
 		kind = "-"
 	}
-	cells := [][]string{{code}, {kind}, nil, nil, nil}
+	cells := [][]string{{code}, {kind}}
+	lines := 1
 	for i, text := range []string{e.Channel, e.Sent, e.Stdout} {
-		cells[i+2] = words(text, endingWidths[i+2])
+		cells = append(cells, words(text, endingWidths[i+2]))
+		lines = max(lines, len(cells[i+2]))
 	}
-	for line := 0; line < max(len(cells[2]), len(cells[3]), len(cells[4])); line++ {
+	for line := range lines {
 		row := make([]string, len(cells))
 		for i, c := range cells {
 			if line < len(c) {

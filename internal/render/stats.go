@@ -97,11 +97,6 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 	}
 }
 
-// left fills text with blanks before it.
-func left(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-ansi.StringWidth(text))) + text
-}
-
 // failures lists what went wrong most often first.
 func (s Style) failures(b *bytes.Buffer, figures []Figure) {
 	type failure struct {
@@ -136,13 +131,13 @@ func (s Style) histogram(b *bytes.Buffer, bars []Bar) {
 	labels := make([]string, len(bars))
 	for i, bar := range bars {
 		most = max(most, bar.Count)
-		labels[i] = left(s.step(bar.From), 6) + " to " + left(s.step(bar.To), 6)
+		labels[i] = fmt.Sprintf("%6s to %6s", s.step(bar.From), s.step(bar.To))
 		label, number = max(label, ansi.StringWidth(labels[i])), max(number, len(strconv.Itoa(bar.Count)))
 	}
 	room := max(min(s.columns(), maxProse)-label-number-3*len(gap), 4)
 	b.WriteString("\n" + s.paint(bold, "Durations") + "\n")
 	for i, bar := range bars {
-		line := gap + pad(labels[i], label) + gap + left(strconv.Itoa(bar.Count), number) + gap + s.drawn(bar.Count, most, room)
+		line := gap + pad(labels[i], label) + gap + fmt.Sprintf("%*d", number, bar.Count) + gap + s.drawn(bar.Count, most, room)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

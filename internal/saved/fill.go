@@ -18,7 +18,7 @@ const Environment = "env."
 // EachReference gives the names in the references of a value, with the pointer of the
 // text in which each stands; at is that of the value.
 func EachReference(raw json.RawMessage, at string, look func(at, name string)) {
-	eachText(raw, at, func(_, at, text string) {
+	eachText("", raw, at, func(_, at, text string) {
 		_ = eachPart(text, func(string) {}, func(name string) { look(at, name) })
 	})
 }
@@ -53,7 +53,7 @@ func (s Step) Uses() []string {
 
 // references checks that those in a value are well formed.
 func (r *reader) references(raw json.RawMessage, at string) {
-	eachText(raw, at, func(_, at, text string) {
+	eachText("", raw, at, func(_, at, text string) {
 		err := eachPart(text, func(string) {}, func(name string) {
 			if variable := strings.TrimPrefix(name, Environment); !IsName(variable) {
 				r.bad(at, "${%s} is not a variable name: letters, digits and _, with env. for environment variables", name)
@@ -65,22 +65,18 @@ func (r *reader) references(raw json.RawMessage, at string) {
 	})
 }
 
-// eachText gives the texts in a value, with the member that holds each and its
-// pointer.
-func eachText(raw json.RawMessage, at string, look func(member, at, text string)) {
-	eachTextOf("", raw, at, look)
-}
-
-func eachTextOf(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
+// eachText gives the texts in a value of a member, with the name of the member that holds
+// each and its pointer.
+func eachText(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
 	if members, err := wire.Object(raw); err == nil {
 		for _, m := range members {
-			eachTextOf(m.Name, m.Value, below(at, m.Name), look)
+			eachText(m.Name, m.Value, below(at, m.Name), look)
 		}
 		return
 	}
 	if items, err := wire.Array(raw); err == nil {
 		for i, item := range items {
-			eachTextOf(member, item, at+"/"+strconv.Itoa(i), look)
+			eachText(member, item, at+"/"+strconv.Itoa(i), look)
 		}
 		return
 	}
