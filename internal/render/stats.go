@@ -127,19 +127,19 @@ func (s Style) histogram(b *bytes.Buffer, bars []Bar) {
 	if len(bars) == 0 {
 		return
 	}
-	most, label, number := 1, 0, 0
-	labels := make([]string, len(bars))
-	for i, bar := range bars {
+	most := 1
+	var rows [][]string
+	for _, bar := range bars {
 		most = max(most, bar.Count)
-		labels[i] = fmt.Sprintf("%6s to %6s", s.step(bar.From), s.step(bar.To))
-		label, number = max(label, ansi.StringWidth(labels[i])), max(number, len(strconv.Itoa(bar.Count)))
+		rows = append(rows, []string{"", fmt.Sprintf("%6s to %6s", s.step(bar.From), s.step(bar.To)), strconv.Itoa(bar.Count), ""})
 	}
-	room := max(min(s.columns(), maxProse)-label-number-3*len(gap), 4)
-	b.WriteString("\n" + s.paint(bold, "Durations") + "\n")
+	g := NewGrid(b, s, []Column{{}, {}, {Right: true}, {}}, rows)
+	room := max(min(s.columns(), maxProse)-g.widths[1]-g.widths[2]-3*len(gap), 4)
 	for i, bar := range bars {
-		line := gap + pad(labels[i], label) + gap + fmt.Sprintf("%*d", number, bar.Count) + gap + s.drawn(bar.Count, most, room)
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		rows[i][3] = s.drawn(bar.Count, most, room)
 	}
+	b.WriteString("\n" + s.paint(bold, "Durations") + "\n")
+	_ = g.Rows(rows)
 }
 
 // drawn is a bar of n eighths of a column, in ASCII of whole ones.
