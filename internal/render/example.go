@@ -135,20 +135,12 @@ func proposals(s schema) (values []json.RawMessage) {
 	return values
 }
 
+// kinds are the types of JSON by their first byte; all others begin a number.
+var kinds = map[byte]string{'"': "string", '{': "object", '[': "array", 't': "boolean", 'f': "boolean", 'n': "null"}
+
 func isType(value json.RawMessage, name string) bool {
-	switch value[0] {
-	case '"':
-		return name == "string"
-	case '{':
-		return name == "object"
-	case '[':
-		return name == "array"
-	case 't', 'f':
-		return name == "boolean"
-	case 'n':
-		return name == "null"
-	}
-	return name == "number" || name == "integer"
+	kind, known := kinds[value[0]]
+	return kind == name || !known && (name == "number" || name == "integer")
 }
 
 // kindOf is the type to make: the first declared one that is not null, or what the

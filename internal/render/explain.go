@@ -93,7 +93,7 @@ func (e *explainer) exchange(x *wire.Exchange) {
 		e.message(f, follows)
 	}
 	if x.Request.Raw != nil && x.Response.Raw == nil {
-		e.line(e.arrow(wire.Received)+" no response", bold, "")
+		e.line(e.st.arrow(wire.Received)+" no response", bold, "")
 	}
 }
 
@@ -130,8 +130,6 @@ func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
 	return frames, len(x.Between) - shown
 }
 
-func (e *explainer) arrow(d wire.Direction) string { return e.st.arrow(d) }
-
 // arrow points to the server in what was sent, and back in what came.
 func (s Style) arrow(d wire.Direction) string {
 	if d == wire.Sent {
@@ -147,9 +145,9 @@ func (e *explainer) head(f wire.Frame) {
 		return
 	}
 	e.blank()
-	h, arrow := f.HTTP, e.arrow(f.Dir)
+	h, arrow := f.HTTP, e.st.arrow(f.Dir)
 	if f.Dir == wire.Sent {
-		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), bold, e.once("verb "+h.Method, verbNote(h.Method)))
+		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), bold, e.once("verb "+h.Method, verbNotes[h.Method]))
 	} else {
 		text := arrow + " " + e.st.Line(status(h.Status)) + e.after(f)
 		e.line(text, bold, e.once(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
@@ -196,7 +194,7 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 	if f.Kind == wire.Event {
 		e.event(f)
 	} else if !follows {
-		e.line(e.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.pipe(f))
+		e.line(e.st.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.pipe(f))
 	}
 	if err := wire.Valid(f.Raw); err != nil {
 		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", "no JSON: "+err.Error())
@@ -220,7 +218,7 @@ func (e *explainer) tail(f wire.Frame) string {
 }
 
 func (e *explainer) event(f wire.Frame) {
-	text := e.arrow(f.Dir) + " event"
+	text := e.st.arrow(f.Dir) + " event"
 	if f.SSE != nil && f.SSE.Event != "" {
 		text += ": " + f.SSE.Event
 	}

@@ -113,16 +113,11 @@ const (
 	retryNote   = "reconnection delay in milliseconds"
 )
 
-func verbNote(verb string) string {
-	switch verb {
-	case http.MethodPost:
-		return "each message to the server is a separate POST to the same URL"
-	case http.MethodGet:
-		return "opens a stream for server messages"
-	case http.MethodDelete:
-		return "ends the session"
-	}
-	return ""
+// verbNotes are the notes for the methods of HTTP.
+var verbNotes = map[string]string{
+	http.MethodPost:   "each message to the server is a separate POST to the same URL",
+	http.MethodGet:    "opens a stream for server messages",
+	http.MethodDelete: "ends the session",
 }
 
 func statusNote(code int) string {
