@@ -68,9 +68,11 @@ func (s Style) list(w io.Writer, n int, entryAt func(i int) entry, long bool) er
 	var b bytes.Buffer
 	switch {
 	case long:
-		for i, e := range entries {
-			s.longEntry(&b, e, i > 0)
+		sheet := s.sheet()
+		for _, e := range entries {
+			sheet.longEntry(e)
 		}
+		b.WriteString(sheet.b.String())
 	case !s.wideEntries(&b, entries):
 		for _, e := range entries {
 			s.narrowEntry(&b, e)
@@ -242,32 +244,24 @@ func (s Style) wideEntries(b *bytes.Buffer, entries []entry) bool {
 const minDescription = 50
 
 // longEntry cuts nothing.
-func (s Style) longEntry(b *bytes.Buffer, e entry, spaced bool) {
-	if spaced {
-		b.WriteString("\n")
+func (s *sheet) longEntry(e entry) {
+	if s.b.Len() > 0 {
+		s.line(0, "")
 	}
-	b.WriteString(s.paint(bold, e.name))
+	name := s.st.paint(bold, e.name)
 	if e.title != "" && e.title != e.name {
-		b.WriteString(gap + e.title)
+		name += gap + e.title
 	}
-	b.WriteString("\n")
-	width := min(s.columns(), maxProse) - 4
-	for _, line := range s.lines(e.params, width) {
-		s.indentLine(b, line)
+	s.line(0, name)
+	for _, line := range s.st.lines(e.params, s.width-4) {
+		s.line(2, line)
 	}
 	if len(e.hints) > 0 {
-		s.indentLine(b, "["+strings.Join(e.hints, ", ")+"]")
+		s.line(2, "["+strings.Join(e.hints, ", ")+"]")
 	}
 	if e.full != e.title {
-		for _, line := range s.wrap(s.Block(e.full), width) {
-			s.indentLine(b, line)
+		for _, line := range s.st.wrap(s.st.Block(e.full), s.width-4) {
+			s.line(2, line)
 		}
 	}
-}
-
-func (s Style) indentLine(b *bytes.Buffer, line string) {
-	if line != "" {
-		b.WriteString("    " + line)
-	}
-	b.WriteString("\n")
 }
