@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/question"
-	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
 
@@ -126,8 +125,10 @@ func (f *formDialog) introduce(field question.Field) {
 // field asks until what is typed fits.
 func (f *formDialog) field(field question.Field, current json.RawMessage) (json.RawMessage, error) {
 	prompt := hints[field.Kind]
-	if example := render.Example(field.Schema); field.Kind == question.Other && len(example) <= longestExample {
-		prompt += ", such as " + f.line(string(example))
+	if field.Kind == question.Other {
+		if example := validExample(field.Schema); example != nil && len(example) <= longestExample {
+			prompt += ", such as " + f.line(string(example))
+		}
 	}
 	if limits := f.line(field.Limits()); limits != "" {
 		prompt = strings.TrimPrefix(prompt+", "+limits, ", ")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/render"
+	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
@@ -25,9 +26,9 @@ func newDescribe(a *app) *cobra.Command {
 		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
 		Short: "show one tool, prompt, resource or template in full",
 		Long: `Show a tool's description, arguments and output, and an example call that works
-when pasted; or a prompt, a resource or a template by its URI. Without a kind
-NAME is a tool, or if it is a URI a resource or template. --json prints the
-definition unchanged.
+when pasted (VALUE stands for a value to fill in); or a prompt, a resource or a
+template by its URI. Without a kind NAME is a tool, or if it is a URI a resource
+or template. --json prints the definition unchanged.
 
 If a tool has a UI resource (MCP Apps), its metadata is read and shown; it is
 never opened.`,
@@ -138,8 +139,25 @@ func (c *conversation) describeTool(ctx context.Context, name string) (described
 		page = c.page(ctx, tool.UI)
 	}
 	return described{tool.Raw, func(w io.Writer, st render.Style) error {
-		return render.Describe(w, st, tool.Tool, page)
+		return render.Describe(w, st, tool.Tool, validExample(tool.InputSchema), page)
 	}}, out
+}
+
+// validExample is a small value that satisfies a schema, nil where none is known. What
+// is no schema is not checked in a call either: no arguments are as good as any.
+func validExample(raw json.RawMessage) json.RawMessage {
+	example := render.Example(raw)
+	schema, warnings, err := validate.Compile(raw)
+	if failed, ok := errorAs[*validate.SchemaError](err); ok && failed.Reason == validate.NotASchema && string(example) == "{}" {
+		return example
+	}
+	if err != nil || len(warnings) > 0 {
+		return nil
+	}
+	if findings, err := schema.Check(example); err != nil || len(findings) > 0 {
+		return nil
+	}
+	return example
 }
 
 // page reads what a UI resource says of itself, nil where it cannot be read.

@@ -43,24 +43,20 @@ func ParsePage(params json.RawMessage) (Page, error) {
 	if p.Domain, err = publicsuffix.EffectiveTLDPlusOne(strings.ToLower(host)); err != nil || net.ParseIP(host) != nil {
 		p.Domain = host
 	}
-	p.Warnings = oddities(u, host)
+	p.Warnings = Oddities(p.URL)
 	return p, nil
 }
 
 // Oddities are the ways in which an address that is to be opened may be another than
 // it seems; none of one that is no URL.
-func Oddities(address string) []string {
+func Oddities(address string) (odd []string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil
 	}
-	return oddities(u, u.Hostname())
-}
-
-// oddities are the ways in which an address may be another than it seems.
-func oddities(u *url.URL, host string) (odd []string) {
-	address := net.ParseIP(host)
-	local := address != nil && address.IsLoopback() || host == "localhost"
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	local := ip != nil && ip.IsLoopback() || host == "localhost"
 	if u.User != nil {
 		odd = append(odd, "the part before the @ is not the host: the host is "+host)
 	}
@@ -70,7 +66,7 @@ func oddities(u *url.URL, host string) (odd []string) {
 	if strings.IndexFunc(host, func(r rune) bool { return r > 0x7E }) >= 0 {
 		odd = append(odd, "the host has non-ASCII letters, which may look like others")
 	}
-	if address != nil && !local {
+	if ip != nil && !local {
 		odd = append(odd, "the host is an IP address")
 	}
 	if u.Scheme == "http" && !local {

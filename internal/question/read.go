@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -39,19 +37,13 @@ func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
 	return wire.Quote(text), nil
 }
 
-// The numbers of JSON, which are sent as they were typed.
-var (
-	integers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`) })
-	numbers  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-	})
-)
-
+// readNumber takes a number of JSON, which is sent as it was typed.
 func readNumber(word string, kind Kind) (json.RawMessage, error) {
+	number := wire.Valid([]byte(word)) == nil && strings.Trim(word[:1], "-0123456789") == ""
 	switch {
-	case kind == Integer && !integers().MatchString(word):
+	case kind == Integer && (!number || strings.ContainsAny(word, ".eE")):
 		return nil, errors.New("must be a whole number, such as 42")
-	case !numbers().MatchString(word):
+	case !number:
 		return nil, errors.New("must be a number, such as 42 or 0.5")
 	}
 	return json.RawMessage(word), nil

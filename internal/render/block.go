@@ -221,19 +221,15 @@ func (p *page) annotated(members wire.Members) (said []string) {
 	for _, m := range notes {
 		value := plainText(m.Value)
 		if items, err := wire.Array(m.Value); err == nil {
-			value = joinTexts(items)
+			texts := make([]string, len(items))
+			for i, item := range items {
+				texts[i] = plainText(item)
+			}
+			value = strings.Join(texts, ", ")
 		}
 		said = append(said, p.short(m.Name)+" "+p.short(value))
 	}
 	return said
-}
-
-func joinTexts(items []json.RawMessage) string {
-	texts := make([]string, len(items))
-	for i, raw := range items {
-		texts[i] = plainText(raw)
-	}
-	return strings.Join(texts, ", ")
 }
 
 // tag is a bracket in the colour by which a reader tells mcpc's words from a server's.

@@ -163,14 +163,7 @@ func unasked(p Post) (names []string) {
 
 // isToken is RFC 9110, section 5.6.2: a method, the name of a field.
 func isToken(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		alnum := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		if !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return text != ""
+	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // Feed adds the command that a server is given its messages with over stdio, a

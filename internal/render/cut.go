@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (c Cut) Made() bool { return c.Shown < c.Whole }
 func (c Cut) String() string {
 	parts := slices.Clone(c.Lists[:min(len(c.Lists), 3)])
 	if c.Texts > 0 {
-		parts = append(parts, counted(c.Texts, "text")+" cut")
+		parts = append(parts, plural(c.Texts, "text")+" cut")
 	}
 	text := fmt.Sprintf("cut to %d of %d characters", c.Shown, c.Whole)
 	if len(parts) > 0 {
@@ -167,7 +168,7 @@ func (n *cutNode) shorten(most int) {
 		if over <= 0 {
 			return
 		}
-		longest := n.longest()
+		longest, _ := n.longest()
 		if longest == nil {
 			return
 		}
@@ -178,24 +179,18 @@ func (n *cutNode) shorten(most int) {
 	}
 }
 
-// longest is the largest list that can be shortened; nil where there is none.
-func (n *cutNode) longest() (found *cutNode) {
-	size := 0
-	n.eachList(func(list *cutNode) {
-		if s := list.size(fairText); list.kept > 1 && s > size {
-			found, size = list, s
-		}
-	})
-	return found
-}
-
-func (n *cutNode) eachList(look func(*cutNode)) {
-	if n.open == '[' {
-		look(n)
+// longest is the largest list of n that can be shortened, and its size; nil where there is
+// none.
+func (n *cutNode) longest() (found *cutNode, size int) {
+	if n.open == '[' && n.kept > 1 {
+		found, size = n, n.size(fairText)
 	}
 	for _, kid := range n.kids[:n.kept] {
-		kid.eachList(look)
+		if list, s := kid.longest(); s > size {
+			found, size = list, s
+		}
 	}
+	return found, size
 }
 
 func (n *cutNode) write(b *bytes.Buffer, limit int, cut *Cut) {
@@ -223,15 +218,8 @@ func (n *cutNode) write(b *bytes.Buffer, limit int, cut *Cut) {
 	}
 	b.WriteByte(n.open + 2) // ] and } stand two behind [ and {
 	if n.kept < len(n.kids) {
-		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", or(n.at, "the list"), n.kept, len(n.kids)))
+		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", cmp.Or(n.at, "the list"), n.kept, len(n.kids)))
 	}
-}
-
-func or(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }
 
 // headOf is the begin of a string of JSON, its quote included, with at most limit

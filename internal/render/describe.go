@@ -11,10 +11,10 @@ import (
 // Describe writes all that a tool's definition says to someone who wants to call
 // it: what it does, its hints in words, its arguments and its output as fields,
 // and a command line with an example that can be pasted. Everything is
-// sanitized, also into a pipe; the definition's own bytes are in --json. page is
-// what the tool's UI resource says of itself, nil where it has none or was not
-// read.
-func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error {
+// sanitized, also into a pipe; the definition's own bytes are in --json. example are
+// arguments that satisfy the inputSchema, nil where none are known. page is what the
+// tool's UI resource says of itself, nil where it has none or was not read.
+func Describe(w io.Writer, st Style, tool wire.Tool, example, page json.RawMessage) error {
 	s := st.sheet()
 	s.title(tool.Name, tool.Title)
 	s.prose(0, tool.Description)
@@ -31,7 +31,7 @@ func Describe(w io.Writer, st Style, tool wire.Tool, page json.RawMessage) error
 	}
 	s.page(tool.UI, page)
 	s.heading("example")
-	s.line(1, st.Aim.ExampleCall(tool))
+	s.line(1, st.Aim.ExampleCall(tool, example))
 	_, err := io.WriteString(w, s.b.String())
 	return err
 }
@@ -79,7 +79,7 @@ func (s *sheet) title(name, title string) {
 
 func (s *sheet) hints(tool wire.Tool) {
 	s.line(0, "")
-	words := hintWords(tool.Hints)
+	_, words := annotations(tool.Hints)
 	if len(words) == 0 {
 		words = []string{"none (assume that it writes and may be destructive)"}
 	}
@@ -104,26 +104,26 @@ func (s *sheet) wrapped(depth int, text string) {
 	}
 }
 
-func hintWords(h wire.Hints) []string {
-	var words []string
+// annotations are a tool's hints, in short where they are true, and in words.
+func annotations(h wire.Hints) (short, words []string) {
 	for _, hint := range []struct {
-		set     *bool
-		yes, no string
+		set            *bool
+		short, yes, no string
 	}{
-		{h.ReadOnly, "read-only", "not read-only"},
-		{h.Destructive, "destructive", "not destructive"},
-		{h.Idempotent, "idempotent", "not idempotent"},
-		{h.OpenWorld, "open world", "closed world"},
+		{h.ReadOnly, "ro", "read-only", "not read-only"},
+		{h.Destructive, "destr", "destructive", "not destructive"},
+		{h.Idempotent, "idem", "idempotent", "not idempotent"},
+		{h.OpenWorld, "open", "open world", "closed world"},
 	} {
 		switch {
 		case hint.set == nil:
 		case *hint.set:
-			words = append(words, hint.yes)
+			short, words = append(short, hint.short), append(words, hint.yes)
 		default:
 			words = append(words, hint.no)
 		}
 	}
-	return words
+	return short, words
 }
 
 func (s *sheet) section(name string, raw json.RawMessage, empty string) {

@@ -8,26 +8,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The widths of the table's columns; with the gaps they make 80.
-var endingColumns = []struct {
-	head  string
-	width int
-}{{"exit", 5}, {"kind", 17}, {"layer", 27}, {"sent?", 10}, {"stdout", 13}}
+// endingWidths are those of the table's columns; with the gaps they make 80.
+var endingWidths = []int{5, 17, 27, 10, 13}
 
 // ExitCodes writes the table of exit codes: the contract of the command line,
 // in 80 columns whatever the terminal.
 func ExitCodes(w io.Writer, st Style) {
 	var b strings.Builder
-	heads := make([]string, len(endingColumns))
-	for i, c := range endingColumns {
-		heads[i] = c.head
-	}
-	b.WriteString(st.paint(bold, strings.TrimRight(endingLine(heads), " ")) + "\n")
+	b.WriteString(st.paint(bold, endingLine("exit", "kind", "layer", "sent?", "stdout")) + "\n")
 	for _, e := range wire.Endings {
 		writeEnding(&b, e)
 	}
 	b.WriteString(exitCodeNotes)
 	_, _ = io.WriteString(w, b.String())
+}
+
+func endingLine(cells ...string) string {
+	return aligned(cells, endingWidths, func(int) bool { return false })
 }
 
 const exitCodeNotes = `
@@ -52,44 +49,19 @@ func writeEnding(b *strings.Builder, e wire.Ending) {
 	if e.Kind == wire.OK {
 		kind = "-"
 	}
-	cells := [][]string{{code}, {kind}, nil, nil, nil}
+	cells := [][]string{{code}, {kind}}
+	lines := 1
 	for i, text := range []string{e.Channel, e.Sent, e.Stdout} {
-		cells[i+2] = wrapWords(text, endingColumns[i+2].width)
+		cells = append(cells, words(text, endingWidths[i+2]))
+		lines = max(lines, len(cells[i+2]))
 	}
-	for line := 0; line < max(len(cells[2]), len(cells[3]), len(cells[4])); line++ {
+	for line := range lines {
 		row := make([]string, len(cells))
 		for i, c := range cells {
 			if line < len(c) {
 				row[i] = c[line]
 			}
 		}
-		b.WriteString(strings.TrimRight(endingLine(row), " ") + "\n")
+		b.WriteString(endingLine(row...) + "\n")
 	}
-}
-
-func endingLine(cells []string) string {
-	var b strings.Builder
-	for i, c := range endingColumns {
-		fmt.Fprintf(&b, "%-*s  ", c.width, cells[i])
-	}
-	return b.String()
-}
-
-// wrapWords breaks text into lines of at most width columns, at blanks; a word
-// that is longer stands alone.
-func wrapWords(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case columns(line)+1+columns(word) <= width:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return append(lines, line)
 }

@@ -2,27 +2,44 @@ package render
 
 import (
 	"encoding/json"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"mcpc/internal/wire"
 )
 
-// Example gives a small value that satisfies a schema: the members that must be
-// there, with the values that the schema itself proposes (const, examples,
-// default, enum) or else the simplest ones that its limits allow. It is a
-// proposal: what not and cross references between members demand is not looked
-// at. Any schema gets a value, in bounded time.
-func Example(inputSchema json.RawMessage) json.RawMessage {
-	doc := newDocument(inputSchema)
-	g := &maker{doc: doc, nodes: 2000}
-	return g.make([]schema{doc.schema()}, "", 0, 0)
+// Example gives a small value that should satisfy a schema: the required members,
+// with the values that the schema itself names (const, examples, default, enum) or
+// else simple ones within its limits. It is a guess: a caller validates it before it
+// is shown. Any schema gets a value, in bounded time.
+func Example(schema json.RawMessage) json.RawMessage {
+	m := maker{left: 2000}
+	return m.value(newDocument(schema).schema(), "", 0)
 }
 
-// A maker makes values. nodes bounds how many.
-type maker struct {
-	doc   *document
-	nodes int
+// placeholder stands for the arguments of a tool of which no valid example is known:
+// the required members, whose values are to be filled in.
+func placeholder(schema json.RawMessage) json.RawMessage {
+	properties := newDocument(schema).schema().properties()
+	if slices.ContainsFunc(properties, func(p property) bool { return p.required }) {
+		properties = slices.DeleteFunc(properties, func(p property) bool { return !p.required })
+	}
+	if len(properties) == 0 {
+		properties = []property{{name: "NAME"}}
+	}
+	var o object
+	for _, p := range properties[:min(len(properties), 100)] {
+		o.raw(p.name, json.RawMessage("VALUE"))
+	}
+	return o.bytes()
 }
+
+// A maker makes values; left bounds how many.
+type maker struct{ left int }
 
 const (
 	maxMakeDepth = 24
@@ -30,144 +47,190 @@ const (
 	maxMakeText  = 1024
 )
 
-// make gives a value that satisfies all parts. name is the member that it will
-// be, from which a plausible text follows; variant is not 0 where an array wants
-// values that differ.
-func (g *maker) make(parts []schema, name string, depth, variant int) json.RawMessage {
-	g.nodes--
-	n := g.need(parts)
-	if proposed := n.proposed(); variant < len(proposed) {
-		return proposed[variant]
-	}
-	if g.nodes < 0 || depth > maxMakeDepth || g.doc.spent() {
+// value makes one of s for the member called name.
+func (m *maker) value(s schema, name string, depth int) json.RawMessage {
+	if m.left--; m.left < 0 || depth > maxMakeDepth || s.doc.spent() {
 		return json.RawMessage("null")
 	}
-	switch n.kind() {
+	s = withAlternative(s)
+	types := s.types()
+	for _, v := range proposals(s) {
+		if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isType(v, t) }) {
+			return wire.Compact(v)
+		}
+	}
+	switch kindOf(s, types) {
 	case "object":
-		return g.object(n, depth, variant)
+		var o object
+		for _, p := range s.properties() {
+			if p.required {
+				o.raw(p.name, m.value(p.schema, p.name, depth+1))
+			}
+		}
+		return o.bytes()
 	case "array":
-		return g.array(n, depth, variant)
+		return m.list(s, depth)
 	case "string":
-		return wire.Quote(n.sampleText(name, variant))
+		return wire.Quote(sampleText(s, name))
 	case "integer", "number":
-		return n.sampleNumber(variant)
+		return sampleNumber(s)
 	case "boolean":
-		return json.RawMessage([]string{"true", "false"}[variant%2])
+		return json.RawMessage("true")
 	}
 	return json.RawMessage("null")
 }
 
-func (g *maker) object(n *need, depth, variant int) json.RawMessage {
-	names := n.memberNames()
-	out := json.RawMessage("{")
-	for i, name := range names {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, wire.Quote(name)...), ':')
-		out = append(out, g.make(n.memberParts(name), name, depth+1, variant)...)
+// list has one item even where none is asked for, because a call with an empty list
+// rarely shows anything.
+func (m *maker) list(s schema, depth int) json.RawMessage {
+	first := s.list("prefixItems")
+	item, _ := s.item()
+	least := count(s.first("minItems"), 0)
+	n := max(least, 1)
+	if least == 0 && item.circular() {
+		n = 0
 	}
-	return append(out, '}')
+	var items array
+	for i := range min(n, count(s.first("maxItems"), n), maxMakeItems) {
+		if i < len(first) {
+			items.add(m.value(s.at(first[i]), "", depth+1))
+		} else {
+			items.add(m.value(item, "", depth+1))
+		}
+	}
+	return orEmpty(items)
 }
 
-// array makes one item even where none is asked for, because a call with an
-// empty list rarely shows anything.
-func (g *maker) array(n *need, depth, variant int) json.RawMessage {
-	count := max(n.minItems, 1)
-	if n.maxItems >= 0 {
-		count = min(count, n.maxItems)
+// withAlternative gives s with one alternative of its anyOf or oneOf as a part of its
+// allOf: the first that is not null and can be followed.
+func withAlternative(s schema) schema {
+	options := s.alternatives()
+	if len(options) == 0 {
+		return s
 	}
-	if n.minItems == 0 && (depth >= maxMakeDepth/2 || g.nodes < 100 || n.endless()) {
-		count = 0
+	usable := func(o schema) bool { return !o.circular() && o.lost == "" }
+	i := slices.IndexFunc(options, func(o schema) bool { return usable(o) && !slices.Equal(o.types(), []string{"null"}) })
+	if i < 0 {
+		i = max(slices.IndexFunc(options, usable), 0)
 	}
-	out := json.RawMessage("[")
-	for i := range min(count, maxMakeItems) {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		differ := variant
-		if n.unique {
-			differ += i
-		}
-		out = append(out, g.make(n.itemParts(i), "", depth+1, differ)...)
+	var parts array
+	for _, raw := range append([]json.RawMessage{options[i].raw}, s.list("allOf")...) {
+		parts.add(raw)
 	}
-	return append(out, ']')
+	s.members = append(wire.Members{{Name: "allOf", Value: parts.bytes()}}, s.members...)
+	return s
 }
 
-// endless says that the items are described by the array's own schema.
-func (n *need) endless() bool {
-	return slices.ContainsFunc(n.itemParts(0), schema.circular)
-}
-
-// flatten gives parts with everything that they include: allOf, one alternative
-// each of anyOf and oneOf, and a condition together with its consequence, since
-// what satisfies both satisfies the rule.
-func (g *maker) flatten(parts []schema) []schema {
-	var flat []schema
-	queue := slices.Clone(parts)
-	for len(queue) > 0 && len(flat) < 100 {
-		s := queue[0]
-		queue = queue[1:]
-		flat = append(flat, s)
-		for _, raw := range s.list("allOf") {
-			queue = append(queue, s.at(raw))
-		}
-		for _, name := range []string{"if", "then"} {
-			if raw := s.get(name); raw != nil && s.get("then") != nil {
-				queue = append(queue, s.at(raw))
-			}
-		}
-		for _, name := range []string{"oneOf", "anyOf"} {
-			if option, ok := g.choose(s, s.list(name)); ok {
-				queue = append(queue, option)
-			}
+// proposals are the values that a schema names itself, the surest first.
+func proposals(s schema) (values []json.RawMessage) {
+	for _, keyword := range []string{"const", "examples", "example", "default", "enum"} {
+		switch raw := s.first(keyword); {
+		case raw == nil:
+		case keyword == "examples" || keyword == "enum":
+			values = append(values, s.doc.array(raw)...)
+		default:
+			values = append(values, raw)
 		}
 	}
-	return flat
+	return values
 }
 
-// choose takes the first alternative of s that is not null, can be followed, does
-// not lead back to itself and agrees with the types of s.
-func (g *maker) choose(s schema, options []json.RawMessage) (schema, bool) {
-	best, bestCost := schema{}, -1
-	for _, raw := range options {
-		option := s.at(raw)
-		cost := 0
-		if option.lost != "" || string(raw) == "false" {
-			cost += 8
-		}
-		if !agree(s.types(), option.types()) {
-			cost += 4
-		}
-		if option.circular() {
-			cost += 2
-		}
-		if types := option.types(); len(types) == 1 && types[0] == "null" {
-			cost++
-		}
-		if bestCost < 0 || cost < bestCost {
-			best, bestCost = option, cost
+// kinds are the types of JSON by their first byte; all others begin a number.
+var kinds = map[byte]string{'"': "string", '{': "object", '[': "array", 't': "boolean", 'f': "boolean", 'n': "null"}
+
+func isType(value json.RawMessage, name string) bool {
+	kind, known := kinds[value[0]]
+	return kind == name || !known && (name == "number" || name == "integer")
+}
+
+// kindOf is the type to make: the first declared one that is not null, or what the
+// keywords speak of.
+func kindOf(s schema, types []string) string {
+	for _, t := range types {
+		if t != "null" || len(types) == 1 {
+			return t
 		}
 	}
-	return best, bestCost >= 0
+	for _, hint := range [][2]string{{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"prefixItems", "array"},
+		{"minimum", "number"}, {"exclusiveMinimum", "number"}, {"maximum", "number"}, {"multipleOf", "number"}} {
+		if s.first(hint[0]) != nil {
+			return hint[1]
+		}
+	}
+	return "string"
 }
 
-// agree says whether a value can have a type of both lists; an empty list
-// allows any.
-func agree(a, b []string) bool { return len(a) == 0 || len(b) == 0 || len(shared(a, b)) > 0 }
+// samples are texts for the formats that JSON Schema names, and for members whose name
+// says what they hold.
+var samples = []struct{ format, word, text string }{
+	{"date-time", "", "2026-01-31T12:00:00Z"}, {"date", "date", "2026-01-31"}, {"time", "", "12:00:00Z"}, {"duration", "", "P1D"},
+	{"email", "email", "user@example.com"}, {"hostname", "", "example.com"}, {"ipv4", "", "192.0.2.1"}, {"ipv6", "", "2001:db8::1"},
+	{"uri", "uri", "https://example.com/"}, {"url", "url", "https://example.com/"}, {"uri-reference", "", "/a"},
+	{"uuid", "", "3f2504e0-4f89-41d3-9a0c-0305e82c3301"}, {"byte", "", "YQ=="},
+	{"", "path", "."}, {"", "language", "en"}, {"", "city", "Paris"}, {"", "location", "Paris"},
+}
 
-// shared gives the types of a that b allows, too: an integer is a number.
-func shared(a, b []string) []string {
-	var both []string
-	for _, t := range a {
+func sampleText(s schema, name string) string {
+	least, most := count(s.first("minLength"), 0), count(s.first("maxLength"), maxMakeText)
+	format, name := s.text("format"), strings.ToLower(name)
+	var texts []string
+	for _, c := range samples {
+		if c.format != "" && c.format == format {
+			texts = append([]string{c.text}, texts...)
+		} else if c.word != "" && strings.Contains(name, c.word) {
+			texts = append(texts, c.text)
+		}
+	}
+	pattern, err := regexp.Compile(s.text("pattern"))
+	for _, text := range append(texts, "example", "1", "a", "A", "aa", "AA") {
+		if short := least - utf8.RuneCountInString(text); short > 0 {
+			text += strings.Repeat(text[len(text)-1:], min(short, maxMakeText))
+		}
+		text = text[:min(len(text), most)] // all of them are ASCII
+		if err == nil && pattern.MatchString(text) {
+			return text
+		}
+	}
+	return "example"
+}
+
+// sampleNumber takes the first of some simple numbers that the limits allow. In draft 4
+// exclusiveMinimum is a flag next to minimum, from draft 6 on a number.
+func sampleNumber(s schema) json.RawMessage {
+	bound := func(name, exclusive string, none float64) (raw json.RawMessage, limit float64, open bool) {
+		raw, limit, open = s.first(name), none, string(s.first(exclusive)) == "true"
+		if _, ok := number(s.first(exclusive)); ok {
+			raw, open = s.first(exclusive), true
+		}
+		if v, ok := number(raw); ok {
+			limit = v
+		}
+		return raw, limit, open
+	}
+	lowest, low, lowOpen := bound("minimum", "exclusiveMinimum", math.Inf(-1))
+	highest, high, highOpen := bound("maximum", "exclusiveMaximum", math.Inf(1))
+	step, stepped := number(s.first("multipleOf"))
+	if !stepped || step <= 0 {
+		step = 1
+	}
+	for _, n := range []float64{1, step, 0, low, high, step * math.Ceil(low/step), step * math.Floor(high/step), low + 1, high - 1, (low + high) / 2} {
 		switch {
-		case slices.Contains(b, t):
-			both = append(both, t)
-		case t == "integer" && slices.Contains(b, "number"):
-			both = append(both, t)
-		case t == "number" && slices.Contains(b, "integer"):
-			both = append(both, "integer")
+		case math.IsInf(n, 0), !(n >= low && n <= high), n == low && lowOpen, n == high && highOpen, stepped && n/step != math.Trunc(n/step):
+		case n == low:
+			return lowest // with all of its digits
+		case n == high:
+			return highest
+		default:
+			return strconv.AppendFloat(nil, n, 'f', -1, 64)
 		}
 	}
-	return both
+	return json.RawMessage("1")
+}
+
+// count is a small natural number, or other.
+func count(raw json.RawMessage, other int) int {
+	if n, err := strconv.Atoi(string(raw)); err == nil && n >= 0 {
+		return n
+	}
+	return other
 }

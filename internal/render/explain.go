@@ -18,7 +18,7 @@ import (
 // It shows and does not preserve: long texts, long lists and deep values are cut
 // with a count of what is missing. The bytes are in the recording.
 func Explain(w io.Writer, st Style, exchanges []*wire.Exchange) {
-	e := &explainer{st: st, told: map[int]bool{}, toldField: map[string]bool{}}
+	e := &explainer{st: st, told: map[string]bool{}}
 	for i, x := range exchanges {
 		if i > 0 {
 			e.line("", "", "")
@@ -59,10 +59,8 @@ func Untold(exchanges []*wire.Exchange) (all []*wire.Exchange) {
 type explainer struct {
 	st    Style
 	lines []remark
-	// told are the rows of the table of members that were used; toldField is the
-	// same for every other note.
-	told      map[int]bool
-	toldField map[string]bool
+	// told are the notes that were given, each once.
+	told map[string]bool
 	// The exchange and the message that are being shown.
 	x       *wire.Exchange
 	request *wire.Message
@@ -95,7 +93,7 @@ func (e *explainer) exchange(x *wire.Exchange) {
 		e.message(f, follows)
 	}
 	if x.Request.Raw != nil && x.Response.Raw == nil {
-		e.line(e.arrow(wire.Received)+" no response", bold, "")
+		e.line(e.st.arrow(wire.Received)+" no response", bold, "")
 	}
 }
 
@@ -132,19 +130,12 @@ func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
 	return frames, len(x.Between) - shown
 }
 
-func (e *explainer) arrow(d wire.Direction) string { return e.st.arrow(d) }
-
 // arrow points to the server in what was sent, and back in what came.
 func (s Style) arrow(d wire.Direction) string {
-	switch {
-	case d == wire.Sent && s.ASCII:
-		return "->"
-	case d == wire.Sent:
-		return "→"
-	case s.ASCII:
-		return "<-"
+	if d == wire.Sent {
+		return s.ornament("->", "→")
 	}
-	return "←"
+	return s.ornament("<-", "←")
 }
 
 // head shows an HTTP head: its first line, and the fields that MCP gives a
@@ -154,9 +145,9 @@ func (e *explainer) head(f wire.Frame) {
 		return
 	}
 	e.blank()
-	h, arrow := f.HTTP, e.arrow(f.Dir)
+	h, arrow := f.HTTP, e.st.arrow(f.Dir)
 	if f.Dir == wire.Sent {
-		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), bold, e.once("verb "+h.Method, verbNote(h.Method)))
+		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), bold, e.once("verb "+h.Method, verbNotes[h.Method]))
 	} else {
 		text := arrow + " " + e.st.Line(status(h.Status)) + e.after(f)
 		e.line(text, bold, e.once(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
@@ -186,10 +177,10 @@ func (e *explainer) after(f wire.Frame) string {
 
 // once gives the note the first time that it is asked for.
 func (e *explainer) once(key, note string) string {
-	if e.toldField[key] {
+	if e.told[key] {
 		return ""
 	}
-	e.toldField[key] = true
+	e.told[key] = true
 	return note
 }
 
@@ -206,7 +197,7 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 	if f.Kind == wire.Event {
 		e.event(f)
 	} else if !follows {
-		e.line(e.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.pipe(f))
+		e.line(e.st.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.pipe(f))
 	}
 	if err := wire.Valid(f.Raw); err != nil {
 		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
@@ -230,7 +221,7 @@ func (e *explainer) tail(f wire.Frame) string {
 }
 
 func (e *explainer) event(f wire.Frame) {
-	text := e.arrow(f.Dir) + " event"
+	text := e.st.arrow(f.Dir) + " event"
 	if f.SSE != nil && f.SSE.Event != "" {
 		text += ": " + f.SSE.Event
 	}

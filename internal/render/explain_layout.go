@@ -1,10 +1,6 @@
 package render
 
-import (
-	"strings"
-
-	"github.com/charmbracelet/x/ansi"
-)
+import "strings"
 
 // Notes stand in a right column where there is room for one that can be read,
 // else below their line.
@@ -55,7 +51,7 @@ func (e *explainer) beside(b *strings.Builder, r remark, edge int) {
 		b.WriteString("\n")
 		pad = edge
 	}
-	for i, line := range wrapWords(r.note, e.st.columns()-edge-2) {
+	for i, line := range words(r.note, e.st.columns()-edge-2) {
 		if i > 0 {
 			pad = edge
 		}
@@ -66,14 +62,7 @@ func (e *explainer) beside(b *strings.Builder, r remark, edge int) {
 func (e *explainer) below(b *strings.Builder, r remark) {
 	b.WriteString(e.st.paint(r.sgr, r.text) + "\n")
 	indent := r.text[:len(r.text)-len(strings.TrimLeft(r.text, " "))] + "  "
-	for _, line := range wrapWords(r.note, max(16, e.st.columns()-len(indent)-2)) {
+	for _, line := range words(r.note, max(16, e.st.columns()-len(indent)-2)) {
 		b.WriteString(indent + e.st.paint(cyan, "# "+e.st.Line(line)) + "\n")
 	}
 }
-
-// columns is how many columns sanitized text takes on a terminal.
-func columns(text string) int { return ansi.StringWidth(text) }
-
-// cutColumns gives the start of text that fits into n columns, cut between two
-// characters as a reader counts them.
-func cutColumns(text string, n int) string { return ansi.Truncate(text, n, "") }

@@ -31,14 +31,13 @@ type noteRow struct {
 func (e *explainer) note(path []string, raw json.RawMessage) string {
 	i := e.find(path, raw)
 	switch {
-	case i < 0 || e.told[i]:
+	case i < 0:
 		return ""
 	case memberNotes[i].note == "":
 		text := e.live(path, raw)
 		return e.once(text, text)
 	}
-	e.told[i] = true
-	return memberNotes[i].note
+	return e.once(fmt.Sprint("row ", i), memberNotes[i].note)
 }
 
 // find gives the row for a place, or -1.
@@ -114,16 +113,11 @@ const (
 	retryNote   = "reconnection delay in milliseconds"
 )
 
-func verbNote(verb string) string {
-	switch verb {
-	case http.MethodPost:
-		return "each message to the server is a separate POST to the same URL"
-	case http.MethodGet:
-		return "opens a stream for server messages"
-	case http.MethodDelete:
-		return "ends the session"
-	}
-	return ""
+// verbNotes are the notes for the methods of HTTP.
+var verbNotes = map[string]string{
+	http.MethodPost:   "each message to the server is a separate POST to the same URL",
+	http.MethodGet:    "opens a stream for server messages",
+	http.MethodDelete: "ends the session",
 }
 
 func statusNote(code int) string {

@@ -243,8 +243,8 @@ func TestExplainStatuses(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"GET", "DELETE", "PATCH"} {
-		if (verbNote(verb) == "") != (verb == "PATCH") {
-			t.Errorf("%s: %q", verb, verbNote(verb))
+		if (verbNotes[verb] == "") != (verb == "PATCH") {
+			t.Errorf("%s: %q", verb, verbNotes[verb])
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"mcpc/internal/wire"
 )
 
@@ -67,7 +69,7 @@ func (e *explainer) flat(lead string, members wire.Members, items []json.RawMess
 	}
 	var parts []string
 	for _, m := range members {
-		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.columns() || i >= 0 && !e.told[i] {
+		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.columns() || i >= 0 && !e.told[fmt.Sprint("row ", i)] {
 			return ""
 		}
 		parts = append(parts, string(wire.Quote(m.Name))+": "+string(m.Value))
@@ -150,7 +152,7 @@ func (e *explainer) shortened(text string, from, more int) string {
 	if more == 0 && columns(text) <= room+12 {
 		return text
 	}
-	cut := cutColumns(text, room)
+	cut := ansi.Truncate(text, room, "")
 	// An escape is shown whole or not at all.
 	if i := strings.LastIndexByte(cut, '\\'); i >= 0 && i > len(cut)-6 {
 		cut = strings.TrimRight(cut[:i], `\`)

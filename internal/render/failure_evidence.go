@@ -3,8 +3,10 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -115,26 +117,15 @@ func (r *report) body(o wire.Outcome) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return
 	}
-	if title := htmlTitle(body); title != "" {
-		r.line("page title: %s", r.st.excerpt([]byte(title), 200))
+	if found := title().FindSubmatch(body); utf8.Valid(body) && found != nil && len(found[1]) > 0 {
+		r.line("page title: %s", r.st.excerpt(found[1], 200))
 	}
 	r.line("body%s:", kind)
 	r.text(r.st.excerpt(body, maxBody))
 }
 
-func htmlTitle(body []byte) string {
-	lower := bytes.ToLower(body)
-	_, rest, found := bytes.Cut(lower, []byte("<title>"))
-	if !found || len(lower) != len(body) {
-		return ""
-	}
-	title, _, found := bytes.Cut(rest, []byte("</title>"))
-	if !found {
-		return ""
-	}
-	from := len(body) - len(rest)
-	return string(bytes.TrimSpace(body[from : from+len(title)]))
-}
+// title finds what a page calls itself.
+var title = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>\s*(.*?)\s*</title>`) })
 
 // badResponse shows where the bytes stop being a message.
 func (r *report) badResponse(o wire.Outcome) {

@@ -194,7 +194,7 @@ func (a Aim) argumentsHint(o wire.Outcome) string {
 	if o.Name == "" || len(o.Findings) == 0 {
 		return a.Quoted("list") + " lists the tools" + anyway
 	}
-	return a.Quoted(cmp.Or(way.describe, "describe ")+word(o.Name)) + " shows its arguments" + anyway
+	return a.Quoted(cmp.Or(way.describe, "describe ")+ShellQuote(o.Name)) + " shows its arguments" + anyway
 }
 
 // patienceHint is for an error that came with a status that asks for patience.
@@ -258,10 +258,4 @@ var statusHints = []struct {
 	{http.StatusBadGateway, http.StatusGatewayTimeout, "a proxy may have answered: check that the server is up"},
 	{400, 499, "-vvv shows the request as it was sent"},
 	{500, 599, "an error of the server: check its log"},
-}
-
-// word is a name as an argument in a hint that can be pasted into a shell,
-// whatever a server chose to call its tools.
-func word(name string) string {
-	return ShellQuote(name)
 }

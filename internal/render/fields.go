@@ -63,7 +63,7 @@ func (f *fields) field(name string, s schema, required bool, depth int) {
 
 // head is the line that names a member: its type, required, default, limits.
 func (f *fields) head(name string, s schema, required bool) string {
-	text := f.st.typeText(s, 100)
+	text := f.st.typeText(s, 100, 0)
 	if name != "" {
 		text = f.st.paint(cyan, name) + ": " + text
 	}

@@ -130,20 +130,15 @@ func (s Style) indented(raw []byte) []byte {
 // indentCost is how many bytes of indentation raw would get. Ten kilobytes of
 // brackets could otherwise become gigabytes of blanks.
 func indentCost(raw []byte) int {
-	cost, depth, quoted := 0, 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+	cost, depth := 0, 0
+	for ; len(raw) > 0; raw = raw[tokenLength(raw):] {
+		switch raw[0] {
+		case '{', '[':
 			depth++
 			cost += 2 * depth
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
-		case c == ',':
+		case ',':
 			cost += 2 * depth
 		}
 	}

@@ -185,19 +185,34 @@ func wavSeconds(data []byte) float64 {
 
 // size is a length for a reader, in powers of ten: 31 kB.
 func size[T int | int64](n T) string {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return scaled(int64(n), " kB", " MB", " GB")
+}
+
+// Bytes is a size as it stands in a table: 512 B, 1.5 kB, 64 MB.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return size(n)
+}
+
+// scaled is a number in one of the units, each of which is a thousand of the one before,
+// with two digits or more.
+func scaled(n int64, units ...string) string {
 	value, unit := float64(n), ""
-	for _, u := range []string{" kB", " MB", " GB"} {
+	for _, u := range units {
 		if value < 999.5 {
 			break
 		}
 		value, unit = value/1000, u
 	}
-	switch {
-	case unit == "" && n == 1:
-		return "1 byte"
-	case unit == "":
-		return fmt.Sprintf("%d bytes", n)
-	case value < 9.95:
+	if unit != "" && value < 9.95 {
 		return fmt.Sprintf("%.1f%s", value, unit)
 	}
 	return fmt.Sprintf("%.0f%s", value, unit)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -53,7 +54,7 @@ func Unsaved(method string, result json.RawMessage) string {
 		if isText && (len(media) != 1 || strings.TrimSpace(b.text) == "") || b.kind == mediaBlock && len(media) == 1 {
 			continue
 		}
-		kind := Line(or(b.name, "resource"))
+		kind := Line(cmp.Or(b.name, "resource"))
 		if count[kind]++; count[kind] == 1 {
 			kinds = append(kinds, kind)
 		}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"mcpc/internal/wire"
 )
 
@@ -216,7 +218,7 @@ func (p *Progress) drawLocked() {
 	}
 	p.drawn = now
 	p.frame++
-	line := cutColumns(p.lineLocked(now), p.st.columns()-1)
+	line := ansi.Truncate(p.lineLocked(now), p.st.columns()-1, "")
 	width := columns(line)
 	// Blanks take the rest of the old line away: they work on every terminal.
 	_, _ = io.WriteString(p.w, "\r"+line+strings.Repeat(" ", max(0, p.shown-width)))
@@ -276,10 +278,7 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 const barWidth = 20
 
 func (p *Progress) bar(share float64) string {
-	full, empty := "█", "░"
-	if p.st.ASCII {
-		full, empty = "#", "-"
-	}
+	full, empty := p.st.ornament("#", "█"), p.st.ornament("-", "░")
 	n := int(share * barWidth)
 	return "[" + strings.Repeat(full, n) + strings.Repeat(empty, barWidth-n) + "]"
 }

@@ -253,22 +253,12 @@ func itemOf(line string) (mark, text string, ok bool) {
 }
 
 func (s Style) bullet(mark string) string {
-	if len(mark) > 1 || s.ASCII {
+	if len(mark) > 1 {
 		return mark
 	}
-	return "•"
+	return s.ornament(mark, "•")
 }
 
-func (s Style) bar() string {
-	if s.ASCII {
-		return "|"
-	}
-	return "│"
-}
+func (s Style) bar() string { return s.ornament("|", "│") }
 
-func (s Style) dash() string {
-	if s.ASCII {
-		return "-"
-	}
-	return "─"
-}
+func (s Style) dash() string { return s.ornament("-", "─") }

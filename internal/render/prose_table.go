@@ -51,13 +51,7 @@ func (d *drawing) table(lines []string) int {
 	}
 	right := rightColumns(lines[1], len(widths))
 	for i, row := range rows {
-		for j, cell := range row {
-			row[j] = pad(cell, widths[j])
-			if right[j] {
-				row[j] = strings.Repeat(" ", widths[j]-ansi.StringWidth(cell)) + cell
-			}
-		}
-		d.line(strings.Join(row, gap))
+		d.line(aligned(row, widths, func(i int) bool { return right[i] }))
 		if i == 0 {
 			d.line(d.st.paint(dim, strings.Repeat(d.st.dash(), total)))
 		}

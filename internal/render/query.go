@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
@@ -97,10 +98,7 @@ func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string
 	if err != nil {
 		return false, "", err
 	}
-	holds = len(values) > 0
-	for _, v := range values {
-		holds = holds && string(v) == "true"
-	}
+	holds = len(values) > 0 && !slices.ContainsFunc(values, func(v json.RawMessage) bool { return string(v) != "true" })
 	if !holds && p.left != nil {
 		left := Program{code: p.left, values: p.values}
 		if compared, err := left.Values(ctx, raw); err == nil {
@@ -110,19 +108,16 @@ func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string
 	if len(values) == 0 {
 		return holds, "nothing", nil
 	}
-	return holds, string(bytes.Join(rawBytes(values), []byte(", "))), nil
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return holds, strings.Join(texts, ", "), nil
 }
 
 // Compares reports whether the program is a comparison, of which Holds gives what
 // was compared.
 func (p *Program) Compares() bool { return p.left != nil }
-
-func rawBytes(all []json.RawMessage) (out [][]byte) {
-	for _, raw := range all {
-		out = append(out, raw)
-	}
-	return out
-}
 
 func queryError(expr string, err error) error {
 	var at *gojq.ParseError

@@ -68,6 +68,13 @@ func CountSteps(files []RunFile, state StepState) (n int) {
 	return n
 }
 
+func totals(files []RunFile) (steps int, took time.Duration) {
+	for _, f := range files {
+		steps, took = steps+len(f.Steps), took+f.Took
+	}
+	return steps, took
+}
+
 // RunHead writes the line above the steps of a file.
 func RunHead(w io.Writer, st Style, f RunFile) error {
 	line := st.paint(bold, st.Line(f.Path))
@@ -129,27 +136,17 @@ func (m Miss) text() string {
 // RunSum writes the last line: how many steps, and what became of them.
 func RunSum(w io.Writer, st Style, files []RunFile) error {
 	var parts []string
-	all, took := 0, time.Duration(0)
-	for _, f := range files {
-		all, took = all+len(f.Steps), took+f.Took
-	}
+	all, took := totals(files)
 	for _, state := range []StepState{StepPassed, StepMissed, StepBroken, StepSkipped} {
 		if n := CountSteps(files, state); n > 0 {
 			text := fmt.Sprintf("%d %s", n, state)
 			if state == StepBroken {
-				text = counted(n, "error")
+				text = plural(n, "error")
 			}
 			parts = append(parts, st.paint(stepMarks[state].sgr, text))
 		}
 	}
-	return writeText(w, []byte(counted(all, "step")+": "+strings.Join(parts, ", ")+"; "+Took(took)))
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	return writeText(w, []byte(plural(all, "step")+": "+strings.Join(parts, ", ")+"; "+Took(took)))
 }
 
 // RunJSON is all of it as one JSON document:
@@ -163,11 +160,10 @@ func counted(n int, what string) string {
 // is something to say.
 func RunJSON(files []RunFile) json.RawMessage {
 	var all array
-	took := time.Duration(0)
 	for _, f := range files {
 		all.add(runFileJSON(f))
-		took += f.Took
 	}
+	_, took := totals(files)
 	j := &object{}
 	j.number("passed", int64(CountSteps(files, StepPassed)))
 	j.number("failed", int64(CountSteps(files, StepMissed)))

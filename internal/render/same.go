@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -68,46 +69,31 @@ func sameJSON(a, b []byte) bool {
 	if len(a) > maxCompared || len(b) > maxCompared || wire.Valid(a) != nil || wire.Valid(b) != nil {
 		return false
 	}
-	return sameValue(decode(a), decode(b))
+	return reflect.DeepEqual(decode(a), decode(b))
 }
 
-func decode(raw []byte) any {
+// decode gives a valid document with canonical numbers.
+func decode(raw []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var v any
-	_ = d.Decode(&v) // it is valid, or null to the one who compares
-	return v
+	_ = d.Decode(&v)
+	return withNumbers(v)
 }
 
-func sameValue(a, b any) bool {
-	switch a := a.(type) {
+func withNumbers(v any) any {
+	switch v := v.(type) {
 	case map[string]any:
-		other, ok := b.(map[string]any)
-		if !ok || len(a) != len(other) {
-			return false
+		for name := range v {
+			v[name] = withNumbers(v[name])
 		}
-		for name, v := range a {
-			if w, ok := other[name]; !ok || !sameValue(v, w) {
-				return false
-			}
-		}
-		return true
 	case []any:
-		other, ok := b.([]any)
-		if !ok || len(a) != len(other) {
-			return false
+		for i := range v {
+			v[i] = withNumbers(v[i])
 		}
-		for i := range a {
-			if !sameValue(a[i], other[i]) {
-				return false
-			}
-		}
-		return true
 	case json.Number:
-		other, ok := b.(json.Number)
-		return ok && canonical(string(a)) == canonical(string(other))
+		return json.Number(canonical(string(v)))
 	}
-	return a == b
+	return v
 }
 
 // canonical is a number's digits without the zeros at both ends, and its

@@ -45,9 +45,6 @@ func Hidden(s string) int {
 // Sanitizer gives a writer that passes on to w what Block makes of the text
 // written to it. Close writes what was held back, a character cut in half for
 // instance, and leaves w open.
-func Sanitizer(w io.Writer) io.WriteCloser { return Style{}.Sanitizer(w) }
-
-// Sanitizer is the function Sanitizer, in plain ASCII where s asks for it.
 func (s Style) Sanitizer(w io.Writer) io.WriteCloser {
 	return &sanitizer{w: w, c: cleaner{block: true, show: s.picture()}}
 }
@@ -86,32 +83,19 @@ func (s *sanitizer) pass(text string, final bool) error {
 type picture func(b []byte, r rune, raw string) []byte
 
 func (s Style) picture() picture {
-	if s.ASCII {
-		return asciiPicture
+	return func(b []byte, r rune, raw string) []byte {
+		switch {
+		case r == utf8.RuneError && len(raw) == 1:
+			return fmt.Appendf(b, `\x%02x`, raw[0])
+		case s.ASCII && (r < 0x20 || r == 0x7f):
+			return append(b, '^', byte(r)^0x40)
+		case r < 0x20:
+			return utf8.AppendRune(b, 0x2400+r)
+		case r == 0x7f:
+			return append(b, "␡"...)
+		}
+		return fmt.Appendf(b, s.ornament("<U+%04X>", "⟨U+%04X⟩"), r)
 	}
-	return unicodePicture
-}
-
-func unicodePicture(b []byte, r rune, raw string) []byte {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
-		return fmt.Appendf(b, `\x%02x`, raw[0])
-	case r < 0x20:
-		return utf8.AppendRune(b, 0x2400+r)
-	case r == 0x7f:
-		return append(b, "␡"...)
-	}
-	return fmt.Appendf(b, "⟨U+%04X⟩", r)
-}
-
-func asciiPicture(b []byte, r rune, raw string) []byte {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
-		return fmt.Appendf(b, `\x%02x`, raw[0])
-	case r < 0x20 || r == 0x7f:
-		return append(b, '^', byte(r)^0x40)
-	}
-	return fmt.Appendf(b, "<U+%04X>", r)
 }
 
 // A cleaner walks over text and has a picture shown of what is not plain. It

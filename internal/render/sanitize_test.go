@@ -101,7 +101,7 @@ func TestSanitizerCutAnywhere(t *testing.T) {
 	text := "a\r\nb\rc 👨\u200d👩 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 日\x1b[0m\xff\u202e\u200d\r"
 	for cut := range len(text) + 1 {
 		var b bytes.Buffer
-		w := Sanitizer(&b)
+		w := Style{}.Sanitizer(&b)
 		for _, part := range []string{text[:cut], text[cut:]} {
 			if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
 				t.Fatal(n, err)
@@ -174,7 +174,7 @@ func FuzzBlock(f *testing.F) {
 			t.Fatalf("Hidden(%q) = %d, Block gives %q", s, Hidden(s), Block(s))
 		}
 		var b bytes.Buffer
-		w := Sanitizer(&b)
+		w := Style{}.Sanitizer(&b)
 		for i := range len(s) {
 			_, _ = w.Write([]byte{s[i]})
 		}

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"mcpc/internal/wire"
@@ -121,10 +122,7 @@ var whereOf = map[string]string{
 }
 
 func variableLetter(r rune) rune {
-	switch {
-	case r >= 'a' && r <= 'z':
-		return r - 'a' + 'A'
-	case r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
+	if r = unicode.ToUpper(r); r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 		return r
 	}
 	return '_'

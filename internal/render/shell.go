@@ -1,19 +1,26 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"mcpc/internal/wire"
 )
 
-// ExampleCall is a command line that calls tool with an Example, quoted for a
-// POSIX shell. A name that reads like a flag has its place in the params.
-func (a Aim) ExampleCall(tool wire.Tool) string {
-	arguments := escapeHidden(Example(tool.InputSchema))
+// ExampleCall is a command line that calls tool with arguments that satisfy its
+// inputSchema, quoted for a POSIX shell, or where they are nil with placeholders. A
+// name that reads like a flag has its place in the params.
+func (a Aim) ExampleCall(tool wire.Tool, arguments json.RawMessage) string {
+	if arguments == nil {
+		arguments = placeholder(tool.InputSchema)
+	}
+	arguments = escapeHidden(arguments)
 	if strings.HasPrefix(tool.Name, "-") {
-		params := wire.With(wire.With(nil, "name", escapeHidden(wire.Quote(tool.Name))), "arguments", arguments)
-		return a.Command("raw tools/call " + ShellQuote(string(params)))
+		var params object
+		params.raw("name", escapeHidden(wire.Quote(tool.Name)))
+		params.raw("arguments", arguments)
+		return a.Command("raw tools/call " + ShellQuote(string(params.bytes())))
 	}
 	return a.Command("call " + ShellQuote(tool.Name) + " " + ShellQuote(string(arguments)))
 }

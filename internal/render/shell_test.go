@@ -46,7 +46,20 @@ func TestExampleCall(t *testing.T) {
 		{"a b\x1b", `{"type":"object"}`, `mcpc call "$(printf 'a b\033')" '{}'`},
 		{"h", "{\"const\":\"\u202e\"}", `mcpc call h '"\u202e"'`},
 	} {
-		if got := (Aim{}).ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}); got != c.want {
+		if got := (Aim{}).ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}, Example([]byte(c.schema))); got != c.want {
+			t.Errorf("got %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// Where no valid example is known, the values are left to the reader.
+func TestExampleCallWithPlaceholders(t *testing.T) {
+	for _, c := range []struct{ name, schema, want string }{
+		{"x", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["b"]}`, `mcpc call x '{"b":VALUE}'`},
+		{"-x", `{"type":"object","properties":{"a\u202e":true}}`, `mcpc raw tools/call '{"name":"-x","arguments":{"a\u202e":VALUE}}'`},
+		{"x", `{"minProperties":1}`, `mcpc call x '{"NAME":VALUE}'`},
+	} {
+		if got := (Aim{}).ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}, nil); got != c.want {
 			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}
@@ -62,7 +75,7 @@ func TestAim(t *testing.T) {
 		{Aim{Flag: "-s demo"}, `mcpc -s demo call get '{}'`},
 		{Aim{Behind: "-- node a.js"}, `mcpc call get '{}' -- node a.js`},
 	} {
-		if got := c.aim.ExampleCall(tool); got != c.want {
+		if got := c.aim.ExampleCall(tool, []byte(`{}`)); got != c.want {
 			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}

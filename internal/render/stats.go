@@ -60,19 +60,24 @@ func Stats(w io.Writer, st Style, figures []Figure, all Figure, bars []Bar) erro
 	return err
 }
 
-// figures are a table whose numbers stand right.
+// figures are a table whose numbers stand right. A name that is too long for its column
+// has a line of its own.
 func (s Style) figures(b *bytes.Buffer, figures []Figure) {
-	rows := [][]string{{"WHAT", "COUNT", "FAILED", "P50", "P95", "P99", "SIZE", "TOKENS"}}
+	columns := []Column{{Head: "WHAT", Least: 12}}
+	heads := []string{"COUNT", "FAILED", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
 	cancelled := slices.ContainsFunc(figures, func(f Figure) bool { return f.Cancelled > 0 })
-	if cancelled {
-		rows[0] = slices.Insert(rows[0], 3, "CANCELLED")
+	for _, head := range heads {
+		if head != "CANCELLED" || cancelled {
+			columns = append(columns, Column{Head: head, Right: true})
+		}
 	}
+	var rows [][]string
 	for _, f := range figures {
 		failed := 0
 		for _, one := range f.Failures {
 			failed += one.Count
 		}
-		row := []string{s.Line(f.What), strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", Bytes(f.Bytes), about(f.Tokens)}
+		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", Bytes(f.Bytes), about(f.Tokens)}
 		if f.Timed > 0 {
 			row[3], row[4], row[5] = s.brief(f.P50), s.brief(f.P95), s.brief(f.P99)
 		}
@@ -81,38 +86,15 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 		}
 		rows = append(rows, row)
 	}
-	widths := make([]int, len(rows[0]))
+	g := NewGrid(b, s, columns, rows)
+	_ = g.Head()
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
-	rest := 0
-	for _, width := range widths[1:] {
-		rest += len(gap) + width
-	}
-	widths[0] = min(widths[0], max(s.columns()-rest, 12))
-	for i, row := range rows {
-		// A name that is too long for its column has a line of its own.
-		if ansi.StringWidth(row[0]) > widths[0] {
-			b.WriteString(s.cut(row[0], s.columns()) + "\n")
+		if name := s.Line(row[0]); ansi.StringWidth(name) > g.widths[0] {
+			b.WriteString(s.cut(name, s.columns()) + "\n")
 			row[0] = ""
 		}
-		line := pad(row[0], widths[0])
-		for j, cell := range row[1:] {
-			line += gap + left(cell, widths[j+1])
-		}
-		line = s.clipped(line)
-		if i == 0 {
-			line = s.paint(bold, line)
-		}
-		b.WriteString(line + "\n")
+		_ = g.Rows([][]string{row})
 	}
-}
-
-// left fills text with blanks before it.
-func left(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-ansi.StringWidth(text))) + text
 }
 
 // failures lists what went wrong most often first.
@@ -122,12 +104,9 @@ func (s Style) failures(b *bytes.Buffer, figures []Figure) {
 		what string
 	}
 	var all []failure
-	count, channel := 0, 0
 	for _, f := range figures {
 		for _, one := range f.Failures {
-			one.Channel = s.Line(one.Channel)
-			all = append(all, failure{one, s.Line(f.What)})
-			count, channel = max(count, len(strconv.Itoa(one.Count))), max(channel, ansi.StringWidth(one.Channel))
+			all = append(all, failure{one, f.What})
 		}
 	}
 	if len(all) == 0 {
@@ -135,10 +114,11 @@ func (s Style) failures(b *bytes.Buffer, figures []Figure) {
 	}
 	slices.SortStableFunc(all, func(x, y failure) int { return y.Count - x.Count })
 	b.WriteString("\n" + s.paint(bold, "Failures") + "\n")
+	var rows [][]string
 	for _, one := range all {
-		line := gap + left(strconv.Itoa(one.Count), count) + gap + pad(one.Channel, channel) + gap
-		b.WriteString(line + s.cut(one.what, max(s.columns()-ansi.StringWidth(line), 12)) + "\n")
+		rows = append(rows, []string{"", strconv.Itoa(one.Count), one.Channel, one.what})
 	}
+	_ = NewGrid(b, s, []Column{{}, {Right: true}, {}, {Least: 12, Cut: s.counting}}, rows).Rows(rows)
 }
 
 // histogram draws a bar for each step, the longest as wide as there is room. A
@@ -147,19 +127,19 @@ func (s Style) histogram(b *bytes.Buffer, bars []Bar) {
 	if len(bars) == 0 {
 		return
 	}
-	most, label, number := 1, 0, 0
-	labels := make([]string, len(bars))
-	for i, bar := range bars {
+	most := 1
+	var rows [][]string
+	for _, bar := range bars {
 		most = max(most, bar.Count)
-		labels[i] = left(s.step(bar.From), 6) + " to " + left(s.step(bar.To), 6)
-		label, number = max(label, ansi.StringWidth(labels[i])), max(number, len(strconv.Itoa(bar.Count)))
+		rows = append(rows, []string{"", fmt.Sprintf("%6s to %6s", s.step(bar.From), s.step(bar.To)), strconv.Itoa(bar.Count), ""})
 	}
-	room := max(min(s.columns(), maxProse)-label-number-3*len(gap), 4)
-	b.WriteString("\n" + s.paint(bold, "Durations") + "\n")
+	g := NewGrid(b, s, []Column{{}, {}, {Right: true}, {}}, rows)
+	room := max(min(s.columns(), maxProse)-g.widths[1]-g.widths[2]-3*len(gap), 4)
 	for i, bar := range bars {
-		line := gap + pad(labels[i], label) + gap + left(strconv.Itoa(bar.Count), number) + gap + s.drawn(bar.Count, most, room)
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		rows[i][3] = s.drawn(bar.Count, most, room)
 	}
+	b.WriteString("\n" + s.paint(bold, "Durations") + "\n")
+	_ = g.Rows(rows)
 }
 
 // drawn is a bar of n eighths of a column, in ASCII of whole ones.
@@ -180,13 +160,10 @@ func (s Style) drawn(count, most, room int) string {
 
 // brief is a duration as a person says it, down to microseconds.
 func (s Style) brief(d time.Duration) string {
-	switch {
-	case d >= time.Millisecond || d < time.Microsecond && d != 0:
+	if d >= time.Millisecond || d < time.Microsecond && d != 0 {
 		return Took(d)
-	case s.ASCII:
-		return fmt.Sprintf("%d us", d.Microseconds())
 	}
-	return fmt.Sprintf("%d µs", d.Microseconds())
+	return fmt.Sprintf("%d %s", d.Microseconds(), s.ornament("us", "µs"))
 }
 
 // step is the end of a bar, which is a round number.
@@ -197,17 +174,5 @@ func (s Style) step(d time.Duration) string {
 	return s.brief(d)
 }
 
-// about is a number that is only about right: 7,800 becomes 7.8k.
-func about(n int64) string {
-	value, unit := float64(n), ""
-	for _, u := range []string{"k", "M", "G"} {
-		if value < 999.5 {
-			break
-		}
-		value, unit = value/1000, u
-	}
-	if unit != "" && value < 9.95 {
-		return fmt.Sprintf("~%.1f%s", value, unit)
-	}
-	return fmt.Sprintf("~%.0f%s", value, unit)
-}
+// about is a number that is only about right: 7,800 becomes ~7.8k.
+func about(n int64) string { return "~" + scaled(n, "k", "M", "G") }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"os"
 
 	"golang.org/x/term"
@@ -63,12 +64,8 @@ func colorWanted(terminal bool, color string, getenv func(string) string) bool {
 // asciiOnly follows the locale's order: LC_ALL, LC_CTYPE, LANG. No locale at
 // all is what containers have, and their terminals speak UTF-8.
 func asciiOnly(getenv func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := getenv(name); v != "" {
-			return v == "C" || v == "POSIX"
-		}
-	}
-	return false
+	v := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
+	return v == "C" || v == "POSIX"
 }
 
 // The sixteen ANSI colours only: they follow the person's own palette, and no
@@ -90,6 +87,14 @@ func (s Style) Faint(text string) string { return s.paint(dim, text) }
 
 // Alert paints a sanitized text that says that something is not right.
 func (s Style) Alert(text string) string { return s.paint(yellow, text) }
+
+// ornament is one of mcpc's own marks, in ASCII where that is asked for.
+func (s Style) ornament(ascii, other string) string {
+	if s.ASCII {
+		return ascii
+	}
+	return other
+}
 
 // paint wraps text, which must be sanitized already, in one SGR sequence.
 func (s Style) paint(sgr, text string) string {

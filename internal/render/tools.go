@@ -68,9 +68,11 @@ func (s Style) list(w io.Writer, n int, entryAt func(i int) entry, long bool) er
 	var b bytes.Buffer
 	switch {
 	case long:
-		for i, e := range entries {
-			s.longEntry(&b, e, i > 0)
+		sheet := s.sheet()
+		for _, e := range entries {
+			sheet.longEntry(e)
 		}
+		b.WriteString(sheet.b.String())
 	case !s.wideEntries(&b, entries):
 		for _, e := range entries {
 			s.narrowEntry(&b, e)
@@ -120,20 +122,7 @@ func (s Style) about(e entry, description, title string) entry {
 // hints are a tool's declared annotations in short, and what a reader should
 // know before believing the rest.
 func (s Style) hints(t wire.Tool) []string {
-	var hints []string
-	for _, h := range []struct {
-		set  *bool
-		text string
-	}{
-		{t.Hints.ReadOnly, "ro"},
-		{t.Hints.Destructive, "destr"},
-		{t.Hints.Idempotent, "idem"},
-		{t.Hints.OpenWorld, "open"},
-	} {
-		if h.set != nil && *h.set {
-			hints = append(hints, h.text)
-		}
-	}
+	hints, _ := annotations(t.Hints)
 	if t.UI != "" {
 		hints = append(hints, "ui")
 	}
@@ -161,12 +150,7 @@ func (s Style) hidden(n int) []string {
 	return []string{fmt.Sprintf("%s%d hidden", s.warning(), n)}
 }
 
-func (s Style) warning() string {
-	if s.ASCII {
-		return "!"
-	}
-	return "⚠ "
-}
+func (s Style) warning() string { return s.ornament("!", "⚠ ") }
 
 // hiddenIn counts the hidden characters in all strings of a tool's definition,
 // since a model reads all of them.
@@ -209,22 +193,15 @@ func (e entry) fields(st Style, long bool) string {
 
 // described is the description behind the hints, cut to width columns.
 func (s Style) described(e entry, width int) string {
-	hints := ""
-	if len(e.hints) > 0 {
-		hints = "[" + strings.Join(e.hints, ", ") + "]"
-	}
-	if hints == "" {
+	if len(e.hints) == 0 {
 		return s.cutMore(e.about, width, e.rest)
 	}
-	mark := dim
+	hints, mark := "["+strings.Join(e.hints, ", ")+"]", dim
 	if strings.Contains(hints, "destr") || strings.Contains(hints, "hidden") {
 		mark = yellow
 	}
-	if e.about == "" {
-		return s.paint(mark, s.cut(hints, width))
-	}
 	room := width - ansi.StringWidth(hints) - 1
-	if room < 12 {
+	if e.about == "" || room < 12 {
 		return s.paint(mark, s.cut(hints, width))
 	}
 	return s.paint(mark, hints) + " " + s.cutMore(e.about, room, e.rest)
@@ -267,32 +244,24 @@ func (s Style) wideEntries(b *bytes.Buffer, entries []entry) bool {
 const minDescription = 50
 
 // longEntry cuts nothing.
-func (s Style) longEntry(b *bytes.Buffer, e entry, spaced bool) {
-	if spaced {
-		b.WriteString("\n")
+func (s *sheet) longEntry(e entry) {
+	if s.b.Len() > 0 {
+		s.line(0, "")
 	}
-	b.WriteString(s.paint(bold, e.name))
+	name := s.st.paint(bold, e.name)
 	if e.title != "" && e.title != e.name {
-		b.WriteString(gap + e.title)
+		name += gap + e.title
 	}
-	b.WriteString("\n")
-	width := min(s.columns(), maxProse) - 4
-	for _, line := range s.lines(e.params, width) {
-		s.indentLine(b, line)
+	s.line(0, name)
+	for _, line := range s.st.lines(e.params, s.width-4) {
+		s.line(2, line)
 	}
 	if len(e.hints) > 0 {
-		s.indentLine(b, "["+strings.Join(e.hints, ", ")+"]")
+		s.line(2, "["+strings.Join(e.hints, ", ")+"]")
 	}
 	if e.full != e.title {
-		for _, line := range s.wrap(s.Block(e.full), width) {
-			s.indentLine(b, line)
+		for _, line := range s.st.wrap(s.st.Block(e.full), s.width-4) {
+			s.line(2, line)
 		}
 	}
-}
-
-func (s Style) indentLine(b *bytes.Buffer, line string) {
-	if line != "" {
-		b.WriteString("    " + line)
-	}
-	b.WriteString("\n")
 }

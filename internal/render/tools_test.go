@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
@@ -113,12 +115,29 @@ func TestToolsPipeIsOneLineEach(t *testing.T) {
 	}
 }
 
+// valid is an example that satisfies a schema, or nil; {} is taken where there is no
+// schema.
+func valid(schema []byte) json.RawMessage {
+	example := Example(schema)
+	checker, warnings, err := validate.Compile(schema)
+	if err != nil && string(example) == "{}" {
+		return example
+	}
+	if err != nil || len(warnings) > 0 {
+		return nil
+	}
+	if findings, err := checker.Check(example); err != nil || len(findings) > 0 {
+		return nil
+	}
+	return example
+}
+
 func TestDescribe(t *testing.T) {
 	for _, name := range []string{"everything", "filesystem", "strange"} {
 		for style, st := range map[string]Style{"pipe": {}, "80": {Terminal: true, Width: 80}} {
 			var b bytes.Buffer
 			for _, tool := range toolsOf(t, name) {
-				if err := Describe(&b, st, tool, nil); err != nil {
+				if err := Describe(&b, st, tool, valid(tool.InputSchema), nil); err != nil {
 					t.Fatal(err)
 				}
 				b.WriteString("\n================\n\n")
@@ -171,7 +190,7 @@ func TestHostileSchemas(t *testing.T) {
 	for name, schema := range hostile() {
 		tool := wire.Tool{Name: "x", InputSchema: []byte(schema), OutputSchema: []byte(schema)}
 		var b bytes.Buffer
-		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil); err != nil {
+		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Error(name, err)
 		}
 		_ = listed(t, Style{Terminal: true, Width: 80}, []wire.Tool{tool}, true)
@@ -196,7 +215,7 @@ func FuzzDescribe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, about string, schema []byte) {
 		tool := wire.Tool{Name: name, Description: about, InputSchema: schema, OutputSchema: schema}
 		var b bytes.Buffer
-		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil); err != nil {
+		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		out := b.String() + listed(t, Style{Terminal: true, Width: 40}, []wire.Tool{tool}, false)

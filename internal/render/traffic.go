@@ -285,14 +285,10 @@ func (s Style) span(p phase, total time.Duration, room int) string {
 	}
 	from := int(int64(p.from) * int64(room-1) / int64(total))
 	to := max(int(int64(p.to)*int64(room-1)/int64(total)), from+1)
-	mark, tick := "█", "│"
-	if s.ASCII {
-		mark, tick = "#", "|"
-	}
 	if p.from == p.to {
-		return strings.Repeat(" ", from) + tick
+		return strings.Repeat(" ", from) + s.bar()
 	}
-	return strings.Repeat(" ", from) + strings.Repeat(mark, to-from)
+	return strings.Repeat(" ", from) + strings.Repeat(s.ornament("#", "█"), to-from)
 }
 
 // mostTicks is how many messages on the way have a line of their own.

@@ -15,9 +15,7 @@ const maxTypeDepth = 4
 
 // typeText names what s takes, in a notation that programmers share: number,
 // string[], "a"|"b", string|null. At most choices values of an enum are named.
-func (st Style) typeText(s schema, choices int) string { return st.typeAt(s, choices, 0) }
-
-func (st Style) typeAt(s schema, choices, depth int) string {
+func (st Style) typeText(s schema, choices, depth int) string {
 	if string(s.raw) == "false" {
 		return "nothing"
 	}
@@ -51,7 +49,7 @@ func (st Style) implied(s schema, choices, depth int) []string {
 		if option.circular() {
 			continue
 		}
-		if t := st.typeAt(option, choices, depth+1); !slices.Contains(types, t) {
+		if t := st.typeText(option, choices, depth+1); !slices.Contains(types, t) {
 			types = append(types, t)
 		}
 	}
@@ -75,7 +73,7 @@ func (st Style) arrayText(s schema, choices, depth int) string {
 	}
 	text := "object" // what is described by its own description mostly is
 	if !item.circular() {
-		text = st.typeAt(item, choices, depth+1)
+		text = st.typeText(item, choices, depth+1)
 	}
 	switch {
 	case text == "any":
@@ -122,7 +120,7 @@ func (st Style) parameter(p property, choices int) parameter {
 	if !p.required {
 		name += "?"
 	}
-	typed := name + ": " + st.typeText(p.schema, choices)
+	typed := name + ": " + st.typeText(p.schema, choices, 0)
 	whole := typed
 	if value := p.schema.first("default"); value != nil {
 		whole += "=" + st.value(value)

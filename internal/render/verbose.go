@@ -111,12 +111,7 @@ func (v *verbose) noiseLocked(f wire.Frame) {
 func (v *verbose) line(mark, text string) { v.b.WriteString(mark + " " + text + "\n") }
 
 // mark stands before what did not cross: it happened.
-func (v *verbose) mark() string {
-	if v.st.ASCII {
-		return "*"
-	}
-	return "·"
-}
+func (v *verbose) mark() string { return v.st.ornament("*", "·") }
 
 func (v *verbose) arrow(d wire.Direction) string { return v.st.paint(bold, v.st.arrow(d)) }
 
@@ -248,8 +243,7 @@ func (v *verbose) said(f wire.Frame) string {
 
 // resultWord tells the tool's own failure from a good result.
 func resultWord(m *wire.Message) string {
-	members, _ := wire.Object(m.Result)
-	if raw, _ := members.Get("isError"); string(raw) == "true" {
+	if string(wire.First(m.Result, "isError")) == "true" {
 		return "result, isError true,"
 	}
 	return "result"

@@ -25,6 +25,15 @@ func (s Style) columns() int {
 // A reader's line is easier to follow when it is not as wide as the screen.
 const maxProse = 100
 
+// columns is how many columns sanitized text takes on a terminal.
+func columns(text string) int { return ansi.StringWidth(text) }
+
+// words breaks a sanitized text into lines of at most width columns, at blanks; a word that
+// is longer stands alone.
+func words(text string, width int) []string {
+	return Style{}.flow([]span{{text: text}}, 0, width)
+}
+
 // cut shortens text to width columns, and says how many characters it took where
 // that leaves enough of the text to tell it from others.
 func (s Style) cut(text string, width int) string { return s.cutMore(text, width, 0) }
@@ -60,12 +69,7 @@ func (s Style) tail(n int) string {
 
 func (s Style) shortTail(n int) string { return fmt.Sprintf("%s+%d", s.ellipsis(), n) }
 
-func (s Style) ellipsis() string {
-	if s.ASCII {
-		return "..."
-	}
-	return "…"
-}
+func (s Style) ellipsis() string { return s.ornament("...", "…") }
 
 // clipped ends a line at the edge of a terminal, with a mark, where its columns do not
 // fit at all: a row that is wrapped is two.

@@ -18,7 +18,7 @@ const Environment = "env."
 // EachReference gives the names in the references of a value, with the pointer of the
 // text in which each stands; at is that of the value.
 func EachReference(raw json.RawMessage, at string, look func(at, name string)) {
-	eachText(raw, at, func(_, at, text string) {
+	eachText("", raw, at, func(_, at, text string) {
 		_ = eachPart(text, func(string) {}, func(name string) { look(at, name) })
 	})
 }
@@ -36,13 +36,7 @@ func References(raw json.RawMessage) (all []string) {
 // Uses are the names of the variables that a step needs before it can be taken, each
 // once.
 func (s Step) Uses() []string {
-	texts := []json.RawMessage{wire.Quote(s.Subject)}
-	if s.Args != nil {
-		texts = append(texts, s.Args)
-	}
-	if s.Expect.Result != nil {
-		texts = append(texts, s.Expect.Result)
-	}
+	texts := []json.RawMessage{wire.Quote(s.Subject), s.Args, s.Expect.Result}
 	for _, w := range s.Expect.Texts {
 		texts = append(texts, wire.Quote(w.Text))
 	}
@@ -59,7 +53,7 @@ func (s Step) Uses() []string {
 
 // references checks that those in a value are well formed.
 func (r *reader) references(raw json.RawMessage, at string) {
-	eachText(raw, at, func(_, at, text string) {
+	eachText("", raw, at, func(_, at, text string) {
 		err := eachPart(text, func(string) {}, func(name string) {
 			if variable := strings.TrimPrefix(name, Environment); !IsName(variable) {
 				r.bad(at, "${%s} is not a variable name: letters, digits and _, with env. for environment variables", name)
@@ -71,22 +65,18 @@ func (r *reader) references(raw json.RawMessage, at string) {
 	})
 }
 
-// eachText gives the texts in a value, with the member that holds each and its
-// pointer.
-func eachText(raw json.RawMessage, at string, look func(member, at, text string)) {
-	eachTextOf("", raw, at, look)
-}
-
-func eachTextOf(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
+// eachText gives the texts in a value of a member, with the name of the member that holds
+// each and its pointer.
+func eachText(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
 	if members, err := wire.Object(raw); err == nil {
 		for _, m := range members {
-			eachTextOf(m.Name, m.Value, below(at, m.Name), look)
+			eachText(m.Name, m.Value, below(at, m.Name), look)
 		}
 		return
 	}
 	if items, err := wire.Array(raw); err == nil {
 		for i, item := range items {
-			eachTextOf(member, item, at+"/"+strconv.Itoa(i), look)
+			eachText(member, item, at+"/"+strconv.Itoa(i), look)
 		}
 		return
 	}
@@ -191,14 +181,7 @@ func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.Raw
 		return f.object(members, path, inList)
 	}
 	if items, err := wire.Array(raw); err == nil {
-		b := []byte{'['}
-		for i, item := range items {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, f.value(item, nil, true)...)
-		}
-		return append(b, ']')
+		return list(items, func(item json.RawMessage) json.RawMessage { return f.value(item, nil, true) })
 	}
 	text, ok := wire.Text(raw)
 	if !ok {

@@ -64,27 +64,28 @@ func (r *reader) texts(raw json.RawMessage, at, what string) (all []Wanted) {
 	return all
 }
 
+// words are texts whose places do not matter.
+func (r *reader) words(raw json.RawMessage, at, what string) (all []string) {
+	for _, w := range r.texts(raw, at, what) {
+		all = append(all, w.Text)
+	}
+	return all
+}
+
 func (r *reader) file(raw json.RawMessage) (f File) {
 	if string(raw) == "null" {
 		r.bad("", "the file is empty: it needs steps, such as steps: [{call: TOOL}]")
 		return f
 	}
-	const what = "a file of calls"
-	members := r.object(raw, "", what, "name", "server", "command", "protocol", "headers", "answer", "answer-defaults",
+	texts := map[string]*string{"name": &f.Name, "server": &f.Server, "protocol": &f.Protocol, "on-elicit": &f.Answering.OnElicit,
+		"sampling": &f.Answering.Sampling, "on-sampling": &f.Answering.OnSampling}
+	members := r.object(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer", "answer-defaults",
 		"decline", "on-elicit", "sampling", "on-sampling", "roots", "vars", "steps")
 	for _, m := range members {
 		at := below("", m.Name)
 		switch m.Name {
-		case "name":
-			f.Name = r.text(m.Value, at, "name")
-		case "server":
-			f.Server = r.text(m.Value, at, "server")
 		case "command":
-			for _, w := range r.texts(m.Value, at, "a word of the command") {
-				f.Command = append(f.Command, w.Text)
-			}
-		case "protocol":
-			f.Protocol = r.text(m.Value, at, "protocol")
+			f.Command = r.words(m.Value, at, "a word of the command")
 		case "headers":
 			for _, h := range r.object(m.Value, at, "headers") {
 				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, below(at, h.Name), "a header field")})
@@ -95,20 +96,16 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 			f.Answering.Defaults = r.yes(m.Value, at, m.Name)
 		case "decline":
 			f.Answering.Decline = r.yes(m.Value, at, m.Name)
-		case "on-elicit":
-			f.Answering.OnElicit = r.text(m.Value, at, m.Name)
-		case "sampling":
-			f.Answering.Sampling = r.text(m.Value, at, m.Name)
-		case "on-sampling":
-			f.Answering.OnSampling = r.text(m.Value, at, m.Name)
 		case "roots":
-			for _, w := range r.texts(m.Value, at, "a root") {
-				f.Answering.Roots = append(f.Answering.Roots, w.Text)
-			}
+			f.Answering.Roots = r.words(m.Value, at, "a root")
 		case "vars":
 			f.Vars = r.vars(m.Value, at)
 		case "steps":
 			f.Steps = r.steps(m.Value, at)
+		default:
+			if text := texts[m.Name]; text != nil {
+				*text = r.text(m.Value, at, m.Name)
+			}
 		}
 	}
 	if f.Server != "" && f.Command != nil {
@@ -202,9 +199,8 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 			s.Args, s.ArgsAt = m.Value, at
 			r.references(m.Value, at)
 		case "validate":
-			if s.Loose = string(m.Value) == "false"; !s.Loose && string(m.Value) != "true" {
-				r.bad(at, "validate is true or false")
-			}
+			r.yes(m.Value, at, "validate")
+			s.Loose = string(m.Value) == "false"
 		case "capture":
 			s.Capture = r.capture(m.Value, at)
 		case "expect":

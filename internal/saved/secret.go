@@ -52,7 +52,7 @@ func (r *reader) secrets(f File) {
 // secretsIn refuses what looks like a secret. What is only named like one may be a
 // test's, and is told of.
 func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
-	eachTextOf(name, raw, at, func(name, at, text string) {
+	eachText(name, raw, at, func(name, at, text string) {
 		switch plain := withoutReferences(text); {
 		case holdsSecret(plain):
 			r.secret(at)

@@ -21,14 +21,7 @@ func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessa
 		return object
 	}
 	if items, err := wire.Array(raw); err == nil {
-		b := []byte{'['}
-		for i, item := range items {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, Literal(item, name)...)
-		}
-		return append(b, ']')
+		return list(items, func(item json.RawMessage) json.RawMessage { return Literal(item, name) })
 	}
 	if text, ok := wire.Text(raw); ok {
 		return wire.Quote(LiteralText(text, name))
@@ -62,7 +55,7 @@ func (f File) JSON() json.RawMessage {
 	some(&doc, "name", f.Name)
 	some(&doc, "server", f.Server)
 	if f.Command != nil {
-		doc = wire.With(doc, "command", texts(f.Command))
+		doc = wire.With(doc, "command", list(f.Command, wire.Quote))
 	}
 	some(&doc, "protocol", f.Protocol)
 	if len(f.Headers) > 0 {
@@ -75,14 +68,7 @@ func (f File) JSON() json.RawMessage {
 	for _, m := range f.Answers() {
 		doc = wire.With(doc, m.Name, m.Value)
 	}
-	steps := []byte{'['}
-	for i, s := range f.Steps {
-		if i > 0 {
-			steps = append(steps, ',')
-		}
-		steps = append(steps, s.JSON()...)
-	}
-	return wire.With(doc, "steps", append(steps, ']'))
+	return wire.With(doc, "steps", list(f.Steps, Step.JSON))
 }
 
 // Answers are the members of the file that say how to answer what a server asks.
@@ -99,7 +85,7 @@ func (f File) Answers() (all wire.Members) {
 	add("on-elicit", wire.Quote(a.OnElicit), a.OnElicit != "")
 	add("sampling", wire.Quote(a.Sampling), a.Sampling != "")
 	add("on-sampling", wire.Quote(a.OnSampling), a.OnSampling != "")
-	add("roots", texts(a.Roots), a.Roots != nil)
+	add("roots", list(a.Roots, wire.Quote), a.Roots != nil)
 	return all
 }
 
@@ -137,13 +123,14 @@ func (s Step) JSON() json.RawMessage {
 	return step
 }
 
-func texts(all []string) json.RawMessage {
+// list is a JSON array of the values that each item makes.
+func list[T any, B ~[]byte](items []T, value func(T) B) json.RawMessage {
 	b := []byte{'['}
-	for i, text := range all {
+	for i, item := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, wire.Quote(text)...)
+		b = append(b, value(item)...)
 	}
 	return append(b, ']')
 }

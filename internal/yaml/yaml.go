@@ -10,6 +10,7 @@ package yaml
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -91,16 +92,20 @@ func Parse(text []byte) (Document, error) {
 	if !utf8.Valid(text) {
 		return Document{}, &Error{Place{1, 1}, "the text is not UTF-8"}
 	}
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
+	lines := &lineReader{rest: string(text)}
+	d := yaml.NewDecoder(lines)
 	var root, more yaml.Node
 	if err := d.Decode(&root); err != nil {
 		if root.Kind == 0 && len(strings.TrimSpace(withoutComments(string(text)))) == 0 {
 			return Document{JSON: json.RawMessage("null")}, nil
 		}
-		return Document{}, syntaxError(string(text), err)
+		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
-	if d.Decode(&more) == nil {
+	switch err := d.Decode(&more); {
+	case err == nil:
 		return Document{}, &Error{Place{max(more.Line, 1), max(more.Column, 1)}, "a second document begins here; only one is allowed"}
+	case err != io.EOF:
+		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
 	r := reader{values: map[string]Place{}, names: map[string]Place{}}
 	if err := r.value(root.Content[0], "", 0); err != nil {
@@ -125,37 +130,61 @@ func withoutComments(text string) string {
 
 // syntaxError is the library's error with a place. What the library says of lines is
 // where the part began that could not be read, or the line before it; here it is the
-// first line with which the text has this error, and its first character.
-func syntaxError(text string, err error) error {
-	said := strings.TrimPrefix(err.Error(), "yaml: ")
+// first line with which the text has this error, and its first character. read is the
+// number of lines that were read until the error was found.
+func syntaxError(text string, read int, err error) error {
+	said, named := strings.TrimPrefix(err.Error(), "yaml: "), 0
 	if rest, ok := strings.CutPrefix(said, "line "); ok {
-		_, said, _ = strings.Cut(rest, ": ")
+		number, rest, _ := strings.Cut(rest, ": ")
+		named, _ = strconv.Atoi(number)
+		said = rest
 	}
 	lines := strings.SplitAfter(text, "\n")
-	at := len(lines) - 1
-	for i, n := 0, 0; i < at && n < mostReread; i++ {
-		before := strings.Join(lines[:i+1], "")
-		n += len(before)
-		var root yaml.Node
-		if again := yaml.Unmarshal([]byte(before), &root); again != nil && again.Error() == err.Error() {
-			at = i
+	at := max(read, 1)
+	// The parser looks a few characters ahead.
+	for _, n := range []int{named, named + 1, read - 2, read - 1} {
+		if n > 0 && n < at && sameError(strings.Join(lines[:n], ""), err) {
+			at = n
+			break
 		}
 	}
-	line := strings.TrimRight(lines[at], "\r\n")
+	line := strings.TrimRight(lines[at-1], "\r\n")
 	begin := strings.TrimLeft(line, " ")
-	if strings.HasPrefix(begin, "\t") {
-		// Within { } and [ ] a tab is fine: there the error is the same without one.
-		var root yaml.Node
-		again := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "\t", " ")), &root)
-		if again == nil || again.Error() != err.Error() {
-			said = "a tab in the indentation; YAML allows spaces only"
-		}
+	// Within { } and [ ] a tab is fine: there the error is the same without one.
+	if strings.HasPrefix(begin, "\t") && !sameError(strings.ReplaceAll(text, "\t", " "), err) {
+		said = "a tab in the indentation; YAML allows spaces only"
 	}
-	return &Error{Place{at + 1, 1 + len(line) - len(begin)}, said}
+	return &Error{Place{at, 1 + len(line) - len(begin)}, said}
 }
 
-// mostReread bounds how many bytes are read again to find a line.
-const mostReread = 32 << 20
+func sameError(text string, err error) bool {
+	d := yaml.NewDecoder(&lineReader{rest: text})
+	for {
+		var root yaml.Node
+		if again := d.Decode(&root); again != nil {
+			return again.Error() == err.Error()
+		}
+	}
+}
+
+// A lineReader gives one line at a time, and counts them.
+type lineReader struct {
+	rest  string
+	lines int
+}
+
+func (r *lineReader) Read(b []byte) (int, error) {
+	if r.rest == "" {
+		return 0, io.EOF
+	}
+	line, _, _ := strings.Cut(r.rest, "\n")
+	n := copy(b, r.rest[:min(len(line)+1, len(r.rest))])
+	if n > len(line) || n == len(r.rest) {
+		r.lines++
+	}
+	r.rest = r.rest[n:]
+	return n, nil
+}
 
 // A reader writes nodes as JSON.
 type reader struct {

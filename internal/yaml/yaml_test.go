@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,7 @@ func TestParseSaysWhere(t *testing.T) {
 		{"a: 1\nb: 2\na: 3\n", `3:1: the name "a" is duplicated`},
 		{"a: {x: 1}\nb:\n  <<: {y: 2}\n", "3:3: << is not supported"},
 		{"a: 1\n---\nb: 2\n", "a second document"},
+		{"a: 1\n---\nb: [1\n", "3:1: did not find expected ',' or ']'"},
 		{"a: 1\nb: [1, 2\nc: 3\n", "2:1: did not find"},
 		{"a:\n  b: 1\n c: 2\n", "3:2: did not find expected key"},
 		{"a: 1\nb: \"x\nc: 1\n", "2:1: found unexpected end of stream"},
@@ -64,6 +66,48 @@ func TestParseSaysWhere(t *testing.T) {
 		if !errors.As(err, &failed) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40q: got %v, want %s", c.text, err, c.want)
 		}
+	}
+}
+
+// unclosed is a text of so many lines, of which the line at opens a bracket that nothing
+// closes.
+func unclosed(lines, at int) []byte {
+	var b strings.Builder
+	for i := 1; i <= lines; i++ {
+		if i == at {
+			b.WriteString("b: [1, 2\n")
+		} else {
+			fmt.Fprintf(&b, "key%d: 1\n", i)
+		}
+	}
+	return []byte(b.String())
+}
+
+// The place of an error is found in a time that grows as the text does: eight times the
+// text is eight times the work, counted in allocations, and not sixty-four times.
+func TestErrorsAreFoundInLinearTime(t *testing.T) {
+	for _, part := range []int{100, 2, 1} {
+		work := func(lines int) float64 {
+			text, at := unclosed(lines, lines/part), lines/part
+			if _, err := Parse(text); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%d:1: did not find expected ',' or ']'", at)) {
+				t.Fatalf("line %d of %d: %v", at, lines, err)
+			}
+			return testing.AllocsPerRun(1, func() { _, _ = Parse(text) })
+		}
+		if small, large := work(500), work(4000); large > 12*small {
+			t.Errorf("line 1/%d: %.0f allocations for 500 lines, %.0f for 4000", part, small, large)
+		}
+	}
+}
+
+func BenchmarkError(b *testing.B) {
+	for _, lines := range []int{500, 4000} {
+		text := unclosed(lines, lines)
+		b.Run(fmt.Sprint(lines), func(b *testing.B) {
+			for b.Loop() {
+				_, _ = Parse(text)
+			}
+		})
 	}
 }
 
