@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -220,7 +221,7 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 		case !named:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
 		case !slices.Contains(mayBeAsked, name):
-			return wire.BadResponse, "the input request " + r.Name + " requests " + or(name, wire.Excerpt(method, 40)) + ", which is not allowed"
+			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(name, wire.Excerpt(method, 40)) + ", which is not allowed"
 		}
 	}
 	return wire.InputRequired, "the server requires input to continue (resultType is input_required)"

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -54,7 +55,7 @@ func (x *index) end(e *End, at stretch) {
 	}
 	own.Own, own.Again = true, x.head.Of
 	own.endAs(e)
-	own.Name = or(own.Name, e.Name)
+	own.Name = cmp.Or(own.Name, e.Name)
 	own.Findings = append(own.Findings, e.Findings...)
 	x.touch(own)
 }
