@@ -88,7 +88,7 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 // that it is over.
 func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, remedy) {
 	t := s.talk()
-	if t.isLost() || t.line().isEnded() {
+	if t.now().lost || t.line().isEnded() {
 		fresh, o := s.renew(ctx, t, revisionAfter(t, reply{}))
 		switch {
 		case o.Good():

@@ -41,7 +41,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 		}
 		return o, resend
 	}
-	next := t.remedy(ctx, call, r, t.isUntried())
+	next := t.remedy(ctx, call, r, t.now().untried)
 	t.tried(r)
 	return o, next
 }

@@ -70,7 +70,7 @@ func (e *modern) learn(t *talk, result json.RawMessage) {
 			info.ServerInfo = server
 		}
 	}
-	t.setInfo(info)
+	t.update(func(f *facts) { f.info = info })
 }
 
 // stamp writes _meta, and the header fields that repeat the body. What the
@@ -274,7 +274,7 @@ func (e *modern) alive(ctx context.Context, t *talk) bool {
 		return true
 	}
 	if v.kind != giveUp {
-		t.setProbed(&r)
+		t.update(func(f *facts) { f.probed = &r })
 	}
 	return false
 }
@@ -322,13 +322,13 @@ func (t *talk) takeVersion(e *wire.RPCError) bool {
 	revision := newest(supportedIn(e), func(r string) bool {
 		return stateless(r) && (pinned == "" || r == pinned)
 	})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if revision == "" || t.reversed {
-		return false
-	}
-	t.reversed, t.currentEra = true, &modern{version: revision}
-	return true
+	taken := false
+	t.update(func(f *facts) {
+		if taken = revision != "" && !f.reversed; taken {
+			f.reversed, f.era = true, &modern{version: revision}
+		}
+	})
+	return taken
 }
 
 // HeaderMismatch reports whether a server found header and body to differ; the
