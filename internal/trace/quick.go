@@ -47,24 +47,22 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 	case f.Kind != wire.Body:
 		return false
 	}
-	text, ok := quickRaw(rest)
+	quoted, ok := quickRaw(rest)
 	if !ok {
 		return false
 	}
-	if len(text) >= peekFrom && f.Dir == wire.Received && !s.index.opening {
-		if p, ok := peek(text); ok {
+	if len(quoted) >= peekFrom && f.Dir == wire.Received && !s.index.opening {
+		if p, ok := peek(quoted[1 : len(quoted)-1]); ok {
 			s.index.frame(f, nil, p, at)
 			return true
 		}
 	}
-	if len(text) >= longFrame {
+	if len(quoted) >= longFrame {
 		return false // parseLong takes no second memory
 	}
-	body, ok := appendUnescaped(make([]byte, 0, len(text)), text)
-	if !ok {
+	if f.Raw, ok = wire.Unquote(nil, quoted); !ok {
 		return false
 	}
-	f.Raw = body
 	s.message(f, at)
 	return true
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mcpc/internal/wire"
@@ -38,7 +39,7 @@ func whoIn(raw json.RawMessage) string {
 // opened in itself.
 func (r *Row) serverIn(p placed) string {
 	if p.message == nil {
-		meta, ok := appendUnescaped(nil, p.peeked.meta)
+		meta, ok := wire.Unquote(nil, slices.Concat([]byte(`"`), p.peeked.meta, []byte(`"`)))
 		if !ok || len(meta) == 0 {
 			return ""
 		}
