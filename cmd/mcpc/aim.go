@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -39,7 +41,7 @@ func (c *conversation) find(argv []string) wire.Outcome {
 	if t.Kind == target.Session {
 		saved, _ := remembered.Session(t.Name)
 		c.saved, c.child.dir = &saved, saved.Folder
-		c.a.auth.account = or(c.a.auth.account, saved.Account)
+		c.a.auth.account = cmp.Or(c.a.auth.account, saved.Account)
 		if saved.From != nil {
 			if out := c.findOrigin(saved.From); !out.Good() {
 				return out
@@ -96,7 +98,7 @@ func commandLine(argv []string) string {
 const demoEndpoint = "demo"
 
 func (c *conversation) serverOf(opt *client.Options) {
-	place := or(c.saved, c.oneOff)
+	place := cmp.Or(c.saved, c.oneOff)
 	opt.Server = client.Server{Name: c.where, Command: place.Command, Transport: client.TransportName(place.Transport)}
 	switch {
 	case place.Endpoint == demoEndpoint:
@@ -122,7 +124,7 @@ func demoPipe() (io.Reader, io.WriteCloser) {
 // a file that could not be read.
 func (a *app) unknownTarget(err error) wire.Outcome {
 	o := usage(err)
-	unknown, ok := errorAs[*target.UnknownError](err)
+	unknown, ok := errors.AsType[*target.UnknownError](err)
 	from, text := "", a.server
 	if !a.serverGiven {
 		from, text = envName("server")+": ", a.getenv(envName("server"))

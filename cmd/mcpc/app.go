@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,7 +169,7 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 // signalled says of an ending by a signal which one it was, so that the exit code
 // is what the shell sees wherever it stands.
 func signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
-	if by, ok := errorAs[errInterrupted](context.Cause(ctx)); ok && o.Kind == wire.Signal {
+	if by, ok := errors.AsType[errInterrupted](context.Cause(ctx)); ok && o.Kind == wire.Signal {
 		if sig, ok := by.sig.(syscall.Signal); ok {
 			o.Signal = int(sig)
 		}
@@ -208,7 +209,7 @@ func (a *app) crashed(crash any, stack []byte) int {
 // settleStyles decides how each stream may be written to. It runs again once
 // the flags are known.
 func (a *app) settleStyles() {
-	color := or(a.color, "auto")
+	color := cmp.Or(a.color, "auto")
 	a.outStyle = render.StyleFor(a.out, color, a.getenv)
 	a.errStyle = render.StyleFor(a.err, color, a.getenv)
 	a.outStyle.RawText = a.rawText
@@ -332,7 +333,7 @@ func (a *app) failureJSON() {
 	}
 }
 
-func (a *app) exitCode() int { return or(a.exit, a.ending.ExitCode()) }
+func (a *app) exitCode() int { return cmp.Or(a.exit, a.ending.ExitCode()) }
 
 // interruptedQuietly: who pressed Ctrl-C knows that, but not what became of a
 // request that was under way.
@@ -346,16 +347,16 @@ func usage(err error) wire.Outcome {
 	if hinted, ok := err.(interface{ Hint() string }); ok {
 		o.Hint = hinted.Hint()
 	}
-	if hinted, ok := errorAs[hintedError](err); ok {
+	if hinted, ok := errors.AsType[hintedError](err); ok {
 		o.Hint = hinted.hint
 	}
-	if several, ok := errorAs[*severalError](err); ok {
+	if several, ok := errors.AsType[*severalError](err); ok {
 		o.Findings = several.findings
 	}
 	if isLate(err) {
 		o.Kind, o.Hint = wire.Timeout, "--max-time TIME waits longer"
 	}
-	if typed, ok := errorAs[*inputError](err); ok {
+	if typed, ok := errors.AsType[*inputError](err); ok {
 		o.Hint, o.Input = typed.hint, &typed.facts
 	}
 	return o
@@ -377,11 +378,3 @@ type hintedError struct {
 }
 
 func (e hintedError) Error() string { return e.text }
-
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -70,7 +71,7 @@ func allWrong(wrong []error) error {
 		}
 		out := usage(err)
 		all.findings = append(all.findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: out.Text})
-		all.hint = or(all.hint, out.Hint)
+		all.hint = cmp.Or(all.hint, out.Hint)
 	}
 	if len(wrong) == 0 {
 		return nil

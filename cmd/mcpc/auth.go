@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,7 +69,7 @@ func (a *app) whoAmI(ctx context.Context) {
 	for _, t := range book.Tokens {
 		f := tokenFacts(t)
 		facts = append(facts, f)
-		rows = append(rows, []string{f.Server, or(f.Account, "-"), f.Issuer, or(strings.Join(f.Scopes, " "), "-"), a.whenExpires(t), f.Kept})
+		rows = append(rows, []string{f.Server, cmp.Or(f.Account, "-"), f.Issuer, cmp.Or(strings.Join(f.Scopes, " "), "-"), a.whenExpires(t), f.Kept})
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
 	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
@@ -122,7 +123,7 @@ func (a *app) explainAuth(ctx context.Context) {
 		a.end(out)
 		return
 	}
-	endpoint := or(c.saved, c.oneOff).Endpoint
+	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
 		a.end(usage(hintedError{"only HTTP servers use OAuth", "mcpc auth explain https://…"}))
 		return
@@ -154,7 +155,7 @@ func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
 	if r == nil {
 		return auth.Step{URL: wire.RedactURL(endpoint), Text: "the server accepted a request without a token"}
 	}
-	return auth.Step{URL: wire.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + or(strings.Join(r.Fields, ", "), "(none)")}
+	return auth.Step{URL: wire.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + cmp.Or(strings.Join(r.Fields, ", "), "(none)")}
 }
 
 // waysIn says how mcpc can become known to the server.

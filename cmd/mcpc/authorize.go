@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -128,7 +130,7 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 	case r.Sent && len(r.Scopes) > 0:
 		o.Text += ": more scopes are required: " + wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), mostSaid)
 	}
-	if failed, ok := errorAs[*auth.Error](r.Err); ok {
+	if failed, ok := errors.AsType[*auth.Error](r.Err); ok {
 		o = authFailed(failed, o)
 	} else if len(r.Fields) == 0 {
 		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
@@ -167,7 +169,7 @@ const mostSaid = 2000
 // could not be asked, or was waited for too long, may be there the next time; that a
 // server refused for want of a token comes before that (design, section 6).
 func authFailed(err error, o wire.Outcome) wire.Outcome {
-	failed, ok := errorAs[*auth.Error](err)
+	failed, ok := errors.AsType[*auth.Error](err)
 	if !ok {
 		failed = &auth.Error{Text: err.Error()}
 	}
@@ -179,8 +181,8 @@ func authFailed(err error, o wire.Outcome) wire.Outcome {
 		kind = wire.Auth
 	}
 	o.Kind, o.Text, o.Err = kind, wire.Excerpt([]byte(failed.Text), mostSaid), failed.Err
-	o.Phase = or(o.Phase, "authorization")
-	o.Hint = or(failed.Hint, o.Hint)
+	o.Phase = cmp.Or(o.Phase, "authorization")
+	o.Hint = cmp.Or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
 		if server, err := auth.SafeURL(failed.Other); err == nil {
 			o.Hint = "if " + wire.RedactURL(failed.At) + " is your proxy: run mcpc login " + render.ShellQuote(server.String()) + "; otherwise contact the server's operator"

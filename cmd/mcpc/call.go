@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -200,7 +201,7 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 	if err == nil && len(o.findings) == 0 && len(findings) > 0 && o.fill(schema) {
 		findings, err = schema.Check(o.arguments)
 	}
-	if failed, ok := errorAs[*validate.SchemaError](err); ok {
+	if failed, ok := errors.AsType[*validate.SchemaError](err); ok {
 		if failed.Reason == validate.NotASchema && !c.a.strict {
 			c.warnFresh(tool, "the inputSchema of "+o.name+" is not valid, so the arguments were not validated: "+failed.Text)
 			return c.misfit(o, findings, "")

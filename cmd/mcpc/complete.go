@@ -138,7 +138,7 @@ func (c *conversation) argumentsThere(ctx context.Context, o completeOptions) st
 		names = t.Variables()
 	}
 	switch {
-	case contains(names, o.argument):
+	case slices.Contains(names, o.argument):
 		return ""
 	case len(names) == 0:
 		return o.name + " has no arguments"

@@ -51,9 +51,9 @@ Names with characters that are special to the shell are omitted.`,
 			if len(args) != 1 {
 				return hintedError{"completion takes the name of a shell", "mcpc completion bash"}
 			}
-			if !contains(shells, args[0]) {
+			if !slices.Contains(shells, args[0]) {
 				all := "mcpc completion " + strings.Join(shells, ", mcpc completion ")
-				if contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
+				if slices.Contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
 					return hintedError{"no script for the shell " + args[0], all}
 				}
 				return hintedError{"no script for the shell " + shortened(args[0]), didYouMean("mcpc completion ", args[0], "", shells, all)}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -334,7 +335,7 @@ func (a *app) tryState(ctx context.Context) wire.Outcome {
 // stateFailed is the ending of a command that cannot do without the state.
 func stateFailed(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
-	if hinted, ok := errorAs[*state.Error](err); ok {
+	if hinted, ok := errors.AsType[*state.Error](err); ok {
 		o.Hint = hinted.Hint()
 	}
 	return o

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -215,7 +216,7 @@ func (c *conversation) toolsKey(declared json.RawMessage) string {
 // oneOffKey returns the cache key of a server without a session: address, network options
 // and the client's capabilities, by which a server may list different tools.
 func (c *conversation) oneOffKey(declared json.RawMessage) string {
-	key := "one-off\n" + or(c.known, c.where+" "+c.a.version) + "\n" + c.a.protocol + "\n" + string(declared)
+	key := "one-off\n" + cmp.Or(c.known, c.where+" "+c.a.version) + "\n" + c.a.protocol + "\n" + string(declared)
 	if c.target.Kind == target.Command {
 		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
 		return key + "\n" + folder
@@ -342,7 +343,7 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 		names = append(names, tool.Name)
 	}
 	other := c.otherwiseNamed(toolKind, name)
-	hint := or(other, c.a.nearestIn(toolKind, name, names))
+	hint := cmp.Or(other, c.a.nearestIn(toolKind, name, names))
 	if other == "" && len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: mcpc help answering"
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -148,7 +149,7 @@ func (c *conversation) describeTool(ctx context.Context, name string) (described
 func validExample(raw json.RawMessage) json.RawMessage {
 	example := render.Example(raw)
 	schema, warnings, err := validate.Compile(raw)
-	if failed, ok := errorAs[*validate.SchemaError](err); ok && failed.Reason == validate.NotASchema && string(example) == "{}" {
+	if failed, ok := errors.AsType[*validate.SchemaError](err); ok && failed.Reason == validate.NotASchema && string(example) == "{}" {
 		return example
 	}
 	if err != nil || len(warnings) > 0 {

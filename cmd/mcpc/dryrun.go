@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,7 +141,7 @@ func (c *conversation) presumed(opt client.Options) client.Memory {
 	if opt.Resume != nil {
 		return *opt.Resume
 	}
-	m := client.Memory{Revision: or(c.a.protocol, opt.Known), Declared: opt.Capabilities}
+	m := client.Memory{Revision: cmp.Or(c.a.protocol, opt.Known), Declared: opt.Capabilities}
 	if m.Revision == "" {
 		if m.Revision = client.Revisions()[0]; c.target.Kind == target.Demo {
 			return m // the built-in demo server supports it

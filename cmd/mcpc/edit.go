@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ var errEmptied = errors.New("the params are empty; nothing was sent")
 // edited opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is no JSON is kept in its file.
 func (a *app) edited(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	editor := strings.Fields(or(a.getenv("VISUAL"), a.getenv("EDITOR")))
+	editor := strings.Fields(cmp.Or(a.getenv("VISUAL"), a.getenv("EDITOR")))
 	if len(editor) == 0 {
 		return nil, hintedError{"--edit needs an editor", "set EDITOR, as in EDITOR=vi"}
 	}
@@ -93,7 +94,7 @@ func (a *app) edit(ctx context.Context, editor []string, name string) ([]byte, e
 
 // notEdited is the ending where the editor gave nothing to send.
 func notEdited(err error) wire.Outcome {
-	switch _, typed := errorAs[*inputError](err); {
+	switch _, typed := errors.AsType[*inputError](err); {
 	case typed || isUsage(err):
 		return usage(err)
 	case errors.Is(err, errEmptied):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -65,7 +66,7 @@ positions, not their values, and exits with 1 if there are any.`,
 				a.checkFile(o.check)
 				return nil
 			}
-			if !contains(exportFormats, o.format) {
+			if !slices.Contains(exportFormats, o.format) {
 				text := fmt.Sprintf("unknown format %q", o.format)
 				if o.format == "" {
 					text = "export needs --as FORMAT"
@@ -219,7 +220,7 @@ func (a *app) writeOut(write func(io.Writer) error) error {
 
 // exportFailed is the ending where an exchange could not be written.
 func exportFailed(err error) wire.Outcome {
-	if failed, ok := errorAs[*render.Unscriptable](err); ok {
+	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
 		return usage(hintedError{"it cannot be written as a command: " + failed.Text, "--as har and --as markdown include everything"})
 	}
 	return localIO("exporting", bare(err))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (g again) revision() string {
 		return g.row.Revision
 	}
 	params, _ := wire.Object(g.params())
-	return or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
+	return cmp.Or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
 }
 
 // request adds the words of the command that sends the request, and gives its last

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -194,7 +195,7 @@ func (s *saver) answers(flags answering) error {
 // aim settles whom the file speaks to, which is the same for all its steps.
 func (s *saver) aim(g again) error {
 	address, argv := g.address(), g.serverArgv()
-	where := or(address, strings.Join(argv, " "))
+	where := cmp.Or(address, strings.Join(argv, " "))
 	switch {
 	case where == "":
 		return &render.Unscriptable{Text: "the recording does not name the server"}

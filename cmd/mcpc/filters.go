@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 	if err == nil {
 		return f, nil
 	}
-	wrong, _ := errorAs[*trace.FilterError](err)
+	wrong, _ := errors.AsType[*trace.FilterError](err)
 	hint := "mcpc help filters shows the language"
 	if near := render.Nearest(wrong.Word, wrong.Known); near != "" {
 		hint = "did you mean " + near + "?"

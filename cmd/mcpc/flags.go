@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,16 +127,16 @@ func envName(flag string) string {
 // check refuses values that no type could refuse.
 func (g *globals) check() error {
 	known := client.Revisions()
-	if g.protocol != "" && !contains(known, g.protocol) {
+	if g.protocol != "" && !slices.Contains(known, g.protocol) {
 		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports " + strings.Join(known, ", ")}
 	}
-	if colors := []string{"auto", "always", "never"}; !contains(colors, g.color) {
+	if colors := []string{"auto", "always", "never"}; !slices.Contains(colors, g.color) {
 		return hintedError{fmt.Sprintf("--color must be auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}
 	}
-	if !contains(confirmWords, g.confirm) {
+	if !slices.Contains(confirmWords, g.confirm) {
 		return hintedError{fmt.Sprintf("--confirm must be auto, always or never, not %q", g.confirm), "auto asks for destructive tools and servers that are not trusted"}
 	}
-	if g.logLevel != "" && !contains(logLevels, g.logLevel) {
+	if g.logLevel != "" && !slices.Contains(logLevels, g.logLevel) {
 		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
@@ -146,15 +147,6 @@ func (g *globals) check() error {
 	}
 	_, err := g.typedFields()
 	return err
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 // fields are the header fields of the user's, of --header-file and of -H.

@@ -12,7 +12,8 @@ const smallHeap = 16 << 20
 // spareCollections lets a small heap grow before it is collected, which would begin at
 // 4 MB: most commands end before that, and what is read in many calls or a stream of
 // small messages is dead at once. When much is in use, memory counts again, and no later
-// conversation of the process changes that.
+// conversation of the process changes that: with a fixed percentage, a batch of large
+// results takes twice the memory.
 func (a *app) spareCollections(many bool) {
 	if a.spared || a.getenv("GOGC") != "" {
 		return

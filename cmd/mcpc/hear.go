@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, 
 	on := c.start(ctx, l, until)
 	defer on.enough()
 	defer e.deaf()
-	left := or(until.count, math.MaxInt)
+	left := cmp.Or(until.count, math.MaxInt)
 	count := func(m *wire.Message) {
 		if left > 0 && c.a.ending.Kind == wire.OK {
 			left -= take(notice{m, c.a.now()})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"mcpc/internal/state"
@@ -55,11 +54,4 @@ func (b *idBlock) next() int64 {
 	id := b.free
 	b.free++
 	return id
-}
-
-// errorAs is errors.As for one type.
-func errorAs[T error](err error) (T, bool) {
-	var out T
-	ok := errors.As(err, &out)
-	return out, ok
 }

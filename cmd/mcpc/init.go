@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,7 +101,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 		_, err := state.Open(c.a.state)
 		return err
 	}
-	place := *or(c.saved, c.oneOff)
+	place := *cmp.Or(c.saved, c.oneOff)
 	place.Reach, place.Account = c.a.way.kept(), c.a.auth.account
 	if c.origin != nil { // what stands in its file stays there: it may hold secrets
 		place.Endpoint, place.Command, place.Folder = "", nil, ""
@@ -116,7 +117,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	memory := c.Memory()
 	memory.Info = c.a.kept(memory.Info)
 	err := c.store.Update(ctx, func(st *state.State) error {
-		place.Name = or(name, or(place.Name, c.freeName(st)))
+		place.Name = cmp.Or(name, cmp.Or(place.Name, c.freeName(st)))
 		fillSession(&place, memory)
 		if place.Answering = nil; !isZero(c.answering) {
 			place.Answering = &c.answering

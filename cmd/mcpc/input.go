@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -71,7 +72,7 @@ func (a *app) inputBytes(arg string) (raw []byte, from string, err error) {
 	default:
 		return []byte(arg), fromArgv, nil
 	}
-	if most, long := errorAs[tooMuch](err); long {
+	if most, long := errors.AsType[tooMuch](err); long {
 		return nil, from, hintedError{fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 removes it"}
 	}
 	if err != nil {

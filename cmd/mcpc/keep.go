@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -76,7 +77,7 @@ func (c *conversation) startsHeld(opt *client.Options, how *keeping) {
 // goesOnHeld leads to the server that the session holds.
 func (c *conversation) goesOnHeld(opt *client.Options) {
 	socket := c.saved.Held.Socket
-	c.a.held, c.a.heldUsed = c.saved, or(c.store.LastUsed(*c.saved), c.saved.OpenedAt)
+	c.a.held, c.a.heldUsed = c.saved, cmp.Or(c.store.LastUsed(*c.saved), c.saved.OpenedAt)
 	opt.Server.Held = &client.HeldBy{Dial: func(ctx context.Context) (net.Conn, error) {
 		if err := state.CheckHeld(socket); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,7 +88,7 @@ func (a *app) switchOff(all []knownFile) {
 		}
 	}
 	for _, name := range []string{filepath.Join(folder, ".claude", "settings.json"), filepath.Join(folder, ".claude", "settings.local.json"),
-		filepath.Join(or(a.getenv("HOME"), a.getenv("USERPROFILE")), ".claude", "settings.json")} {
+		filepath.Join(cmp.Or(a.getenv("HOME"), a.getenv("USERPROFILE")), ".claude", "settings.json")} {
 		if raw, err := readRegular(name); err == nil {
 			doc, _ := decoded(name, raw)
 			off = append(off, target.SwitchedOff(doc, folder)...)
@@ -161,7 +162,7 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 		return target.Decode(path, raw)
 	}
 	doc, err := yaml.Parse(raw)
-	if at, ok := errorAs[*yaml.Error](err); ok {
+	if at, ok := errors.AsType[*yaml.Error](err); ok {
 		return nil, fmt.Errorf("unsupported YAML at line %d, column %d", at.Line, at.Column)
 	}
 	return doc.JSON, err

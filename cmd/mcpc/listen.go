@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -73,7 +75,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 }
 
 func (o *listenOptions) check(a *app) error {
-	if o.logs != "" && o.logs != anyLevel && !contains(logLevels, o.logs) {
+	if o.logs != "" && o.logs != anyLevel && !slices.Contains(logLevels, o.logs) {
 		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=", o.logs, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
 	}
 	if a.output != "" {
@@ -243,7 +245,7 @@ func (w wish) listening(c *conversation, until endurance) client.Listening {
 			}
 			given := w
 			given.Filter = agreed
-			c.a.note("listening to " + or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
+			c.a.note("listening to " + cmp.Or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
 		},
 		Lost: func(why string) { c.a.note(why + "; retrying") },
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +53,7 @@ func (a *app) readInput() ([]byte, error) {
 }
 
 // mostInput is the limit of the user for what is sent, else the one that there is.
-func (a *app) mostInput() int64 { return or(a.limits().Message, mostInput) }
+func (a *app) mostInput() int64 { return cmp.Or(a.limits().Message, mostInput) }
 
 // inTime gives up what reads for longer than --max-time; without it nothing does. What
 // is given up goes on until the process ends, which is soon.
@@ -120,6 +121,6 @@ func notRead(what string, err error, hint string) error {
 }
 
 func isLate(err error) bool {
-	_, late := errorAs[auth.Late](err)
+	_, late := errors.AsType[auth.Late](err)
 	return late
 }

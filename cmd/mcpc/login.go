@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -191,7 +192,7 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 	if c.target.Source == target.FromDefault {
 		return auth.Request{}, usage(hintedError{"no server is given, and no command ended with a 401", "mcpc login https://…"})
 	}
-	endpoint := or(c.saved, c.oneOff).Endpoint
+	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
 		return auth.Request{}, usage(hintedError{"only HTTP servers use OAuth", "mcpc login https://…"})
 	}
@@ -208,7 +209,7 @@ func (a *app) meanRefused(book auth.Book) bool {
 		return false
 	}
 	a.server, a.serverGiven = kept.Endpoint, true
-	a.auth.account = or(a.auth.account, kept.Account)
+	a.auth.account = cmp.Or(a.auth.account, kept.Account)
 	a.note("for " + wire.RedactURL(kept.Endpoint) + ", which rejected the last command")
 	return true
 }

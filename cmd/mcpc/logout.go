@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 		a.end(out)
 		return
 	}
-	where, endpoint := c.where, or(c.saved, c.oneOff).Endpoint
+	where, endpoint := c.where, cmp.Or(c.saved, c.oneOff).Endpoint
 	if c.target.Source == target.FromDefault && a.auth.account == "" && len(book.Tokens) == 1 {
 		only := book.Tokens[0]
 		endpoint, a.auth.account = only.Endpoint, only.Account

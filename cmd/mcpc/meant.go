@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -193,7 +194,7 @@ func meantByPath(text string) (what, hint string) {
 	case err == nil && info.IsDir():
 		return "a folder", behind + "COMMAND"
 	case err == nil:
-		return "a file", or(meantByFile(text), behindDashes("list", []string{text}))
+		return "a file", cmp.Or(meantByFile(text), behindDashes("list", []string{text}))
 	case len(words) > 0 && startedBy(words) != nil:
 		hint = behind + render.ShellQuote(startedBy(words)[0])
 		if len(words) > 1 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (c *conversation) settleOrigin(ctx context.Context, draft bool) wire.Outcom
 		c.settled = true
 		c.a.learnServer(s)
 	}
-	place := *or(c.saved, c.oneOff)
+	place := *cmp.Or(c.saved, c.oneOff)
 	place.Endpoint, place.Command = s.URL, s.Command
 	if s.URL != "" && !draft {
 		t, err := target.Parse(target.Input{Flag: s.URL})
@@ -103,7 +104,7 @@ func (c *conversation) settleOrigin(ctx context.Context, draft bool) wire.Outcom
 func (c *conversation) resolved(ctx context.Context) (target.Server, error) {
 	typed := map[string]string{}
 	s, err := c.origin.Resolved(target.Lookup{
-		Home: or(c.a.getenv("HOME"), c.a.getenv("USERPROFILE")),
+		Home: cmp.Or(c.a.getenv("HOME"), c.a.getenv("USERPROFILE")),
 		Env: func(name string) (string, bool) {
 			value := c.a.getenv(name)
 			c.a.learnValue(value)
@@ -165,7 +166,7 @@ func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
 		if !a.interactive() {
 			return "", hintedError{fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), inputEnv(in.ID) + "=VALUE sets it"}
 		}
-		prompt := or(in.Description, in.ID)
+		prompt := cmp.Or(in.Description, in.ID)
 		if len(in.Options) > 0 {
 			prompt += " (" + strings.Join(in.Options, ", ") + ")"
 		}
@@ -176,7 +177,7 @@ func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
 		if value, err = a.typedLine(ctx, prompt, in.Secret); err != nil {
 			return "", err
 		}
-		value = or(value, in.Default)
+		value = cmp.Or(value, in.Default)
 	}
 	if in.Secret {
 		a.secrets.Learn(value)
@@ -213,7 +214,7 @@ func (c *conversation) unresolved(ctx context.Context, err error) wire.Outcome {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	out := usage(err)
-	if missing, ok := errorAs[*target.VariableError](err); ok {
+	if missing, ok := errors.AsType[*target.VariableError](err); ok {
 		out.Text = missing.Error() + ", and " + c.a.tilde(c.origin.File) + " is the server's value"
 		if missing.Env != "" {
 			out.Hint = "set " + missing.Env + " in the environment"

@@ -89,13 +89,13 @@ func (a *app) print(ctx context.Context, ans answer) {
 }
 
 func isPayload(err error) bool {
-	_, ok := errorAs[*render.PayloadError](err)
+	_, ok := errors.AsType[*render.PayloadError](err)
 	return ok
 }
 
 // unsaved is the ending of -o where the result holds nothing that can be saved.
 func unsaved(err error) wire.Outcome {
-	failed, _ := errorAs[*render.PayloadError](err)
+	failed, _ := errors.AsType[*render.PayloadError](err)
 	o := wire.Outcome{Kind: wire.Usage, Text: failed.Text, Hint: failed.Hint, Phase: "output", Reached: wire.Answered}
 	if failed.Broken {
 		o.Kind = wire.BadResponse
@@ -104,7 +104,7 @@ func unsaved(err error) wire.Outcome {
 }
 
 func isUsage(err error) bool {
-	_, ok := errorAs[hintedError](err)
+	_, ok := errors.AsType[hintedError](err)
 	return ok
 }
 

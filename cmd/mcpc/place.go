@@ -214,10 +214,10 @@ func tryReplacing(name string) error {
 // bare is an error of the operating system without the name of the file, which
 // may be a temporary one that nobody typed.
 func bare(err error) error {
-	if failed, ok := errorAs[*os.PathError](err); ok {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		return failed.Err
 	}
-	if failed, ok := errorAs[*os.LinkError](err); ok {
+	if failed, ok := errors.AsType[*os.LinkError](err); ok {
 		return failed.Err
 	}
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -108,7 +109,7 @@ func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) (rememb
 	}
 	raw, out := c.entry(ctx, promptKind, o.name)
 	if out.Kind == wire.InvalidArguments {
-		out.Method, out.Hint = "prompts/get", or(c.otherwiseNamed(promptKind, o.name), out.Hint)
+		out.Method, out.Hint = "prompts/get", cmp.Or(c.otherwiseNamed(promptKind, o.name), out.Hint)
 	}
 	if !out.Good() {
 		return false, out

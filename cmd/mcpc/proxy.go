@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 			return nil, hintedError{fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL"}
 		}
 		if taken[r.Path] {
-			return nil, hintedError{fmt.Sprintf("two servers for the path %q", or(r.Path, "/")), "--to /one=URL --to /two=URL"}
+			return nil, hintedError{fmt.Sprintf("two servers for the path %q", cmp.Or(r.Path, "/")), "--to /one=URL --to /two=URL"}
 		}
 		taken[r.Path] = true
 		routes = append(routes, r)
@@ -132,13 +133,13 @@ func (a *app) reachRoutes(routes []trace.Route) (*way, error) {
 	return a.reach(routes[0].To.String(), nil)
 }
 
-func (a *app) connectTime() time.Duration { return max(0, or(a.limits().Connect, 10*time.Second)) }
+func (a *app) connectTime() time.Duration { return max(0, cmp.Or(a.limits().Connect, 10*time.Second)) }
 
 // leadsTo reports a URL that leads to an address of this machine.
 func leadsTo(u *url.URL, address string) bool {
 	_, port, err := net.SplitHostPort(address)
 	ip := net.ParseIP(u.Hostname())
-	return err == nil && or(u.Port(), "80") == port && (strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback())
+	return err == nil && cmp.Or(u.Port(), "80") == port && (strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback())
 }
 
 // introduceProxy says what the clients are to be told.

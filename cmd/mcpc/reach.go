@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -66,15 +67,15 @@ func filled(now, saved state.Reach) state.Reach {
 	if now.Cert == "" && now.Key == "" {
 		now.Cert, now.Key = saved.Cert, saved.Key
 	} else {
-		now.Cert = or(now.Cert, saved.Cert)
+		now.Cert = cmp.Or(now.Cert, saved.Cert)
 	}
 	if now.Proxy == "" {
-		now.Socket = or(now.Socket, saved.Socket)
+		now.Socket = cmp.Or(now.Socket, saved.Socket)
 	}
 	if now.Socket == "" {
-		now.Proxy = or(now.Proxy, saved.Proxy)
+		now.Proxy = cmp.Or(now.Proxy, saved.Proxy)
 	}
-	now.CACert = or(now.CACert, saved.CACert)
+	now.CACert = cmp.Or(now.CACert, saved.CACert)
 	if len(now.Resolve) == 0 {
 		now.Resolve = saved.Resolve
 	}
@@ -154,7 +155,7 @@ func (w *way) unusable(err error) error {
 	case errors.Is(err, client.ErrNoAuthority):
 		return hintedError{"--cacert " + w.CACert + ": " + err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem"}
 	case errors.Is(err, client.ErrKeyEncrypted):
-		return hintedError{"--key " + or(w.Key, w.Cert) + ": " + err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem"}
+		return hintedError{"--key " + cmp.Or(w.Key, w.Cert) + ": " + err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem"}
 	}
 	return hintedError{"--cert " + w.Cert + ": " + err.Error(), "--cert and --key must belong to each other; both are PEM files"}
 }
@@ -196,7 +197,7 @@ func (c *conversation) reachServer(opt *client.Options) error {
 	if opt.Server.URL == "" {
 		return nil
 	}
-	w, err := c.a.reach(opt.Server.URL, or(c.saved, c.oneOff).Reach)
+	w, err := c.a.reach(opt.Server.URL, cmp.Or(c.saved, c.oneOff).Reach)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -131,7 +133,7 @@ func (a *app) recordingFailed(err error) {
 		return
 	}
 	where := ""
-	if failed, ok := errorAs[*fs.PathError](err); ok {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		where = render.Line(failed.Path) + ": "
 	}
 	a.warn("the traffic is not recorded: " + where + reason(err) + " (--no-record disables recording)")
@@ -139,7 +141,7 @@ func (a *app) recordingFailed(err error) {
 
 // reason is an error in the words of the operating system where it has any.
 func reason(err error) string {
-	if number, ok := errorAs[syscall.Errno](err); ok {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return number.Error()
 	}
 	return err.Error()
@@ -229,7 +231,7 @@ func (c *conversation) learnSecrets(fields []wire.Field) {
 	for _, f := range fields {
 		s.LearnField(f)
 	}
-	place := or(c.saved, c.oneOff)
+	place := cmp.Or(c.saved, c.oneOff)
 	s.LearnURL(place.Endpoint)
 	s.LearnCommand(place.Command)
 	s.Learn(string(place.SessionID))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -107,7 +108,7 @@ func asPattern(line string) (pattern, flags string) {
 
 // regexpFault says what is wrong with a pattern, without the pattern.
 func regexpFault(err error) string {
-	if fault, ok := errorAs[*syntax.Error](err); ok {
+	if fault, ok := errors.AsType[*syntax.Error](err); ok {
 		return fault.Code.String()
 	}
 	return "it is too large"

@@ -250,7 +250,7 @@ func isURL(word string) bool {
 // flagError suggests the flag that was perhaps meant.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	hint := cmd.CommandPath() + " --help shows the flags"
-	if unknown, ok := errorAs[*pflag.NotExistError](err); ok {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
@@ -270,11 +270,11 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 
 // flagText says which flag it is, what it wants, and what it got.
 func flagText(err error) string {
-	if missing, ok := errorAs[*pflag.ValueRequiredError](err); ok {
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := missing.GetFlag()
 		return "--" + f.Name + " needs a value: --" + f.Name + valueOf(f)
 	}
-	if bad, ok := errorAs[*pflag.InvalidValueError](err); ok {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return "--" + bad.GetFlag().Name + flagCause(bad)
 	}
 	return err.Error()
@@ -283,7 +283,7 @@ func flagText(err error) string {
 // flagCause says what a flag wants and what it got. Types of mcpc's own say it
 // themselves.
 func flagCause(bad *pflag.InvalidValueError) string {
-	number, isNumber := errorAs[*strconv.NumError](bad)
+	number, isNumber := errors.AsType[*strconv.NumError](bad)
 	wants, ok := map[string]string{"int": "an integer", "int64": "an integer", "count": "an integer",
 		"bool": "true or false"}[bad.GetFlag().Value.Type()]
 	switch {

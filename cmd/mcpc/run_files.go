@@ -92,7 +92,7 @@ func (all problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return hintedError{all[0].where + ": " + all[0].Text, or(all[0].hint, "see docs/saved-calls.md")}
+		return hintedError{all[0].where + ": " + all[0].Text, cmp.Or(all[0].hint, "see docs/saved-calls.md")}
 	}
 	e := &severalError{text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,7 +92,7 @@ func (r *fileRun) open(ctx context.Context) {
 	}
 	before := r.answering(fill)
 	a.answers = behind(a.answers, &before)
-	a.protocol = or(a.protocol, r.f.Protocol)
+	a.protocol = cmp.Or(a.protocol, r.f.Protocol)
 	if err := a.check(); err != nil {
 		r.opening = usage(err)
 	}
@@ -99,7 +100,7 @@ func (r *fileRun) open(ctx context.Context) {
 		return
 	}
 	c, out := a.open(ctx, opening{argv: argv, many: true})
-	r.result.Server = a.secrets.Text(or(c.where, r.result.Server))
+	r.result.Server = a.secrets.Text(cmp.Or(c.where, r.result.Server))
 	if r.opening = out; out.Good() {
 		r.c = c
 	} else {
@@ -260,7 +261,7 @@ var methodOf = map[saved.Verb]string{saved.Call: "tools/call", saved.Read: "reso
 
 // take asks the server for what a step wants.
 func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
-	t.method = or(methodOf[s.Verb], s.Subject)
+	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
 	if t.out = r.opening; !t.out.Good() {
 		return t
 	}

@@ -41,7 +41,7 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 	if f.Answer != nil {
 		check("/answer", f.Answer)
 	}
-	if f.Protocol != "" && !contains(client.Revisions(), f.Protocol) {
+	if f.Protocol != "" && !slices.Contains(client.Revisions(), f.Protocol) {
 		all = append(all, saved.Problem{At: "/protocol", Got: f.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", f.Protocol)})
 	}
 	for _, s := range f.Steps {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -103,7 +104,7 @@ func (c *conversation) flags() answering {
 
 // asSaved is a file about the server of the conversation.
 func (c *conversation) asSaved() (f saved.File) {
-	place := or(c.saved, c.oneOff)
+	place := cmp.Or(c.saved, c.oneOff)
 	switch {
 	case c.target.Kind == target.Known:
 		f.Server = c.target.Name

@@ -140,7 +140,7 @@ func (a *app) unknownServer(command, name string) wire.Outcome {
 func (a *app) writeServers(w io.Writer, st render.Style, rows []serverRow) error {
 	var cells [][]string
 	for _, r := range rows {
-		row := []string{r.Name, string(r.Kind), r.From, r.remark(), or(r.place, "("+r.Problem+")")}
+		row := []string{r.Name, string(r.Kind), r.From, r.remark(), cmp.Or(r.place, "("+r.Problem+")")}
 		if !st.Terminal {
 			row = append(row, r.File)
 		}

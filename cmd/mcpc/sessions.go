@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -83,7 +84,7 @@ func sessionRows(all []state.Session, current string, store *state.Store, now ti
 		if s.Name == current {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark, s.Name, placeOf(s), s.Revision, ago(now, or(store.LastUsed(s), s.OpenedAt))})
+		rows = append(rows, []string{mark, s.Name, placeOf(s), s.Revision, ago(now, cmp.Or(store.LastUsed(s), s.OpenedAt))})
 	}
 	return rows
 }
@@ -159,7 +160,7 @@ stopped. The default is the current session.`,
 				return hintedError{"close takes one session name", "mcpc sessions lists them"}
 			}
 			// Who is meant is settled as everywhere: -s, the variable, the current one.
-			a.close(cmd.Context(), append(args, or(a.server, a.getenv(envName("server"))))[0], all)
+			a.close(cmd.Context(), append(args, cmp.Or(a.server, a.getenv(envName("server"))))[0], all)
 			return nil
 		},
 	}
@@ -173,7 +174,7 @@ func (a *app) close(ctx context.Context, name string, all bool) {
 		a.end(stateFailed(err))
 		return
 	}
-	names := []string{or(name, st.Current())}
+	names := []string{cmp.Or(name, st.Current())}
 	if all {
 		names = st.Names()
 	}
@@ -197,7 +198,7 @@ func (a *app) close(ctx context.Context, name string, all bool) {
 func (c *conversation) guardEnd(opt *client.Options) error {
 	account := c.a.auth.account
 	defer func() { c.a.auth.account = account }()
-	c.a.auth.account = or(account, c.saved.Account)
+	c.a.auth.account = cmp.Or(account, c.saved.Account)
 	err := c.guard(opt)
 	if c.a.guard != nil {
 		c.a.guard.Login = nil

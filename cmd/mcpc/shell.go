@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,7 +114,7 @@ func (s *shellRun) close(ctx context.Context) {
 	a.ending, a.exit = wire.Outcome{}, 0
 	s.c.stopTicking = func() {}
 	s.c.close(ctx)
-	if _, ok := errorAs[errInterrupted](context.Cause(ctx)); ok {
+	if _, ok := errors.AsType[errInterrupted](context.Cause(ctx)); ok {
 		a.ending = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 		return
 	}
@@ -207,7 +208,7 @@ func (s *shellRun) interact(ctx context.Context) {
 // prompt names the server in a word.
 func (s *shellRun) prompt() string {
 	name := s.c.target.Name
-	place := or(s.c.saved, s.c.oneOff)
+	place := cmp.Or(s.c.saved, s.c.oneOff)
 	u, err := url.Parse(place.Endpoint)
 	switch {
 	case name != "":

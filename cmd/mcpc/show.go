@@ -128,7 +128,7 @@ func (a *app) showBytes(row *trace.Row) {
 var errUnread = errors.New("the output was closed")
 
 func titleOf(row *trace.Row) string {
-	title := strings.TrimSpace(or(row.Method, "(no traffic)") + " " + row.Name)
+	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)
 	return "#" + row.Number() + "  " + title + "  " + row.Channel
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"strings"
@@ -92,7 +93,7 @@ func figureOf(g *trace.Group) render.Figure {
 // whatOf names what was asked, for a reader. A run that was interrupted may have
 // asked nothing.
 func whatOf(method, name string) string {
-	return or(strings.TrimSpace(method+" "+name), "(no request)")
+	return cmp.Or(strings.TrimSpace(method+" "+name), "(no request)")
 }
 
 // statsJSON is what a script reads: {"all":GROUP,"groups":[GROUP...]}. Times are in

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func clientNames() (names []string) {
 }
 
 func (a *app) tapInstall(ctx context.Context, client target.Client, o installOptions) {
-	file := or(o.file, client.File(runtime.GOOS, a.getenv))
+	file := cmp.Or(o.file, client.File(runtime.GOOS, a.getenv))
 	if folder, err := os.Getwd(); err == nil {
 		client = client.ForProject(folder)
 	}
@@ -113,7 +114,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 	changed, err := a.tapEdit(old, client, o)
 	if err != nil {
 		out := usage(err)
-		if entry, ok := errorAs[*target.EntryError](err); ok && len(entry.Servers) > 0 {
+		if entry, ok := errors.AsType[*target.EntryError](err); ok && len(entry.Servers) > 0 {
 			out.Hint = "it has " + strings.Join(entry.Servers, ", ")
 		}
 		out.Where = file

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -78,7 +79,7 @@ func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state
 	}
 	status := ""
 	seen := func(task client.Task) {
-		said := or(task.Message, string(task.Status))
+		said := cmp.Or(task.Message, string(task.Status))
 		c.a.progress.Waiting("task: "+said, leaving)
 		if c.a.verbose > 0 && said != status {
 			c.a.note(fmt.Sprintf("task %s is %s: %s", task.ID, task.Status, task.Message))
@@ -124,7 +125,7 @@ func wayBack(kept state.Task, out wire.Outcome) string {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
 		return "the task continues on the server: " + back
 	case wire.InputRequired:
-		return back + " continues the task; " + or(out.Hint, "see mcpc help answering")
+		return back + " continues the task; " + cmp.Or(out.Hint, "see mcpc help answering")
 	}
 	return out.Hint
 }

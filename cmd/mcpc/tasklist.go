@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -159,9 +160,9 @@ func (c *conversation) remarkOn(s taskSurvey) {
 
 func (c *conversation) taskRows(all []taskRow) (rows [][]string) {
 	for _, row := range all {
-		begun := ago(c.a.now(), or(row.kept.BegunAt, row.Created))
-		rows = append(rows, []string{row.ID, string(row.Status), or(row.kept.Tool, "-"), begun,
-			or(c.left(row.Task, row.kept), "-"), or(row.kept.Session, "-"), row.Message})
+		begun := ago(c.a.now(), cmp.Or(row.kept.BegunAt, row.Created))
+		rows = append(rows, []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
+			cmp.Or(c.left(row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message})
 	}
 	return rows
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,7 +20,7 @@ func (c *conversation) placeTask(kept *state.Task) {
 		kept.Session, kept.Key, kept.Endpoint = c.saved.Name, c.saved.Key, c.saved.Endpoint
 		return
 	}
-	kept.Endpoint = or(c.saved, c.oneOff).Endpoint
+	kept.Endpoint = cmp.Or(c.saved, c.oneOff).Endpoint
 }
 
 // isHere reports whether a remembered task lives where this conversation goes.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -84,7 +86,7 @@ requests input only while a client waits: use mcpc tasks wait with these flags.`
 func (a *app) taskCommand(v taskVerb) *cobra.Command {
 	v.RunE = func(cmd *cobra.Command, args []string) error {
 		kept, err := a.meantTask(args)
-		if _, failed := errorAs[*state.Error](err); failed {
+		if _, failed := errors.AsType[*state.Error](err); failed {
 			a.end(stateFailed(err))
 			return nil
 		}
@@ -128,7 +130,7 @@ func (c *conversation) taskFacts(task client.Task, kept state.Task) [][]string {
 		{"status", string(task.Status)},
 		{"message", task.Message},
 		{"tool", kept.Tool},
-		{"begun", ago(c.a.now(), or(kept.BegunAt, task.Created))},
+		{"begun", ago(c.a.now(), cmp.Or(kept.BegunAt, task.Created))},
 		{"kept for", c.left(task, kept)},
 	}
 	if kept.BegunAt.IsZero() && task.Created.IsZero() {
@@ -140,7 +142,7 @@ func (c *conversation) taskFacts(task client.Task, kept state.Task) [][]string {
 // left is for how long the server still keeps a task: by the clock of this
 // machine where it was begun here.
 func (c *conversation) left(task client.Task, kept state.Task) string {
-	begun := or(kept.BegunAt, task.Created)
+	begun := cmp.Or(kept.BegunAt, task.Created)
 	if task.TTL == 0 || begun.IsZero() {
 		return ""
 	}
@@ -204,7 +206,7 @@ func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) 
 func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
-		a.end(c.unsent("tasks/cancel", kept.ID, or(offer.Why, "the server does not declare tasks.cancel"), ""))
+		a.end(c.unsent("tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
 		return
 	}
 	out := c.CancelTask(ctx, kept.ID)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -160,7 +161,7 @@ func (a *app) trusted(ctx context.Context) {
 	}
 	var rows [][]string
 	for _, t := range all {
-		rows = append(rows, []string{t.Server, or(t.Tool, "-"), ago(a.now(), t.At), a.tilde(t.File)})
+		rows = append(rows, []string{t.Server, cmp.Or(t.Tool, "-"), ago(a.now(), t.At), a.tilde(t.File)})
 	}
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
 	a.show(ctx, wire.Outcome{}, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {

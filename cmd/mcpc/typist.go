@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -127,7 +128,7 @@ func (d *dialog) choose(prompt, enter string, words ...string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text = or(strings.ToLower(strings.TrimSpace(text)), enter)
+		text = cmp.Or(strings.ToLower(strings.TrimSpace(text)), enter)
 		for _, word := range words {
 			if text != "" && (text == word || text == word[:1]) {
 				return word, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ func newVersion(a *app) *cobra.Command {
 func (a *app) builtFrom() (commit, date string) {
 	info, ok := debug.ReadBuildInfo()
 	if a.commit != "" || !ok {
-		return short(or(a.commit, "unknown")), a.date
+		return short(cmp.Or(a.commit, "unknown")), a.date
 	}
 	changed := ""
 	for _, s := range info.Settings {
@@ -52,7 +53,7 @@ func (a *app) builtFrom() (commit, date string) {
 			changed = map[string]string{"true": "+"}[s.Value]
 		}
 	}
-	return short(or(commit, "unknown")) + changed, date
+	return short(cmp.Or(commit, "unknown")) + changed, date
 }
 
 // short is a commit as people write it, with a + that stands behind it.

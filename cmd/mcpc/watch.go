@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -242,7 +243,7 @@ func itemsOf(k kind, list client.List) (items []item) {
 	for _, raw := range list.Items {
 		members, _ := wire.Object(raw)
 		about, _, _ := strings.Cut(strings.TrimSpace(members.Text("description")), "\n")
-		if name := members.Text(or(key, "name")); name != "" {
+		if name := members.Text(cmp.Or(key, "name")); name != "" {
 			items = append(items, item{name, about, raw})
 		}
 	}

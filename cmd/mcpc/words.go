@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func (a *app) word(typed string, flat bool) (word, error) {
 	whose := "the value of " + w.key()
 	if strings.HasPrefix(value, "@") {
 		raw, name, err := a.input(value)
-		hinted, ok := errorAs[hintedError](err)
+		hinted, ok := errors.AsType[hintedError](err)
 		if err != nil && (!ok || hinted.hint != "") {
 			return w, err
 		}
@@ -226,7 +227,7 @@ func (p *placed) put(w word) error {
 			}
 			continue
 		}
-		if before := or(p.filled[place.String()], p.entered[place.String()]); before != "" {
+		if before := cmp.Or(p.filled[place.String()], p.entered[place.String()]); before != "" {
 			hint := w.key() + "[]=… for each value makes a list"
 			if p.flat {
 				hint = "use only one of them"

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -123,7 +124,7 @@ func (o offer) forbids(method string, params json.RawMessage) (code int64, what 
 	}
 	_, tools := members.Get("tools")
 	_, choice := members.Get("toolChoice")
-	mode := or(members.Text("mode"), "form")
+	mode := cmp.Or(members.Text("mode"), "form")
 	switch {
 	case !offered:
 		return -32601, method

@@ -22,9 +22,8 @@ type Draft struct {
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	t := &talk{s: s, asked: newRecent()}
-	e := eraFor(&m)
-	line := newHTTPTransport(t)
-	t.currentEra, t.currentLine, s.current = e, line, t
+	e, line := eraFor(&m), newHTTPTransport(t)
+	t.facts.era, t.facts.line, s.current = e, line, t
 	out := &outgoing{id: s.nextID(), method: call.Method}
 	t.stamp(e, &call, out)
 	d := Draft{Message: wire.ComposeRequest(out.id, call.Method, call.Params)}

@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mcpc/internal/wire"
 )
@@ -40,18 +39,6 @@ func plainHeader(value string) bool {
 		}
 	}
 	return !strings.HasPrefix(value, sentinelStart) || !strings.HasSuffix(value, sentinelEnd)
-}
-
-// DecodeHeader is the reverse of the encoding; false where a marked value is
-// not canonical base64 of UTF-8.
-func DecodeHeader(value string) (string, bool) {
-	if !strings.HasPrefix(value, sentinelStart) || !strings.HasSuffix(value, sentinelEnd) || len(value) < len(sentinelStart)+len(sentinelEnd) {
-		return value, true
-	}
-	inner := value[len(sentinelStart) : len(value)-len(sentinelEnd)]
-	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
-	// The decoder skips line ends wherever they stand.
-	return string(raw), err == nil && utf8.Valid(raw) && !strings.ContainsAny(inner, "\r\n")
 }
 
 // A mirrored argument: the path of property names to it, and the header name

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -67,7 +68,7 @@ func (t *httpSSE) readEndpoint() *fault {
 		return statusFault(resp, nil)
 	}
 	if kind := mediaType(resp); kind != "text/event-stream" {
-		return badContent("expected text/event-stream, got "+or(kind, "no Content-Type"), nil)
+		return badContent("expected text/event-stream, got "+cmp.Or(kind, "no Content-Type"), nil)
 	}
 	src, f := decoded(resp)
 	if f != nil {

@@ -135,7 +135,7 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
 	e.join(agreed, session)
-	t.setInfo(infoOf(members))
+	t.update(func(f *facts) { f.info = infoOf(members) })
 	pinned := t.s.opt.Protocol
 	switch {
 	case agreed == rev2024Draft:

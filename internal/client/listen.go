@@ -45,13 +45,18 @@ type hearing struct {
 	mu sync.Mutex
 	// id is that of the request that asked for it, where there is one.
 	id json.RawMessage
+	told
+	// leave ends the request because the server says that it is over.
+	leave context.CancelCauseFunc
+}
+
+// told is how far a Listening has come.
+type told struct {
 	// begun is set while the server tells, ever once it did, and over when nobody
 	// listens any more; what still comes then is nobody's fault.
 	begun, ever, over bool
 	// agreed is what the server agreed to last.
 	agreed Filter
-	// leave ends the request because the server says that it is over.
-	leave context.CancelCauseFunc
 }
 
 // errServerEnds is the cause of a context that the server's own word ended.
@@ -74,11 +79,11 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 		if s.opt.Now().Sub(since) >= longRetry {
 			attempt = 1
 		}
-		if next == stop || ctx.Err() != nil || !h.hasBegun() && (next != reopen || attempt > 1) {
+		if next == stop || ctx.Err() != nil || !h.now().ever && (next != reopen || attempt > 1) {
 			return o
 		}
 		h.lose(o.Text)
-		if h.hasBegun() && !wait.pause(ctx, attempt) {
+		if h.now().ever && !wait.pause(ctx, attempt) {
 			return s.talk().gaveUp(context.Cause(ctx))
 		}
 	}
@@ -88,7 +93,7 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 // that it is over.
 func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, remedy) {
 	t := s.talk()
-	if t.isLost() || t.line().isEnded() {
+	if t.now().lost || t.line().isEnded() {
 		fresh, o := s.renew(ctx, t, revisionAfter(t, reply{}))
 		switch {
 		case o.Good():
@@ -111,12 +116,12 @@ func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, rem
 func (s *Session) tellAll(why string) (any bool) {
 	for _, h := range s.listeners() {
 		switch {
-		case h.isOver():
+		case h.now().over:
 			continue
 		case why != "":
 			h.lose(why)
-		case h.hasBegun(): // else who asks for it is still at it
-			h.begin(h.last())
+		case h.now().ever: // else who asks for it is still at it
+			h.begin(h.now().agreed)
 		}
 		any = true
 	}
@@ -124,7 +129,7 @@ func (s *Session) tellAll(why string) (any bool) {
 }
 
 func (s *Session) isListening() bool {
-	return slices.ContainsFunc(s.listeners(), func(h *hearing) bool { return !h.isOver() })
+	return slices.ContainsFunc(s.listeners(), func(h *hearing) bool { return !h.now().over })
 }
 
 // listeners are all who ever listened.
@@ -186,30 +191,11 @@ func (h *hearing) end() {
 	h.begun, h.over = false, true
 }
 
-// last is what the server agreed to last.
-func (h *hearing) last() Filter {
+// now gives how far the Listening has come.
+func (h *hearing) now() told {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.agreed
-}
-
-func (h *hearing) isOver() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.over
-}
-
-// hasBegun reports whether the server ever agreed, isBegun whether it tells now.
-func (h *hearing) hasBegun() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.ever
-}
-
-func (h *hearing) isBegun() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.begun
+	return h.told
 }
 
 // members is the filter as a request carries it.

@@ -55,7 +55,7 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 func (e *legacy) request(ctx context.Context, t *talk, h *hearing, method, member, value string) (wire.Outcome, remedy) {
 	call := &Call{Method: method, Params: wire.With(nil, member, wire.Quote(value))}
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
-	o, next := t.outcome(e, call, r), t.remedy(ctx, call, r, t.isUntried())
+	o, next := t.outcome(e, call, r), t.remedy(ctx, call, r, t.now().untried)
 	if t.tried(r); o.RPC() != nil && next == stop {
 		t.finding(wire.Finding{Rule: "refused", Level: wire.Warning,
 			Text: "the server refused " + method + " for " + value + ": " + o.Text})

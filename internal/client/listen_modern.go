@@ -20,7 +20,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
-		Params: wire.With(nil, "notifications", h.members()), begun: h.isBegun}
+		Params: wire.With(nil, "notifications", h.members()), begun: func() bool { return h.now().begun }}
 	h.ask(call.ID, leave)
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o := t.outcome(e, call, r)
@@ -32,16 +32,16 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	case o.Good():
 		e.ended(t, h, r.message)
 		return o, stop
-	case r.fault != nil && !isFinal(r.fault) && (r.fault.kind == wire.Transport || h.hasBegun() && r.fault.kind == wire.Timeout):
+	case r.fault != nil && !isFinal(r.fault) && (r.fault.kind == wire.Transport || h.now().ever && r.fault.kind == wire.Timeout):
 		if t.line().isEnded() {
 			return o, reopen
 		}
-		if h.isBegun() {
+		if h.now().begun {
 			o.Text = "the stream of the subscription " + broke(r.fault)
 		}
 		return o, resend
 	}
-	next := t.remedy(ctx, call, r, t.isUntried())
+	next := t.remedy(ctx, call, r, t.now().untried)
 	t.tried(r)
 	return o, next
 }
@@ -54,7 +54,7 @@ func (h *hearing) ask(id json.RawMessage, leave context.CancelCauseFunc) {
 
 // ended looks at the answer that ends the listening in good order.
 func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
-	if !h.isBegun() {
+	if !h.now().begun {
 		t.complain("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
 	}
 	members, _ := m.ResultMembers()
@@ -96,7 +96,7 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 	id := subscriptionIn(params)
 	h := t.s.hearingOf(id)
 	switch {
-	case h != nil && h.isOver():
+	case h != nil && h.now().over:
 		return false
 	case m.Method == methodAcknowledged:
 		e.acknowledged(t, h, id, params)
@@ -107,7 +107,7 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 	case h == nil:
 		t.complain("foreign_subscription", "the server sent "+m.Method+" for the subscription "+orNone(id)+", which was not requested; it was dropped")
 		return false
-	case !h.isBegun():
+	case !h.now().begun:
 		t.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
 		h.begin(h.Filter) // it tells, whether it ever says so or not
 	case !h.asked(m.Method):

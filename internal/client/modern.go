@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -69,7 +70,7 @@ func (e *modern) learn(t *talk, result json.RawMessage) {
 			info.ServerInfo = server
 		}
 	}
-	t.setInfo(info)
+	t.update(func(f *facts) { f.info = info })
 }
 
 // stamp writes _meta, and the header fields that repeat the body. What the
@@ -220,7 +221,7 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 		case !named:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
 		case !slices.Contains(mayBeAsked, name):
-			return wire.BadResponse, "the input request " + r.Name + " requests " + or(name, wire.Excerpt(method, 40)) + ", which is not allowed"
+			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(name, wire.Excerpt(method, 40)) + ", which is not allowed"
 		}
 	}
 	return wire.InputRequired, "the server requires input to continue (resultType is input_required)"
@@ -273,7 +274,7 @@ func (e *modern) alive(ctx context.Context, t *talk) bool {
 		return true
 	}
 	if v.kind != giveUp {
-		t.setProbed(&r)
+		t.update(func(f *facts) { f.probed = &r })
 	}
 	return false
 }
@@ -321,13 +322,13 @@ func (t *talk) takeVersion(e *wire.RPCError) bool {
 	revision := newest(supportedIn(e), func(r string) bool {
 		return stateless(r) && (pinned == "" || r == pinned)
 	})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if revision == "" || t.reversed {
-		return false
-	}
-	t.reversed, t.currentEra = true, &modern{version: revision}
-	return true
+	taken := false
+	t.update(func(f *facts) {
+		if taken = revision != "" && !f.reversed; taken {
+			f.reversed, f.era = true, &modern{version: revision}
+		}
+	})
+	return taken
 }
 
 // HeaderMismatch reports whether a server found header and body to differ; the

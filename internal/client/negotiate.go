@@ -23,13 +23,13 @@ func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outc
 	}
 	switch {
 	case t.resumable(resume):
-		t.setInfo(resume.Info)
+		t.update(func(f *facts) { f.info = resume.Info })
 		t.assume(eraFor(resume), "remembered with the session")
 		return wire.Outcome{}
 	case pinned != "" && stateless(pinned):
 		return t.openModern(ctx, pinned, "set by --protocol", t.s.opt.Quick)
 	case pinned != "":
-		t.setWhy("set by --protocol")
+		t.update(func(f *facts) { f.why = "set by --protocol" })
 		return t.openLegacy(ctx, pinned, nil)
 	case known != "" && stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
 		t.assume(&modern{version: known}, "remembered from an earlier run")
@@ -37,7 +37,7 @@ func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outc
 	case known == "" || stateless(known):
 		return t.negotiate(ctx)
 	}
-	t.setWhy("remembered from an earlier run")
+	t.update(func(f *facts) { f.why = "remembered from an earlier run" })
 	o := t.openLegacy(ctx, known, nil)
 	if o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || refused4xx(o) {
 		return t.negotiate(ctx)
@@ -56,9 +56,7 @@ func (t *talk) resumable(m *Memory) bool {
 
 // assume takes an earlier run's word for what the server speaks.
 func (t *talk) assume(e era, why string) {
-	t.setEra(e)
-	t.setWhy(why)
-	t.setUntried(true)
+	t.update(func(f *facts) { f.era, f.why, f.untried = e, why, true })
 }
 
 func eraFor(m *Memory) era {
@@ -78,28 +76,28 @@ func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
 	case target.Pipe != nil:
 		in, out := target.Pipe()
 		p := newPipe(in, out, opt.Limits, t.s.rec, t)
-		t.setLine(p)
+		t.update(func(f *facts) { f.line = p })
 		go p.readAll()
 	case target.Held != nil:
 		var held *heldLine
 		if held, f = openHeld(ctx, target.Held, opt.Limits, t.s.rec, t); f == nil {
-			t.setLine(held)
+			t.update(func(f *facts) { f.line = held })
 			go held.readAll()
 		}
 	case len(target.Command) > 0:
 		var child *stdio
 		if child, f = startStdio(target, opt.Limits, t.s.rec, t); f == nil {
-			t.setLine(child)
+			t.update(func(f *facts) { f.line = child })
 			t.startedAgain()
 			child.listen()
 		}
 	case target.Transport == HTTPSSE && !noSSE:
 		if f = t.connectSSE(ctx); f != nil && notThere(f) {
 			f = nil
-			t.setLine(newHTTPTransport(t))
+			t.update(func(f *facts) { f.line = newHTTPTransport(t) })
 		}
 	default:
-		t.setLine(newHTTPTransport(t))
+		t.update(func(f *facts) { f.line = newHTTPTransport(t) })
 	}
 	if f != nil {
 		return t.outcome(nil, &Call{Method: "initialize"}, failed(f))
@@ -120,7 +118,7 @@ func (t *talk) connectSSE(ctx context.Context) *fault {
 	}
 	line, f := openHTTPSSE(ctx, newHTTPTransport(t))
 	if f == nil {
-		t.setLine(line)
+		t.update(func(f *facts) { f.line = line })
 		line.listen()
 	}
 	return f
@@ -129,7 +127,7 @@ func (t *talk) connectSSE(ctx context.Context) *fault {
 // negotiate probes with server/discover, never with a call that does something.
 func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 	if t.line().name() == HTTPSSE {
-		t.setWhy("the URL is known to be an event stream that begins with an endpoint event")
+		t.update(func(f *facts) { f.why = "the URL is known to be an event stream that begins with an endpoint event" })
 		return t.openLegacy(ctx, newest(revisions, handshake), nil)
 	}
 	revision := newest(revisions, stateless)
@@ -163,8 +161,7 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 
 // settleModern ends a negotiation that a DiscoverResult decided.
 func (t *talk) settleModern(e *modern, why string, o wire.Outcome) wire.Outcome {
-	t.setEra(e)
-	t.setWhy(why)
+	t.update(func(f *facts) { f.era, f.why = e, why })
 	if o.Good() {
 		e.learn(t, o.Result)
 	}
@@ -202,7 +199,7 @@ func (t *talk) probeTimeout() time.Duration {
 // initialize the server behind them, which then refuses a second time.
 func (t *talk) fallBack(ctx context.Context, v verdict) wire.Outcome {
 	if !v.respawn {
-		t.setWhy(v.why)
+		t.update(func(f *facts) { f.why = v.why })
 		o := t.openLegacy(ctx, newest(revisions, handshake), &v)
 		if !t.mayBeSpoilt(ctx, o) {
 			return o
@@ -213,7 +210,7 @@ func (t *talk) fallBack(ctx context.Context, v verdict) wire.Outcome {
 	if o := t.connect(ctx, false); !o.Good() {
 		return o
 	}
-	t.setWhy(v.why)
+	t.update(func(f *facts) { f.why = v.why })
 	return t.openLegacy(ctx, newest(revisions, handshake), &v)
 }
 
@@ -228,7 +225,7 @@ func (t *talk) mayBeSpoilt(ctx context.Context, o wire.Outcome) bool {
 // looks for the transport of 2024-11-05. probe is the verdict that led here, or
 // nil.
 func (t *talk) openLegacy(ctx context.Context, revision string, probe *verdict) wire.Outcome {
-	t.setEra(&legacy{offered: revision})
+	t.update(func(f *facts) { f.era = &legacy{offered: revision} })
 	o := t.era().open(ctx, t)
 	if o.Good() {
 		return o
@@ -254,8 +251,9 @@ func (t *talk) trySSE(ctx context.Context, revision string, probe *verdict, refu
 		return allRefused(refusal, probe, f)
 	}
 	old.close()
-	t.setWhy("the URL is an event stream that begins with an endpoint event")
-	t.setEra(&legacy{offered: revision})
+	t.update(func(f *facts) {
+		f.era, f.why = &legacy{offered: revision}, "the URL is an event stream that begins with an endpoint event"
+	})
 	return t.era().open(ctx, t)
 }
 
@@ -287,8 +285,7 @@ func isRefusal(status int) bool {
 // server that refuses the version and lists the very same one is asked once
 // more.
 func (t *talk) openModern(ctx context.Context, revision, why string, quick bool) wire.Outcome {
-	t.setEra(&modern{version: revision})
-	t.setWhy(why)
+	t.update(func(f *facts) { f.era, f.why = &modern{version: revision}, why })
 	if quick {
 		return wire.Outcome{}
 	}

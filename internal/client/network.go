@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -123,9 +124,9 @@ func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 }
 
 func proxyFromEnvironment(getenv func(string) string) ProxyFunc {
-	either := func(name string) string { return or(getenv(name), getenv(strings.ToLower(name))) }
+	either := func(name string) string { return cmp.Or(getenv(name), getenv(strings.ToLower(name))) }
 	all := either("ALL_PROXY")
-	config := httpproxy.Config{HTTPProxy: or(either("HTTP_PROXY"), all), HTTPSProxy: or(either("HTTPS_PROXY"), all), NoProxy: either("NO_PROXY")}
+	config := httpproxy.Config{HTTPProxy: cmp.Or(either("HTTP_PROXY"), all), HTTPSProxy: cmp.Or(either("HTTPS_PROXY"), all), NoProxy: either("NO_PROXY")}
 	find := config.ProxyFunc()
 	return func(req *http.Request) (*url.URL, error) { return find(req.URL) }
 }

@@ -23,7 +23,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	}
 	left := false
 	for sent := 1; ; sent++ {
-		e, untried := t.era(), t.isUntried()
+		e, untried := t.era(), t.now().untried
 		r := t.request(ctx, e, call, s.opt.Limits.Idle)
 		left = left || r.fault == nil || r.fault.reached != wire.Unsent
 		next := stop
@@ -38,7 +38,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 			if next == reopen {
 				t.forget()
 			}
-			if !t.isUntried() {
+			if !t.now().untried {
 				r.fault.wasFound()
 			}
 			t.tried(r)
@@ -109,7 +109,7 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 		if !t.era().alive(ctx, t) && ctx.Err() == nil {
 			return reopen
 		}
-		t.setUntried(false)
+		t.update(func(f *facts) { f.untried = false })
 	}
 	return stop
 }
@@ -197,16 +197,12 @@ func renewal(was, now *talk, ended bool) string {
 
 // forget notes that the server no longer knows the conversation: there is
 // nothing left to end there.
-func (t *talk) forget() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lost = true
-}
+func (t *talk) forget() { t.update(func(f *facts) { f.lost = true }) }
 
 // tried notes that the server has answered.
 func (t *talk) tried(r reply) {
 	if r.message != nil {
-		t.setUntried(false)
+		t.update(func(f *facts) { f.untried = false })
 	}
 }
 

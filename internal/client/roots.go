@@ -14,18 +14,14 @@ const graceForRoots = 200 * time.Millisecond
 // called when they are on their way.
 func (t *talk) rootsAsked() (sent func()) {
 	taken := make(chan struct{})
-	t.mu.Lock()
-	t.takingRoots = taken
-	t.mu.Unlock()
+	t.update(func(f *facts) { f.takingRoots = taken })
 	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
 }
 
 // settleRoots waits until the roots that the server asked for can be taken in: the
 // next request may need them.
 func (t *talk) settleRoots(ctx context.Context) {
-	t.mu.Lock()
-	taken := t.takingRoots
-	t.mu.Unlock()
+	taken := t.now().takingRoots
 	if taken == nil {
 		return
 	}

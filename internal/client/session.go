@@ -199,10 +199,10 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 func (s *Session) Revision() string { return s.talk().revision() }
 
 // Why says in a few words how the revision was found.
-func (s *Session) Why() string { return s.talk().reason() }
+func (s *Session) Why() string { return s.talk().now().why }
 
 // Info is what the server said of itself; empty where it was not asked.
-func (s *Session) Info() Info { return s.talk().said() }
+func (s *Session) Info() Info { return s.talk().now().info }
 
 // Transport names the transport in use.
 func (s *Session) Transport() TransportName { return s.talk().line().name() }
@@ -211,7 +211,7 @@ func (s *Session) Transport() TransportName { return s.talk().line().name() }
 func (s *Session) Memory() Memory {
 	t := s.talk()
 	return Memory{Revision: t.revision(), Transport: t.line().name(), SessionID: t.era().sessionID(),
-		Declared: t.era().declared(t), Info: t.said()}
+		Declared: t.era().declared(t), Info: t.now().info}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
@@ -293,7 +293,7 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	} else {
 		r = t.exchange(ctx, e, out, s.opt.Limits.Idle)
 	}
-	if !t.isUntried() {
+	if !t.now().untried {
 		r.fault.wasFound()
 	}
 	o := t.outcome(e, call, r)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -159,7 +160,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 			m := wire.ParseMessage(ev.Data)
 			t.inbox.finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
 				Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
-					wire.Excerpt([]byte(*ev.ID), 40), or(m.Method, m.Kind.String()))})
+					wire.Excerpt([]byte(*ev.ID), 40), cmp.Or(m.Method, m.Kind.String()))})
 			continue
 		}
 		foreignEvent(t.inbox, ev)

@@ -16,15 +16,28 @@ import (
 type talk struct {
 	s *Session
 
-	mu sync.Mutex
-	// The line and the era are replaced only while the talk is being opened,
+	mu    sync.Mutex
+	facts facts
+	// questions are the server's requests that the user is being asked.
+	questions []*question
+	errands   errands
+	// asked are the ids of the requests, marked where one was given up.
+	asked *recent
+	// probe is the id of a probe that was given up.
+	probe string
+	tally tally
+}
+
+// facts are what is known of a conversation.
+type facts struct {
+	// The line and the era are replaced only while the conversation is being opened,
 	// when the server may send already; the era is nil until it is found.
-	currentLine transport
-	currentEra  era
-	info        Info
+	line transport
+	era  era
+	info Info
 	// why says how the revision was found.
 	why string
-	// untried is set while the talk rests on an earlier run's word.
+	// untried is set while the conversation rests on an earlier run's word.
 	untried bool
 	// reversed is set once another revision was taken from a -32022.
 	reversed bool
@@ -36,22 +49,15 @@ type talk struct {
 	// takingRoots is closed when the roots that the server asked for last can be taken
 	// in; nil where it asked for none.
 	takingRoots chan struct{}
-	// questions are the server's requests that the user is being asked.
-	questions []*question
-	errands   errands
-	// asked are the ids of the requests, marked where one was given up.
-	asked *recent
-	// probe is the id of a probe that was given up, probed the answer to one that refuted an
-	// earlier run's word: the next conversation begins with it. It is nil elsewhere.
-	probe  string
+	// probed is the answer to a probe that refuted an earlier run's word: the next
+	// conversation begins with it. It is nil elsewhere.
 	probed *reply
-	tally  tally
 }
 
 // begin opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
 func (s *Session) begin(ctx context.Context, known string, resume *Memory, probed *reply) (*talk, wire.Outcome) {
-	t := &talk{s: s, asked: newRecent(), probed: probed}
+	t := &talk{s: s, asked: newRecent(), facts: facts{probed: probed}}
 	began := s.opt.Now()
 	o := t.open(ctx, known, resume)
 	o.Took = s.opt.Now().Sub(began)
@@ -74,29 +80,27 @@ func (t *talk) stand(ctx context.Context) *ear {
 	if !ok || fields == nil {
 		return nil
 	}
-	t.mu.Lock()
-	if t.listening == nil {
-		t.listening = t.s.openEar(line, fields)
-	}
-	h := t.listening
-	t.mu.Unlock()
+	var h *ear
+	t.update(func(f *facts) {
+		if f.listening == nil {
+			f.listening = t.s.openEar(line, fields)
+		}
+		h = f.listening
+	})
 	h.settle(ctx)
 	return h
 }
 
 func (t *talk) close(ctx context.Context, end bool) {
-	line, e := t.line(), t.era()
-	if line == nil {
+	now := t.now()
+	if now.line == nil {
 		return
 	}
-	t.mu.Lock()
-	listening := t.listening
-	t.mu.Unlock()
-	listening.end()
-	if end && e != nil && !t.isLost() {
-		e.end(ctx, t)
+	now.listening.end()
+	if end && now.era != nil && !t.now().lost {
+		now.era.end(ctx, t)
 	}
-	line.close()
+	now.line.close()
 	t.mu.Lock()
 	sums := t.tally.sums()
 	t.tally = tally{}
@@ -106,84 +110,26 @@ func (t *talk) close(ctx context.Context, end bool) {
 	}
 }
 
-func (t *talk) line() transport {
+// now gives the facts as they are.
+func (t *talk) now() facts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.currentLine
+	return t.facts
 }
 
-func (t *talk) setLine(line transport) {
+func (t *talk) update(change func(*facts)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.currentLine = line
+	change(&t.facts)
 }
 
-func (t *talk) era() era {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.currentEra
-}
+func (t *talk) line() transport { return t.now().line }
 
-func (t *talk) setEra(e era) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.currentEra = e
-}
-
-func (t *talk) setInfo(info Info) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.info = info
-}
-
-func (t *talk) setWhy(why string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.why = why
-}
-
-func (t *talk) isLost() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.lost
-}
-
-func (t *talk) isUntried() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.untried
-}
+func (t *talk) era() era { return t.now().era }
 
 func (t *talk) takeProbed() (r *reply) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r, t.probed = t.probed, nil
+	t.update(func(f *facts) { r, f.probed = f.probed, nil })
 	return r
-}
-
-func (t *talk) setProbed(r *reply) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.probed = r
-}
-
-func (t *talk) setUntried(untried bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.untried = untried
-}
-
-// said is what the server said of itself.
-func (t *talk) said() Info {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.info
-}
-
-func (t *talk) reason() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.why
 }
 
 func (t *talk) revision() string {

@@ -76,7 +76,7 @@ type TaskOffer struct {
 // TaskOffer is the offer for a tool with that taskSupport.
 func (s *Session) TaskOffer(support string) TaskOffer {
 	t := s.talk()
-	return t.era().taskOffer(t.said().Capabilities, support)
+	return t.era().taskOffer(t.now().info.Capabilities, support)
 }
 
 // TaskIn is the task that an outcome of the call tells of; false where it is no

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -34,7 +35,7 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 	case calls == nil:
 		offer.Why = "the server does not declare tasks for tools"
 	case support != "optional" && support != "required":
-		offer.Why = "the tool does not run as a task: its taskSupport is " + or(support, "absent, which means forbidden")
+		offer.Why = "the tool does not run as a task: its taskSupport is " + cmp.Or(support, "absent, which means forbidden")
 	}
 	offer.Must = offer.Why == "" && support == "required"
 	return offer

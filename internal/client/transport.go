@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -170,22 +171,14 @@ type Limits struct {
 
 // WithDefaults fills in what is zero.
 func (l Limits) WithDefaults() Limits {
-	l.Connect = or(l.Connect, 10*time.Second)
-	l.Idle = or(l.Idle, 60*time.Second)
-	l.Hard = or(l.Hard, 10*time.Minute)
-	l.Probe = or(l.Probe, 10*time.Second)
-	l.Message = or(l.Message, 64<<20)
-	l.Pages = or(l.Pages, 1000)
-	l.Items = or(l.Items, 100_000)
+	l.Connect = cmp.Or(l.Connect, 10*time.Second)
+	l.Idle = cmp.Or(l.Idle, 60*time.Second)
+	l.Hard = cmp.Or(l.Hard, 10*time.Minute)
+	l.Probe = cmp.Or(l.Probe, 10*time.Second)
+	l.Message = cmp.Or(l.Message, 64<<20)
+	l.Pages = cmp.Or(l.Pages, 1000)
+	l.Items = cmp.Or(l.Items, 100_000)
 	return l
-}
-
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }
 
 func (l Limits) tooLarge(n int) bool { return l.Message > 0 && int64(n) > l.Message }

@@ -57,9 +57,6 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	return s.saveCached(ctx, verdictsName, key, [][]byte{raw}, maxVerdicts)
 }
 
-// DropVerdict forgets a verdict that turned out to be wrong.
-func (s *Store) DropVerdict(key string) error { return s.dropCached(verdictsName, key) }
-
 // saveCached writes one file of a cache and keeps the cache within its bound.
 func (s *Store) saveCached(ctx context.Context, cache, key string, parts [][]byte, bound int) error {
 	unlock, err := s.lock(ctx)

@@ -159,9 +159,6 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%q: got %v", broken, got)
 		}
 	}
-	if err := s.DropVerdict(key); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestCachesAreBounded(t *testing.T) {

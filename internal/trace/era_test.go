@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -29,7 +30,7 @@ func TestEraIsThatOfTheConversation(t *testing.T) {
 			}
 			var got []string
 			for _, row := range capture.Rows() {
-				got = append(got, or(row.Era, "-"))
+				got = append(got, cmp.Or(row.Era, "-"))
 			}
 			if eras := strings.Join(got, " "); eras != c.want {
 				t.Errorf("%s, want %s", eras, c.want)

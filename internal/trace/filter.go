@@ -75,10 +75,6 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// NeedsBytes reports whether there are rows for which the filter has to look into
-// what crossed. All else can be answered from the row.
-func (f Filter) NeedsBytes() bool { return f.root != nil && f.root.deep() }
-
 // Match reports whether r is wanted. It reads what crossed only if nothing else
 // decides, and its error is that of reading.
 func (f Filter) Match(r *Row) (bool, error) {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -273,7 +274,7 @@ func harOf(row *Row, frames []wire.Frame, link string) harEntry {
 	if u, err := url.Parse(e.Request.URL); err != nil || !u.IsAbs() {
 		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse what is no URL
 	}
-	e.Request.Method = or(e.Request.Method, http.MethodPost)
+	e.Request.Method = cmp.Or(e.Request.Method, http.MethodPost)
 	t := e.Timings
 	e.Time = max(t.DNS, 0) + max(t.Connect, 0) + t.Send + t.Wait + t.Receive
 	return e

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -55,7 +56,7 @@ func (c *cross) request() harRequest {
 		head := c.asked.HTTP
 		r.Method, r.URL, r.HTTPVersion, r.Headers = head.Method, head.URL, head.Proto, pairs(head.Fields)
 		r.Query = query(head.URL)
-		mime = or(head.Field("Content-Type"), mime)
+		mime = cmp.Or(head.Field("Content-Type"), mime)
 	}
 	if len(c.sent) > 0 {
 		r.Post = &harPost{MimeType: mime}
@@ -82,7 +83,7 @@ func (c *cross) response() harResponse {
 	}
 	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
 		body = eventStream(c.received)
-		r.BodySize, r.Content.MimeType = -1, or(r.Content.MimeType, "text/event-stream")
+		r.BodySize, r.Content.MimeType = -1, cmp.Or(r.Content.MimeType, "text/event-stream")
 	}
 	if c.answered == nil && !c.stdio && len(c.received) > 0 {
 		r.Content.MimeType = "text/event-stream"
@@ -100,7 +101,7 @@ func (c *cross) events() (all []harEvent) {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
 			continue
 		}
-		e := harEvent{Time: float64(f.Time.UnixMicro()) / 1e6, Name: or(f.SSE.Event, "message"), Data: c.long.text(f.Raw)}
+		e := harEvent{Time: float64(f.Time.UnixMicro()) / 1e6, Name: cmp.Or(f.SSE.Event, "message"), Data: c.long.text(f.Raw)}
 		if f.SSE.ID != nil {
 			e.ID = *f.SSE.ID
 		}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"strings"
@@ -356,7 +357,7 @@ func nameIn(m *wire.Message) string {
 	}
 	ref, _ := params.Get("ref")
 	members, _ := wire.Object(ref)
-	return or(members.Text("name"), members.Text("uri"))
+	return cmp.Or(members.Text("name"), members.Text("uri"))
 }
 
 // reopen is for a request that was sent again, or goes on.
@@ -365,7 +366,7 @@ func (r *Row) reopen() {
 }
 
 func (r *Row) settle(kind wire.Kind) {
-	r.Channel, r.Exit, r.Text = or(string(kind), ChannelOK), kind.ExitCode(), ""
+	r.Channel, r.Exit, r.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
 }
 
 // settleOpen is the ending of a row that has no answer, and what is said of it: an
@@ -376,12 +377,4 @@ func (r *Row) settleOpen(kind wire.Kind, text string) {
 		r.settle(kind)
 		r.Text = text
 	}
-}
-
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -57,7 +58,7 @@ func (x *index) end(e *End, at stretch) {
 		own.Text, own.Hint = e.Text, e.Hint // the error is the command's own, and the exchange was good
 	} else {
 		own.endAs(e)
-		own.Name = or(own.Name, e.Name)
+		own.Name = cmp.Or(own.Name, e.Name)
 	}
 	x.touch(own)
 }

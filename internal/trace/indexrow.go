@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,7 +41,7 @@ func (r *Row) answered(p placed) {
 	}
 	if m != nil && r.Method == "initialize" && r.Channel == ChannelOK {
 		result, _ := m.ResultMembers()
-		p.conn.revision = or(result.Text("protocolVersion"), p.conn.revision)
+		p.conn.revision = cmp.Or(result.Text("protocolVersion"), p.conn.revision)
 		r.Revision = p.conn.revision
 	}
 }
@@ -129,7 +130,7 @@ func (r *Row) deserted(f *wire.Frame) {
 	case f.Close.By == wire.Sent:
 		r.cancelled(Cancel{Why: "the client closed the stream", closed: true}, f.Time)
 	case f.Stream > 0:
-		r.settleOpen(wire.Transport, or(f.Close.Text, "the stream ended before the response"))
+		r.settleOpen(wire.Transport, cmp.Or(f.Close.Text, "the stream ended before the response"))
 	}
 }
 
@@ -138,7 +139,7 @@ func (r *Row) deserted(f *wire.Frame) {
 func (r *Row) cancelled(c Cancel, at time.Time) {
 	switch before := r.Cancel; {
 	case before != nil && before.closed && !c.closed:
-		before.Why, before.closed = or(c.Why, before.Why), false
+		before.Why, before.closed = cmp.Or(c.Why, before.Why), false
 	case !r.Open():
 		return
 	default:

@@ -276,15 +276,3 @@ func TestLongLinesInASCIITakeTheirMemoryOnce(t *testing.T) {
 		t.Errorf("%d frames, and the last one is another", len(frames))
 	}
 }
-
-// Escapes are undone as the decoder of JSON does it, and nothing else is.
-func TestEscapesAreUndoneAsInJSON(t *testing.T) {
-	for _, text := range []string{``, `a`, `\"\\\/\b\f\n\r\t`, `\u0041\u00e9\u20AC`, `\ud83d\ude00!`, `\ud83d`, `\ud83dx`, `\ud83d\u0041`, `\ude00\ud83d`,
-		`\`, `\x41`, `\u`, `\u00e`, `\u00g0`, `\u+041`, `"`, `a"b\n`} {
-		want, valid := wire.Text([]byte(`"` + text + `"`))
-		got, ok := appendUnescaped(nil, []byte(text))
-		if ok != valid || ok != areEscapes([]byte(text)) || ok && string(got) != want {
-			t.Errorf("%s: %q, %v; want %q, %v", text, got, ok, want, valid)
-		}
-	}
-}

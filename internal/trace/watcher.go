@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -68,7 +69,7 @@ const weight = 256
 
 // NewWatcher begins to watch. A caller must Close it.
 func NewWatcher(o Watching) *Watcher {
-	o.Waiting = or(o.Waiting, 64<<20)
+	o.Waiting = cmp.Or(o.Waiting, 64<<20)
 	w := &Watcher{o: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.work()
 	return w

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mcpc/internal/wire"
@@ -43,7 +44,7 @@ func whoIn(raw json.RawMessage) implementation {
 // opened in itself.
 func (r *Row) serverIn(p placed) implementation {
 	if p.message == nil {
-		meta, ok := appendUnescaped(nil, p.peeked.meta)
+		meta, ok := wire.Unquote(nil, slices.Concat([]byte(`"`), p.peeked.meta, []byte(`"`)))
 		if !ok || len(meta) == 0 {
 			return implementation{}
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"html"
 	"sort"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -173,20 +172,26 @@ func undoneInString(text, raw []byte) (_ []byte, size int) {
 			return append(text, c), 4
 		}
 	case raw[1] == 'u':
-		r, ok := escapedRune(raw)
-		if !ok {
-			break
-		}
-		if !utf16.IsSurrogate(r) {
-			return utf8.AppendRune(text, r), 6
-		}
-		if low, ok := escapedRune(raw[6:]); ok {
-			if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
-				return utf8.AppendRune(text, both), 12
-			}
+		if r, size := escapedCharacter(raw); size > 0 {
+			return utf8.AppendRune(text, r), size
 		}
 	}
 	return text, 0
+}
+
+// escapedCharacter reads one escape with a u, or two that are a pair of surrogates; size
+// is 0 where there is neither.
+func escapedCharacter(raw []byte) (r rune, size int) {
+	r, ok := escapedRune(raw)
+	if ok && !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if low, paired := escapedRune(raw[min(6, len(raw)):]); ok && paired {
+		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+			return r, 12
+		}
+	}
+	return 0, 0
 }
 
 // escapedRune reads a backslash, a u and four digits.
@@ -194,8 +199,9 @@ func escapedRune(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
-	return rune(n), err == nil && areHex(raw[2:6])
+	high, ok := hexByte(raw[2:])
+	low, whole := hexByte(raw[4:])
+	return rune(high)<<8 | rune(low), ok && whole
 }
 
 // hexByte reads two digits.

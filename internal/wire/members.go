@@ -215,6 +215,14 @@ func Text(raw []byte) (string, bool) {
 	return string(s), true
 }
 
+// Unquote appends what the JSON string quoted says to dst, which may begin where quoted
+// does. ok is false where quoted is no such string, or has an unpaired surrogate, which
+// is appended as U+FFFD.
+func Unquote(dst, quoted []byte) (_ []byte, ok bool) {
+	dst, err := jsontext.AppendUnquote(dst, quoted)
+	return dst, err == nil
+}
+
 // plainString reports bytes between quotes that stand for themselves.
 func plainString(inner []byte) bool {
 	ascii := true

@@ -3,8 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What stands in the params or the result of a message is asked for again and
@@ -80,91 +78,13 @@ func (m *Message) DuplicateInResult() string {
 
 // envelope is object for a message; in is what stands in its params or its
 // result. Of a message that has both, or one of them twice, nothing is noted:
-// it is no message. The members are put into room as far as they fit there.
+// it is no message. Nor is it of one that is not plain. The members are put into
+// room as far as they fit there.
 func envelope(raw []byte, in *noted, room Members) (members Members, unpaired bool, err *SyntaxError) {
 	if members, ok := plainEnvelope(raw, in, room); ok {
 		return members, false, nil
 	}
-	return anyEnvelope(raw, in, room)
-}
-
-// anyEnvelope is envelope for whatever may come.
-func anyEnvelope(raw []byte, in *noted, room Members) (members Members, unpaired bool, err *SyntaxError) {
-	look := func(d *jsontext.Decoder) *SyntaxError {
-		members, *in = room[:0], noted{}
-		if err := open(d, raw, '{'); err != nil {
-			return err
-		}
-		asked := 0
-		for d.PeekKind() == '"' {
-			name, err := nextName(d)
-			if err != nil {
-				return syntaxError(d, err)
-			}
-			payload := name == "params" || name == "result"
-			if payload {
-				asked++
-			}
-			from, to, err := nextNoted(d, raw, payload && asked == 1, in)
-			if err != nil {
-				return syntaxError(d, err)
-			}
-			if members = append(members, Member{Name: name, Value: raw[from:to:to]}); len(members) > maxParts {
-				return &SyntaxError{Rule: "too_many", Text: "more members than any message has"}
-			}
-		}
-		in.known = in.known && asked == 1
-		return closed(d, raw)
-	}
-	if in.single = readSingle(raw, look); in.single {
-		return members, false, nil
-	}
-	unpaired, err = read(raw, look)
-	if err != nil && err.Rule == "too_many" {
-		return nil, false, err
-	}
-	return members, unpaired, err
-}
-
-// nextNoted is nextValue, and notes what stands in the value if it is an object.
-func nextNoted(d *jsontext.Decoder, raw []byte, note bool, in *noted) (from, to int, err error) {
-	if !note || d.PeekKind() != '{' {
-		return nextValue(d)
-	}
-	if _, err = d.ReadToken(); err != nil {
-		return 0, 0, err
-	}
-	from = int(d.InputOffset()) - 1
-	in.known, in.members = true, in.few[:0]
-	for d.PeekKind() == '"' {
-		name, err := nextName(d)
-		if err != nil {
-			return 0, 0, err
-		}
-		if err := in.note(d, raw, name); err != nil {
-			return 0, 0, err
-		}
-	}
-	_, err = d.ReadToken()
-	return from, int(d.InputOffset()), err
-}
-
-// note reads one member.
-func (n *noted) note(d *jsontext.Decoder, raw []byte, name string) error {
-	var items []json.RawMessage
-	var from, to int
-	var err error
-	whole := d.PeekKind() == '['
-	if whole {
-		items, whole, from, to, err = nextItems(d, raw)
-	} else {
-		from, to, err = nextValue(d)
-	}
-	if err != nil {
-		return err
-	}
-	n.add(Member{Name: name, Value: raw[from:to:to]}, items, whole)
-	return nil
+	return object(raw, maxParts)
 }
 
 // add notes one member; its items where they are whole. It forgets all where there are
@@ -179,23 +99,4 @@ func (n *noted) add(member Member, items []json.RawMessage, whole bool) {
 		n.at = append(n.at, len(n.members))
 	}
 	n.members = append(n.members, member)
-}
-
-// nextItems reads an array; the items are not whole where there are too many.
-func nextItems(d *jsontext.Decoder, raw []byte) (items []json.RawMessage, whole bool, from, to int, err error) {
-	if _, err = d.ReadToken(); err != nil {
-		return nil, false, 0, 0, err
-	}
-	from, whole = int(d.InputOffset())-1, true
-	for k := d.PeekKind(); k != ']' && k != 0; k = d.PeekKind() {
-		start, end, err := nextValue(d)
-		if err != nil {
-			return nil, false, 0, 0, err
-		}
-		if whole = whole && len(items) < maxNoted; whole {
-			items = append(items, raw[start:end:end])
-		}
-	}
-	_, err = d.ReadToken()
-	return items, whole, from, int(d.InputOffset()), err
 }

@@ -6,19 +6,20 @@ import "encoding/json"
 // thousand notifications before one result. A tokenizer that is ready for everything
 // costs several times what such a message needs.
 
-// What is plain: not long, not deep, without the escapes that may stand for half
-// a character, and right in every byte. Of all else plain says no, and why is for
+// What is plain: not too long, not deep, without names that have escapes and without half a
+// character, and right in every byte. Of all else plain says no, and why is for
 // the tokenizer to say. FuzzPlain holds that the two never differ.
 const (
-	plainLength = 256 << 10
-	plainDepth  = 32
+	plainLength  = 256 << 10 // of longer parts the tokenizer is as quick
+	plainMessage = 1 << 30
+	plainDepth   = 32
 	// mostNames is how many names of open objects are compared with the next one.
 	mostNames = 32
 )
 
 // plainEnvelope is envelope for a plain message.
 func plainEnvelope(raw []byte, in *noted, room Members) (members Members, ok bool) {
-	if len(raw) > plainLength {
+	if len(raw) > plainMessage {
 		return nil, false
 	}
 	p := plain{raw: raw, bare: &bareASCII}

@@ -18,7 +18,7 @@ func plains() []string {
 		`{"jsonrpc":"2.0","method":"a","params":{"a":1,"a":[2],"a":[3]}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"a":[` + strings.Repeat(`{"a":1},`, 2*maxNoted) + `0],"b":1}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{` + strings.Repeat(`"a":1,`, 2*maxNoted) + `"b":1}}`,
-		`{"a":"ä\"\\\/\b\f\n\r\t中","ö":1}`, "{\"a\":\"\x7f\"}",
+		`{"a":"ä\"\\\/\b\f\n\r\t中","ö":1}`, `{"a":"\u0041\uD83D\uDE00\ufffd"}`, "{\"a\":\"\x7f\"}",
 	}
 }
 
@@ -28,9 +28,8 @@ func strange() []string {
 		``, ` `, `7`, `[]`, `{`, `}`, `{}{}`, `{} x`, `{,}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b":2}`, `{"a" 1}`, `{a:1}`, `{'a':1}`,
 		`{"a":01}`, `{"a":-}`, `{"a":+1}`, `{"a":1.}`, `{"a":.5}`, `{"a":1e}`, `{"a":1e+}`, `{"a":tru}`, `{"a":truer}`, `{"a":nul}`, `{"a":NaN}`,
 		`{"params":{"a":[1,]}}`, `{"params":{"a":[,1]}}`, `{"params":{"a":[1}}`, `{"params":{"a":1}`, `{"a":[}`, `{"a":"x}`, "{\"a\":\"\n\"}",
-		`{"a":"\u0041"}`, `{"\u0061":1}`, `{"\n":1}`, `{"a":"\x"}`, `{"a":"\`, `{"a":"ä\`, "{\"a\":\"\xff\"}", "{\"\xff\":1}", "{\"a\":1}\v", "\xEF\xBB\xBF{}",
+		`{"a":"\u00g1"}`, `{"a":"\ud83d"}`, `{"a":"\ud83d\u0041"}`, `{"a":"\u004`, `{"\u0061":1}`, `{"\n":1}`, `{"a":"\x"}`, `{"a":"\`, `{"a":"ä\`, "{\"a\":\"\xff\"}", "{\"\xff\":1}", "{\"a\":1}\v", "\xEF\xBB\xBF{}",
 		`{"a":` + strings.Repeat("[", plainDepth) + strings.Repeat("]", plainDepth) + `}`,
-		`{"a":"` + strings.Repeat("x", plainLength) + `"}`,
 	}
 }
 
@@ -62,7 +61,8 @@ func checkPlain(t *testing.T, raw []byte) bool {
 		t.Errorf("%s\nis a plain value; the tokenizer says %v", Excerpt(raw, 200), err)
 	}
 	checkPlainParts(t, raw)
-	var got, want noted
+	checkNoted(t, raw)
+	var got noted
 	members, ok := plainEnvelope(raw, &got, nil)
 	if !ok {
 		if got.known || got.members != nil {
@@ -70,17 +70,17 @@ func checkPlain(t *testing.T, raw []byte) bool {
 		}
 		return false
 	}
-	wantMembers, unpaired, err := anyEnvelope(raw, &want, nil)
+	var wantMembers Members
+	unpaired, err := anyMembers(raw, func(i int, name string, from, to int) bool {
+		wantMembers = append(wantMembers[:i], Member{Name: name, Value: raw[from:to:to]})
+		return true
+	})
 	if err != nil || unpaired {
 		t.Fatalf("%s\nis plain; the tokenizer says %v, unpaired %v", Excerpt(raw, 200), err, unpaired)
 	}
 	sameMembers(t, raw, members, wantMembers, nil, nil)
-	if got.single && !want.single {
+	if got.single && duplicateIn(raw) != "" {
 		t.Errorf("%s\na member stands twice", Excerpt(raw, 200))
-	}
-	got.single = want.single
-	if got.known != want.known || got.known && !reflect.DeepEqual(got, want) {
-		t.Errorf("%s\nnoted %v, want %v", Excerpt(raw, 200), got, want)
 	}
 	return true
 }

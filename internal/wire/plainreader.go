@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -198,8 +197,17 @@ func (p *plain) text() (escaped, ok bool) {
 		case c == '"':
 			p.at = i + 1
 			return escaped, true
-		case c == '\\' && i+1 < len(raw) && strings.IndexByte(`"\/bfnrt`, raw[i+1]) >= 0:
-			i += 2
+		case c == '\\':
+			size := 2
+			switch raw[min(i+1, len(raw)-1)] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			default:
+				_, size = escapedCharacter(raw[i:])
+			}
+			if size == 0 || i+size > len(raw) {
+				return false, false
+			}
+			i += size
 			escaped = true
 		case c >= utf8.RuneSelf && utf8.Valid(raw):
 			p.bare = &bareUTF8

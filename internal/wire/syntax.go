@@ -63,17 +63,6 @@ func read(raw []byte, look func(*jsontext.Decoder) *SyntaxError) (unpaired bool,
 	return err == nil, err
 }
 
-// readSingle is a look that also sees to it that no member stands twice in its
-// object, and says of anything amiss no more than false.
-func readSingle(raw []byte, look func(*jsontext.Decoder) *SyntaxError) bool {
-	if len(raw) > longestSearched || tooDeep(raw) >= 0 {
-		return false
-	}
-	d := newDecoder(raw, jsontext.AllowDuplicateNames(false))
-	defer d.release()
-	return look(&d.Decoder) == nil
-}
-
 // fault reads raw token by token, which is slower and shows more exactly where
 // it breaks: in [1,] at the comma and not behind it.
 func fault(raw []byte) *SyntaxError {

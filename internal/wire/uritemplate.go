@@ -10,7 +10,9 @@ import (
 )
 
 // A URITemplate is a text with expressions that values are put into (RFC 6570,
-// level 4): what a server lists as uriTemplate.
+// level 4): what a server lists as uriTemplate. yosida95/uritemplate is not used: it
+// encodes code points in place of UTF-8, counts a prefix in bytes, and refuses names
+// with a hyphen and literals with a blank, which servers have.
 type URITemplate struct{ parts []templatePart }
 
 // A templatePart is a literal, or an expression with its variables.
@@ -164,8 +166,8 @@ func (e expansion) expand(v templateVar, raw json.RawMessage) (*string, error) {
 	}
 	if raw[0] != '[' && raw[0] != '{' {
 		text := scalar(raw)
-		if v.prefix > 0 {
-			text = firstRunes(text, v.prefix)
+		if r := []rune(text); v.prefix > 0 {
+			text = string(r[:min(v.prefix, len(r))])
 		}
 		text = e.pair(v.name, percentEncode(text, e.reserved))
 		return &text, nil
@@ -256,16 +258,6 @@ func scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func firstRunes(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
-}
-
 // percentEncode writes what may not stand in a URI as %XX. With reserved set,
 // reserved characters and what is encoded already stay as they are.
 func percentEncode(text string, reserved bool) string {
@@ -275,7 +267,7 @@ func percentEncode(text string, reserved bool) string {
 		switch {
 		case alphanumeric(c) || strings.IndexByte("-._~", c) >= 0,
 			reserved && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0,
-			reserved && c == '%' && i+2 < len(text) && hexDigit(text[i+1]) && hexDigit(text[i+2]):
+			reserved && c == '%' && i+2 < len(text) && hexValues[text[i+1]] < 16 && hexValues[text[i+2]] < 16:
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, "%%%02X", c)
@@ -286,8 +278,4 @@ func percentEncode(text string, reserved bool) string {
 
 func alphanumeric(c byte) bool {
 	return c < utf8.RuneSelf && (c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z')
-}
-
-func hexDigit(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
