@@ -231,7 +231,7 @@ func (g again) serverArgv() []string {
 	if at := slices.Index(head.Argv, "--"); at >= 0 && at+1 < len(head.Argv) {
 		return head.Argv[at+1:]
 	}
-	if g.ofNextFile() {
+	if g.ofNextFile() || len(head.Command) == 0 {
 		return nil
 	}
 	return head.Command
