@@ -122,7 +122,7 @@ func demoPipe() (io.Reader, io.WriteCloser) {
 
 // unknownTarget is the ending of a command whose target nobody knows. It may stand in
 // a file that could not be read.
-func (a *app) unknownTarget(err error) wire.Outcome {
+func (a *env) unknownTarget(err error) wire.Outcome {
 	o := usage(err)
 	unknown, ok := errors.AsType[*target.UnknownError](err)
 	from, text := "", a.server

@@ -21,7 +21,7 @@ func (r *responder) shellOut(ctx context.Context, flag, command string, params j
 	}
 	client.StartsOthers()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(params), '\n')), r.a.stderr()
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(params), '\n')), r.a.ui.stderr()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *responder) sample(ctx context.Context, q client.Asking) client.Answer {
 	case r.OnSampling != "":
 		wrote, failed = r.shellOut(ctx, "--on-sampling", r.OnSampling, q.Params)
 	case r.Sampling == "-" && r.person:
-		return r.write(ctx, q)
+		return r.a.ui.writeMessage(ctx, q, r.asker())
 	case r.Sampling != "":
 		wrote, failed = r.samplingFile()
 	default:
@@ -99,7 +99,7 @@ func (r *responder) samplingFile() ([]byte, *client.Answer) {
 	if r.read {
 		return r.typed, nil
 	}
-	raw, _, err := r.a.input("@" + r.Sampling)
+	raw, _, err := r.a.ui.input("@" + r.Sampling)
 	if err != nil {
 		return nil, &client.Answer{Ending: wire.Outcome{Kind: wire.LocalIO, Text: "--sampling: " + err.Error()}}
 	}

@@ -28,13 +28,13 @@ type script struct {
 }
 
 // readScript reads the texts of --answer.
-func (a *app) readScript(texts []string) (script, error) {
+func (a *env) readScript(texts []string) (script, error) {
 	s := script{named: map[string]wire.Members{}}
 	for _, text := range texts {
 		raw, from := []byte(text), "--answer"
 		if strings.HasPrefix(text, "@") {
 			var err error
-			if raw, from, err = a.input(text); err != nil {
+			if raw, from, err = a.ui.input(text); err != nil {
 				return s, err
 			}
 		}
@@ -204,7 +204,7 @@ func (r *responder) broken(schema, value json.RawMessage) []wire.Finding {
 		findings, err = compiled.Check(value)
 	}
 	if err != nil {
-		r.a.warn("the answer could not be checked against the form's schema: " + err.Error())
+		r.a.ui.warn("the answer could not be checked against the form's schema: " + err.Error())
 	}
 	return findings
 }

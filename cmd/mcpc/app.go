@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,63 +15,38 @@ import (
 	"syscall"
 	"time"
 
-	"mcpc/internal/client/auth"
 	"mcpc/internal/render"
-	"mcpc/internal/state"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
 
 // app is what a command may touch of the world. Tests fill it with their own.
 type app struct {
-	in      *os.File
-	out     *os.File
-	err     *os.File
-	getenv  func(string) string
-	environ func() []string
-	now     func() time.Time
-	version string
+	env
+	display
+	in  *os.File
+	out *os.File
+	err *os.File
 	// commit and date are "" where the program was not built by the release script.
 	commit, date string
 	// leave ends the process at once; only a mock server is told to do so.
 	leave func(code int)
 
-	globals
 	// progress is the one writer to standard error while a command runs.
 	progress *render.Progress
 	// typist is the person who is asked. hidden is set while what he types is not shown,
 	// which the terminal has to forget before the command ends.
-	typist *typist
-	hidden atomic.Bool
-	// guard says who asks in the conversation that is under way; nil where it is not
-	// by HTTP.
-	guard *auth.Guard
-	// held is the session of the command where its server lives on between commands,
-	// and heldUsed when it was used last.
-	held     *state.Session
-	heldUsed time.Time
-	// way leads to the server of the command; nil before one is settled.
-	way      *way
+	typist   *typist
+	hidden   atomic.Bool
 	outStyle render.Style
 	errStyle render.Style
-	// known are the configurations of other programs, nil before they are read.
-	known *[]knownFile
-	// fromFile is the server of one of them that the command went to, or "".
-	fromFile string
 	// typed are flags that the command of a hint needs too; nil is none.
 	typed    *render.Typed
 	prepared bool // typed is settled
-	// args are those of the program, without its name.
-	args []string
-	// secrets are what no frame and no recording may show.
-	secrets wire.Secrets
 	// redactions are the lines of --redact-file; nil before it was read.
 	redactions []redaction
-	record     record
 	// ending is how the command ended; the zero Outcome is the good ending.
 	ending wire.Outcome
-	// talking is set while there is a conversation that must be ended in order.
-	talking atomic.Bool
 	// relaying is set where signals are another process's.
 	relaying atomic.Bool
 	// paging is set while a pager has the terminal, and with it Ctrl-C.
@@ -80,13 +56,20 @@ type app struct {
 	// shell is the one that is open, if one is, and line gives up what it is doing.
 	shell *shellRun
 	line  atomic.Pointer[context.CancelCauseFunc]
-	// spared is set once the collections of the heap are settled.
-	spared bool
 	// repeats holds back what a command of many calls would say again and again.
 	repeats *repeats
 	// exit replaces the ending's own code where it is not 0.
 	exit int
+	// frames are those of the command, for --explain.
+	frames frameLog
+	// forms counts those that the user was shown.
+	forms int
 }
+
+// globals are the flags of all commands as they are now; setGlobals replaces them.
+func (a *app) globals() globals { return globals{a.settings, a.display} }
+
+func (a *app) setGlobals(g globals) { a.settings, a.display = g.settings, g.display }
 
 // errInterrupted is the cause of the context that a signal ends.
 type errInterrupted struct{ sig os.Signal }
@@ -282,6 +265,14 @@ func localIO(doing string, err error) wire.Outcome {
 	return wire.Outcome{Kind: wire.LocalIO, Text: doing + ": " + err.Error(), Err: err, Phase: "output"}
 }
 
+func (a *app) showProgress(params wire.Members) { a.progress.Update(params) }
+
+func (a *app) showLog(level, logger string, data json.RawMessage) {
+	a.progress.Log(level, logger, data)
+}
+
+func (a *app) waiting(text, ctrlC string) { a.progress.Waiting(text, ctrlC) }
+
 func (a *app) note(text string) { render.Note(a.stderr(), a.errStyle, a.secrets.Text(text)) }
 
 func (a *app) warn(text string) {
@@ -320,7 +311,8 @@ func (a *app) endAlso(o wire.Outcome) {
 // finish has the last word, and so that the JSON error is the last line whatever
 // else a command has to say, it says it here.
 func (a *app) finish() int {
-	a.endRecording()
+	a.endRecording(a.ending, a.exitCode())
+	a.hintAtRecord()
 	a.failureJSON()
 	return a.exitCode()
 }

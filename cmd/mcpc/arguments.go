@@ -144,12 +144,12 @@ func within(place, other string) bool {
 }
 
 // tell says them.
-func (a *app) tell(r reading) {
+func (a *env) tell(r reading) {
 	for _, text := range r.warnings {
-		a.warn(text)
+		a.ui.warn(text)
 	}
 	for _, text := range r.notes {
-		a.note(text)
+		a.ui.note(text)
 	}
 }
 

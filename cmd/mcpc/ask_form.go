@@ -12,17 +12,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// fill has the person at the terminal fill in a form.
-func (r *responder) fill(ctx context.Context, q client.Asking) client.Answer {
+// fillForm has the user fill in a form.
+func (a *app) fillForm(ctx context.Context, q client.Asking, from string, check formCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return noForm(err)
 	}
-	d := r.dialog(ctx)
-	if r.forms++; r.forms > 1 {
+	d := a.dialog(ctx)
+	if a.forms++; a.forms > 1 {
 		d.say("") // parts it from the one before
 	}
-	f := formDialog{dialog: d, form: form, asker: r.asker(), broken: r.broken}
+	f := formDialog{dialog: d, form: form, asker: from, broken: check}
 	return client.Answer{Result: f.run()}
 }
 
@@ -35,7 +35,7 @@ type formDialog struct {
 	// own is set where mcpc asks for itself: nobody is there to be declined.
 	own bool
 	// broken holds a value against a schema.
-	broken func(schema, value json.RawMessage) []wire.Finding
+	broken formCheck
 }
 
 var errDeclined = errors.New("declined")

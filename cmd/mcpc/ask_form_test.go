@@ -54,7 +54,7 @@ func fillFile(t *testing.T, name string) {
 		out.WriteString(line + "\n")
 		return line, nil
 	}}
-	r := &responder{a: &app{}}
+	r := &responder{a: &env{}}
 	f := formDialog{dialog: d, form: form, asker: "server\x1b[2J", broken: r.broken}
 	answer := f.run()
 	if len(typed) > 0 {

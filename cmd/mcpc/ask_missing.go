@@ -13,7 +13,7 @@ import (
 // requires and that were not given; out is the ending without them. What a form
 // cannot express, and a person who stops, leave it at that.
 func (c *conversation) completed(ctx context.Context, tool *definition, o *callOptions, out wire.Outcome) wire.Outcome {
-	if out.Kind != wire.InvalidArguments || len(o.findings) > 0 || !c.a.canAsk() {
+	if out.Kind != wire.InvalidArguments || len(o.findings) > 0 || !c.a.ui.canAsk() {
 		return out
 	}
 	form, ok := missing(tool.InputSchema, o.arguments)
@@ -21,23 +21,31 @@ func (c *conversation) completed(ctx context.Context, tool *definition, o *callO
 		return out
 	}
 	r := &responder{a: c.a, c: c}
-	d := r.dialog(ctx)
-	f := formDialog{dialog: d, form: form, asker: o.name, broken: r.broken, own: true}
-	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.line(o.name))
-	values := map[string]json.RawMessage{}
-	if f.fields(values) != nil {
-		if ctx.Err() != nil {
-			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-		}
+	values := c.a.ui.fillArguments(ctx, o.name, form, r.broken)
+	switch {
+	case ctx.Err() != nil:
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	case values == nil:
 		return out
 	}
-	f.say("")
 	for _, field := range form.Fields {
 		if value := values[field.Name]; value != nil {
 			o.given.words = append(o.given.words, word{typed: escapedName(field.Name) + ":=" + string(value), path: []part{{name: field.Name}}, raw: value})
 		}
 	}
 	return c.checkArguments(tool, o)
+}
+
+// fillArguments asks for arguments of a tool, nil where the user gives up.
+func (a *app) fillArguments(ctx context.Context, tool string, form question.Form, check formCheck) map[string]json.RawMessage {
+	f := formDialog{dialog: a.dialog(ctx), form: form, asker: tool, broken: check, own: true}
+	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.line(tool))
+	values := map[string]json.RawMessage{}
+	if f.fields(values) != nil {
+		return nil
+	}
+	f.say("")
+	return values
 }
 
 // missing makes a form of the required properties that have no value; false where

@@ -10,13 +10,13 @@ import (
 	"mcpc/internal/question"
 )
 
-// visit shows a page that the server wants visited, whole, and opens it after a
+// visitPage shows a page that the server wants visited, whole, and opens it after a
 // yes (client/elicitation, "Safe URL Handling"). Nothing is fetched: what happens
 // on the page is between the person and whoever made it.
-func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
+func (a *app) visitPage(ctx context.Context, q client.Asking, from string) client.Answer {
 	page, err := question.ParsePage(q.Params)
-	d := r.dialog(ctx)
-	d.say("%s requests that you visit a page: %s", d.line(r.asker()), d.line(page.Message))
+	d := a.dialog(ctx)
+	d.say("%s requests that you visit a page: %s", d.line(from), d.line(page.Message))
 	d.say("  %s", d.line(page.URL))
 	if err != nil {
 		d.say("  not opened: %s", d.line(err.Error()))
@@ -32,7 +32,7 @@ func (r *responder) visit(ctx context.Context, q client.Asking) client.Answer {
 	case word != "yes":
 		return client.Answer{Result: question.Decline()}
 	}
-	if err := r.a.browse(page.URL, nil); err != nil {
+	if err := a.browse(page.URL, nil); err != nil {
 		d.say("  cannot start a browser (%s): open the URL yourself", d.line(err.Error()))
 	}
 	if q.Again {

@@ -12,12 +12,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// write has the person at the terminal be the model: the request is shown, and
+// writeMessage has the person at the terminal be the model: the request is shown, and
 // what is typed is the answer, unless it is declined (client/sampling, "Human in
 // the loop").
-func (r *responder) write(ctx context.Context, q client.Asking) client.Answer {
-	d := r.dialog(ctx)
-	d.say("%s requests a model's answer (sampling):", d.line(r.asker()))
+func (a *app) writeMessage(ctx context.Context, q client.Asking, from string) client.Answer {
+	d := a.dialog(ctx)
+	d.say("%s requests a model's answer (sampling):", d.line(from))
 	d.conversation(q.Params)
 	d.say("Type the answer. Ctrl-D or a line with a single dot ends it;")
 	d.say("Ctrl-D on an empty answer declines, Ctrl-C ends the command.")

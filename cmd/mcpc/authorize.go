@@ -37,7 +37,7 @@ const tokensName = "auth.json"
 
 // tokens opens the store of the tokens. Where new ones are kept is settled by who
 // logs in.
-func (a *app) tokens() (*auth.Store, error) {
+func (a *env) tokens() (*auth.Store, error) {
 	store, err := state.Open(a.state)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (c *conversation) guard(opt *client.Options) error {
 	g := &auth.Guard{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.auth.account, Now: a.now, Learn: a.secrets.Learn, Pause: client.Pause,
 		Walk: func(ctx context.Context) *auth.Walk { return a.walk(ctx, opt.Server.URL) }}
 	g.Store, _ = a.tokens() // without a place for the state there are none
-	if a.canAsk() && !a.auth.noPrompt {
-		g.Login = a.offerLogin
+	if a.ui.canAsk() && !a.auth.noPrompt {
+		g.Login = a.ui.offerLogin
 	}
 	a.guard = g
 	opt.Through, opt.Extensions = g.Over, g.Extensions()
@@ -69,7 +69,7 @@ func (c *conversation) guard(opt *client.Options) error {
 }
 
 // fixedToken is the one that the user brings himself, or "".
-func (a *app) fixedToken() (string, error) {
+func (a *env) fixedToken() (string, error) {
 	token := a.getenv("MCPC_TOKEN")
 	if name := a.auth.tokenFile; name != "" {
 		raw, err := a.readFile(name, mostSecret)
@@ -88,20 +88,20 @@ func (a *app) fixedToken() (string, error) {
 }
 
 // walk goes through a server's authorization; -v shows the steps.
-func (a *app) walk(ctx context.Context, endpoint string) *auth.Walk {
+func (a *env) walk(ctx context.Context, endpoint string) *auth.Walk {
 	way := a.way.forAuth()
 	way.Limit = a.timeout.duration()
 	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.now, Learn: a.secrets.Learn,
 		Read: func(name string) ([]byte, error) { return a.readFile(name, mostSecret) }}
 	if a.verbose > 0 {
-		w.Told = func(s auth.Step) { a.note(a.errStyle.Line(a.secrets.Text("login: " + stepLine(s)))) }
+		w.Told = func(s auth.Step) { a.ui.note("login: " + stepLine(s)) }
 	}
 	return w
 }
 
 // challenged says of a refusal what is to be done about it. The challenge is kept,
 // so that a bare `mcpc login` answers it.
-func (a *app) challenged(o wire.Outcome) wire.Outcome {
+func (a *env) challenged(o wire.Outcome) wire.Outcome {
 	if a.guard == nil || o.Kind != wire.Auth {
 		return o
 	}
@@ -146,7 +146,7 @@ func (a *app) challenged(o wire.Outcome) wire.Outcome {
 
 // loginCommand is the command that answers the server's challenge. A URL that holds a
 // secret is not shown: where the challenge is kept the command needs no target.
-func (a *app) loginCommand(kept bool) string {
+func (a *env) loginCommand(kept bool) string {
 	command := "mcpc login"
 	switch {
 	case a.fromFile != "":
@@ -156,7 +156,7 @@ func (a *app) loginCommand(kept bool) string {
 	case !kept:
 		command += " TARGET"
 	}
-	if a.auth.account != "" && (a.typed == nil || !strings.Contains(a.typed.There, "--account ")) { // the session's own
+	if a.auth.account != "" && !a.accountTyped { // the session's own
 		command += " --account " + render.ShellQuote(a.auth.account)
 	}
 	return command
@@ -191,7 +191,7 @@ func authFailed(err error, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-func (a *app) keepChallenge(r auth.Refusal) error {
+func (a *env) keepChallenge(r auth.Refusal) error {
 	store, err := a.tokens()
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (a *app) keepChallenge(r auth.Refusal) error {
 // patience runs out meanwhile.
 func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	defer client.Pause(ctx)()
-	d := (&responder{a: a}).dialog(ctx)
+	d := a.dialog(ctx)
 	what := "requires authentication"
 	if r.Sent && len(r.Scopes) > 0 {
 		what = "requires more scopes: " + d.line(wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), mostSaid))
@@ -229,7 +229,7 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 
 // chooseIssuer lets the person at the terminal say with whom to log in.
 func (a *app) chooseIssuer(ctx context.Context, issuers []string) (string, error) {
-	d := (&responder{a: a}).dialog(ctx)
+	d := a.dialog(ctx)
 	d.say("The server has several authorization servers:")
 	var numbers []string
 	for i, issuer := range issuers {

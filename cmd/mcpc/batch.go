@@ -157,7 +157,7 @@ func (a *app) batch(ctx context.Context, o batchOptions, in io.Reader) {
 		a.progress.Done() // the line of progress would be in the way of what is typed
 	}
 	c, out := a.open(ctx, opening{argv: o.argv, many: true})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return

@@ -199,7 +199,10 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	a := &app{in: os.Stdin, out: out, err: os.Stderr, now: time.Now, getenv: func(string) string { return "" }}
+	a := &app{in: os.Stdin, out: out, err: os.Stderr}
+	a.ui = a
+	a.now = time.Now
+	a.getenv = func(string) string { return "" }
 	a.settleStyles()
 	return newBatchOf(a, o), results
 }

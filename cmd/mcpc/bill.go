@@ -86,7 +86,7 @@ func (b *bill) add(one billed) {
 // bill lists the tools and prints what they cost.
 func (a *app) bill(ctx context.Context, o listOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -102,7 +102,7 @@ func (a *app) bill(ctx context.Context, o listOptions) {
 	if out.Good() {
 		a.explainBill()
 	}
-	c.explained(toolKind.method)
+	a.explained(toolKind.method)
 }
 
 func (a *app) explainBill() {

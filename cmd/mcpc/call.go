@@ -112,7 +112,7 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		return
 	}
 	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task.set, fits: o.saving.fits})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -123,8 +123,8 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		ans.method, ans.human = "tasks/get", writeTask(begun.ID)
 	}
 	a.show(ctx, out, ans)
-	o.saving.add(c, o, out)
-	c.explained("tools/call", "tasks/get", "tasks/result", "tasks/update")
+	o.saving.add(a, c, o, out)
+	a.explained("tools/call", "tasks/get", "tasks/result", "tasks/update")
 }
 
 // perform checks a call, sends it, and checks what came back.
@@ -268,7 +268,7 @@ func takesNone(schema json.RawMessage) bool {
 // at every call.
 func (c *conversation) warnFresh(tool *definition, text string) {
 	if tool.fresh || c.a.verbose > 0 {
-		c.a.warn(text)
+		c.a.ui.warn(text)
 	}
 }
 
@@ -315,7 +315,7 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 			return out, &task
 		}
 	case o.task.set && out.Good():
-		c.a.note("the server returned the result at once, without a task")
+		c.a.ui.note("the server returned the result at once, without a task")
 	}
 	if tool == nil || tool.fresh {
 		return c.judged(tool, o, out), nil
@@ -345,7 +345,7 @@ func (c *conversation) judged(tool *definition, o callOptions, out wire.Outcome)
 // lists: of another name there is none to be shown.
 func (c *conversation) describes(out *wire.Outcome, words string) {
 	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
-		out.Hint = c.a.quoted(words) + " shows its arguments"
+		out.Hint = c.a.ui.quoted(words) + " shows its arguments"
 	}
 }
 
@@ -379,7 +379,7 @@ func (c *conversation) checkResult(tool *definition, out wire.Outcome) wire.Outc
 		findings, failed = schema.Check(structured)
 	}
 	if failed != nil {
-		c.a.warn("the result was not validated against the outputSchema: " + failed.Error())
+		c.a.ui.warn("the result was not validated against the outputSchema: " + failed.Error())
 		return out
 	}
 	for _, w := range warnings {

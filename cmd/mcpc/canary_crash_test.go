@@ -22,7 +22,11 @@ func crashing() {
 		panic(err)
 	}
 	var looked atomic.Int64
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, environ: os.Environ, leave: os.Exit, version: "test"}
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, leave: os.Exit}
+	a.ui = a
+	a.getenv = os.Getenv
+	a.environ = os.Environ
+	a.version = "test"
 	a.now = func() time.Time {
 		if inCommand() != (where == "command") || looked.Add(1) != n {
 			return time.Now()

@@ -66,7 +66,7 @@ the same code.`,
 
 func (a *app) codegen(ctx context.Context, o codegenOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv, greet: true})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -120,7 +120,7 @@ func (c *conversation) aimCode(src *codegen.Source) {
 	}
 	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.a.secrets.Text(words) != words {
 		src.Target, src.Command = "", nil
-		c.a.note("the server's URL contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
+		c.a.ui.note("the server's URL contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
 	}
 }
 

@@ -87,7 +87,7 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 
 func (a *app) complete(ctx context.Context, o completeOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -118,7 +118,7 @@ func (a *app) complete(ctx context.Context, o completeOptions) {
 	}
 	ans.human = func(w io.Writer, st render.Style) error { return render.Values(w, st, values) }
 	a.show(ctx, out, ans)
-	c.explained("completion/complete")
+	a.explained("completion/complete")
 }
 
 // argumentsThere says which arguments there are, where none is called like the one

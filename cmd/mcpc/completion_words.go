@@ -43,7 +43,7 @@ func inert(word string) bool {
 // the box; nil where it means neither.
 func (a *app) onLine(cmd *cobra.Command) *conversation {
 	a.serverGiven = cmd.Flags().Changed("server")
-	c := &conversation{a: a}
+	c := &conversation{a: &a.env}
 	if out := c.find(nil); !out.Good() || c.saved == nil && !c.opensBox() {
 		return nil
 	}

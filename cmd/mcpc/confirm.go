@@ -32,15 +32,15 @@ func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOp
 	if c.origin != nil && !c.trusted {
 		refused.Hint += "; mcpc trust " + render.ShellQuote(c.origin.ID()) + " trusts the server"
 	}
-	if !c.a.interactive() {
+	if !c.a.ui.interactive() {
 		return refused
 	}
 	question := fmt.Sprintf("%s of %s %s. Call it with %s?", o.name, c.where, why, c.a.secrets.Text(wire.Excerpt(wire.Compact(o.arguments), 400)))
 	answer := "no"
 	switch {
 	case always:
-		answer = c.a.askAlways(ctx, question, "always for exactly this tool")
-	case c.a.ask(ctx, question):
+		answer = c.a.ui.askAlways(ctx, question, "always for exactly this tool")
+	case c.a.ui.ask(ctx, question):
 		answer = "yes"
 	}
 	switch {
@@ -89,6 +89,6 @@ func (c *conversation) trustTool(ctx context.Context, tool *definition) {
 		err = c.store.SaveTrust(ctx, state.Trust{Fingerprint: c.toolPrint(tool), Server: c.origin.ID(), File: c.origin.File, Tool: tool.Name, At: c.a.now()})
 	}
 	if err != nil {
-		c.a.warn("it could not be stored: " + err.Error())
+		c.a.ui.warn("it could not be stored: " + err.Error())
 	}
 }

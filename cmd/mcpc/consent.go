@@ -52,13 +52,13 @@ func asksFirst(s target.Server, now standing) bool {
 }
 
 // trusts are those that are remembered. What cannot be read confirms nothing.
-func (a *app) trusts(store *state.Store) []state.Trust {
+func (a *env) trusts(store *state.Store) []state.Trust {
 	if store == nil {
 		return nil
 	}
 	all, err := store.Trusts()
 	if err != nil {
-		a.warn("the stored approvals cannot be read: " + err.Error())
+		a.ui.warn("the stored approvals cannot be read: " + err.Error())
 	}
 	return all
 }
@@ -80,16 +80,15 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.a.tilde(s.File), what),
 		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows and approves it"}
-	fmt.Fprintln(c.a.stderr(), c.a.errStyle.Asked(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what)))
-	_ = c.a.writeServer(c.a.stderr(), c.a.errStyle, s)
-	if !c.a.interactive() {
+	c.a.ui.showServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
+	if !c.a.ui.interactive() {
 		return refused
 	}
-	switch c.a.askAlways(ctx, usingIt(s), "always for exactly this") {
+	switch c.a.ui.askAlways(ctx, usingIt(s), "always for exactly this") {
 	case "always":
 		c.trusted = true
 		if err := c.a.trust(ctx, c.store, s); err != nil {
-			c.a.warn("it could not be stored: " + err.Error())
+			c.a.ui.warn("it could not be stored: " + err.Error())
 		}
 	case "yes":
 	default:
@@ -110,7 +109,7 @@ func usingIt(s target.Server) string {
 }
 
 // trust remembers a server as it now is.
-func (a *app) trust(ctx context.Context, store *state.Store, s target.Server) error {
+func (a *env) trust(ctx context.Context, store *state.Store, s target.Server) error {
 	if store == nil {
 		_, err := state.Open(a.state)
 		return err
@@ -136,6 +135,12 @@ func (a *app) askAlways(ctx context.Context, question, always string) string {
 	return "no"
 }
 
+// showServer shows what has to be confirmed of a server.
+func (a *app) showServer(headline string, s target.Server) {
+	fmt.Fprintln(a.stderr(), a.errStyle.Asked(headline))
+	_ = a.writeServer(a.stderr(), a.errStyle, s)
+}
+
 // writeServer shows all that is confirmed: the command word for word, the names of
 // variables and header fields, and where it stands. Nothing is cut, and no value that
 // may be a secret is among it.
@@ -143,7 +148,7 @@ func (a *app) writeServer(w io.Writer, st render.Style, s target.Server) error {
 	return render.Facts(w, st, a.serverFacts(s))
 }
 
-func (a *app) serverFacts(s target.Server) (rows [][]string) {
+func (a *env) serverFacts(s target.Server) (rows [][]string) {
 	add := func(name, value string) {
 		if value != "" {
 			rows = append(rows, []string{name, value})

@@ -18,7 +18,7 @@ import (
 // mcpc remembers of it.
 type conversation struct {
 	*client.Session
-	a      *app
+	a      *env
 	target target.Target
 	// where is the server as a person would name it.
 	where string
@@ -55,14 +55,16 @@ type conversation struct {
 	promised  json.RawMessage
 	// passing is set while it is another conversation than the remembered one.
 	passing     bool
-	stopTicking func()
+	stopTicking func() // nil where it is done
+	// dialed is set once the server was tried.
+	dialed bool
+	// lent is set while it belongs to a shell, whose lines do not close it.
+	lent bool
 	// showing is how frames are shown while they cross; nil where they are not.
-	showing atomic.Pointer[showing]
 	// box is what a conversation of many calls knows of the tools; nil elsewhere.
 	box *toolbox
 
-	mu     sync.Mutex
-	frames []wire.Frame
+	mu sync.Mutex
 	// warned are the capabilities that are used and were never declared.
 	warned []string
 	// typed are the contents with which a person answered what was asked; nil is a no.
@@ -104,13 +106,33 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	if a.shell != nil {
 		return a.shell.lend(how)
 	}
+	if o := writable(a.output); !o.Good() {
+		return &conversation{a: &a.env}, o
+	}
+	stop := a.ticking()
+	a.showTraffic(a.verbose, a.explain)
+	c, o := a.env.dial(ctx, how)
+	c.stopTicking = stop
+	if !o.Good() && c.dialed {
+		a.explained()
+	}
+	return c, o
+}
+
+// close closes the connection of a command.
+func (a *app) close(ctx context.Context, c *conversation) {
+	if out := c.close(ctx); !out.Good() {
+		a.endAlso(out)
+	}
+}
+
+// dial finds the server that a command means and opens or resumes the connection with
+// it. A caller must close it, also after an outcome that is not good.
+func (a *env) dial(ctx context.Context, how opening) (*conversation, wire.Outcome) {
 	a.spareCollections(how.many)
-	c := &conversation{a: a, heard: how.heard, stopTicking: a.ticking()}
+	c := &conversation{a: a, heard: how.heard}
 	if how.many {
 		c.box = &toolbox{}
-	}
-	if o := writable(a.output); !o.Good() {
-		return c, o
 	}
 	o := c.find(how.argv)
 	if o.Good() && how.remembers {
@@ -130,12 +152,12 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	// to send whatever he likes.
 	opt.Quick = how.blind || !how.greet && a.protocol == ""
 	a.talking.Store(true)
+	c.dialed = true
 	session, o := client.Open(ctx, opt)
 	if !o.Good() {
 		if c.target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
 			o.Hint = c.withoutCurrent()
 		}
-		c.explained()
 		if !how.anew {
 			o = o.As(wire.Before)
 		}
@@ -144,7 +166,7 @@ func (a *app) open(ctx context.Context, how opening) (*conversation, wire.Outcom
 	c.Session = session
 	c.remember(ctx, opt)
 	if a.verbose > 0 {
-		a.note("protocol " + session.Revision() + ": " + session.Why())
+		a.ui.note("protocol " + session.Revision() + ": " + session.Why())
 	}
 	c.setLogLevel(ctx)
 	return c, o
@@ -171,7 +193,7 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 	fields = c.withFields(fields)
 	c.fields = fields
 	c.learnSecrets(fields)
-	c.a.nameServer(how.argv)
+	c.a.ui.nameServer(how.argv)
 	opt := client.Options{
 		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
 		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(), TapFull: c.tapFull,
@@ -229,9 +251,9 @@ func (c *conversation) resumeFrom(ctx context.Context, opt *client.Options) wire
 		}
 	} else if saved.Held != nil {
 		c.passing = true
-		c.a.note("session " + saved.Name + " keeps a server at " + saved.Revision + ": this command starts another server process")
+		c.a.ui.note("session " + saved.Name + " keeps a server at " + saved.Revision + ": this command starts another server process")
 	}
-	c.ids = idBlock{ctx: ctx, store: c.store, session: *saved, warn: c.a.warn}
+	c.ids = idBlock{ctx: ctx, store: c.store, session: *saved, warn: c.a.ui.warn}
 	if err := c.ids.refill(); err != nil {
 		return stateFailed(err)
 	}
@@ -279,15 +301,18 @@ func (c *conversation) remember(ctx context.Context, opt client.Options) {
 
 // close ends the conversation. A session that is not remembered is ended at the
 // server too; one that had to be opened anew is remembered as it now is.
-func (c *conversation) close(ctx context.Context) {
-	c.stopTicking()
-	c.strictly()
-	if c.Session == nil || c.a.shell != nil {
-		return // the shell's goes on
+func (c *conversation) close(ctx context.Context) wire.Outcome {
+	if c.stopTicking != nil {
+		c.stopTicking()
+		c.stopTicking = nil
+	}
+	out := c.strictly()
+	if c.Session == nil || c.lent {
+		return out
 	}
 	if c.saved != nil && c.changed && !c.passing {
 		if err := c.updateSaved(ctx); err != nil {
-			c.a.warn("the new session could not be stored: " + err.Error())
+			c.a.ui.warn("the new session could not be stored: " + err.Error())
 		}
 	}
 	if c.changed {
@@ -297,6 +322,7 @@ func (c *conversation) close(ctx context.Context) {
 	remembered := c.saved != nil && !c.passing && (c.changed || c.saved.Revision == c.Revision())
 	c.Session.Close(context.WithoutCancel(ctx), !remembered)
 	c.a.talking.Store(false)
+	return out
 }
 
 // updateSaved writes the renewed session over the remembered one, unless
@@ -321,7 +347,7 @@ func fillSession(s *state.Session, m client.Memory) {
 }
 
 // tryState refuses a state that cannot be changed.
-func (a *app) tryState(ctx context.Context) wire.Outcome {
+func (a *env) tryState(ctx context.Context) wire.Outcome {
 	store, err := state.Open(a.state)
 	if err == nil {
 		err = store.Try(ctx)

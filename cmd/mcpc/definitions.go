@@ -155,7 +155,7 @@ func (c *conversation) keepList(ctx context.Context, k kind, list client.List) {
 	// Of two tools with one name none is called, so none is remembered.
 	kept.Tools = slices.DeleteFunc(kept.Tools, func(t state.Tool) bool { return times[t.Name] > 1 })
 	if err := c.store.SaveTools(ctx, c.listKey(k), kept); err != nil && c.a.verbose > 0 {
-		c.a.warn("the list of " + k.many + " could not be cached: " + err.Error())
+		c.a.ui.warn("the list of " + k.many + " could not be cached: " + err.Error())
 	}
 }
 

@@ -78,14 +78,14 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 
 func (a *app) describe(ctx context.Context, o describeOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
 	}
 	var found described
 	if o.kind == toolKind {
-		found, out = c.describeTool(ctx, o.name)
+		found, out = c.describeTool(ctx, o.name, a.showsTables())
 	} else {
 		found, out = c.describeEntry(ctx, o.kind, o.name)
 	}
@@ -104,7 +104,7 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 		return
 	}
 	a.show(ctx, out, answer{result: found.raw, messages: []*wire.Message{{Raw: found.raw}}, human: found.human})
-	c.explained(o.kind.method)
+	a.explained(o.kind.method)
 }
 
 // otherKind leads on to a prompt or a resource that has the name, where the server has
@@ -118,7 +118,7 @@ func (c *conversation) otherKind(ctx context.Context, o describeOptions) string 
 			continue
 		}
 		if _, out := c.entry(ctx, k, o.name); out.Good() {
-			return "there is a " + k.one + " of that name: " + c.a.command("describe "+k.one+" "+render.ShellQuote(o.name))
+			return "there is a " + k.one + " of that name: " + c.a.ui.command("describe "+k.one+" "+render.ShellQuote(o.name))
 		}
 	}
 	return ""
@@ -130,13 +130,13 @@ type described struct {
 	human func(w io.Writer, st render.Style) error
 }
 
-func (c *conversation) describeTool(ctx context.Context, name string) (described, wire.Outcome) {
+func (c *conversation) describeTool(ctx context.Context, name string, withPage bool) (described, wire.Outcome) {
 	tool, out := c.define(ctx, name)
 	if !out.Good() {
 		return described{}, out
 	}
 	var page json.RawMessage
-	if a := c.a; tool.UI != "" && !a.json && !a.wire && a.jq == "" {
+	if tool.UI != "" && withPage {
 		page = c.page(ctx, tool.UI)
 	}
 	return described{tool.Raw, func(w io.Writer, st render.Style) error {
@@ -165,7 +165,7 @@ func validExample(raw json.RawMessage) json.RawMessage {
 func (c *conversation) page(ctx context.Context, uri string) json.RawMessage {
 	out := c.readResource(ctx, uri)
 	if !out.Good() {
-		c.a.warn("the tool's UI resource " + uri + " could not be read: " + out.Text)
+		c.a.ui.warn("the tool's UI resource " + uri + " could not be read: " + out.Text)
 		return nil
 	}
 	items, _ := out.Message.ResultItems("contents")

@@ -37,12 +37,12 @@ func (c *conversation) otherwiseNamed(k kind, name string) string {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range c.rememberedEntries(kinds[i]) {
 			if title, _ := wire.Text(wire.First(entry.Raw, "name")); kinds[i] != k && (entry.Name == name || title == name) {
-				return fmt.Sprintf("there is a %s with this name: %s", kinds[i].one, c.a.command(command+render.ShellQuote(entry.Name)))
+				return fmt.Sprintf("there is a %s with this name: %s", kinds[i].one, c.a.ui.command(command+render.ShellQuote(entry.Name)))
 			}
 		}
 	}
 	if strings.Contains(name, "://") {
-		return "for a resource: " + c.a.command("read "+render.ShellQuote(name))
+		return "for a resource: " + c.a.ui.command("read "+render.ShellQuote(name))
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 	if o.task.set {
 		return hintedError{"--task is negotiated with the server, which --dry-run does not contact", "use only one of the two"}
 	}
-	c := &conversation{a: a}
+	c := &conversation{a: &a.env}
 	if out := writable(a.output); !out.Good() {
 		a.end(out)
 		return nil
@@ -49,7 +49,7 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 	}
 	asked := !o.offline && (tool == nil && c.wantsDefinition(opt, o) || tool != nil && !out.Good())
 	if asked {
-		tool, out = c.fetched(ctx, &opt, &o)
+		tool, out = a.definitionFor(ctx, c, &opt, &o)
 	} else if tool == nil && !o.offline {
 		out = c.unchecked(nil, &o)
 	}
@@ -77,11 +77,11 @@ func (c *conversation) wantsDefinition(opt client.Options, o callOptions) bool {
 	return !o.noValidate || len(o.given.words) > 0 || overHTTP
 }
 
-// fetched gets the definition as the call would, and what the conversation turns out to
+// definitionFor gets the definition as the call would, and what the conversation turns out to
 // be.
-func (c *conversation) fetched(ctx context.Context, opt *client.Options, o *callOptions) (*definition, wire.Outcome) {
-	real, out := c.a.open(ctx, opening{argv: o.argv})
-	defer real.close(ctx)
+func (a *app) definitionFor(ctx context.Context, c *conversation, opt *client.Options, o *callOptions) (*definition, wire.Outcome) {
+	real, out := a.open(ctx, opening{argv: o.argv})
+	defer a.close(ctx, real)
 	if !out.Good() {
 		return nil, out
 	}
@@ -107,7 +107,7 @@ func (c *conversation) checkedOffline(tool *definition, o *callOptions) wire.Out
 		return usage(hintedError{"no definition of " + o.name + " is cached, so the type is unknown of " + wire.Excerpt([]byte(w.typed), 60),
 			"without --offline it is requested from the server; " + w.key() + ":=JSON gives the type"})
 	case tool == nil && !o.noValidate:
-		c.a.warn("no definition of " + o.name + " is cached, so the arguments were not validated; a real call requests it")
+		c.a.ui.warn("no definition of " + o.name + " is cached, so the arguments were not validated; a real call requests it")
 	}
 	if tool == nil || o.noValidate {
 		return c.unchecked(tool, o)
@@ -146,14 +146,14 @@ func (c *conversation) presumed(opt client.Options) client.Memory {
 		if m.Revision = client.Revisions()[0]; c.target.Kind == target.Demo {
 			return m // the built-in demo server supports it
 		}
-		c.a.warn("the server's revision is not known yet; this is " + m.Revision + ", --protocol selects another")
+		c.a.ui.warn("the server's revision is not known yet; this is " + m.Revision + ", --protocol selects another")
 	}
 	switch {
 	case client.Stateless(m.Revision):
 	case opt.Server.URL == "":
-		c.a.note("a real call sends initialize first")
+		c.a.ui.note("a real call sends initialize first")
 	default:
-		c.a.note("a real call sends initialize first, and then includes the session id")
+		c.a.ui.note("a real call sends initialize first, and then includes the session id")
 	}
 	return m
 }

@@ -136,7 +136,7 @@ func (c *checker) state() error {
 		open("a client of "+wire.RedactURL(client.Issuer), client.Secret)
 	}
 	if closed > 0 {
-		c.a.warn(fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", plural(closed, "secret")))
+		c.a.ui.warn(fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", plural(closed, "secret")))
 	}
 	return nil
 }

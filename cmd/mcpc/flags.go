@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// globals are the flags that every command knows.
-type globals struct {
+// settings are what the flags of all commands say about a connection.
+type settings struct {
 	server string
 	// serverGiven tells an empty -s from none.
 	serverGiven bool
@@ -24,17 +24,10 @@ type globals struct {
 	headers     []string
 	headerFiles []string
 	state       string
-	json        bool
-	wire        bool
-	jq          string
-	output      string
-	explain     bool
 	verbose     int
-	color       string
 	logLevel    string
 	recordTo    string
 	noRecord    bool
-	redactFile  string
 	connect     seconds
 	timeout     seconds
 	maxTime     seconds
@@ -47,15 +40,32 @@ type globals struct {
 	confirm     string
 	answers     answering
 	network     reachFlags
-	maxChars    int
 	index       int
 	strict      bool
+}
+
+// display is what they say about the output.
+type display struct {
+	json       bool
+	wire       bool
+	jq         string
+	output     string
+	explain    bool
+	color      string
+	redactFile string
+	maxChars   int
 	seeing
+}
+
+// globals are the flags that every command knows.
+type globals struct {
+	settings
+	display
 }
 
 // addGlobals declares them. Their defaults are those of internal/client, where
 // zero means "the default" and the flag's 0 means "no limit".
-func (g *globals) addGlobals(f *pflag.FlagSet) {
+func (g *app) addGlobals(f *pflag.FlagSet) {
 	f.VarP((*targetFlag)(&g.server), "server", "s", "URL, session, name of mcpc servers, \"demo\"; or -- COMMAND")
 	f.StringVar(&g.protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header `field` \"Name: value\"; \"Name:\" removes one")
@@ -87,7 +97,7 @@ func (g *globals) addGlobals(f *pflag.FlagSet) {
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }
 
-func (g *globals) limits() client.Limits {
+func (g *settings) limits() client.Limits {
 	return client.Limits{
 		Connect: g.connect.duration(), Idle: g.timeout.duration(), Hard: g.maxTime.duration(),
 		Probe: g.probe.duration(), Message: g.maxSize.bytes(),
@@ -125,7 +135,7 @@ func envName(flag string) string {
 }
 
 // check refuses values that no type could refuse.
-func (g *globals) check() error {
+func (g *app) check() error {
 	known := client.Revisions()
 	if g.protocol != "" && !slices.Contains(known, g.protocol) {
 		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports " + strings.Join(known, ", ")}
@@ -150,7 +160,7 @@ func (g *globals) check() error {
 }
 
 // fields are the header fields of the user's, of --header-file and of -H.
-func (a *app) fields() ([]wire.Field, error) {
+func (a *env) fields() ([]wire.Field, error) {
 	if err := a.readHeaderFiles(); err != nil {
 		return nil, err
 	}
@@ -159,7 +169,7 @@ func (a *app) fields() ([]wire.Field, error) {
 
 // readHeaderFiles puts the fields of --header-file before those of -H, which so replace
 // them. What stands in a file and not on the command line is taken for secret.
-func (a *app) readHeaderFiles() error {
+func (a *env) readHeaderFiles() error {
 	var lines []string
 	for _, name := range a.headerFiles {
 		raw, err := a.readFile(name, mostSecret)
@@ -184,7 +194,7 @@ func (a *app) readHeaderFiles() error {
 }
 
 // typedFields reads the -H flags.
-func (g *globals) typedFields() ([]wire.Field, error) {
+func (g *settings) typedFields() ([]wire.Field, error) {
 	var fields []wire.Field
 	for _, h := range g.headers {
 		field, err := headerField(h)

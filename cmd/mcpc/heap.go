@@ -14,7 +14,7 @@ const smallHeap = 16 << 20
 // small messages is dead at once. When much is in use, memory counts again, and no later
 // conversation of the process changes that: with a fixed percentage, a batch of large
 // results takes twice the memory.
-func (a *app) spareCollections(many bool) {
+func (a *env) spareCollections(many bool) {
 	if a.spared || a.getenv("GOGC") != "" {
 		return
 	}

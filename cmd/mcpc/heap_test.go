@@ -9,7 +9,9 @@ import (
 func TestCollectionsAreSettledOnce(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
-	a := &app{getenv: func(string) string { return "" }}
+	a := &app{}
+	a.ui = a
+	a.getenv = func(string) string { return "" }
 	a.spareCollections(true)
 	if got := debug.SetGCPercent(90); got != 400 {
 		t.Errorf("a conversation of many calls: %d %%", got)

@@ -99,16 +99,16 @@ func (on listening) ending(out wire.Outcome) wire.Outcome {
 
 // hearAll listens and gives each notification to take, which says how many it
 // counts for, until that is enough, the time is up, or the listening ends.
-func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, until endurance, take func(notice) int) wire.Outcome {
+func (a *app) hearAll(ctx context.Context, c *conversation, e *ear, l client.Listening, until endurance, take func(notice) int) wire.Outcome {
 	on := c.start(ctx, l, until)
 	defer on.enough()
 	defer e.deaf()
 	left := cmp.Or(until.count, math.MaxInt)
 	count := func(m *wire.Message) {
-		if left > 0 && c.a.ending.Kind == wire.OK {
-			left -= take(notice{m, c.a.now()})
+		if left > 0 && a.ending.Kind == wire.OK {
+			left -= take(notice{m, a.now()})
 		}
-		if left <= 0 || c.a.ending.Kind != wire.OK {
+		if left <= 0 || a.ending.Kind != wire.OK {
 			on.enough()
 		}
 	}
@@ -117,7 +117,7 @@ func (c *conversation) hearAll(ctx context.Context, e *ear, l client.Listening, 
 	for {
 		select {
 		case <-read.C:
-			if c.a.unread() {
+			if a.unread() {
 				on.enough()
 			}
 		case m := <-e.notices:

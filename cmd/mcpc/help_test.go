@@ -34,7 +34,10 @@ func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
 
 func allCommands(t *testing.T) []*cobra.Command {
 	t.Helper()
-	a := &app{out: os.Stdout, err: os.Stderr, now: time.Now, getenv: func(string) string { return "" }}
+	a := &app{out: os.Stdout, err: os.Stderr}
+	a.ui = a
+	a.now = time.Now
+	a.getenv = func(string) string { return "" }
 	a.settleStyles()
 	all := commandsOf(newRoot(a))
 	if len(all) < 12 {
@@ -46,7 +49,10 @@ func allCommands(t *testing.T) []*cobra.Command {
 // A command is found by the name that it was asked for, beside the same others or none.
 func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
-	a := &app{out: os.Stdout, err: os.Stderr, now: time.Now, getenv: func(string) string { return "" }}
+	a := &app{out: os.Stdout, err: os.Stderr}
+	a.ui = a
+	a.now = time.Now
+	a.getenv = func(string) string { return "" }
 	a.settleStyles()
 	for _, c := range commands() {
 		if got := c.make(a).Name(); got != c.name {

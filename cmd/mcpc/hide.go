@@ -52,7 +52,7 @@ func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 
 // kept is what a server said of itself as it may be kept: it may say again what it was
 // sent.
-func (a *app) kept(info client.Info) client.Info {
+func (a *env) kept(info client.Info) client.Info {
 	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
 		if safe, n := a.secrets.Bytes(*raw); n > 0 {
 			if *raw = safe; wire.Valid(safe) != nil {

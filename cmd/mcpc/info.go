@@ -38,7 +38,7 @@ server/discover or initialize unchanged.`,
 
 func (a *app) info(ctx context.Context, argv []string) {
 	c, out := a.open(ctx, opening{argv: argv, greet: true, anew: true, visits: true})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -49,7 +49,7 @@ func (a *app) info(ctx context.Context, argv []string) {
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, st render.Style) error { return c.present(w, st, out.Result) }
 	a.show(ctx, out, ans)
-	c.explained("server/discover", "initialize")
+	a.explained("server/discover", "initialize")
 }
 
 // askHeld asks a held server who it is. Where that takes a handshake there was one, and
@@ -148,26 +148,26 @@ func writeDeclarations(w io.Writer, st render.Style, rows [][]string) error {
 
 // declarations are the rows of the table of capabilities. What stands in
 // extensions and experimental is a name of its own, known or not, and its
-// settings are shown as they came.
+// capabilityText are shown as they came.
 func declarations(capabilities json.RawMessage) (rows [][]string) {
 	members, _ := wire.Object(capabilities)
 	for _, m := range members {
 		inner, err := wire.Object(m.Value)
 		what := map[string]string{"extensions": "extension", "experimental": "experimental"}[m.Name]
 		if what == "" || err != nil {
-			rows = append(rows, []string{"capability", m.Name, settings(m.Value)})
+			rows = append(rows, []string{"capability", m.Name, capabilityText(m.Value)})
 			continue
 		}
 		for _, one := range inner {
-			rows = append(rows, []string{what, one.Name, settings(one.Value)})
+			rows = append(rows, []string{what, one.Name, capabilityText(one.Value)})
 		}
 	}
 	return rows
 }
 
-// settings names the options that are set where that says all, and is the JSON
+// capabilityText names the options that are set where that says all, and is the JSON
 // otherwise.
-func settings(raw json.RawMessage) string {
+func capabilityText(raw json.RawMessage) string {
 	members, err := wire.Object(raw)
 	if err != nil {
 		return string(wire.Compact(raw))

@@ -73,7 +73,7 @@ func (a *app) init(ctx context.Context, argv []string, name string, keep keeping
 		how.keep = &keep
 	}
 	c, out := a.open(ctx, how)
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -88,7 +88,7 @@ func (a *app) init(ctx context.Context, argv []string, name string, keep keeping
 	ans := answerOf(out)
 	ans.human = c.introduce
 	a.show(ctx, out, ans)
-	c.explained("server/discover", "initialize")
+	a.explained("server/discover", "initialize")
 }
 
 func hasSecret(address string) bool { return wire.RedactURL(address) != address }
@@ -136,7 +136,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	c.a.letGo(ctx, old)
 	err = c.Keep()
 	if c.saved.Held != nil && c.replaced() {
-		c.a.warn("another mcpc init used the name " + c.saved.Name + " at the same time; this server was stopped")
+		c.a.ui.warn("another mcpc init used the name " + c.saved.Name + " at the same time; this server was stopped")
 		return nil
 	}
 	return err

@@ -20,7 +20,9 @@ func FuzzArguments(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	name := filepath.Join(f.TempDir(), "arguments")
-	a := &app{getenv: func(string) string { return "" }}
+	a := &app{}
+	a.ui = a
+	a.getenv = func(string) string { return "" }
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if err := os.WriteFile(name, raw, 0o600); err != nil {
 			t.Fatal(err)

@@ -104,18 +104,18 @@ func (c *conversation) heldNow() *state.Held {
 }
 
 // letGo ends the server of a session that has another one now.
-func (a *app) letGo(ctx context.Context, old *state.Held) {
+func (a *env) letGo(ctx context.Context, old *state.Held) {
 	if old == nil {
 		return
 	}
 	if _, err := client.EndHeld(ctx, old.Socket); err != nil && !errors.Is(err, client.ErrNotHeld) {
-		a.warn("the previously kept server could not be stopped: " + reason(err))
+		a.ui.warn("the previously kept server could not be stopped: " + reason(err))
 	}
 }
 
 // unheld says of a session whose server has gone what became of it, and how it comes
 // back: what the server had in mind is lost, and nobody should find that out by chance.
-func (a *app) unheld(o wire.Outcome) wire.Outcome {
+func (a *env) unheld(o wire.Outcome) wire.Outcome {
 	if a.held == nil || o.Kind != wire.Transport {
 		return o
 	}
@@ -130,7 +130,7 @@ func (a *app) unheld(o wire.Outcome) wire.Outcome {
 }
 
 // whyUnheld is a reason that nobody wrote down: its time was over.
-func (a *app) whyUnheld() string {
+func (a *env) whyUnheld() string {
 	idle := a.held.Held.Idle
 	if idle == 0 || a.now().Sub(a.heldUsed) < idle {
 		return ""

@@ -83,7 +83,7 @@ func (c *conversation) offered(all []kind) []kind {
 	for _, k := range all {
 		if declared, known := c.declares(k.capability); known && !declared {
 			if c.a.verbose > 0 {
-				c.a.note("the server does not declare " + k.capability + ", so " + k.method + " was not sent")
+				c.a.ui.note("the server does not declare " + k.capability + ", so " + k.method + " was not sent")
 			}
 			continue
 		}
@@ -99,7 +99,7 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 		c.undeclared(out, capability)
 		return out
 	}
-	out.Hint = c.a.quoted("info") + " shows the server's capabilities"
+	out.Hint = c.a.ui.quoted("info") + " shows the server's capabilities"
 	if declared, known := c.declares(capability); known && !declared {
 		out.Hint = "the server does not declare " + capability + "; " + out.Hint
 	}
@@ -118,7 +118,7 @@ func (c *conversation) undeclared(out wire.Outcome, capability string) {
 	c.warned = append(c.warned, capability)
 	c.mu.Unlock()
 	if !told {
-		c.a.warn("the server did not declare the capability " + capability + "; the request was sent anyway")
+		c.a.ui.warn("the server did not declare the capability " + capability + "; the request was sent anyway")
 	}
 }
 
@@ -137,15 +137,14 @@ type sorted struct {
 	entries entries
 }
 
-// add lists one kind. Where several are asked for, one that the server declares
+// add lists one kind. tells is set where what cannot be used is left out, and told. Where several are asked for, one that the server declares
 // and then refuses is left out.
-func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool) (out wire.Outcome, left bool) {
-	tells := !c.a.json && !c.a.wire && c.a.jq == "" // those show all that came
+func (l *listing) add(ctx context.Context, c *conversation, k kind, several, tells bool) (out wire.Outcome, left bool) {
 	c.tellsLeftOut.Store(tells)
 	list, out := c.listed(ctx, k, nil)
 	c.tellsLeftOut.Store(false)
 	if several && client.UnknownMethod(out) {
-		c.a.warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.method))
+		c.a.ui.warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.method))
 		return out, true
 	}
 	if len(list.Pages) == 0 {
@@ -155,11 +154,11 @@ func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool
 	if tells {
 		s.entries = c.sortEntries(k, list)
 		for _, left := range s.entries.leftOut {
-			c.a.warn(left.in(k.method))
+			c.a.ui.warn(left.in(k.method))
 		}
 		if out.Good() { // else a page may have come twice
 			for _, text := range ambiguous(s.entries.tools) {
-				c.a.warn(text)
+				c.a.ui.warn(text)
 			}
 		}
 		l.shown += s.entries.count()
@@ -174,7 +173,7 @@ func (l *listing) add(ctx context.Context, c *conversation, k kind, several bool
 
 // compareNumbers notes that an earlier list was longer with elicitation, which mcpc declares
 // at a terminal, or shorter without. A number is remembered as a list with one entry.
-func (c *conversation) compareNumbers(ctx context.Context, list sorted) {
+func (c *conversation) compareNumbers(ctx context.Context, list sorted, tells bool) {
 	if c.store == nil || list.kind != toolKind || !list.Whole || elicits(c.answering) {
 		return
 	}
@@ -182,7 +181,7 @@ func (c *conversation) compareNumbers(ctx context.Context, list sorted) {
 		declared := offer(c.answering, person)
 		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
 	}
-	here, person, now := len(list.Items), c.a.canAsk(), c.a.now()
+	here, person, now := len(list.Items), c.a.ui.canAsk(), c.a.now()
 	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
 		list, err := c.store.Tools(key(person))
 		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
@@ -195,12 +194,12 @@ func (c *conversation) compareNumbers(ctx context.Context, list sorted) {
 		_ = c.store.SaveTools(ctx, key(person), state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(here)}}}) // only for a note
 	}
 	there, at := remembered(!person, rememberFor)
-	if there < 0 || c.a.json || c.a.wire || c.a.jq != "" {
+	if there < 0 || !tells {
 		return
 	}
 	before := map[bool]string{true: "without", false: "with"}[person]
 	if person && there < here || !person && there > here {
-		c.a.note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
+		c.a.ui.note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
 			before, plural(there, "tool"), ago(now, at)))
 	}
 }
@@ -280,6 +279,9 @@ func (e entries) write(w io.Writer, st render.Style, k kind, long bool) error {
 	return render.Resources(w, st, e.resources, long)
 }
 
+// showsTables reports that the answer is no JSON, which has all that came.
+func (a *app) showsTables() bool { return !a.json && !a.wire && a.jq == "" }
+
 // answerOfLists is what `mcpc list` prints: one list, or several as one answer.
 func (a *app) answerOfLists(l listing, several, long bool) answer {
 	ans := answer{messages: l.messages}
@@ -327,7 +329,7 @@ func (l listing) result(several bool) json.RawMessage {
 const fewNames = 8
 
 // nearestIn names what was perhaps meant, or what there is.
-func (a *app) nearestIn(k kind, name string, names []string) string {
+func (a *env) nearestIn(k kind, name string, names []string) string {
 	switch near := render.Nearest(name, names); {
 	case near != "":
 		return "did you mean " + near + "?"
@@ -337,5 +339,5 @@ func (a *app) nearestIn(k kind, name string, names []string) string {
 		slices.Sort(names)
 		return "there are: " + strings.Join(names, ", ")
 	}
-	return a.quoted("list "+k.many) + " shows the server's " + k.many
+	return a.ui.quoted("list "+k.many) + " shows the server's " + k.many
 }

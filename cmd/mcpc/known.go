@@ -37,7 +37,7 @@ type knownFile struct {
 const mostKnown = 64 << 20
 
 // knownFiles are the configurations of all clients, in the order of their table.
-func (a *app) knownFiles() []knownFile {
+func (a *env) knownFiles() []knownFile {
 	if a.known != nil {
 		return *a.known
 	}
@@ -75,7 +75,7 @@ func (a *app) knownFiles() []knownFile {
 
 // switchOff marks what Claude Code was told not to use of a project's file. It says so
 // in files of its own.
-func (a *app) switchOff(all []knownFile) {
+func (a *env) switchOff(all []knownFile) {
 	i := slices.IndexFunc(all, func(f knownFile) bool { return f.client.Name == "claude-code" && len(f.servers) > 0 })
 	if i < 0 {
 		return
@@ -169,9 +169,9 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 }
 
 // knownServers are all of them; a file that cannot be read is a warning.
-func (a *app) knownServers() (all []target.Server) {
+func (a *env) knownServers() (all []target.Server) {
 	for _, text := range a.leftOut() {
-		a.warn(text)
+		a.ui.warn(text)
 	}
 	for _, f := range a.knownFiles() {
 		all = append(all, f.servers...)
@@ -180,7 +180,7 @@ func (a *app) knownServers() (all []target.Server) {
 }
 
 // leftOut says of each file that cannot be read why that is.
-func (a *app) leftOut() (all []string) {
+func (a *env) leftOut() (all []string) {
 	told := map[string]bool{}
 	for _, f := range a.knownFiles() {
 		if f.err != nil && !told[f.path] {
@@ -192,7 +192,7 @@ func (a *app) leftOut() (all []string) {
 }
 
 // tilde is a path with ~ for the user's folder.
-func (a *app) tilde(path string) string {
+func (a *env) tilde(path string) string {
 	if home := a.getenv("HOME"); home != "" && strings.HasPrefix(path, home+string(filepath.Separator)) {
 		return "~" + path[len(home):]
 	}
@@ -201,7 +201,7 @@ func (a *app) tilde(path string) string {
 
 // knownNames are what the servers are called: each by its name and, whatever else is
 // called so, by that of its client and its own.
-func (a *app) knownNames() (names []string) {
+func (a *env) knownNames() (names []string) {
 	for _, f := range a.knownFiles() {
 		for _, s := range f.servers {
 			names = append(names, s.Name, s.ID())
@@ -213,7 +213,7 @@ func (a *app) knownNames() (names []string) {
 
 // serverNamed is the one server that a name means. Several of one name are no matter
 // where they are the same, or where all but one are disabled.
-func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
+func (a *env) serverNamed(name string) (target.Server, wire.Outcome) {
 	for _, f := range a.knownFiles() { // of the others nobody needs to hear then
 		if i := slices.IndexFunc(f.servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
 			return f.servers[i], wire.Outcome{}

@@ -96,7 +96,7 @@ func (a *app) listAs(ctx context.Context, o listOptions, named bool) error {
 	case o.bill:
 		a.bill(ctx, o)
 	case o.watch.on:
-		a.watch(ctx, o)
+		a.watchLists(ctx, o)
 	default:
 		a.list(ctx, o)
 	}
@@ -143,7 +143,7 @@ func (a *app) listAll(ctx context.Context, o listOptions) error {
 func (a *app) list(ctx context.Context, o listOptions) {
 	all := len(o.kinds) > 1
 	c, out := a.open(ctx, opening{argv: o.argv, greet: all})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -154,7 +154,7 @@ func (a *app) list(ctx context.Context, o listOptions) {
 	var l listing
 	for _, k := range o.kinds {
 		var left bool
-		if out, left = l.add(ctx, c, k, all); left {
+		if out, left = l.add(ctx, c, k, all, a.showsTables()); left {
 			out = wire.Outcome{}
 		}
 		if !out.Good() {
@@ -172,9 +172,9 @@ func (a *app) list(ctx context.Context, o listOptions) {
 	a.record.many = all && out.Good() // else it names the list that failed
 	a.show(ctx, out, ans)
 	for _, list := range l.lists {
-		c.compareNumbers(ctx, list)
+		c.compareNumbers(ctx, list, a.showsTables())
 	}
-	c.explained(methodsOf(o.kinds)...)
+	a.explained(methodsOf(o.kinds)...)
 }
 
 // nothing names what a server turned out not to have, or none that can be used.

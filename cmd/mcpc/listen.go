@@ -93,7 +93,7 @@ func (o *listenOptions) everything() bool {
 func (a *app) listen(ctx context.Context, o listenOptions) {
 	ear := newEar(ctx)
 	c, out := a.open(ctx, opening{argv: o.argv, greet: true, heard: ear.hear})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	defer ear.deaf()
 	if !out.Good() {
 		a.end(out)
@@ -104,7 +104,7 @@ func (a *app) listen(ctx context.Context, o listenOptions) {
 		a.end(out)
 		return
 	}
-	out = c.hearAll(ctx, ear, want.listening(c, o.until), o.until, func(n notice) int {
+	out = a.hearAll(ctx, c, ear, want.listening(a, c, o.until), o.until, func(n notice) int {
 		if !want.takes(n.Method) {
 			return 0
 		}
@@ -115,7 +115,7 @@ func (a *app) listen(ctx context.Context, o listenOptions) {
 		a.note("the server closed the subscription")
 	}
 	a.end(out)
-	c.explained("subscriptions/listen", "resources/subscribe")
+	a.explained("subscriptions/listen", "resources/subscribe")
 }
 
 func (a *app) printNotice(ctx context.Context, o listenOptions, n notice) {
@@ -155,7 +155,7 @@ func (c *conversation) wish(o listenOptions) (wish, wire.Outcome) {
 		w.URIs = o.uris
 	}
 	if client.Stateless(c.Revision()) && o.logs != "" {
-		c.a.warn("in this revision log messages are sent with the request that they belong to: use --log-level LEVEL with mcpc call")
+		c.a.ui.warn("in this revision log messages are sent with the request that they belong to: use --log-level LEVEL with mcpc call")
 	} else if !client.Stateless(c.Revision()) {
 		w.logs = offer(o.logs != "", "logging", "", "log messages")
 	}
@@ -163,7 +163,7 @@ func (c *conversation) wish(o listenOptions) (wish, wire.Outcome) {
 		w.level = ""
 	}
 	if len(missing) > 0 {
-		c.a.note("not supported by the server: " + strings.Join(missing, ", "))
+		c.a.ui.note("not supported by the server: " + strings.Join(missing, ", "))
 	}
 	if len(w.names()) == 0 {
 		return w, c.nothingToHear(all)
@@ -176,9 +176,9 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear is the ending where the server offers nothing of what was asked.
 func (c *conversation) nothingToHear(all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
-		Text: "the server supports none of the requested notifications", Hint: c.a.quoted("info") + " shows the server's capabilities"}
+		Text: "the server supports none of the requested notifications", Hint: c.a.ui.quoted("info") + " shows the server's capabilities"}
 	if all && c.offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+c.a.command("listen --resource URI")
+		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+c.a.ui.command("listen --resource URI")
 	}
 	return o
 }
@@ -234,19 +234,19 @@ func (w wish) takes(method string) bool {
 
 // listening is the wish as the client takes it. What the server agreed to is told
 // each time.
-func (w wish) listening(c *conversation, until endurance) client.Listening {
+func (w wish) listening(a *app, c *conversation, until endurance) client.Listening {
 	var before atomic.Bool
 	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.patience(c.a.timeout),
 		Began: func(agreed client.Filter) {
-			c.a.progress.Done()
+			a.progress.Done()
 			if before.Swap(true) {
-				c.a.note("reconnected; changes in between were not reported")
+				c.a.ui.note("reconnected; changes in between were not reported")
 				return
 			}
 			given := w
 			given.Filter = agreed
-			c.a.note("listening to " + cmp.Or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
+			c.a.ui.note("listening to " + cmp.Or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
 		},
-		Lost: func(why string) { c.a.note(why + "; retrying") },
+		Lost: func(why string) { c.a.ui.note(why + "; retrying") },
 	}
 }

@@ -32,7 +32,7 @@ func (most tooMuch) Error() string { return fmt.Sprintf("it has more than %d byt
 
 // readFile reads a file of the user's. The error is an auth.Late where --max-time
 // ends it, in a login or not.
-func (a *app) readFile(name string, most int64) ([]byte, error) {
+func (a *env) readFile(name string, most int64) ([]byte, error) {
 	return a.inTime(func() ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
@@ -53,11 +53,11 @@ func (a *app) readInput() ([]byte, error) {
 }
 
 // mostInput is the limit of the user for what is sent, else the one that there is.
-func (a *app) mostInput() int64 { return cmp.Or(a.limits().Message, mostInput) }
+func (a *env) mostInput() int64 { return cmp.Or(a.limits().Message, mostInput) }
 
 // inTime gives up what reads for longer than --max-time; without it nothing does. What
 // is given up goes on until the process ends, which is soon.
-func (a *app) inTime(read func() ([]byte, error)) ([]byte, error) {
+func (a *env) inTime(read func() ([]byte, error)) ([]byte, error) {
 	limit := a.maxTime.duration()
 	if limit <= 0 {
 		return read()

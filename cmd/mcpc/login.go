@@ -216,7 +216,7 @@ func (a *app) meanRefused(book auth.Book) bool {
 
 // meant is the server that a command means, with nothing opened.
 func (a *app) meant(ctx context.Context) (*conversation, wire.Outcome) {
-	c := &conversation{a: a, stopTicking: func() {}}
+	c := &conversation{a: &a.env}
 	out := c.find(nil)
 	if out.Good() {
 		out = c.settleOrigin(ctx, false)

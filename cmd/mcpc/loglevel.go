@@ -19,13 +19,13 @@ func (c *conversation) setLogLevel(ctx context.Context) {
 	}
 	if client.Stateless(c.Revision()) {
 		if declared, known := c.declares("logging"); known && !declared {
-			c.a.warn("the server does not declare logging, so --log-level may have no effect")
+			c.a.ui.warn("the server does not declare logging, so --log-level may have no effect")
 		}
 		return
 	}
 	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: wire.With(nil, "level", wire.Quote(c.a.logLevel))})
 	if !out.Good() {
-		c.a.warn("the log level could not be set: " + out.Text)
+		c.a.ui.warn("the log level could not be set: " + out.Text)
 		return
 	}
 	c.undeclared(out, "logging")

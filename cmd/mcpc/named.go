@@ -53,6 +53,8 @@ func (a *app) noteTyped(flags *pflag.FlagSet) {
 	if f := flags.Lookup("state"); f != nil && f.Changed {
 		t.Local = typedFlag(f)[0]
 	}
+	f := flags.Lookup("account")
+	a.accountTyped = f != nil && f.Changed
 	var there []string
 	for _, name := range carriedFlags {
 		if f := flags.Lookup(name); f != nil && f.Changed {

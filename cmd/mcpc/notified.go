@@ -16,7 +16,7 @@ func (c *conversation) notified(m *wire.Message) {
 	switch m.Method {
 	case "notifications/progress":
 		if c.box == nil {
-			c.a.progress.Update(c.withoutSecrets(params))
+			c.a.ui.showProgress(c.withoutSecrets(params))
 		}
 	case "notifications/message":
 		if c.heard != nil {
@@ -24,7 +24,7 @@ func (c *conversation) notified(m *wire.Message) {
 		}
 		params = c.withoutSecrets(params)
 		data, _ := params.Get("data")
-		c.a.progress.Log(params.Text("level"), params.Text("logger"), data)
+		c.a.ui.showLog(params.Text("level"), params.Text("logger"), data)
 	case "notifications/tools/list_changed":
 		c.forgetTools()
 	case "notifications/prompts/list_changed":
@@ -49,7 +49,7 @@ func (c *conversation) found(f wire.Finding) {
 		return
 	}
 	if f.Level > wire.Info || c.a.verbose > 0 {
-		c.a.warn(f.Text)
+		c.a.ui.warn(f.Text)
 	}
 }
 
@@ -65,21 +65,22 @@ func (c *conversation) firstOf(f wire.Finding) bool {
 	return true
 }
 
-// strictly ends a command well with --strict only where nothing came besides its answers
+// strictly is how a command ends with --strict where something came besides its answers
 // that is not as its revision has it.
-func (c *conversation) strictly() {
+func (c *conversation) strictly() (out wire.Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.malformed) > 0 && c.a.strict {
-		c.a.endAlso(wire.Outcome{Kind: wire.BadResponse, Where: c.where, Phase: "result", Reached: wire.Answered,
-			Text: "a message besides the response does not conform to the revision"})
+		out = wire.Outcome{Kind: wire.BadResponse, Where: c.where, Phase: "result", Reached: wire.Answered,
+			Text: "a message besides the response does not conform to the revision"}
 	}
 	c.malformed = nil
+	return out
 }
 
 func (c *conversation) renewed(why string) {
 	c.changed = true
 	c.forgetTools()
 	c.forget(promptKind)
-	c.a.note(why)
+	c.a.ui.note(why)
 }

@@ -123,7 +123,7 @@ func (c *conversation) resolved(ctx context.Context) (target.Server, error) {
 }
 
 // learnServer hides what a server's entry holds, wherever it turns up.
-func (a *app) learnServer(s target.Server) {
+func (a *env) learnServer(s target.Server) {
 	for _, e := range s.Env {
 		a.secrets.LearnEnvironment([]string{e.Name + "=" + e.Value})
 		a.learnValue(e.Value)
@@ -137,7 +137,7 @@ func (a *app) learnServer(s target.Server) {
 }
 
 // learnValue hides a value everywhere, unless it is plainly none to hide.
-func (a *app) learnValue(value string) {
+func (a *env) learnValue(value string) {
 	plain := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLower(r) }) < 0 ||
 		strings.Trim(value, "0123456789.:") == "" || filepath.IsAbs(value) || strings.HasPrefix(value, "~/")
 	switch {
@@ -160,10 +160,10 @@ func inputEnv(id string) string {
 }
 
 // inputValue is what the variable or the person says.
-func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
+func (a *env) inputValue(ctx context.Context, in target.Asked) (string, error) {
 	value := a.getenv(inputEnv(in.ID))
 	if value == "" {
-		if !a.interactive() {
+		if !a.ui.interactive() {
 			return "", hintedError{fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), inputEnv(in.ID) + "=VALUE sets it"}
 		}
 		prompt := cmp.Or(in.Description, in.ID)
@@ -174,7 +174,7 @@ func (a *app) inputValue(ctx context.Context, in target.Asked) (string, error) {
 			prompt += " [" + in.Default + "]"
 		}
 		var err error
-		if value, err = a.typedLine(ctx, prompt, in.Secret); err != nil {
+		if value, err = a.ui.typedLine(ctx, prompt, in.Secret); err != nil {
 			return "", err
 		}
 		value = cmp.Or(value, in.Default)
@@ -236,7 +236,7 @@ var inheritedOnWindows = []string{"APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEP
 	"PROGRAMDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROCESSOR_ARCHITECTURE"}
 
 // environment is what a server's process gets.
-func (a *app) environment(s target.Server) ([]string, error) {
+func (a *env) environment(s target.Server) ([]string, error) {
 	var all []string
 	put := func(name, value string) { all = append(all, name+"="+value) }
 	names := slices.Concat(inherited, s.Passed)
@@ -255,7 +255,7 @@ func (a *app) environment(s target.Server) ([]string, error) {
 	}
 	for _, name := range s.Passed {
 		if value := a.getenv(name); value == "" {
-			a.warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
+			a.ui.warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
 		} else {
 			a.learnValue(value)
 		}

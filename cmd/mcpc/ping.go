@@ -60,13 +60,13 @@ func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration
 		}
 		if !again {
 			a.showPing(ctx, c, method, out)
-			c.close(ctx)
+			a.close(ctx, c)
 			return
 		}
 		if !waiting {
 			a.note("waiting for the server: " + out.Text)
 		}
-		c.close(ctx)
+		a.close(ctx, c)
 	}
 }
 
@@ -116,5 +116,5 @@ func (a *app) showPing(ctx context.Context, c *conversation, method string, out 
 		return err
 	}
 	a.show(ctx, out, ans)
-	c.explained(method)
+	a.explained(method)
 }

@@ -43,7 +43,11 @@ func TestABugIsAnEndingToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := &app{in: out, out: out, err: out, now: time.Now, version: "test", getenv: func(name string) string {
+	a := &app{in: out, out: out, err: out}
+	a.ui = a
+	a.now = time.Now
+	a.version = "test"
+	a.getenv = func(name string) string {
 		switch name {
 		case envName("state"):
 			return t.TempDir()
@@ -51,7 +55,7 @@ func TestABugIsAnEndingToo(t *testing.T) {
 			panic("the bug")
 		}
 		return ""
-	}}
+	}
 	code, died := a.run([]string{"list", "--json"}, nil)
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
@@ -83,7 +87,9 @@ func TestASignalAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := &app{err: out, getenv: func(string) string { return "" }}
+	a := &app{err: out}
+	a.ui = a
+	a.getenv = func(string) string { return "" }
 	a.killed([]string{"call", "echo", "-"}, syscall.SIGTERM)
 	a.killed([]string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
 	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","operation_sent":false,"retryable":false}}`

@@ -64,14 +64,14 @@ that.`,
 
 func (a *app) prompt(ctx context.Context, o promptOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
 	}
 	out = c.getPrompt(ctx, o)
 	a.show(ctx, out, answerOf(out))
-	c.explained("prompts/get")
+	a.explained("prompts/get")
 }
 
 // getPrompt asks the server for one prompt.
@@ -117,7 +117,7 @@ func (c *conversation) checkPrompt(ctx context.Context, o promptOptions) (rememb
 	out, unlisted := c.fitsPrompt(raw, o)
 	if out.Good() {
 		for _, text := range unlisted {
-			c.a.warn(text)
+			c.a.ui.warn(text)
 		}
 	}
 	return false, out

@@ -87,7 +87,7 @@ func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 
 func (a *app) raw(ctx context.Context, o rawOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv, blind: true})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -111,7 +111,7 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 		out.Hint = "-vvv shows the exact bytes and header fields"
 	}
 	a.showRaw(ctx, out)
-	c.explained(o.method)
+	a.explained(o.method)
 }
 
 // rawID takes a flag's text for JSON where it is JSON, else for a string.

@@ -93,7 +93,7 @@ type way struct {
 }
 
 // reach settles the way to a server. Its errors are of the command line.
-func (a *app) reach(endpoint string, saved *state.Reach) (*way, error) {
+func (a *env) reach(endpoint string, saved *state.Reach) (*way, error) {
 	r, err := a.network.over(saved)
 	if err != nil {
 		return nil, err
@@ -119,14 +119,14 @@ func (a *app) reach(endpoint string, saved *state.Reach) (*way, error) {
 	}
 	w.proxy = w.pins.Directly(proxy)
 	if a.network.insecure && a.way == nil {
-		a.warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
+		a.ui.warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
 	}
 	a.way = w
 	return w, nil
 }
 
 // secure reads the files of certificates.
-func (a *app) secure(w *way) (err error) {
+func (a *env) secure(w *way) (err error) {
 	papers := client.Papers{Insecure: a.network.insecure}
 	for _, f := range []struct {
 		flag, name string
@@ -207,7 +207,7 @@ func (c *conversation) reachServer(opt *client.Options) error {
 
 // reachAgain settles the way to a server that no conversation was opened with in this
 // run: it is that of a session with it.
-func (a *app) reachAgain(endpoint string) error {
+func (a *env) reachAgain(endpoint string) error {
 	if a.way != nil {
 		return nil
 	}

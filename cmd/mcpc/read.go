@@ -109,7 +109,7 @@ func unknownVariable(t wire.URITemplate, values wire.Members) error {
 
 func (a *app) read(ctx context.Context, o readOptions) {
 	c, out := a.open(ctx, opening{argv: o.argv})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -120,14 +120,14 @@ func (a *app) read(ctx context.Context, o readOptions) {
 	out = c.readResource(ctx, o.uri)
 	a.nameContents(out)
 	a.show(ctx, out, answerOf(out))
-	c.explained("resources/read")
+	a.explained("resources/read")
 }
 
 // readResource asks the server for one resource.
 func (c *conversation) readResource(ctx context.Context, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: wire.With(nil, "uri", wire.Quote(uri))})
 	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
-		out.Hint = "a template needs values: " + c.a.command("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
+		out.Hint = "a template needs values: " + c.a.ui.command("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
 		if near := render.Nearest(uri, c.rememberedNames(resourceKind)); near != "" && near != uri {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/rand"
 	"errors"
@@ -62,7 +61,7 @@ const pruneEvery = 64
 // startRecording begins it with the first conversation; where is the server as a
 // person would name it, by what the capture says of who records, command that of a server
 // which a file names.
-func (a *app) startRecording(where, by string, command []string) {
+func (a *env) startRecording(where, by string, command []string) {
 	a.record.conns++
 	if a.record.conns > 1 || a.noRecord || a.recordTo == offWord {
 		return
@@ -87,7 +86,7 @@ func (a *app) startRecording(where, by string, command []string) {
 }
 
 // ring is where every run is kept.
-func (a *app) ring() (*trace.Ring, error) {
+func (a *env) ring() (*trace.Ring, error) {
 	store, err := state.Open(a.state)
 	if err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (a *app) ring() (*trace.Ring, error) {
 }
 
 // shownArgs is the command line as it may be kept.
-func (a *app) shownArgs() []string {
+func (a *env) shownArgs() []string {
 	words := a.secrets.Command(append([]string{"mcpc"}, a.args...))
 	for i, f := range fieldsIn(a.args) {
 		f = wire.RedactField(f)
@@ -119,7 +118,7 @@ func fieldsIn(args []string) map[int]wire.Field {
 }
 
 // learnArgs learns the secrets of the command line before anybody has read it.
-func (a *app) learnArgs() {
+func (a *env) learnArgs() {
 	a.secrets.LearnCommand(a.args)
 	for _, f := range fieldsIn(a.args) {
 		a.secrets.LearnField(f)
@@ -128,7 +127,7 @@ func (a *app) learnArgs() {
 
 // recordingFailed is loud once, and changes nothing else: the answer is what the
 // user wants.
-func (a *app) recordingFailed(err error) {
+func (a *env) recordingFailed(err error) {
 	if a.record.quiet.Load() {
 		return
 	}
@@ -136,7 +135,7 @@ func (a *app) recordingFailed(err error) {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		where = render.Line(failed.Path) + ": "
 	}
-	a.warn("the traffic is not recorded: " + where + reason(err) + " (--no-record disables recording)")
+	a.ui.warn("the traffic is not recorded: " + where + reason(err) + " (--no-record disables recording)")
 }
 
 // reason is an error in the words of the operating system where it has any.
@@ -149,7 +148,7 @@ func reason(err error) string {
 
 // endRecording writes how the command ended, and closes the recording. A command that
 // was asked wrongly before anything crossed leaves none.
-func (a *app) endRecording() {
+func (a *env) endRecording(o wire.Outcome, exit int) {
 	r := &a.record
 	if r.Recorder == nil || r.ended {
 		return
@@ -159,30 +158,28 @@ func (a *app) endRecording() {
 	if past := a.record.past.Load(); past > 0 {
 		r.Lost(int(past))
 	}
-	o := a.ending
 	if o.Phase == "state" && r.ring != nil {
 		r.quiet.Store(true) // it is in the same folder
 	}
 	if r.crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
-		end := a.endOf(o, a.exitCode())
+		end := a.endOf(o, exit)
 		end.Many = o.Many || r.many
 		r.End(end)
 	}
 	_ = r.Close() // what failed was said
-	a.hintAtRecord()
 	if n := r.Run(); r.ring != nil && n > 0 && n%pruneEvery == 0 {
 		_, _ = r.ring.Prune(trace.DefaultLimits, a.now())
 	}
 }
 
-func (a *app) endOf(o wire.Outcome, exit int) trace.End {
+func (a *env) endOf(o wire.Outcome, exit int) trace.End {
 	return trace.End{Time: a.now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
 		Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings}
 }
 
 // gaveUp records that what was asked last got no valid answer and nobody waits for one,
 // while the command goes on: one that comes late is no ending.
-func (a *app) gaveUp(o wire.Outcome, exit int) {
+func (a *env) gaveUp(o wire.Outcome, exit int) {
 	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
 	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
 	if r := a.record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
@@ -212,19 +209,6 @@ func (r *record) rowIn(file string, exchange int) *trace.Row {
 	return r.own.RowIn(r.mark, exchange)
 }
 
-// hintAtRecord tells a person where the evidence is, of endings that it explains,
-// unless it was shown.
-func (a *app) hintAtRecord() {
-	shown := a.explain || a.verbose > 0 || !a.errStyle.Terminal || a.json || a.wire
-	if r := &a.record; shown || r.ring == nil || r.Run() == 0 || !r.crossed.Load() {
-		return
-	}
-	switch a.ending.Kind {
-	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
-		render.Hint(a.stderr(), a.errStyle, a.errStyle.Aim.Carry("mcpc show last shows the exchange"))
-	}
-}
-
 // learnSecrets tells what is known to be secret before anything crosses.
 func (c *conversation) learnSecrets(fields []wire.Field) {
 	s := &c.a.secrets
@@ -250,53 +234,25 @@ func (c *conversation) tap() wire.Tap {
 	}
 	c.a.startRecording(c.where, trace.ByCommand, command)
 	recorder, conn := c.a.record.Recorder, max(0, c.a.record.conns-1)
-	c.show(c.a.verbose, c.a.explain)
 	return func(f wire.Frame) {
 		f.Conn = conn
 		c.a.record.crossed.Store(true)
 		c.a.record.counted.add(f)
-		shown := c.showing.Load()
-		if shown == nil {
+		watch := c.a.watch.Load()
+		if watch == nil {
 			recorder.Tap(f)
 			return
 		}
 		f = c.a.secrets.Frame(f)
 		recorder.TapSafe(f)
-		if shown.explain {
-			c.mu.Lock()
-			c.frames = append(c.frames, f)
-			c.mu.Unlock()
-		}
-		shown.verbose(f)
+		(*watch)(f)
 	}
-}
-
-// showing is how frames are shown: -v while they cross, --explain afterwards.
-type showing struct {
-	verbose wire.Tap
-	explain bool
-}
-
-// show settles that, from the next frame on.
-func (c *conversation) show(verbose int, explain bool) {
-	if verbose == 0 && !explain {
-		c.showing.Store(nil)
-		return
-	}
-	c.showing.Store(&showing{render.Verbose(c.a.stderr(), c.a.errStyle, verbose), explain})
-}
-
-// forgetFrames leaves what crossed before to the recording.
-func (c *conversation) forgetFrames() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.frames = nil
 }
 
 // tapFull says that no frame is of use any more, so that none is made.
 func (c *conversation) tapFull() bool {
 	r := &c.a.record
-	if c.showing.Load() != nil {
+	if c.a.watch.Load() != nil {
 		return false
 	}
 	if r.Recorder == nil {
@@ -308,38 +264,4 @@ func (c *conversation) tapFull() bool {
 		r.past.Add(1)
 	}
 	return full
-}
-
-// explained prints the exchange that the command was about, and names those
-// that led to it. A command that got no further shows what it came to.
-func (c *conversation) explained(methods ...string) {
-	if !c.a.explain {
-		return
-	}
-	c.mu.Lock()
-	all := render.Untold(wire.Fold(c.frames))
-	c.mu.Unlock()
-	var own []*wire.Exchange
-	var before []string
-	asked := false
-	for _, e := range all {
-		method := wire.ParseMessage(e.Request.Raw).Method
-		meant := slices.Contains(methods, method)
-		if asked = asked || meant; meant || e.Request.Raw == nil || e.ByServer() {
-			own = append(own, e)
-		} else {
-			before = append(before, method)
-		}
-	}
-	if !asked {
-		own, before = all, nil
-	}
-	if len(before) > 0 {
-		c.a.note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")
-	}
-	var b bytes.Buffer
-	render.Explain(&b, c.a.errStyle, own)
-	if interrupted := c.a.ending.Kind == wire.Signal; interrupted || !c.a.errStyle.Terminal || !c.a.paged(b.Bytes()) {
-		_, _ = c.a.stderr().Write(b.Bytes())
-	}
 }

@@ -78,12 +78,12 @@ func (a *app) resend(ctx context.Context, o resendOptions) {
 	}
 	a.record.resent = nameOf(g.row)
 	c, out := a.open(ctx, opening{argv: o.argv})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if out.Good() {
 		out = c.issue(ctx, o, client.Call{Method: g.row.Method, Params: params, Progress: true})
 	}
 	a.show(ctx, out, answerOf(out))
-	c.explained(g.row.Method)
+	a.explained(g.row.Method)
 }
 
 // recorded finds the request that a word means.

@@ -16,7 +16,7 @@ import (
 // commands of the user's, or by the person at the terminal.
 type responder struct {
 	answering
-	a *app
+	a *env
 	c *conversation
 	// person is set where somebody can be asked.
 	person bool
@@ -24,8 +24,6 @@ type responder struct {
 	// typed is what stood in the file of --sampling, once it was read.
 	typed []byte
 	read  bool
-	// forms counts those that the person was shown.
-	forms int
 }
 
 // respondTo settles who answers in this conversation, and offers the server no
@@ -40,7 +38,7 @@ func (c *conversation) respondTo(opt *client.Options, how opening) error {
 	if err != nil {
 		return err
 	}
-	r := &responder{answering: flags, a: c.a, c: c, person: c.a.canAsk() && !how.blind}
+	r := &responder{answering: flags, a: c.a, c: c, person: c.a.ui.canAsk() && !how.blind}
 	if r.script, err = c.a.readScript(flags.Answers); err != nil {
 		return err
 	}
@@ -59,7 +57,7 @@ func isZero(f answering) bool { return reflect.ValueOf(f).IsZero() }
 func (c *conversation) standBeside(opt *client.Options) {
 	offered := offer(c.answering, false)
 	if c.isHeld() && !client.Stateless(c.saved.Revision) && !client.Covers(c.saved.Declared, offered) {
-		c.a.note("session " + c.saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
+		c.a.ui.note("session " + c.saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
 			c.saved.Name + " with the same flags starts its server again")
 		return
 	}
@@ -68,7 +66,7 @@ func (c *conversation) standBeside(opt *client.Options) {
 		return
 	}
 	opt.Resume, c.passing = nil, true
-	c.a.note("session " + c.saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
+	c.a.ui.note("session " + c.saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
 		"of its own; mcpc init " + c.saved.Name + " with the same flags opens one that is kept")
 }
 
@@ -108,14 +106,14 @@ func (r *responder) elicit(ctx context.Context, q client.Asking) client.Answer {
 	case r.OnElicit != "":
 		return refusal("--on-elicit", what, r.elicitBy(ctx, q, page))
 	case page && r.person:
-		return r.byHand(what, r.visit(ctx, q))
+		return r.byHand(what, r.a.ui.visitPage(ctx, q, r.asker()))
 	case !page && scripted(r.answering):
 		if a, ok := r.fromScript(q); ok || !r.person {
 			return a
 		}
 	}
 	if !page && r.person {
-		return r.byHand(what, r.fill(ctx, q))
+		return r.byHand(what, r.a.ui.fillForm(ctx, q, r.asker(), r.broken))
 	}
 	return client.Answer{Ending: client.Unanswered(q.Method)}
 }
@@ -141,7 +139,7 @@ func refusal(who, what string, a client.Answer) client.Answer {
 // told says under -v what was answered without anybody seeing it.
 func (r *responder) told(method, what string) {
 	if r.a.verbose > 0 {
-		r.a.note("the server requested " + method + ": " + what)
+		r.a.ui.note("the server requested " + method + ": " + what)
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 	}
 	maps.Copy(run.vars, r.given)
 	run.result = render.RunFile{Path: f.path, Server: f.shownServer(), Started: a.now()}
-	before := a.globals
+	before := a.globals()
 	if len(f.Steps) > 0 && !r.stopped {
 		run.open(ctx)
 	}
@@ -50,9 +50,9 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 		}
 	}
 	if run.c != nil {
-		run.c.close(ctx)
+		a.close(ctx, run.c)
 	}
-	a.globals = before
+	a.setGlobals(before)
 	run.result.Took = a.now().Sub(run.result.Started)
 	r.done = append(r.done, run.result)
 }
@@ -104,7 +104,7 @@ func (r *fileRun) open(ctx context.Context) {
 	if r.opening = out; out.Good() {
 		r.c = c
 	} else {
-		c.close(ctx)
+		a.close(ctx, c)
 	}
 }
 
@@ -340,7 +340,7 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 	var l listing
 	begun := r.a.now()
 	t.method = k.method
-	if t.out, _ = l.add(ctx, r.c, k, false); t.out.Good() {
+	if t.out, _ = l.add(ctx, r.c, k, false, r.a.showsTables()); t.out.Good() {
 		t.out.Result = l.result(false)
 		if list := l.lists[0]; list.entries.count() == 0 {
 			l.lists[0].entries = r.c.sortEntries(k, list.List)

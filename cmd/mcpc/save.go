@@ -125,8 +125,7 @@ var savedEndings = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.Out
 
 // add writes a call behind the others, with how it ended. Of a secret the file gets a
 // variable of the environment.
-func (s *saving) add(c *conversation, o callOptions, out wire.Outcome) {
-	a := c.a
+func (s *saving) add(a *app, c *conversation, o callOptions, out wire.Outcome) {
 	if s == nil {
 		return
 	}

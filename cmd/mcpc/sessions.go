@@ -160,7 +160,7 @@ stopped. The default is the current session.`,
 				return hintedError{"close takes one session name", "mcpc sessions lists them"}
 			}
 			// Who is meant is settled as everywhere: -s, the variable, the current one.
-			a.close(cmd.Context(), append(args, cmp.Or(a.server, a.getenv(envName("server"))))[0], all)
+			a.closeSessions(cmd.Context(), append(args, cmp.Or(a.server, a.getenv(envName("server"))))[0], all)
 			return nil
 		},
 	}
@@ -168,7 +168,7 @@ stopped. The default is the current session.`,
 	return cmd
 }
 
-func (a *app) close(ctx context.Context, name string, all bool) {
+func (a *app) closeSessions(ctx context.Context, name string, all bool) {
 	store, st, err := a.loadState()
 	if err != nil {
 		a.end(stateFailed(err))
@@ -230,7 +230,7 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 	if s.SessionID == "" || client.TransportName(s.Transport) != client.StreamableHTTP {
 		return nil
 	}
-	c := &conversation{a: a, where: s.Name, saved: &s, store: store}
+	c := &conversation{a: &a.env, where: s.Name, saved: &s, store: store}
 	fields, err := a.fields()
 	if err != nil {
 		return err
@@ -243,6 +243,7 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 		fields = c.withFields(fields)
 	}
 	c.learnSecrets(fields)
+	a.showTraffic(a.verbose, a.explain)
 	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap(), Secrets: &a.secrets,
 		Found: func(f wire.Finding) { a.note(f.Text) }}
 	c.serverOf(&opt)

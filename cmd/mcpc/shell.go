@@ -90,12 +90,13 @@ func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, 
 	a.record.most = mostRecorded
 	c, out := a.open(ctx, opening{argv: argv, greet: true, many: true})
 	if !out.Good() {
-		c.close(ctx)
+		a.close(ctx, c)
 		a.end(out)
 		return
 	}
 	c.stopTicking()
-	s := &shellRun{a: a, c: c, globals: a.globals, own: map[string]bool{}, stop: stop && !typed}
+	c.lent, c.stopTicking = true, nil
+	s := &shellRun{a: a, c: c, globals: a.globals(), own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[envName(f.Name)] = true })
 	a.shell = s
 	a.outStyle.Aim.Bare, a.errStyle.Aim.Bare = true, true
@@ -110,10 +111,11 @@ func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, 
 // close ends the conversation, and says with what the lines ended.
 func (s *shellRun) close(ctx context.Context) {
 	a := s.a
-	a.shell, a.globals = nil, s.globals
+	a.shell = nil
+	a.setGlobals(s.globals)
 	a.ending, a.exit = wire.Outcome{}, 0
-	s.c.stopTicking = func() {}
-	s.c.close(ctx)
+	s.c.lent, s.c.stopTicking = false, nil
+	a.close(ctx, s.c)
 	if _, ok := errors.AsType[errInterrupted](context.Cause(ctx)); ok {
 		a.ending = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 		return
@@ -272,12 +274,12 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
 	switch {
 	case how.argv != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"})
+		return &conversation{a: &s.a.env}, usage(hintedError{"the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"})
 	case how.heard != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"})
+		return &conversation{a: &s.a.env}, usage(hintedError{"notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"})
 	}
 	if o := writable(s.a.output); !o.Good() {
-		return &conversation{a: s.a, stopTicking: func() {}}, o
+		return &conversation{a: &s.a.env}, o
 	}
 	s.c.stopTicking = s.a.ticking()
 	if how.fits != nil {

@@ -32,7 +32,8 @@ func wordsOfShell() []string {
 // line takes one line, and notes what it came to.
 func (s *shellRun) line(ctx context.Context, text string) {
 	a := s.a
-	a.ending, a.exit, a.globals = wire.Outcome{}, 0, s.globals
+	a.ending, a.exit = wire.Outcome{}, 0
+	a.setGlobals(s.globals)
 	words, err := lineedit.Words(text, s.value)
 	if err != nil {
 		a.end(usage(hintedError{"the line cannot be parsed " + err.Error(), "quote literal text: '...'"}))
@@ -89,7 +90,7 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	root := s.root()
 	root.SetArgs(withCodes(withNegations(words)))
 	a.progress.Again()
-	s.c.forgetFrames()
+	a.frames.empty()
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.json = a.json || slices.Contains(words, "--json")
 		out := usage(err)
@@ -97,7 +98,7 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 		a.end(out)
 	}
 	a.progress.Done()
-	s.c.show(0, false)
+	a.showTraffic(0, false)
 	a.ending = signalled(ctx, a.ending)
 	a.gaveUp(a.ending, a.exitCode())
 	a.failureJSON()
@@ -118,7 +119,7 @@ func hintOfShell(hint string) string {
 // the line has none.
 func (s *shellRun) root() *cobra.Command {
 	root := newRoot(s.a)
-	s.a.globals = s.globals
+	s.a.setGlobals(s.globals)
 	return root
 }
 
@@ -140,7 +141,7 @@ func (s *shellRun) mayRun(cmd *cobra.Command) error {
 		}
 	})
 	if bad == nil {
-		s.c.show(s.a.verbose, s.a.explain)
+		s.a.showTraffic(s.a.verbose, s.a.explain)
 	}
 	return bad
 }

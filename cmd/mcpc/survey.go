@@ -220,7 +220,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 		b.ending = b.withoutSecrets(s.out)
 		s.out = b.ending
 		b.record.many = s.out.Good() // else it names the list that failed
-		b.endRecording()
+		b.endRecording(b.ending, b.exitCode())
 		s.said = said.String()
 	}()
 	if ctx.Err() != nil {
@@ -228,7 +228,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 		return
 	}
 	c, out := b.open(ctx, opening{greet: true})
-	defer c.close(ctx)
+	defer b.close(ctx, c)
 	if s.out = out; !out.Good() {
 		return
 	}
@@ -249,7 +249,9 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 // beside is an app that shares with this one what the user wants, and nothing that
 // goes on.
 func (a *app) beside(said io.Writer, id string) *app {
-	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals, spared: true}
+	b := &app{leave: a.leave}
+	b.ui, b.environ, b.now, b.version, b.args, b.known, b.spared = b, a.environ, a.now, a.version, a.args, a.known, true
+	b.setGlobals(a.globals())
 	b.getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == envName("server") {
 			return ""

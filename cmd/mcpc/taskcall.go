@@ -34,7 +34,7 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callOpt
 		call.Task = &client.TaskWish{TTL: max(0, o.task.duration())}
 	}
 	if o.task.duration() > 0 && !offer.Asked {
-		c.a.note("in this revision the server sets the task's lifetime")
+		c.a.ui.note("in this revision the server sets the task's lifetime")
 	}
 	return wire.Outcome{}
 }
@@ -50,7 +50,7 @@ func (c *conversation) mortal() (why, hint string) {
 	case c.Transport() != client.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.saved == nil || c.passing):
-		return "the task belongs to a session that ends with this command", c.a.quoted("init") + " opens a session that is kept; " + wait
+		return "the task belongs to a session that ends with this command", c.a.ui.quoted("init") + " opens a session that is kept; " + wait
 	}
 	return "", ""
 }
@@ -80,9 +80,9 @@ func (c *conversation) waitFor(ctx context.Context, task client.Task, kept state
 	status := ""
 	seen := func(task client.Task) {
 		said := cmp.Or(task.Message, string(task.Status))
-		c.a.progress.Waiting("task: "+said, leaving)
+		c.a.ui.waiting("task: "+said, leaving)
 		if c.a.verbose > 0 && said != status {
-			c.a.note(fmt.Sprintf("task %s is %s: %s", task.ID, task.Status, task.Message))
+			c.a.ui.note(fmt.Sprintf("task %s is %s: %s", task.ID, task.Status, task.Message))
 		}
 		status = said
 	}

@@ -52,7 +52,7 @@ type taskSurvey struct {
 
 func (a *app) taskList(ctx context.Context) {
 	c, out := a.open(ctx, opening{greet: true})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -61,7 +61,7 @@ func (a *app) taskList(ctx context.Context) {
 	offer := c.TaskOffer("optional")
 	switch {
 	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
-		out = c.unsent("tasks/list", "", offer.Why, c.a.quoted("info")+" shows the server's capabilities")
+		out = c.unsent("tasks/list", "", offer.Why, c.a.ui.quoted("info")+" shows the server's capabilities")
 	case out.Good():
 		c.remarkOn(survey)
 	}
@@ -77,7 +77,7 @@ func (a *app) taskList(ctx context.Context) {
 		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, c.taskRows(survey.rows))
 	}
 	a.show(ctx, out, ans)
-	c.explained("tasks/list", "tasks/get")
+	a.explained("tasks/list", "tasks/get")
 }
 
 // surveyTasks asks the server for its list, and for each remembered task that is
@@ -99,7 +99,7 @@ func (c *conversation) surveyTasks(ctx context.Context) (s taskSurvey, out wire.
 		for i, raw := range list.Items {
 			task, ok := c.ParseTask(raw)
 			if !ok {
-				c.a.warn(fmt.Sprintf("entry %d of tasks/list is not a task", i))
+				c.a.ui.warn(fmt.Sprintf("entry %d of tasks/list is not a task", i))
 				continue
 			}
 			listed[task.ID] = true
@@ -137,7 +137,7 @@ func (c *conversation) lookAt(ctx context.Context, kept state.Task, s *taskSurve
 	switch {
 	case client.NoSuchTask(out):
 		c.dropTask(ctx, kept)
-		c.a.note("the server no longer knows the task " + kept.ID)
+		c.a.ui.note("the server no longer knows the task " + kept.ID)
 		return wire.Outcome{}
 	case !out.Good():
 		return out
@@ -149,12 +149,12 @@ func (c *conversation) lookAt(ctx context.Context, kept state.Task, s *taskSurve
 // remarkOn says what the table does not.
 func (c *conversation) remarkOn(s taskSurvey) {
 	if why := c.TaskOffer("optional").Why; why != "" {
-		c.a.note(why)
+		c.a.ui.note(why)
 	} else if len(s.rows) == 0 {
-		c.a.note("no tasks")
+		c.a.ui.note("no tasks")
 	}
 	if s.elsewhere > 0 {
-		c.a.note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", s.elsewhere))
+		c.a.ui.note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", s.elsewhere))
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *conversation) keepTask(ctx context.Context, kept state.Task) {
 	}
 	err := c.updateTasks(ctx, func(st *state.State) { st.PutTask(kept, c.a.now()) })
 	if err != nil {
-		c.a.warn("the task " + kept.ID + " could not be cached: " + err.Error())
+		c.a.ui.warn("the task " + kept.ID + " could not be cached: " + err.Error())
 	}
 }
 

@@ -95,7 +95,7 @@ func (a *app) taskCommand(v taskVerb) *cobra.Command {
 		}
 		ctx := cmd.Context()
 		c, out := a.open(ctx, opening{})
-		defer c.close(ctx)
+		defer a.close(ctx, c)
 		if !out.Good() {
 			a.end(out)
 			return nil
@@ -120,7 +120,7 @@ func (a *app) taskGet(ctx context.Context, c *conversation, kept state.Task) {
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, st render.Style) error { return render.Facts(w, st, c.taskFacts(task, kept)) }
 	a.show(ctx, c.stale(ctx, out, kept), ans)
-	c.explained("tasks/get")
+	a.explained("tasks/get")
 }
 
 // taskFacts tells a person how a task is.
@@ -173,7 +173,7 @@ func (a *app) fetched(ctx context.Context, c *conversation, kept state.Task, onc
 		out = c.checkResult(tool, out)
 	}
 	a.show(ctx, out, answerOf(out))
-	c.explained("tasks/get", "tasks/result", "tasks/update")
+	a.explained("tasks/get", "tasks/result", "tasks/update")
 }
 
 func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) {
@@ -199,7 +199,7 @@ func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) 
 		}
 	}
 	a.show(ctx, c.stale(ctx, out, kept), ans)
-	c.explained("tasks/get", "tasks/update")
+	a.explained("tasks/get", "tasks/update")
 }
 
 // taskCancel: a server may agree to give a task up and finish it all the same.
@@ -227,5 +227,5 @@ func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) 
 		c.endTask(ctx, kept)
 	}
 	a.show(ctx, out, ans)
-	c.explained("tasks/cancel")
+	a.explained("tasks/cancel")
 }

@@ -35,7 +35,9 @@ func (s *screen) take() string {
 func TestTicking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen screen
-		a := &app{now: time.Now, errStyle: render.Style{Terminal: true, Width: 80}}
+		a := &app{errStyle: render.Style{Terminal: true, Width: 80}}
+		a.ui = a
+		a.now = time.Now
 		a.progress = render.NewProgress(&screen, a.errStyle, a.now)
 		stop := a.ticking()
 		after := func(d time.Duration) string {
@@ -62,7 +64,8 @@ func TestTicking(t *testing.T) {
 
 func TestTickingInAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &app{} // whose progress would be a nil pointer
+		a := &app{}
+		a.ui = a // whose progress would be a nil pointer
 		stop := a.ticking()
 		time.Sleep(time.Minute)
 		stop()

@@ -141,14 +141,14 @@ func (d *dialog) choose(prompt, enter string, words ...string) (string, error) {
 
 // dialog opens one at the terminal. Its lines end with ctx: a Ctrl-C is the command's,
 // also where more questions wait behind this one.
-func (r *responder) dialog(ctx context.Context) *dialog {
-	d := &dialog{out: r.a.stderr(), style: r.a.errStyle, line: r.a.errStyle.Line, wrap: r.a.errStyle.Wrap}
+func (a *app) dialog(ctx context.Context) *dialog {
+	d := &dialog{out: a.stderr(), style: a.errStyle, line: a.errStyle.Line, wrap: a.errStyle.Wrap}
 	d.next = func() (string, error) {
-		text, err := r.a.typist.line(ctx)
+		text, err := a.typist.line(ctx)
 		if err != nil {
 			d.say("")
 		}
-		r.a.progress.Newline()
+		a.progress.Newline()
 		return text, err
 	}
 	return d

@@ -43,6 +43,7 @@ func (o *watchOptions) check(a *app) error {
 
 // A watcher knows what a server listed last, and which of it is no longer true.
 type watcher struct {
+	a *app
 	c *conversation
 	o listOptions
 	// known is what was listed last; nil before the first time.
@@ -64,10 +65,10 @@ type item struct {
 // a server says that they changed.
 const betweenReads = time.Second
 
-func (a *app) watch(ctx context.Context, o listOptions) {
-	w := &watcher{o: o, stale: map[kind]bool{}, wake: make(chan struct{}, 1)}
+func (a *app) watchLists(ctx context.Context, o listOptions) {
+	w := &watcher{a: a, o: o, stale: map[kind]bool{}, wake: make(chan struct{}, 1)}
 	c, out := a.open(ctx, opening{argv: o.argv, greet: true, heard: w.heard})
-	defer c.close(ctx)
+	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
 		return
@@ -81,7 +82,7 @@ func (a *app) watch(ctx context.Context, o listOptions) {
 		out = w.follow(ctx, filter)
 	}
 	a.end(out)
-	c.explained(append(methodsOf(w.o.kinds), "subscriptions/listen")...)
+	a.explained(append(methodsOf(w.o.kinds), "subscriptions/listen")...)
 }
 
 // filter asks for the changes of what is listed. A server that tells of none of
@@ -103,7 +104,7 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 			Text: text, Hint: "omit --watch to list once"}
 	}
 	if len(missing) > 0 {
-		w.c.a.note(text)
+		w.a.note(text)
 	}
 	return f, wire.Outcome{}
 }
@@ -111,7 +112,7 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 // follow reads the lists when the server begins to tell, and again whenever it
 // tells or may have told somebody else. The time of --for begins when they are shown.
 func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
-	a, left := w.c.a, w.o.watch.until.count
+	a, left := w.a, w.o.watch.until.count
 	on := w.c.start(ctx, client.Listening{Filter: f, Patience: w.o.watch.until.patience(a.timeout),
 		Began: func(client.Filter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { a.note(why + "; retrying") },
@@ -180,14 +181,14 @@ func (w *watcher) takeStale() map[kind]bool {
 // unless it never could. What was read is shown also when ctx ends meanwhile, and
 // until whole does.
 func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outcome) {
-	if wait := betweenReads - w.c.a.now().Sub(w.read); wait > 0 {
+	if wait := betweenReads - w.a.now().Sub(w.read); wait > 0 {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return 0, wire.Outcome{}
 		}
 	}
-	w.read = w.c.a.now()
+	w.read = w.a.now()
 	if w.known == nil {
 		return 0, w.first(ctx)
 	}
@@ -201,7 +202,7 @@ func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outc
 		case ctx.Err() != nil:
 			return changes, out
 		case !out.Good():
-			w.c.a.warn("the list of " + k.many + " could not be read again: " + out.Text)
+			w.a.warn("the list of " + k.many + " could not be read again: " + out.Text)
 		default:
 			old := w.known[k]
 			w.known[k] = itemsOf(k, list)
@@ -217,7 +218,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	several := len(w.o.kinds) > 1
 	w.takeStale()
 	for _, k := range w.o.kinds {
-		if out, left := l.add(ctx, w.c, k, several); !out.Good() && !left {
+		if out, left := l.add(ctx, w.c, k, several, w.a.showsTables()); !out.Good() && !left {
 			return out
 		}
 	}
@@ -229,10 +230,10 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 		}
 	}
 	if !w.o.watch.jsonl {
-		w.c.a.noPager = true // it goes on below
-		w.c.a.print(ctx, w.c.a.answerOfLists(l, several, w.o.long))
+		w.a.noPager = true // it goes on below
+		w.a.print(ctx, w.a.answerOfLists(l, several, w.o.long))
 	}
-	w.c.a.note("watching for changes; Ctrl-C stops")
+	w.a.note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}
 }
 
@@ -272,8 +273,8 @@ func (w *watcher) compare(ctx context.Context, k kind, old, now []item) int {
 		}
 	}
 	if !w.o.watch.jsonl {
-		if err := render.Changes(w.c.a.stdout(), w.c.a.outStyle, changes); err != nil {
-			w.c.a.end(w.c.a.unwritten(err))
+		if err := render.Changes(w.a.stdout(), w.a.outStyle, changes); err != nil {
+			w.a.end(w.a.unwritten(err))
 		}
 	}
 	return len(changes)
@@ -310,5 +311,5 @@ func (w *watcher) line(ctx context.Context, change string, k kind, name string, 
 	if now != nil {
 		doc = wire.With(doc, "now", now)
 	}
-	w.c.a.printLine(ctx, doc)
+	w.a.printLine(ctx, doc)
 }

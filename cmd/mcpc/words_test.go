@@ -110,7 +110,9 @@ func TestArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := &app{getenv: func(string) string { return "" }}
+	a := &app{}
+	a.ui = a
+	a.getenv = func(string) string { return "" }
 	for _, row := range argumentRows {
 		schema, _, err := validate.Compile([]byte(argumentSchemas[row.tool]))
 		if err != nil {
@@ -152,7 +154,9 @@ func readWords(t *testing.T, a *app, schema *validate.Schema, typed []string) st
 
 // What the types of a place come from: references, alternatives, conditions.
 func TestArgumentsOfOddSchemas(t *testing.T) {
-	a := &app{getenv: func(string) string { return "" }}
+	a := &app{}
+	a.ui = a
+	a.getenv = func(string) string { return "" }
 	for _, row := range []struct{ schema, word, want string }{
 		{`{"properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"integer"}}}`, "n=1", `{"n":1}`},
 		{`{"properties":{"n":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`, "n=null", `{"n":null}`},
@@ -198,7 +202,9 @@ func FuzzWords(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a := &app{getenv: func(string) string { return "" }}
+	a := &app{}
+	a.ui = a
+	a.getenv = func(string) string { return "" }
 	f.Fuzz(func(t *testing.T, typed string) {
 		if strings.Contains(typed, "@") || strings.HasPrefix(typed, "-") {
 			return // files
@@ -248,7 +254,9 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	a := &app{in: file, getenv: func(string) string { return "" }}
+	a := &app{in: file}
+	a.ui = a
+	a.getenv = func(string) string { return "" }
 	g, err := a.given([]string{"a=@-"}, "", false)
 	if err != nil || string(g.words[0].raw) != `"typed"` {
 		t.Errorf("%v, %v", g, err)

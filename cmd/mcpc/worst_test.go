@@ -59,7 +59,10 @@ func TestWorstServerDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	a := &app{in: null, out: null, err: null, now: time.Now, getenv: func(string) string { return "" }}
+	a := &app{in: null, out: null, err: null}
+	a.ui = a
+	a.now = time.Now
+	a.getenv = func(string) string { return "" }
 	a.settleStyles()
 	for i, one := range severities {
 		for j, other := range severities {
