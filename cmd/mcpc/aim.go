@@ -129,7 +129,7 @@ func (a *env) unknownTarget(err error) wire.Outcome {
 	if !a.serverGiven {
 		from, text = envName("server")+": ", a.getenv(envName("server"))
 	}
-	what, hint := meantByPath(text)
+	what, hint := a.ui.meantByPath(text)
 	if what != "" {
 		o.Text, o.Hint = from+"the server is neither a URL nor a name, but "+what, hint
 	}

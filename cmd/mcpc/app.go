@@ -29,6 +29,8 @@ type app struct {
 	err *os.File
 	// commit and date are "" where the program was not built by the release script.
 	commit, date string
+	// groups are the commands of mcpc.
+	groups func() []group
 	// leave ends the process at once; only a mock server is told to do so.
 	leave func(code int)
 

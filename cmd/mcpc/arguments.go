@@ -23,7 +23,7 @@ type given struct {
 // given reads them; flag is the --args of the command. A flat one has names in
 // the place of paths. What is wrong that no schema is needed for is an error, all of
 // it at once.
-func (a *app) given(args []string, flag string, flat bool) (g given, err error) {
+func (a *env) given(args []string, flag string, flat bool) (g given, err error) {
 	if flag == "" && len(args) > 0 && isDocument(args[0]) && !isScalar(args[0]) {
 		flag, args = args[0], args[1:]
 	} else if flag == "" {

@@ -11,7 +11,7 @@ import (
 // assigned reads values that are given by name: NAME=VALUE words, each value a
 // string as it stands and a list where its name comes again, or one JSON object
 // in the places where a tool's arguments may stand.
-func (a *app) assigned(words []string) (json.RawMessage, error) {
+func (a *env) assigned(words []string) (json.RawMessage, error) {
 	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
 		return a.arguments(words)
 	}

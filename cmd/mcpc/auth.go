@@ -25,7 +25,7 @@ are never shown.`,
 		Example: `  mcpc auth
   mcpc auth --json
   mcpc auth --jq '.tokens[].issuer'`,
-		Args: unknownCommand,
+		Args: a.unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.whoAmI(cmd.Context())
 			return nil

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/question"
@@ -24,12 +22,6 @@ type authFlags struct {
 	account   string
 	tokenFile string
 	noPrompt  bool
-}
-
-func (o *authFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.account, "account", "", "`name` of the account, if there are several at the server")
-	f.StringVar(&o.tokenFile, "token-file", "", "send the token in `FILE` (or in MCPC_TOKEN)")
-	f.BoolVar(&o.noPrompt, "no-auth-prompt", false, "never prompt for a login; exit with code 4")
 }
 
 // tokensName is the file of the tokens within the state's directory.
@@ -90,7 +82,7 @@ func (a *env) fixedToken() (string, error) {
 // walk goes through a server's authorization; -v shows the steps.
 func (a *env) walk(ctx context.Context, endpoint string) *auth.Walk {
 	way := a.way.forAuth()
-	way.Limit = a.timeout.duration()
+	way.Limit = a.limits.Idle
 	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.now, Learn: a.secrets.Learn,
 		Read: func(name string) ([]byte, error) { return a.readFile(name, mostSecret) }}
 	if a.verbose > 0 {

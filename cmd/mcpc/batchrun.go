@@ -39,7 +39,7 @@ type batchLine struct {
 // the batch, the results cannot be written, or ctx ends. What is under way then is
 // waited for, and not an input that says nothing more.
 func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) {
-	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.a.limits().WithDefaults().Message}
+	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.a.limits.WithDefaults().Message}
 	b.out, b.stopAll = bufio.NewWriterSize(b.a.stdout(), 64<<10), stop
 	defer context.AfterFunc(ctx, b.window.end)()
 	filtering, stopFilter := outlasting(ctx, filterGrace)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,8 +37,8 @@ type callOptions struct {
 	saving *saving
 	// expectResult makes the result that comes what is expected of the saved call.
 	expectResult bool
-	// task is set where the call is to become a task, for that time or any.
-	task seconds
+	// task is not 0 where the call is to become a task, for that time, or below 0 for any.
+	task time.Duration
 }
 
 func newCall(a *app) *cobra.Command {
@@ -71,7 +72,7 @@ sent, and structuredContent against the outputSchema.`,
 			if o.given, err = a.given(args[1:], document, false); err != nil {
 				return a.unnamed(cmd, toolKind, []string{"call", o.name}, args[1:], err)
 			}
-			if o.save != "" && (o.dryRun || o.curl || o.task.set) {
+			if o.save != "" && (o.dryRun || o.curl || o.task != 0) {
 				return hintedError{"--save needs a call that is sent and answered", "remove --dry-run, --curl and --task"}
 			}
 			if o.dryRun || o.curl {
@@ -95,7 +96,7 @@ sent, and structuredContent against the outputSchema.`,
 	a.addCut(f)
 	f.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
 	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice, only what both have in common")
-	f.Var(&o.task, "task", "start a task, print its id and do not wait (mcpc tasks)")
+	f.Var((*seconds)(&o.task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"
 	a.addAnswering(f)
 	return cmd
@@ -111,7 +112,7 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		a.end(out)
 		return
 	}
-	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task.set, fits: o.saving.fits})
+	c, out := a.open(ctx, opening{argv: o.argv, greet: o.task != 0, fits: o.saving.fits})
 	defer a.close(ctx, c)
 	if !out.Good() {
 		a.end(out)
@@ -145,7 +146,7 @@ func (c *conversation) perform(ctx context.Context, o *callOptions) (wire.Outcom
 // refused.
 func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition, wire.Outcome) {
 	tool := c.remembered(o.name)
-	if o.noValidate && (tool != nil || !c.needsDefinition() && !o.task.set && len(o.given.words) == 0) {
+	if o.noValidate && (tool != nil || !c.needsDefinition() && o.task == 0 && len(o.given.words) == 0) {
 		return tool, c.unchecked(tool, o)
 	}
 	if tool != nil && c.checkArguments(tool, o).Good() {
@@ -311,10 +312,10 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 	c.undeclared(out, toolKind.capability)
 	switch task, ok := c.TaskIn(call, out); {
 	case ok:
-		if out = c.became(ctx, task, out, o); o.task.set {
+		if out = c.became(ctx, task, out, o); o.task != 0 {
 			return out, &task
 		}
-	case o.task.set && out.Good():
+	case o.task != 0 && out.Good():
 		c.a.ui.note("the server returned the result at once, without a task")
 	}
 	if tool == nil || tool.fresh {

@@ -196,7 +196,7 @@ func (c *conversation) options(ctx context.Context, how opening) (client.Options
 	c.a.ui.nameServer(how.argv)
 	opt := client.Options{
 		Secrets: &c.a.secrets, Protocol: c.a.protocol, Version: c.a.version, LogLevel: c.a.logLevel,
-		Fields: fields, Limits: c.a.limits(), Now: c.a.now, Tap: c.tap(), TapFull: c.tapFull,
+		Fields: fields, Limits: c.a.limits, Now: c.a.now, Tap: c.tap(), TapFull: c.tapFull,
 		Notified: c.notified, Found: c.found, Renewed: c.renewed,
 		Shape: c.shape, Strict: func() bool { return c.a.strict },
 	}

@@ -39,7 +39,7 @@ code is accepted.`,
   mcpc demo --listen 127.0.0.1:3001 --auth
   mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArguments(cmd, args); err != nil {
+			if err := a.noArguments(cmd, args); err != nil {
 				return err
 			}
 			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {

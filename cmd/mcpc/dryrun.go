@@ -20,7 +20,7 @@ import (
 // remembered; where the tool's definition is not, or forbids the arguments, the server is
 // asked for it as the call would ask, unless that is not wanted. The call is not sent.
 func (a *app) dryRun(ctx context.Context, o callOptions) error {
-	if o.task.set {
+	if o.task != 0 {
 		return hintedError{"--task is negotiated with the server, which --dry-run does not contact", "use only one of the two"}
 	}
 	c := &conversation{a: &a.env}

@@ -84,7 +84,7 @@ func (a *app) edit(ctx context.Context, editor []string, name string) ([]byte, e
 		return nil, err
 	}
 	defer f.Close()
-	limit := a.limits().WithDefaults().Message
+	limit := a.limits.WithDefaults().Message
 	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(raw)) > limit {
 		err = fmt.Errorf("the edited params have more than %s", render.Bytes(limit))

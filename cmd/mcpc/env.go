@@ -40,11 +40,11 @@ type env struct {
 	accountTyped bool
 	// known are the configurations of other programs, nil before they are read.
 	known *[]knownFile
-	peer
+	dialState
 }
 
-// peer is what is known of the server of a command while it is being connected to.
-type peer struct {
+// dialState is what is known of the server of a command while it is being connected to.
+type dialState struct {
 	// guard adds credentials to requests; nil where the connection is not by HTTP.
 	guard *auth.Guard
 	// held is the session of the command where its server lives on between commands,
@@ -90,6 +90,9 @@ type ui interface {
 	// input is the text that an argument stands for: itself, @FILE, or - for standard
 	// input.
 	input(arg string) (raw []byte, from string, err error)
+	// meantByPath is what a text is that names no server but something on this machine, and
+	// a hint for it.
+	meantByPath(text string) (what, hint string)
 	// showServer shows what a configuration says of a server that has to be confirmed.
 	showServer(headline string, s target.Server)
 	// offerLogin offers to log in where a server asks for it, and reports whether that

@@ -28,13 +28,7 @@ type settings struct {
 	logLevel    string
 	recordTo    string
 	noRecord    bool
-	connect     seconds
-	timeout     seconds
-	maxTime     seconds
-	probe       seconds
-	maxSize     size
-	maxPages    int
-	maxItems    int
+	limits      client.Limits
 	auth        authFlags
 	noInput     bool
 	confirm     string
@@ -54,7 +48,19 @@ type display struct {
 	color      string
 	redactFile string
 	maxChars   int
+	limitFlags
 	seeing
+}
+
+// limitFlags are the limits as they are typed: 0 is none.
+type limitFlags struct {
+	connect  time.Duration
+	timeout  time.Duration
+	maxTime  time.Duration
+	probe    time.Duration
+	maxSize  size
+	maxPages int
+	maxItems int
 }
 
 // globals are the flags that every command knows.
@@ -81,14 +87,14 @@ func (g *app) addGlobals(f *pflag.FlagSet) {
 	g.seeing.flags(f)
 	f.StringVar(&g.logLevel, "log-level", "", "request log messages of this `level` and above")
 	f.StringVar(&g.recordTo, "record", "", "write the recording to `FILE`; \"off\" disables it")
-	g.auth.flags(f)
-	g.network.flags(f)
+	addAuthFlags(f, &g.auth)
+	addNetworkFlags(f, &g.network)
 	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
 	f.StringVar(&g.redactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
-	f.Var(&g.connect, "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
-	f.Var(&g.timeout, "timeout", "time limit without a response or progress (default 60s)")
-	f.Var(&g.maxTime, "max-time", "time limit for a whole request or list (default 10m)")
-	f.Var(&g.probe, "probe-timeout", "time limit for protocol detection over stdio (default 10s)")
+	f.Var((*seconds)(&g.connect), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
+	f.Var((*seconds)(&g.timeout), "timeout", "time limit without a response or progress (default 60s)")
+	f.Var((*seconds)(&g.maxTime), "max-time", "time limit for a whole request or list (default 10m)")
+	f.Var((*seconds)(&g.probe), "probe-timeout", "time limit for protocol detection over stdio (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")
@@ -97,10 +103,10 @@ func (g *app) addGlobals(f *pflag.FlagSet) {
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }
 
-func (g *settings) limits() client.Limits {
+// asLimits are those of internal/client, where 0 means the default and -1 none.
+func (g *limitFlags) asLimits() client.Limits {
 	return client.Limits{
-		Connect: g.connect.duration(), Idle: g.timeout.duration(), Hard: g.maxTime.duration(),
-		Probe: g.probe.duration(), Message: g.maxSize.bytes(),
+		Connect: g.connect, Idle: g.timeout, Hard: g.maxTime, Probe: g.probe, Message: g.maxSize.bytes(),
 		Pages: noLimit(g.maxPages), Items: noLimit(g.maxItems),
 	}
 }
@@ -225,19 +231,20 @@ func (t *targetFlag) Type() string          { return "target" }
 func (t *targetFlag) String() string        { return string(*t) }
 func (t *targetFlag) Set(text string) error { *t = targetFlag(text); return nil }
 
-// seconds is a duration flag: "5" and "5s" are the same, 0 is no limit.
-type seconds struct {
-	set   bool
-	value time.Duration
-}
+// seconds is a duration flag: "5" and "5s" are the same. 0 is none and kept as -1, so
+// that the zero value is a flag that was not set.
+type seconds time.Duration
 
 func (s *seconds) Type() string { return "time" }
 
 func (s *seconds) String() string {
-	if !s.set {
+	switch *s {
+	case 0:
 		return ""
+	case -1:
+		return "0s"
 	}
-	return s.value.String()
+	return time.Duration(*s).String()
 }
 
 func (s *seconds) Set(text string) error {
@@ -248,15 +255,10 @@ func (s *seconds) Set(text string) error {
 	if err != nil || d < 0 {
 		return fmt.Errorf("%q is not a duration: use 5, 500ms or 2m", text)
 	}
-	s.set, s.value = true, d
-	return nil
-}
-
-func (s *seconds) duration() time.Duration {
-	if s.set && s.value == 0 {
-		return -1
+	if *s = seconds(d); d == 0 {
+		*s = -1
 	}
-	return s.value
+	return nil
 }
 
 // size is a number of bytes: "64MiB", "10mb", "4096"; 0 is no limit.

@@ -18,12 +18,12 @@ import (
 
 // An endurance is how long a command that never ends by itself goes on.
 type endurance struct {
-	time  seconds
+	time  time.Duration
 	count int
 }
 
 func (p *endurance) flags(f *pflag.FlagSet, what string) {
-	f.Var(&p.time, "for", "stop after this time")
+	f.Var((*seconds)(&p.time), "for", "stop after this time")
 	f.IntVar(&p.count, "count", 0, "stop after N "+what)
 }
 
@@ -136,8 +136,8 @@ const leastPatience = 5 * time.Second
 
 // patience is how long a server may take to agree: who wants to listen for a while does
 // not wait for it much longer than that, unless --timeout says so.
-func (p endurance) patience(timeout seconds) time.Duration {
-	if d := p.time.duration(); d > 0 && !timeout.set {
+func (p endurance) patience(idle time.Duration) time.Duration {
+	if d := p.time; d > 0 && idle == 0 {
 		return max(d, leastPatience)
 	}
 	return 0
@@ -154,7 +154,7 @@ func (p endurance) from(began func(client.Filter), enough func()) func(client.Fi
 
 // begin starts the time, if there is one.
 func (p endurance) begin(enough func()) {
-	if d := p.time.duration(); d > 0 {
+	if d := p.time; d > 0 {
 		time.AfterFunc(d, enough)
 	}
 }

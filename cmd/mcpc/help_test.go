@@ -32,12 +32,16 @@ func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
+// helpApp is one with all commands.
+func helpApp() *app {
+	a := &app{out: os.Stdout, err: os.Stderr, groups: commandGroups}
+	a.ui, a.now, a.getenv = a, time.Now, func(string) string { return "" }
+	return a
+}
+
 func allCommands(t *testing.T) []*cobra.Command {
 	t.Helper()
-	a := &app{out: os.Stdout, err: os.Stderr}
-	a.ui = a
-	a.now = time.Now
-	a.getenv = func(string) string { return "" }
+	a := helpApp()
 	a.settleStyles()
 	all := commandsOf(newRoot(a))
 	if len(all) < 12 {
@@ -49,20 +53,17 @@ func allCommands(t *testing.T) []*cobra.Command {
 // A command is found by the name that it was asked for, beside the same others or none.
 func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
-	a := &app{out: os.Stdout, err: os.Stderr}
-	a.ui = a
-	a.now = time.Now
-	a.getenv = func(string) string { return "" }
+	a := helpApp()
 	a.settleStyles()
-	for _, c := range commands() {
+	for _, c := range a.commands() {
 		if got := c.make(a).Name(); got != c.name {
 			t.Errorf("%s makes %s", c.name, got)
 		}
 	}
 	for line, want := range map[string]int{
 		"list": 1, "-s demo list": 2, "call list a=1": 2, "tasks wait": 1, "--json version": 1,
-		"": len(commands()), "--help": len(commands()), "lst": len(commands()), "lst list": len(commands()),
-		"help list": len(commands()), "__complete list": len(commands()), "completion bash": len(commands()), "man list": len(commands()),
+		"": len(a.commands()), "--help": len(a.commands()), "lst": len(a.commands()), "lst list": len(a.commands()),
+		"help list": len(a.commands()), "__complete list": len(a.commands()), "completion bash": len(a.commands()), "man list": len(a.commands()),
 	} {
 		args := withNegations(strings.Fields(line))
 		root := rootFor(a, args)
@@ -292,7 +293,7 @@ func TestShortHelpIsShort(t *testing.T) {
 		if !isCommand(c) {
 			continue
 		}
-		short, long := helpText(c, true), helpText(c, false)
+		short, long := helpApp().helpText(c, true), helpApp().helpText(c, false)
 		if lines := strings.Count(short, "\n"); lines > 45 {
 			t.Errorf("%s -h has %d lines", c.CommandPath(), lines)
 		}
@@ -352,7 +353,7 @@ func TestHelpKeepsFlagsTogether(t *testing.T) {
 	word := regexp.MustCompile(`(?m)^  (?:-., |    )--(\S+)|^\S.*:$`)
 	for _, c := range allCommands(t) {
 		shown := ""
-		for _, m := range word.FindAllStringSubmatch(helpText(c, false), -1) {
+		for _, m := range word.FindAllStringSubmatch(helpApp().helpText(c, false), -1) {
 			name, _, _ := strings.Cut(m[1], "[")
 			shown += " " + name + " "
 		}

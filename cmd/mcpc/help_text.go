@@ -16,7 +16,7 @@ import (
 // help writes a command's help.
 func (a *app) help(cmd *cobra.Command, _ []string) {
 	if !cmd.HasParent() && len(a.args) > 0 && !strings.HasPrefix(a.args[0], "-") && a.args[0] != "help" {
-		a.end(usage(unknownCommand(cmd, a.args))) // mcpc frobnicate --help
+		a.end(usage(a.unknownCommand(cmd, a.args))) // mcpc frobnicate --help
 		return
 	}
 	if a.shell == nil {
@@ -26,9 +26,9 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	case isTopic(cmd):
 		_ = a.writePaged([]byte(topicText(cmd, a.outStyle)))
 	case a.asksShort(cmd):
-		_, _ = a.stdout().Write([]byte(helpText(cmd, true)))
+		_, _ = a.stdout().Write([]byte(a.helpText(cmd, true)))
 	default:
-		_ = a.writePaged([]byte(helpText(cmd, false)))
+		_ = a.writePaged([]byte(a.helpText(cmd, false)))
 	}
 }
 
@@ -45,9 +45,9 @@ func (a *app) asksShort(cmd *cobra.Command) bool {
 	return slices.Contains(own, "-h") && !slices.Contains(own, "--help")
 }
 
-func helpText(cmd *cobra.Command, short bool) string {
+func (a *app) helpText(cmd *cobra.Command, short bool) string {
 	if !cmd.HasParent() {
-		return rootText(cmd, short)
+		return rootText(a.groups(), cmd, short)
 	}
 	var b strings.Builder
 	text := cmd.Long
@@ -98,11 +98,11 @@ func firstWords(text string) string {
 }
 
 // rootText is the first thing that a person sees.
-func rootText(root *cobra.Command, short bool) string {
+func rootText(groups []group, root *cobra.Command, short bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
 	all, listed := root.Commands(), false
-	for i, g := range commandGroups() {
+	for i, g := range groups {
 		var of []*cobra.Command
 		for _, made := range g.commands {
 			if at := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == made.name && isCommand(c) }); at >= 0 {

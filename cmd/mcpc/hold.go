@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ import (
 // types it: its standard input is a socket to the command that opens the session.
 func newHold(a *app) *cobra.Command {
 	var socket string
-	var idle seconds
+	var idle time.Duration
 	cmd := &cobra.Command{
 		Use:    "hold --socket PATH -- COMMAND...",
 		Short:  "keep a server running for mcpc init --keep",
@@ -25,13 +26,13 @@ func newHold(a *app) *cobra.Command {
 				return hintedError{"hold is started by mcpc init --keep", "mcpc init --keep -- COMMAND..."}
 			}
 			_ = a.in.Close()
-			a.hold(cmd.Context(), client.Holding{Server: client.Server{Command: argv}, Idle: idle.value, Socket: socket,
-				Message: a.limits().WithDefaults().Message, Opener: opener, Now: a.now})
+			a.hold(cmd.Context(), client.Holding{Server: client.Server{Command: argv}, Idle: max(0, idle), Socket: socket,
+				Message: a.limits.WithDefaults().Message, Opener: opener, Now: a.now})
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&socket, "socket", "", "socket to listen on")
-	cmd.Flags().Var(&idle, "idle", "stop the server after this idle time (0 never)")
+	cmd.Flags().Var((*seconds)(&idle), "idle", "stop the server after this idle time (0 never)")
 	return cmd
 }
 

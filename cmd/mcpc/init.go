@@ -42,7 +42,7 @@ has been idle for --idle.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
-				return hintedError{"init takes one target", behindDashes("init", own)}
+				return hintedError{"init takes one target", a.behindDashes("init", own)}
 			}
 			if len(own) == 1 {
 				if err := a.goTo(own[0], argv); err != nil {
@@ -62,7 +62,7 @@ has been idle for --idle.`,
 		},
 	}
 	cmd.Flags().StringVar(&name, "as", "", "session `name`")
-	keep.flags(cmd.Flags())
+	addKeepFlags(cmd.Flags(), &keep)
 	a.addAnswering(cmd.Flags())
 	return cmd
 }

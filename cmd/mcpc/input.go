@@ -14,15 +14,15 @@ import (
 
 // arguments reads the JSON object that stands on the command line, in a file or
 // on standard input. Its bytes are what will be sent.
-func (a *app) arguments(args []string) (json.RawMessage, error) {
+func (a *env) arguments(args []string) (json.RawMessage, error) {
 	if len(args) == 0 {
 		return json.RawMessage("{}"), nil
 	}
-	raw, from, err := a.input(args[0])
+	raw, from, err := a.ui.input(args[0])
 	if err != nil {
 		return nil, err
 	}
-	if limit := a.limits().WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
+	if limit := a.limits.WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
 		return nil, hintedError{fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
 			"--max-message-size SIZE raises the limit, 0 removes it"}
 	}

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"mcpc/internal/client"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -18,30 +16,20 @@ import (
 // A keeping is how long `mcpc init --keep` lets a server live without being used.
 type keeping struct {
 	on   bool
-	idle seconds
+	idle time.Duration // 0 is keepIdle, below 0 none
 }
 
 // keepIdle is how long that is unless --idle says otherwise.
 const keepIdle = 10 * time.Minute
 
-func (k *keeping) flags(f *pflag.FlagSet) {
-	f.BoolVar(&k.on, "keep", false, "keep the server after -- running for later commands")
-	f.Var(&k.idle, "idle", "with --keep: stop it after this idle time (default 10m, 0 never)")
-}
-
 func (k *keeping) check() error {
-	if k.idle.set && !k.on {
+	if k.idle != 0 && !k.on {
 		return hintedError{"--idle is the idle time of --keep", "use both, or neither"}
 	}
 	return nil
 }
 
-func (k *keeping) limit() time.Duration {
-	if !k.idle.set {
-		return keepIdle
-	}
-	return k.idle.value
-}
+func (k *keeping) limit() time.Duration { return max(0, cmp.Or(k.idle, keepIdle)) }
 
 // mayKeep refuses to hold what needs no holder.
 func (c *conversation) mayKeep(server client.Server) wire.Outcome {

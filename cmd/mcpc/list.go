@@ -110,14 +110,14 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 		return kinds[:1], nil
 	case len(words) > 1:
 		return nil, hintedError{fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
-			behindDashes("list", words)}
+			a.behindDashes("list", words)}
 	case words[0] == "all":
 		return kinds, nil
 	}
 	if k, ok := kindNamed(words[0]); ok {
 		return []kind{k}, nil
 	}
-	hint := behindDashes("list", words)
+	hint := a.behindDashes("list", words)
 	if words[0] == "demo" {
 		return nil, hintedError{"name a server with -s", "mcpc list -s " + render.ShellQuote(words[0])}
 	}

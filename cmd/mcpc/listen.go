@@ -236,7 +236,7 @@ func (w wish) takes(method string) bool {
 // each time.
 func (w wish) listening(a *app, c *conversation, until endurance) client.Listening {
 	var before atomic.Bool
-	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.patience(c.a.timeout),
+	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.patience(c.a.limits.Idle),
 		Began: func(agreed client.Filter) {
 			a.progress.Done()
 			if before.Swap(true) {

@@ -53,12 +53,12 @@ func (a *app) readInput() ([]byte, error) {
 }
 
 // mostInput is the limit of the user for what is sent, else the one that there is.
-func (a *env) mostInput() int64 { return cmp.Or(a.limits().Message, mostInput) }
+func (a *env) mostInput() int64 { return cmp.Or(a.limits.Message, mostInput) }
 
 // inTime gives up what reads for longer than --max-time; without it nothing does. What
 // is given up goes on until the process ends, which is soon.
 func (a *env) inTime(read func() ([]byte, error)) ([]byte, error) {
-	limit := a.maxTime.duration()
+	limit := a.limits.Hard
 	if limit <= 0 {
 		return read()
 	}

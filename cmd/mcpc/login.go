@@ -142,7 +142,7 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 
 // bounded is the time for a login as a whole, where the user gives one.
 func (a *app) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if limit := a.maxTime.duration(); limit > 0 {
+	if limit := a.limits.Hard; limit > 0 {
 		return context.WithTimeoutCause(ctx, limit, auth.Late("--max-time is over"))
 	}
 	return ctx, func() {}

@@ -55,7 +55,7 @@ func (a *app) writeManual(root *cobra.Command, dir string) {
 			a.end(localIO("writing the manual", err))
 			return
 		}
-		if err := os.WriteFile(name, []byte(manPage(c)), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(a.manPage(c)), 0o644); err != nil {
 			a.end(localIO("writing the manual", err))
 			return
 		}
@@ -91,7 +91,7 @@ func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(
 const verbatim = ".nf\n.in 0\n"
 
 // manPage is one page, in the macros of man(7): what help says, with its headings.
-func manPage(c *cobra.Command) string {
+func (a *app) manPage(c *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(manName(c)), section(c))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n"+verbatim, roff(manName(c)), roff(c.Short))
@@ -100,7 +100,7 @@ func manPage(c *cobra.Command) string {
 		return b.String()
 	}
 	before := ""
-	for line := range strings.Lines(helpText(c, false)) {
+	for line := range strings.Lines(a.helpText(c, false)) {
 		head, ends := strings.CutSuffix(line, ":\n")
 		if ends && before == "\n" && head[0] != ' ' && len(head) < 30 {
 			b.WriteString(".fi\n.SH " + roff(strings.ToUpper(head)) + "\n" + verbatim)

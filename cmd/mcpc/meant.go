@@ -139,7 +139,7 @@ func isProgram(word string) bool {
 func (a *app) startedAmong(cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(a.args, first)
-	if first == "" || at < 0 || cmd.HasParent() && !commandIs(cmd.Name(), alone) {
+	if first == "" || at < 0 || cmd.HasParent() && !a.commandIs(cmd.Name(), alone) {
 		return nil
 	}
 	return startedBy(a.args[at:])
@@ -148,11 +148,11 @@ func (a *app) startedAmong(cmd *cobra.Command) []string {
 // commandStarting is the command line of mcpc that speaks with a server's command. Where
 // the command's last word is one of mcpc's commands, that is the one. Words that are
 // secret are left out.
-func commandStarting(verb string, argv []string) string {
-	if last := argv[len(argv)-1]; len(argv) > 1 && commandIs(last, alone) {
+func (a *app) commandStarting(verb string, argv []string) string {
+	if last := argv[len(argv)-1]; len(argv) > 1 && a.commandIs(last, alone) {
 		verb, argv = last, argv[:len(argv)-1]
 	}
-	if !commandIs(verb, alone) {
+	if !a.commandIs(verb, alone) {
 		verb = "list"
 	}
 	line := "mcpc " + verb + " -- " + render.ShellQuote(argv[0])
@@ -183,7 +183,7 @@ func meantByFile(name string) string {
 
 // meantByPath is what -s names where that is no server but something on this machine,
 // and the hint for it; what is "" where it is the name of a program, as a server's may be.
-func meantByPath(text string) (what, hint string) {
+func (a *app) meantByPath(text string) (what, hint string) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
 	}
@@ -194,7 +194,7 @@ func meantByPath(text string) (what, hint string) {
 	case err == nil && info.IsDir():
 		return "a folder", behind + "COMMAND"
 	case err == nil:
-		return "a file", cmp.Or(meantByFile(text), behindDashes("list", []string{text}))
+		return "a file", cmp.Or(meantByFile(text), a.behindDashes("list", []string{text}))
 	case len(words) > 0 && startedBy(words) != nil:
 		hint = behind + render.ShellQuote(startedBy(words)[0])
 		if len(words) > 1 {
@@ -234,9 +234,9 @@ func (a *app) misplaced(verb string, words, argv []string) error {
 }
 
 // behindDashes is the hint for words that a command has no use for.
-func behindDashes(verb string, words []string) string {
+func (a *app) behindDashes(verb string, words []string) string {
 	if argv := startedBy(words); argv != nil {
-		return "a server's command goes after --: " + commandStarting(verb, argv)
+		return "a server's command goes after --: " + a.commandStarting(verb, argv)
 	}
 	return "a server's command goes after --, a URL after -s"
 }

@@ -47,7 +47,7 @@ error. An action that the transport does not support, such as status with
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArguments(cmd, args); err != nil {
+			if err := a.noArguments(cmd, args); err != nil {
 				return err
 			}
 			return a.mock(cmd.Context(), o)

@@ -64,7 +64,7 @@ func (a *app) noteTyped(flags *pflag.FlagSet) {
 	if t.There = strings.Join(there, " "); t.Local+t.There == "" {
 		return
 	}
-	for _, c := range commands() {
+	for _, c := range a.commands() {
 		if c.is&(asks|local) != 0 {
 			t.Commands[c.name] = c.is&asks != 0
 		}

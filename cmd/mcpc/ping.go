@@ -17,7 +17,7 @@ import (
 const pingEvery = 250 * time.Millisecond
 
 func newPing(a *app) *cobra.Command {
-	var wait seconds
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "ping [URL] [-- COMMAND...]",
 		Short: "check that a server answers, and how fast",
@@ -36,11 +36,11 @@ everything else ends the command at once.`,
 			if err := a.onlyURL(cmd, own, argv); err != nil {
 				return err
 			}
-			a.waitForPing(cmd.Context(), argv, wait.value)
+			a.waitForPing(cmd.Context(), argv, max(0, wait))
 			return nil
 		},
 	}
-	cmd.Flags().Var(&wait, "wait", "retry for this time until the server answers")
+	cmd.Flags().Var((*seconds)(&wait), "wait", "retry for this time until the server answers")
 	return cmd
 }
 
@@ -49,8 +49,8 @@ everything else ends the command at once.`,
 func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration) {
 	limit := a.now().Add(wait)
 	for waiting := false; ; waiting = true {
-		if rest := max(limit.Sub(a.now()), time.Second); wait > 0 && (a.timeout.value == 0 || a.timeout.value > rest) {
-			a.timeout.value = rest
+		if rest := max(limit.Sub(a.now()), time.Second); wait > 0 && (a.limits.Idle <= 0 || a.limits.Idle > rest) {
+			a.limits.Idle = rest
 		}
 		c, method, out := a.ping(ctx, argv)
 		left := limit.Sub(a.now())

@@ -45,7 +45,7 @@ this machine are served, and no web page of another origin.`,
   mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArguments(cmd, args); err != nil {
+			if err := a.noArguments(cmd, args); err != nil {
 				return err
 			}
 			routes, err := routesOf(o.to)
@@ -133,7 +133,7 @@ func (a *app) reachRoutes(routes []trace.Route) (*way, error) {
 	return a.reach(routes[0].To.String(), nil)
 }
 
-func (a *app) connectTime() time.Duration { return max(0, cmp.Or(a.limits().Connect, 10*time.Second)) }
+func (a *app) connectTime() time.Duration { return max(0, cmp.Or(a.limits.Connect, 10*time.Second)) }
 
 // leadsTo reports a URL that leads to an address of this machine.
 func leadsTo(u *url.URL, address string) bool {

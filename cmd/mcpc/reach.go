@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/state"
@@ -23,16 +21,6 @@ import (
 type reachFlags struct {
 	state.Reach
 	insecure bool
-}
-
-func (o *reachFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.CACert, "cacert", "", "`file` with CA certificates to trust, not the system's (PEM)")
-	f.StringVar(&o.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
-	f.StringVar(&o.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")
-	f.BoolVar(&o.insecure, "insecure", false, "do not verify the server's certificate; never remembered")
-	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it")
-	f.StringArrayVar(&o.Resolve, "resolve", nil, "`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST")
-	f.StringVar(&o.Socket, "unix-socket", "", "connect through the unix socket at this `path`")
 }
 
 // over are the flags, and where they say nothing what the session remembers. Paths

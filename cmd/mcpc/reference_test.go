@@ -23,7 +23,7 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 		"`go test ./cmd/mcpc -run DocumentedCommands -reference`. `mcpc man DIR` writes the same text as manual pages.\n")
 	var topics strings.Builder
 	for _, c := range allCommands(t) {
-		into, head, text := &b, c.CommandPath(), helpText(c, false)
+		into, head, text := &b, c.CommandPath(), helpApp().helpText(c, false)
 		if isTopic(c) {
 			into, head, text = &topics, "mcpc help "+c.Name(), topicText(c, render.Style{})
 		}
@@ -48,7 +48,7 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 func TestHelpIsAlsoAManual(t *testing.T) {
 	requests := regexp.MustCompile(`^\.(TH|SH|in|nf|fi)( |$)`)
 	for _, c := range allCommands(t) {
-		page := manPage(c)
+		page := helpApp().manPage(c)
 		for _, line := range strings.Split(page, "\n") {
 			if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !requests.MatchString(line) {
 				t.Errorf("%s has the request %q", c.CommandPath(), line)

@@ -65,23 +65,26 @@ func commandGroups() []group {
 }
 
 // commands are the makers of all commands.
-func commands() (all []maker) {
-	for _, g := range commandGroups() {
+func (a *app) commands() (all []maker) {
+	if a.groups == nil {
+		return nil
+	}
+	for _, g := range a.groups() {
 		all = append(all, g.commands...)
 	}
 	return all
 }
 
 // commandIs reports that a command has a trait.
-func commandIs(name string, t trait) bool {
-	return slices.ContainsFunc(commands(), func(c maker) bool { return c.name == name && c.is&t != 0 })
+func (a *app) commandIs(name string, t trait) bool {
+	return slices.ContainsFunc(a.commands(), func(c maker) bool { return c.name == name && c.is&t != 0 })
 }
 
 // rootFor is the tree that a command line needs: of the commands only those that it
 // names somewhere, which is a third of a millisecond less at every start.
 func rootFor(a *app, args []string) *cobra.Command {
 	root := rootOf(a, args)
-	if found, _, err := root.Find(args); err != nil || found == root || commandIs(found.Name(), whole) {
+	if found, _, err := root.Find(args); err != nil || found == root || a.commandIs(found.Name(), whole) {
 		return newRoot(a)
 	}
 	return root
@@ -105,7 +108,7 @@ traffic. "demo" is a built-in server to try it with.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:              unknownCommand,
+		Args:              a.unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asked, _ := cmd.Flags().GetBool("version"); asked {
 				a.printVersion(cmd.Context())
@@ -123,7 +126,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	root.SetHelpFunc(a.help)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { a.help(cmd, nil); return nil })
 	root.SetFlagErrorFunc(a.flagError)
-	for _, c := range commands() {
+	for _, c := range a.commands() {
 		if among == nil || slices.Contains(among, c.name) {
 			root.AddCommand(c.make(a))
 		}
@@ -168,6 +171,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	if err := a.check(); err != nil {
 		return err
 	}
+	a.limits = a.asLimits()
 	if f := cmd.Flags().Lookup("output"); f != nil && f.Changed && a.output == "" {
 		return hintedError{"-o needs a file name", "without -o the result goes to stdout"}
 	}
@@ -187,7 +191,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 }
 
 // unknownCommand is what stands where a command was expected.
-func unknownCommand(cmd *cobra.Command, args []string) error {
+func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -204,7 +208,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
 		hint = meant
 	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || isFile(args[0])) {
-		hint = "did you mean " + commandStarting("list", argv) + "?"
+		hint = "did you mean " + a.commandStarting("list", argv) + "?"
 	} else if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
 		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
@@ -213,7 +217,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		if at, _ := operator(args[1]); at > 0 || strings.HasPrefix(args[1], "{") {
 			hint = "did you mean mcpc call " + render.ShellQuote(args[0]) + "?"
 		} else if argv != nil {
-			hint = "did you mean " + commandStarting("list", argv) + "?"
+			hint = "did you mean " + a.commandStarting("list", argv) + "?"
 		}
 	}
 	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
@@ -262,7 +266,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
 			hint = fmt.Sprintf("arguments have no dashes: %s=VALUE; %s", name, hint)
 		} else if argv != nil {
-			hint = "a server's command goes after --: " + commandStarting(cmd.Name(), argv)
+			hint = "a server's command goes after --: " + a.commandStarting(cmd.Name(), argv)
 		}
 	}
 	return hintedError{flagText(err), hint}
@@ -331,7 +335,7 @@ func (a *app) onlyURL(cmd *cobra.Command, words, argv []string) error {
 	if err != nil {
 		return err
 	}
-	return noArguments(cmd, words)
+	return a.noArguments(cmd, words)
 }
 
 // withoutURL takes the first URL among the words of a command for the server's, as
@@ -365,14 +369,14 @@ func (a *app) goTo(server string, argv []string) error {
 }
 
 // noArguments refuses words that a command has no use for.
-func noArguments(cmd *cobra.Command, args []string) error {
+func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	hint := cmd.CommandPath() + " --help shows what it takes"
 	switch {
-	case commandIs(cmd.Name(), alone) && args[0] != "demo":
-		hint = behindDashes(cmd.Name(), args)
+	case a.commandIs(cmd.Name(), alone) && args[0] != "demo":
+		hint = a.behindDashes(cmd.Name(), args)
 	case cmd.Name() == "demo" && slices.Contains(commandNames(cmd.Root()), args[0]):
 		hint = "did you mean mcpc -s demo " + strings.Join(quotedWords(args), " ") + "?"
 	case cmd.Flag("to") != nil && isURL(args[0]):

@@ -24,7 +24,7 @@ func newSessions(a *app) *cobra.Command {
 		Long: `List the sessions, and for kept servers the remaining time. A star marks the
 current session, which is used when no server is given. Session ids are never
 shown.`,
-		Args: unknownCommand,
+		Args: a.unknownCommand,
 		Example: `  mcpc sessions
   mcpc sessions --json
   mcpc sessions use box`,
@@ -244,7 +244,7 @@ func (a *app) closeOne(ctx context.Context, store *state.Store, s state.Session)
 	}
 	c.learnSecrets(fields)
 	a.showTraffic(a.verbose, a.explain)
-	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits(), Now: a.now, Tap: c.tap(), Secrets: &a.secrets,
+	opt := client.Options{Version: a.version, Fields: fields, Limits: a.limits, Now: a.now, Tap: c.tap(), Secrets: &a.secrets,
 		Found: func(f wire.Finding) { a.note(f.Text) }}
 	c.serverOf(&opt)
 	if err := c.reachServer(&opt); err != nil {

@@ -64,7 +64,7 @@ batch. At a terminal it is 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
-				return hintedError{"shell takes one target", behindDashes("shell", own)}
+				return hintedError{"shell takes one target", a.behindDashes("shell", own)}
 			}
 			if len(own) == 1 {
 				if err := a.goTo(own[0], argv); err != nil {

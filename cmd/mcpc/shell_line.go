@@ -19,9 +19,9 @@ import (
 var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
 
 // wordsOfShell are the commands of mcpc that are words of its shell too.
-func wordsOfShell() []string {
+func (a *app) wordsOfShell() []string {
 	words := []string{"help"}
-	for _, c := range commands() {
+	for _, c := range a.commands() {
 		if c.is&inShell != 0 {
 			words = append(words, c.name)
 		}
@@ -129,7 +129,7 @@ func (s *shellRun) mayRun(cmd *cobra.Command) error {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if top.HasParent() && !slices.Contains(wordsOfShell(), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
+	if top.HasParent() && !slices.Contains(s.a.wordsOfShell(), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
 		return hintedError{top.Name() + " is not a shell command", "mcpc " + top.Name() + ", in another terminal"}
 	}
 	answers := answeringFlags(cmd)
@@ -163,7 +163,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 		return head, nil
 	}
 	if len(words) == 0 {
-		return before, withBlanks(begin(append(wordsOfShell(), "exit"), typed))
+		return before, withBlanks(begin(append(s.a.wordsOfShell(), "exit"), typed))
 	}
 	s.a.args = append(slices.Clone(words), typed)
 	root := s.root()

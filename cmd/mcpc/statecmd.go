@@ -18,7 +18,7 @@ func newState(a *app) *cobra.Command {
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,
-		Args: unknownCommand,
+		Args: a.unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return hintedError{"state takes a command", "mcpc state --help shows the commands"}
 		},
@@ -30,7 +30,7 @@ func newState(a *app) *cobra.Command {
   mcpc state repair --state ./state
   mcpc state repair --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArguments(cmd, args); err != nil {
+			if err := a.noArguments(cmd, args); err != nil {
 				return err
 			}
 			a.repair(cmd.Context())

@@ -36,7 +36,7 @@ such as MCP Inspector, it may be omitted.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
 				if _, err := exec.LookPath(args[0]); err != nil {
-					return unknownCommand(cmd, args)
+					return a.unknownCommand(cmd, args)
 				}
 			}
 			return nil

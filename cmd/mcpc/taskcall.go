@@ -22,7 +22,7 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callOpt
 		support = tool.TaskSupport
 	}
 	offer := c.TaskOffer(support)
-	if o.task.set {
+	if o.task != 0 {
 		if offer.Why != "" {
 			return c.refusedCall(o.name, offer.Why, "without --task the call waits for the result")
 		}
@@ -30,10 +30,10 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callOpt
 			return c.refusedCall(o.name, why, hint)
 		}
 	}
-	if o.task.set || offer.Must || !offer.Asked && offer.Why == "" {
-		call.Task = &client.TaskWish{TTL: max(0, o.task.duration())}
+	if o.task != 0 || offer.Must || !offer.Asked && offer.Why == "" {
+		call.Task = &client.TaskWish{TTL: max(0, o.task)}
 	}
-	if o.task.duration() > 0 && !offer.Asked {
+	if o.task > 0 && !offer.Asked {
 		c.a.ui.note("in this revision the server sets the task's lifetime")
 	}
 	return wire.Outcome{}
@@ -61,7 +61,7 @@ func (c *conversation) became(ctx context.Context, task client.Task, out wire.Ou
 	kept := state.Task{ID: task.ID, Tool: o.name, Revision: c.Revision(), BegunAt: c.a.now(), TTLms: task.TTL.Milliseconds()}
 	c.placeTask(&kept)
 	c.keepTask(ctx, kept)
-	if o.task.set {
+	if o.task != 0 {
 		return out
 	}
 	if out = c.waitFor(ctx, task, kept, false); !out.Good() {

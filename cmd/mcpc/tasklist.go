@@ -26,7 +26,7 @@ are forgotten. If the server has no tasks the exit code is 3.`,
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArguments(cmd, args); err != nil {
+			if err := a.noArguments(cmd, args); err != nil {
 				return err
 			}
 			a.taskList(cmd.Context())

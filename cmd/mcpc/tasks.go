@@ -27,7 +27,7 @@ there is only one, can be used instead of the id.`,
 		Example: `  mcpc tasks list
   mcpc tasks wait last
   mcpc tasks cancel last`,
-		Args: unknownCommand,
+		Args: a.unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return hintedError{"tasks needs a command", "mcpc tasks --help shows the commands"}
 		},

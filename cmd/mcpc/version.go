@@ -24,7 +24,7 @@ func newVersion(a *app) *cobra.Command {
   mcpc version --json
   mcpc version --jq .version`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArguments(cmd, args); err != nil {
+			if err := a.noArguments(cmd, args); err != nil {
 				return err
 			}
 			a.printVersion(cmd.Context())

@@ -113,7 +113,7 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 // tells or may have told somebody else. The time of --for begins when they are shown.
 func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 	a, left := w.a, w.o.watch.until.count
-	on := w.c.start(ctx, client.Listening{Filter: f, Patience: w.o.watch.until.patience(a.timeout),
+	on := w.c.start(ctx, client.Listening{Filter: f, Patience: w.o.watch.until.patience(a.limits.Idle),
 		Began: func(client.Filter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { a.note(why + "; retrying") },
 	}, endurance{})

@@ -85,7 +85,7 @@ func firstOf(text string) string {
 }
 
 // word reads one. A flat one has a name in the place of a path.
-func (a *app) word(typed string, flat bool) (word, error) {
+func (a *env) word(typed string, flat bool) (word, error) {
 	w := word{typed: typed}
 	at, from := operator(typed)
 	if at < 0 {
@@ -101,7 +101,7 @@ func (a *app) word(typed string, flat bool) (word, error) {
 	value, isJSON := typed[from:], typed[at] == ':'
 	whose := "the value of " + w.key()
 	if strings.HasPrefix(value, "@") {
-		raw, name, err := a.input(value)
+		raw, name, err := a.ui.input(value)
 		hinted, ok := errors.AsType[hintedError](err)
 		if err != nil && (!ok || hinted.hint != "") {
 			return w, err
