@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
-	"mcpc/internal/saved"
+	"mcpc/internal/client"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -18,17 +17,6 @@ import (
 // answering are the flags that say how to answer what a server asks. It is what
 // a session remembers of them.
 type answering = state.Answering
-
-// addAnswering declares them on a command that talks to a server.
-func (a *app) addAnswering(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
-	f.BoolVar(&a.answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
-	f.BoolVar(&a.answers.Decline, "decline", false, "decline every form and page")
-	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
-	f.StringVar(&a.answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
-	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
-	f.StringArrayVar(&a.answers.Roots, "root", nil, "`dir`ectory to offer as a root")
-}
 
 // elicits, samples and shows report which parts of an answering are set.
 func elicits(f answering) bool { return scripted(f) || f.Decline || f.OnElicit != "" }
@@ -64,35 +52,6 @@ func behind(now answering, before *answering) answering {
 		now.Roots = before.Roots
 	}
 	return now
-}
-
-// asSaved puts flags into a file of saved calls, as they were typed. Of a secret it gets
-// a variable.
-func asSaved(flags answering, f *saved.File, variable func(string) string) {
-	var items []json.RawMessage
-	for _, text := range flags.Answers {
-		item := wire.Quote(saved.LiteralText(text, variable))
-		if raw := json.RawMessage(text); wire.Valid(raw) == nil && raw[0] == '{' {
-			item = saved.Literal(raw, variable)
-		} else if list, err := wire.Array(raw); err == nil {
-			for _, one := range list {
-				items = append(items, saved.Literal(one, variable))
-			}
-			continue
-		}
-		items = append(items, item)
-	}
-	if f.Answer = asList(items); len(items) == 1 {
-		f.Answer = items[0]
-	} else if items == nil {
-		f.Answer = nil
-	}
-	text := func(s string) string { return saved.LiteralText(s, variable) }
-	f.Answering = saved.Answering{Defaults: flags.Defaults, Decline: flags.Decline,
-		OnElicit: text(flags.OnElicit), Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling)}
-	for _, dir := range flags.Roots {
-		f.Answering.Roots = append(f.Answering.Roots, text(dir))
-	}
 }
 
 func contradiction(f answering) error {
@@ -166,5 +125,78 @@ func offer(f answering, person bool) json.RawMessage {
 	return all
 }
 
-// canAsk reports whether a person may be asked in the middle of a command.
-func (a *app) canAsk() bool { return a.interactive() && a.getenv("CI") == "" }
+// respondTo settles who answers in this conversation, and offers the server no
+// more than that. A remembered conversation that was opened without what this
+// run's flags offer stays as it is: another one is opened beside it.
+func (c *conversation) respondTo(opt *client.Options, how opening) error {
+	var saved *answering
+	if c.saved != nil && !how.anew {
+		saved = c.saved.Answering
+	}
+	flags, err := settle(c.a.answers, saved)
+	if err != nil {
+		return err
+	}
+	person := c.a.ui.canAsk() && !how.blind
+	asker, err := c.a.asker(c, flags, person)
+	if err != nil {
+		return err
+	}
+	if opt.Capabilities = offer(flags, person); string(opt.Capabilities) != "{}" {
+		opt.Asker = asker
+	}
+	c.answering, c.promised = flags, opt.Capabilities
+	return nil
+}
+
+// isZero reports flags of which none is set.
+func isZero(f answering) bool { return reflect.ValueOf(f).IsZero() }
+
+// standBeside opens a conversation of its own where the remembered one offers the
+// server less than the flags do.
+func (c *conversation) standBeside(opt *client.Options) {
+	offered := offer(c.answering, false)
+	if c.isHeld() && !client.Stateless(c.saved.Revision) && !client.Covers(c.saved.Declared, offered) {
+		c.a.ui.note("session " + c.saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
+			c.saved.Name + " with the same flags starts its server again")
+		return
+	}
+	if opt.Resume == nil || c.saved.Transport != string(client.StreamableHTTP) || client.Stateless(c.saved.Revision) ||
+		client.Covers(c.saved.Declared, offered) {
+		return
+	}
+	opt.Resume, c.passing = nil, true
+	c.a.ui.note("session " + c.saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
+		"of its own; mcpc init " + c.saved.Name + " with the same flags opens one that is kept")
+}
+
+// mayBeAsked reports a conversation in which the server may ask: it then gets a
+// stream to do that on.
+func mayBeAsked(opt client.Options) bool {
+	offered := opt.Capabilities
+	if opt.Resume != nil {
+		offered = opt.Resume.Declared
+	}
+	return !client.Covers(nil, offered)
+}
+
+// serverInfo is what the server called itself, in this run or when the session
+// was opened; while the conversation is being opened nobody knows yet.
+func (c *conversation) serverInfo() json.RawMessage {
+	if c.Session != nil {
+		if info := c.Info().ServerInfo; info != nil {
+			return info
+		}
+	}
+	if c.saved != nil {
+		return c.saved.ServerInfo
+	}
+	return nil
+}
+
+// addTyped notes what the user typed into a form, for a call that is saved.
+func (c *conversation) addTyped(content json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.typed = append(c.typed, content)
+}

@@ -15,7 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"mcpc/internal/render"
+	"mcpc/internal/state"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
@@ -55,8 +58,8 @@ type app struct {
 	paging atomic.Bool
 	// terminal is the one that is being asked what it can show, if one is.
 	terminal atomic.Pointer[tty.Terminal]
-	// shell is the one that is open, if one is, and line gives up what it is doing.
-	shell *shellRun
+	// shell is the one that is open, nil where none is, and line gives up what it is doing.
+	shell lineShell
 	line  atomic.Pointer[context.CancelCauseFunc]
 	// repeats holds back what a command of many calls would say again and again.
 	repeats *repeats
@@ -66,6 +69,22 @@ type app struct {
 	frames frameLog
 	// forms counts those that the user was shown.
 	forms int
+}
+
+// A lineShell has one connection for the commands that are its lines.
+type lineShell interface {
+	// lend gives a line the connection.
+	lend(how opening) (*conversation, wire.Outcome)
+	// mayRun refuses commands and flags that are not for a line.
+	mayRun(cmd *cobra.Command) error
+	// getenv leaves out the variables of the shell's own flags, which have their values.
+	getenv(name string) string
+	// entries are what the server lists of a kind now.
+	entries(k kind) []state.Tool
+	// lineNumber is that of the line in a script, from 1; 0 where a person types.
+	lineNumber() int
+	// answered notes the result of a line.
+	answered(result json.RawMessage)
 }
 
 // globals are the flags of all commands as they are now; setGlobals replaces them.
@@ -290,7 +309,7 @@ func (a *app) end(o wire.Outcome) {
 	}
 	o = a.withoutSecrets(a.unheld(a.challenged(o)))
 	if a.shell != nil {
-		o.Line = a.shell.number
+		o.Line = a.shell.lineNumber()
 	}
 	a.ending = o
 	a.progress.Done()

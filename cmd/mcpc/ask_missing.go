@@ -12,7 +12,7 @@ import (
 // completed asks the person at the terminal for the arguments that a tool
 // requires and that were not given; out is the ending without them. What a form
 // cannot express, and a person who stops, leave it at that.
-func (c *conversation) completed(ctx context.Context, tool *definition, o *callOptions, out wire.Outcome) wire.Outcome {
+func (c *conversation) completed(ctx context.Context, tool *definition, o *callRequest, out wire.Outcome) wire.Outcome {
 	if out.Kind != wire.InvalidArguments || len(o.findings) > 0 || !c.a.ui.canAsk() {
 		return out
 	}

@@ -25,7 +25,7 @@ type batchOptions struct {
 	// stop begins no call behind one that failed.
 	stop bool
 	// call is what all calls have in common.
-	call callOptions
+	call callRequest
 }
 
 // mostRecorded is how many bytes a batch takes of the ring in which every command is

@@ -16,29 +16,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// callOptions are what `mcpc call` was asked.
-type callOptions struct {
+// A callRequest is a call of a tool.
+type callRequest struct {
 	name string
 	// given is what was typed, reading what the tool's schema makes of it.
 	given given
 	reading
-	argv       []string
-	noValidate bool
-	yes        bool
+	// noValidate sends what the schema forbids, yes what should be confirmed.
+	noValidate, yes bool
+	// params are those of the request where they say more than name and arguments.
+	params json.RawMessage
+	// task is not 0 where the call is to become a task, for that time, or below 0 for any.
+	task time.Duration
+}
+
+// callOptions are what `mcpc call` was asked.
+type callOptions struct {
+	callRequest
+	argv []string
 	// dryRun shows the request and sends nothing, curl shows it as a command.
 	dryRun, curl bool
 	// offline keeps them from asking for the definition.
 	offline bool
-	// params are those of the request where they say more than name and arguments.
-	params json.RawMessage
 	// save is a file that the call is to be added to, saving what is in it; nil where
 	// there is none.
 	save   string
 	saving *saving
 	// expectResult makes the result that comes what is expected of the saved call.
 	expectResult bool
-	// task is not 0 where the call is to become a task, for that time, or below 0 for any.
-	task time.Duration
 }
 
 func newCall(a *app) *cobra.Command {
@@ -78,7 +83,7 @@ sent, and structuredContent against the outputSchema.`,
 			if o.dryRun || o.curl {
 				return a.dryRun(cmd.Context(), o)
 			}
-			if o.saving, err = newSaving(o); err != nil {
+			if o.saving, err = newSaving(o.save, o.expectResult); err != nil {
 				return err
 			}
 			a.call(cmd.Context(), o)
@@ -118,18 +123,18 @@ func (a *app) call(ctx context.Context, o callOptions) {
 		a.end(out)
 		return
 	}
-	out, begun := c.perform(ctx, &o)
+	out, begun := c.perform(ctx, &o.callRequest)
 	ans := answerOf(out)
 	if begun != nil {
 		ans.method, ans.human = "tasks/get", writeTask(begun.ID)
 	}
 	a.show(ctx, out, ans)
-	o.saving.add(a, c, o, out)
+	o.saving.add(a, c, o.callRequest, out)
 	a.explained("tools/call", "tasks/get", "tasks/result", "tasks/update")
 }
 
 // perform checks a call, sends it, and checks what came back.
-func (c *conversation) perform(ctx context.Context, o *callOptions) (wire.Outcome, *client.Task) {
+func (c *conversation) perform(ctx context.Context, o *callRequest) (wire.Outcome, *client.Task) {
 	tool, out := c.checked(ctx, o)
 	if out.Good() {
 		c.a.tell(o.reading)
@@ -144,7 +149,7 @@ func (c *conversation) perform(ctx context.Context, o *callOptions) (wire.Outcom
 // checked gets the tool's definition and holds the arguments against it. What a
 // remembered definition forbids is held against a fresh one before it is
 // refused.
-func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition, wire.Outcome) {
+func (c *conversation) checked(ctx context.Context, o *callRequest) (*definition, wire.Outcome) {
 	tool := c.remembered(o.name)
 	if o.noValidate && (tool != nil || !c.needsDefinition() && o.task == 0 && len(o.given.words) == 0) {
 		return tool, c.unchecked(tool, o)
@@ -166,7 +171,7 @@ func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition
 
 // unchecked reads the arguments with the types of a tool, if it is known, and
 // takes what does not fit as a text.
-func (c *conversation) unchecked(tool *definition, o *callOptions) wire.Outcome {
+func (c *conversation) unchecked(tool *definition, o *callRequest) wire.Outcome {
 	var schema *validate.Schema
 	hint := ""
 	switch {
@@ -188,7 +193,7 @@ func (c *conversation) needsDefinition() bool {
 // checkArguments holds the arguments against the inputSchema. A schema that
 // breaks its own rules is the server's fault and stops nobody who did not ask
 // for --strict; one that cannot be followed safely stops everybody.
-func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Outcome {
+func (c *conversation) checkArguments(tool *definition, o *callRequest) wire.Outcome {
 	bad := func(text, hint string) wire.Outcome { return c.refusedCall(o.name, text, hint) }
 	schema, warnings, err := tool.input.of(tool.InputSchema)
 	o.reading = o.given.read(schema, false)
@@ -232,7 +237,7 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 // fill gives the arguments what the schema requires and has a default for, and says
 // so; false where there is nothing of that. Some servers fill it in themselves, others
 // refuse a call without it, and none minds its own default.
-func (o *callOptions) fill(schema *validate.Schema) bool {
+func (o *callRequest) fill(schema *validate.Schema) bool {
 	filled, added := schema.Complete(o.arguments)
 	for _, d := range added {
 		o.warnings = append(o.warnings, fmt.Sprintf("%s requires %s, which was not given: sending its default %s",
@@ -244,7 +249,7 @@ func (o *callOptions) fill(schema *validate.Schema) bool {
 
 // misfit is the ending of a call whose arguments have findings; it is a good one
 // where there are none.
-func (c *conversation) misfit(o *callOptions, findings []wire.Finding, hint string) wire.Outcome {
+func (c *conversation) misfit(o *callRequest, findings []wire.Finding, hint string) wire.Outcome {
 	if len(findings) == 0 {
 		return wire.Outcome{}
 	}
@@ -274,7 +279,7 @@ func (c *conversation) warnFresh(tool *definition, text string) {
 }
 
 // request is what is asked of the server.
-func (o callOptions) request(tool *definition) client.Call {
+func (o callRequest) request(tool *definition) client.Call {
 	params := o.params
 	if params == nil {
 		params = wire.Append(json.RawMessage("{}"), wire.Member{Name: "name", Value: wire.Quote(o.name)}, wire.Member{Name: "arguments", Value: o.arguments})
@@ -292,7 +297,7 @@ func (o callOptions) request(tool *definition) client.Call {
 // the definition is fetched again and the call sent once more: it was refused
 // unread. A call that becomes a task is waited for, unless the task is what was
 // asked for; then it is given back as well.
-func (c *conversation) callTool(ctx context.Context, tool *definition, o callOptions) (wire.Outcome, *client.Task) {
+func (c *conversation) callTool(ctx context.Context, tool *definition, o callRequest) (wire.Outcome, *client.Task) {
 	call := o.request(tool)
 	if refused := c.askForTask(&call, tool, o); !refused.Good() {
 		return refused, nil
@@ -335,7 +340,7 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callOpt
 }
 
 // judged is the ending by the tool's definition, where the outcome is good.
-func (c *conversation) judged(tool *definition, o callOptions, out wire.Outcome) wire.Outcome {
+func (c *conversation) judged(tool *definition, o callRequest, out wire.Outcome) wire.Outcome {
 	if !out.Good() || tool == nil || o.noValidate {
 		return out
 	}

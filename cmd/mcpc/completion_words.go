@@ -80,7 +80,7 @@ func (a *app) names(cmd *cobra.Command, k kind, typed string) (names []string) {
 // of the shell lists them now.
 func (a *app) entries(cmd *cobra.Command, k kind) []state.Tool {
 	if a.shell != nil {
-		return a.shell.lists.of(a.shell.c, k)
+		return a.shell.entries(k)
 	}
 	c := a.onLine(cmd)
 	switch {
@@ -99,14 +99,14 @@ func (a *app) entries(cmd *cobra.Command, k kind) []state.Tool {
 // entryOf is the entry of that name.
 func (a *app) entryOf(cmd *cobra.Command, k kind, name string) *state.Tool {
 	if a.shell != nil {
-		return a.shell.lists.entry(a.shell.c, k, name)
+		return entryNamed(a.shell.entries(k), name)
 	}
 	c := a.onLine(cmd)
 	switch {
 	case c == nil:
 		return nil
 	case c.saved == nil:
-		return new(shellLists).entry(c, k, name)
+		return entryNamed(new(shellLists).of(c, k), name)
 	}
 	entry, _, err := c.store.Tool(c.listKey(k), name)
 	if err != nil {

@@ -18,7 +18,7 @@ var confirmWords = []string{"auto", "always", "never"}
 // confirmed asks before a tool is called that is marked as destructive, or whose
 // server stands in another program's file and was not confirmed for good. What a tool
 // declares may add caution; nothing that it says takes any away.
-func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOptions) wire.Outcome {
+func (c *conversation) confirmed(ctx context.Context, tool *definition, o callRequest) wire.Outcome {
 	if o.yes {
 		return wire.Outcome{}
 	}

@@ -45,13 +45,13 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 		tool = nil // it is chosen from a fresh list
 	}
 	if tool != nil || o.offline {
-		out = c.checkedOffline(tool, &o)
+		out = c.checkedOffline(tool, &o.callRequest)
 	}
 	asked := !o.offline && (tool == nil && c.wantsDefinition(opt, o) || tool != nil && !out.Good())
 	if asked {
-		tool, out = a.definitionFor(ctx, c, &opt, &o)
+		tool, out = a.definitionFor(ctx, o.argv, c, &opt, &o.callRequest)
 	} else if tool == nil && !o.offline {
-		out = c.unchecked(nil, &o)
+		out = c.unchecked(nil, &o.callRequest)
 	}
 	if !out.Good() {
 		a.end(out)
@@ -79,8 +79,8 @@ func (c *conversation) wantsDefinition(opt client.Options, o callOptions) bool {
 
 // definitionFor gets the definition as the call would, and what the conversation turns out to
 // be.
-func (a *app) definitionFor(ctx context.Context, c *conversation, opt *client.Options, o *callOptions) (*definition, wire.Outcome) {
-	real, out := a.open(ctx, opening{argv: o.argv})
+func (a *app) definitionFor(ctx context.Context, argv []string, c *conversation, opt *client.Options, o *callRequest) (*definition, wire.Outcome) {
+	real, out := a.open(ctx, opening{argv: argv})
 	defer a.close(ctx, real)
 	if !out.Good() {
 		return nil, out
@@ -100,7 +100,7 @@ func (a *app) definitionFor(ctx context.Context, c *conversation, opt *client.Op
 
 // checkedOffline holds the arguments against a remembered definition. Without one the
 // types of words are not known, and what is shown would not be what is sent.
-func (c *conversation) checkedOffline(tool *definition, o *callOptions) wire.Outcome {
+func (c *conversation) checkedOffline(tool *definition, o *callRequest) wire.Outcome {
 	switch untyped := slices.IndexFunc(o.given.words, func(w word) bool { return w.raw == nil }); {
 	case tool == nil && untyped >= 0:
 		w := o.given.words[untyped]

@@ -32,6 +32,9 @@ type env struct {
 	record  record
 	// talking is set while there is a connection that must be closed in order.
 	talking atomic.Bool
+	// asker makes what answers the requests of a server; person is set where the user can
+	// be asked.
+	asker func(c *conversation, flags answering, person bool) (client.Asker, error)
 	// watch is shown every frame as it crosses; nil shows none.
 	watch atomic.Pointer[wire.Tap]
 	// spared is set once the collections of the heap are settled.

@@ -122,3 +122,6 @@ func (a *app) ask(ctx context.Context, question string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
 	return err == nil && (line == "y" || line == "yes")
 }
+
+// canAsk reports whether a person may be asked in the middle of a command.
+func (a *app) canAsk() bool { return a.interactive() && a.getenv("CI") == "" }

@@ -67,7 +67,7 @@ func (a *app) hasAnswer(o wire.Outcome) bool {
 // written is an ending of its own.
 func (a *app) print(ctx context.Context, ans answer) {
 	if a.shell != nil && ans.result != nil {
-		a.shell.last = ans.result
+		a.shell.answered(ans.result)
 	}
 	a.progress.Done()
 	err := a.tryPrint(ctx, ans)

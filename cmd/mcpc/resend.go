@@ -189,7 +189,7 @@ func (c *conversation) issue(ctx context.Context, o resendOptions, call client.C
 			return out.As(wire.Before)
 		}
 	}
-	if out := c.confirmed(ctx, tool, callOptions{name: name, reading: reading{arguments: arguments}, yes: o.yes}); !out.Good() {
+	if out := c.confirmed(ctx, tool, callRequest{name: name, reading: reading{arguments: arguments}, yes: o.yes}); !out.Good() {
 		return out
 	}
 	if tool != nil {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"path/filepath"
-	"reflect"
 
 	"mcpc/internal/client"
 	"mcpc/internal/question"
@@ -26,58 +24,13 @@ type responder struct {
 	read  bool
 }
 
-// respondTo settles who answers in this conversation, and offers the server no
-// more than that. A remembered conversation that was opened without what this
-// run's flags offer stays as it is: another one is opened beside it.
-func (c *conversation) respondTo(opt *client.Options, how opening) error {
-	var saved *answering
-	if c.saved != nil && !how.anew {
-		saved = c.saved.Answering
-	}
-	flags, err := settle(c.a.answers, saved)
+// newResponder is the asker of a conversation. person is set where the user can be asked.
+func newResponder(c *conversation, flags answering, person bool) (client.Asker, error) {
+	script, err := c.a.readScript(flags.Answers)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r := &responder{answering: flags, a: c.a, c: c, person: c.a.ui.canAsk() && !how.blind}
-	if r.script, err = c.a.readScript(flags.Answers); err != nil {
-		return err
-	}
-	if opt.Capabilities = offer(flags, r.person); string(opt.Capabilities) != "{}" {
-		opt.Asker = r.answer
-	}
-	c.answering, c.promised = flags, opt.Capabilities
-	return nil
-}
-
-// isZero reports flags of which none is set.
-func isZero(f answering) bool { return reflect.ValueOf(f).IsZero() }
-
-// standBeside opens a conversation of its own where the remembered one offers the
-// server less than the flags do.
-func (c *conversation) standBeside(opt *client.Options) {
-	offered := offer(c.answering, false)
-	if c.isHeld() && !client.Stateless(c.saved.Revision) && !client.Covers(c.saved.Declared, offered) {
-		c.a.ui.note("session " + c.saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
-			c.saved.Name + " with the same flags starts its server again")
-		return
-	}
-	if opt.Resume == nil || c.saved.Transport != string(client.StreamableHTTP) || client.Stateless(c.saved.Revision) ||
-		client.Covers(c.saved.Declared, offered) {
-		return
-	}
-	opt.Resume, c.passing = nil, true
-	c.a.ui.note("session " + c.saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
-		"of its own; mcpc init " + c.saved.Name + " with the same flags opens one that is kept")
-}
-
-// mayBeAsked reports a conversation in which the server may ask: it then gets a
-// stream to do that on.
-func mayBeAsked(opt client.Options) bool {
-	offered := opt.Capabilities
-	if opt.Resume != nil {
-		offered = opt.Resume.Declared
-	}
-	return !client.Covers(nil, offered)
+	return (&responder{answering: flags, a: c.a, c: c, person: person, script: script}).answer, nil
 }
 
 // answer is the client.Asker.
@@ -120,9 +73,7 @@ func (r *responder) elicit(ctx context.Context, q client.Asking) client.Answer {
 
 // byHand is the answer of a person, which is kept for who saves the call.
 func (r *responder) byHand(what string, a client.Answer) client.Answer {
-	r.c.mu.Lock()
-	r.c.typed = append(r.c.typed, wire.First(a.Result, "content"))
-	r.c.mu.Unlock()
+	r.c.addTyped(wire.First(a.Result, "content"))
 	return refusal("you", what, a)
 }
 
@@ -149,20 +100,6 @@ func (r *responder) asker() string {
 		return serverName(info) + " (" + r.c.where + ")"
 	}
 	return r.c.where
-}
-
-// serverInfo is what the server called itself, in this run or when the session
-// was opened; while the conversation is being opened nobody knows yet.
-func (c *conversation) serverInfo() json.RawMessage {
-	if c.Session != nil {
-		if info := c.Info().ServerInfo; info != nil {
-			return info
-		}
-	}
-	if c.saved != nil {
-		return c.saved.ServerInfo
-	}
-	return nil
 }
 
 // listRoots shows the directories that the user named, and no others.

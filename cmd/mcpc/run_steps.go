@@ -283,7 +283,7 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	switch s.Verb {
 	case saved.Call:
 		given.document = orEmpty(args)
-		t.out, _ = r.c.perform(ctx, &callOptions{name: subject, given: given, noValidate: s.Loose, yes: r.o.yes})
+		t.out, _ = r.c.perform(ctx, &callRequest{name: subject, given: given, noValidate: s.Loose, yes: r.o.yes})
 	case saved.Prompt:
 		given.document = orEmpty(args)
 		t.out = r.c.getPrompt(ctx, promptOptions{name: subject, arguments: given.texts(), noValidate: s.Loose})

@@ -21,19 +21,20 @@ type saving struct {
 	path string
 	text []byte // nil where there is no file yet
 	file saved.File
+	// expectResult makes the result that comes what is expected of the saved call.
+	expectResult bool
 }
 
 // newSaving reads the file and refuses one that nothing can be added to: before a call
 // is made, and not when it is over. It is nil for no file.
-func newSaving(o callOptions) (*saving, error) {
-	path := o.save
+func newSaving(path string, expectResult bool) (*saving, error) {
 	switch {
-	case path == "" && o.expectResult:
+	case path == "" && expectResult:
 		return nil, hintedError{"--expect-result needs --save", "use --save FILE"}
 	case path == "":
 		return nil, nil
 	}
-	s := &saving{path: path}
+	s := &saving{path: path, expectResult: expectResult}
 	bad := func(why string) error {
 		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list shows this one"}
 	}
@@ -125,7 +126,7 @@ var savedEndings = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.Out
 
 // add writes a call behind the others, with how it ended. Of a secret the file gets a
 // variable of the environment.
-func (s *saving) add(a *app, c *conversation, o callOptions, out wire.Outcome) {
+func (s *saving) add(a *app, c *conversation, o callRequest, out wire.Outcome) {
 	if s == nil {
 		return
 	}
@@ -137,7 +138,7 @@ func (s *saving) add(a *app, c *conversation, o callOptions, out wire.Outcome) {
 	arguments, _ := a.secrets.Bytes(o.arguments)
 	step := saved.Step{Verb: saved.Call, Subject: saved.LiteralText(o.name, b.variable), Args: saved.Literal(arguments, b.variable),
 		Loose: o.noValidate, Expect: saved.Expect{Kind: out.Kind}}
-	expects := o.expectResult && (out.Good() || out.Kind == wire.ToolError)
+	expects := s.expectResult && (out.Good() || out.Kind == wire.ToolError)
 	if expects {
 		step.Expect.Result = saved.Literal(a.expectable(out.Result), b.variable)
 	}
@@ -172,7 +173,7 @@ func (s *saving) add(a *app, c *conversation, o callOptions, out wire.Outcome) {
 	for _, h := range b.secrets {
 		note += fmt.Sprintf("; set %s to %s", h.variable, h.shown)
 	}
-	if o.expectResult && !expects {
+	if s.expectResult && !expects {
 		note += "; the call has no result to expect"
 	}
 	a.note(note + answers)
@@ -243,4 +244,33 @@ func (s *saving) written(c *conversation, b *saver, step saved.Step, flags answe
 		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.variable)})
 	}
 	return yaml.Write(f.JSON())
+}
+
+// asSaved puts flags into a file of saved calls, as they were typed. Of a secret it gets
+// a variable.
+func asSaved(flags answering, f *saved.File, variable func(string) string) {
+	var items []json.RawMessage
+	for _, text := range flags.Answers {
+		item := wire.Quote(saved.LiteralText(text, variable))
+		if raw := json.RawMessage(text); wire.Valid(raw) == nil && raw[0] == '{' {
+			item = saved.Literal(raw, variable)
+		} else if list, err := wire.Array(raw); err == nil {
+			for _, one := range list {
+				items = append(items, saved.Literal(one, variable))
+			}
+			continue
+		}
+		items = append(items, item)
+	}
+	if f.Answer = asList(items); len(items) == 1 {
+		f.Answer = items[0]
+	} else if items == nil {
+		f.Answer = nil
+	}
+	text := func(s string) string { return saved.LiteralText(s, variable) }
+	f.Answering = saved.Answering{Defaults: flags.Defaults, Decline: flags.Decline,
+		OnElicit: text(flags.OnElicit), Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling)}
+	for _, dir := range flags.Roots {
+		f.Answering.Roots = append(f.Answering.Roots, text(dir))
+	}
 }

@@ -25,3 +25,14 @@ func addKeepFlags(f *pflag.FlagSet, k *keeping) {
 	f.BoolVar(&k.on, "keep", false, "keep the server after -- running for later commands")
 	f.Var((*seconds)(&k.idle), "idle", "with --keep: stop it after this idle time (default 10m, 0 never)")
 }
+
+// addAnswering declares them on a command that talks to a server.
+func (a *app) addAnswering(f *pflag.FlagSet) {
+	f.StringArrayVar(&a.answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
+	f.BoolVar(&a.answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
+	f.BoolVar(&a.answers.Decline, "decline", false, "decline every form and page")
+	f.StringVar(&a.answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
+	f.StringVar(&a.answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
+	f.StringVar(&a.answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
+	f.StringArrayVar(&a.answers.Roots, "root", nil, "`dir`ectory to offer as a root")
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/lineedit"
+	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
 
@@ -206,6 +207,13 @@ func (s *shellRun) interact(ctx context.Context) {
 		s.worst = wire.Outcome{}
 	}
 }
+
+// entries are what the server lists of a kind now.
+func (s *shellRun) entries(k kind) []state.Tool { return s.lists.of(s.c, k) }
+
+func (s *shellRun) lineNumber() int { return s.number }
+
+func (s *shellRun) answered(result json.RawMessage) { s.last = result }
 
 // prompt names the server in a word.
 func (s *shellRun) prompt() string {

@@ -46,9 +46,9 @@ func (l *shellLists) of(c *conversation, k kind) []state.Tool {
 	return l.entries[k]
 }
 
-// entry is the one of that name, or nil.
-func (l *shellLists) entry(c *conversation, k kind, name string) *state.Tool {
-	for _, entry := range l.of(c, k) {
+// entryNamed is the one of that name, or nil.
+func entryNamed(all []state.Tool, name string) *state.Tool {
+	for _, entry := range all {
 		if entry.Name == name {
 			return &entry
 		}

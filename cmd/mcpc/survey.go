@@ -250,7 +250,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 // goes on.
 func (a *app) beside(said io.Writer, id string) *app {
 	b := &app{leave: a.leave}
-	b.ui, b.environ, b.now, b.version, b.args, b.known, b.spared = b, a.environ, a.now, a.version, a.args, a.known, true
+	b.asker, b.ui, b.environ, b.now, b.version, b.args, b.known, b.spared = a.asker, b, a.environ, a.now, a.version, a.args, a.known, true
 	b.setGlobals(a.globals())
 	b.getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == envName("server") {

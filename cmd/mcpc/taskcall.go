@@ -16,7 +16,7 @@ import (
 // askForTask lets a call become a task: where the user asks for one, where the tool
 // runs in no other way, and where the server alone decides. What cannot be is
 // refused before anything is sent.
-func (c *conversation) askForTask(call *client.Call, tool *definition, o callOptions) wire.Outcome {
+func (c *conversation) askForTask(call *client.Call, tool *definition, o callRequest) wire.Outcome {
 	support := ""
 	if tool != nil {
 		support = tool.TaskSupport
@@ -57,7 +57,7 @@ func (c *conversation) mortal() (why, hint string) {
 
 // became goes on with a call that became a task: it is left to itself where that
 // was asked for, and waited for elsewhere.
-func (c *conversation) became(ctx context.Context, task client.Task, out wire.Outcome, o callOptions) wire.Outcome {
+func (c *conversation) became(ctx context.Context, task client.Task, out wire.Outcome, o callRequest) wire.Outcome {
 	kept := state.Task{ID: task.ID, Tool: o.name, Revision: c.Revision(), BegunAt: c.a.now(), TTLms: task.TTL.Milliseconds()}
 	c.placeTask(&kept)
 	c.keepTask(ctx, kept)
