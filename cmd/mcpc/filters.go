@@ -85,7 +85,7 @@ Fields:
   client server           the names of client and server: claude*
   session conn            the hash of the session id, the number of the
                           connection in its run
-  channel                 the outcome: ok, open (no response), cancelled, probe
+  channel, outcome        the outcome: ok, open (no response), cancelled, probe
                           (a version probe of an older server), or a kind of
                           mcpc help exit-codes: tool_error, timeout, ...
   exit http               exit code and HTTP status: !=0, 404, 4xx, 400..499
