@@ -163,7 +163,7 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 
 // offers are the flags that let mcpc offer a capability to the server.
 var offers = []struct{ capability, flags string }{
-	{"elicitation", "--answer FIELD=VALUE or --answer-defaults declares and answers forms"},
+	{"elicitation", "with --answer FIELD=VALUE or --answer-defaults mcpc declares elicitation and answers the forms"},
 	{"url", "--on-elicit COMMAND or a terminal offers pages"},
 	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
 	{"roots", "--root DIR declares roots"},
