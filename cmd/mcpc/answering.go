@@ -37,9 +37,10 @@ func newAnswering() *cobra.Command {
 		Use:   "answering",
 		Short: "answering a server's requests: forms, pages, sampling, roots",
 		Long: `During a call a server may request input. At a terminal mcpc prompts you; in a
-pipe flags answer, and an unanswered request ends the command with exit code 11
-and the request on stdout. mcpc declares only what it can answer: a server that
-needs more refuses the call (5 or 6), or does not list the tool.
+pipe, flags such as --answer give the answers, and an unanswered request ends
+the command with exit code 11 and the request on stdout. mcpc declares only what
+it can answer: a server that needs more refuses the call (5 or 6), or does not
+list the tool.
 
 Forms (elicitation)
   --answer FIELD=VALUE  one field; can be repeated. Choices are given by

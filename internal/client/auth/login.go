@@ -83,7 +83,7 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 			w.tell(Step{Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata"})
 			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}
 		}
-		w.tell(Step{Rule: "there is resource metadata, or the server requires a token without it (authorization, \"Overview\")"})
+		w.tell(Step{Rule: "there is resource metadata, or the server requires a token without it (specification, page authorization, \"Overview\")"})
 		s, err := w.ownServer(ctx, endpoint, req.Grant)
 		return Found{Server: s}, err
 	}
