@@ -37,7 +37,8 @@ type Client struct {
 	IDP           *IDP   `json:"idp,omitempty"`
 	// SecretExpires is zero where it never does.
 	SecretExpires time.Time `json:"secret_expires,omitzero"`
-	// Untried is set from the registration until a login has succeeded.
+	// Untried is set from the registration, and from a login that timed out, until a login
+	// has succeeded.
 	Untried bool `json:"untried,omitempty"`
 }
 
