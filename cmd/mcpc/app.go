@@ -216,6 +216,7 @@ func (a *app) settleStyles() {
 	color := cmp.Or(a.color, "auto")
 	a.outStyle = render.StyleFor(a.out, color, a.getenv)
 	a.errStyle = render.StyleFor(a.err, color, a.getenv)
+	a.errStyle.Verbose = a.verbose
 	a.outStyle.RawText = a.rawText
 	a.typist = &typist{in: a.in}
 	a.progress = render.NewProgress(a.err, a.errStyle, a.now)

@@ -215,7 +215,7 @@ func (a *app) offerLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	w := a.walk(ctx, a.guard.Endpoint)
 	defer w.Net.Close()
 	_, err = w.Login(ctx, store, auth.Request{Endpoint: a.guard.Endpoint, Account: a.auth.account,
-		Challenge: r.Challenge, Challenged: true, Visit: a.visitLogin, ShowCode: a.showCode, Choose: a.chooseIssuer})
+		Challenge: r.Challenge, Challenged: true, Visit: a.visitor(nil), ShowCode: a.showCode, Choose: a.chooseIssuer})
 	return err == nil, err
 }
 
@@ -240,11 +240,14 @@ func (a *app) chooseIssuer(ctx context.Context, issuers []string) (string, error
 	}
 }
 
-// visitLogin shows where to log in, and opens it.
-func (a *app) visitLogin(_ context.Context, address string) {
-	a.note("log in here: " + a.errStyle.Line(address))
-	a.warnOfAddress(address)
+// visitor shows where to log in, and opens it. Where no browser can be started a person at
+// a terminal is told, and a program gets the error.
+func (a *app) visitor(unopened chan<- error) func(context.Context, string) {
 	noBrowser := func(err error) {
+		if !a.errStyle.Terminal && unopened != nil {
+			unopened <- err
+			return
+		}
 		a.note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
@@ -252,8 +255,12 @@ func (a *app) visitLogin(_ context.Context, address string) {
 			noBrowser(err)
 		}
 	}
-	if err := a.browse(address, failedLater); err != nil {
-		noBrowser(err)
+	return func(_ context.Context, address string) {
+		a.note("log in here: " + a.errStyle.Line(address))
+		a.warnOfAddress(address)
+		if err := a.browse(address, failedLater); err != nil {
+			noBrowser(err)
+		}
 	}
 }
 

@@ -31,8 +31,8 @@ func newDemo(a *app) *cobra.Command {
 		Long: `Run the built-in demo server, based on the official Go SDK, until it is
 interrupted: Streamable HTTP at /mcp in every revision, HTTP+SSE at /sse, or
 stdio. mcpc itself needs no running server: use -s demo. With --auth it requires
-a token and is its own authorization server: mcpc login gets a token, the first
-tool call requires another scope, and every login with a browser or a device
+a token and is its own authorization server: mcpc login gets a token, tool calls
+require another scope (mcp:call), and every login with a browser or a device
 code is accepted.`,
 		Example: `  mcpc demo --listen 127.0.0.1:3001
   mcpc demo --listen 127.0.0.1:3001 --stateless

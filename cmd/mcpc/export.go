@@ -221,7 +221,7 @@ func (a *app) writeOut(write func(io.Writer) error) error {
 // exportFailed is the ending where an exchange could not be written.
 func exportFailed(err error) wire.Outcome {
 	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
-		return usage(hintedError{"it cannot be written as a command: " + failed.Text, "--as har and --as markdown include everything"})
+		return usage(hintedError{"it cannot be written as a command: " + failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"})
 	}
 	return localIO("exporting", bare(err))
 }

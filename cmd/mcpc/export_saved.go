@@ -27,7 +27,7 @@ type saver struct {
 	taken string
 }
 
-type hiddenText struct{ shown, variable string }
+type hiddenText struct{ shown, variable, where string }
 
 // exportSaved writes rows as a file that mcpc run takes.
 func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) error {
@@ -56,27 +56,36 @@ func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) erro
 	}
 	var b strings.Builder
 	for _, h := range s.secrets {
-		fmt.Fprintf(&b, "# Set %s to the hidden value: %s\n", h.variable, render.Line(h.shown))
+		b.WriteString(render.ToBeSet(h.variable, h.where, h.shown))
 	}
 	b.Write(text)
 	_, err = io.WriteString(w, b.String())
 	return err
 }
 
-// variable is what stands for a hidden text. What is shown of a secret is the same
-// wherever it stood.
-func (s *saver) variable(shown string) string {
-	for _, h := range s.secrets {
-		if h.shown == shown {
-			return h.variable
+// variable is what stands for a hidden text in a message.
+func (s *saver) variable(shown string) string { return s.in(render.InBody)(shown) }
+
+// in is what stands for a hidden text in that place, as in a script. What is shown of a
+// secret is the same wherever it stood.
+func (s *saver) in(what string) func(string) string {
+	return func(shown string) string {
+		for _, h := range s.secrets {
+			if h.shown == shown {
+				return h.variable
+			}
 		}
+		first, where := render.VariableFor(what)
+		if what == render.InBody {
+			where = "the value in the message" // which YAML encodes
+		}
+		name := first
+		for n := 2; s.has(name); n++ {
+			name = fmt.Sprintf("%s_%d", first, n)
+		}
+		s.secrets = append(s.secrets, hiddenText{shown, name, where})
+		return name
 	}
-	name := "MCPC_SECRET"
-	for n := 2; s.has(name); n++ {
-		name = fmt.Sprintf("MCPC_SECRET_%d", n)
-	}
-	s.secrets = append(s.secrets, hiddenText{shown, name})
-	return name
 }
 
 // has reports whether a variable is called so already.
@@ -206,17 +215,17 @@ func (s *saver) aim(g again) error {
 	}
 	s.where = where
 	if address != "" {
-		s.file.Server = saved.LiteralText(address, s.variable)
+		s.file.Server = saved.LiteralText(address, s.in(render.InURL))
 	} else {
 		for _, word := range argv {
-			s.file.Command = append(s.file.Command, saved.LiteralText(word, s.variable))
+			s.file.Command = append(s.file.Command, saved.LiteralText(word, s.in(render.InArgv)))
 		}
 	}
 	if g.had("--protocol") {
 		s.file.Protocol = g.row.Revision
 	}
 	for _, f := range g.ownFields() {
-		s.file.Headers = append(s.file.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.variable)})
+		s.file.Headers = append(s.file.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.in(f.Name))})
 	}
 	return nil
 }

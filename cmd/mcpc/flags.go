@@ -72,7 +72,7 @@ type globals struct {
 // addGlobals declares them. Their defaults are those of internal/client, where
 // zero means "the default" and the flag's 0 means "no limit".
 func (g *app) addGlobals(f *pflag.FlagSet) {
-	f.VarP((*targetFlag)(&g.server), "server", "s", "URL, session, name of mcpc servers, \"demo\"; or -- COMMAND")
+	f.VarP((*targetFlag)(&g.server), "server", "s", "URL, session, name that mcpc servers lists, \"demo\"; or -- COMMAND")
 	f.StringVar(&g.protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.headers, "header", "H", nil, "HTTP header `field` \"Name: value\"; \"Name:\" removes one")
 	f.StringArrayVar(&g.headerFiles, "header-file", nil, "`file` with header fields, one per line")
@@ -89,7 +89,7 @@ func (g *app) addGlobals(f *pflag.FlagSet) {
 	f.StringVar(&g.recordTo, "record", "", "write the recording to `FILE`; \"off\" disables it")
 	addAuthFlags(f, &g.auth)
 	addNetworkFlags(f, &g.network)
-	f.BoolVar(&g.noRecord, "no-record", false, "do not record the traffic (mcpc log shows it)")
+	f.BoolVar(&g.noRecord, "no-record", false, "do not record (the recording is what mcpc log shows)")
 	f.StringVar(&g.redactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
 	f.Var((*seconds)(&g.connect), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
 	f.Var((*seconds)(&g.timeout), "timeout", "time limit without a response or progress (default 60s)")
@@ -98,7 +98,7 @@ func (g *app) addGlobals(f *pflag.FlagSet) {
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")
-	f.BoolVar(&g.strict, "strict", false, "reject malformed responses (exit code 8) and unchecked arguments (3)")
+	f.BoolVar(&g.strict, "strict", false, "reject malformed responses (exit code 8), and arguments that mcpc cannot check (3)")
 	f.BoolVar(&g.noInput, "no-input", false, "never prompt")
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }

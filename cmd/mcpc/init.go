@@ -183,7 +183,7 @@ func (c *conversation) introduce(w io.Writer, st render.Style) error {
 	rows := [][]string{
 		{"session", c.saved.Name},
 		{"server", serverName(info.ServerInfo)},
-		{"protocol", c.Revision() + sessionWord(c.Memory().SessionID, c.Revision())},
+		{"protocol", c.Revision() + c.sessionWord()},
 		{"transport", transportWords[c.Transport()]},
 		{"kept", c.heldWord()},
 		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
@@ -210,12 +210,14 @@ var transportWords = map[client.TransportName]string{
 }
 
 // sessionWord says whether the server keeps a session, and never which.
-func sessionWord(id, revision string) string {
-	switch {
+func (c *conversation) sessionWord() string {
+	switch id := c.Memory().SessionID; {
 	case id != "":
 		return ", session " + wire.Redacted(id)
-	case client.Stateless(revision):
+	case client.Stateless(c.Revision()):
 		return ", stateless"
+	case c.Transport() == client.Stdio:
+		return ""
 	}
 	return ", no session id"
 }

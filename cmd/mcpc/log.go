@@ -55,7 +55,10 @@ help filters describes FILTER.`,
 			if !cmd.Flags().Changed("count") && a.outStyle.Terminal && !a.json && !o.lines {
 				o.count = fewRows
 			}
+			alone := o.prune && (len(args) > 0 || o.lines || o.follow || slices.ContainsFunc([]string{"count", "sort", "file"}, cmd.Flags().Changed))
 			switch {
+			case alone:
+				return hintedError{"--prune takes no filter and no other flag of log", "mcpc log --prune deletes the oldest recordings beyond the limits"}
 			case o.count < 0:
 				return hintedError{"--count must be 0 (all) or more", ""}
 			case sortKeys[o.sort] == nil:

@@ -111,7 +111,11 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 	}
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
 	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
-	req.Visit, req.ShowCode, req.Issuer = a.visitLogin, a.showCode, o.issuer
+	unopened := make(chan error, 1)
+	req.Visit, req.ShowCode, req.Issuer = a.visitor(unopened), a.showCode, o.issuer
+	if !a.errStyle.Terminal {
+		req.NoBrowser = unopened
+	}
 	if a.canAsk() && !a.auth.noPrompt {
 		req.Choose = a.chooseIssuer
 	}
@@ -131,8 +135,12 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 	case err != nil:
 		shown := wire.RedactURL(req.Endpoint)
 		o := wire.Outcome{Where: shown, Hint: "mcpc auth explain " + render.ShellQuote(shown) + " shows each step"}
-		if auth.Is(err, auth.StoreFailed) {
+		switch {
+		case auth.Is(err, auth.StoreFailed):
 			o.Reached = wire.Answered // with the token or the client that could not be kept
+		case auth.Is(err, auth.NoResponse):
+			o.Reached = wire.Answered // with the metadata; the rest is up to the browser
+			o.Hint = "without a browser use --grant device; if the page reports an unknown client, run mcpc logout " + render.ShellQuote(shown) + " and log in again"
 		}
 		a.end(authFailed(err, o))
 	default:
@@ -190,7 +198,7 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		return auth.Request{}, out
 	}
 	if c.target.Source == target.FromDefault {
-		return auth.Request{}, usage(hintedError{"no server is given, and no command ended with a 401", "mcpc login https://…"})
+		return auth.Request{}, usage(hintedError{"no server is given, and none has rejected a command since the last login", "mcpc login https://…"})
 	}
 	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {

@@ -103,7 +103,7 @@ func (a *app) logout(ctx context.Context, o logoutOptions) {
 	default:
 		a.note(fmt.Sprintf("the token for %s was deleted locally", where) + a.revoke(ctx, store, before, f.Tokens, o))
 	}
-	for _, gone := range f.Clients {
+	for _, gone := range slices.DeleteFunc(f.Clients, func(c auth.Client) bool { return c.Proof() == "" }) { // the others register again unasked
 		next := "has to name it again"
 		if gone.Origin == auth.Registered {
 			next = "registers again"

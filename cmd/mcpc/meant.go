@@ -74,10 +74,21 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 		if colon && isUnnamed(word) && (aName || slices.Contains(names, name)) {
 			word = name + "=" + value
 		}
+		if i+1 < len(args) && isUnnamed(word) && isUnnamed(args[i+1]) {
+			switch {
+			case slices.Contains(names, word):
+				i++
+				word += "=" + args[i]
+			case len(names) == 0 && isName(word): // perhaps a name and its value
+				i++
+				left = append(left, "NAME=VALUE")
+				continue
+			}
+		}
 		words = append(words, word)
 	}
 	given := func(name string) bool {
-		object, _ := wire.Object(json.RawMessage(words[0]))
+		object, _ := wire.Object(json.RawMessage(strings.Join(words[:min(1, len(words))], "")))
 		_, there := object.Get(name)
 		return there || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, name+"=") })
 	}
@@ -94,6 +105,12 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 		}
 	}
 	return named, guessed, left
+}
+
+// isName reports a word as an argument may be called: letters first, and no more signs
+// than - and _.
+func isName(word string) bool {
+	return inert(word) && !isScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") && !strings.Contains("0123456789", word[:1])
 }
 
 func quotedWords(words []string) (quoted []string) {

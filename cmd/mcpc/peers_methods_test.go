@@ -88,7 +88,7 @@ var allReached = []reached{
 	{"notifications/progress", 1, "everything-http", slow, "", "completed"},
 	{"notifications/progress", 0, "go-sdk-stateless", slow, "", "completed"},
 	{"notifications/message", 1, "everything-http", `mcpc listen --logs=debug --resource demo://resource/dynamic/text/1 --count 1 $T`, "", "log\t"},
-	{"notifications/message", 0, "demo", `mcpc call send-log-messages --log-level error $T`, "", "Sent 8"},
+	{"notifications/message", 0, "demo", `mcpc call send-log-messages --log-level error $T`, "", "Sent 4 of 8"},
 	{"notifications/tools/list_changed", 1, "mcp-go-http", `mcpc listen --tools --count 1 $T`, touch, "the list changed"},
 	{"notifications/tools/list_changed", 0, "ts-server-http", `mcpc listen --tools --count 1 $T`, touch, "the list changed"},
 	{"notifications/prompts/list_changed", 1, "demo", `mcpc listen --prompts --count 1 $T`, `mcpc call change-list '{"list":"prompts"}' $T`, "the list changed"},

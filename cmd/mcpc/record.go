@@ -228,9 +228,9 @@ func (c *conversation) learnSecrets(fields []wire.Field) {
 // --explain afterwards. Whoever shows them is given them without their secrets;
 // where nobody does, the recorder sees to that itself, when nobody waits.
 func (c *conversation) tap() wire.Tap {
-	command := c.target.Command
-	if slices.Contains(c.a.args, "--") {
-		command = nil // it stands there
+	command := cmp.Or(c.saved, c.oneOff).Command
+	if slices.Contains(c.a.args, "--") || c.origin != nil {
+		command = nil // it stands there, or in the file of another program
 	}
 	c.a.startRecording(c.where, trace.ByCommand, command)
 	recorder, conn := c.a.record.Recorder, max(0, c.a.record.conns-1)

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/target"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
@@ -136,17 +137,27 @@ func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
 		}
 		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
 	}
-	hint := "mcpc resend " + render.ShellQuote(o.word) + " --to "
+	hint := "mcpc resend " + render.ShellQuote(o.word)
 	switch address := g.address(); {
-	case address != "":
-		hint += render.ShellQuote(address)
-	case g.serverArgv() == nil:
-		hint += "TARGET"
+	case slices.Contains(a.sessionNames(""), g.row.Target):
+		hint += " --to " + render.ShellQuote(g.row.Target)
+	case isAddress(address) || address == demoEndpoint || a.finds(address):
+		hint += " --to " + render.ShellQuote(address)
+	case g.serverArgv() != nil:
+		hint += " --allow-exec runs: " + commandLine(g.serverArgv())
+	case address != "": // a session that was closed
+		hint += " -- COMMAND"
 	default:
-		hint = fmt.Sprintf("mcpc resend %s --allow-exec runs: %s", render.ShellQuote(o.word), commandLine(g.serverArgv()))
+		hint += " --to TARGET"
 	}
 	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
 		Text: "resend needs --to"}
+}
+
+// finds reports whether -s takes a name.
+func (a *app) finds(name string) bool {
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: a.sessionNames(""), Known: a.knownNames})
+	return name != "" && err == nil
 }
 
 // hiddenIn refuses to send what stands in the place of a secret.

@@ -50,7 +50,9 @@ The server is the file's, unless -s, MCPC_SERVER or a command after -- names
 another. A command in a file is started only with --allow-exec.
 
 Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid, and
-nothing was sent. If a step could not run, the exit code is that of its error.`,
+nothing was sent. A step that ends with transport, timeout or auth and does not
+expect it is an error, not a failure. If there are errors and no failures, the
+exit code is that of the first error.`,
 		Example: `  mcpc run smoke.mcpc.yaml
   mcpc run . --junit report.xml --fail-fast
   mcpc run smoke.mcpc.yaml --var a=40 --only adds
@@ -65,12 +67,12 @@ nothing was sent. If a step could not run, the exit code is that of its error.`,
 				return hintedError{"only one report can go to stdout: --junit - or --json", "use --junit FILE"}
 			}
 			r, err := a.newRunner(o)
-			if err != nil {
+			if o.list && r != nil {
+				a.show(cmd.Context(), wire.Outcome{}, r.listed())
 				return err
 			}
-			if o.list {
-				a.show(cmd.Context(), wire.Outcome{}, r.listed())
-				return nil
+			if err != nil {
+				return err
 			}
 			r.run(cmd.Context())
 			return nil
@@ -106,6 +108,7 @@ type runner struct {
 }
 
 // newRunner reads the files. What is wrong with them is said before anything is sent.
+// With --list the runner has the files that are right, also beside an error.
 func (a *app) newRunner(o runOptions) (*runner, error) {
 	r := &runner{a: a, o: o}
 	var err error
@@ -119,17 +122,28 @@ func (a *app) newRunner(o runOptions) (*runner, error) {
 	var wrong problems
 	for _, path := range paths {
 		f, bad := a.readSaved(path, r.given)
+		for i := range bad {
+			bad[i].Mild = bad[i].Mild || o.list && bad[i].Unset
+		}
 		wrong = append(wrong, bad...)
-		r.files = append(r.files, f)
+		if !o.list || bad.err() == nil {
+			r.files = append(r.files, f)
+		}
 	}
-	if err := wrong.err(); err != nil {
-		return nil, err
+	bad := wrong.err()
+	if bad != nil && len(r.files) == 0 || bad != nil && !o.list {
+		return nil, bad
 	}
 	for _, w := range wrong {
-		a.warn(w.String())
+		if w.Mild {
+			a.warn(w.String())
+		}
 	}
 	r.warnUnused()
-	return r, r.choose()
+	if err := r.choose(); err != nil && bad == nil {
+		return nil, err
+	}
+	return r, bad
 }
 
 // run is the walk over all files.

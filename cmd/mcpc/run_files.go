@@ -23,6 +23,7 @@ type runFile struct {
 	saved.File
 	path   string
 	doc    yaml.Document
+	text   string
 	chosen map[int]bool
 }
 
@@ -92,7 +93,7 @@ func (all problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return hintedError{all[0].where + ": " + all[0].Text, cmp.Or(all[0].hint, "see docs/saved-calls.md")}
+		return hintedError{all[0].where + ": " + all[0].Text, cmp.Or(all[0].hint, "mcpc run --help shows an example of a file")}
 	}
 	e := &severalError{text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {
@@ -112,6 +113,7 @@ func (a *app) readSaved(path string, given map[string]saved.Value) (*runFile, pr
 	if err != nil {
 		return f, problems{{where: path, Problem: saved.Problem{Text: bare(err).Error()}}}
 	}
+	f.text = string(text)
 	if f.doc, err = yaml.Parse(text); err != nil && f.doc.JSON == nil {
 		var bad *yaml.Error
 		errors.As(err, &bad)
@@ -149,7 +151,7 @@ func (f *runFile) problems(a *app, given map[string]saved.Value) (all problems) 
 }
 
 func (f *runFile) problem(p saved.Problem, place yaml.Place) problem {
-	out := problem{Problem: p, place: place, where: f.path + ":" + place.String()}
+	out := problem{Problem: p, place: place, where: f.path + ":" + place.String(), hint: p.Hint}
 	if near := render.Nearest(p.Got, p.Known); near != "" {
 		out.hint = "did you mean " + near + "?"
 	} else if len(p.Known) > 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -65,8 +66,8 @@ func (j *judgement) fails(at, text string) {
 	j.result.State = render.StepBroken
 }
 
-// wrongEnding says how the request ended. Where it never got to the server and
-// nothing was expected of that, the step could not be taken.
+// wrongEnding says how the request ended. Where that says nothing about the server's
+// response, the step could not be taken.
 func (j *judgement) wrongEnding() {
 	e, out := j.step.Expect, j.taken.out
 	want := render.Ending(wire.Outcome{Kind: e.Kind})
@@ -91,13 +92,17 @@ func (j *judgement) wrongEnding() {
 		at = e.At + "/exit"
 	}
 	j.miss(at, want, got)
-	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || out.Kind == wire.Usage || out.Kind == wire.Signal {
+	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || slices.Contains(unjudged, out.Kind) {
 		j.result.State = render.StepBroken
 		if j.broken.Good() {
 			j.broken = out
 		}
 	}
 }
+
+// unjudged are the endings that make a step an error and not a failure, unless they were
+// expected: whether mcpc knew the server before changes nothing.
+var unjudged = []wire.Kind{wire.Transport, wire.Timeout, wire.Auth, wire.Usage, wire.Signal}
 
 // hint says what in the file would take an ending that was not expected; what crossed
 // is to be seen elsewhere.

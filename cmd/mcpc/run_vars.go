@@ -21,16 +21,16 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
 				if _, set := a.fromEnviron(variable); !set {
-					all = append(all, saved.Problem{At: at, Text: "the environment has no variable " + variable})
+					all = append(all, saved.Problem{At: at, Unset: true, Text: "the environment has no variable " + variable, Hint: f.howToSet(variable)})
 				}
 			} else if saved.IsName(name) && !slices.Contains(known, name) {
-				all = append(all, saved.Problem{At: at, Got: name, Known: known, Text: "no variable is named " + name + " here"})
+				all = append(all, saved.Problem{At: at, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here"})
 			}
 		})
 	}
 	query := func(at, expr string) {
 		if _, err := render.QueryWith(expr, asNull(known)); err != nil {
-			all = append(all, saved.Problem{At: at, Text: err.Error()})
+			all = append(all, saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()})
 		}
 	}
 	check("/server", wire.Quote(f.Server))
@@ -65,6 +65,17 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 		all = append(all, unlisted(s)...)
 	}
 	return all
+}
+
+// howToSet is the hint for a variable of the environment that is not set: the comment
+// that export writes says what its value is.
+func (f *runFile) howToSet(variable string) string {
+	for i, line := range strings.Split(f.text, "\n") {
+		if strings.HasPrefix(line, "# Set "+variable+" to ") {
+			return fmt.Sprintf("set %s; the comment in line %d describes its value", variable, i+1)
+		}
+	}
+	return "set " + variable
 }
 
 // unlisted is a kind that no server lists.

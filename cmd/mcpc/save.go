@@ -169,9 +169,13 @@ func (s *saving) add(a *app, c *conversation, o callRequest, out wire.Outcome) {
 	if o.yes {
 		run += " --yes"
 	}
-	note := fmt.Sprintf("saved as step %d of %s; run it with: %s", len(s.file.Steps), s.path, run)
+	note := fmt.Sprintf("saved as step %d of %s", len(s.file.Steps), s.path)
+	if !out.Good() {
+		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
+	}
+	note += "; run it with: " + run
 	for _, h := range b.secrets {
-		note += fmt.Sprintf("; set %s to %s", h.variable, h.shown)
+		note += fmt.Sprintf("; set %s to %s: %s", h.variable, h.where, h.shown)
 	}
 	if s.expectResult && !expects {
 		note += "; the call has no result to expect"
@@ -231,17 +235,17 @@ func (s *saving) written(c *conversation, b *saver, step saved.Step, flags answe
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}
 	f := c.asSaved()
-	f.Server = saved.LiteralText(c.a.secrets.Text(f.Server), b.variable)
+	f.Server = saved.LiteralText(c.a.secrets.Text(f.Server), b.in(render.InURL))
 	for i, word := range c.a.secrets.Command(f.Command) {
 		f.Command = slices.Clone(f.Command)
-		f.Command[i] = saved.LiteralText(word, b.variable)
+		f.Command[i] = saved.LiteralText(word, b.in(render.InArgv))
 	}
 	f.Steps, f.Protocol = []saved.Step{step}, c.a.protocol
 	asSaved(flags, &f, b.variable)
 	for _, line := range c.a.headers {
 		name, value, _ := strings.Cut(line, ":")
 		field := wire.RedactField(wire.Field{Name: name, Value: c.a.secrets.Text(strings.TrimSpace(value))})
-		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.variable)})
+		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.in(name))})
 	}
 	return yaml.Write(f.JSON())
 }

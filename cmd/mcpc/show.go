@@ -149,12 +149,20 @@ func factsOf(row *trace.Row) [][]string {
 		status = fmt.Sprint(row.Status)
 	}
 	return [][]string{
-		{"server", row.Target}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
+		{"server", row.Target}, {"server command", serverCommandOf(row)}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
 		{"client", row.Client()}, {"server info", row.Server()}, {"took", tookOf(row)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
 		{"resent from", row.Again}, {"command", commandOf(row)},
 	}
+}
+
+// serverCommandOf is the command of a stdio server that has a name in the recording.
+func serverCommandOf(row *trace.Row) string {
+	if command := row.Head().Command; len(command) > 0 && commandLine(command) != row.Target {
+		return commandLine(command)
+	}
+	return ""
 }
 
 // commandOf is the command line that was recorded with a row.

@@ -24,6 +24,8 @@ type pipe struct {
 	why func(error) *fault
 	// left is set where this side hung up, and the other end goes on.
 	left atomic.Bool
+	// hungUp is set where this side closed the other one's input before that ended.
+	hungUp atomic.Bool
 	// noise are the lines that were no messages. It belongs to readAll.
 	noise noise
 	// tail is what came behind the last line end.
@@ -47,6 +49,7 @@ func (p *pipe) end(context.Context, *outgoing) {}
 // close ends a server without a process: it is asked by the end of its input,
 // and after a while no longer listened to.
 func (p *pipe) close() {
+	p.hungUp.Store(!p.isEnded())
 	p.out.Close()
 	timer := time.NewTimer(graceAfterEOF)
 	defer timer.Stop()
@@ -145,11 +148,20 @@ func (p *pipe) readAll() {
 			}
 		}
 		if err != nil {
-			f, by := p.why(err), wire.Received
+			by := wire.Received
+			if p.hungUp.Load() {
+				by = wire.Sent
+			}
+			f := p.why(err)
+			text := f.event()
+			if by == wire.Sent && f.process == nil {
+				text = "" // the server only did as it was asked
+			}
 			if p.left.Load() {
 				f, by = &fault{kind: wire.Transport, phase: "read", text: "mcpc released the kept server", err: err}, wire.Sent
+				text = f.event()
 			}
-			p.rec.closed(0, by, "end", f.event())
+			p.rec.closed(0, by, "end", text)
 			p.over(f)
 			return
 		}

@@ -41,7 +41,14 @@ func processFault(facts *wire.ProcessFacts, err error) *fault {
 	return f
 }
 
-func (s *stdio) close() { s.child.end() }
+func (s *stdio) close() {
+	select {
+	case <-s.exited:
+	default:
+		s.hungUp.Store(true)
+	}
+	s.child.end()
+}
 
 func (s *stdio) end(context.Context, *outgoing) {}
 

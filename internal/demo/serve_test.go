@@ -150,7 +150,7 @@ func TestLogMessages(t *testing.T) {
 		p.send(toolsCall(2, "send-log-messages", `{}`))
 		want(t, "first", string(p.recv().Params), `{"data":"A message at level alert.","level":"alert","logger":"mcpc-demo"}`)
 		want(t, "second", string(p.recv().Params), `{"data":"A message at level emergency.","level":"emergency","logger":"mcpc-demo"}`)
-		want(t, "answer", string(p.recv().ID), "2")
+		want(t, "answer", string(p.recv().Result), `{"content":[{"type":"text","text":"Sent 2 of 8 log messages."}]}`)
 		p.finish()
 	})
 }

@@ -45,6 +45,7 @@ func newServer() *mcp.Server {
 	addResources(s)
 	addPrompts(s)
 	s.AddReceivingMiddleware(notFoundAsBefore)
+	s.AddSendingMiddleware(countLogs)
 	return s
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// failingTools fail, each on a channel of its own.
+// failingTools fail, each in its own layer.
 func failingTools() []tool {
 	return []tool{{
 		name:        "fail",

@@ -71,7 +71,7 @@ func results() []struct{ tool, arguments, want string } {
 		{"touch-resource", `{"uri":"demo://x"}`, said("Touched demo://x.")},
 		{"change-list", `{"list":"prompts"}`, said("The list of prompts has an extra entry.")},
 		{"change-list", `{"list":"prompts","remove":true}`, said("The list of prompts is as it was at first.")},
-		{"send-log-messages", `{}`, said("Sent 8 log messages, one per level.")},
+		{"send-log-messages", `{}`, said("Sent 0 of 8 log messages.")},
 		{"hang-up", `{}`, said("You found the answer.")},
 		{"fail", `{}`, failed("This tool always fails.")},
 		{"fail", `{"message":"no"}`, failed("no")},

@@ -105,9 +105,11 @@ func report(ctx context.Context, c call, step, steps int) {
 }
 
 func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	sent := new(int)
+	ctx = context.WithValue(context.WithoutCancel(ctx), sentKey{}, sent)
 	levels := []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 	for _, level := range levels {
-		err := c.Session.Log(context.WithoutCancel(ctx), &mcp.LoggingMessageParams{
+		err := c.Session.Log(ctx, &mcp.LoggingMessageParams{
 			Level:  level,
 			Logger: "mcpc-demo",
 			Data:   "A message at level " + string(level) + ".",
@@ -116,7 +118,21 @@ func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 			return toolError("Logging failed: " + err.Error()), nil
 		}
 	}
-	return result(text(fmt.Sprintf("Sent %d log messages, one per level.", len(levels)))), nil
+	return result(text(fmt.Sprintf("Sent %d of %d log messages.", *sent, len(levels)))), nil
+}
+
+// sentKey is where the context of a call has its count of sent log messages.
+type sentKey struct{}
+
+// countLogs counts the log messages that the SDK really sends: it leaves out those below
+// the level that the client requested.
+func countLogs(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if sent, ok := ctx.Value(sentKey{}).(*int); ok && method == "notifications/message" {
+			*sent++
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // hangUpRetry is what the client is told to wait before it comes back.

@@ -92,19 +92,29 @@ func (e *Entry) member(key string) *string {
 }
 
 // Find gives what a person may mean by a word: one entry, several where it has
-// several meanings, or none. Numbers need no word before them.
+// several meanings, those of the protocol first, or none. Numbers need no word before them.
 func Find(entries []Entry, word string) (found []Entry) {
 	for _, wanted := range readings(word) {
+		var exits []Entry
 		for _, e := range entries {
 			if slices.ContainsFunc(e.Words, func(w string) bool { return folded(w) == wanted }) {
-				found = append(found, e)
+				if e.Group == "exits" {
+					exits = append(exits, e)
+				} else {
+					found = append(found, e)
+				}
 			}
 		}
-		if found != nil {
-			return found
+		if found != nil || exits != nil {
+			return append(found, exits...)
 		}
 	}
-	return nil
+	for _, e := range entries {
+		if folded(e.Title) == folded(word) {
+			found = append(found, e)
+		}
+	}
+	return found
 }
 
 // folded makes one word of the ways in which it is written.

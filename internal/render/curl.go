@@ -83,7 +83,7 @@ func (s *Script) curl(p Post, session string) ([]string, error) {
 	switch {
 	case len(p.Body) == 0:
 	case fits(string(p.Body)):
-		lines = append(lines, "--data-raw "+s.Word(string(p.Body), inBody))
+		lines = append(lines, "--data-raw "+s.Word(string(p.Body), InBody))
 	default:
 		lines = append(lines, "--data-binary @-")
 	}
@@ -108,10 +108,10 @@ func (s *Script) URL(link string) string { return s.url(link) }
 func (s *Script) url(link string) string {
 	before, after, found := strings.Cut(link, redactedUser)
 	if !found || strings.ContainsAny(before, "/?#") {
-		return s.Word(link, inURL)
+		return s.Word(link, InURL)
 	}
 	variable := s.variable(redactedUser, inUser)
-	return s.Word(before+"://", inURL) + `"$` + variable + `"@` + s.Word(after, inURL)
+	return s.Word(before+"://", InURL) + `"$` + variable + `"@` + s.Word(after, InURL)
 }
 
 // OfConnection are the fields that a client writes by itself.
@@ -180,7 +180,7 @@ func (s *Script) Feed(messages [][]byte, server string) {
 func (s *Script) Argv(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
-		words[i] = s.Word(word, inArgv)
+		words[i] = s.Word(word, InArgv)
 	}
 	return strings.Join(words, " ")
 }

@@ -143,7 +143,7 @@ func statusNote(code int) string {
 var fieldNotes = map[string]struct{ sent, received string }{
 	"accept": {"the client accepts a JSON document or an event stream", ""},
 	"content-type": {"the body is one JSON-RPC message",
-		"a JSON document, or an event stream that ends with the response"},
+		"expected: application/json or text/event-stream"},
 	"mcp-protocol-version": {"the protocol revision of this message", "the protocol revision of this message"},
 	"mcp-session-id": {"the session id: sent with every request; hidden here, because it works like a password",
 		"the server opened a session: the client sends this id from now on"},
@@ -169,6 +169,13 @@ func fieldNote(d wire.Direction, f wire.Field) (note string, matters bool) {
 	note = notes.sent
 	if d == wire.Received {
 		note = notes.received
+		switch kind, _, _ := strings.Cut(f.Value, ";"); {
+		case name != "content-type":
+		case kind == "text/event-stream":
+			note = "an event stream that ends with the response; application/json would be one JSON document"
+		case kind == "application/json":
+			note = "one JSON document; text/event-stream would be an event stream"
+		}
 	}
 	return note, known && note != ""
 }

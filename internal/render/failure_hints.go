@@ -92,7 +92,16 @@ func codeMeaning(code int64) string {
 
 // hintFor is the caller's hint, or what can be said of every outcome of its
 // kind. It may be empty: no hint is better than a wrong one.
-func (s Style) hintFor(o wire.Outcome) string { return s.Aim.Carry(s.hintOf(o)) }
+func (s Style) hintFor(o wire.Outcome) string { return s.Aim.Carry(s.unseen(s.hintOf(o))) }
+
+// unseen is a hint without the clauses that point to what -v shows already.
+func (s Style) unseen(hint string) string {
+	clauses := slices.DeleteFunc(strings.Split(hint, "; "), func(clause string) bool {
+		flag, _, shows := strings.Cut(clause, " shows ")
+		return shows && strings.HasPrefix("-"+strings.Repeat("v", s.Verbose), flag)
+	})
+	return strings.Join(clauses, "; ")
+}
 
 func (s Style) hintOf(o wire.Outcome) string {
 	if o.Hint != "" {
@@ -154,7 +163,7 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 
 // offers are the flags that let mcpc offer a capability to the server.
 var offers = []struct{ capability, flags string }{
-	{"elicitation", "--answer FIELD=VALUE or --answer-defaults declares and answers forms"},
+	{"elicitation", "with --answer FIELD=VALUE or --answer-defaults mcpc declares elicitation and answers the forms"},
 	{"url", "--on-elicit COMMAND or a terminal offers pages"},
 	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
 	{"roots", "--root DIR declares roots"},

@@ -31,7 +31,7 @@ type Script struct {
 func (s *Script) String() string {
 	var b strings.Builder
 	for _, v := range s.secrets {
-		fmt.Fprintf(&b, "# Set %s to %s, a hidden value: %s\n: \"${%s:?must be set}\"\n", v.variable, v.where, Line(v.shown), v.variable)
+		b.WriteString(ToBeSet(v.variable, v.where, v.shown) + ": \"${" + v.variable + ":?must be set}\"\n")
 	}
 	if len(s.secrets) > 0 {
 		b.WriteByte('\n')
@@ -85,10 +85,7 @@ func (s *Script) parts(text, what string, plain, hidden func(string)) {
 
 // variable is the one that stands for a secret; what says where it was found.
 func (s *Script) variable(shown, what string) string {
-	name := "MCPC_TOKEN"
-	if !strings.EqualFold(what, "Authorization") {
-		name = "MCPC_" + strings.Map(variableLetter, what)
-	}
+	name, where := VariableFor(what)
 	taken := 1
 	for _, v := range s.secrets {
 		if v.shown == shown {
@@ -101,24 +98,39 @@ func (s *Script) variable(shown, what string) string {
 	if taken > 1 {
 		name = fmt.Sprintf("%s_%d", name, taken)
 	}
-	s.secrets = append(s.secrets, secret{shown, name, whereOf[what]})
-	if whereOf[what] == "" {
-		s.secrets[len(s.secrets)-1].where = "the value of " + Line(what)
-	}
+	s.secrets = append(s.secrets, secret{shown, name, where})
 	return name
+}
+
+// VariableFor is the variable that stands for a secret, and the words for its place. what
+// is the name of a header field, or one of InURL and its like.
+func VariableFor(what string) (name, where string) {
+	name = "MCPC_" + strings.Map(variableLetter, what)
+	if strings.EqualFold(what, "Authorization") {
+		name, what = "MCPC_TOKEN", "Authorization"
+	}
+	if where = whereOf[what]; where == "" {
+		where = "the value of " + Line(what)
+	}
+	return name, where
+}
+
+// ToBeSet is the comment that says what the value of a variable is.
+func ToBeSet(variable, where, shown string) string {
+	return fmt.Sprintf("# Set %s to %s, a hidden value: %s\n", variable, where, Line(shown))
 }
 
 // The places of secrets beside header fields.
 const (
-	inURL  = "url secret"
-	inBody = "secret"
-	inArgv = "argument"
+	InURL  = "url secret"
+	InBody = "secret"
+	InArgv = "argument"
 	inUser = "userinfo"
 )
 
 var whereOf = map[string]string{
-	inURL: "the value in the URL, encoded as there", inBody: "the value in the message, encoded as there",
-	inArgv: "the value in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
+	InURL: "the value in the URL, encoded as there", InBody: "the value in the message, encoded as there",
+	InArgv: "the value in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
 }
 
 func variableLetter(r rune) rune {
@@ -150,7 +162,7 @@ func (s *Script) Print(raw []byte, line bool) string {
 		return "printf '" + end + "'"
 	}
 	var all []string
-	s.parts(string(raw), inBody, func(part string) {
+	s.parts(string(raw), InBody, func(part string) {
 		if Line(part) == part {
 			all = append(all, "printf %s "+ShellQuote(part))
 			return
@@ -175,7 +187,7 @@ func (s *Script) Run(words []string, input []byte, more ...string) {
 	switch {
 	case input == nil:
 	case fits(string(input)):
-		words = append(words, s.Word(string(input), inBody))
+		words = append(words, s.Word(string(input), InBody))
 	default:
 		words = append([]string{s.Print(input, false), "|"}, append(words, "-")...)
 	}

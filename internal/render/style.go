@@ -24,6 +24,8 @@ type Style struct {
 	RawText bool
 	// Canvas says how pictures are drawn.
 	Canvas Canvas
+	// Verbose is how many -v were given.
+	Verbose int
 	// Aim says to which server the commands go that are shown.
 	Aim Aim
 }

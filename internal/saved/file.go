@@ -118,11 +118,13 @@ type Problem struct {
 	// not its value.
 	At     string
 	OnName bool
-	// Mild is set on what stops nobody.
-	Mild bool
-	Text string
+	// Mild is set on what stops nobody, Unset on a variable without a value.
+	Mild, Unset bool
+	Text        string
 	// Got is a word that is not known and Known what could stand there; both are
 	// empty where it is about something else.
 	Got   string
 	Known []string
+	// Hint says what helps; it may be empty.
+	Hint string
 }

@@ -64,6 +64,9 @@ func NameFor(t Target, taken func(string) bool) string {
 		base = "server"
 	}
 	name := base
+	if base == "server" {
+		name = "server-1" // in a hint, server alone reads like a placeholder
+	}
 	for n := 2; taken(name); n++ {
 		name = base + "-" + strconv.Itoa(n)
 	}

@@ -50,6 +50,7 @@ func TestFilterInItsPlainestForm(t *testing.T) {
 		{`name:"get sum",get-*`, `name:"get sum",get-*`},
 		{`name:"get"`, `name:"get"`},
 		{"channel:tool_error,rpc_error", "channel:tool_error,rpc_error"},
+		{"outcome:tool_error Outcome~/rpc/", "channel:tool_error channel~/rpc/"},
 		{"dur:>500ms size:>1mb http:>=400 exit:!=0", "dur:>500ms size:>1mb http:>=400 exit:!=0"},
 		{"http:4xx,500..599 run:..9", "http:4xx,500..599 run:..9"},
 		{"-method:ping not has:finding", "-method:ping -has:finding"},

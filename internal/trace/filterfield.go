@@ -68,12 +68,15 @@ var fields = []field{
 	{name: "body", takes: "a text in a message", deep: true},
 }
 
+// outcome is another name for the field channel.
+const outcome = "outcome"
+
 // FilterFields are the names of the fields.
 func FilterFields() (names []string) {
 	for _, f := range fields {
 		names = append(names, f.name)
 	}
-	return names
+	return append(names, outcome)
 }
 
 func run(r *Row) (int64, bool) { return int64(r.Run), r.Run > 0 }

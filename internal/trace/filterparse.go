@@ -145,6 +145,9 @@ func (p *filterParser) term() (node, error) {
 // field finds the field that is called name, which stands at p.at.
 func (p *filterParser) field(name string) (*field, error) {
 	lower := strings.ToLower(name)
+	if lower == outcome {
+		lower = "channel"
+	}
 	for i := range fields {
 		if fields[i].name == lower {
 			return &fields[i], nil

@@ -21,7 +21,7 @@ type Head struct {
 	Mcpc    string
 	Started time.Time
 	// Target is the server as a person would name it, Argv the command line that
-	// was given, Command that of the server where Argv does not have it, all without
+	// was given, Command that of a stdio server where Argv does not have it, all without
 	// secrets.
 	Target        string
 	Argv, Command []string

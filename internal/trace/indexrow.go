@@ -129,7 +129,7 @@ func (r *Row) deserted(f *wire.Frame) {
 		r.cancelled(Cancel{Why: "the client ended the connection"}, f.Time)
 	case f.Close.By == wire.Sent:
 		r.cancelled(Cancel{Why: "the client closed the stream", closed: true}, f.Time)
-	case f.Stream > 0:
+	case f.Stream > 0 || r.By == ByCommand: // of tap and proxy the end of the run says more
 		r.settleOpen(wire.Transport, cmp.Or(f.Close.Text, "the stream ended before the response"))
 	}
 }

@@ -19,14 +19,16 @@ var newerCodes = []int64{-32020, -32021, -32603}
 // probed settles a row as a probe where the frame that it took makes it one, and those
 // before it of which that says that they were.
 func (x *index) probed(r *Row, p placed) {
-	if p.Role != wire.Answers && p.Role != wire.Heads || r.told {
+	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.told {
 		return
 	}
 	opens := r.Method == "initialize"
 	switch {
 	case r.Channel == ChannelOK && (opens || r.Era == "modern"):
 		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
-	case !r.Failed() || !r.refused():
+	case p.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
+		x.refused = append(x.refused, r) // the server exited: the handshake with the next one tells
+	case p.Role == wire.Ends || !r.Failed() || !r.refused():
 	case r.Method == "server/discover":
 		r.settleProbe()
 	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.refused) < mostMarked:
@@ -50,7 +52,10 @@ func (r *Row) refused() bool {
 }
 
 func (r *Row) settleProbe() {
-	r.Channel, r.Exit, r.Text = ChannelProbe, -1, "answered like a server of an older revision"
+	if r.Exit = -1; r.Channel != string(wire.Transport) || r.Status > 0 { // else the text says that the server exited
+		r.Text = "answered like a server of an older revision"
+	}
+	r.Channel = ChannelProbe
 }
 
 // endpoint is for the event with which the stream of HTTP+SSE begins: a server that has

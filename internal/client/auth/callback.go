@@ -102,17 +102,17 @@ const loginTime = 5 * time.Minute
 const deviceTime = 15 * time.Minute
 
 // wait waits for the browser, or for somebody who pastes where it was sent.
-func (c *callback) wait(ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error)) (url.Values, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, loginTime, Late("five minutes without a response"))
+func (c *callback) wait(whole context.Context, a *authorization, req Request) (url.Values, error) {
+	ctx, stop := context.WithTimeoutCause(whole, loginTime, Late("the time of a login is over"))
 	defer stop()
 	type pasted struct {
 		answer url.Values
 		err    error
 	}
 	typed := make(chan pasted, 1)
-	if paste != nil {
+	if req.Paste != nil {
 		go func() {
-			answer, err := readPasted(ctx, a, paste)
+			answer, err := readPasted(ctx, a, req.Paste)
 			typed <- pasted{answer, err}
 		}()
 	}
@@ -121,9 +121,18 @@ func (c *callback) wait(ctx context.Context, a *authorization, paste func(contex
 		return answer, nil
 	case p := <-typed:
 		return p.answer, p.err
+	case err := <-req.NoBrowser:
+		if len(c.answers) > 0 {
+			return <-c.answers, nil
+		}
+		return nil, &Error{Rule: NoResponse, Text: "no browser could be started: " + err.Error(), Err: err,
+			Hint: "--grant device shows a code to enter in any browser; --no-browser reads the redirect URL from stdin"}
 	case <-ctx.Done():
-		return nil, &Error{Rule: NoResponse, Text: fmt.Sprintf("no response from the browser: %v", context.Cause(ctx)), Err: context.Cause(ctx),
-			Hint: "if the page reports an unknown client, run mcpc logout --all to register again"}
+		text := fmt.Sprintf("no response from the browser within %.0f minutes", loginTime.Minutes())
+		if whole.Err() != nil {
+			text = fmt.Sprintf("no response from the browser: %v", context.Cause(whole))
+		}
+		return nil, &Error{Rule: NoResponse, Text: text, Err: context.Cause(ctx)}
 	}
 }
 

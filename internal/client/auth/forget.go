@@ -8,15 +8,16 @@ import (
 // A Forgotten is what a logout dropped.
 type Forgotten struct {
 	Tokens []Token
-	// Clients proved themselves with something that is kept no longer. Needed are those
+	// Clients registered themselves, or proved themselves with something that is kept no longer. Needed are those
 	// that are kept, as tokens for other servers, or of other accounts, are theirs.
 	Clients, Needed []Client
 }
 
 // Forget drops an account's tokens for a server and what else could get one without
 // asking anybody: the secrets of the clients there, the names of their keys and
-// assertions. A client that proves itself with nothing stays. The old lists of b are
-// not written to.
+// assertions. A client that registered itself goes too where there was no token, or its
+// last login did not succeed: the server may not know it any more. Another one that proves
+// itself with nothing stays. The challenge is kept where there was no token. The old lists of b are not written to.
 func (b *Book) Forget(endpoint, account string) (f Forgotten) {
 	var tokens []Token
 	for _, t := range b.Tokens {
@@ -30,8 +31,9 @@ func (b *Book) Forget(endpoint, account string) (f Forgotten) {
 	var clients []Client
 	for _, c := range b.Clients {
 		here := c.Endpoint == endpoint || slices.ContainsFunc(f.Tokens, func(t Token) bool { return t.Issuer == c.Issuer })
+		doubtful := c.Origin == Registered && (c.Untried || len(f.Tokens) == 0)
 		switch needed := slices.ContainsFunc(b.Tokens, c.has); {
-		case here && c.Proof() != "" && !needed:
+		case here && (c.Proof() != "" || doubtful) && !needed:
 			f.Clients = append(f.Clients, c)
 			continue
 		case here && c.Proof() != "":
@@ -40,7 +42,7 @@ func (b *Book) Forget(endpoint, account string) (f Forgotten) {
 		clients = append(clients, c)
 	}
 	b.Clients = clients
-	if b.Pending != nil && b.Pending.Endpoint == endpoint {
+	if b.Pending != nil && b.Pending.Endpoint == endpoint && len(f.Tokens) > 0 {
 		b.Pending = nil
 	}
 	return f

@@ -37,7 +37,8 @@ type Client struct {
 	IDP           *IDP   `json:"idp,omitempty"`
 	// SecretExpires is zero where it never does.
 	SecretExpires time.Time `json:"secret_expires,omitzero"`
-	// Untried is set from the registration until a login has succeeded.
+	// Untried is set from the registration, and from a login that timed out, until a login
+	// has succeeded.
 	Untried bool `json:"untried,omitempty"`
 }
 
@@ -77,7 +78,7 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		if l.req.Grant.Alone() {
 			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
-		return Client{}, l.w.holds("a client can be registered (authorization, \"Client Registration Approaches\")", false,
+		return Client{}, l.w.holds("a client can be registered (specification, page authorization, \"Client Registration Approaches\")", false,
 			&Error{Rule: NoRegistration, Text: text,
 				Hint: "register a client at the authorization server, then use --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
 	}
@@ -103,7 +104,7 @@ func (l *login) staysAtItsIssuer(id, issuer string) error {
 	if _, here := l.known.client(issuer, Given, l.req.Grant); here || moved < 0 || l.req.Issuer != "" {
 		return nil
 	}
-	return l.w.holds("a client belongs to one issuer (authorization, \"Client Registration\")", false, &Error{Rule: IssuerMismatch,
+	return l.w.holds("a client belongs to one issuer (specification, page authorization, \"Client Registration\")", false, &Error{Rule: IssuerMismatch,
 		Text: fmt.Sprintf("the server names another authorization server, %s, but the client %s belongs to %s", issuer, id, l.known.Clients[moved].Issuer),
 		Hint: "if the client is also registered at the new one, pass it with --issuer"})
 }

@@ -5,10 +5,40 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcpc/internal/wire"
 )
+
+// Where nothing comes back the error says how long was waited, once.
+func TestNothingComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := (&callback{}).wait(t.Context(), &authorization{}, Request{})
+		wantRule(t, err, NoResponse)
+		failed, ok := errors.AsType[*Error](err)
+		if !ok || failed.Kind() != wire.Timeout || failed.Text != "no response from the browser within 5 minutes" || failed.Hint != "" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A logout after a login that timed out forgets the client, which the server may not know.
+func TestTimedOutLoginDoubtsTheClient(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	if _, err := w.login(store, func(*Request) {}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	req := w.request()
+	req.Visit = func(context.Context, string) { stop(Late("the user's time")) }
+	_, err := w.walk().Login(ctx, store, req)
+	wantRule(t, err, NoResponse)
+	book, err := store.Load()
+	if f := book.Forget(req.Endpoint, ""); err != nil || len(f.Tokens) != 1 || len(f.Clients) != 1 {
+		t.Errorf("got %+v, %v", f, err)
+	}
+}
 
 // A code that nobody types is waited for until its end, or the user's.
 func TestNobodyTypes(t *testing.T) {

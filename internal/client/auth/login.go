@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/oauth2"
+
+	"mcpc/internal/wire"
 )
 
 // A Request says for what a token is wanted, and how.
@@ -21,7 +23,7 @@ type Request struct {
 	// in whatever words.
 	Challenge  Challenge
 	Challenged bool
-	// Grant is how the token is come by; "" is as last time, and then in the browser.
+	// Grant is how the token is come by; "" is as for the stored token, else in the browser.
 	Grant Grant
 	// Client is one that the user has; its ID is "" where he has none. ClientSecret
 	// goes with it, IDPSecret with its IDP. DocumentURL is where a client metadata
@@ -45,6 +47,9 @@ type Request struct {
 	// Visit shows somebody the address to go to, ShowCode also what to type there.
 	Visit    func(ctx context.Context, address string)
 	ShowCode func(ctx context.Context, address, code string)
+	// NoBrowser gives why no browser could be started, where nobody is there to open the
+	// address by hand; it may be nil.
+	NoBrowser <-chan error
 	// Paste reads the address that the browser ended at; nil where nobody can be asked.
 	// Of a second try it is told what was wrong with the one before.
 	Paste func(ctx context.Context, wrong *Error) (string, error)
@@ -83,7 +88,7 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 			w.tell(Step{Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata"})
 			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}
 		}
-		w.tell(Step{Rule: "there is resource metadata, or the server requires a token without it (authorization, \"Overview\")"})
+		w.tell(Step{Rule: "there is resource metadata, or the server requires a token without it (specification, page authorization, \"Overview\")"})
 		s, err := w.ownServer(ctx, endpoint, req.Grant)
 		return Found{Server: s}, err
 	}
@@ -249,6 +254,10 @@ func (l *login) throughBrowser(ctx context.Context) error {
 		return err
 	}
 	code, a, err := l.authorize(ctx, c, back)
+	if late, ok := errors.AsType[*Error](err); ok && late.Kind() == wire.Timeout && c.Origin == Registered {
+		c.Untried = true // the page may have reported an unknown client
+		_ = l.store.Change(context.WithoutCancel(ctx), func(b *Book) { b.putClient(c) })
+	}
 	if err != nil {
 		return err
 	}
@@ -298,7 +307,7 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	}
 	back.expect(a)
 	l.req.Visit(ctx, address.String())
-	answer, err := back.wait(ctx, a, l.req.Paste)
+	answer, err := back.wait(ctx, a, l.req)
 	if err != nil {
 		return "", nil, err
 	}

@@ -496,7 +496,7 @@ func TestCallback(t *testing.T) {
 			t.Errorf("%s: HTTP %d, want %d: %s", c.name, status, c.want, body)
 		}
 	}
-	answer, err := back.wait(t.Context(), a, nil)
+	answer, err := back.wait(t.Context(), a, Request{})
 	if err != nil || answer.Get("code") != "y" {
 		t.Errorf("got %v, %v", answer, err)
 	}

@@ -80,7 +80,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 		Text: "the resource metadata is not a valid JSON object"}); err != nil {
 		return nil, err
 	}
-	if err := w.holds("\"authorization_servers\" names at least one (authorization, \"Authorization Server Location\")",
+	if err := w.holds("\"authorization_servers\" names at least one server (specification, page authorization, \"Authorization Server Location\")",
 		len(r.AuthorizationServers) > 0, &Error{Rule: ResourceInvalid,
 			Text: "the resource metadata names no authorization server"}); err != nil {
 		return nil, err

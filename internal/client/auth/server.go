@@ -97,7 +97,7 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 	if !g.Browser() {
 		return &s, nil
 	}
-	return &s, w.holds("\"code_challenge_methods_supported\" has S256 (authorization, \"Authorization Code Protection\")",
+	return &s, w.holds("\"code_challenge_methods_supported\" has S256 (specification, page authorization, \"Authorization Code Protection\")",
 		slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE,
 			Text: "the authorization server does not declare PKCE with S256, so a code could be stolen"})
 }
@@ -126,7 +126,7 @@ func (w *Walk) endpoints(s *Server, g Grant) error {
 		}
 		_, err := SafeURL(e.url)
 		broken, _ := err.(*Error)
-		if err := w.holds("\""+e.name+"\" is https, or http on this machine (authorization, \"Communication Security\")", err == nil, broken); err != nil {
+		if err := w.holds("\""+e.name+"\" is https, or http on this machine (specification, page authorization, \"Communication Security\")", err == nil, broken); err != nil {
 			return err
 		}
 		if err := w.parts(e); err != nil {
@@ -154,6 +154,6 @@ func (w *Walk) parts(e endpointOf) error {
 	}
 	query := u.Query()
 	own := slices.DeleteFunc(slices.Clone(ownParameters), func(name string) bool { return !query.Has(name) })
-	return w.holds("\"authorization_endpoint\" does not set the client's parameters (RFC 6749 section 3.1)", len(own) == 0, &Error{Rule: ServerInvalid,
+	return w.holds("\"authorization_endpoint\" contains no parameter that the client must set (RFC 6749 section 3.1)", len(own) == 0, &Error{Rule: ServerInvalid,
 		Text: fmt.Sprintf("the authorization_endpoint sets the client's own parameters (%s): %q", strings.Join(own, ", "), e.url)})
 }
