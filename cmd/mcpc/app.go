@@ -32,8 +32,9 @@ type app struct {
 	err *os.File
 	// commit and date are "" where the program was not built by the release script.
 	commit, date string
-	// groups are the commands of mcpc.
-	groups func() []group
+	// groups are the commands of mcpc, newRoot makes the tree of all of them.
+	groups  func() []group
+	newRoot func(*app) *cobra.Command
 	// leave ends the process at once; only a mock server is told to do so.
 	leave func(code int)
 
@@ -69,6 +70,14 @@ type app struct {
 	frames frameLog
 	// forms counts those that the user was shown.
 	forms int
+}
+
+// newApp is the app of one run of the program, with all commands. The caller settles what
+// it may know of the world.
+func newApp(in, out, err *os.File) *app {
+	a := &app{in: in, out: out, err: err, groups: commandGroups, newRoot: newRoot}
+	a.ui, a.asker = a, newResponder
+	return a
 }
 
 // A lineShell has one connection for the commands that are its lines.

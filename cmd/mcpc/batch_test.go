@@ -199,8 +199,7 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	a := &app{in: os.Stdin, out: out, err: os.Stderr}
-	a.ui = a
+	a := newApp(os.Stdin, out, os.Stderr)
 	a.now = time.Now
 	a.getenv = func(string) string { return "" }
 	a.settleStyles()

@@ -22,8 +22,8 @@ func crashing() {
 		panic(err)
 	}
 	var looked atomic.Int64
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, leave: os.Exit}
-	a.ui = a
+	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	a.leave = os.Exit
 	a.getenv = os.Getenv
 	a.environ = os.Environ
 	a.version = "test"

@@ -34,8 +34,8 @@ func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
 
 // helpApp is one with all commands.
 func helpApp() *app {
-	a := &app{out: os.Stdout, err: os.Stderr, groups: commandGroups}
-	a.ui, a.now, a.getenv = a, time.Now, func(string) string { return "" }
+	a := newApp(nil, os.Stdout, os.Stderr)
+	a.now, a.getenv = time.Now, func(string) string { return "" }
 	return a
 }
 

@@ -21,9 +21,9 @@ var (
 )
 
 func main() {
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, commit: commit, date: date, leave: os.Exit}
-	a.groups, a.asker = commandGroups, newResponder
-	a.ui, a.getenv, a.environ, a.now, a.version = a, os.Getenv, os.Environ, time.Now, version
+	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	a.commit, a.date, a.leave = commit, date, os.Exit
+	a.getenv, a.environ, a.now, a.version = os.Getenv, os.Environ, time.Now, version
 	// net/http logs what a server sends unasked. The failure says it, sanitized.
 	log.SetOutput(io.Discard)
 	catchBrokenPipes()

@@ -43,8 +43,7 @@ func TestABugIsAnEndingToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := &app{in: out, out: out, err: out}
-	a.ui = a
+	a := newApp(out, out, out)
 	a.now = time.Now
 	a.version = "test"
 	a.getenv = func(name string) string {
@@ -87,8 +86,7 @@ func TestASignalAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := &app{err: out}
-	a.ui = a
+	a := newApp(nil, nil, out)
 	a.getenv = func(string) string { return "" }
 	a.killed([]string{"call", "echo", "-"}, syscall.SIGTERM)
 	a.killed([]string{"call", "echo", "-", "--json"}, syscall.SIGTERM)

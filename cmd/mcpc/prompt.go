@@ -131,19 +131,19 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 	if bad != nil {
 		return c.unsent("prompts/get", o.name, bad.Text, "--no-validate requests it anyway"), nil
 	}
-	arguments, _ := wire.Object(o.arguments)
+	given, _ := wire.Object(o.arguments)
 	var findings []wire.Finding
 	var names, unknown []string
 	for _, a := range prompt.Arguments {
 		names = append(names, a.Name)
 	}
-	for _, m := range arguments {
+	for _, m := range given {
 		if !slices.Contains(names, m.Name) {
 			unknown = append(unknown, m.Name)
 		}
 	}
 	for _, a := range prompt.Arguments {
-		if _, given := arguments.Get(a.Name); a.Required && !given {
+		if _, there := given.Get(a.Name); a.Required && !there {
 			text := "is required and missing"
 			if near := render.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
@@ -151,7 +151,7 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: pointer(a.Name), Text: text})
 		}
 	}
-	findings = append(findings, notStrings(arguments)...)
+	findings = append(findings, notStrings(given)...)
 	if len(findings) > 0 {
 		out := c.unsent("prompts/get", o.name, "the arguments do not match the prompt", "")
 		out.Findings = findings
@@ -164,8 +164,8 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 }
 
 // notStrings finds the arguments that no prompt can take.
-func notStrings(arguments wire.Members) (findings []wire.Finding) {
-	for _, m := range arguments {
+func notStrings(given wire.Members) (findings []wire.Finding) {
+	for _, m := range given {
 		if _, ok := wire.Text(m.Value); !ok {
 			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: pointer(m.Name),
 				Text: "must be a string", Got: wire.Excerpt(m.Value, 40)})

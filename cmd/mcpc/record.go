@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -133,7 +132,7 @@ func (a *env) recordingFailed(err error) {
 	}
 	where := ""
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		where = render.Line(failed.Path) + ": "
+		where = failed.Path + ": "
 	}
 	a.ui.warn("the traffic is not recorded: " + where + reason(err) + " (--no-record disables recording)")
 }

@@ -191,7 +191,7 @@ func (c *conversation) issue(ctx context.Context, o resendOptions, call client.C
 		return c.Do(ctx, call)
 	}
 	params, _ := wire.Object(call.Params)
-	arguments, _ := params.Get("arguments")
+	given, _ := params.Get("arguments")
 	name := params.Text("name")
 	tool := c.remembered(name)
 	if tool == nil {
@@ -200,7 +200,7 @@ func (c *conversation) issue(ctx context.Context, o resendOptions, call client.C
 			return out.As(wire.Before)
 		}
 	}
-	if out := c.confirmed(ctx, tool, callRequest{name: name, reading: reading{arguments: arguments}, yes: o.yes}); !out.Good() {
+	if out := c.confirmed(ctx, tool, callRequest{name: name, reading: reading{arguments: given}, yes: o.yes}); !out.Good() {
 		return out
 	}
 	if tool != nil {

@@ -291,7 +291,7 @@ func (r *runner) listed() answer {
 	all := []file{}
 	var rows [][]string
 	for _, f := range r.files {
-		one := file{Path: f.path, Server: f.shownServer(), Steps: []step{}}
+		one := file{Path: f.path, Server: shownServer(f.File), Steps: []step{}}
 		for i, s := range f.Steps {
 			if !f.chosen[i] {
 				continue

@@ -36,7 +36,7 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
-	run.result = render.RunFile{Path: f.path, Server: f.shownServer(), Started: a.now()}
+	run.result = render.RunFile{Path: f.path, Server: shownServer(f.File), Started: a.now()}
 	before := a.globals()
 	if len(f.Steps) > 0 && !r.stopped {
 		run.open(ctx)
@@ -350,8 +350,8 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 	return t
 }
 
-// shownServer is whom a file speaks to, as it stands in the file.
-func (f *runFile) shownServer() string {
+// shownServer is the server of a file of saved calls as it may be shown.
+func shownServer(f saved.File) string {
 	if f.Command != nil {
 		return commandLine(f.Command)
 	}

@@ -71,8 +71,7 @@ func (s *saving) fits(c *conversation) wire.Outcome {
 	if s.file.Server == c.target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
 		return wire.Outcome{}
 	}
-	file := runFile{File: s.file}
-	return usage(hintedError{fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, file.shownServer(), c.where), "--save with another file"})
+	return usage(hintedError{fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, shownServer(s.file), c.where), "--save with another file"})
 }
 
 // answersAlike refuses a file that does not answer what the server asks as the call does:

@@ -118,7 +118,7 @@ func hintOfShell(hint string) string {
 // root is the tree of commands for one line, whose flags are the shell's own where
 // the line has none.
 func (s *shellRun) root() *cobra.Command {
-	root := newRoot(s.a)
+	root := s.a.newRoot(s.a)
 	s.a.setGlobals(s.globals)
 	return root
 }

@@ -59,8 +59,7 @@ func TestWorstServerDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	a := &app{in: null, out: null, err: null}
-	a.ui = a
+	a := newApp(null, null, null)
 	a.now = time.Now
 	a.getenv = func(string) string { return "" }
 	a.settleStyles()
