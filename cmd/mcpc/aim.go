@@ -25,7 +25,7 @@ func (c *conversation) find(argv []string) wire.Outcome {
 		c.names = remembered.Names()
 	}
 	if c.a.serverGiven && argv != nil {
-		return usage(hintedError{"two servers are given: one with -s, one after --", "use only one of them"})
+		return usage(hinted("two servers are given: one with -s, one after --", "use only one of them"))
 	}
 	t, failed := target.Parse(target.Input{
 		Command: argv, Flag: c.a.server, FlagGiven: c.a.serverGiven, Environment: c.a.getenv(envName("server")),

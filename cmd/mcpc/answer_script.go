@@ -47,11 +47,11 @@ func (a *env) readScript(texts []string) (script, error) {
 		case isField && !strings.HasPrefix(text, "@"):
 			s.fields = append(s.fields, [2]string{name, value})
 		default:
-			return s, hintedError{from + " is neither FIELD=VALUE nor JSON: " + wire.Excerpt(raw, 40), "mcpc help answering"}
+			return s, hinted(from + " is neither FIELD=VALUE nor JSON: " + wire.Excerpt(raw, 40), "mcpc help answering")
 		}
 	}
 	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
-		return s, hintedError{"--answer takes fields or whole objects, not both", "mcpc help answering"}
+		return s, hinted("--answer takes fields or whole objects, not both", "mcpc help answering")
 	}
 	return s, nil
 }
@@ -68,7 +68,7 @@ func (s *script) add(raw []byte, from string) error {
 	for _, item := range items {
 		members, err := wire.Object(item)
 		if err != nil {
-			return hintedError{fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), "mcpc help answering"}
+			return hinted(fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), "mcpc help answering")
 		}
 		if len(members) == 0 || !allObjects(members) {
 			s.contents = append(s.contents, members)

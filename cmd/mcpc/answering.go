@@ -63,9 +63,9 @@ func contradiction(f answering) error {
 	}
 	switch {
 	case ways > 1:
-		return hintedError{"a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit", "use only one of them"}
+		return hinted("a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit", "use only one of them")
 	case f.Sampling != "" && f.OnSampling != "":
-		return hintedError{"use --sampling or --on-sampling, not both", "use only one of them"}
+		return hinted("use --sampling or --on-sampling, not both", "use only one of them")
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func absolute(f *answering) error {
 			return err
 		}
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			return hintedError{fmt.Sprintf("--root: there is no directory %s", path), ""}
+			return hinted(fmt.Sprintf("--root: there is no directory %s", path), "")
 		}
 		f.Roots[i] = path
 	}

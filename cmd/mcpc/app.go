@@ -367,14 +367,14 @@ func (a *app) interruptedQuietly(o wire.Outcome) bool {
 // usage is the ending of a command that was asked wrongly.
 func usage(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
-	if hinted, ok := err.(interface{ Hint() string }); ok {
-		o.Hint = hinted.Hint()
+	if with, ok := err.(interface{ Hint() string }); ok {
+		o.Hint = with.Hint()
 	}
-	if hinted, ok := errors.AsType[hintedError](err); ok {
-		o.Hint = hinted.hint
+	if with, ok := errors.AsType[hintedError](err); ok {
+		o.Hint = with.hint
 	}
 	if several, ok := errors.AsType[*severalError](err); ok {
-		o.Findings = several.findings
+		o.Findings, o.Hint = several.findings, several.hint
 	}
 	if isLate(err) {
 		o.Kind, o.Hint = wire.Timeout, "--max-time TIME waits longer"
@@ -393,11 +393,12 @@ type severalError struct {
 
 func (e *severalError) Error() string { return e.text }
 
-func (e *severalError) Hint() string { return e.hint }
-
 // A hintedError is a usage error with a way out.
 type hintedError struct {
 	text, hint string
 }
+
+// hinted is a usage error with a way out.
+func hinted(text, hint string) error { return hintedError{text: text, hint: hint} }
 
 func (e hintedError) Error() string { return e.text }

@@ -19,7 +19,7 @@ func (a *env) assigned(words []string) (json.RawMessage, error) {
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return nil, hintedError{fmt.Sprintf("not NAME=VALUE: %q", word), `pass several one after the other, or all in one JSON object: '{"a":"1"}'`}
+			return nil, hinted(fmt.Sprintf("not NAME=VALUE: %q", word), `pass several one after the other, or all in one JSON object: '{"a":"1"}'`)
 		}
 		members, _ := wire.Object(object)
 		before, again := members.Get(name)

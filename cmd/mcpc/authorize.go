@@ -69,12 +69,12 @@ func (a *env) fixedToken() (string, error) {
 			return "", notRead("--token-file "+name, err, "")
 		}
 		if token = string(raw); strings.TrimSpace(token) == "" {
-			return "", hintedError{"--token-file " + name + ": the file is empty", "the file must contain the token on one line, and nothing else"}
+			return "", hinted("--token-file " + name + ": the file is empty", "the file must contain the token on one line, and nothing else")
 		}
 	}
 	token = strings.TrimSpace(token)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", hintedError{"the token contains characters that are not allowed in a token", "pass one word, without \"Bearer\""}
+		return "", hinted("the token contains characters that are not allowed in a token", "pass one word, without \"Bearer\"")
 	}
 	return token, nil
 }

@@ -68,7 +68,7 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if o.argv = argv; len(own) > 1 {
-				return hintedError{"batch takes one file, or - for standard input", "name a server with -s, or give its command after --"}
+				return hinted("batch takes one file, or - for standard input", "name a server with -s, or give its command after --")
 			}
 			if len(own) == 1 {
 				o.from = own[0]
@@ -96,13 +96,13 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	fromStandardInput := o.from == "-"
 	switch {
 	case o.parallel < 1 || o.parallel > mostParallel:
-		return nil, hintedError{fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), "mcpc batch --help"}
+		return nil, hinted(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), "mcpc batch --help")
 	case a.output != "":
-		return nil, hintedError{"batch writes as it runs, so it has no -o", "use > FILE"}
+		return nil, hinted("batch writes as it runs, so it has no -o", "use > FILE")
 	case a.wire:
-		return nil, hintedError{"batch writes one line per call, so it has no --wire", "--record FILE saves the messages"}
+		return nil, hinted("batch writes one line per call, so it has no --wire", "--record FILE saves the messages")
 	case fromStandardInput && a.answers.Sampling == "-":
-		return nil, hintedError{"stdin can be read only once", "read the calls or the sampling answer from a file"}
+		return nil, hinted("stdin can be read only once", "read the calls or the sampling answer from a file")
 	}
 	if fromStandardInput {
 		if a.isTyped() {
@@ -112,14 +112,14 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(o.from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hintedError{"no such file: " + o.from, "pass a file of calls, or - for stdin; name a server with -s"}
+		return nil, hinted("no such file: " + o.from, "pass a file of calls, or - for stdin; name a server with -s")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", o.from, bare(err))
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close()
-		return nil, hintedError{o.from + " is a directory", "pass a file of calls, or - for stdin; mcpc run takes folders of saved calls"}
+		return nil, hinted(o.from + " is a directory", "pass a file of calls, or - for stdin; mcpc run takes folders of saved calls")
 	}
 	return f, nil
 }

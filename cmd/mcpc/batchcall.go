@@ -53,11 +53,11 @@ func readCall(raw []byte) (call batchCall, err error) {
 	_, params := members.Get("params")
 	switch {
 	case tool == method:
-		return call, hintedError{"a call has either \"tool\" or \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
+		return call, hinted("a call has either \"tool\" or \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`)
 	case tool && params || method && arguments:
-		return call, hintedError{"\"arguments\" goes with \"tool\", \"params\" with \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
+		return call, hinted("\"arguments\" goes with \"tool\", \"params\" with \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`)
 	case strings.HasPrefix(call.method, "notifications/"):
-		return call, hintedError{"a notification has no response", "mcpc raw sends one"}
+		return call, hinted("a notification has no response", "mcpc raw sends one")
 	}
 	return call, nil
 }
@@ -102,7 +102,7 @@ func unknownMember(name string) error {
 	} else if name == "name" {
 		hint = "put the tool's name into \"tool\""
 	}
-	return hintedError{fmt.Sprintf("a call has no member %q", name), hint}
+	return hinted(fmt.Sprintf("a call has no member %q", name), hint)
 }
 
 // asTool gives the tool and the arguments of a tools/call that is written as a

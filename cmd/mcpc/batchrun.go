@@ -218,7 +218,7 @@ func (r *lineReader) next() (*batchLine, error) {
 		raw = bytes.TrimSpace(raw)
 		switch l := (&batchLine{number: r.number, raw: raw}); {
 		case long:
-			l.raw, l.bad = nil, hintedError{fmt.Sprintf("the line is longer than %d bytes", r.limit), "--max-message-size SIZE raises the limit, 0 removes it"}
+			l.raw, l.bad = nil, hinted(fmt.Sprintf("the line is longer than %d bytes", r.limit), "--max-message-size SIZE raises the limit, 0 removes it")
 			return l, nil
 		case len(raw) > 0:
 			return l, nil

@@ -68,7 +68,7 @@ sent, and structuredContent against the outputSchema.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"call needs the name of a tool", a.quoted("list") + " shows the tools"}
+				return hinted("call needs the name of a tool", a.quoted("list") + " shows the tools")
 			}
 			if err := a.misplaced("call", args, o.argv); err != nil {
 				return err
@@ -78,7 +78,7 @@ sent, and structuredContent against the outputSchema.`,
 				return a.unnamed(cmd, toolKind, []string{"call", o.name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.task != 0) {
-				return hintedError{"--save needs a call that is sent and answered", "remove --dry-run, --curl and --task"}
+				return hinted("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")
 			}
 			if o.dryRun || o.curl {
 				return a.dryRun(cmd.Context(), o)
@@ -110,7 +110,7 @@ sent, and structuredContent against the outputSchema.`,
 // call is the walk of a tool call, from the server that is meant to the ending.
 func (a *app) call(ctx context.Context, o callOptions) {
 	if o.offline {
-		a.end(usage(hintedError{"--offline needs --dry-run or --curl", "remove it"}))
+		a.end(usage(hinted("--offline needs --dry-run or --curl", "remove it")))
 		return
 	}
 	if out := appendableAs("--save", o.save); !out.Good() {

@@ -57,7 +57,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	forms := a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")
 	if len(words) < 3 {
-		return o, hintedError{"complete takes a kind, a name and an argument", forms}
+		return o, hinted("complete takes a kind, a name and an argument", forms)
 	}
 	o.name = words[1]
 	switch o.kind, _ = kindNamed(words[0]); o.kind {
@@ -66,7 +66,7 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	case templateKind, resourceKind:
 		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
 	default:
-		return o, hintedError{fmt.Sprintf("no completion for %q", words[0]), didYouMean("mcpc complete ", words[0], "", []string{"prompt", "template"}, forms)}
+		return o, hinted(fmt.Sprintf("no completion for %q", words[0]), didYouMean("mcpc complete ", words[0], "", []string{"prompt", "template"}, forms))
 	}
 	o.argument = words[2]
 	if len(words) > 3 {

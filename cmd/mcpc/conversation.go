@@ -361,8 +361,8 @@ func (a *env) tryState(ctx context.Context) wire.Outcome {
 // stateFailed is the ending of a command that cannot do without the state.
 func stateFailed(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
-	if hinted, ok := errors.AsType[*state.Error](err); ok {
-		o.Hint = hinted.Hint()
+	if with, ok := errors.AsType[*state.Error](err); ok {
+		o.Hint = with.Hint()
 	}
 	return o
 }

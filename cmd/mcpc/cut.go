@@ -30,9 +30,9 @@ func (a *app) checkCut() error {
 	case a.maxChars == 0:
 		return nil
 	case a.maxChars < fewestChars:
-		return hintedError{fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, a.maxChars), "--max-chars 4000 is about 1000 tokens"}
+		return hinted(fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, a.maxChars), "--max-chars 4000 is about 1000 tokens")
 	case a.wire:
-		return hintedError{"--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars"}
+		return hinted("--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (a *app) printCut(ctx context.Context, ans answer) error {
 		cut, err = a.printTextCut(ans)
 	}
 	if errors.Is(err, render.ErrUncuttable) {
-		return hintedError{fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, a.maxChars, err), a.rest(ans)}
+		return hinted(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, a.maxChars, err), a.rest(ans))
 	}
 	if err == nil && cut.Made() {
 		a.note(cut.String() + "; " + a.rest(ans))
@@ -94,7 +94,7 @@ func (a *app) printTextCut(ans answer) (render.Cut, error) {
 func (a *app) filterCut(ctx context.Context, ans answer) (all render.Cut, err error) {
 	program, err := render.Query(a.jq)
 	if err != nil {
-		return all, hintedError{"--jq: " + err.Error(), ""}
+		return all, hinted("--jq: " + err.Error(), "")
 	}
 	values, err := program.Values(ctx, ans.result)
 	if err != nil {

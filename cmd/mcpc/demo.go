@@ -43,7 +43,7 @@ code is accepted.`,
 				return err
 			}
 			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {
-				return hintedError{"--stdio cannot be combined with --listen or --auth", ""}
+				return hinted("--stdio cannot be combined with --listen or --auth", "")
 			}
 			a.demo(cmd.Context(), o)
 			return nil

@@ -63,11 +63,11 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := kindNamed(words[0])
 		if !ok {
-			return o, hintedError{fmt.Sprintf("unknown kind %q", words[0]), didYouMean(a.command("describe "), words[0], " "+render.ShellQuote(words[1]), []string{"tool", "prompt", "resource", "template"}, a.command("describe tool|prompt|resource|template NAME"))}
+			return o, hinted(fmt.Sprintf("unknown kind %q", words[0]), didYouMean(a.command("describe "), words[0], " "+render.ShellQuote(words[1]), []string{"tool", "prompt", "resource", "template"}, a.command("describe tool|prompt|resource|template NAME")))
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, hintedError{"describe takes one name, optionally after its kind", a.quoted("list all") + " shows what is available"}
+		return o, hinted("describe takes one name, optionally after its kind", a.quoted("list all") + " shows what is available")
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: toolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):

@@ -21,7 +21,7 @@ import (
 // asked for it as the call would ask, unless that is not wanted. The call is not sent.
 func (a *app) dryRun(ctx context.Context, o callOptions) error {
 	if o.task != 0 {
-		return hintedError{"--task is negotiated with the server, which --dry-run does not contact", "use only one of the two"}
+		return hinted("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
 	}
 	c := &conversation{a: &a.env}
 	if out := writable(a.output); !out.Good() {
@@ -38,7 +38,7 @@ func (a *app) dryRun(ctx context.Context, o callOptions) error {
 		return nil
 	}
 	if o.curl && opt.Server.URL == "" {
-		return hintedError{"--curl needs an HTTP server", "--dry-run prints the message"}
+		return hinted("--curl needs an HTTP server", "--dry-run prints the message")
 	}
 	tool := c.inMemory(o.name)
 	if a.index > 0 && !o.offline {
@@ -104,8 +104,8 @@ func (c *conversation) checkedOffline(tool *definition, o *callRequest) wire.Out
 	switch untyped := slices.IndexFunc(o.given.words, func(w word) bool { return w.raw == nil }); {
 	case tool == nil && untyped >= 0:
 		w := o.given.words[untyped]
-		return usage(hintedError{"no definition of " + o.name + " is cached, so the type is unknown of " + wire.Excerpt([]byte(w.typed), 60),
-			"without --offline it is requested from the server; " + w.key() + ":=JSON gives the type"})
+		return usage(hinted("no definition of " + o.name + " is cached, so the type is unknown of " + wire.Excerpt([]byte(w.typed), 60),
+			"without --offline it is requested from the server; " + w.key() + ":=JSON gives the type"))
 	case tool == nil && !o.noValidate:
 		c.a.ui.warn("no definition of " + o.name + " is cached, so the arguments were not validated; a real call requests it")
 	}
@@ -190,7 +190,7 @@ func asCurl(d client.Draft, options [][2]string) (string, error) {
 	s := render.Script{Options: options}
 	err := s.Curl(render.Post{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")
 	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
-		return "", hintedError{failed.Text, ""}
+		return "", hinted(failed.Text, "")
 	}
 	return s.String(), err
 }

@@ -25,7 +25,7 @@ var errEmptied = errors.New("the params are empty; nothing was sent")
 func (a *app) edited(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	editor := strings.Fields(cmp.Or(a.getenv("VISUAL"), a.getenv("EDITOR")))
 	if len(editor) == 0 {
-		return nil, hintedError{"--edit needs an editor", "set EDITOR, as in EDITOR=vi"}
+		return nil, hinted("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
 	var before bytes.Buffer
 	if err := render.JSON(&before, render.Style{Terminal: true, Width: 80}, orEmpty(params)); err != nil {

@@ -79,7 +79,7 @@ func unexplained(entries []glossary.Entry, word, all string) error {
 			break
 		}
 	}
-	return hintedError{fmt.Sprintf("unknown term: %s", shortened(all)), hint}
+	return hinted(fmt.Sprintf("unknown term: %s", shortened(all)), hint)
 }
 
 func glossaryWords(entries []glossary.Entry) (words []string) {

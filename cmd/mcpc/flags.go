@@ -130,7 +130,7 @@ func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
-			failed = hintedError{"the variable " + name + ": " + flagText(err), "unset " + name + " removes it"}
+			failed = hinted("the variable " + name + ": " + flagText(err), "unset " + name + " removes it")
 		}
 	})
 	return failed
@@ -144,19 +144,19 @@ func envName(flag string) string {
 func (g *app) check() error {
 	known := client.Revisions()
 	if g.protocol != "" && !slices.Contains(known, g.protocol) {
-		return hintedError{fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports " + strings.Join(known, ", ")}
+		return hinted(fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports " + strings.Join(known, ", "))
 	}
 	if colors := []string{"auto", "always", "never"}; !slices.Contains(colors, g.color) {
-		return hintedError{fmt.Sprintf("--color must be auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, "")}
+		return hinted(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, ""))
 	}
 	if !slices.Contains(confirmWords, g.confirm) {
-		return hintedError{fmt.Sprintf("--confirm must be auto, always or never, not %q", g.confirm), "auto asks for destructive tools and servers that are not trusted"}
+		return hinted(fmt.Sprintf("--confirm must be auto, always or never, not %q", g.confirm), "auto asks for destructive tools and servers that are not trusted")
 	}
 	if g.logLevel != "" && !slices.Contains(logLevels, g.logLevel) {
-		return hintedError{fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
+		return hinted(fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", ")))
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
-		return hintedError{"--max-pages and --max-items must be 0 or more", "0 means no limit"}
+		return hinted("--max-pages and --max-items must be 0 or more", "0 means no limit")
 	}
 	if err := g.seeing.check(); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (a *env) readHeaderFiles() error {
 			}
 			field, err := headerField(line)
 			if err != nil {
-				return hintedError{fmt.Sprintf("--header-file %s, line %d: not a header field", name, i+1), "a line is 'Name: value'"}
+				return hinted(fmt.Sprintf("--header-file %s, line %d: not a header field", name, i+1), "a line is 'Name: value'")
 			}
 			a.secrets.LearnField(field)
 			a.secrets.Learn(field.Value)
@@ -216,7 +216,7 @@ func headerField(h string) (wire.Field, error) {
 	name, value, ok := strings.Cut(h, ":")
 	name = strings.TrimSpace(name)
 	if !ok || name == "" || strings.ContainsAny(name, " \t") {
-		return wire.Field{}, hintedError{fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'"}
+		return wire.Field{}, hinted(fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'")
 	}
 	if strings.ContainsAny(h, "\r\n\x00") {
 		return wire.Field{}, fmt.Errorf("a header field contains a line break: %q", h)

@@ -24,7 +24,7 @@ the exit code is the most severe one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := splitDash(cmd, args)
 			if len(words) == 0 || strings.TrimSpace(strings.Join(words, "")) == "" {
-				return hintedError{"grep takes a word", "mcpc list --all shows everything"}
+				return hinted("grep takes a word", "mcpc list --all shows everything")
 			}
 			if err := o.check(a, "grep", argv); err != nil {
 				return err

@@ -29,7 +29,7 @@ func (p *endurance) flags(f *pflag.FlagSet, what string) {
 
 func (p *endurance) check() error {
 	if p.count < 0 {
-		return hintedError{"--count must be 1 or more", "omit it for no limit"}
+		return hinted("--count must be 1 or more", "omit it for no limit")
 	}
 	return nil
 }

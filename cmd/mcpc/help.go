@@ -23,7 +23,7 @@ func newHelp() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("output") {
-				return hintedError{"help goes to stdout, and takes no -o", "mcpc help " + strings.Join(quotedWords(args), " ") + " > FILE"}
+				return hinted("help goes to stdout, and takes no -o", "mcpc help " + strings.Join(quotedWords(args), " ") + " > FILE")
 			}
 			about, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) == 0 {
@@ -33,7 +33,7 @@ func newHelp() *cobra.Command {
 			if near := render.Nearest(args[len(args)-1], commandNames(about)); near != "" {
 				hint = "did you mean " + strings.Replace(about.CommandPath(), "mcpc", "mcpc help", 1) + " " + near + "?"
 			}
-			return hintedError{fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")), hint}
+			return hinted(fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")), hint)
 		},
 	}
 }

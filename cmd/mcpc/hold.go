@@ -23,7 +23,7 @@ func newHold(a *app) *cobra.Command {
 			own, argv := splitDash(cmd, args)
 			opener, err := net.FileConn(a.in)
 			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
-				return hintedError{"hold is started by mcpc init --keep", "mcpc init --keep -- COMMAND..."}
+				return hinted("hold is started by mcpc init --keep", "mcpc init --keep -- COMMAND...")
 			}
 			_ = a.in.Close()
 			a.hold(cmd.Context(), client.Holding{Server: client.Server{Command: argv}, Idle: max(0, idle), Socket: socket,

@@ -42,7 +42,7 @@ has been idle for --idle.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
-				return hintedError{"init takes one target", a.behindDashes("init", own)}
+				return hinted("init takes one target", a.behindDashes("init", own))
 			}
 			if len(own) == 1 {
 				if err := a.goTo(own[0], argv); err != nil {

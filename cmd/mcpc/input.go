@@ -23,15 +23,15 @@ func (a *env) arguments(args []string) (json.RawMessage, error) {
 		return nil, err
 	}
 	if limit := a.limits.WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
-		return nil, hintedError{fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
-			"--max-message-size SIZE raises the limit, 0 removes it"}
+		return nil, hinted(fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
+			"--max-message-size SIZE raises the limit, 0 removes it")
 	}
 	if bad := wire.Valid(raw); bad != nil {
 		return nil, notJSON(raw, from, bad)
 	}
 	members, bad := wire.Object(raw)
 	if bad != nil {
-		return nil, hintedError{from + " must be a JSON object, got " + wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`}
+		return nil, hinted(from + " must be a JSON object, got " + wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
 	}
 	if err := eachOnce(members, from); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (a *app) inputBytes(arg string) (raw []byte, from string, err error) {
 		return []byte(arg), fromArgv, nil
 	}
 	if most, long := errors.AsType[tooMuch](err); long {
-		return nil, from, hintedError{fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 removes it"}
+		return nil, from, hinted(fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 removes it")
 	}
 	if err != nil {
 		return nil, from, notRead("reading "+from, err, "")

@@ -24,7 +24,7 @@ const keepIdle = 10 * time.Minute
 
 func (k *keeping) check() error {
 	if k.idle != 0 && !k.on {
-		return hintedError{"--idle is the idle time of --keep", "use both, or neither"}
+		return hinted("--idle is the idle time of --keep", "use both, or neither")
 	}
 	return nil
 }
@@ -35,13 +35,13 @@ func (k *keeping) limit() time.Duration { return max(0, cmp.Or(k.idle, keepIdle)
 func (c *conversation) mayKeep(server client.Server) wire.Outcome {
 	switch {
 	case !canHold:
-		return usage(hintedError{"--keep needs unix sockets and process sessions, which this system does not have",
-			"without --keep each command starts the server"})
+		return usage(hinted("--keep needs unix sockets and process sessions, which this system does not have",
+			"without --keep each command starts the server"))
 	case server.Pipe != nil:
-		return usage(hintedError{"--keep needs a command after --; the demo server runs inside mcpc", "mcpc init --keep -- mcpc demo --stdio"})
+		return usage(hinted("--keep needs a command after --; the demo server runs inside mcpc", "mcpc init --keep -- mcpc demo --stdio"))
 	case server.URL != "":
-		return usage(hintedError{"--keep needs a command after --; over HTTP the server keeps the session",
-			"later commands use it without --keep"})
+		return usage(hinted("--keep needs a command after --; over HTTP the server keeps the session",
+			"later commands use it without --keep"))
 	case c.store == nil:
 		_, err := state.Open(c.a.state)
 		return stateFailed(err)

@@ -90,7 +90,7 @@ func (a *app) listAs(ctx context.Context, o listOptions, named bool) error {
 	}
 	switch {
 	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, kinds[:1])):
-		return hintedError{"--bill applies to tools only, without --watch, --json or --jq", a.command("list --bill")}
+		return hinted("--bill applies to tools only, without --watch, --json or --jq", a.command("list --bill"))
 	case o.all:
 		return a.listAll(ctx, o)
 	case o.bill:
@@ -109,8 +109,8 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 	case len(words) == 0:
 		return kinds[:1], nil
 	case len(words) > 1:
-		return nil, hintedError{fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
-			a.behindDashes("list", words)}
+		return nil, hinted(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
+			a.behindDashes("list", words))
 	case words[0] == "all":
 		return kinds, nil
 	}
@@ -119,18 +119,18 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 	}
 	hint := a.behindDashes("list", words)
 	if words[0] == "demo" {
-		return nil, hintedError{"name a server with -s", "mcpc list -s " + render.ShellQuote(words[0])}
+		return nil, hinted("name a server with -s", "mcpc list -s " + render.ShellQuote(words[0]))
 	}
 	if near := render.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
 		hint = "did you mean " + a.command("list "+near) + "?"
 	}
-	return nil, hintedError{fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(kindWords(), ", ")), hint}
+	return nil, hinted(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(kindWords(), ", ")), hint)
 }
 
 // listAll lists what every known server has.
 func (a *app) listAll(ctx context.Context, o listOptions) error {
 	if o.watch.on {
-		return hintedError{"--watch needs one server", "-s NAME names it"}
+		return hinted("--watch needs one server", "-s NAME names it")
 	}
 	o.survey.kinds, o.survey.long, o.survey.bill = o.kinds, o.long, o.bill
 	if err := o.survey.check(a, "list --all", o.argv); err != nil {

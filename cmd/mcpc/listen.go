@@ -76,10 +76,10 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 
 func (o *listenOptions) check(a *app) error {
 	if o.logs != "" && o.logs != anyLevel && !slices.Contains(logLevels, o.logs) {
-		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=", o.logs, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
+		return hinted(fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=", o.logs, "", logLevels, "levels are "+strings.Join(logLevels, ", ")))
 	}
 	if a.output != "" {
-		return hintedError{"listen writes until it is stopped, so it has no -o", "use > FILE"}
+		return hinted("listen writes until it is stopped, so it has no -o", "use > FILE")
 	}
 	o.jsonl = o.jsonl || a.json || a.wire || a.jq != ""
 	return o.until.check()

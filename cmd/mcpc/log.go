@@ -58,16 +58,16 @@ help filters describes FILTER.`,
 			alone := o.prune && (len(args) > 0 || o.lines || o.follow || slices.ContainsFunc([]string{"count", "sort", "file"}, cmd.Flags().Changed))
 			switch {
 			case alone:
-				return hintedError{"--prune takes no filter and no other flag of log", "mcpc log --prune deletes the oldest recordings beyond the limits"}
+				return hinted("--prune takes no filter and no other flag of log", "mcpc log --prune deletes the oldest recordings beyond the limits")
 			case o.count < 0:
-				return hintedError{"--count must be 0 (all) or more", ""}
+				return hinted("--count must be 0 (all) or more", "")
 			case sortKeys[o.sort] == nil:
-				return hintedError{fmt.Sprintf("--sort must be dur, size or time, not %q", o.sort), ""}
+				return hinted(fmt.Sprintf("--sort must be dur, size or time, not %q", o.sort), "")
 			case o.follow && o.sort != "time":
-				return hintedError{"--follow and --sort cannot be combined", "use only one of them"}
+				return hinted("--follow and --sort cannot be combined", "use only one of them")
 			}
 			if a.output != "" && (o.follow || o.lines) {
-				return hintedError{"--follow and --jsonl write line by line, so they have no -o", "use > FILE"}
+				return hinted("--follow and --jsonl write line by line, so they have no -o", "use > FILE")
 			}
 			o.lines = o.lines || o.follow && (a.json || a.jq != "")
 			a.log(cmd.Context(), o)

@@ -80,7 +80,7 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 // oneTarget takes TARGET for -s.
 func (a *app) oneTarget(args []string) error {
 	if len(args) > 1 {
-		return hintedError{"login takes one target", "a token belongs to one server"}
+		return hinted("login takes one target", "a token belongs to one server")
 	}
 	if len(args) == 1 {
 		a.server, a.serverGiven = args[0], true
@@ -198,11 +198,11 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		return auth.Request{}, out
 	}
 	if c.target.Source == target.FromDefault {
-		return auth.Request{}, usage(hintedError{"no server is given, and none has rejected a command since the last login", "mcpc login https://…"})
+		return auth.Request{}, usage(hinted("no server is given, and none has rejected a command since the last login", "mcpc login https://…"))
 	}
 	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
-		return auth.Request{}, usage(hintedError{"only HTTP servers use OAuth", "mcpc login https://…"})
+		return auth.Request{}, usage(hinted("only HTTP servers use OAuth", "mcpc login https://…"))
 	}
 	if kept != nil && kept.Endpoint == endpoint {
 		return a.answering(*kept), wire.Outcome{}

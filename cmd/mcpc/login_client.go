@@ -40,22 +40,22 @@ func grantWords() (words []string) {
 func (o *loginOptions) check(a *app) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
-		return hintedError{fmt.Sprintf("unknown grant %q", o.grant), didYouMean("--grant ", o.grant, "", grantWords(), "grants are "+strings.Join(grantWords(), ", "))}
+		return hinted(fmt.Sprintf("unknown grant %q", o.grant), didYouMean("--grant ", o.grant, "", grantWords(), "grants are "+strings.Join(grantWords(), ", ")))
 	case o.store != "" && o.store != "keyring" && o.store != "file":
-		return hintedError{fmt.Sprintf("--token-store is keyring or file, not %q", o.store), didYouMean("--token-store ", o.store, "", []string{"keyring", "file"}, "")}
+		return hinted(fmt.Sprintf("--token-store is keyring or file, not %q", o.store), didYouMean("--token-store ", o.store, "", []string{"keyring", "file"}, ""))
 	case o.secret != "" && o.secretFile != "":
-		return hintedError{"--client-secret and --client-secret-file exclude each other", ""}
+		return hinted("--client-secret and --client-secret-file exclude each other", "")
 	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):
-		return hintedError{"a secret, a key or an assertion needs a client", "add --client-id ID"}
+		return hinted("a secret, a key or an assertion needs a client", "add --client-id ID")
 	case o.port < 0 || o.port > 65535:
-		return hintedError{fmt.Sprintf("%d is not a port", o.port), ""}
+		return hinted(fmt.Sprintf("%d is not a port", o.port), "")
 	}
 	if err := o.checkGrant(); err != nil {
 		return err
 	}
 	if o.documentURL != "" {
 		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
-			return hintedError{"--client-metadata-url must be an https URL with a path", ""}
+			return hinted("--client-metadata-url must be an https URL with a path", "")
 		}
 	}
 	// These are read again when the token ends, wherever mcpc is started then.
@@ -82,20 +82,20 @@ func (o *loginOptions) checkGrant() error {
 	switch auth.Grant(o.grant) {
 	case auth.JWTBearer:
 		if o.client.ID != "" && o.client.AssertionFile == "" {
-			return hintedError{"--grant jwt-bearer needs an assertion", "--assertion FILE"}
+			return hinted("--grant jwt-bearer needs an assertion", "--assertion FILE")
 		}
 	case auth.IDJAG:
 		if o.client.ID != "" && (o.idp.TokenEndpoint == "" || o.idp.ClientID == "" || o.idp.IDTokenFile == "") {
-			return hintedError{"--grant id-jag needs the identity provider", "--idp-token-endpoint URL --idp-client-id ID --id-token FILE"}
+			return hinted("--grant id-jag needs the identity provider", "--idp-token-endpoint URL --idp-client-id ID --id-token FILE")
 		}
 		if _, err := auth.SafeURL(o.idp.TokenEndpoint); err != nil && enterprise {
-			return hintedError{"--idp-token-endpoint must be an https URL", ""}
+			return hinted("--idp-token-endpoint must be an https URL", "")
 		}
 		o.client.IDP = &o.idp
 		return nil
 	}
 	if enterprise || o.idpSecretFile != "" {
-		return hintedError{"--idp-… and --id-token need --grant id-jag", ""}
+		return hinted("--idp-… and --id-token need --grant id-jag", "")
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (a *app) secretIn(flag, name string) (string, error) {
 	}
 	secret := strings.TrimRight(string(raw), "\r\n")
 	if secret == "" {
-		return "", hintedError{flag + " " + name + ": the file is empty", "the file must contain the secret on one line, and nothing else"}
+		return "", hinted(flag + " " + name + ": the file is empty", "the file must contain the secret on one line, and nothing else")
 	}
 	return secret, nil
 }

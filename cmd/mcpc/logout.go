@@ -42,7 +42,7 @@ login, else that of the session, else the only one with a token.`,
 		ValidArgsFunction: a.beforeDash(a.completeTarget),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
-				return hintedError{"--all and a target exclude each other", ""}
+				return hinted("--all and a target exclude each other", "")
 			}
 			if err := a.oneTarget(args); err != nil {
 				return err

@@ -74,7 +74,7 @@ func mockWords() string {
 
 func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if o.script == "" {
-		return hintedError{"mock needs a script", "use --script FILE; mcpc help mock-scripts describes it"}
+		return hinted("mock needs a script", "use --script FILE; mcpc help mock-scripts describes it")
 	}
 	text, _, err := a.input(scriptArgument(o.script))
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	}
 	script, err := serve.Parse(string(text))
 	if err != nil {
-		return hintedError{o.script + ": " + err.Error(), "see mcpc help mock-scripts"}
+		return hinted(o.script + ": " + err.Error(), "see mcpc help mock-scripts")
 	}
 	if err := a.fitting(script, o); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (a *app) fitting(script *serve.Script, o mockOptions) error {
 		a.warn(o.script + ": " + rule.Error())
 	}
 	if err != nil {
-		return hintedError{o.script + ": " + err.Error(), hint}
+		return hinted(o.script + ": " + err.Error(), hint)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func listenLoopback(address string) (net.Listener, wire.Outcome) {
 		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 			hint = "--listen 127.0.0.1:" + address
 		}
-		return nil, usage(hintedError{fmt.Sprintf("--listen must be HOST:PORT, not %q", address), hint})
+		return nil, usage(hinted(fmt.Sprintf("--listen must be HOST:PORT, not %q", address), hint))
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("the listen address must be loopback, not %q", host),

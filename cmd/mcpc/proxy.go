@@ -72,19 +72,19 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 		}
 		r.To, err = url.Parse(word)
 		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
-			return nil, hintedError{fmt.Sprintf("--to must be a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL"}
+			return nil, hinted(fmt.Sprintf("--to must be a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL")
 		}
 		if r.Path != "" && (path.Clean(r.Path) != r.Path || strings.ContainsAny(r.Path, `%\?#`)) {
-			return nil, hintedError{fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL"}
+			return nil, hinted(fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL")
 		}
 		if taken[r.Path] {
-			return nil, hintedError{fmt.Sprintf("two servers for the path %q", cmp.Or(r.Path, "/")), "--to /one=URL --to /two=URL"}
+			return nil, hinted(fmt.Sprintf("two servers for the path %q", cmp.Or(r.Path, "/")), "--to /one=URL --to /two=URL")
 		}
 		taken[r.Path] = true
 		routes = append(routes, r)
 	}
 	if len(routes) == 0 {
-		return nil, hintedError{"proxy needs a server", "--to http://localhost:3001/mcp"}
+		return nil, hinted("proxy needs a server", "--to http://localhost:3001/mcp")
 	}
 	return routes, nil
 }
@@ -128,7 +128,7 @@ func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
 // reachRoutes settles the way to the servers, all of which the user named.
 func (a *app) reachRoutes(routes []trace.Route) (*way, error) {
 	if a.network.Socket != "" && len(routes) > 1 {
-		return nil, hintedError{"--unix-socket needs one server, not several", "run one proxy per server"}
+		return nil, hinted("--unix-socket needs one server, not several", "run one proxy per server")
 	}
 	return a.reach(routes[0].To.String(), nil)
 }

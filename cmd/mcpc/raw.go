@@ -62,14 +62,14 @@ validated. The protocol version, session id and _meta are added unless
 func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 	if file != "" {
 		if len(args) > 0 {
-			return hintedError{"--bytes is the whole message, so there is no method", ""}
+			return hinted("--bytes is the whole message, so there is no method", "")
 		}
 		var err error
 		o.bytes, _, err = a.inputBytes(file)
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {
-		return hintedError{"raw takes a method and its params", a.command("raw tools/list")}
+		return hinted("raw takes a method and its params", a.command("raw tools/list"))
 	}
 	o.method = args[0]
 	if len(args) == 2 {

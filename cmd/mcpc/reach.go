@@ -38,13 +38,13 @@ func (o reachFlags) over(saved *state.Reach) (state.Reach, error) {
 		*path = full
 	}
 	if now.Socket != "" && now.Proxy != "" && now.Proxy != client.NoProxy {
-		return now, hintedError{"--unix-socket cannot be combined with --proxy", "remove one of them"}
+		return now, hinted("--unix-socket cannot be combined with --proxy", "remove one of them")
 	}
 	if saved != nil {
 		now = filled(now, *saved)
 	}
 	if now.Key != "" && now.Cert == "" {
-		return now, hintedError{"--key needs --cert", "--cert FILE names it"}
+		return now, hinted("--key needs --cert", "--cert FILE names it")
 	}
 	return now, nil
 }
@@ -93,7 +93,7 @@ func (a *env) reach(endpoint string, saved *state.Reach) (*way, error) {
 	}
 	for _, text := range r.Resolve {
 		if err := w.pins.Pin(text); err != nil {
-			return nil, hintedError{"--resolve: " + err.Error(), "--resolve mcp.example:443:127.0.0.1"}
+			return nil, hinted("--resolve: " + err.Error(), "--resolve mcp.example:443:127.0.0.1")
 		}
 	}
 	if u, err := url.Parse(endpoint); err == nil {
@@ -103,7 +103,7 @@ func (a *env) reach(endpoint string, saved *state.Reach) (*way, error) {
 	}
 	proxy, err := client.ProxyFor(string(r.Proxy), a.getenv)
 	if err != nil {
-		return nil, hintedError{"--proxy: " + err.Error(), "--proxy http://127.0.0.1:8080"}
+		return nil, hinted("--proxy: " + err.Error(), "--proxy http://127.0.0.1:8080")
 	}
 	w.proxy = w.pins.Directly(proxy)
 	if a.network.insecure && a.way == nil {
@@ -127,7 +127,7 @@ func (a *env) secure(w *way) (err error) {
 			return notRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
-			return hintedError{f.flag + " " + f.name + ": the file is empty", f.flag + " must be a PEM file"}
+			return hinted(f.flag + " " + f.name + ": the file is empty", f.flag + " must be a PEM file")
 		}
 	}
 	if w.tls, err = papers.TLS(); err != nil {
@@ -141,11 +141,11 @@ func (a *env) secure(w *way) (err error) {
 func (w *way) unusable(err error) error {
 	switch {
 	case errors.Is(err, client.ErrNoAuthority):
-		return hintedError{"--cacert " + w.CACert + ": " + err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem"}
+		return hinted("--cacert " + w.CACert + ": " + err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem")
 	case errors.Is(err, client.ErrKeyEncrypted):
-		return hintedError{"--key " + cmp.Or(w.Key, w.Cert) + ": " + err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem"}
+		return hinted("--key " + cmp.Or(w.Key, w.Cert) + ": " + err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem")
 	}
-	return hintedError{"--cert " + w.Cert + ": " + err.Error(), "--cert and --key must belong to each other; both are PEM files"}
+	return hinted("--cert " + w.Cert + ": " + err.Error(), "--cert and --key must belong to each other; both are PEM files")
 }
 
 // kept is what a session remembers of the way, nil for nothing.

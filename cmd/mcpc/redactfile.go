@@ -47,8 +47,8 @@ func (a *app) readRedactFile() error {
 		}
 		r, problem := redactionOf(line)
 		if problem != "" {
-			return hintedError{fmt.Sprintf("--redact-file %s:%d: %s", a.redactFile, i+1, problem),
-				"each line is a value, a \"JSON string\", a /regular expression/ or a # comment"}
+			return hinted(fmt.Sprintf("--redact-file %s:%d: %s", a.redactFile, i+1, problem),
+				"each line is a value, a \"JSON string\", a /regular expression/ or a # comment")
 		}
 		r.line = i + 1
 		a.redactions = append(a.redactions, r)

@@ -173,7 +173,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	}
 	a.limits = a.asLimits()
 	if f := cmd.Flags().Lookup("output"); f != nil && f.Changed && a.output == "" {
-		return hintedError{"-o needs a file name", "without -o the result goes to stdout"}
+		return hinted("-o needs a file name", "without -o the result goes to stdout")
 	}
 	if err := a.checkCut(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 			if inert(a.jq) && !strings.ContainsAny(a.jq, " .|") {
 				hint = "a member starts with a dot: --jq ." + a.jq
 			}
-			return hintedError{"--jq: " + err.Error(), hint}
+			return hinted("--jq: " + err.Error(), hint)
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 && slices.Contains(commandNames(cmd), args[1]) {
 			hint = "did you mean mcpc " + strings.Join(quotedWords(args[1:]), " ") + " -s " + url + "?"
 		}
-		return hintedError{"a URL is not a command", hint}
+		return hinted("a URL is not a command", hint)
 	}
 	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
 		hint = meant
@@ -220,7 +220,7 @@ func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 			hint = "did you mean " + a.commandStarting("list", argv) + "?"
 		}
 	}
-	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
+	return hinted(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
 func commandNames(cmd *cobra.Command) (names []string) {
@@ -269,7 +269,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 			hint = "a server's command goes after --: " + a.commandStarting(cmd.Name(), argv)
 		}
 	}
-	return hintedError{flagText(err), hint}
+	return hinted(flagText(err), hint)
 }
 
 // flagText says which flag it is, what it wants, and what it got.
@@ -348,9 +348,9 @@ func (a *app) withoutURL(words, argv []string) (others []string, err error) {
 	others = slices.Delete(slices.Clone(words), at, at+1)
 	switch {
 	case a.shell != nil:
-		return nil, hintedError{"every line of the shell goes to the same server", "use another terminal for another server"}
+		return nil, hinted("every line of the shell goes to the same server", "use another terminal for another server")
 	case slices.ContainsFunc(others, isURL):
-		return nil, hintedError{"two servers are given", "use only one of them"}
+		return nil, hinted("two servers are given", "use only one of them")
 	}
 	return others, a.goTo(words[at], argv)
 }
@@ -359,9 +359,9 @@ func (a *app) withoutURL(words, argv []string) (others []string, err error) {
 func (a *app) goTo(server string, argv []string) error {
 	switch {
 	case a.serverGiven:
-		return hintedError{"two servers are given: " + wire.RedactURL(server) + " and one with -s", "use only one of them"}
+		return hinted("two servers are given: " + wire.RedactURL(server) + " and one with -s", "use only one of them")
 	case argv != nil:
-		return hintedError{"two servers are given: " + wire.RedactURL(server) + " and one after --", "use only one of them"}
+		return hinted("two servers are given: " + wire.RedactURL(server) + " and one after --", "use only one of them")
 	}
 	a.server, a.serverGiven = server, true
 	a.nameServer(nil)
@@ -388,5 +388,5 @@ func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
 		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
 	}
-	return hintedError{fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint}
+	return hinted(fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint)
 }

@@ -61,10 +61,10 @@ exit code is that of the first error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths, o.argv = splitDash(cmd, args)
 			if len(o.paths) == 0 {
-				return hintedError{"run takes files of saved calls, or directories", "mcpc run . runs all *.mcpc.yaml in this directory"}
+				return hinted("run takes files of saved calls, or directories", "mcpc run . runs all *.mcpc.yaml in this directory")
 			}
 			if o.junit == "-" && a.output == "" && a.oneDocument() {
-				return hintedError{"only one report can go to stdout: --junit - or --json", "use --junit FILE"}
+				return hinted("only one report can go to stdout: --junit - or --json", "use --junit FILE")
 			}
 			r, err := a.newRunner(o)
 			if o.list && r != nil {

@@ -118,7 +118,7 @@ func (a *app) givenVars(typed []string) (map[string]saved.Value, error) {
 			return nil, err
 		}
 		if name := w.path[0].name; len(w.path) > 1 || !saved.IsName(name) {
-			return nil, hintedError{fmt.Sprintf("--var: %q is not a variable name", name), "letters, digits and _, and no digit first"}
+			return nil, hinted(fmt.Sprintf("--var: %q is not a variable name", name), "letters, digits and _, and no digit first")
 		}
 		v := saved.Value{JSON: w.raw}
 		if w.raw == nil {

@@ -30,13 +30,13 @@ type saving struct {
 func newSaving(path string, expectResult bool) (*saving, error) {
 	switch {
 	case path == "" && expectResult:
-		return nil, hintedError{"--expect-result needs --save", "use --save FILE"}
+		return nil, hinted("--expect-result needs --save", "use --save FILE")
 	case path == "":
 		return nil, nil
 	}
 	s := &saving{path: path, expectResult: expectResult}
 	bad := func(why string) error {
-		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list shows this one"}
+		return hinted("--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list shows this one")
 	}
 	if !isFile(path) {
 		return s, nil
@@ -71,7 +71,7 @@ func (s *saving) fits(c *conversation) wire.Outcome {
 	if s.file.Server == c.target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
 		return wire.Outcome{}
 	}
-	return usage(hintedError{fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, shownServer(s.file), c.where), "--save with another file"})
+	return usage(hinted(fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, shownServer(s.file), c.where), "--save with another file"))
 }
 
 // answersAlike refuses a file that does not answer what the server asks as the call does:
@@ -90,7 +90,7 @@ func (s *saving) answersAlike(c *conversation) wire.Outcome {
 	if len(theirs) == 0 {
 		text = "the call has answers to server requests, and the file has none"
 	}
-	return usage(hintedError{"--save " + s.path + ": " + text, "--save with another file"})
+	return usage(hinted("--save " + s.path + ": " + text, "--save with another file"))
 }
 
 // flags are those that say how this conversation answers, as they were typed.

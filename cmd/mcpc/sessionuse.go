@@ -20,7 +20,7 @@ is sent.`,
 		ValidArgsFunction: a.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return hintedError{"use takes one session name", "mcpc sessions lists them"}
+				return hinted("use takes one session name", "mcpc sessions lists them")
 			}
 			a.useSession(cmd.Context(), args[0])
 			return nil

@@ -65,7 +65,7 @@ batch. At a terminal it is 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {
-				return hintedError{"shell takes one target", a.behindDashes("shell", own)}
+				return hinted("shell takes one target", a.behindDashes("shell", own))
 			}
 			if len(own) == 1 {
 				if err := a.goTo(own[0], argv); err != nil {
@@ -73,7 +73,7 @@ batch. At a terminal it is 0.`,
 				}
 			}
 			if a.output != "" || a.jq != "" || a.json || a.wire {
-				return hintedError{"--json, --wire, --jq and -o go on the shell's lines", "for example: call get-sum a=1 b=2 --json"}
+				return hinted("--json, --wire, --jq and -o go on the shell's lines", "for example: call get-sum a=1 b=2 --json")
 			}
 			a.openShell(cmd.Context(), cmd, argv, stop)
 			return nil
@@ -282,9 +282,9 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
 	switch {
 	case how.argv != nil:
-		return &conversation{a: &s.a.env}, usage(hintedError{"the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"})
+		return &conversation{a: &s.a.env}, usage(hinted("the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"))
 	case how.heard != nil:
-		return &conversation{a: &s.a.env}, usage(hintedError{"notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"})
+		return &conversation{a: &s.a.env}, usage(hinted("notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"))
 	}
 	if o := writable(s.a.output); !o.Good() {
 		return &conversation{a: &s.a.env}, o

@@ -20,7 +20,7 @@ func newState(a *app) *cobra.Command {
   mcpc state repair --json`,
 		Args: a.unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return hintedError{"state takes a command", "mcpc state --help shows the commands"}
+			return hinted("state takes a command", "mcpc state --help shows the commands")
 		},
 	}
 	cmd.AddCommand(&cobra.Command{

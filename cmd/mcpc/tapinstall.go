@@ -53,12 +53,12 @@ the client afterwards. A CLIENT is one of these:
 ` + clientRows()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
-			return hintedError{cmd.Name() + " takes a client and the name of a server", cmd.CommandPath() + " --help shows the clients"}
+			return hinted(cmd.Name() + " takes a client and the name of a server", cmd.CommandPath() + " --help shows the clients")
 		}
 		o.client, o.server = args[0], args[1]
 		client, ok := target.ClientNamed(o.client)
 		if !ok || !client.Editable() {
-			return hintedError{fmt.Sprintf("unknown client %q", o.client), didYouMean(cmd.CommandPath()+" ", o.client, " "+render.ShellQuote(o.server), clientNames(), cmd.CommandPath()+" --help shows the clients")}
+			return hinted(fmt.Sprintf("unknown client %q", o.client), didYouMean(cmd.CommandPath()+" ", o.client, " "+render.ShellQuote(o.server), clientNames(), cmd.CommandPath()+" --help shows the clients"))
 		}
 		a.tapInstall(cmd.Context(), client, o)
 		return nil

@@ -29,7 +29,7 @@ there is only one, can be used instead of the id.`,
   mcpc tasks cancel last`,
 		Args: a.unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return hintedError{"tasks needs a command", "mcpc tasks --help shows the commands"}
+			return hinted("tasks needs a command", "mcpc tasks --help shows the commands")
 		},
 	}
 	cmd.AddCommand(newTasksList(a))
