@@ -199,7 +199,8 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	a := newApp(os.Stdin, out, os.Stderr)
+	a := &app{in: os.Stdin, out: out, err: os.Stderr}
+	a.ui = a
 	a.now = time.Now
 	a.getenv = func(string) string { return "" }
 	a.settleStyles()
@@ -251,13 +252,23 @@ func TestABatchAnswersAtOnce(t *testing.T) {
 	}()
 	for i := range 3 {
 		fmt.Fprintln(feed, i+1)
-		for deadline := time.Now().Add(patience); strings.Count(read(t, out), "\n") <= i; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); strings.Count(results(t, out), "\n") <= i; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("line %d has no result: %s", i+1, read(t, out))
+				t.Fatalf("line %d has no result: %s", i+1, results(t, out))
 			}
 		}
 	}
 	feed.Close()
 	<-ended
 	checkOrder(t, out, 3)
+}
+
+// results is what was written so far.
+func results(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -9,8 +9,7 @@ import (
 func TestCollectionsAreSettledOnce(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
-	a := &app{}
-	a.ui = a
+	a := &env{}
 	a.getenv = func(string) string { return "" }
 	a.spareCollections(true)
 	if got := debug.SetGCPercent(90); got != 400 {
