@@ -22,6 +22,10 @@ type maker struct {
 	is   trait
 }
 
+func command(name string, make func(*app) *cobra.Command, is trait) maker {
+	return maker{name, make, is}
+}
+
 type trait uint8
 
 const (
@@ -41,25 +45,25 @@ type group struct {
 // commandGroups are the commands as a person looks for them.
 func commandGroups() []group {
 	return []group{
-		{"Talk to a server", []maker{
-			{"init", newInit, asks | alone}, {"info", newInfo, asks | inShell | alone}, {"list", newList, asks | inShell | alone},
-			{"describe", newDescribe, asks | inShell}, {"call", newCall, asks | inShell}, {"read", newRead, asks | inShell},
-			{"prompt", newPrompt, asks | inShell}, {"complete", newComplete, asks | inShell}, {"listen", newListen, asks | alone},
-			{"tasks", newTasks, asks | inShell}, {"ping", newPing, asks | inShell | alone}, {"raw", newRaw, asks | inShell},
+		{head: "Talk to a server", commands: []maker{
+			command("init", newInit, asks | alone), command("info", newInfo, asks | inShell | alone), command("list", newList, asks | inShell | alone),
+			command("describe", newDescribe, asks | inShell), command("call", newCall, asks | inShell), command("read", newRead, asks | inShell),
+			command("prompt", newPrompt, asks | inShell), command("complete", newComplete, asks | inShell), command("listen", newListen, asks | alone),
+			command("tasks", newTasks, asks | inShell), command("ping", newPing, asks | inShell | alone), command("raw", newRaw, asks | inShell),
 		}},
-		{"Many servers and calls", []maker{
-			{"servers", newServers, local}, {"trust", newTrust, local}, {"grep", newGrep, local}, {"batch", newBatch, asks},
-			{"run", newRun, local}, {"shell", newLines, asks | alone}, {"codegen", newCodegen, alone},
+		{head: "Many servers and calls", commands: []maker{
+			command("servers", newServers, local), command("trust", newTrust, local), command("grep", newGrep, local), command("batch", newBatch, asks),
+			command("run", newRun, local), command("shell", newLines, asks | alone), command("codegen", newCodegen, alone),
 		}},
-		{"Recorded traffic", []maker{
-			{"log", newLog, local | inShell}, {"show", newShow, local | inShell}, {"stats", newStats, local | inShell},
-			{"export", newExport, local | inShell}, {"resend", newResend, local}, {"tap", newTap, local}, {"proxy", newProxy, local},
+		{head: "Recorded traffic", commands: []maker{
+			command("log", newLog, local | inShell), command("show", newShow, local | inShell), command("stats", newStats, local | inShell),
+			command("export", newExport, local | inShell), command("resend", newResend, local), command("tap", newTap, local), command("proxy", newProxy, local),
 		}},
-		{"Authentication", []maker{{"login", newLogin, asks}, {"logout", newLogout, asks}, {"auth", newAuth, asks}}},
-		{"Test servers", []maker{{"demo", newDemo, 0}, {"mock", newMock, 0}}},
-		{"mcpc", []maker{
-			{"explain", newExplain, inShell}, {"sessions", newSessions, local}, {"close", newClose, local}, {"state", newState, 0},
-			{"completion", newCompletion, whole}, {"man", newMan, whole}, {"version", newVersion, inShell}, {"hold", newHold, 0},
+		{head: "Authentication", commands: []maker{command("login", newLogin, asks), command("logout", newLogout, asks), command("auth", newAuth, asks)}},
+		{head: "Test servers", commands: []maker{command("demo", newDemo, 0), command("mock", newMock, 0)}},
+		{head: "mcpc", commands: []maker{
+			command("explain", newExplain, inShell), command("sessions", newSessions, local), command("close", newClose, local), command("state", newState, 0),
+			command("completion", newCompletion, whole), command("man", newMan, whole), command("version", newVersion, inShell), command("hold", newHold, 0),
 		}},
 	}
 }
