@@ -47,7 +47,7 @@ func (a *env) readScript(texts []string) (script, error) {
 		case isField && !strings.HasPrefix(text, "@"):
 			s.fields = append(s.fields, [2]string{name, value})
 		default:
-			return s, hinted(from + " is neither FIELD=VALUE nor JSON: " + wire.Excerpt(raw, 40), "mcpc help answering")
+			return s, hinted(from+" is neither FIELD=VALUE nor JSON: "+wire.Excerpt(raw, 40), "mcpc help answering")
 		}
 	}
 	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {

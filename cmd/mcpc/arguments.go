@@ -44,7 +44,7 @@ func (a *env) given(args []string, flag string, flat bool) (g given, err error) 
 			continue
 		}
 		if isDocument(typed) {
-			wrong = append(wrong, hinted("not NAME=VALUE: " + shortened(typed), `the JSON object goes first: '{"a":1}' b=2`))
+			wrong = append(wrong, hinted("not NAME=VALUE: "+shortened(typed), `the JSON object goes first: '{"a":1}' b=2`))
 			continue
 		}
 		w, err := a.word(typed, flat)
@@ -57,7 +57,7 @@ func (a *env) given(args []string, flag string, flat bool) (g given, err error) 
 		g.words = append(g.words, w)
 	}
 	if len(unnamed) > 0 {
-		wrong = append(wrong, hinted("not NAME=VALUE: " + strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`))
+		wrong = append(wrong, hinted("not NAME=VALUE: "+strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`))
 	}
 	return g, allWrong(wrong)
 }

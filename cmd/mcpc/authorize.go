@@ -69,7 +69,7 @@ func (a *env) fixedToken() (string, error) {
 			return "", notRead("--token-file "+name, err, "")
 		}
 		if token = string(raw); strings.TrimSpace(token) == "" {
-			return "", hinted("--token-file " + name + ": the file is empty", "the file must contain the token on one line, and nothing else")
+			return "", hinted("--token-file "+name+": the file is empty", "the file must contain the token on one line, and nothing else")
 		}
 	}
 	token = strings.TrimSpace(token)

@@ -112,14 +112,14 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(o.from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hinted("no such file: " + o.from, "pass a file of calls, or - for stdin; name a server with -s")
+		return nil, hinted("no such file: "+o.from, "pass a file of calls, or - for stdin; name a server with -s")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", o.from, bare(err))
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close()
-		return nil, hinted(o.from + " is a directory", "pass a file of calls, or - for stdin; mcpc run takes folders of saved calls")
+		return nil, hinted(o.from+" is a directory", "pass a file of calls, or - for stdin; mcpc run takes folders of saved calls")
 	}
 	return f, nil
 }

@@ -68,7 +68,7 @@ sent, and structuredContent against the outputSchema.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hinted("call needs the name of a tool", a.quoted("list") + " shows the tools")
+				return hinted("call needs the name of a tool", a.quoted("list")+" shows the tools")
 			}
 			if err := a.misplaced("call", args, o.argv); err != nil {
 				return err

@@ -54,9 +54,9 @@ Names with characters that are special to the shell are omitted.`,
 			if !slices.Contains(shells, args[0]) {
 				all := "mcpc completion " + strings.Join(shells, ", mcpc completion ")
 				if slices.Contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
-					return hinted("no script for the shell " + args[0], all)
+					return hinted("no script for the shell "+args[0], all)
 				}
-				return hinted("no script for the shell " + shortened(args[0]), didYouMean("mcpc completion ", args[0], "", shells, all))
+				return hinted("no script for the shell "+shortened(args[0]), didYouMean("mcpc completion ", args[0], "", shells, all))
 			}
 			if err := a.writeOut(func(w io.Writer) error { return writeCompletion(w, cmd.Root(), args[0]) }); err != nil {
 				a.end(localIO("writing the script", bare(err)))

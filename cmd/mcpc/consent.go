@@ -67,7 +67,7 @@ func (a *env) trusts(store *state.Store) []state.Trust {
 func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	s := *c.origin
 	if s.Problem != "" {
-		return usage(hinted(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), "mcpc servers " + render.ShellQuote(s.ID()) + " shows its entry"))
+		return usage(hinted(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), "mcpc servers "+render.ShellQuote(s.ID())+" shows its entry"))
 	}
 	now := standingOf(c.a.trusts(c.store), s)
 	c.trusted = now == confirmed

@@ -94,7 +94,7 @@ func (a *app) printTextCut(ans answer) (render.Cut, error) {
 func (a *app) filterCut(ctx context.Context, ans answer) (all render.Cut, err error) {
 	program, err := render.Query(a.jq)
 	if err != nil {
-		return all, hinted("--jq: " + err.Error(), "")
+		return all, hinted("--jq: "+err.Error(), "")
 	}
 	values, err := program.Values(ctx, ans.result)
 	if err != nil {

@@ -67,7 +67,7 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, hinted("describe takes one name, optionally after its kind", a.quoted("list all") + " shows what is available")
+		return o, hinted("describe takes one name, optionally after its kind", a.quoted("list all")+" shows what is available")
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: toolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):

@@ -104,8 +104,8 @@ func (c *conversation) checkedOffline(tool *definition, o *callRequest) wire.Out
 	switch untyped := slices.IndexFunc(o.given.words, func(w word) bool { return w.raw == nil }); {
 	case tool == nil && untyped >= 0:
 		w := o.given.words[untyped]
-		return usage(hinted("no definition of " + o.name + " is cached, so the type is unknown of " + wire.Excerpt([]byte(w.typed), 60),
-			"without --offline it is requested from the server; " + w.key() + ":=JSON gives the type"))
+		return usage(hinted("no definition of "+o.name+" is cached, so the type is unknown of "+wire.Excerpt([]byte(w.typed), 60),
+			"without --offline it is requested from the server; "+w.key()+":=JSON gives the type"))
 	case tool == nil && !o.noValidate:
 		c.a.ui.warn("no definition of " + o.name + " is cached, so the arguments were not validated; a real call requests it")
 	}

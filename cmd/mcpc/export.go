@@ -61,7 +61,7 @@ positions, not their values, and exits with 1 if there are any.`,
   mcpc export last --as har | mcpc export --check -`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && (len(args) > 0 || o.format != "") {
-				return hinted("--check looks into one file, and exports none", "mcpc export --check " + render.ShellQuote(o.check))
+				return hinted("--check looks into one file, and exports none", "mcpc export --check "+render.ShellQuote(o.check))
 			} else if o.check != "" {
 				a.checkFile(o.check)
 				return nil
@@ -74,7 +74,7 @@ positions, not their values, and exits with 1 if there are any.`,
 				return hinted(text, didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as ")))
 			}
 			if len(args) == 0 {
-				return hinted("export takes a number that mcpc log shows, last, or a file", "mcpc export last --as " + o.format)
+				return hinted("export takes a number that mcpc log shows, last, or a file", "mcpc export last --as "+o.format)
 			}
 			o.word, o.several = args[0], len(args) > 1
 			if o.filter, err = a.filterOf(args[1:]); err != nil {
@@ -221,7 +221,7 @@ func (a *app) writeOut(write func(io.Writer) error) error {
 // exportFailed is the ending where an exchange could not be written.
 func exportFailed(err error) wire.Outcome {
 	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
-		return usage(hinted("it cannot be written as a command: " + failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
+		return usage(hinted("it cannot be written as a command: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
 	}
 	return localIO("exporting", bare(err))
 }

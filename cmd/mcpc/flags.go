@@ -130,7 +130,7 @@ func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
-			failed = hinted("the variable " + name + ": " + flagText(err), "unset " + name + " removes it")
+			failed = hinted("the variable "+name+": "+flagText(err), "unset "+name+" removes it")
 		}
 	})
 	return failed
@@ -144,7 +144,7 @@ func envName(flag string) string {
 func (g *app) check() error {
 	known := client.Revisions()
 	if g.protocol != "" && !slices.Contains(known, g.protocol) {
-		return hinted(fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports " + strings.Join(known, ", "))
+		return hinted(fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports "+strings.Join(known, ", "))
 	}
 	if colors := []string{"auto", "always", "never"}; !slices.Contains(colors, g.color) {
 		return hinted(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, ""))

@@ -23,7 +23,7 @@ func newHelp() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("output") {
-				return hinted("help goes to stdout, and takes no -o", "mcpc help " + strings.Join(quotedWords(args), " ") + " > FILE")
+				return hinted("help goes to stdout, and takes no -o", "mcpc help "+strings.Join(quotedWords(args), " ")+" > FILE")
 			}
 			about, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) == 0 {

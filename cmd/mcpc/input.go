@@ -31,7 +31,7 @@ func (a *env) arguments(args []string) (json.RawMessage, error) {
 	}
 	members, bad := wire.Object(raw)
 	if bad != nil {
-		return nil, hinted(from + " must be a JSON object, got " + wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
+		return nil, hinted(from+" must be a JSON object, got "+wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
 	}
 	if err := eachOnce(members, from); err != nil {
 		return nil, err

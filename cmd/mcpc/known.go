@@ -239,7 +239,7 @@ func (a *env) serverNamed(name string) (target.Server, wire.Outcome) {
 	}
 	if !same {
 		return target.Server{}, usage(hinted(fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
-			"-s " + ids[0] + " selects one; mcpc servers " + name + " shows them"))
+			"-s "+ids[0]+" selects one; mcpc servers "+name+" shows them"))
 	}
 	return called[0], wire.Outcome{}
 }

@@ -119,7 +119,7 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 	}
 	hint := a.behindDashes("list", words)
 	if words[0] == "demo" {
-		return nil, hinted("name a server with -s", "mcpc list -s " + render.ShellQuote(words[0]))
+		return nil, hinted("name a server with -s", "mcpc list -s "+render.ShellQuote(words[0]))
 	}
 	if near := render.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
 		hint = "did you mean " + a.command("list "+near) + "?"

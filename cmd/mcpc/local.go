@@ -117,7 +117,7 @@ func notRead(what string, err error, hint string) error {
 	if isLate(err) {
 		return fmt.Errorf("%s: %w", what, err) // usage has the way out of that
 	}
-	return hinted(what + ": " + bare(err).Error(), hint)
+	return hinted(what+": "+bare(err).Error(), hint)
 }
 
 func isLate(err error) bool {

@@ -108,7 +108,7 @@ func (a *app) secretIn(flag, name string) (string, error) {
 	}
 	secret := strings.TrimRight(string(raw), "\r\n")
 	if secret == "" {
-		return "", hinted(flag + " " + name + ": the file is empty", "the file must contain the secret on one line, and nothing else")
+		return "", hinted(flag+" "+name+": the file is empty", "the file must contain the secret on one line, and nothing else")
 	}
 	return secret, nil
 }

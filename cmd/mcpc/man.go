@@ -44,7 +44,7 @@ func notAPage(root *cobra.Command, name string) error {
 		return nil
 	}
 	return hinted(fmt.Sprintf("man takes a directory, and %q is the name of a page", name),
-		"mcpc help " + name + " shows it; mcpc man ./" + name + " writes all pages into a directory of that name")
+		"mcpc help "+name+" shows it; mcpc man ./"+name+" writes all pages into a directory of that name")
 }
 
 func (a *app) writeManual(root *cobra.Command, dir string) {

@@ -232,20 +232,20 @@ func (a *app) misplaced(verb string, words, argv []string) error {
 	isOther := func(word string) bool { at, _ := operator(word); return at < 1 }
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
 		return hinted("a server's command goes after --, and these are arguments",
-			"did you mean " + a.before(strings.Join(quotedWords(slices.Concat([]string{verb}, words, argv)), " ")) + "?")
+			"did you mean "+a.before(strings.Join(quotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
 	}
 	switch {
 	case len(words) == 0 || a.serverGiven || argv != nil || a.shell != nil:
 		return nil
 	case len(words) == 1 && takesWords && isURL(words[0]):
-		return hinted(verb + where, "mcpc list " + render.ShellQuote(words[0]) + " shows the tools")
+		return hinted(verb+where, "mcpc list "+render.ShellQuote(words[0])+" shows the tools")
 	case len(words) == 1 || !isUnnamed(words[1]):
 		return nil
 	case slices.Contains(runners, words[0]) && (isFile(words[1]) || strings.HasSuffix(words[0], "x")), isFile(words[0]):
-		return hinted(verb + " takes a name; a server's command goes after --", "mcpc " + verb + " NAME -- " + render.ShellQuote(words[0]) + " ...")
+		return hinted(verb+" takes a name; a server's command goes after --", "mcpc "+verb+" NAME -- "+render.ShellQuote(words[0])+" ...")
 	case words[0] == demoEndpoint || isURL(words[0]):
-		return hinted(verb + where,
-			"did you mean mcpc -s " + render.ShellQuote(words[0]) + " " + verb + " " + strings.Join(quotedWords(words[1:]), " ") + "?")
+		return hinted(verb+where,
+			"did you mean mcpc -s "+render.ShellQuote(words[0])+" "+verb+" "+strings.Join(quotedWords(words[1:]), " ")+"?")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	}
 	script, err := serve.Parse(string(text))
 	if err != nil {
-		return hinted(o.script + ": " + err.Error(), "see mcpc help mock-scripts")
+		return hinted(o.script+": "+err.Error(), "see mcpc help mock-scripts")
 	}
 	if err := a.fitting(script, o); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (a *app) fitting(script *serve.Script, o mockOptions) error {
 		a.warn(o.script + ": " + rule.Error())
 	}
 	if err != nil {
-		return hinted(o.script + ": " + err.Error(), hint)
+		return hinted(o.script+": "+err.Error(), hint)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (c *conversation) settleOrigin(ctx context.Context, draft bool) wire.Outcom
 	if s.URL != "" && !draft {
 		t, err := target.Parse(target.Input{Flag: s.URL})
 		if err != nil {
-			return usage(hinted(s.ID() + ": " + err.Error(), "the file is " + c.a.tilde(s.File)))
+			return usage(hinted(s.ID()+": "+err.Error(), "the file is "+c.a.tilde(s.File)))
 		}
 		place.Endpoint = t.URL
 	}
@@ -164,7 +164,7 @@ func (a *env) inputValue(ctx context.Context, in target.Asked) (string, error) {
 	value := a.getenv(inputEnv(in.ID))
 	if value == "" {
 		if !a.ui.interactive() {
-			return "", hinted(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), inputEnv(in.ID) + "=VALUE sets it")
+			return "", hinted(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), inputEnv(in.ID)+"=VALUE sets it")
 		}
 		prompt := cmp.Or(in.Description, in.ID)
 		if len(in.Options) > 0 {
@@ -183,7 +183,7 @@ func (a *env) inputValue(ctx context.Context, in target.Asked) (string, error) {
 		a.secrets.Learn(value)
 	}
 	if len(in.Options) > 0 && !slices.Contains(in.Options, value) {
-		return "", hinted(in.ID + " is none of its values", "it is one of " + strings.Join(in.Options, ", "))
+		return "", hinted(in.ID+" is none of its values", "it is one of "+strings.Join(in.Options, ", "))
 	}
 	return value, nil
 }

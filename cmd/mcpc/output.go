@@ -117,7 +117,7 @@ func unfiltered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Canceled
 	}
-	return hinted("--jq: " + err.Error(), "the result was received: without --jq it is printed in full")
+	return hinted("--jq: "+err.Error(), "the result was received: without --jq it is printed in full")
 }
 
 func (a *app) tryPrint(ctx context.Context, ans answer) error {
@@ -210,7 +210,7 @@ func (a *app) onlyWritesJSON() bool {
 func (a *app) filter(ctx context.Context, w io.Writer, st render.Style, ans answer) error {
 	program, err := render.Query(a.jq)
 	if err != nil {
-		return hinted("--jq: " + err.Error(), "")
+		return hinted("--jq: "+err.Error(), "")
 	}
 	inputs := [][]byte{ans.result}
 	if a.wire {

@@ -104,7 +104,7 @@ func rowNumbered(c *trace.Capture, number, path string) (*trace.Capture, *trace.
 	if len(rows) > 1 {
 		which += " to " + rows[len(rows)-1].Number()
 	}
-	return nil, nil, usage(hinted(path + " has no exchange " + number + ", only " + which, "mcpc log --file " + render.ShellQuote(path) + " shows them"))
+	return nil, nil, usage(hinted(path+" has no exchange "+number+", only "+which, "mcpc log --file "+render.ShellQuote(path)+" shows them"))
 }
 
 func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row, wire.Outcome) {
@@ -123,9 +123,9 @@ func unreadable(path string, err error) wire.Outcome {
 	var version *trace.VersionError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage(hinted("no such file: " + path, "mcpc log lists mcpc's own recordings by number"))
+		return usage(hinted("no such file: "+path, "mcpc log lists mcpc's own recordings by number"))
 	case errors.Is(err, trace.ErrNoCapture), errors.As(err, &version):
-		return usage(hinted(path + ": " + err.Error(), "docs/capture.md describes the format; mcpc log lists mcpc's own recordings"))
+		return usage(hinted(path+": "+err.Error(), "docs/capture.md describes the format; mcpc log lists mcpc's own recordings"))
 	}
 	return localIO("reading "+path, bare(err))
 }

@@ -32,7 +32,7 @@ var drawings = []string{"auto", "none", "blocks", "kitty", "iterm2", "sixel"}
 
 func (s *seeing) check() error {
 	if !slices.Contains(drawings, s.images) {
-		return hinted(fmt.Sprintf("unknown value %q for --images", s.images), "it is one of " + strings.Join(drawings, ", "))
+		return hinted(fmt.Sprintf("unknown value %q for --images", s.images), "it is one of "+strings.Join(drawings, ", "))
 	}
 	return nil
 }

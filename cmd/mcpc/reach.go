@@ -93,7 +93,7 @@ func (a *env) reach(endpoint string, saved *state.Reach) (*way, error) {
 	}
 	for _, text := range r.Resolve {
 		if err := w.pins.Pin(text); err != nil {
-			return nil, hinted("--resolve: " + err.Error(), "--resolve mcp.example:443:127.0.0.1")
+			return nil, hinted("--resolve: "+err.Error(), "--resolve mcp.example:443:127.0.0.1")
 		}
 	}
 	if u, err := url.Parse(endpoint); err == nil {
@@ -103,7 +103,7 @@ func (a *env) reach(endpoint string, saved *state.Reach) (*way, error) {
 	}
 	proxy, err := client.ProxyFor(string(r.Proxy), a.getenv)
 	if err != nil {
-		return nil, hinted("--proxy: " + err.Error(), "--proxy http://127.0.0.1:8080")
+		return nil, hinted("--proxy: "+err.Error(), "--proxy http://127.0.0.1:8080")
 	}
 	w.proxy = w.pins.Directly(proxy)
 	if a.network.insecure && a.way == nil {
@@ -127,7 +127,7 @@ func (a *env) secure(w *way) (err error) {
 			return notRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
-			return hinted(f.flag + " " + f.name + ": the file is empty", f.flag + " must be a PEM file")
+			return hinted(f.flag+" "+f.name+": the file is empty", f.flag+" must be a PEM file")
 		}
 	}
 	if w.tls, err = papers.TLS(); err != nil {
@@ -141,11 +141,11 @@ func (a *env) secure(w *way) (err error) {
 func (w *way) unusable(err error) error {
 	switch {
 	case errors.Is(err, client.ErrNoAuthority):
-		return hinted("--cacert " + w.CACert + ": " + err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem")
+		return hinted("--cacert "+w.CACert+": "+err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem")
 	case errors.Is(err, client.ErrKeyEncrypted):
-		return hinted("--key " + cmp.Or(w.Key, w.Cert) + ": " + err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem")
+		return hinted("--key "+cmp.Or(w.Key, w.Cert)+": "+err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem")
 	}
-	return hinted("--cert " + w.Cert + ": " + err.Error(), "--cert and --key must belong to each other; both are PEM files")
+	return hinted("--cert "+w.Cert+": "+err.Error(), "--cert and --key must belong to each other; both are PEM files")
 }
 
 // kept is what a session remembers of the way, nil for nothing.

@@ -42,7 +42,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hinted("read takes a resource's URI", a.quoted("list resources") + " lists the resources")
+				return hinted("read takes a resource's URI", a.quoted("list resources")+" lists the resources")
 			}
 			if err := a.misplaced("read", args, o.argv); err != nil {
 				return err
@@ -67,7 +67,7 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 		return nil
 	}
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
-		return hinted(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.quoted("list templates") + " lists the templates")
+		return hinted(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.quoted("list templates")+" lists the templates")
 	}
 	t, err := wire.ParseURITemplate(o.uri)
 	if err != nil {

@@ -100,11 +100,11 @@ func (a *app) recorded(word string) (again, wire.Outcome) {
 	case err != nil:
 		return again{}, localIO("reading "+row.Path(), err)
 	case byServer(row):
-		return again{}, usage(hinted(nameOf(row) + " is a server request, not a client request", "mcpc show " + render.ShellQuote(word) + " shows it"))
+		return again{}, usage(hinted(nameOf(row)+" is a server request, not a client request", "mcpc show "+render.ShellQuote(word)+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
-		return again{}, usage(hinted(nameOf(row) + " contains no JSON-RPC request", "mcpc export " + render.ShellQuote(word) + " --as curl sends it again"))
+		return again{}, usage(hinted(nameOf(row)+" contains no JSON-RPC request", "mcpc export "+render.ShellQuote(word)+" --as curl sends it again"))
 	case exchange == nil:
-		return again{}, usage(hinted("nothing was sent in " + nameOf(row), "mcpc show " + render.ShellQuote(word) + " shows how it ended"))
+		return again{}, usage(hinted("nothing was sent in "+nameOf(row), "mcpc show "+render.ShellQuote(word)+" shows how it ended"))
 	}
 	return again{row: row, exchange: exchange, capture: c, version: a.version}, wire.Outcome{}
 }
@@ -130,7 +130,7 @@ func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
 	case o.allowExec:
 		o.argv = g.serverArgv()
 		if o.argv == nil {
-			return usage(hinted("no server command is recorded there", "mcpc resend " + render.ShellQuote(o.word) + " --to TARGET"))
+			return usage(hinted("no server command is recorded there", "mcpc resend "+render.ShellQuote(o.word)+" --to TARGET"))
 		}
 		if g.row.Target == demoEndpoint {
 			a.server, a.serverGiven, o.argv = demoEndpoint, true, nil

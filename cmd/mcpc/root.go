@@ -46,18 +46,18 @@ type group struct {
 func commandGroups() []group {
 	return []group{
 		{head: "Talk to a server", commands: []maker{
-			command("init", newInit, asks | alone), command("info", newInfo, asks | inShell | alone), command("list", newList, asks | inShell | alone),
-			command("describe", newDescribe, asks | inShell), command("call", newCall, asks | inShell), command("read", newRead, asks | inShell),
-			command("prompt", newPrompt, asks | inShell), command("complete", newComplete, asks | inShell), command("listen", newListen, asks | alone),
-			command("tasks", newTasks, asks | inShell), command("ping", newPing, asks | inShell | alone), command("raw", newRaw, asks | inShell),
+			command("init", newInit, asks|alone), command("info", newInfo, asks|inShell|alone), command("list", newList, asks|inShell|alone),
+			command("describe", newDescribe, asks|inShell), command("call", newCall, asks|inShell), command("read", newRead, asks|inShell),
+			command("prompt", newPrompt, asks|inShell), command("complete", newComplete, asks|inShell), command("listen", newListen, asks|alone),
+			command("tasks", newTasks, asks|inShell), command("ping", newPing, asks|inShell|alone), command("raw", newRaw, asks|inShell),
 		}},
 		{head: "Many servers and calls", commands: []maker{
 			command("servers", newServers, local), command("trust", newTrust, local), command("grep", newGrep, local), command("batch", newBatch, asks),
-			command("run", newRun, local), command("shell", newLines, asks | alone), command("codegen", newCodegen, alone),
+			command("run", newRun, local), command("shell", newLines, asks|alone), command("codegen", newCodegen, alone),
 		}},
 		{head: "Recorded traffic", commands: []maker{
-			command("log", newLog, local | inShell), command("show", newShow, local | inShell), command("stats", newStats, local | inShell),
-			command("export", newExport, local | inShell), command("resend", newResend, local), command("tap", newTap, local), command("proxy", newProxy, local),
+			command("log", newLog, local|inShell), command("show", newShow, local|inShell), command("stats", newStats, local|inShell),
+			command("export", newExport, local|inShell), command("resend", newResend, local), command("tap", newTap, local), command("proxy", newProxy, local),
 		}},
 		{head: "Authentication", commands: []maker{command("login", newLogin, asks), command("logout", newLogout, asks), command("auth", newAuth, asks)}},
 		{head: "Test servers", commands: []maker{command("demo", newDemo, 0), command("mock", newMock, 0)}},
@@ -188,7 +188,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 			if inert(a.jq) && !strings.ContainsAny(a.jq, " .|") {
 				hint = "a member starts with a dot: --jq ." + a.jq
 			}
-			return hinted("--jq: " + err.Error(), hint)
+			return hinted("--jq: "+err.Error(), hint)
 		}
 	}
 	return nil
@@ -363,9 +363,9 @@ func (a *app) withoutURL(words, argv []string) (others []string, err error) {
 func (a *app) goTo(server string, argv []string) error {
 	switch {
 	case a.serverGiven:
-		return hinted("two servers are given: " + wire.RedactURL(server) + " and one with -s", "use only one of them")
+		return hinted("two servers are given: "+wire.RedactURL(server)+" and one with -s", "use only one of them")
 	case argv != nil:
-		return hinted("two servers are given: " + wire.RedactURL(server) + " and one after --", "use only one of them")
+		return hinted("two servers are given: "+wire.RedactURL(server)+" and one after --", "use only one of them")
 	}
 	a.server, a.serverGiven = server, true
 	a.nameServer(nil)

@@ -33,7 +33,7 @@ func savedFiles(paths []string) (all []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, hinted(path + ": " + bare(err).Error(), "mcpc run takes files of saved calls, or folders with *.mcpc.yaml")
+			return nil, hinted(path+": "+bare(err).Error(), "mcpc run takes files of saved calls, or folders with *.mcpc.yaml")
 		}
 		if !info.IsDir() {
 			all = append(all, path)
@@ -44,7 +44,7 @@ func savedFiles(paths []string) (all []string, err error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, hinted("no *.mcpc.yaml in " + path, "mcpc export last --as mcpc-yaml -o smoke.mcpc.yaml writes one from the last command")
+			return nil, hinted("no *.mcpc.yaml in "+path, "mcpc export last --as mcpc-yaml -o smoke.mcpc.yaml writes one from the last command")
 		}
 		all = append(all, found...)
 	}
@@ -57,7 +57,7 @@ func savedIn(folder string) (found []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch name := d.Name(); {
 		case err != nil:
-			return hinted(path + ": " + bare(err).Error(), "")
+			return hinted(path+": "+bare(err).Error(), "")
 		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules"):
 			return fs.SkipDir
 		case !d.IsDir() && (strings.HasSuffix(name, ".mcpc.yaml") || strings.HasSuffix(name, ".mcpc.yml")):
@@ -93,7 +93,7 @@ func (all problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return hinted(all[0].where + ": " + all[0].Text, cmp.Or(all[0].hint, "mcpc run --help shows an example of a file"))
+		return hinted(all[0].where+": "+all[0].Text, cmp.Or(all[0].hint, "mcpc run --help shows an example of a file"))
 	}
 	e := &severalError{text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {

@@ -36,7 +36,7 @@ func newSaving(path string, expectResult bool) (*saving, error) {
 	}
 	s := &saving{path: path, expectResult: expectResult}
 	bad := func(why string) error {
-		return hinted("--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list shows this one")
+		return hinted("--save "+path+": "+why, "--save with another file; mcpc run "+render.ShellQuote(path)+" --list shows this one")
 	}
 	if !isFile(path) {
 		return s, nil
@@ -90,7 +90,7 @@ func (s *saving) answersAlike(c *conversation) wire.Outcome {
 	if len(theirs) == 0 {
 		text = "the call has answers to server requests, and the file has none"
 	}
-	return usage(hinted("--save " + s.path + ": " + text, "--save with another file"))
+	return usage(hinted("--save "+s.path+": "+text, "--save with another file"))
 }
 
 // flags are those that say how this conversation answers, as they were typed.

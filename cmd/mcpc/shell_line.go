@@ -36,7 +36,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	a.setGlobals(s.globals)
 	words, err := lineedit.Words(text, s.value)
 	if err != nil {
-		a.end(usage(hinted("the line cannot be parsed " + err.Error(), "quote literal text: '...'")))
+		a.end(usage(hinted("the line cannot be parsed "+err.Error(), "quote literal text: '...'")))
 	} else if len(words) > 0 {
 		s.run(ctx, words)
 	}
@@ -130,14 +130,14 @@ func (s *shellRun) mayRun(cmd *cobra.Command) error {
 		top = top.Parent()
 	}
 	if top.HasParent() && !slices.Contains(s.a.wordsOfShell(), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
-		return hinted(top.Name() + " is not a shell command", "mcpc " + top.Name() + ", in another terminal")
+		return hinted(top.Name()+" is not a shell command", "mcpc "+top.Name()+", in another terminal")
 	}
 	answers := answeringFlags(cmd)
 	var bad error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		shared := cmd.InheritedFlags().Lookup(f.Name) != nil && !slices.Contains(lineFlags, f.Name)
 		if shared || slices.Contains(answers, f) {
-			bad = hinted("--" + f.Name + " applies to the whole shell, not to a line", "exit, and mcpc shell --" + f.Name)
+			bad = hinted("--"+f.Name+" applies to the whole shell, not to a line", "exit, and mcpc shell --"+f.Name)
 		}
 	})
 	if bad == nil {

@@ -40,11 +40,11 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 func (o *surveyOptions) check(a *app, command string, argv []string) error {
 	switch {
 	case a.shell != nil:
-		return hinted("the shell uses one server, and " + command + " all known servers", "mcpc " + command + ", in another terminal")
+		return hinted("the shell uses one server, and "+command+" all known servers", "mcpc "+command+", in another terminal")
 	case o.parallel < 1:
 		return hinted("--parallel must be 1 or more", "--parallel 1 queries one after the other")
 	case a.serverGiven || argv != nil:
-		return hinted(command + " queries all known servers, and one is named", "remove -s and --, or query that one: " + a.command("list"))
+		return hinted(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+a.command("list"))
 	case len(a.headers) > 0 || len(a.headerFiles) > 0 || a.auth.tokenFile != "":
 		return hinted("header fields and tokens would be sent to every server", "use -s NAME")
 	case a.recordTo != "" && a.recordTo != offWord:

@@ -53,7 +53,7 @@ the client afterwards. A CLIENT is one of these:
 ` + clientRows()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
-			return hinted(cmd.Name() + " takes a client and the name of a server", cmd.CommandPath() + " --help shows the clients")
+			return hinted(cmd.Name()+" takes a client and the name of a server", cmd.CommandPath()+" --help shows the clients")
 		}
 		o.client, o.server = args[0], args[1]
 		client, ok := target.ClientNamed(o.client)

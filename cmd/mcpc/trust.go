@@ -88,7 +88,7 @@ func (a *app) trustable(name string) (target.Server, wire.Outcome) {
 	}
 	s, out := a.serverNamed(name)
 	if out.Good() && s.Problem != "" {
-		out = usage(hinted(s.ID() + " cannot be used: " + s.Problem, "mcpc servers shows the others"))
+		out = usage(hinted(s.ID()+" cannot be used: "+s.Problem, "mcpc servers shows the others"))
 	}
 	return s, out
 }

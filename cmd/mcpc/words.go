@@ -89,14 +89,14 @@ func (a *env) word(typed string, flat bool) (word, error) {
 	w := word{typed: typed}
 	at, from := operator(typed)
 	if at < 0 {
-		return w, hinted("not NAME=VALUE: " + shortened(typed), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
+		return w, hinted("not NAME=VALUE: "+shortened(typed), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
 	}
 	if !utf8.ValidString(typed) {
-		return w, hinted(shortened(typed) + " is not UTF-8, which JSON requires", "")
+		return w, hinted(shortened(typed)+" is not UTF-8, which JSON requires", "")
 	}
 	var err error
 	if w.path, err = readPath(typed[:at], flat); err != nil {
-		return w, hinted(shortened(typed) + ": " + err.Error(), "mcpc help arguments")
+		return w, hinted(shortened(typed)+": "+err.Error(), "mcpc help arguments")
 	}
 	value, isJSON := typed[from:], typed[at] == ':'
 	whose := "the value of " + w.key()
@@ -107,10 +107,10 @@ func (a *env) word(typed string, flat bool) (word, error) {
 			return w, err
 		}
 		if err != nil {
-			return w, hinted(err.Error(), render.ShellQuote(w.key()+":="+string(wire.Quote(value))) + " sends this string")
+			return w, hinted(err.Error(), render.ShellQuote(w.key()+":="+string(wire.Quote(value)))+" sends this string")
 		}
 		if !isJSON && !utf8.Valid(raw) {
-			return w, hinted(name + " is not UTF-8, which JSON requires", "")
+			return w, hinted(name+" is not UTF-8, which JSON requires", "")
 		}
 		value, whose = string(raw), name
 		w.raw = wire.Quote(value)
@@ -208,7 +208,7 @@ func (p *placed) put(w word) error {
 		if s.list {
 			appends, known := p.lists[place.String()]
 			if known && appends != (s.at == behindLast) {
-				return hinted(shortened(w.typed) + ": use [] or numbers, not both", "mcpc help arguments")
+				return hinted(shortened(w.typed)+": use [] or numbers, not both", "mcpc help arguments")
 			}
 			p.lists[place.String()] = s.at == behindLast
 		}
