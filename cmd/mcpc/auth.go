@@ -33,7 +33,7 @@ are never shown.`,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:               "explain [TARGET]",
-		ValidArgsFunction: a.completeTarget,
+		ValidArgsFunction: a.completeTarget(),
 		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each

@@ -64,7 +64,7 @@ sent, and structuredContent against the outputSchema.`,
   mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
-		ValidArgsFunction: a.beforeDash(a.completeCall),
+		ValidArgsFunction: a.beforeDash(a.completeCall()),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {

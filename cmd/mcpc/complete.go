@@ -38,7 +38,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 		Example: `  mcpc -s demo complete prompt completable-prompt department
   mcpc -s demo complete prompt completable-prompt name '' department=Sales
   mcpc -s demo complete prompt resource-prompt resourceType T`,
-		ValidArgsFunction: a.beforeDash(a.completeComplete),
+		ValidArgsFunction: a.beforeDash(a.completeComplete()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			o, err := a.completeWhat(own)

@@ -160,7 +160,7 @@ func (a *app) addCompletions(root *cobra.Command) {
 		}
 	}
 	for name, f := range map[string]completer{
-		"server": a.completeServer, "protocol": fixed(client.Revisions()...),
+		"server": a.completeServer(), "protocol": fixed(client.Revisions()...),
 		"color": fixed("auto", "always", "never"), "images": fixed(drawings...), "log-level": fixed(logLevels...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(name, f)

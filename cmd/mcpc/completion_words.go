@@ -115,23 +115,25 @@ func (a *app) entryOf(cmd *cobra.Command, k kind, name string) *state.Tool {
 	return entry
 }
 
-func (a *app) completeCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.names(cmd, toolKind, typed), noFiles
+func (a *app) completeCall() completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return a.names(cmd, toolKind, typed), noFiles
+		}
+		entry := a.entryOf(cmd, toolKind, args[0])
+		if entry == nil {
+			return nil, noFiles
+		}
+		tool, bad := wire.ParseTool(entry.Raw)
+		if bad != nil {
+			return nil, noFiles
+		}
+		schema, _, err := validate.Compile(tool.InputSchema)
+		if err != nil {
+			return nil, noFiles
+		}
+		return completeArgument(schema, args[1:], typed)
 	}
-	entry := a.entryOf(cmd, toolKind, args[0])
-	if entry == nil {
-		return nil, noFiles
-	}
-	tool, bad := wire.ParseTool(entry.Raw)
-	if bad != nil {
-		return nil, noFiles
-	}
-	schema, _, err := validate.Compile(tool.InputSchema)
-	if err != nil {
-		return nil, noFiles
-	}
-	return completeArgument(schema, args[1:], typed)
 }
 
 // completeArgument gives NAME= for the members that are not given yet, below an
@@ -211,60 +213,68 @@ func valueWords(place validate.Expected) (words []string) {
 	return words
 }
 
-func (a *app) completePrompt(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.names(cmd, promptKind, typed), noFiles
-	}
-	entry := a.entryOf(cmd, promptKind, args[0])
-	if entry == nil {
-		return nil, noFiles
-	}
-	var words []string
-	prompt, _ := wire.ParsePrompt(entry.Raw)
-	for _, argument := range prompt.Arguments {
-		if word := argument.Name + "="; !standsIn(args[1:], word) {
-			words = append(words, word)
+func (a *app) completePrompt() completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return a.names(cmd, promptKind, typed), noFiles
 		}
+		entry := a.entryOf(cmd, promptKind, args[0])
+		if entry == nil {
+			return nil, noFiles
+		}
+		var words []string
+		prompt, _ := wire.ParsePrompt(entry.Raw)
+		for _, argument := range prompt.Arguments {
+			if word := argument.Name + "="; !standsIn(args[1:], word) {
+				words = append(words, word)
+			}
+		}
+		return begin(words, typed), noSpace
 	}
-	return begin(words, typed), noSpace
 }
 
-func (a *app) completeRead(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, noFiles
+func (a *app) completeRead() completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFiles
+		}
+		return a.names(cmd, resourceKind, typed), noFiles
 	}
-	return a.names(cmd, resourceKind, typed), noFiles
 }
 
 // completeDescribe: a name alone is a tool's.
-func (a *app) completeDescribe(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		if k, ok := kindNamed(args[0]); ok {
-			return a.names(cmd, k, typed), noFiles
+func (a *app) completeDescribe() completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			if k, ok := kindNamed(args[0]); ok {
+				return a.names(cmd, k, typed), noFiles
+			}
 		}
+		if len(args) > 0 {
+			return nil, noFiles
+		}
+		words := a.names(cmd, toolKind, typed)
+		for _, k := range kinds {
+			words = append(words, begin([]string{k.one}, typed)...)
+		}
+		return words, noFiles
 	}
-	if len(args) > 0 {
-		return nil, noFiles
-	}
-	words := a.names(cmd, toolKind, typed)
-	for _, k := range kinds {
-		words = append(words, begin([]string{k.one}, typed)...)
-	}
-	return words, noFiles
 }
 
 // completeComplete offers the kinds that mcpc complete takes, and their names; tools have
 // no completion.
-func (a *app) completeComplete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	switch len(args) {
-	case 0:
-		return begin([]string{promptKind.one, templateKind.one}, typed), noFiles
-	case 1:
-		if k, ok := kindNamed(args[0]); ok && k != toolKind {
-			return a.names(cmd, k, typed), noFiles
+func (a *app) completeComplete() completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return begin([]string{promptKind.one, templateKind.one}, typed), noFiles
+		case 1:
+			if k, ok := kindNamed(args[0]); ok && k != toolKind {
+				return a.names(cmd, k, typed), noFiles
+			}
 		}
+		return nil, noFiles
 	}
-	return nil, noFiles
 }
 
 // sessionNames are those of the remembered ones.
@@ -280,23 +290,29 @@ func (a *app) sessionNames(typed string) []string {
 	return begin(remembered.Names(), typed)
 }
 
-func (a *app) completeSessions(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, noFiles
+func (a *app) completeSessions() completer {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFiles
+		}
+		return a.sessionNames(typed), noFiles
 	}
-	return a.sessionNames(typed), noFiles
 }
 
-func (a *app) completeServer(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return slices.Concat(a.sessionNames(typed), a.completedKnown(typed), begin([]string{demoEndpoint}, typed)), noFiles
+func (a *app) completeServer() completer {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return slices.Concat(a.sessionNames(typed), a.completedKnown(typed), begin([]string{demoEndpoint}, typed)), noFiles
+	}
 }
 
 // completeTarget is for commands that take a TARGET in the place of -s.
-func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, noFiles
+func (a *app) completeTarget() completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFiles
+		}
+		return a.completeServer()(cmd, args, typed)
 	}
-	return a.completeServer(cmd, args, typed)
 }
 
 func completeMethod(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

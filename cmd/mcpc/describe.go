@@ -37,7 +37,7 @@ never opened.`,
   mcpc -s demo describe prompt args-prompt
   mcpc -s demo describe demo://resource/static/image/logo.png
   mcpc -s demo describe get-sum --jq .inputSchema`,
-		ValidArgsFunction: a.beforeDash(a.completeDescribe),
+		ValidArgsFunction: a.beforeDash(a.completeDescribe()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if err := a.misplaced("describe", own, argv); err != nil {

@@ -38,7 +38,7 @@ has been idle for --idle.`,
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json
   mcpc init --keep --as toggles -- mcpc demo --stdio`,
-		ValidArgsFunction: a.beforeDash(a.completeSessions),
+		ValidArgsFunction: a.beforeDash(a.completeSessions()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			if len(own) > 1 {

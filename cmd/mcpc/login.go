@@ -52,7 +52,7 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device
   mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
-		ValidArgsFunction: a.beforeDash(a.completeTarget),
+		ValidArgsFunction: a.beforeDash(a.completeTarget()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.oneTarget(args); err != nil {
 				return err

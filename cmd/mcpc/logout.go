@@ -39,7 +39,7 @@ login, else that of the session, else the only one with a token.`,
 		Example: `  mcpc logout https://mcp.example/mcp
   mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,
-		ValidArgsFunction: a.beforeDash(a.completeTarget),
+		ValidArgsFunction: a.beforeDash(a.completeTarget()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
 				return hinted("--all and a target exclude each other", "")

@@ -37,7 +37,7 @@ that.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
   mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
-		ValidArgsFunction: a.beforeDash(a.completePrompt),
+		ValidArgsFunction: a.beforeDash(a.completePrompt()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {

@@ -38,7 +38,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 		Example: `  mcpc -s demo read demo://resource/static/document/features.md
   mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
   mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
-		ValidArgsFunction: a.beforeDash(a.completeRead),
+		ValidArgsFunction: a.beforeDash(a.completeRead()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {

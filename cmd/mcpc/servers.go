@@ -32,7 +32,7 @@ are shown (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
-		ValidArgsFunction: a.completeKnown,
+		ValidArgsFunction: a.completeKnown(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return hinted("servers takes one name at most", "mcpc servers shows all of them")
@@ -201,11 +201,13 @@ func (a *app) serversJSON(rows []serverRow) json.RawMessage {
 
 // completeKnown completes the names of known servers; no file's server is started for
 // that.
-func (a *app) completeKnown(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 && cmd.Name() != "trust" {
-		return nil, noFiles
+func (a *app) completeKnown() completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && cmd.Name() != "trust" {
+			return nil, noFiles
+		}
+		return slices.DeleteFunc(a.completedKnown(typed), func(name string) bool { return slices.Contains(args, name) }), noFiles
 	}
-	return slices.DeleteFunc(a.completedKnown(typed), func(name string) bool { return slices.Contains(args, name) }), noFiles
 }
 
 // completedKnown are the plain names, and once a program's is typed those with it.

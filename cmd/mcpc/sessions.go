@@ -154,7 +154,7 @@ stopped. The default is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
-		ValidArgsFunction: a.beforeDash(a.completeSessions),
+		ValidArgsFunction: a.beforeDash(a.completeSessions()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
 				return hinted("close takes one session name", "mcpc sessions lists them")

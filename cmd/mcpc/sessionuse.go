@@ -17,7 +17,7 @@ is sent.`,
 		Example: `  mcpc sessions use box
   mcpc sessions use box && mcpc list
   mcpc sessions use other --json`,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.completeSessions(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return hinted("use takes one session name", "mcpc sessions lists them")

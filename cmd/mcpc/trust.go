@@ -36,7 +36,7 @@ a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 		Example: `  mcpc trust other --yes
   mcpc trust
   mcpc trust other --revoke`,
-		ValidArgsFunction: a.completeKnown,
+		ValidArgsFunction: a.completeKnown(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0:
