@@ -152,14 +152,14 @@ var goneBack = said{code: -32602, text: "Invalid params: the task was cancelled 
 // aboutErrand answers what a server asks about a task of its client's; nil where it
 // does not want to know any more.
 func (t *talk) aboutErrand(ctx context.Context, m *wire.Message) []byte {
-	params, _ := m.ParamMembers()
 	if m.Method == "tasks/list" {
-		if _, ok := params.Get("cursor"); ok {
+		if wire.First(m.Params, "cursor") != nil {
 			return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such cursor, the list has one page")
 		}
 		return wire.ComposeResult(m.ID, t.errands.list())
 	}
-	e := t.errands.find(params.Text("taskId"))
+	id, _ := wire.Text(wire.First(m.Params, "taskId"))
+	e := t.errands.find(id)
 	switch {
 	case e == nil:
 		return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such task")

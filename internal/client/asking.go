@@ -83,16 +83,12 @@ func offerOf(capabilities json.RawMessage) offer {
 	var o offer
 	members, _ := wire.Object(capabilities)
 	_, o.roots = members.Get("roots")
-	if raw, ok := members.Get("elicitation"); ok {
-		modes, _ := wire.Object(raw)
-		_, o.form = modes.Get("form")
-		_, o.url = modes.Get("url")
-		o.form = o.form || !o.url
+	if modes, ok := members.Get("elicitation"); ok {
+		o.url = wire.First(modes, "url") != nil
+		o.form = !o.url || wire.First(modes, "form") != nil
 	}
 	if raw, ok := members.Get("sampling"); ok {
-		inner, _ := wire.Object(raw)
-		_, o.tools = inner.Get("tools")
-		o.sampling = true
+		o.sampling, o.tools = true, wire.First(raw, "tools") != nil
 	}
 	o.tasks = tasksOf(capabilities)
 	return o
@@ -143,9 +139,7 @@ func broken(method string, params json.RawMessage) string {
 	if method != "sampling/createMessage" {
 		return ""
 	}
-	members, _ := wire.Object(params)
-	raw, _ := members.Get("messages")
-	messages, _ := wire.Array(raw)
+	messages, _ := wire.Array(wire.First(params, "messages"))
 	var used []string // in the message before
 	for i, message := range messages {
 		uses, results, others := toolBlocks(wire.First(message, "content"))

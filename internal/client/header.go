@@ -57,8 +57,7 @@ func paramFields(schema, params json.RawMessage) []wire.Field {
 	if problem != "" {
 		return nil
 	}
-	members, _ := wire.Object(params)
-	arguments, _ := members.Get("arguments")
+	arguments := wire.First(params, "arguments")
 	var fields []wire.Field
 	for _, a := range annotated {
 		if value, ok := argumentText(arguments, a); ok {
@@ -71,11 +70,7 @@ func paramFields(schema, params json.RawMessage) []wire.Field {
 func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
 	value := arguments
 	for _, name := range a.path {
-		members, err := wire.Object(value)
-		if err != nil {
-			return "", false
-		}
-		value, _ = members.Get(name)
+		value = wire.First(value, name)
 	}
 	switch text, isText := wire.Text(value); {
 	case len(value) == 0 || string(value) == "null":

@@ -145,10 +145,9 @@ func (h *holder) askLocked(u *user, m *wire.Message) {
 	a := &asked{by: u, token: string(progressToken(m.Params)), number: h.count}
 	a.lasting = isTaskMethod(m.Method) || wire.First(m.Params, "task") != nil
 	if m.Method == "initialize" {
-		offered, _ := wire.Object(wire.First(m.Params, "capabilities"))
-		_, elicits := offered.Get("elicitation")
-		_, samples := offered.Get("sampling")
-		h.shaken, h.asks, a.lasting = true, elicits || samples, true
+		offered := wire.First(m.Params, "capabilities")
+		h.asks = wire.First(offered, "elicitation") != nil || wire.First(offered, "sampling") != nil
+		h.shaken, a.lasting = true, true
 	}
 	h.asked[string(m.ID)] = a
 }
@@ -162,11 +161,7 @@ func (h *holder) cancelLocked(u *user, m *wire.Message) {
 }
 
 // cancelledID is the id of the request that notifications/cancelled names.
-func cancelledID(m *wire.Message) []byte {
-	params, _ := m.ParamMembers()
-	id, _ := params.Get("requestId")
-	return id
-}
+func cancelledID(m *wire.Message) []byte { return wire.First(m.Params, "requestId") }
 
 // abandonLocked gives up what a user began, and gives what is to be said to the server.
 func (h *holder) abandonLocked(u *user) (last [][]byte) {
@@ -323,11 +318,10 @@ func (h *holder) ownersLocked(batch *wire.Message) (to []*user) {
 // concernedLocked: what belongs to a request is for who made it, by the progress token or
 // the subscription. All else is for all.
 func (h *holder) concernedLocked(m *wire.Message) []*user {
-	params, _ := m.ParamMembers()
-	if a := h.asked[string(subscriptionIn(params))]; a != nil {
+	if a := h.asked[string(subscriptionIn(m.Params))]; a != nil {
 		return []*user{a.by}
 	}
-	if token, ok := params.Get("progressToken"); ok {
+	if token := wire.First(m.Params, "progressToken"); token != nil {
 		for _, a := range h.asked {
 			if a.token == string(token) {
 				return []*user{a.by}

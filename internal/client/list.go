@@ -167,9 +167,7 @@ func (l *List) startsOver(p, last page) bool {
 	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
 		return true
 	}
-	first, _ := l.Pages[0].ResultMembers()
-	items, _ := first.Get(l.member)
-	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, items)
+	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, wire.First(l.Pages[0].Result, l.member))
 }
 
 // readTTL keeps the shortest ttlMs of all pages, and no more than a day.
@@ -284,9 +282,7 @@ func (l *List) writePages(w *bufio.Writer) {
 // result: the server's own bytes where there was one page.
 func (l *List) Array() (member string, items json.RawMessage) {
 	if len(l.Pages) == 1 {
-		result, _ := l.Pages[0].ResultMembers()
-		items, _ = result.Get(l.member)
-		return l.member, items
+		return l.member, wire.First(l.Pages[0].Result, l.member)
 	}
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)

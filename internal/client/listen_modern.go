@@ -57,49 +57,34 @@ func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
 	if !h.now().begun {
 		t.complain("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
 	}
-	members, _ := m.ResultMembers()
-	if id := subscriptionIn(members); !bytes.Equal(id, m.ID) {
+	if id := subscriptionIn(m.Result); !bytes.Equal(id, m.ID) {
 		t.complain("subscription", "the result of subscriptions/listen names the subscription "+orNone(id)+" instead of "+orNone(m.ID))
 	}
 }
 
 // subscriptionIn is the id that stands in the _meta of params or of a result.
-func subscriptionIn(members wire.Members) json.RawMessage {
-	raw, has := members.Get("_meta")
-	if !has {
-		return nil
-	}
-	meta, err := wire.Object(raw)
-	if err != nil {
-		return nil
-	}
-	id, _ := meta.Get(metaSubscription)
-	return id
+func subscriptionIn(object json.RawMessage) json.RawMessage {
+	return wire.First(wire.First(object, "_meta"), metaSubscription)
 }
 
 // heard gives what belongs to a subscription to the one who asked for it, by its
 // id, which "the client MUST use" over a line that several share (2026-07-28
 // basic/transports/stdio).
 func (e *modern) heard(t *talk, m *wire.Message) bool {
-	params, err := m.ParamMembers()
-	if err != nil {
-		params = nil
-	}
 	if m.Method == "notifications/cancelled" {
-		id, _ := params.Get("requestId")
-		if h := t.s.hearingOf(id); h != nil {
+		if h := t.s.hearingOf(cancelledID(m)); h != nil {
 			h.leaveNow()
 			return false
 		}
 		return true
 	}
-	id := subscriptionIn(params)
+	id := subscriptionIn(m.Params)
 	h := t.s.hearingOf(id)
 	switch {
 	case h != nil && h.now().over:
 		return false
 	case m.Method == methodAcknowledged:
-		e.acknowledged(t, h, id, params)
+		e.acknowledged(t, h, id, wire.First(m.Params, "notifications"))
 		return false
 	case id == nil && onlyListening(m.Method):
 		t.complain("subscription", "the server sent "+m.Method+" without its subscription id")
@@ -117,15 +102,14 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 }
 
 // acknowledged begins a listening with what the server agreed to.
-func (e *modern) acknowledged(t *talk, h *hearing, id json.RawMessage, params wire.Members) {
+func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMessage) {
 	if h == nil {
 		t.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which was not requested")
 		return
 	}
-	raw, _ := params.Get("notifications")
-	given, err := filterIn(raw)
+	given, err := filterIn(notifications)
 	if err != nil {
-		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(raw))
+		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(notifications))
 	}
 	t.agreed(h.Filter, given)
 	h.begin(given)

@@ -64,11 +64,8 @@ func (e *modern) open(ctx context.Context, t *talk) wire.Outcome {
 func (e *modern) learn(t *talk, result json.RawMessage) {
 	members, _ := wire.Object(result)
 	info := infoOf(members)
-	raw, _ := members.Get("_meta")
-	if meta, err := wire.Object(raw); err == nil {
-		if server, ok := meta.Get(metaServerInfo); ok {
-			info.ServerInfo = server
-		}
+	if server := wire.First(wire.First(result, "_meta"), metaServerInfo); server != nil {
+		info.ServerInfo = server
 	}
 	t.update(func(f *facts) { f.info = info })
 }
@@ -84,13 +81,14 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	if call.Progress {
 		marks = append(marks, wire.Member{Name: "progressToken", Value: out.id})
 	}
-	own, broken := wire.Object(call.Params)
+	params := call.Params // without the marks
+	own, broken := wire.Object(params)
 	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
 		out.token = out.id
 	}
 	call.Params, out.lasting = withMeta(call.Params, marks...), isTaskMethod(call.Method)
 	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(own)}, {Name: "Mcp-Method", Value: call.Method}}
-	if name, ok := headerNameIn(call.Method, own); ok && broken == nil {
+	if name, ok := headerName(call.Method, params); ok && broken == nil {
 		out.fields = append(out.fields, wire.Field{Name: "Mcp-Name", Value: encodeHeader(name)})
 	}
 	if call.Schema != nil {
@@ -117,12 +115,8 @@ func (e *modern) marks(call *Call, opt *Options) []wire.Member {
 // versionIn is the version that the params name, which is another than e's only
 // where the caller wrote it.
 func (e *modern) versionIn(params wire.Members) string {
-	raw, ok := params.Get("_meta")
-	if !ok {
-		return e.version
-	}
-	meta, _ := wire.Object(raw)
-	if version := meta.Text(metaVersion); version != "" && plainHeader(version) {
+	meta, _ := params.Get("_meta")
+	if version, _ := wire.Text(wire.First(meta, metaVersion)); version != "" && plainHeader(version) {
 		return version
 	}
 	return e.version
@@ -160,16 +154,6 @@ func headerName(method string, params json.RawMessage) (string, bool) {
 		return "", false
 	}
 	return wire.Text(wire.First(params, member))
-}
-
-// headerNameIn is headerName for params that were taken apart.
-func headerNameIn(method string, params wire.Members) (string, bool) {
-	member, ok := nameOf[method]
-	if !ok {
-		return "", false
-	}
-	raw, _ := params.Get(member)
-	return wire.Text(raw)
 }
 
 // mayAskBack are the methods whose result may be input_required (2026-07-28
@@ -215,10 +199,9 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 		return wire.BadResponse, "inputRequests is not an object: " + wire.Excerpt(asks, 40)
 	}
 	for _, r := range requests {
-		request, _ := wire.Object(r.Value)
-		method, named := request.Get("method")
+		method := wire.First(r.Value, "method")
 		switch name, _ := wire.Text(method); {
-		case !named:
+		case method == nil:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
 		case !slices.Contains(mayBeAsked, name):
 			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(name, wire.Excerpt(method, 40)) + ", which is not allowed"

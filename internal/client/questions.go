@@ -108,8 +108,7 @@ func (t *talk) withdrawn(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
-	params, _ := m.ParamMembers()
-	id, _ := params.Get("requestId")
+	id := cancelledID(m)
 	t.mu.Lock()
 	at := slices.IndexFunc(t.questions, func(q *question) bool { return q.id == string(id) })
 	if at >= 0 {
@@ -118,7 +117,7 @@ func (t *talk) withdrawn(m *wire.Message) {
 	t.mu.Unlock()
 	if at >= 0 {
 		text := "the server cancelled its request"
-		if reason, ok := params.Get("reason"); ok {
+		if reason := wire.First(m.Params, "reason"); reason != nil {
 			text += ": " + wire.Excerpt(reason, 200)
 		}
 		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: text})

@@ -113,21 +113,22 @@ func settleResult(method string, members wire.Members) (wire.Kind, string) {
 	case "tools/call":
 		return settleToolCall(members)
 	case "resources/read":
-		return arrayIn(members, method, "contents")
+		contents, _ := members.Get("contents")
+		return arrayIn(contents, method, "contents")
 	case "prompts/get":
-		return arrayIn(members, method, "messages")
+		messages, _ := members.Get("messages")
+		return arrayIn(messages, method, "messages")
 	case "completion/complete":
-		raw, _ := members.Get("completion")
-		completion, _ := wire.Object(raw)
-		return arrayIn(completion, method, "values")
+		completion, _ := members.Get("completion")
+		return arrayIn(wire.First(completion, "values"), method, "values")
 	}
 	return wire.OK, ""
 }
 
 // arrayIn holds a result to the one array that it cannot do without
 // (server/resources, server/prompts, server/utilities/completion).
-func arrayIn(members wire.Members, method, name string) (wire.Kind, string) {
-	switch raw, _ := members.Get(name); {
+func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
+	switch {
 	case len(raw) == 0:
 		return wire.BadResponse, "the result of " + method + " has no " + name
 	case raw[0] != '[':

@@ -61,10 +61,8 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 // himself wants to see what comes back; so does who sends just once and answers
 // nothing.
 func (s *Session) mayGoOn(call Call) bool {
-	members, _ := wire.Object(call.Params)
-	_, answers := members.Get("inputResponses")
-	_, state := members.Get("requestState")
-	return !answers && !state && !call.Bare && call.ID == nil && (!call.Once || s.opt.Asker != nil)
+	own := wire.First(call.Params, "inputResponses") != nil || wire.First(call.Params, "requestState") != nil
+	return !own && !call.Bare && call.ID == nil && (!call.Once || s.opt.Asker != nil)
 }
 
 // A round is the request as the user meant it, and what is known of the rounds
@@ -151,9 +149,8 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 }
 
 func asking(key string, request json.RawMessage) Asking {
-	members, _ := wire.Object(request)
-	params, _ := members.Get("params")
-	return Asking{Method: members.Text("method"), Params: params, Key: key, Again: true}
+	method, _ := wire.Text(wire.First(request, "method"))
+	return Asking{Method: method, Params: wire.First(request, "params"), Key: key, Again: true}
 }
 
 // one puts one question. What nobody answers ends the request: sampling and
@@ -182,18 +179,15 @@ func (a Answer) endOf(o wire.Outcome) wire.Outcome {
 
 // accepts: declining and cancelling are words of elicitation alone.
 func accepts(result json.RawMessage) bool {
-	members, _ := wire.Object(result)
-	action, ok := members.Get("action")
-	return !ok || string(action) == `"accept"`
+	action := wire.First(result, "action")
+	return action == nil || string(action) == `"accept"`
 }
 
 // visit asks the user to open each page of a -32042; the request is sent again
 // when that is done, and the error is the ending where the user does not want to
 // or the client never said that it could.
 func (r *round) visit(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok bool) {
-	members, _ := wire.Object(o.RPC().Data)
-	raw, _ := members.Get("elicitations")
-	pages, err := wire.Array(raw)
+	pages, err := wire.Array(wire.First(o.RPC().Data, "elicitations"))
 	if err != nil || len(pages) == 0 {
 		return o, false
 	}

@@ -98,25 +98,15 @@ func judgeError(r reply) verdict {
 
 // supportedVersions reads a DiscoverResult; false where it is none.
 func supportedVersions(result json.RawMessage) ([]string, bool) {
-	members, err := wire.Object(result)
-	if err != nil {
-		return nil, false
-	}
-	raw, _ := members.Get("supportedVersions")
-	return texts(raw)
+	return texts(wire.First(result, "supportedVersions"))
 }
 
 // supportedIn reads data.supported of a version error; nil where there is none.
 func supportedIn(e *wire.RPCError) []string {
-	if e == nil || e.Data == nil {
+	if e == nil {
 		return nil
 	}
-	members, err := wire.Object(e.Data)
-	if err != nil {
-		return nil
-	}
-	raw, _ := members.Get("supported")
-	versions, _ := texts(raw)
+	versions, _ := texts(wire.First(e.Data, "supported"))
 	return versions
 }
 
