@@ -151,11 +151,12 @@ func (c *child) heardOut(done <-chan struct{}, grace time.Duration) {
 	case <-done:
 	case <-timer.C:
 	case <-c.closing:
-		c.isWithin(done, graceForWords)
+		isWithin(done, graceForWords)
 	}
 }
 
-func (c *child) isWithin(done <-chan struct{}, grace time.Duration) bool {
+// isWithin reports whether done is closed within a time.
+func isWithin(done <-chan struct{}, grace time.Duration) bool {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -170,8 +171,8 @@ func (c *child) isWithin(done <-chan struct{}, grace time.Duration) bool {
 // last words on standard error where it still runs.
 func (c *child) howEnded() *wire.ProcessFacts {
 	facts := &wire.ProcessFacts{}
-	if c.isWithin(c.exited, graceAfterKill) {
-		c.isWithin(c.quiet, graceForWords)
+	if isWithin(c.exited, graceAfterKill) {
+		isWithin(c.quiet, graceForWords)
 		facts.Ended = c.state.String()
 	}
 	facts.Stderr = c.stderr.text()
@@ -206,20 +207,20 @@ func (c *child) end() {
 	c.once.Do(func() {
 		close(c.closing)
 		c.in.Close()
-		if c.isWithin(c.exited, graceAfterEOF) {
+		if isWithin(c.exited, graceAfterEOF) {
 			return
 		}
 		c.group.signal(terminate)
-		if c.isWithin(c.exited, graceAfterTerm) {
+		if isWithin(c.exited, graceAfterTerm) {
 			return
 		}
 		c.group.signal(kill)
 	})
-	if !c.isWithin(c.reaped, graceAfterKill+graceForWords) {
+	if !isWithin(c.reaped, graceAfterKill+graceForWords) {
 		c.release() // it cannot be killed; at least nobody listens to it
 	}
-	c.isWithin(c.heard, graceForWords)
-	c.isWithin(c.quiet, graceForWords)
+	isWithin(c.heard, graceForWords)
+	isWithin(c.quiet, graceForWords)
 }
 
 // tail keeps the last bytes of a stream.

@@ -203,12 +203,3 @@ func (h *ear) gone() <-chan struct{} {
 	}
 	return h.over
 }
-
-func (h *ear) isOver() bool {
-	select {
-	case <-h.over:
-		return true
-	default:
-		return false
-	}
-}

@@ -190,12 +190,7 @@ func (l *heldLine) next() error {
 func (l *heldLine) close() {
 	l.once.Do(func() {
 		if !l.kept && writeMarked(l.conn, markEnd, nil) == nil {
-			timer := time.NewTimer(graceForHolder)
-			defer timer.Stop()
-			select {
-			case <-l.done:
-			case <-timer.C:
-			}
+			isWithin(l.done, graceForHolder)
 		}
 		l.left.Store(true)
 		l.conn.Close()

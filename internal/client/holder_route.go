@@ -214,7 +214,7 @@ func (h *holder) write(line []byte) {
 	h.writing.Lock()
 	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
 	h.writing.Unlock()
-	if err != nil && !h.child.isWithin(h.heard, time.Second) {
+	if err != nil && !isWithin(h.heard, time.Second) {
 		h.end("it no longer reads its stdin")
 	}
 }

@@ -33,8 +33,6 @@ func newHTTPTransport(t *talk) *httpTransport {
 
 func (t *httpTransport) name() TransportName { return StreamableHTTP }
 
-func (t *httpTransport) isEnded() bool { return false }
-
 func (t *httpTransport) gone() <-chan struct{} { return nil }
 
 // close: the connections are the session's.

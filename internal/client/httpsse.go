@@ -175,7 +175,7 @@ func (t *httpSSE) posting(post func()) bool {
 // send posts a message. The body of a good answer means nothing; a refusal may
 // be a JSON-RPC error.
 func (t *httpSSE) send(ctx context.Context, out *outgoing) reply {
-	if t.isEnded() {
+	if isOver(t.done) {
 		return t.overFault(wire.Unsent)
 	}
 	r := t.http.send(ctx, out)

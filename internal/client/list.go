@@ -45,11 +45,8 @@ func (s *Session) List(ctx context.Context, method string) (List, wire.Outcome) 
 // so; the list is then not Whole.
 func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
 	began := s.opt.Now()
-	if hard := s.opt.Limits.Hard; hard > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "the list did not end", hard})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the list did not end", s.opt.Limits.Hard}, 0)
+	defer stop()
 	l, o, restart := s.walk(ctx, method, enough)
 	if restart {
 		l.Findings = nil

@@ -93,7 +93,7 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 // that it is over.
 func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, remedy) {
 	t := s.talk()
-	if t.now().lost || t.line().isEnded() {
+	if t.now().lost || isOver(t.line().gone()) {
 		fresh, o := s.renew(ctx, t, revisionAfter(t, reply{}))
 		switch {
 		case o.Good():

@@ -16,7 +16,7 @@ func (e *legacy) heard(*talk, *wire.Message) bool { return true }
 // server/resources, "Subscriptions").
 func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome, remedy) {
 	ear := t.stand(ctx)
-	if ear != nil && ear.isOver() {
+	if isOver(ear.gone()) {
 		return e.deaf(ctx, t, ear)
 	}
 	given := h.Filter

@@ -33,7 +33,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 		e.ended(t, h, r.message)
 		return o, stop
 	case r.fault != nil && !isFinal(r.fault) && (r.fault.kind == wire.Transport || h.now().ever && r.fault.kind == wire.Timeout):
-		if t.line().isEnded() {
+		if isOver(t.line().gone()) {
 			return o, reopen
 		}
 		if h.now().begun {

@@ -111,11 +111,8 @@ func notThere(f *fault) bool {
 }
 
 func (t *talk) connectSSE(ctx context.Context) *fault {
-	if limit := t.s.opt.Limits.Connect; limit > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, limit, timeoutError{"--connect-timeout", "no endpoint event", limit})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--connect-timeout", "no endpoint event", t.s.opt.Limits.Connect}, 0)
+	defer stop()
 	line, f := openHTTPSSE(ctx, newHTTPTransport(t))
 	if f == nil {
 		t.update(func(f *facts) { f.line = line })

@@ -37,16 +37,7 @@ func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
 }
 
 // rest does nothing for a while; false where ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func rest(ctx context.Context, d time.Duration) bool { return !isWithin(ctx.Done(), d) }
 
 // retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
 // a date. Where it asks for nothing that makes sense, it is a little and more

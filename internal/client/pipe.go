@@ -48,12 +48,7 @@ func (p *pipe) end(context.Context, *outgoing) {}
 // and after a while no longer listened to.
 func (p *pipe) close() {
 	p.out.Close()
-	timer := time.NewTimer(graceAfterEOF)
-	defer timer.Stop()
-	select {
-	case <-p.done:
-	case <-timer.C:
-	}
+	isWithin(p.done, graceAfterEOF)
 	if in, ok := p.in.(io.Closer); ok {
 		in.Close()
 	}
@@ -79,7 +74,7 @@ func (p *pipe) send(ctx context.Context, out *outgoing) reply {
 	case <-ctx.Done():
 		return failed(notTaken(ctx, wire.Unsent))
 	}
-	if p.isEnded() {
+	if isOver(p.done) {
 		<-p.writing
 		return p.overFault(wire.Unsent)
 	}
@@ -118,12 +113,8 @@ func (p *pipe) afterWrite(n int, err error) reply {
 	if n > 0 {
 		reached = wire.Unknown
 	}
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
-	select {
-	case <-p.done:
+	if isWithin(p.done, time.Second) {
 		return p.overFault(reached)
-	case <-timer.C:
 	}
 	return failed(&fault{kind: wire.Transport, phase: "send", reached: reached,
 		text: "the server does not read its stdin", err: err})

@@ -15,7 +15,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	t.settleRoots(ctx)
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	if t.line().isEnded() && !call.Bare && s.opt.Server.Held == nil {
+	if isOver(t.line().gone()) && !call.Bare && s.opt.Server.Held == nil {
 		if t, o = s.renew(ctx, t, t.revision()); !o.Good() {
 			return o.As(wire.Before), false
 		}
@@ -88,7 +88,7 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 	switch {
 	case !call.Once && r.message != nil && t.takeVersion(r.message.Error):
 		return resend
-	case r.fault != nil && t.line().isEnded():
+	case r.fault != nil && isOver(t.line().gone()):
 		if readsOnly && t.s.opt.Server.Held == nil {
 			return reopen
 		}
@@ -160,7 +160,7 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 	case t != was:
 		return t, wire.Outcome{}
 	}
-	ended := was.line().isEnded()
+	ended := isOver(was.line().gone())
 	was.forget()
 	was.close(ctx, false)
 	t, o := s.begin(ctx, known, nil, was.takeProbed())

@@ -33,11 +33,8 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 	if !r.isQuestion(o) || !s.mayGoOn(call) {
 		return o
 	}
-	if hard := s.opt.Limits.Hard; hard > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard-o.Took, timeoutError{"--max-time", "the call did not end", hard})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the call did not end", s.opt.Limits.Hard}, o.Took)
+	defer stop()
 	began, first := s.opt.Now(), o.Took
 	for n := 1; r.isQuestion(o); n++ {
 		if n == maxRounds {

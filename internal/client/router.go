@@ -189,9 +189,10 @@ func (r *router) over(f *fault) {
 	}
 }
 
-func (r *router) isEnded() bool {
+// isOver reports whether a channel is closed; nil never is.
+func isOver(done <-chan struct{}) bool {
 	select {
-	case <-r.done:
+	case <-done:
 		return true
 	default:
 		return false

@@ -347,12 +347,7 @@ func (t *httpTransport) drain(tr *trip) {
 		defer close(done)
 		_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
 	}()
-	timer := time.NewTimer(drainWithin)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
+	isWithin(done, drainWithin)
 	tr.resp.Body.Close()
 	<-done
 }

@@ -170,11 +170,8 @@ func progressToken(params json.RawMessage) json.RawMessage {
 // post sends a message to which no response belongs. A server that does not
 // take it is waited for no longer than for an answer.
 func (t *talk) post(ctx context.Context, out *outgoing) reply {
-	if idle := t.s.opt.Limits.Idle; idle > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, idle, timeoutError{"--timeout", "the message was not accepted", idle})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--timeout", "the message was not accepted", t.s.opt.Limits.Idle}, 0)
+	defer stop()
 	r := t.line().send(ctx, out)
 	if r.fault != nil && ctx.Err() != nil {
 		r.fault.endBy(context.Cause(ctx))

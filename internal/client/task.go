@@ -201,11 +201,8 @@ type Waiting struct {
 // whoever gives up leaves the task running.
 func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
 	began := s.opt.Now()
-	if hard := s.opt.Limits.Hard; hard > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "the task did not end", hard})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the task did not end", s.opt.Limits.Hard}, 0)
+	defer stop()
 	defer s.follow(task.token)()
 	o := s.await(ctx, task, &w)
 	o.Took = s.opt.Now().Sub(began)

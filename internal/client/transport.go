@@ -25,9 +25,7 @@ type transport interface {
 	// close lets go of everything, within the limits of a shutdown.
 	close()
 	name() TransportName
-	// isEnded reports that nothing can cross any more; gone is closed then, and nil
-	// where no line has to last.
-	isEnded() bool
+	// gone is closed when nothing can cross any more, and nil where no line has to last.
 	gone() <-chan struct{}
 }
 

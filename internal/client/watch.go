@@ -23,6 +23,15 @@ var errClosed = errors.New("the session was closed")
 
 func (e timeoutError) Error() string { return fmt.Sprintf("%s within %s", e.what, e.after) }
 
+// limited gives ctx the limit of a timer of mcpc's own, of which some time is spent already.
+// One that is not positive is no limit.
+func limited(ctx context.Context, limit timeoutError, spent time.Duration) (context.Context, context.CancelFunc) {
+	if limit.after <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit.after-spent, limit)
+}
+
 // exchange sends a request and waits under the session's timers. Whoever stops
 // waiting, a timer or the caller's ctx, the server is told first, as its era
 // has it, and then the transport lets go.
