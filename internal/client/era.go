@@ -66,7 +66,7 @@ type era interface {
 	sessionID() string
 	// declared are the client capabilities that the conversation was opened with;
 	// nil where every request names them.
-	declared(t *talk) json.RawMessage
+	declared() json.RawMessage
 	// open begins the conversation and learns who the server is.
 	open(ctx context.Context, t *talk) wire.Outcome
 	// stamp gives a request what every request of the era carries.

@@ -18,6 +18,11 @@ type legacy struct {
 	offered string
 
 	mu sync.Mutex
+	agreement
+}
+
+// An agreement is what a handshake came to.
+type agreement struct {
 	// agreed is what the server answered with; "" until then.
 	agreed string
 	// session is the Mcp-Session-Id; "" where the server gave none.
@@ -26,23 +31,24 @@ type legacy struct {
 	said json.RawMessage
 }
 
-func (e *legacy) revision() string {
+// now gives the agreement as it is.
+func (e *legacy) now() agreement {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.agreed
+	return e.agreement
 }
 
-func (e *legacy) sessionID() string {
+func (e *legacy) join(a agreement) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.session
+	e.agreement = a
 }
 
-func (e *legacy) declared(*talk) json.RawMessage {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.said
-}
+func (e *legacy) revision() string { return e.now().agreed }
+
+func (e *legacy) sessionID() string { return e.now().session }
+
+func (e *legacy) declared() json.RawMessage { return e.now().said }
 
 // batches: arrays are a part of 2025-03-26, were never excluded before it, and
 // are gone since (2025-06-18 changelog).
@@ -83,9 +89,8 @@ func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 // initialize sends the offer. The session id holds from the head of the answer
 // on: what has to be sent while its body is read belongs to the session.
 func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
-	e.join("", "")
 	capabilities := e.withTasks(t.s.opt.Capabilities)
-	e.declare(capabilities)
+	e.join(agreement{said: capabilities})
 	params := `{"protocolVersion":` + string(wire.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
@@ -96,7 +101,7 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 	out.headed = func(h http.Header) {
 		given = h.Get("Mcp-Session-Id")
 		if visibleASCII(given) {
-			e.join("", given)
+			e.join(agreement{session: given, said: capabilities})
 			out.fields = e.fields()
 		}
 	}
@@ -105,19 +110,6 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 		return o
 	}
 	return e.accept(t, o, given)
-}
-
-// join notes what was agreed on.
-func (e *legacy) join(agreed, session string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.agreed, e.session = agreed, session
-}
-
-func (e *legacy) declare(capabilities json.RawMessage) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.said = capabilities
 }
 
 // accept reads the server's side of the handshake.
@@ -134,7 +126,7 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	if !visibleASCII(session) {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
-	e.join(agreed, session)
+	e.join(agreement{agreed, session, e.declared()})
 	t.update(func(f *facts) { f.info = infoOf(members) })
 	pinned := t.s.opt.Protocol
 	switch {
@@ -174,14 +166,13 @@ func visibleASCII(id string) bool {
 }
 
 func (e *legacy) fields() []wire.Field {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	now := e.now()
 	var fields []wire.Field
-	if e.agreed >= rev2506 {
-		fields = append(fields, wire.Field{Name: "MCP-Protocol-Version", Value: e.agreed})
+	if now.agreed >= rev2506 {
+		fields = append(fields, wire.Field{Name: "MCP-Protocol-Version", Value: now.agreed})
 	}
-	if e.session != "" {
-		fields = append(fields, wire.Field{Name: "Mcp-Session-Id", Value: e.session})
+	if now.session != "" {
+		fields = append(fields, wire.Field{Name: "Mcp-Session-Id", Value: now.session})
 	}
 	return fields
 }
@@ -232,7 +223,7 @@ func structuredIsObject(members wire.Members) (wire.Kind, string) {
 // asked answers away from the line: ping and what is about tasks at once, what
 // was declared when it is known what to say, and everything else with a refusal.
 func (e *legacy) asked(t *talk, m *wire.Message) {
-	o := e.offer(t)
+	o := e.offer()
 	code, what := o.forbids(m.Method, m.Params)
 	reply := func(ctx context.Context) []byte { return t.put(ctx, m) }
 	sent := func() {}

@@ -275,7 +275,7 @@ func (e *modern) end(context.Context, *talk) {}
 
 func (e *modern) sessionID() string { return "" }
 
-func (e *modern) declared(*talk) json.RawMessage { return nil }
+func (e *modern) declared() json.RawMessage { return nil }
 
 // probing is the era of a probe: a server that does not answer it may be one
 // that takes nothing but initialize, so that nothing is cancelled.

@@ -211,7 +211,7 @@ func (s *Session) Transport() TransportName { return s.talk().line().name() }
 func (s *Session) Memory() Memory {
 	t := s.talk()
 	return Memory{Revision: t.revision(), Transport: t.line().name(), SessionID: t.era().sessionID(),
-		Declared: t.era().declared(t), Info: t.now().info}
+		Declared: t.era().declared(), Info: t.now().info}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
