@@ -23,7 +23,8 @@ import (
 // told by the trace, not guessed from the error.
 func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	f := &fault{kind: wire.Transport, phase: "connect", err: err, retryable: true}
-	if tr.left() {
+	left := tr.got().wrote
+	if left {
 		f.phase, f.reached, f.retryable = "wait", wire.Unknown, false
 	}
 	host := tr.req.URL.Host
@@ -33,9 +34,9 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 		f.text = f.err.Error()
 	case isAlert(tr, err):
 		describeAlert(f, tr, err)
-	case tr.left() && isHangUp(err):
+	case left && isHangUp(err):
 		f.text = "the connection to " + host + " was lost before a response"
-	case tr.left():
+	case left:
 		f.text = "no response from " + host + " could be read: " + err.Error()
 	default:
 		describeConnect(f, host, err)
@@ -50,7 +51,8 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 // certificate only when the request has left already, and then does not look at that.
 func isAlert(tr *trip, err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error" && (!tr.left() || tr.isFresh() && tr.session.asked.Load())
+	got := tr.got()
+	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.session.asked.Load())
 }
 
 func describeAlert(f *fault, tr *trip, err error) {

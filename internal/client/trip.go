@@ -87,7 +87,7 @@ func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 		tr.noteLost()
 	}
 	if err == nil {
-		t.rec.response(tr.stream, resp, tr.timings())
+		t.rec.response(tr.stream, resp, new(tr.got().timing))
 	}
 	return resp, err
 }
@@ -118,12 +118,23 @@ type trip struct {
 	started time.Time
 
 	// net/http traces from goroutines of its own, also after the response came.
-	mu     sync.Mutex
+	mu sync.Mutex
+	passage
+	phases map[string]time.Time
+}
+
+// A passage is how far a trip got.
+type passage struct {
 	wrote  bool
-	fresh  bool // the connection was opened for it
 	reused bool // another request used the connection before
 	timing wire.Timing
-	phases map[string]time.Time
+}
+
+// got gives the passage as it is.
+func (tr *trip) got() passage {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.passage
 }
 
 // traced notes the phases of time and whether the request left the machine.
@@ -173,20 +184,16 @@ func (tr *trip) done(phase string, took *time.Duration) {
 
 // searching notes that the request has no connection, or none any more.
 func (tr *trip) searching(string) {
+	tr.noteLost()
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	if tr.reused {
-		tr.session.closesEach.Store(true)
-	}
-	tr.wrote, tr.fresh, tr.reused = false, false, false
+	tr.wrote, tr.reused = false, false
 }
 
 // noteLost notes that the server closed the connection before its response. If it was a
 // reused one, the server may close each after a response, and none is reused any more.
 func (tr *trip) noteLost() {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if tr.reused {
+	if tr.got().reused {
 		tr.session.closesEach.Store(true)
 	}
 }
@@ -203,16 +210,15 @@ func (tr *trip) gotConn(info httptrace.GotConnInfo) {
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.fresh, tr.reused = !info.Reused, info.Reused
+	tr.reused = info.Reused
 }
 
 // isUnsent reports that nothing of the request was written, because the server closed the
 // reused connection that it was to go out on. net/http then resends it only if its method
 // is idempotent, which a POST is not.
 func (tr *trip) isUnsent() bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.reused && !tr.wrote
+	got := tr.got()
+	return got.reused && !got.wrote
 }
 
 // rewound copies req with its body from the start.
@@ -222,25 +228,6 @@ func rewound(req *http.Request) *http.Request {
 		req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
 	}
 	return req
-}
-
-func (tr *trip) isFresh() bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.fresh
-}
-
-func (tr *trip) left() bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.wrote
-}
-
-func (tr *trip) timings() *wire.Timing {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	timing := tr.timing
-	return &timing
 }
 
 func headerSize(h http.Header) int {
