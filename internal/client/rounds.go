@@ -125,19 +125,15 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 	}
 	answers, agreed := json.RawMessage("{}"), len(requests) == 0
 	for _, request := range requests {
-		q := asking(request.Name, request.Value)
-		if code, what := offerOf(r.s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
-			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" requests "+what+", which was not offered"), false
-		}
-		if why := broken(q.Method, q.Params); why != "" {
-			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is not a valid "+q.Method+": "+why), false
-		}
-		result, end, ok := r.one(ctx, o, q)
+		a, end, ok := r.s.response(ctx, o, asking(request, true), ", so the request was not sent again")
 		if !ok {
 			return nil, end, false
 		}
-		agreed = agreed || accepts(result)
-		answers = wire.With(answers, request.Name, result)
+		if a.Ending.Kind != wire.OK && r.no == nil {
+			r.no = &unanswered{a, o.Message}
+		}
+		agreed = agreed || accepts(a.Result)
+		answers = wire.With(answers, request.Name, a.Result)
 	}
 	if r.refused = nil; !agreed {
 		r.refused = asked
@@ -145,27 +141,30 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 	return answers, o, true
 }
 
-func asking(key string, request json.RawMessage) Asking {
-	method, _ := wire.Text(wire.First(request, "method"))
-	return Asking{Method: method, Params: wire.First(request, "params"), Key: key, Again: true}
+func asking(request wire.Member, again bool) Asking {
+	method, _ := wire.Text(wire.First(request.Value, "method"))
+	return Asking{Method: method, Params: wire.First(request.Value, "params"), Key: request.Name, Again: again}
 }
 
-// one puts one question. What nobody answers ends the request: sampling and
-// roots have no shape for a refusal.
-func (r *round) one(ctx context.Context, o wire.Outcome, q Asking) (result json.RawMessage, end wire.Outcome, ok bool) {
-	a := r.s.ask(ctx, q)
-	switch {
-	case ctx.Err() != nil:
-		return nil, gaveUp(ctx, o), false
-	case a.Result != nil:
-		if a.Ending.Kind != wire.OK && r.no == nil {
-			r.no = &unanswered{a, o.Message}
-		}
-		return a.Result, o, true
-	case a.Declined:
-		return nil, ended(o, wire.InputRequired, q.Method+" was declined, so the request was not sent again"), false
+// response gets the answer to one input request; ok is false where there is none, and end
+// then the ending. What nobody answers ends the request: sampling and roots have no shape
+// for a refusal, and so says what that means.
+func (s *Session) response(ctx context.Context, o wire.Outcome, q Asking, so string) (a Answer, end wire.Outcome, ok bool) {
+	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
+		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" requests "+what+", which was not offered"), false
 	}
-	return nil, a.endOf(o), false
+	if why := broken(q.Method, q.Params); why != "" {
+		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" is not a valid "+q.Method+": "+why), false
+	}
+	switch a = s.ask(ctx, q); {
+	case ctx.Err() != nil:
+		return a, gaveUp(ctx, o), false
+	case a.Result != nil:
+		return a, o, true
+	case a.Declined:
+		return a, ended(o, wire.InputRequired, q.Method+" was declined"+so), false
+	}
+	return a, a.endOf(o), false
 }
 
 // endOf is the ending of an exchange in which the answer was missing.
