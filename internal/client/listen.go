@@ -16,9 +16,11 @@ import (
 // basic/patterns/subscriptions, "SubscriptionFilter").
 type Filter struct {
 	// Tools, Prompts and Resources are changes of those lists.
-	Tools, Prompts, Resources bool
+	Tools     bool `json:"toolsListChanged,omitempty"`
+	Prompts   bool `json:"promptsListChanged,omitempty"`
+	Resources bool `json:"resourcesListChanged,omitempty"`
 	// URIs are resources whose updates are told.
-	URIs []string
+	URIs []string `json:"resourceSubscriptions,omitempty"`
 }
 
 // A Listening is what somebody wants to be told of. What comes goes to
@@ -196,36 +198,6 @@ func (h *hearing) now() told {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.told
-}
-
-// members is the filter as a request carries it.
-func (f Filter) members() json.RawMessage {
-	raw := json.RawMessage("{}")
-	for _, kind := range []struct {
-		name string
-		on   bool
-	}{{"toolsListChanged", f.Tools}, {"promptsListChanged", f.Prompts}, {"resourcesListChanged", f.Resources}} {
-		if kind.on {
-			raw = wire.With(raw, kind.name, json.RawMessage("true"))
-		}
-	}
-	if len(f.URIs) > 0 {
-		uris, _ := json.Marshal(f.URIs) // strings always can be
-		raw = wire.With(raw, "resourceSubscriptions", uris)
-	}
-	return raw
-}
-
-// filterIn reads a filter; what is not there is not agreed to.
-func filterIn(raw json.RawMessage) (f Filter, err error) {
-	var shape struct {
-		Tools     bool     `json:"toolsListChanged"`
-		Prompts   bool     `json:"promptsListChanged"`
-		Resources bool     `json:"resourcesListChanged"`
-		URIs      []string `json:"resourceSubscriptions"`
-	}
-	err = json.Unmarshal(raw, &shape)
-	return Filter{shape.Tools, shape.Prompts, shape.Resources, shape.URIs}, err
 }
 
 // without names what f has and other lacks.

@@ -20,7 +20,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
-		Params: wire.With(nil, "notifications", h.members()), begun: func() bool { return h.now().begun }}
+		Params: wire.With(nil, "notifications", jsonOf(h.Filter)), begun: func() bool { return h.now().begun }}
 	h.ask(call.ID, leave)
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o := t.outcome(e, call, r)
@@ -107,8 +107,8 @@ func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMes
 		t.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which was not requested")
 		return
 	}
-	given, err := filterIn(notifications)
-	if err != nil {
+	var given Filter
+	if json.Unmarshal(notifications, &given) != nil {
 		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(notifications))
 	}
 	t.agreed(h.Filter, given)
