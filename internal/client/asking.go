@@ -60,10 +60,7 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	}
 	// The session may have closed when the semaphore was acquired: Close cancels pending
 	// requests one by one.
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if ctx.Err() != nil || closed {
+	if ctx.Err() != nil || s.isClosed() {
 		return Answer{Ending: Unanswered(q.Method)}
 	}
 	return s.opt.Asker(ctx, q)

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -114,11 +112,7 @@ func resolveEndpoint(sse, endpoint string) (string, *fault) {
 
 // origin is RFC 6454, section 4: scheme, host and port.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	return u.Scheme + "://" + HostPort(u)
 }
 
 func (t *httpSSE) name() TransportName { return HTTPSSE }

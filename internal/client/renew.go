@@ -171,7 +171,9 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 		t.close(ctx, true)
 		return nil, was.gaveUp(errClosed)
 	}
-	s.note(renewal(was, t, ended))
+	if s.opt.Renewed != nil {
+		s.opt.Renewed(renewal(was, t, ended))
+	}
 	return t, wire.Outcome{}
 }
 

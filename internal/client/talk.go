@@ -265,16 +265,12 @@ func (s *Session) answer(f func(context.Context)) bool {
 	}
 	s.answering++
 	s.answers.Go(func() {
-		defer s.answered()
 		f(s.life)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answering--
 	})
 	return true
-}
-
-func (s *Session) answered() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answering--
 }
 
 // finishAnswers waits a moment for the answers under way.
@@ -292,11 +288,5 @@ func (s *Session) notified(m *wire.Message) {
 	}
 	if s.opt.Notified != nil {
 		s.opt.Notified(m)
-	}
-}
-
-func (s *Session) note(why string) {
-	if s.opt.Renewed != nil {
-		s.opt.Renewed(why)
 	}
 }
