@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -26,20 +27,13 @@ func (w *Walk) assertion(c Client, s *Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	algorithm := c.Algorithm
-	if algorithm == "" {
-		algorithm = usualAlgorithm(key)
-	}
+	algorithm := cmp.Or(c.Algorithm, usualAlgorithm(key))
 	how := jwt.GetSigningMethod(algorithm)
 	if how == nil || how == jwt.SigningMethodNone {
 		return "", keyUnusable(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
 	}
-	audience := c.Audience
-	if audience == "" {
-		audience = s.Issuer
-	}
 	now := w.now()
-	claims := jwt.MapClaims{"iss": c.ID, "sub": c.ID, "aud": audience, "iat": now.Unix(), "exp": now.Add(assertionTime).Unix(), "jti": rand.Text()}
+	claims := jwt.MapClaims{"iss": c.ID, "sub": c.ID, "aud": cmp.Or(c.Audience, s.Issuer), "iat": now.Unix(), "exp": now.Add(assertionTime).Unix(), "jti": rand.Text()}
 	token := jwt.NewWithClaims(how, claims)
 	if c.KeyID != "" {
 		token.Header["kid"] = c.KeyID

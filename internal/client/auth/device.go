@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,10 +38,7 @@ func (l *login) elsewhere(ctx context.Context) error {
 	if lasts := code.Expires.duration(); lasts > 0 && lasts < limit {
 		limit, over = lasts, "it has expired"
 	}
-	interval := code.Interval.duration()
-	if interval == 0 {
-		interval = usualInterval
-	}
+	interval := cmp.Or(code.Interval.duration(), usualInterval)
 	if interval > deviceTime {
 		return &Error{Rule: TokenRefused, Text: fmt.Sprintf("%s requires a longer polling interval than the %v that mcpc waits", hostOf(s.Device), deviceTime)}
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -119,12 +121,7 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 func nearness(ip netip.Addr) Nearness {
 	ip = ip.Unmap().WithZone("")
 	within := func(nets []netip.Prefix) bool {
-		for _, p := range nets {
-			if p.Contains(ip) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(ip) })
 	}
 	switch {
 	case ip.IsLoopback():
@@ -169,14 +166,8 @@ func (n *Net) proxy(req *http.Request) (*url.URL, error) {
 
 // hostPort is where a URL leads, with the port of its scheme where it names none.
 func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
-	if port == "" {
-		port = "80"
-	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	usual := map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[strings.ToLower(u.Scheme)]
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), usual, "80"))
 }
 
 func (n *Net) redirect(req *http.Request, via []*http.Request) error {
