@@ -96,7 +96,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 	if len(t.Requested) > 0 {
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}
-	got, err := there.ask(ctx, &Server{Token: c.IDP.TokenEndpoint}, Client{ID: c.IDP.ClientID}, secret, form, nil)
+	got, err := there.ask(ctx, clientAt{Client{ID: c.IDP.ClientID}, secret, &Server{Token: c.IDP.TokenEndpoint}}, form, nil)
 	if err != nil {
 		return "", err
 	}

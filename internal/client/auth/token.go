@@ -36,8 +36,8 @@ func method(c Client, secret string, supported []string) string {
 
 // redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
 // is bound to key, where that is not nil.
-func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
-	t, err := w.ask(ctx, s, c, secret, form, key)
+func (w *Walk) redeem(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+	t, err := w.ask(ctx, p, form, key)
 	if err != nil {
 		return nil, err
 	}
@@ -46,21 +46,22 @@ func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, f
 
 // ask asks for a token of any sort. How a client proves itself is never found out by
 // trying: a code would be sent twice.
-func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
-	raw, status, err := w.submit(ctx, w.bound(key), s.Token, clientAt{c, secret, s}, form)
+func (w *Walk) ask(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+	where := p.server.Token
+	raw, status, err := w.submit(ctx, w.bound(key), where, p, form)
 	if err != nil {
 		return nil, err
 	}
-	t, err := readAnswer(s.Token, raw, status)
+	t, err := readAnswer(where, raw, status)
 	w.learn(t.Access, t.Refresh)
 	if err != nil {
 		return nil, err
 	}
 	if t.Access == "" {
-		return nil, &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " sent an invalid token response"}
+		return nil, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
 	}
 	return t, w.holds("the tokens contain only allowed characters (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
-		&Error{Rule: TokenRefused, Text: hostOf(s.Token) + " sent a token with invalid characters"})
+		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"})
 }
 
 // isWord reports a text without blanks and without what could end a header field.
