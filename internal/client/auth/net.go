@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -234,12 +235,13 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// get fetches a document of at most 1 MiB.
-func (n *Net) get(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
+// send sends a request to an address that a server named, once the rules were held
+// against it, and reads the answer: a document of at most 1 MiB.
+func (n *Net) send(ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte) (raw []byte, status int, err error) {
 	if err := n.check(where); err != nil {
 		return nil, 0, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
 	if err != nil {
 		return nil, 0, blocked(fmt.Sprintf("not a URL: %q", where))
 	}
@@ -248,7 +250,7 @@ func (n *Net) get(ctx context.Context, where string, fields http.Header) (raw []
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "mcpc")
-	return n.do(n.reader, req)
+	return n.do(web, req)
 }
 
 // do sends a request and reads the whole answer. No error holds any of it.

@@ -82,7 +82,7 @@ func (w *Walk) submit(ctx context.Context, web *http.Client, where string, p cli
 	if err := w.Net.check(where); err != nil {
 		return nil, 0, err
 	}
-	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}, "User-Agent": {"mcpc"}}
+	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	switch how := method(p.client, p.secret, p.server.Methods); how {
 	case "client_secret_basic":
 		basic := http.Request{Header: fields}
@@ -99,12 +99,7 @@ func (w *Walk) submit(ctx context.Context, web *http.Client, where string, p cli
 	default:
 		return nil, 0, &Error{Rule: NoRegistration, Text: fmt.Sprintf("unsupported client authentication method %q", how)}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, 0, blocked("not a URL: " + where)
-	}
-	req.Header = fields
-	raw, status, err = w.Net.do(web, req)
+	raw, status, err = w.Net.send(ctx, web, http.MethodPost, where, fields, []byte(form.Encode()))
 	w.tell(Step{URL: where, Status: status})
 	return raw, status, err
 }
