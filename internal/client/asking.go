@@ -51,8 +51,8 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	if s.opt.Asker == nil {
 		return Answer{Ending: Unanswered(q.Method)}
 	}
-	s.hold()
-	defer s.release()
+	s.hold(1)
+	defer s.hold(-1)
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()

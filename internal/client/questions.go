@@ -175,22 +175,13 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 }
 
 // hold stops the clocks that measure a server's silence while it waits for an
-// answer itself; release starts them anew.
-func (s *Session) hold() {
+// answer itself, with 1, and starts them anew with -1.
+func (s *Session) hold(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held++
+	s.held += n
 	for w := range s.underWay {
-		w.hold(1)
-	}
-}
-
-func (s *Session) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held--
-	for w := range s.underWay {
-		w.hold(-1)
+		w.hold(n)
 	}
 }
 

@@ -157,9 +157,7 @@ func (r *router) misnamed(m *wire.Message) bool {
 	for _, w := range r.waiting {
 		if len(m.ID) > 0 && bytes.Equal(bytes.Trim(m.ID, `"`), bytes.Trim(w.out.id, `"`)) {
 			r.dropLocked(w)
-			wrong := badContent(mismatch(m, w.out.id), m.Raw)
-			wrong.hint = sameIDHint
-			w.answer <- failed(wrong)
+			w.answer <- failed(noAnswerTo(w.out, m))
 			return true
 		}
 	}

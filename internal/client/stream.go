@@ -204,8 +204,7 @@ func (c *cursor) unanswered(f *fault, out *outgoing) *fault {
 	if c.stray == nil || c.id != "" || !ended {
 		return f
 	}
-	wrong := badContent(mismatch(c.stray, out.id), c.stray.Raw)
-	wrong.hint = sameIDHint
+	wrong := noAnswerTo(out, c.stray)
 	c.stray = nil
 	return wrong
 }
@@ -242,7 +241,7 @@ func (t *httpTransport) answerIn(tr *trip, ev wire.ServerEvent, out *outgoing, a
 	}
 	if m.Kind == wire.Batch && !out.batches {
 		if holds(m, out.id) {
-			return reply{fault: badContent(mismatch(m, out.id), ev.Data), http: factsOf(tr.resp, nil)}, true
+			return reply{fault: noAnswerTo(out, m), http: factsOf(tr.resp, nil)}, true
 		}
 		t.inbox.receive(m)
 		return reply{}, false

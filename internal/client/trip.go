@@ -100,8 +100,8 @@ func Pause(ctx context.Context) (release func()) {
 	if !ok {
 		return func() {}
 	}
-	tr.session.hold()
-	return tr.session.release
+	tr.session.hold(1)
+	return func() { tr.session.hold(-1) }
 }
 
 // trip is one HTTP request and what is known of how far it got.
