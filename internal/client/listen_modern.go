@@ -86,7 +86,7 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 	case m.Method == methodAcknowledged:
 		e.acknowledged(t, h, id, wire.First(m.Params, "notifications"))
 		return false
-	case id == nil && onlyListening(m.Method):
+	case id == nil && changes[m.Method] != nil:
 		t.complain("subscription", "the server sent "+m.Method+" without its subscription id")
 	case id == nil:
 	case h == nil:
@@ -135,30 +135,19 @@ func (h *hearing) leaveNow() {
 	h.leave(errServerEnds)
 }
 
-// onlyListening reports the notifications that come for subscriptions only.
-func onlyListening(method string) bool {
-	switch method {
-	case "notifications/tools/list_changed", "notifications/prompts/list_changed",
-		"notifications/resources/list_changed", "notifications/resources/updated":
-		return true
-	}
-	return false
+// changes are the notifications that come for subscriptions only, with what asks for them.
+var changes = map[string]func(Filter) bool{
+	"notifications/tools/list_changed":     func(f Filter) bool { return f.Tools },
+	"notifications/prompts/list_changed":   func(f Filter) bool { return f.Prompts },
+	"notifications/resources/list_changed": func(f Filter) bool { return f.Resources },
+	"notifications/resources/updated":      func(f Filter) bool { return len(f.URIs) > 0 },
 }
 
 // asked reports whether the kind of a notification was asked for. What belongs to
 // a request never is.
 func (h *hearing) asked(method string) bool {
-	switch method {
-	case "notifications/tools/list_changed":
-		return h.Tools
-	case "notifications/prompts/list_changed":
-		return h.Prompts
-	case "notifications/resources/list_changed":
-		return h.Resources
-	case "notifications/resources/updated":
-		return len(h.URIs) > 0
-	case "notifications/message", "notifications/progress":
-		return false
+	if isAsked := changes[method]; isAsked != nil {
+		return isAsked(h.Filter)
 	}
-	return true
+	return method != "notifications/message" && method != "notifications/progress"
 }

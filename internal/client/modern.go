@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -15,12 +14,7 @@ import (
 // modern is the era without a handshake: every request names its revision, the
 // client's capabilities and who it is, in _meta, and by HTTP once more in the
 // header (2026-07-28 basic/index, "Per-request metadata").
-type modern struct {
-	version string
-	// own are the marks that all requests have but those of tasks.
-	once sync.Once
-	own  []wire.Member
-}
+type modern struct{ version string }
 
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
@@ -74,9 +68,14 @@ func (e *modern) learn(t *talk, result json.RawMessage) {
 // caller wrote into _meta stays, and the header follows it: the two must be
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
-	marks := e.marks(call, &t.s.opt)
-	if t.s.opt.LogLevel != "" {
-		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(t.s.opt.LogLevel)})
+	opt := &t.s.opt
+	marks := []wire.Member{
+		{Name: metaVersion, Value: wire.Quote(e.version)},
+		{Name: metaClientInfo, Value: implementation(opt.Version)},
+		{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
+	}
+	if opt.LogLevel != "" {
+		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(opt.LogLevel)})
 	}
 	if call.Progress {
 		marks = append(marks, wire.Member{Name: "progressToken", Value: out.id})
@@ -94,22 +93,6 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	if call.Schema != nil {
 		out.fields = append(out.fields, paramFields(call.Schema, call.Params)...)
 	}
-}
-
-// marks are those that do not depend on the request's id, for the caller to change.
-func (e *modern) marks(call *Call, opt *Options) []wire.Member {
-	these := func(call *Call) []wire.Member {
-		return []wire.Member{
-			{Name: metaVersion, Value: wire.Quote(e.version)},
-			{Name: metaClientInfo, Value: implementation(opt.Version)},
-			{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
-		}
-	}
-	if call.Task != nil || isTaskMethod(call.Method) {
-		return these(call)
-	}
-	e.once.Do(func() { e.own = these(call) })
-	return slices.Clone(e.own)
 }
 
 // versionIn is the version that the params name, which is another than e's only

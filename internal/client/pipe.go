@@ -195,24 +195,10 @@ func (p *pipe) take(line []byte) *fault {
 // isEcho reports a request of mcpc's own that came back, as from cat or from a
 // terminal in between. Who waits for anything at all is given it.
 func (p *pipe) isEcho(line []byte) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, w := range p.waiting {
-		if bytes.Equal(w.out.raw, line) && !w.out.anyReply {
-			return true
-		}
-	}
-	return false
+	return p.isWaiting(func(out *outgoing) bool { return bytes.Equal(out.raw, line) && !out.anyReply })
 }
 
 // isAwaited reports JSON that is no message and still answers somebody.
 func (p *pipe) isAwaited(m *wire.Message) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, w := range p.waiting {
-		if claims(m, w.out.id) || w.out.anyReply && isJSON(m.Raw) {
-			return true
-		}
-	}
-	return false
+	return p.isWaiting(func(out *outgoing) bool { return claims(m, out.id) || out.anyReply && isJSON(m.Raw) })
 }

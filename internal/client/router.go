@@ -177,6 +177,18 @@ func (r *router) ambiguous(m *wire.Message) bool {
 	return n > 0
 }
 
+// isWaiting reports whether a request is under way that fits.
+func (r *router) isWaiting(fits func(*outgoing) bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.waiting {
+		if fits(w.out) {
+			return true
+		}
+	}
+	return false
+}
+
 // over says that nothing can come any more, and why. The first reason stays.
 func (r *router) over(f *fault) {
 	r.mu.Lock()
