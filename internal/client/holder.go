@@ -215,21 +215,15 @@ func Short(d time.Duration) string {
 }
 
 // complained takes a line of the server's standard error.
-func (h *holder) complained(line []byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.users) == 0 {
-		h.unheard.add(line)
-		return
-	}
-	for _, u := range h.users {
-		u.putLocked(markErr, line)
-	}
-}
+func (h *holder) complained(line []byte) { h.tellAll(markErr, line) }
 
+// tellAll tells all users; what comes on standard error is kept where there is none.
 func (h *holder) tellAll(mark byte, text []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.users) == 0 && mark == markErr {
+		h.unheard.add(append(text, '\n'))
+	}
 	for _, u := range h.users {
 		u.putLocked(mark, text)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpc/internal/wire"
@@ -31,7 +32,7 @@ type switchboard struct {
 	// remember, with the last word of it, and unheard is the end of what came on standard
 	// error.
 	changed map[string][]byte
-	unheard *lineTail
+	unheard *tail
 }
 
 // asked is a request under way.
@@ -45,7 +46,7 @@ type asked struct {
 }
 
 func newSwitchboard() switchboard {
-	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: &lineTail{limit: 64 << 10}}
+	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: &tail{limit: 64 << 10}}
 }
 
 // maxQuestions is how many of the server's requests wait for somebody to answer them.
@@ -195,9 +196,10 @@ func standIn(method string, id json.RawMessage) []byte {
 
 // handOverLocked gives a user what was kept for the next one.
 func (h *holder) handOverLocked(u *user) {
-	for _, line := range h.unheard.take() {
-		u.putLocked(markErr, line)
+	for line := range strings.Lines(h.unheard.text()) {
+		u.putLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
 	}
+	h.unheard.buf = nil
 	for _, line := range h.changed {
 		u.putLocked(markOut, line)
 	}
@@ -354,24 +356,4 @@ func (h *holder) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
 	}
 	u.questions[string(m.ID)] = m.Method
 	return []*user{u}, nil
-}
-
-// A lineTail keeps the last lines of a stream, up to so many bytes.
-type lineTail struct {
-	limit, bytes int
-	lines        [][]byte
-}
-
-func (t *lineTail) add(line []byte) {
-	t.lines, t.bytes = append(t.lines, line), t.bytes+len(line)+1
-	for t.bytes > t.limit {
-		t.bytes -= len(t.lines[0]) + 1
-		t.lines = t.lines[1:]
-	}
-}
-
-func (t *lineTail) take() [][]byte {
-	lines := t.lines
-	t.lines, t.bytes = nil, 0
-	return lines
 }
