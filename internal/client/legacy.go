@@ -77,7 +77,7 @@ func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
 // names a stateless one is better spoken to without a handshake.
 func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 	theirs := supportedIn(o.RPC())
-	if o.Kind != wire.RPCFailed || t.s.opt.Protocol != "" || newest(theirs, stateless) != "" {
+	if o.Kind != wire.RPCFailed || t.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
 		return ""
 	}
 	if other := newest(theirs, handshake); other != e.offered {
@@ -132,7 +132,7 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	switch {
 	case agreed == rev2024Draft:
 		t.finding(wire.Finding{Rule: "revision", Level: wire.Info, Text: "the server speaks the pre-release " + rev2024Draft})
-	case slices.Contains(revisions, agreed) && stateless(agreed):
+	case slices.Contains(revisions, agreed) && Stateless(agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+", which has no initialize")
 	case !slices.Contains(revisions, agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions))

@@ -235,28 +235,15 @@ func (l *List) Result() json.RawMessage {
 	if len(l.Pages) == 1 {
 		return first
 	}
-	size := len(first)
-	for _, item := range l.Items {
-		size += len(item) + 1
-	}
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	w := bufio.NewWriter(b)
-	l.writePages(w)
-	_ = w.Flush() // a buffer takes all
-	return b.Bytes()
+	var b bytes.Buffer
+	_ = l.WriteLine(&b) // a buffer takes all
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // WriteLine writes the Result of a list of several pages without making it first, and a
 // line end.
 func (l *List) WriteLine(to io.Writer) error {
-	w := bufio.NewWriterSize(to, 64<<10)
-	l.writePages(w)
-	w.WriteByte('\n')
-	return w.Flush()
-}
-
-// writePages leaves errors to the Flush that follows.
-func (l *List) writePages(w *bufio.Writer) {
+	w := bufio.NewWriterSize(to, 64<<10) // it keeps an error for the Flush
 	parts, _ := l.Pages[0].ResultMembers()
 	before := "{"
 	for _, part := range parts {
@@ -272,7 +259,8 @@ func (l *List) writePages(w *bufio.Writer) {
 			w.Write(part.Value)
 		}
 	}
-	w.WriteByte('}')
+	w.WriteString("}\n")
+	return w.Flush()
 }
 
 // Array gives all items as one array, and the name of the member that it is in a

@@ -282,11 +282,11 @@ func modernEvidence(m *wire.Message) bool {
 // What is refused so was not read.
 func (t *talk) takeVersion(e *wire.RPCError) bool {
 	pinned := t.s.opt.Protocol
-	if e == nil || e.Code != codeUnsupportedVersion || !stateless(t.revision()) {
+	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(t.revision()) {
 		return false
 	}
 	revision := newest(supportedIn(e), func(r string) bool {
-		return stateless(r) && (pinned == "" || r == pinned)
+		return Stateless(r) && (pinned == "" || r == pinned)
 	})
 	taken := false
 	t.update(func(f *facts) {

@@ -18,7 +18,7 @@ import (
 // server says otherwise.
 func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
 	pinned := t.s.opt.Protocol
-	if o := t.connect(ctx, pinned != "" && stateless(pinned)); !o.Good() {
+	if o := t.connect(ctx, pinned != "" && Stateless(pinned)); !o.Good() {
 		return o
 	}
 	switch {
@@ -26,15 +26,15 @@ func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outc
 		t.update(func(f *facts) { f.info = resume.Info })
 		t.assume(eraFor(resume), "remembered with the session")
 		return wire.Outcome{}
-	case pinned != "" && stateless(pinned):
+	case pinned != "" && Stateless(pinned):
 		return t.openModern(ctx, pinned, "set by --protocol", t.s.opt.Quick)
 	case pinned != "":
 		t.update(func(f *facts) { f.why = "set by --protocol" })
 		return t.openLegacy(ctx, pinned, nil)
-	case known != "" && stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
+	case known != "" && Stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
 		t.assume(&modern{version: known}, "remembered from an earlier run")
 		return wire.Outcome{}
-	case known == "" || stateless(known):
+	case known == "" || Stateless(known):
 		return t.negotiate(ctx)
 	}
 	t.update(func(f *facts) { f.why = "remembered from an earlier run" })
@@ -60,7 +60,7 @@ func (t *talk) assume(e era, why string) {
 }
 
 func eraFor(m *Memory) era {
-	if stateless(m.Revision) {
+	if Stateless(m.Revision) {
 		return &modern{version: m.Revision}
 	}
 	return &legacy{offered: m.Revision, agreement: agreement{m.Revision, m.SessionID, m.Declared}}
@@ -127,7 +127,7 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 		t.update(func(f *facts) { f.why = "the URL is known to be an event stream that begins with an endpoint event" })
 		return t.openLegacy(ctx, newest(revisions, handshake), nil)
 	}
-	revision := newest(revisions, stateless)
+	revision := newest(revisions, Stateless)
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
@@ -227,7 +227,7 @@ func (t *talk) openLegacy(ctx context.Context, revision string, probe *verdict) 
 	if o.Good() {
 		return o
 	}
-	again := newest(supportedIn(o.RPC()), stateless)
+	again := newest(supportedIn(o.RPC()), Stateless)
 	if again != "" && t.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
 		return t.openModern(ctx, again, "initialize was refused with -32022", false)
 	}

@@ -140,7 +140,7 @@ func repeatable(method string) bool {
 // revisionAfter is the revision to open the next conversation with; "" is to
 // find out, because r says that the server has changed.
 func revisionAfter(was *talk, r reply) string {
-	if stateless(was.revision()) || modernEvidence(r.message) {
+	if Stateless(was.revision()) || modernEvidence(r.message) {
 		return ""
 	}
 	return was.revision()

@@ -41,16 +41,20 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
-	if e != nil && stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
+	if e != nil && Stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
 		o.Hint = "the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake)
 	}
 	return o
 }
 
-// markFound tells of a byte order mark, which is ignored (RFC 8259, section 8.1).
+// markFound tells of what is odd in an answer that is taken: a member that stands twice, half
+// a surrogate pair, and a byte order mark, which is ignored (RFC 8259, section 8.1).
 func (t *talk) markFound(m *wire.Message) {
 	if m != nil {
-		t.doubleFound(m)
+		if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
+			t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
+				Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
+		}
 		for _, p := range m.Problems {
 			if p.Rule == "surrogate" {
 				t.finding(p)
@@ -164,15 +168,4 @@ func list(items []string) string {
 		return "none"
 	}
 	return strings.Join(items, ", ")
-}
-
-// doubleFound tells of a member that stands twice somewhere in a result.
-func (t *talk) doubleFound(m *wire.Message) {
-	if m.Kind != wire.Response {
-		return
-	}
-	if where := m.DuplicateInResult(); where != "" {
-		t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
-			Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
-	}
 }

@@ -79,7 +79,7 @@ func (r *round) isQuestion(o wire.Outcome) bool {
 	if o.Kind == wire.InputRequired {
 		return o.Message != nil && o.Message.Kind == wire.Response
 	}
-	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && r.s.opt.Asker != nil && !stateless(r.s.Revision())
+	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && r.s.opt.Asker != nil && !Stateless(r.s.Revision())
 }
 
 // answer makes the next round's call. ok is false where there is none, and o

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"mcpc/internal/wire"
@@ -287,13 +288,8 @@ func claims(m *wire.Message, id json.RawMessage) bool {
 }
 
 // holds reports an array with the response to the request.
-func holds(m *wire.Message, id []byte) bool {
-	for _, item := range m.Items {
-		if item.Answers(id) {
-			return true
-		}
-	}
-	return false
+func holds(m *wire.Message, id json.RawMessage) bool {
+	return slices.ContainsFunc(m.Items, func(item *wire.Message) bool { return item.Answers(id) })
 }
 
 func isJSON(raw []byte) bool { return wire.Valid(raw) == nil }

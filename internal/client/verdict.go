@@ -73,10 +73,10 @@ func judgeDiscover(result json.RawMessage) verdict {
 // a handshake. Where there is only a stateless one that mcpc does not know, a
 // handshake would be refused as well.
 func judgeVersions(theirs []string, found verdictKind, how string) verdict {
-	if revision := newest(theirs, stateless); revision != "" {
+	if revision := newest(theirs, Stateless); revision != "" {
 		return verdict{kind: found, revision: revision, why: how + list(theirs)}
 	}
-	if newest(theirs, handshake) == "" && slices.ContainsFunc(theirs, stateless) {
+	if newest(theirs, handshake) == "" && slices.ContainsFunc(theirs, Stateless) {
 		return verdict{text: "the server speaks " + list(theirs) + "; mcpc speaks " + list(revisions)}
 	}
 	return verdict{kind: tryHandshake, why: how + list(theirs)}
