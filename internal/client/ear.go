@@ -30,15 +30,6 @@ type ear struct {
 // beside it: some servers send no head before there is a first event.
 const graceForHead = time.Second
 
-// openEar begins to listen and returns at once.
-func (s *Session) openEar(line *httpTransport, fields func() []wire.Field) *ear {
-	h := &ear{s: s, line: line, fields: fields, headed: make(chan struct{}), over: make(chan struct{})}
-	var life context.Context
-	life, h.cancel = context.WithCancel(s.life)
-	go h.run(life)
-	return h
-}
-
 // settle waits a moment for the stream to stand.
 func (h *ear) settle(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, graceForHead)

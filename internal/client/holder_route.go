@@ -94,7 +94,8 @@ func (h *holder) sendQueued(u *user) {
 			u.order.Unlock()
 			return
 		case len(u.queued) > 0 && h.mayAskLocked(u, u.queued[0]):
-			m := u.dequeue()
+			m := u.queued[0]
+			u.queued, u.queuedBytes = u.queued[1:], u.queuedBytes-len(m.Raw)
 			h.noteLocked(u, m)
 			h.mu.Unlock()
 			h.write(m.Raw)

@@ -47,13 +47,6 @@ func (u *user) enqueue(m *wire.Message) {
 	}
 }
 
-func (u *user) dequeue() *wire.Message {
-	m := u.queued[0]
-	u.queued = u.queued[1:]
-	u.queuedBytes -= len(m.Raw)
-	return m
-}
-
 // unqueue removes the request with an id. It reports whether it was queued.
 func (u *user) unqueue(id string) bool {
 	for i, m := range u.queued {
@@ -166,7 +159,9 @@ func (h *holder) serve(u *user) {
 		case markUse:
 			h.welcome(u)
 		case markKeep:
-			h.keep()
+			h.mu.Lock()
+			h.kept = true
+			h.mu.Unlock()
 		case markEnd:
 			h.end("mcpc ended it")
 		case markLine:
@@ -179,12 +174,6 @@ func (h *holder) serve(u *user) {
 	h.mu.Unlock()
 	<-sent
 	h.leave(u)
-}
-
-func (h *holder) keep() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.kept = true
 }
 
 // welcome makes somebody who connected a user, and gives him what was kept for the

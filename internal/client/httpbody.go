@@ -73,7 +73,7 @@ func (t *httpTransport) readWhole(ctx context.Context, tr *trip, kind string, ou
 	case out.anyReply:
 		return reply{message: m, http: factsOf(tr.resp, body)}
 	case len(bytes.TrimSpace(body)) == 0:
-		return failed(noResponse(tr, out))
+		return failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), tr.resp.StatusCode), nil))
 	case kind != "application/json":
 		f = badContent("expected application/json or text/event-stream, got "+cmp.Or(kind, "no Content-Type"), body)
 		return reply{fault: f, http: factsOf(tr.resp, body)}
@@ -222,7 +222,7 @@ type gunzip struct {
 
 func (g *gunzip) Read(p []byte) (n int, err error) {
 	if g.z == nil {
-		g.z, err = gzip.NewReader(readerFunc(g.readSource))
+		g.z, err = gzip.NewReader(noticingEnd{g})
 	}
 	if err == nil {
 		n, err = g.z.Read(p)
@@ -233,18 +233,11 @@ func (g *gunzip) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (g *gunzip) readSource(p []byte) (int, error) {
+// noticingEnd reads the source of a gunzip.
+type noticingEnd struct{ *gunzip }
+
+func (g noticingEnd) Read(p []byte) (int, error) {
 	n, err := g.src.Read(p)
 	g.ended = g.ended || err == io.EOF
 	return n, err
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) {
-	return f(p)
-}
-
-func noResponse(tr *trip, out *outgoing) *fault {
-	return badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), tr.resp.StatusCode), nil)
 }

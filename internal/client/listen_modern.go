@@ -72,11 +72,13 @@ func subscriptionIn(object json.RawMessage) json.RawMessage {
 // basic/transports/stdio).
 func (e *modern) heard(t *talk, m *wire.Message) bool {
 	if m.Method == "notifications/cancelled" {
-		if h := t.s.hearingOf(cancelledID(m)); h != nil {
-			h.leaveNow()
-			return false
+		h := t.s.hearingOf(cancelledID(m))
+		if h != nil {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.leave(errServerEnds)
 		}
-		return true
+		return h == nil
 	}
 	id := subscriptionIn(m.Params)
 	h := t.s.hearingOf(id)
@@ -126,13 +128,6 @@ func (s *Session) hearingOf(id json.RawMessage) *hearing {
 		}
 	}
 	return nil
-}
-
-// leaveNow ends the listening as the server wants it.
-func (h *hearing) leaveNow() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.leave(errServerEnds)
 }
 
 // changes are the notifications that come for subscriptions only, with what asks for them.

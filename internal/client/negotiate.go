@@ -140,7 +140,12 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 		switch {
 		case v.kind == speaksModern:
 			e.version = v.revision
-			return t.settleModern(e, v.why, t.outcome(e, call, *r))
+			o := t.outcome(e, call, *r)
+			t.update(func(f *facts) { f.era, f.why = e, v.why })
+			if o.Good() {
+				e.learn(t, o.Result)
+			}
+			return o
 		case v.kind == askAgain && attempt == 0:
 			revision = v.revision
 			t.preRelease(*r)
@@ -154,15 +159,6 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 			return o
 		}
 	}
-}
-
-// settleModern ends a negotiation that a DiscoverResult decided.
-func (t *talk) settleModern(e *modern, why string, o wire.Outcome) wire.Outcome {
-	t.update(func(f *facts) { f.era, f.why = e, why })
-	if o.Good() {
-		e.learn(t, o.Result)
-	}
-	return o
 }
 
 func (t *talk) preRelease(r reply) {

@@ -39,12 +39,6 @@ func (r *recent) put(id string, mark bool) {
 	}
 }
 
-func (r *recent) markAll() {
-	for id := range r.marks {
-		r.marks[id] = true
-	}
-}
-
 // begin readies the cursor for the events of one more connection.
 func (c *cursor) begin() {
 	switch c.dropped = nil; {
@@ -52,7 +46,9 @@ func (c *cursor) begin() {
 	case c.id == "": // nothing is resumed, so that nothing can come again
 		c.seen = newRecent()
 	default:
-		c.seen.markAll()
+		for event := range c.seen.marks {
+			c.seen.marks[event] = true
+		}
 	}
 }
 

@@ -83,7 +83,9 @@ func (t *talk) stand(ctx context.Context) *ear {
 	var h *ear
 	t.update(func(f *facts) {
 		if f.listening == nil {
-			f.listening = t.s.openEar(line, fields)
+			life, cancel := context.WithCancel(t.s.life)
+			f.listening = &ear{s: t.s, line: line, fields: fields, cancel: cancel, headed: make(chan struct{}), over: make(chan struct{})}
+			go f.listening.run(life)
 		}
 		h = f.listening
 	})

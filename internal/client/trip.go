@@ -137,6 +137,12 @@ func (tr *trip) got() passage {
 	return tr.passage
 }
 
+func (tr *trip) note(change func(*passage)) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	change(&tr.passage)
+}
+
 // traced notes the phases of time and whether the request left the machine.
 // WroteHeaders comes before the body is sent, and no server can act on less than
 // the header; GetConn comes again only when net/http tries a second connection,
@@ -153,7 +159,7 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 		ConnectDone:          func(string, string, error) { tr.done("connect", &tr.timing.Connect) },
 		TLSHandshakeStart:    func() { tr.begin("tls") },
 		TLSHandshakeDone:     func(tls.ConnectionState, error) { tr.done("tls", &tr.timing.TLS) },
-		WroteHeaders:         tr.setWrote,
+		WroteHeaders:         func() { tr.note(func(p *passage) { p.wrote = true }) },
 		GotFirstResponseByte: func() { tr.done("", &tr.timing.FirstByte) },
 	})
 }
@@ -185,9 +191,7 @@ func (tr *trip) done(phase string, took *time.Duration) {
 // searching notes that the request has no connection, or none any more.
 func (tr *trip) searching(string) {
 	tr.noteLost()
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.wrote, tr.reused = false, false
+	tr.note(func(p *passage) { p.wrote, p.reused = false, false })
 }
 
 // noteLost notes that the server closed the connection before its response. If it was a
@@ -198,19 +202,11 @@ func (tr *trip) noteLost() {
 	}
 }
 
-func (tr *trip) setWrote() {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.wrote = true
-}
-
 func (tr *trip) gotConn(info httptrace.GotConnInfo) {
 	if info.Reused {
 		checkBeforeReuse(info.Conn)
 	}
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.reused = info.Reused
+	tr.note(func(p *passage) { p.reused = info.Reused })
 }
 
 // isUnsent reports that nothing of the request was written, because the server closed the
