@@ -7,8 +7,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"net/url"
 	"time"
@@ -60,22 +58,16 @@ func (w *Walk) readKey(path string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, keyUnusable("the key cannot be read: "+err.Error(), err)
 	}
-	block, _ := pem.Decode(raw)
-	if block == nil {
-		return nil, keyUnusable(path+" contains no PEM key", nil)
-	}
-	if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
-		if signer, ok := key.(crypto.Signer); ok {
-			return signer, nil
-		}
-	}
-	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+	if key, err := jwt.ParseRSAPrivateKeyFromPEM(raw); err == nil {
 		return key, nil
 	}
-	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+	if key, err := jwt.ParseECPrivateKeyFromPEM(raw); err == nil {
 		return key, nil
 	}
-	return nil, keyUnusable(path+" contains no supported private key, or it is encrypted", nil)
+	if key, err := jwt.ParseEdPrivateKeyFromPEM(raw); err == nil {
+		return key.(crypto.Signer), nil
+	}
+	return nil, keyUnusable(path+" contains no supported private key in PEM, or it is encrypted", nil)
 }
 
 func usualAlgorithm(key crypto.Signer) string {

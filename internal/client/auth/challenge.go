@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -76,11 +75,6 @@ func Wanted(all []Challenge) (best Challenge, ok bool) {
 		}
 	}
 	return best, ok
-}
-
-// wantedOf is the challenge of a response.
-func wantedOf(h http.Header) (Challenge, bool) {
-	return Wanted(ParseChallenges(h.Values("WWW-Authenticate")))
 }
 
 // Scopes are those that the challenge asks for; nil where it names none.

@@ -192,7 +192,8 @@ func (g *Guard) renewLocked(ctx context.Context, t Token, refused bool) (Token, 
 // judge says whether a response is a refusal that a token could change, and keeps
 // it. Any other 403 is policy, and no challenge (authorization, "Error Handling").
 func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
-	c, challenged := wantedOf(resp.Header)
+	fields := resp.Header.Values("WWW-Authenticate")
+	c, challenged := Wanted(ParseChallenges(fields))
 	short := resp.StatusCode == http.StatusForbidden && challenged && c.Params["error"] == "insufficient_scope"
 	if resp.StatusCode != http.StatusUnauthorized && !short {
 		if resp.StatusCode/100 == 2 && t.Access != "" {
@@ -202,7 +203,7 @@ func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(resp.Header.Values("WWW-Authenticate")),
+	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
 		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: missing(c.Scopes(), t.Requested)}
 	if t.Access == "" && !own {
 		r.Err = g.failed
