@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,7 +122,11 @@ func (h *holder) noteLocked(u *user, m *wire.Message) {
 		h.askLocked(u, m)
 	case wire.Notification:
 		if m.Method == "notifications/cancelled" {
-			h.cancelLocked(u, m)
+			// He does not wait any more. What comes all the same is still his.
+			if a := h.asked[string(cancelledID(m))]; a != nil && a.by == u {
+				a.cancelled = true
+				h.turn.Broadcast()
+			}
 		}
 	case wire.Response, wire.ErrorResponse:
 		delete(u.questions, string(m.ID))
@@ -152,14 +157,6 @@ func (h *holder) askLocked(u *user, m *wire.Message) {
 		h.shaken, a.lasting = true, true
 	}
 	h.asked[string(m.ID)] = a
-}
-
-// cancelLocked: he does not wait any more. What comes all the same is still his.
-func (h *holder) cancelLocked(u *user, m *wire.Message) {
-	if a := h.asked[string(cancelledID(m))]; a != nil && a.by == u {
-		a.cancelled = true
-		h.turn.Broadcast()
-	}
 }
 
 // cancelledID is the id of the request that notifications/cancelled names.
@@ -264,15 +261,10 @@ func (h *holder) route(line []byte) {
 	h.mu.Lock()
 	reply := []byte(nil)
 	var to []*user
-	switch m.Kind {
-	case wire.Request:
+	if m.Kind == wire.Request {
 		to, reply = h.askedBackLocked(m)
-	case wire.Notification:
-		to = h.concernedLocked(m)
-	case wire.Batch:
-		to = h.ownersLocked(m)
-	default:
-		to = h.ownerLocked(m)
+	} else {
+		to = h.receiversLocked(m)
 	}
 	for _, u := range to {
 		u.putLocked(markOut, line)
@@ -281,6 +273,22 @@ func (h *holder) route(line []byte) {
 	if reply != nil {
 		h.write(reply)
 	}
+}
+
+// receiversLocked are those whom a message is for; an array is for those of its parts.
+func (h *holder) receiversLocked(m *wire.Message) (to []*user) {
+	switch m.Kind {
+	case wire.Notification:
+		return h.concernedLocked(m)
+	case wire.Request: // in an array
+		return h.users
+	case wire.Batch:
+		for _, item := range m.Items {
+			to = append(to, h.receiversLocked(item)...)
+		}
+		return slices.DeleteFunc(slices.Clone(h.users), func(u *user) bool { return !slices.Contains(to, u) })
+	}
+	return h.ownerLocked(m)
 }
 
 // ownerLocked is who asked what this answers. An answer to nobody is everybody's: it may
@@ -295,27 +303,6 @@ func (h *holder) ownerLocked(m *wire.Message) []*user {
 		return nil
 	}
 	return h.users
-}
-
-// ownersLocked is everybody to whom a part of an array belongs.
-func (h *holder) ownersLocked(batch *wire.Message) (to []*user) {
-	found := map[*user]bool{}
-	for _, item := range batch.Items {
-		if a := h.asked[string(item.ID)]; a != nil && item.Kind != wire.Request {
-			delete(h.asked, string(item.ID))
-			h.turn.Broadcast()
-			found[a.by] = true
-		}
-	}
-	if len(found) == 0 {
-		return h.users
-	}
-	for _, u := range h.users {
-		if found[u] {
-			to = append(to, u)
-		}
-	}
-	return to
 }
 
 // concernedLocked: what belongs to a request is for who made it, by the progress token or
