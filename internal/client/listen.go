@@ -45,11 +45,7 @@ type hearing struct {
 	Listening
 
 	mu sync.Mutex
-	// id is that of the request that asked for it, where there is one.
-	id json.RawMessage
 	told
-	// leave ends the request because the server says that it is over.
-	leave context.CancelCauseFunc
 }
 
 // told is how far a Listening has come.
@@ -59,6 +55,10 @@ type told struct {
 	begun, ever, over bool
 	// agreed is what the server agreed to last.
 	agreed Filter
+	// id is that of the request that asked for it, where there is one; leave ends that
+	// because the server says that it is over.
+	id    json.RawMessage
+	leave context.CancelCauseFunc
 }
 
 // errServerEnds is the cause of a context that the server's own word ended.
@@ -73,7 +73,7 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 	s.mu.Lock()
 	s.hearings = append(s.hearings, h)
 	s.mu.Unlock()
-	defer h.end()
+	defer h.update(func(t *told) { t.begun, t.over = false, true })
 	wait := &cursor{}
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
@@ -166,39 +166,32 @@ func (t *talk) isFirst(rule string) bool {
 	return !told
 }
 
-func (h *hearing) begin(agreed Filter) {
+// update changes how far the Listening has come, and gives how far it had.
+func (h *hearing) update(change func(*told)) (before told) {
 	h.mu.Lock()
-	first := !h.begun
-	h.begun, h.ever, h.agreed = true, true, agreed
-	h.mu.Unlock()
-	if first && h.Began != nil {
+	defer h.mu.Unlock()
+	before = h.told
+	change(&h.told)
+	return before
+}
+
+func (h *hearing) begin(agreed Filter) {
+	before := h.update(func(t *told) { t.begun, t.ever, t.agreed = true, true, agreed })
+	if !before.begun && h.Began != nil {
 		h.Began(agreed)
 	}
 }
 
 // lose tells, once, that the server tells no longer.
 func (h *hearing) lose(why string) {
-	h.mu.Lock()
-	first := h.begun
-	h.begun = false
-	h.mu.Unlock()
-	if first && h.Lost != nil {
+	before := h.update(func(t *told) { t.begun = false })
+	if before.begun && h.Lost != nil {
 		h.Lost(why)
 	}
 }
 
-func (h *hearing) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.begun, h.over = false, true
-}
-
 // now gives how far the Listening has come.
-func (h *hearing) now() told {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.told
-}
+func (h *hearing) now() told { return h.update(func(*told) {}) }
 
 // without names what f has and other lacks.
 func (f Filter) without(other Filter) (names []string) {

@@ -21,7 +21,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	defer leave(nil)
 	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
 		Params: wire.With(nil, "notifications", jsonOf(h.Filter)), begun: func() bool { return h.now().begun }}
-	h.ask(call.ID, leave)
+	h.update(func(t *told) { t.id, t.leave, t.begun = call.ID, leave, false })
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o := t.outcome(e, call, r)
 	switch {
@@ -46,12 +46,6 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	return o, next
 }
 
-func (h *hearing) ask(id json.RawMessage, leave context.CancelCauseFunc) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.id, h.leave, h.begun = id, leave, false
-}
-
 // ended looks at the answer that ends the listening in good order.
 func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
 	if !h.now().begun {
@@ -74,9 +68,7 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 	if m.Method == "notifications/cancelled" {
 		h := t.s.hearingOf(cancelledID(m))
 		if h != nil {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.leave(errServerEnds)
+			h.now().leave(errServerEnds)
 		}
 		return h == nil
 	}
@@ -120,10 +112,7 @@ func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMes
 // hearingOf finds who asked for a subscription; value and type of the id count.
 func (s *Session) hearingOf(id json.RawMessage) *hearing {
 	for _, h := range s.listeners() {
-		h.mu.Lock()
-		own := len(id) > 0 && bytes.Equal(h.id, id)
-		h.mu.Unlock()
-		if own {
+		if len(id) > 0 && bytes.Equal(h.now().id, id) {
 			return h
 		}
 	}
