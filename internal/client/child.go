@@ -37,7 +37,7 @@ type child struct {
 	closing chan struct{}
 	// quiet is closed when the child's standard error has ended.
 	quiet chan struct{}
-	ends  []io.Closer
+	ends  []*os.File
 	once  sync.Once
 }
 
@@ -70,24 +70,18 @@ func (c *child) watch() {
 
 // pipes connects the child's three streams. They are files, so that nothing in
 // os/exec waits for a grandchild that keeps one of them open.
-func (c *child) pipes() (err error) {
-	open := func() (r, w *os.File) {
-		if err == nil {
-			if r, w, err = os.Pipe(); err == nil {
-				c.ends = append(c.ends, r, w)
-			}
+func (c *child) pipes() error {
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			c.release()
+			return err
 		}
-		return r, w
+		c.ends = append(c.ends, r, w)
 	}
-	childIn, stdin := open()
-	stdout, childOut := open()
-	stderr, childErr := open()
-	if err != nil {
-		c.release()
-		return err
-	}
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = childIn, childOut, childErr
-	c.in, c.out, c.errors = stdin, stdout, stderr
+	c.cmd.Stdin, c.in = c.ends[0], c.ends[1]
+	c.out, c.cmd.Stdout = c.ends[2], c.ends[3]
+	c.errors, c.cmd.Stderr = c.ends[4], c.ends[5]
 	return nil
 }
 

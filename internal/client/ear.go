@@ -181,10 +181,8 @@ func isFinal(f *fault) bool {
 	switch f.status {
 	case 0, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
 		return false
-	case http.StatusNotImplemented:
-		return true
 	}
-	return f.status/100 != 5
+	return f.status/100 != 5 || f.status == http.StatusNotImplemented
 }
 
 // gone is closed when nothing can come any more, and nil on no stream.

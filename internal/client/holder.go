@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -254,5 +255,5 @@ func writeMarked(w io.Writer, mark byte, text []byte) error {
 }
 
 func marked(mark byte, text []byte) []byte {
-	return append(append(append(make([]byte, 0, len(text)+2), mark), text...), '\n')
+	return slices.Concat([]byte{mark}, text, []byte{'\n'})
 }

@@ -122,7 +122,7 @@ func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgo
 	}
 	if size := headerSize(tr.resp.Header); size > maxHeader {
 		tr.resp.Body.Close()
-		return tr, badContent("the response's header is larger than "+kib(maxHeader), nil)
+		return tr, badContent(fmt.Sprintf("the response's header is larger than %d KiB", maxHeader>>10), nil)
 	}
 	return tr, nil
 }

@@ -83,7 +83,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		p.follow(last)
 		repeated = repeated || p.same == 2
 		switch {
-		case string(cursor) == `""` && l.startsOver(p, last):
+		case string(cursor) == `""` && l.startsOver(p):
 			l.dropLast(p)
 			l.Whole = true
 			return l, o, false
@@ -160,7 +160,7 @@ func (l *List) add(o wire.Outcome) (p page, ok bool) {
 
 // startsOver reports that the empty cursor brought nothing new: the page before
 // it once more, or the first one.
-func (l *List) startsOver(p, last page) bool {
+func (l *List) startsOver(p page) bool {
 	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
 		return true
 	}

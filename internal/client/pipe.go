@@ -79,19 +79,16 @@ func (p *pipe) send(ctx context.Context, out *outgoing) reply {
 		return p.overFault(wire.Unsent)
 	}
 	p.rec.body(wire.Sent, wire.Body, 0, out.raw, nil)
-	type written struct {
-		n   int
-		err error
-	}
-	wrote := make(chan written, 1)
+	n, wrote := 0, make(chan error, 1)
 	go func() {
-		n, err := p.out.Write(append(append(make([]byte, 0, len(out.raw)+1), out.raw...), '\n'))
+		written, err := p.out.Write(append(append(make([]byte, 0, len(out.raw)+1), out.raw...), '\n'))
+		n = written
 		<-p.writing
-		wrote <- written{n, err}
+		wrote <- err
 	}()
 	select {
-	case w := <-wrote:
-		return p.afterWrite(w.n, w.err)
+	case err := <-wrote:
+		return p.afterWrite(n, err)
 	case <-ctx.Done():
 		return failed(notTaken(ctx, wire.Unknown))
 	}

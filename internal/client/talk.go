@@ -208,18 +208,12 @@ func (t *talk) receive(m *wire.Message) {
 	case wire.Response, wire.ErrorResponse:
 		t.orphan(m.ID)
 	default:
-		t.finding(wire.Finding{Rule: "message", Level: weight(m.Raw),
-			Text: "received an invalid JSON-RPC message: " + m.Problem()})
+		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
+		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
+			f.Level = wire.Info
+		}
+		t.finding(f)
 	}
-}
-
-// weight: a resumed stream of real servers brings their priming events back as
-// {}, which is wrong and means nothing.
-func weight(raw []byte) wire.Level {
-	if string(raw) == "{}" {
-		return wire.Info
-	}
-	return wire.Warning
 }
 
 // serve deals with a request of the server's own.

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -235,8 +234,6 @@ func headerSize(h http.Header) int {
 	}
 	return size
 }
-
-func kib(n int) string { return fmt.Sprintf("%d KiB", n>>10) }
 
 // A proxyRefusal is a proxy's answer to CONNECT that opens no tunnel.
 type proxyRefusal struct {
