@@ -18,28 +18,26 @@ type Forgotten struct {
 // assertions. A client that proves itself with nothing stays. The old lists of b are
 // not written to.
 func (b *Book) Forget(endpoint, account string) (f Forgotten) {
-	var tokens []Token
-	for _, t := range b.Tokens {
-		if t.Account == account && Covers(t.Resource, endpoint) {
+	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
+		gone := t.Account == account && Covers(t.Resource, endpoint)
+		if gone {
 			f.Tokens = append(f.Tokens, t)
-		} else {
-			tokens = append(tokens, t)
 		}
-	}
-	b.Tokens = tokens
-	var clients []Client
-	for _, c := range b.Clients {
+		return gone
+	})
+	b.Clients = slices.DeleteFunc(slices.Clone(b.Clients), func(c Client) bool {
 		here := c.Endpoint == endpoint || slices.ContainsFunc(f.Tokens, func(t Token) bool { return t.Issuer == c.Issuer })
-		switch needed := slices.ContainsFunc(b.Tokens, c.has); {
-		case here && c.Proof() != "" && !needed:
-			f.Clients = append(f.Clients, c)
-			continue
-		case here && c.Proof() != "":
-			f.Needed = append(f.Needed, c)
+		if !here || c.Proof() == "" {
+			return false
 		}
-		clients = append(clients, c)
-	}
-	b.Clients = clients
+		needed := slices.ContainsFunc(b.Tokens, c.has)
+		if needed {
+			f.Needed = append(f.Needed, c)
+		} else {
+			f.Clients = append(f.Clients, c)
+		}
+		return !needed
+	})
 	if b.Pending != nil && b.Pending.Endpoint == endpoint {
 		b.Pending = nil
 	}

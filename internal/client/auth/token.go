@@ -24,14 +24,14 @@ func method(c Client, secret string, supported []string) string {
 		return "private_key_jwt"
 	case secret == "":
 		return "none"
-	case len(supported) == 0 || slices.Contains(supported, "client_secret_basic"):
-		return "client_secret_basic"
-	case slices.Contains(supported, "client_secret_post"):
-		return "client_secret_post"
-	case slices.Contains(supported, "none"):
-		return "none"
 	}
-	return "client_secret_basic"
+	const usual = "client_secret_basic"
+	for _, how := range []string{usual, "client_secret_post", "none"} {
+		if slices.Contains(supported, how) {
+			return how
+		}
+	}
+	return usual
 }
 
 // redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
