@@ -105,7 +105,7 @@ func (t *httpTransport) headless(tr *trip, f *fault) reply {
 
 // roundTrip sends one HTTP request and waits for the response's head.
 func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgoing) (*trip, *fault) {
-	tr := &trip{session: t.session, stream: t.rec.nextStream(), now: t.rec.now}
+	tr := &trip{session: t.session, stream: t.rec.nextStream(), clock: t.rec.now}
 	var body io.Reader
 	if method == http.MethodPost {
 		body, tr.body = bytes.NewReader(out.raw), out.raw

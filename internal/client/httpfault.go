@@ -23,7 +23,7 @@ import (
 // told by the trace, not guessed from the error.
 func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	f := &fault{kind: wire.Transport, phase: "connect", err: err, retryable: true}
-	left := tr.got().wrote
+	left := tr.now().wrote
 	if left {
 		f.phase, f.reached, f.retryable = "wait", wire.Unknown, false
 	}
@@ -51,7 +51,7 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 // certificate only when the request has left already, and then does not look at that.
 func isAlert(tr *trip, err error) bool {
 	var op *net.OpError
-	got := tr.got()
+	got := tr.now()
 	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.session.asked.Load())
 }
 

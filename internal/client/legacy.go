@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -17,8 +16,7 @@ import (
 type legacy struct {
 	offered string
 
-	mu sync.Mutex
-	agreement
+	guarded[agreement]
 }
 
 // An agreement is what a handshake came to.
@@ -31,18 +29,7 @@ type agreement struct {
 	said json.RawMessage
 }
 
-// now gives the agreement as it is.
-func (e *legacy) now() agreement {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.agreement
-}
-
-func (e *legacy) join(a agreement) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.agreement = a
-}
+func (e *legacy) join(a agreement) { e.update(func(was *agreement) { *was = a }) }
 
 func (e *legacy) revision() string { return e.now().agreed }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -43,9 +42,7 @@ type Listening struct {
 // A hearing is a Listening under way.
 type hearing struct {
 	Listening
-
-	mu sync.Mutex
-	told
+	guarded[told]
 }
 
 // told is how far a Listening has come.
@@ -166,15 +163,6 @@ func (t *talk) isFirst(rule string) bool {
 	return !told
 }
 
-// update changes how far the Listening has come, and gives how far it had.
-func (h *hearing) update(change func(*told)) (before told) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before = h.told
-	change(&h.told)
-	return before
-}
-
 func (h *hearing) begin(agreed Filter) {
 	before := h.update(func(t *told) { t.begun, t.ever, t.agreed = true, true, agreed })
 	if !before.begun && h.Began != nil {
@@ -189,9 +177,6 @@ func (h *hearing) lose(why string) {
 		h.Lost(why)
 	}
 }
-
-// now gives how far the Listening has come.
-func (h *hearing) now() told { return h.update(func(*told) {}) }
 
 // without names what f has and other lacks.
 func (f Filter) without(other Filter) (names []string) {

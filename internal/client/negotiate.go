@@ -63,7 +63,7 @@ func eraFor(m *Memory) era {
 	if Stateless(m.Revision) {
 		return &modern{version: m.Revision}
 	}
-	return &legacy{offered: m.Revision, agreement: agreement{m.Revision, m.SessionID, m.Declared}}
+	return &legacy{offered: m.Revision, guarded: guarded[agreement]{is: agreement{m.Revision, m.SessionID, m.Declared}}}
 }
 
 // connect gets a line to the server. A URL costs nothing yet, unless it is known

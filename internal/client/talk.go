@@ -16,8 +16,8 @@ import (
 type talk struct {
 	s *Session
 
-	mu    sync.Mutex
-	facts facts
+	guarded[facts]
+	// What is below belongs to its mutex, too.
 	// questions are the server's requests that the user is being asked.
 	questions []*question
 	errands   errands
@@ -57,7 +57,7 @@ type facts struct {
 // begin opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
 func (s *Session) begin(ctx context.Context, known string, resume *Memory, probed *reply) (*talk, wire.Outcome) {
-	t := &talk{s: s, asked: newRecent(), facts: facts{probed: probed}}
+	t := &talk{s: s, asked: newRecent(), guarded: guarded[facts]{is: facts{probed: probed}}}
 	began := s.opt.Now()
 	o := t.open(ctx, known, resume)
 	o.Took = s.opt.Now().Sub(began)
@@ -112,17 +112,22 @@ func (t *talk) close(ctx context.Context, end bool) {
 	}
 }
 
-// now gives the facts as they are.
-func (t *talk) now() facts {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.facts
+// A guarded value is read as a whole and changed under its mutex.
+type guarded[T any] struct {
+	mu sync.Mutex
+	is T
 }
 
-func (t *talk) update(change func(*facts)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	change(&t.facts)
+// now gives the value as it is.
+func (g *guarded[T]) now() T { return g.update(func(*T) {}) }
+
+// update changes the value, and gives what it was before.
+func (g *guarded[T]) update(change func(*T)) (before T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before = g.is
+	change(&g.is)
+	return before
 }
 
 func (t *talk) line() transport { return t.now().line }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -75,7 +74,7 @@ func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 	if tr.body != nil {
 		t.rec.body(wire.Sent, wire.Body, tr.stream, tr.body, nil)
 	}
-	tr.started = tr.now()
+	tr.started = tr.clock()
 	resp, err := t.wires.RoundTrip(req)
 	for err != nil && tr.isUnsent() && req.Context().Err() == nil {
 		req = rewound(req)
@@ -86,7 +85,7 @@ func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 		tr.noteLost()
 	}
 	if err == nil {
-		t.rec.response(tr.stream, resp, new(tr.got().timing))
+		t.rec.response(tr.stream, resp, new(tr.now().timing))
 	}
 	return resp, err
 }
@@ -113,12 +112,11 @@ type trip struct {
 	stream  int
 	req     *http.Request
 	resp    *http.Response
-	now     func() time.Time
+	clock   func() time.Time
 	started time.Time
 
 	// net/http traces from goroutines of its own, also after the response came.
-	mu sync.Mutex
-	passage
+	guarded[passage]
 	phases map[string]time.Time
 }
 
@@ -127,19 +125,6 @@ type passage struct {
 	wrote  bool
 	reused bool // another request used the connection before
 	timing wire.Timing
-}
-
-// got gives the passage as it is.
-func (tr *trip) got() passage {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.passage
-}
-
-func (tr *trip) note(change func(*passage)) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	change(&tr.passage)
 }
 
 // traced notes the phases of time and whether the request left the machine.
@@ -153,13 +138,13 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 		GetConn:              tr.searching,
 		GotConn:              tr.gotConn,
 		DNSStart:             func(httptrace.DNSStartInfo) { tr.begin("dns") },
-		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.timing.DNS) },
+		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.is.timing.DNS) },
 		ConnectStart:         func(string, string) { tr.begin("connect") },
-		ConnectDone:          func(string, string, error) { tr.done("connect", &tr.timing.Connect) },
+		ConnectDone:          func(string, string, error) { tr.done("connect", &tr.is.timing.Connect) },
 		TLSHandshakeStart:    func() { tr.begin("tls") },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { tr.done("tls", &tr.timing.TLS) },
-		WroteHeaders:         func() { tr.note(func(p *passage) { p.wrote = true }) },
-		GotFirstResponseByte: func() { tr.done("", &tr.timing.FirstByte) },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { tr.done("tls", &tr.is.timing.TLS) },
+		WroteHeaders:         func() { tr.update(func(p *passage) { p.wrote = true }) },
+		GotFirstResponseByte: func() { tr.done("", &tr.is.timing.FirstByte) },
 	})
 }
 
@@ -173,7 +158,7 @@ func (tr *trip) leaves(rec *recorder) {
 func (tr *trip) begin(phase string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.phases[phase] = tr.now()
+	tr.phases[phase] = tr.clock()
 }
 
 // done ends a phase; "" is the one that began with the request.
@@ -184,19 +169,19 @@ func (tr *trip) done(phase string, took *time.Duration) {
 	if !ok {
 		from = tr.started
 	}
-	*took = tr.now().Sub(from)
+	*took = tr.clock().Sub(from)
 }
 
 // searching notes that the request has no connection, or none any more.
 func (tr *trip) searching(string) {
 	tr.noteLost()
-	tr.note(func(p *passage) { p.wrote, p.reused = false, false })
+	tr.update(func(p *passage) { p.wrote, p.reused = false, false })
 }
 
 // noteLost notes that the server closed the connection before its response. If it was a
 // reused one, the server may close each after a response, and none is reused any more.
 func (tr *trip) noteLost() {
-	if tr.got().reused {
+	if tr.now().reused {
 		tr.session.closesEach.Store(true)
 	}
 }
@@ -205,14 +190,14 @@ func (tr *trip) gotConn(info httptrace.GotConnInfo) {
 	if info.Reused {
 		checkBeforeReuse(info.Conn)
 	}
-	tr.note(func(p *passage) { p.reused = info.Reused })
+	tr.update(func(p *passage) { p.reused = info.Reused })
 }
 
 // isUnsent reports that nothing of the request was written, because the server closed the
 // reused connection that it was to go out on. net/http then resends it only if its method
 // is idempotent, which a POST is not.
 func (tr *trip) isUnsent() bool {
-	got := tr.got()
+	got := tr.now()
 	return got.reused && !got.wrote
 }
 
