@@ -70,7 +70,7 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 		return reply{http: factsOf(tr.resp, nil)} // nothing can be meant for us there
 	}
 	body, _ := io.ReadAll(io.LimitReader(tr.resp.Body, shortBody))
-	t.recordBody(tr, body)
+	t.record(tr, wire.Body, body)
 	r := reply{http: factsOf(tr.resp, body)}
 	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && noID(m) {
 		r.message = m
@@ -188,9 +188,10 @@ func (t *httpTransport) recordCut(ctx context.Context, tr *trip, err error) {
 	t.rec.closed(tr.stream, wire.Received, "cut", withoutURL(err).Error())
 }
 
-func (t *httpTransport) recordBody(tr *trip, body []byte) {
-	if len(body) > 0 {
-		t.rec.body(wire.Received, wire.Body, tr.stream, body, nil)
+// record records what came: a body, or noise, which stands for no message.
+func (t *httpTransport) record(tr *trip, kind wire.FrameKind, raw []byte) {
+	if len(raw) > 0 {
+		t.rec.body(wire.Received, kind, tr.stream, raw, nil)
 	}
 }
 

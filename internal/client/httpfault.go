@@ -33,7 +33,11 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 		f.err = context.Cause(ctx)
 		f.text = f.err.Error()
 	case isAlert(tr, err):
-		describeAlert(f, tr, err)
+		f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
+		f.text = host + " refused the TLS connection: " + err.Error()
+		if tr.session.asked.Load() {
+			f.hint = "it rejected the certificate of --cert"
+		}
 	case left && isHangUp(err):
 		f.text = "the connection to " + host + " was lost before a response"
 	case left:
@@ -53,19 +57,6 @@ func isAlert(tr *trip, err error) bool {
 	var op *net.OpError
 	got := tr.now()
 	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.session.asked.Load())
-}
-
-func describeAlert(f *fault, tr *trip, err error) {
-	f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
-	f.text = tr.req.URL.Host + " refused the TLS connection: " + err.Error()
-	if tr.session.asked.Load() {
-		f.hint = "it rejected the certificate of --cert"
-	}
-}
-
-func (s *Session) askedForPapers(shown bool) {
-	s.asked.Store(true)
-	s.unshown.Store(!shown)
 }
 
 // isHangUp reports that the other side went away without a word.

@@ -76,7 +76,7 @@ func (t *httpSSE) readEndpoint() *fault {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.http.recordDropped(t.trip, ev.Dropped)
+			t.http.record(t.trip, wire.Noise, ev.Dropped)
 			return t.http.streamEnd(t.lasting, t.trip, err)
 		}
 		t.http.recordEvent(t.trip, ev)
@@ -199,7 +199,7 @@ func (t *httpSSE) readAll() {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.http.recordDropped(t.trip, ev.Dropped)
+			t.http.record(t.trip, wire.Noise, ev.Dropped)
 			f := t.http.streamEnd(t.lasting, t.trip, err)
 			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
 				f.text = "the server closed the event stream, which ends the session"

@@ -104,7 +104,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 	}
 	tr, f := t.roundTrip(ctx, http.MethodGet, &outgoing{fields: fields})
 	if f == nil && (tr.resp.StatusCode != http.StatusOK || mediaType(tr.resp) != "text/event-stream") {
-		t.recordBody(tr, t.refusalBody(tr))
+		t.record(tr, wire.Body, t.refusalBody(tr))
 		tr.resp.Body.Close()
 		f = statusFault(tr.resp, nil)
 	}
@@ -137,7 +137,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		start := make([]byte, mostDropped)
 		n, _ := tr.resp.Body.Read(start)
 		tr.resp.Body.Close()
-		t.recordDropped(tr, start[:n])
+		t.record(tr, wire.Noise, start[:n])
 		f.raw = start[:n]
 		return f
 	}
@@ -147,7 +147,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		ev, err := events.Next()
 		if err != nil {
 			tr.resp.Body.Close()
-			t.recordDropped(tr, ev.Dropped)
+			t.record(tr, wire.Noise, ev.Dropped)
 			f := t.streamEnd(ctx, tr, err)
 			at.drop(ev)
 			at.explain(f, len(ev.Dropped) > 0)
@@ -298,7 +298,7 @@ func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	if !t.rec.on() {
 		return
 	}
-	if t.recordDropped(tr, ev.Dropped); !ev.IsEvent() {
+	if t.record(tr, wire.Noise, ev.Dropped); !ev.IsEvent() {
 		return
 	}
 	data := ev.Data
@@ -307,13 +307,6 @@ func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	}
 	facts := ev.SSEFacts
 	t.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
-}
-
-// recordDropped records what came and stands for no message.
-func (t *httpTransport) recordDropped(tr *trip, raw []byte) {
-	if len(raw) > 0 {
-		t.rec.body(wire.Received, wire.Noise, tr.stream, raw, nil)
-	}
 }
 
 func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fault {

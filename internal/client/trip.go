@@ -37,7 +37,10 @@ func (s *Session) newWires() *http.Transport {
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
 		TLSHandshakeTimeout:    max(limits.Connect, 0),
-		TLSClientConfig:        noticing(s.opt.TLS, s.askedForPapers),
+		TLSClientConfig: noticing(s.opt.TLS, func(shown bool) {
+			s.asked.Store(true)
+			s.unshown.Store(!shown)
+		}),
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
 		IdleConnTimeout:        idleTime,
