@@ -78,7 +78,7 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 	return r
 }
 
-// end asks for the session's end with DELETE. A server may refuse (405), or know
+// end asks for the end of the session that out names, with DELETE. A server may refuse (405), or know
 // the session no more (404, and 400 by some); after any other answer it may keep it.
 func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 	tr, f := t.roundTrip(ctx, http.MethodDelete, out)

@@ -179,8 +179,6 @@ func (t *httpSSE) send(ctx context.Context, out *outgoing) reply {
 	return r
 }
 
-func (t *httpSSE) end(context.Context, *outgoing) {}
-
 // close cuts what is still on its way. Nothing is recorded afterwards.
 func (t *httpSSE) close() {
 	t.mu.Lock()

@@ -333,10 +333,11 @@ const (
 )
 
 func (e *legacy) end(ctx context.Context, t *talk) {
-	if e.sessionID() == "" {
+	line, ok := t.line().(*httpTransport)
+	if !ok || e.sessionID() == "" {
 		return
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, graceForEnd, timeoutError{what: "no response", after: graceForEnd})
 	defer stop()
-	t.line().end(ctx, &outgoing{fields: e.fields()})
+	line.end(ctx, &outgoing{fields: e.fields()})
 }

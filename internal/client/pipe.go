@@ -42,8 +42,6 @@ func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to 
 
 func (p *pipe) name() TransportName { return Stdio }
 
-func (p *pipe) end(context.Context, *outgoing) {}
-
 // close ends a server without a process: it is asked by the end of its input,
 // and after a while no longer listened to.
 func (p *pipe) close() {
