@@ -165,7 +165,7 @@ func (t *talk) aboutErrand(ctx context.Context, m *wire.Message) []byte {
 	case m.Method == "tasks/cancel" && !t.errands.end(e, TaskCancelled, goneBack, t.s.opt.Now()):
 		return wire.ComposeError(m.ID, -32602, "Invalid params: the task has ended already")
 	case m.Method == "tasks/cancel":
-		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: "the server cancelled its request"})
+		t.found(wire.Info, "withdrawn", "the server cancelled its request")
 		e.withdraw()
 	}
 	return wire.ComposeResult(m.ID, t.errands.shown(e))

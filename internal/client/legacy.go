@@ -118,7 +118,7 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	pinned := t.s.opt.Protocol
 	switch {
 	case agreed == rev2024Draft:
-		t.finding(wire.Finding{Rule: "revision", Level: wire.Info, Text: "the server speaks the pre-release " + rev2024Draft})
+		t.found(wire.Info, "revision", "the server speaks the pre-release "+rev2024Draft)
 	case slices.Contains(revisions, agreed) && Stateless(agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+", which has no initialize")
 	case !slices.Contains(revisions, agreed):
@@ -219,12 +219,11 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
-		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
-			Text: fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code)})
+		t.found(wire.Info, "undeclared", fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
 	case broken(m.Method, m.Params) != "":
 		why := broken(m.Method, m.Params)
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
-		t.finding(wire.Finding{Rule: "sampling", Level: wire.Warning, Text: "the server's " + m.Method + " was rejected with -32602: " + why})
+		t.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
 	case m.Method == "roots/list":
 		sent = t.rootsAsked()
 	case isTaskMethod(m.Method):
@@ -239,8 +238,7 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		e.answer(ctx, t, m, reply(ctx))
 	}) {
 		sent()
-		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
-			Text: "the server sends requests faster than it reads responses; " + m.Method + " was not answered"})
+		t.found(wire.Warning, "server_request", "the server sends requests faster than it reads responses; "+m.Method+" was not answered")
 	}
 }
 
@@ -262,8 +260,7 @@ func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byt
 	defer stop()
 	r := t.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})
 	if r.fault != nil && ctx.Err() == nil {
-		t.finding(wire.Finding{Rule: "answer_refused", Level: wire.Warning,
-			Text: "the server requested " + m.Method + " and did not accept the response: " + r.fault.text})
+		t.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.fault.text)
 	}
 }
 

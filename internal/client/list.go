@@ -50,8 +50,7 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 	l, o, restart := s.walk(ctx, method, enough)
 	if restart {
 		l.Findings = nil
-		s.talk().finding(wire.Finding{Rule: "list_restarted", Level: wire.Warning,
-			Text: method + " could not be continued with the server's cursor; it was restarted"})
+		s.talk().found(wire.Warning, "list_restarted", method+" could not be continued with the server's cursor; it was restarted")
 		l, o, _ = s.walk(ctx, method, enough)
 	}
 	o.Took = s.opt.Now().Sub(began)

@@ -142,7 +142,7 @@ func (s *Session) listeners() []*hearing {
 // with every message.
 func (t *talk) complain(rule, text string) {
 	if t.isFirst(rule) {
-		t.finding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
+		t.found(wire.Warning, rule, text)
 	}
 }
 
@@ -200,7 +200,6 @@ func (f Filter) without(other Filter) (names []string) {
 // agreed tells what the server does not tell of although it was asked to.
 func (t *talk) agreed(asked, given Filter) {
 	if missing := asked.without(given); len(missing) > 0 {
-		t.finding(wire.Finding{Rule: "not_honoured", Level: wire.Warning,
-			Text: "the server does not report changes of " + strings.Join(missing, ", ")})
+		t.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
 	}
 }

@@ -57,8 +57,7 @@ func (e *legacy) request(ctx context.Context, t *talk, h *hearing, method, membe
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o, next := t.outcome(e, call, r), t.remedy(ctx, call, r, t.now().untried)
 	if t.tried(r); o.RPC() != nil && next == stop {
-		t.finding(wire.Finding{Rule: "refused", Level: wire.Warning,
-			Text: "the server refused " + method + " for " + value + ": " + o.Text})
+		t.found(wire.Warning, "refused", "the server refused "+method+" for "+value+": "+o.Text)
 	}
 	return o, next
 }

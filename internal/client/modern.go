@@ -196,8 +196,7 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 // asked: a server of this era may not ask, and a client must not answer
 // (2026-07-28 basic/transports/stdio).
 func (e *modern) asked(t *talk, m *wire.Message) {
-	t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
-		Text: "the server sent a request, " + m.Method + ", which this revision forbids; it was not answered"})
+	t.found(wire.Warning, "server_request", "the server sent a request, "+m.Method+", which this revision forbids; it was not answered")
 }
 
 // asksAsBefore reports a failure of which the server says that it wanted to send a

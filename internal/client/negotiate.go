@@ -163,8 +163,7 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 
 func (t *talk) preRelease(r reply) {
 	if r.message.Error.Code == codeDraftVersion {
-		t.finding(wire.Finding{Rule: "revision", Level: wire.Warning,
-			Text: "the server rejects a version with -32004, the pre-release code; it should be -32022"})
+		t.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
 	}
 }
 

@@ -31,8 +31,7 @@ func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
 	if wait > maxRetryAfter {
 		return false
 	}
-	t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
-		Text: fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond))})
+	t.found(wire.Info, "sent_again", fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond)))
 	return rest(ctx, wait)
 }
 

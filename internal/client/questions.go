@@ -120,7 +120,7 @@ func (t *talk) withdrawn(m *wire.Message) {
 		if reason := wire.First(m.Params, "reason"); reason != nil {
 			text += ": " + wire.Excerpt(reason, 200)
 		}
-		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: text})
+		t.found(wire.Info, "withdrawn", text)
 	}
 }
 

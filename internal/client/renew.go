@@ -94,8 +94,7 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 		}
 		return stop // what the server had in mind is lost, where it was held
 	case broke && readsOnly:
-		t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
-			Text: r.fault.text + "; " + call.Method + " is read-only and was sent again"})
+		t.found(wire.Info, "sent_again", r.fault.text+"; "+call.Method+" is read-only and was sent again")
 		return resend
 	}
 	standing := t.era().judge(r, untried)

@@ -62,7 +62,7 @@ func (t *talk) markFound(m *wire.Message) {
 		}
 	}
 	if m != nil && hasMark(m.Raw) {
-		t.finding(wire.Finding{Rule: "bom", Level: wire.Warning, Text: "the response begins with a byte order mark, which JSON does not allow"})
+		t.found(wire.Warning, "bom", "the response begins with a byte order mark, which JSON does not allow")
 	}
 }
 

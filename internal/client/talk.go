@@ -204,8 +204,7 @@ func (t *talk) receive(m *wire.Message) {
 		}
 	case wire.Batch:
 		if e := t.era(); e != nil && !e.batches() {
-			t.finding(wire.Finding{Rule: "batch", Level: wire.Warning,
-				Text: "the server sent a batch, which revision " + e.revision() + " does not support"})
+			t.found(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
 		}
 		for _, item := range m.Items {
 			t.receive(item)
@@ -225,8 +224,7 @@ func (t *talk) receive(m *wire.Message) {
 func (t *talk) serve(m *wire.Message) {
 	e := t.era()
 	if e == nil {
-		t.finding(wire.Finding{Rule: "server_request", Level: wire.Info,
-			Text: "the server requested " + m.Method + " before the session was open; it was not answered"})
+		t.found(wire.Info, "server_request", "the server requested "+m.Method+" before the session was open; it was not answered")
 		return
 	}
 	for _, p := range m.Problems {
@@ -243,8 +241,12 @@ func (t *talk) serve(m *wire.Message) {
 func (t *talk) unanswerable(m *wire.Message, why string) {
 	t.came(meanwhile{"in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
 		"a server request needs an id; waiting longer does not help"})
-	t.finding(wire.Finding{Rule: "id", Level: wire.Warning,
-		Text: "the server's request " + m.Method + " was not answered: " + why})
+	t.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
+}
+
+// found tells of a finding that is about no place in a message.
+func (t *talk) found(level wire.Level, rule, text string) {
+	t.finding(wire.Finding{Rule: rule, Level: level, Text: text})
 }
 
 func (t *talk) finding(f wire.Finding) {

@@ -99,8 +99,7 @@ func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	o := s.Do(ctx, call)
 	task, _ := s.TaskIn(call, o)
 	if raw, _ := wire.Text(wire.First(o.Result, "resultType")); raw == "task" {
-		s.talk().finding(wire.Finding{Rule: "result_type", Level: wire.Info,
-			Text: "the result of tasks/get has the type task, but must be complete"})
+		s.talk().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
 	}
 	return task, o
 }
