@@ -192,19 +192,13 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 		method = "tools/call" // "exactly what the underlying request would have returned"
 	}
 	kind, text := settleResult(method, members)
-	if kind == wire.OK && method == "tools/call" {
-		return structuredIsObject(members)
-	}
-	return kind, text
-}
-
-// structuredIsObject: until 2025-11-25 structuredContent is an object; any other
-// JSON came with the revision after it (server/tools, "Structured Content").
-func structuredIsObject(members wire.Members) (wire.Kind, string) {
-	if value, ok := members.Get("structuredContent"); ok && value[0] != '{' {
+	// Until 2025-11-25 structuredContent is an object; any other JSON came with the
+	// revision after it (server/tools, "Structured Content").
+	value, ok := members.Get("structuredContent")
+	if kind == wire.OK && method == "tools/call" && ok && value[0] != '{' {
 		return wire.BadResponse, "structuredContent must be an object in this revision, got " + wire.Excerpt(value, 40)
 	}
-	return wire.OK, ""
+	return kind, text
 }
 
 // asked answers away from the line: ping and what is about tasks at once, what

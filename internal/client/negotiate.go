@@ -148,7 +148,9 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 			return o
 		case v.kind == askAgain && attempt == 0:
 			revision = v.revision
-			t.preRelease(*r)
+			if r.message.Error.Code == codeDraftVersion {
+				t.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
+			}
 		case v.kind == tryHandshake:
 			return t.fallBack(ctx, v)
 		default:
@@ -158,12 +160,6 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 			}
 			return o
 		}
-	}
-}
-
-func (t *talk) preRelease(r reply) {
-	if r.message.Error.Code == codeDraftVersion {
-		t.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
 	}
 }
 

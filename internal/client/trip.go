@@ -71,7 +71,9 @@ type tripKey struct{}
 
 func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 	tr := req.Context().Value(tripKey{}).(*trip)
-	tr.leaves(t.rec)
+	if tr.sent++; tr.sent > 1 {
+		tr.stream = t.rec.nextStream()
+	}
 	req.Close = tr.session.closesEach.Load()
 	t.rec.request(tr.stream, req)
 	if tr.body != nil {
@@ -149,13 +151,6 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 		WroteHeaders:         func() { tr.update(func(p *passage) { p.wrote = true }) },
 		GotFirstResponseByte: func() { tr.done("", &tr.is.timing.FirstByte) },
 	})
-}
-
-// leaves gives a request that is sent again a stream of its own.
-func (tr *trip) leaves(rec *recorder) {
-	if tr.sent++; tr.sent > 1 {
-		tr.stream = rec.nextStream()
-	}
 }
 
 func (tr *trip) begin(phase string) {

@@ -37,7 +37,13 @@ func judgeProbe(r reply, overStdio bool) verdict {
 	case r.fault != nil:
 		return judgeFault(r, overStdio)
 	case r.message.Kind == wire.Response:
-		return judgeDiscover(r.message.Result)
+		// A result is no proof. Servers exist that answer {} to any method, and servers that
+		// list only revisions with a handshake.
+		theirs, ok := supportedVersions(r.message.Result)
+		if !ok {
+			return verdict{kind: tryHandshake, why: "the response to server/discover lists no versions"}
+		}
+		return judgeVersions(theirs, speaksModern, "server/discover lists ")
 	case r.message.Error != nil:
 		return judgeError(r)
 	}
@@ -57,16 +63,6 @@ func judgeFault(r reply, overStdio bool) verdict {
 		return verdict{kind: tryHandshake, why: fmt.Sprintf("server/discover got HTTP %d", r.http.Status)}
 	}
 	return verdict{}
-}
-
-// judgeDiscover: a result is no proof. Servers exist that answer {} to any
-// method, and servers that list only revisions with a handshake.
-func judgeDiscover(result json.RawMessage) verdict {
-	theirs, ok := supportedVersions(result)
-	if !ok {
-		return verdict{kind: tryHandshake, why: "the response to server/discover lists no versions"}
-	}
-	return judgeVersions(theirs, speaksModern, "server/discover lists ")
 }
 
 // judgeVersions: a stateless revision that both speak comes first, then one with
