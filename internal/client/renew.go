@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 
 	"mcpc/internal/wire"
 )
@@ -127,13 +128,9 @@ func meansNothing(m *wire.Message) bool {
 // repeatable are the methods that only read, or come to the same if they are sent
 // twice.
 func repeatable(method string) bool {
-	switch method {
-	case "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
+	return slices.Contains([]string{"tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
 		"resources/read", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel",
-		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result":
-		return true
-	}
-	return false
+		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result"}, method)
 }
 
 // revisionAfter is the revision to open the next conversation with; "" is to
