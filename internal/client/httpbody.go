@@ -83,7 +83,7 @@ func (t *httpTransport) readWhole(ctx context.Context, tr *trip, kind string, ou
 	t.foreignCharset(tr)
 	if m.Kind != wire.Invalid {
 		if answer := t.pick(m, out); answer != nil {
-			return reply{message: answer, http: factsOf(tr.resp, nil)}
+			return reply{message: answer}
 		}
 	}
 	return reply{fault: noAnswerTo(out, m), http: factsOf(tr.resp, body)}

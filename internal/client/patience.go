@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,14 +22,10 @@ func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
 	if r.http == nil {
 		return false
 	}
-	switch r.http.Status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-	default:
-		return false
-	}
+	busy := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 	wait := t.retryAfter(r.http, sent)
-	if wait > maxRetryAfter {
+	if !slices.Contains(busy, r.http.Status) || wait > maxRetryAfter {
 		return false
 	}
 	t.found(wire.Info, "sent_again", fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond)))

@@ -118,7 +118,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) (r reply) {
 	f := t.each(ctx, tr, at, func(ev wire.ServerEvent) (answered bool) {
 		if ev.IsMessage() {
-			r, answered = t.answerIn(tr, ev, out, at)
+			r, answered = t.answerIn(ev, out, at)
 		}
 		return answered
 	})
@@ -126,6 +126,7 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 		return reply{fault: at.unanswered(f, out), http: factsOf(tr.resp, at.dropped)}
 	}
 	t.drain(tr)
+	r.http = factsOf(tr.resp, nil)
 	return r
 }
 
@@ -231,24 +232,24 @@ func foreignEvent(in inbox, ev wire.ServerEvent) {
 }
 
 // answerIn takes one event; ok where it ends the request.
-func (t *httpTransport) answerIn(tr *trip, ev wire.ServerEvent, out *outgoing, at *cursor) (r reply, ok bool) {
+func (t *httpTransport) answerIn(ev wire.ServerEvent, out *outgoing, at *cursor) (r reply, ok bool) {
 	m := wire.ParseMessage(ev.Data)
 	if out.anyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
-		return reply{message: m, http: factsOf(tr.resp, nil)}, ok
+		return reply{message: m}, ok
 	}
 	if m.Kind == wire.Invalid && (!isJSON(ev.Data) || claims(m, out.id)) {
-		return reply{fault: badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data), http: factsOf(tr.resp, nil)}, true
+		return failed(badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data)), true
 	}
 	if m.Kind == wire.Batch && !out.batches {
 		if holds(m, out.id) {
-			return reply{fault: noAnswerTo(out, m), http: factsOf(tr.resp, nil)}, true
+			return failed(noAnswerTo(out, m)), true
 		}
 		t.inbox.receive(m)
 		return reply{}, false
 	}
 	if answer := t.pick(m, out); answer != nil {
-		return reply{message: answer, http: factsOf(tr.resp, nil)}, true
+		return reply{message: answer}, true
 	}
 	switch {
 	case !isReply(m):
