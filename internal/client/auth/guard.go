@@ -113,12 +113,10 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 // cannot be read is not there: perhaps the server asks for none.
 func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, c credential) {
 	switch {
-	case !g.ours(u):
+	case !g.ours(u) || g.Fixed == "" && g.Store == nil:
 		return Token{}, credential{}
 	case g.Fixed != "":
 		return Token{}, credential{secret: g.Fixed}
-	case g.Store == nil:
-		return Token{}, credential{}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
