@@ -206,6 +206,7 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 func (e *legacy) asked(t *talk, m *wire.Message) {
 	o := e.offer()
 	code, what := o.forbids(m.Method, m.Params)
+	why := broken(m.Method, m.Params)
 	reply := func(ctx context.Context) []byte { return t.put(ctx, m) }
 	sent := func() {}
 	switch {
@@ -214,8 +215,7 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
 		t.found(wire.Info, "undeclared", fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
-	case broken(m.Method, m.Params) != "":
-		why := broken(m.Method, m.Params)
+	case why != "":
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
 		t.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
 	case m.Method == "roots/list":
@@ -239,10 +239,8 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 // refusal is the message of an error: a capability that was not declared is a
 // method that does not exist (client/roots, "Error Handling").
 func refusal(code int64, what string) string {
-	if code == -32601 {
-		return "Method not found: the client declared no capability for " + what
-	}
-	return "Invalid params: the client declared no capability for " + what
+	name := map[int64]string{-32601: "Method not found", -32602: "Invalid params"}[code]
+	return name + ": the client declared no capability for " + what
 }
 
 // answer sends what is to be said; nothing where the question was withdrawn.
