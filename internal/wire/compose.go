@@ -83,10 +83,7 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	value = orNull(value)
 	var out json.RawMessage
 	members, taken := 0, 0 // of object, the first so many bytes are in out
-	_, err := eachMember(object, func(i int, is string, from, to int) bool {
-		if i == 0 {
-			out, taken = nil, 0
-		}
+	err := eachMember(object, func(i int, is string, from, to int) bool {
 		if members = i + 1; is == name {
 			out, taken = append(append(out, object[taken:from]...), value...), to
 		}
@@ -136,10 +133,10 @@ func Append(object json.RawMessage, more ...Member) json.RawMessage {
 func Without(object json.RawMessage, name string) json.RawMessage {
 	var out json.RawMessage
 	taken, kept, found := 0, 0, false
-	_, err := eachMember(object, func(i int, is string, _, to int) bool {
+	err := eachMember(object, func(i int, is string, _, to int) bool {
 		if i == 0 {
 			taken = bytes.IndexByte(object, '{') + 1
-			out, kept, found = append(out[:0], object[:taken]...), 0, false
+			out = append(out, object[:taken]...)
 		}
 		part := object[taken:to]
 		taken = to

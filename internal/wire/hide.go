@@ -320,7 +320,7 @@ func isSchema(raw []byte) bool {
 		return false
 	}
 	schema := false
-	_, _ = eachMember(raw, func(_ int, name string, from, to int) bool {
+	_ = eachMember(raw, func(_ int, name string, from, to int) bool {
 		text, ok := Text(raw[from:to])
 		switch name {
 		case "type":
