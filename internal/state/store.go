@@ -32,7 +32,6 @@ type Store struct {
 	dir   string
 	given bool          // dir was asked for, and is not the default
 	wait  time.Duration // for the lock
-	boot  func() string // names this run of the operating system
 	sync  func(*os.File) error
 }
 
@@ -56,14 +55,14 @@ func Open(dir string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Store{dir: path, wait: lockWait, boot: bootID, sync: (*os.File).Sync}, nil
+		return &Store{dir: path, wait: lockWait, sync: (*os.File).Sync}, nil
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		what := fmt.Sprintf("finding the state directory %s: %v", dir, err)
 		return nil, &Error{Reason: NoHome, Path: dir, Err: err, what: what}
 	}
-	return &Store{dir: path, given: true, wait: lockWait, boot: bootID, sync: (*os.File).Sync}, nil
+	return &Store{dir: path, given: true, wait: lockWait, sync: (*os.File).Sync}, nil
 }
 
 // Dir is the absolute path of the state directory.
