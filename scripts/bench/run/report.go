@@ -89,7 +89,6 @@ func (b *bench) printFactors(w io.Writer) {
 
 func (b *bench) printTable(w io.Writer) {
 	fmt.Fprintf(w, "mcpc %s. Medians; × is the median of the ratios within a round, with its quartiles; MB is the largest peak.\n", b.commit)
-	fmt.Fprintln(w, "\"raw, least\" sends nothing but the handshake and what was asked.")
 	for _, m := range b.done {
 		fmt.Fprintf(w, "\n%-38s %9s %9s %7s %15s %8s %9s\n", m.name, "ms", "CPU ms", "×", "quartiles", "peak MB", "requests")
 		for _, e := range m.entries {
