@@ -41,7 +41,7 @@ func (s *Script) manners(m *wire.Message) answer {
 	case "ping":
 		return s.result(m, `{}`)
 	case "tools/list":
-		return s.result(m, `{"tools":[`+string(join(s.Tools))+`]`+s.listed()+`}`)
+		return s.result(m, `{"tools":`+string(wire.List(s.Tools))+s.listed()+`}`)
 	case "tools/call":
 		return s.called(m)
 	}
@@ -123,17 +123,6 @@ func (s *Script) refuse(m *wire.Message, code int64, message, data string) answe
 		status = 400
 	}
 	return answer{message: raw, status: status}
-}
-
-func join(items []json.RawMessage) []byte {
-	var out []byte
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, item...)
-	}
-	return out
 }
 
 // expand puts the parts of a request into a text of the script: $ID, $METHOD,

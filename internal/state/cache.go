@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // maxVerdicts bounds the verdicts; those written longest ago go first.
@@ -50,7 +52,7 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	if len(v.Capabilities) > maxVerdict/2 {
 		v.Capabilities = nil
 	}
-	raw, err := marshal(v)
+	raw, err := wire.Marshal(v)
 	if err != nil {
 		return err
 	}

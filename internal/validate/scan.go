@@ -21,18 +21,6 @@ func member(v any, name string) any {
 	return obj[name]
 }
 
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// pointer writes a JSON pointer (RFC 6901).
-func pointer(tokens ...string) string {
-	var sb strings.Builder
-	for _, tok := range tokens {
-		sb.WriteByte('/')
-		_, _ = pointerEscaper.WriteString(&sb, tok)
-	}
-	return sb.String()
-}
-
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
 // tokens reads a JSON pointer.

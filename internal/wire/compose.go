@@ -155,3 +155,39 @@ func Without(object json.RawMessage, name string) json.RawMessage {
 	}
 	return append(out, object[taken:]...)
 }
+
+// List is a JSON array of the items.
+func List(items []json.RawMessage) json.RawMessage {
+	return ListOf(items, func(item json.RawMessage) json.RawMessage { return item })
+}
+
+// ListOf is a JSON array of the values that each item makes.
+func ListOf[T any, B ~[]byte](items []T, value func(T) B) json.RawMessage {
+	b := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, value(item)...)
+	}
+	return append(b, ']')
+}
+
+// Marshal is json.Marshal without the rewriting of <, > and &.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Pointer is a JSON pointer (RFC 6901) with more names behind it.
+func Pointer(at string, names ...string) string {
+	for _, name := range names {
+		at += "/" + pointerEscaper.Replace(name)
+	}
+	return at
+}

@@ -73,11 +73,6 @@ func nearest(places map[string]Place, pointer string) Place {
 	}
 }
 
-// Pointer is a JSON pointer one step further.
-func Pointer(parent, name string) string {
-	return parent + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
 // Limits for documents that were made to hurt: aliases let a short text stand for
 // a long one.
 const (
@@ -255,7 +250,7 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 		}
 		seen[name.Value] = true
 		r.b = append(append(r.b, wire.Quote(name.Value)...), ':')
-		inner := Pointer(pointer, name.Value)
+		inner := wire.Pointer(pointer, name.Value)
 		r.names[inner] = at
 		if err := r.value(n.Content[i+1], inner, depth+1); err != nil {
 			return err
