@@ -84,8 +84,7 @@ func (s *Script) called(m *wire.Message) answer {
 	name := params.Text("name")
 	for _, raw := range s.Tools {
 		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
-			arguments, _ := params.Get("arguments")
-			return s.result(m, `{"content":[{"type":"text","text":`+string(wire.Quote(string(arguments)))+`}]`+s.complete()+`}`)
+			return s.result(m, `{"content":[{"type":"text","text":`+string(wire.Quote(string(params.Value("arguments"))))+`}]`+s.complete()+`}`)
 		}
 	}
 	return s.refuse(m, -32602, "Unknown tool: "+name, "")
@@ -133,9 +132,7 @@ func expand(text string, m *wire.Message, header http.Header) string {
 		return text
 	}
 	params, _ := wire.Object(m.Params)
-	rawMeta, _ := params.Get("_meta")
-	meta, _ := wire.Object(rawMeta)
-	token, _ := meta.Get("progressToken")
+	token := wire.First(params.Value("_meta"), "progressToken")
 	_, port, _ := net.SplitHostPort(header.Get("Host"))
 	text = fieldInText().ReplaceAllStringFunc(text, func(field string) string {
 		return strings.Join(header.Values(field[len("${"):len(field)-len("}")]), ", ")

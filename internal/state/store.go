@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/adrg/xdg"
+
+	"mcpc/internal/wire"
 )
 
 const (
@@ -103,7 +105,7 @@ func (s *Store) read() ([]byte, State, error) {
 func (s *Store) damaged(path string, why error) *Error {
 	hint := "mcpc state repair"
 	if s.given {
-		hint += " --state " + quoted(s.dir)
+		hint += " --state " + wire.ShellWord(s.dir)
 	}
 	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: hint}
 }

@@ -191,3 +191,11 @@ func Pointer(at string, names ...string) string {
 	}
 	return at
 }
+
+// ShellWord makes s one word of a POSIX shell.
+func ShellWord(s string) string {
+	if s != "" && strings.Trim(s, lettersAndDigits+"_@%+=:,./-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -34,17 +34,21 @@ func (m Members) Get(name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
+// Value gives the value of the first member called name, or nil.
+func (m Members) Value(name string) json.RawMessage {
+	value, _ := m.Get(name)
+	return value
+}
+
 // Text gives the string that stands under name, or "".
 func (m Members) Text(name string) string {
-	raw, _ := m.Get(name)
-	s, _ := Text(raw)
+	s, _ := Text(m.Value(name))
 	return s
 }
 
 // Words are the strings in the array that stands under name.
 func (m Members) Words(name string) map[string]bool {
-	raw, _ := m.Get(name)
-	items, _ := Array(raw)
+	items, _ := Array(m.Value(name))
 	words := make(map[string]bool, len(items))
 	for _, item := range items {
 		if word, ok := Text(item); ok {

@@ -249,8 +249,7 @@ func (m *Message) parseError(raw json.RawMessage) {
 	if !ok {
 		m.invalid("error_message", "the error's \"message\" is not a string: %s", orMissing(message))
 	}
-	data, _ := members.Get("data")
-	m.Error = &RPCError{Code: number, Message: text, Data: data, Raw: raw}
+	m.Error = &RPCError{Code: number, Message: text, Data: members.Value("data"), Raw: raw}
 }
 
 // checkID records an id that JSON-RPC or MCP forbids. A null id is input that

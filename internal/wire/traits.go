@@ -103,11 +103,7 @@ func asksForMore(result []byte) bool {
 // nil.
 func inside(raw []byte, names ...string) []byte {
 	for _, name := range names {
-		members, err := Object(raw)
-		if err != nil {
-			return nil
-		}
-		raw, _ = members.Get(name)
+		raw = First(raw, name)
 	}
 	return raw
 }
