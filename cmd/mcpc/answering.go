@@ -82,7 +82,7 @@ func asSaved(flags answering, f *saved.File, variable func(string) string) {
 		}
 		items = append(items, item)
 	}
-	if f.Answer = wire.List(items); len(items) == 1 {
+	if f.Answer = asList(items); len(items) == 1 {
 		f.Answer = items[0]
 	} else if items == nil {
 		f.Answer = nil

@@ -127,7 +127,7 @@ func unsaid(findings, said []wire.Finding) []wire.Finding {
 			at, _, _ := strings.Cut(s.Where, "/-")
 			switch about := within(f.Where, at); f.Rule {
 			case "required":
-				return about || within(at, f.Where+wire.Pointer("", name))
+				return about || within(at, f.Where+pointer(name))
 			case "additionalProperties", "dependentRequired", wire.RuleMore:
 				return about
 			default:
@@ -268,7 +268,7 @@ func (w word) pointer() (where string) {
 	for _, p := range w.path {
 		switch {
 		case !p.list:
-			where += wire.Pointer("", p.name)
+			where += pointer(p.name)
 		case p.at == behindLast:
 			where += "/-"
 		default:
@@ -322,5 +322,16 @@ func putItem(into json.RawMessage, path []part, value json.RawMessage) (out json
 	if items[at], problem = putAt(items[at], path[1:], value); problem != "" {
 		return nil, problem
 	}
-	return wire.List(items), ""
+	return asList(items), ""
+}
+
+func asList(items []json.RawMessage) json.RawMessage {
+	list := json.RawMessage("[")
+	for i, item := range items {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, item...)
+	}
+	return append(list, ']')
 }

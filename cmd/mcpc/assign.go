@@ -37,5 +37,10 @@ func joinedTo(before json.RawMessage, again bool, value json.RawMessage) json.Ra
 	if err != nil {
 		items = []json.RawMessage{before}
 	}
-	return wire.List(append(items, value))
+	var list json.RawMessage
+	for _, item := range append(items, value) {
+		list = append(append(list, ','), item...)
+	}
+	list[0] = '['
+	return append(list, ']')
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -147,7 +148,7 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 			if near := render.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
-			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: wire.Pointer("", a.Name), Text: text})
+			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: pointer(a.Name), Text: text})
 		}
 	}
 	findings = append(findings, notStrings(arguments)...)
@@ -166,11 +167,16 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 func notStrings(arguments wire.Members) (findings []wire.Finding) {
 	for _, m := range arguments {
 		if _, ok := wire.Text(m.Value); !ok {
-			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: wire.Pointer("", m.Name),
+			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: pointer(m.Name),
 				Text: "must be a string", Got: wire.Excerpt(m.Value, 40)})
 		}
 	}
 	return findings
+}
+
+// pointer is a JSON pointer to a member (RFC 6901).
+func pointer(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // notListed tells of an argument that the prompt does not list.

@@ -37,7 +37,7 @@ func commonOf(a, b json.RawMessage) json.RawMessage {
 		for i, other := range others {
 			items[i] = commonOf(items[i], other)
 		}
-		return wire.List(items)
+		return asList(items)
 	}
 	if !sameScalar(a, b) {
 		return wire.Quote(saved.Any)

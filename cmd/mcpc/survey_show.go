@@ -92,14 +92,14 @@ func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
 				continue
 			}
 			member, _ := l.List.Array()
-			row = wire.With(row, member, wire.List(l.Items))
+			row = wire.With(row, member, slices.Concat([]byte("["), joined(l.Items), []byte("]")))
 		}
 		rows = append(rows, row)
 	}
 	for _, u := range left {
 		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
 	}
-	servers := wire.List(rows)
+	servers := slices.Concat([]byte("["), joined(rows), []byte("]"))
 	if !bills {
 		return slices.Concat([]byte(`{"servers":`), servers, []byte("}"))
 	}
@@ -107,6 +107,17 @@ func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
 	sum.Rows = servers
 	raw, _ := json.Marshal(sum)
 	return raw
+}
+
+// joined are values with commas between them.
+func joined(values []json.RawMessage) (all []byte) {
+	for i, v := range values {
+		if i > 0 {
+			all = append(all, ',')
+		}
+		all = append(all, v...)
+	}
+	return all
 }
 
 // tellUnasked names those that were left out.

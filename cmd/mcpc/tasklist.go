@@ -65,7 +65,14 @@ func (a *app) taskList(ctx context.Context) {
 	case out.Good():
 		c.remarkOn(survey)
 	}
-	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", wire.ListOf(survey.rows, func(r taskRow) json.RawMessage { return r.raw })), messages: survey.messages}
+	doc := []byte("[")
+	for i, row := range survey.rows {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(doc, row.raw...)
+	}
+	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", append(doc, ']')), messages: survey.messages}
 	ans.human = func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, c.taskRows(survey.rows))
 	}
