@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"mcpc/internal/wire"
 )
 
 // A Reason says why the state could not be used. A caller that only wanted to
@@ -104,3 +106,6 @@ func unsafePath(path, what, hint string) *Error {
 func goneSession(name, why string) *Error {
 	return &Error{Reason: Gone, what: fmt.Sprintf("session %q %s", name, why)}
 }
+
+// quoted makes s one word of a shell.
+func quoted(s string) string { return wire.ShellWord(s) }

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"mcpc/internal/wire"
 )
 
 // A Held says that the server of a session lives on in a process of its own.
@@ -74,9 +72,9 @@ func CheckHeld(socket string) error {
 	case err != nil:
 		return &Error{Reason: Unreadable, Path: dir, Err: err}
 	case !fi.IsDir() || !ownedByUs(fi):
-		return unsafePath(dir, "it is not a directory of yours", "ls -ld "+wire.ShellWord(dir))
+		return unsafePath(dir, "it is not a directory of yours", "ls -ld "+quoted(dir))
 	case fi.Mode().Perm()&0o077 != 0:
-		return unsafePath(dir, "others can look into it", "chmod 700 "+wire.ShellWord(dir))
+		return unsafePath(dir, "others can look into it", "chmod 700 "+quoted(dir))
 	}
 	fi, err = os.Lstat(socket)
 	switch {
@@ -85,7 +83,7 @@ func CheckHeld(socket string) error {
 	case err != nil:
 		return &Error{Reason: Unreadable, Path: socket, Err: err}
 	case fi.Mode().Type() != fs.ModeSocket || !ownedByUs(fi):
-		return unsafePath(socket, "it is not a socket of yours", "ls -l "+wire.ShellWord(socket))
+		return unsafePath(socket, "it is not a socket of yours", "ls -l "+quoted(socket))
 	}
 	return nil
 }

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/adrg/xdg"
-
-	"mcpc/internal/wire"
 )
 
 const (
@@ -105,7 +103,7 @@ func (s *Store) read() ([]byte, State, error) {
 func (s *Store) damaged(path string, why error) *Error {
 	hint := "mcpc state repair"
 	if s.given {
-		hint += " --state " + wire.ShellWord(s.dir)
+		hint += " --state " + quoted(s.dir)
 	}
 	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: hint}
 }
@@ -126,15 +124,8 @@ func (s *Store) Update(ctx context.Context, change func(*State) error) error {
 // Try finds out whether the state could be changed, for who would have nothing to show for
 // what he is about to do otherwise. It changes nothing.
 func (s *Store) Try(ctx context.Context) error {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return err
-	}
+	_, unlock, err := s.lockState(ctx)
 	defer unlock()
-	raw, st, err := s.read()
-	if err == nil && raw != nil {
-		err = s.prepare(raw, &st)
-	}
 	if err != nil {
 		return err
 	}
@@ -151,15 +142,8 @@ func (s *Store) Try(ctx context.Context) error {
 
 // update is Update without the sync of the directory.
 func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bool, err error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return false, err
-	}
+	st, unlock, err := s.lockState(ctx)
 	defer unlock()
-	raw, st, err := s.read()
-	if err == nil && raw != nil {
-		err = s.prepare(raw, &st)
-	}
 	if err != nil {
 		return false, err
 	}
@@ -177,6 +161,19 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 		return false, err
 	}
 	return true, s.writeLocked(after, keys, st.keys())
+}
+
+// lockState takes the lock and loads the state, to be written back. unlock is never nil.
+func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err error) {
+	unlock, err = s.lock(ctx)
+	if err != nil {
+		return State{}, func() {}, err
+	}
+	raw, st, err := s.read()
+	if err == nil && raw != nil {
+		err = s.prepare(raw, &st)
+	}
+	return st, unlock, err
 }
 
 // prepare makes a loaded state ready to be written back.
@@ -223,15 +220,8 @@ func (s *Store) dropKeys(old, current map[string]int64) {
 // returns the backup's path. A file that can be read is left alone and the
 // path is ""; one that is [Newer] or [Unsafe] is that error.
 func (s *Store) Repair(ctx context.Context) (backup string, err error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return "", err
-	}
+	_, unlock, err := s.lockState(ctx)
 	defer unlock()
-	raw, st, err := s.read()
-	if err == nil && raw != nil {
-		err = s.prepare(raw, &st)
-	}
 	if !IsReason(err, Damaged) {
 		return "", err
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"mcpc/internal/wire"
 )
 
 // stored is a store with one session on disk.
@@ -152,7 +150,7 @@ func TestDirectoryOpenToOthers(t *testing.T) {
 	if !IsReason(err, Unsafe) {
 		t.Fatalf("got %v", err)
 	}
-	if got, want := err.(*Error).Hint(), "chmod 700 "+wire.ShellWord(s.Dir()); got != want {
+	if got, want := err.(*Error).Hint(), "chmod 700 "+quoted(s.Dir()); got != want {
 		t.Errorf("hint %q, want %q", got, want)
 	}
 
