@@ -47,27 +47,11 @@ func numberWork(magnitude int) int {
 	return 3 + magnitude/10 + magnitude*magnitude/20_000
 }
 
-// canonical spells a number so that equal numbers are spelled alike. It cannot
-// fail on what has been paid for.
-func canonical(n json.Number) string {
-	if r, ok := new(big.Rat).SetString(string(n)); ok {
-		return r.RatString()
-	}
-	return string(n)
-}
-
 // sizeOf counts the values in a value, itself included.
 func sizeOf(v any) int {
 	n := 1
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			n += sizeOf(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			n += sizeOf(item)
-		}
+	for item := range parts(v) {
+		n += sizeOf(item)
 	}
 	return n
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcpc/internal/wire"
 )
 
 // What ECMA-262 means by a pattern, which is not always what Go means.
@@ -150,7 +152,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for _, equal := range [][]json.Number{{"1", "1.0", "10e-1", "0.1E1"}, {"0", "-0", "0e5"}, {"1e400", "10e399"}} {
 		for _, n := range equal {
-			if canonical(n) != canonical(equal[0]) {
+			if wire.PlainNumber(string(n)) != wire.PlainNumber(string(equal[0])) {
 				t.Errorf("%s is not %s", n, equal[0])
 			}
 		}

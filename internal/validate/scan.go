@@ -2,6 +2,9 @@ package validate
 
 import (
 	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,6 +60,18 @@ func step(v any, tok string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// parts are the items of an array, or the values of an object.
+func parts(v any) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		switch v := v.(type) {
+		case []any:
+			slices.Values(v)(yield)
+		case map[string]any:
+			maps.Values(v)(yield)
+		}
+	}
 }
 
 // typeName is the JSON type of a decoded value.

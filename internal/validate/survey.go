@@ -91,20 +91,12 @@ func lookOver(doc any, spoken dialect) (*survey, error) {
 // weigh counts what it costs to hold any of the JSON against a meta-schema.
 func (sv *survey) weigh(v any) error {
 	sv.work += 400
-	switch v := v.(type) {
-	case json.Number:
-		sv.work += 300 * numberWork(magnitude(v))
-	case []any:
-		for _, item := range v {
-			if err := sv.weigh(item); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, item := range v {
-			if err := sv.weigh(item); err != nil {
-				return err
-			}
+	if n, ok := v.(json.Number); ok {
+		sv.work += 300 * numberWork(magnitude(n))
+	}
+	for item := range parts(v) {
+		if err := sv.weigh(item); err != nil {
+			return err
 		}
 	}
 	if sv.work > maxCompileWork {

@@ -61,14 +61,6 @@ func (m Members) Words(name string) map[string]bool {
 // Duplicate names the first member that stands twice, if there is one: "" is a
 // name like any other.
 func (m Members) Duplicate() (name string, twice bool) {
-	if len(m) <= 16 { // what every message is; a map would cost more than the loop
-		for i := range m {
-			if _, twice := m[:i].Get(m[i].Name); twice {
-				return m[i].Name, true
-			}
-		}
-		return "", false
-	}
 	seen := make(map[string]bool, len(m))
 	for i := range m {
 		if seen[m[i].Name] {
