@@ -3,7 +3,6 @@ package validate
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -129,18 +128,6 @@ func TestBrief(t *testing.T) {
 }
 
 func long(s string) string { return strings.Repeat(s, 100) }
-
-func TestNearest(t *testing.T) {
-	known := []string{"limit", "offset", "user_id", "userName", "x"}
-	for name, want := range map[string][]string{
-		"Limit": {"limit"}, "limti": {"limit"}, "lmit": {"limit"}, "userId": {"user_id"}, "user-name": {"userName"},
-		"ofset": {"offset"}, "y": nil, "X": {"x"}, "entirely": nil, "": nil, long("l"): nil,
-	} {
-		if got := nearest(name, known); !slices.Equal(got, want) {
-			t.Errorf("%s: got %v, want %v", name, got, want)
-		}
-	}
-}
 
 func TestNumbers(t *testing.T) {
 	for in, want := range map[json.Number]int{
