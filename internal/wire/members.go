@@ -81,6 +81,16 @@ func Valid(raw []byte) *SyntaxError {
 	return s.ended()
 }
 
+// Prefix gives the value with which a text begins, and what follows it; nil where it
+// begins with none.
+func Prefix(text []byte) (value, rest []byte) {
+	s := scanner{raw: text, twice: true}
+	if !s.value() {
+		return nil, text
+	}
+	return text[:s.at:s.at], text[s.at:]
+}
+
 // notA says why raw does not begin as an object or an array does.
 func notA(raw []byte, rule, text string) *SyntaxError {
 	if err := Valid(raw); err != nil {
