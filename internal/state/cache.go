@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,15 +72,6 @@ func (s *Store) saveCached(ctx context.Context, cache, key string, parts [][]byt
 	}
 	prune(s.path(cache), bound)
 	return nil
-}
-
-func (s *Store) dropCached(cache, key string) error {
-	path := s.path(cache, hashed(key))
-	err := os.Remove(path)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return &Error{Reason: Unwritable, Path: path, Err: err}
 }
 
 // prune removes the files that are too many. They are a cache: what fails here

@@ -141,6 +141,8 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	if in.Known != nil && text != demoName && !strings.Contains(text, "://") && !slices.Contains(sessions, text) {
 		known = in.Known()
 	}
+	client, _, qualified := strings.Cut(text, ":")
+	_, ofClient := ClientNamed(client)
 	switch {
 	case text == "":
 		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that mcpc servers shows, or "+demoName)
@@ -150,7 +152,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 		return Target{Kind: Session, Name: text, Source: from}, nil
 	case slices.Contains(known, text):
 		return Target{Kind: Known, Name: text, Source: from}, nil
-	case ofClient(text):
+	case qualified && ofClient:
 		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
@@ -165,13 +167,6 @@ func parseText(text string, from Source, in Input) (Target, error) {
 		return Target{}, err
 	}
 	return Target{Kind: URL, URL: u, Source: from}, nil
-}
-
-// ofClient reports a name that begins as those of a client's servers do.
-func ofClient(text string) bool {
-	client, _, qualified := strings.Cut(text, ":")
-	_, known := ClientNamed(client)
-	return qualified && known
 }
 
 // parseCommand checks an argument vector; its words are taken as they are.

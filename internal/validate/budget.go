@@ -233,7 +233,7 @@ func (n *node) measure() {
 	for _, limit := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
 		if limit != nil {
 			n.numbers += 3
-			n.digits = max(n.digits, ratMagnitude(limit))
+			n.digits = max(n.digits, limit.Num().BitLen()/3, limit.Denom().BitLen()/3)
 		}
 	}
 	if s.MultipleOf != nil {

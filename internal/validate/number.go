@@ -2,7 +2,6 @@ package validate
 
 import (
 	"encoding/json"
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -30,14 +29,6 @@ const (
 	maxExponent = 10_000_000
 	maxDigits   = 100_000 // of a number that is compared
 )
-
-// ratMagnitude is the same for a number in a compiled schema.
-func ratMagnitude(r *big.Rat) int {
-	if r == nil {
-		return 0
-	}
-	return max(r.Num().BitLen(), r.Denom().BitLen()) / 3
-}
 
 // numberWork is what it costs to read a number or compare it, in units of work.
 func numberWork(magnitude int) int {
