@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -127,33 +128,16 @@ func Append(object json.RawMessage, more ...Member) json.RawMessage {
 	return append(out, object[end:]...)
 }
 
-// Without gives the object without the member name, in whichever of its places.
-// Every other byte stays as it is. What is no object, or has no such member, comes
+// Without gives the object without the member name, in whichever of its places. The
+// values of the others stay as they are. What is no object, or has no such member, comes
 // back unchanged.
 func Without(object json.RawMessage, name string) json.RawMessage {
-	var out json.RawMessage
-	taken, kept, found := 0, 0, false
-	err := eachMember(object, func(i int, is string, _, to int) bool {
-		if i == 0 {
-			taken = bytes.IndexByte(object, '{') + 1
-			out = append(out, object[:taken]...)
-		}
-		part := object[taken:to]
-		taken = to
-		if is == name {
-			found = true
-			return true
-		}
-		if kept == 0 && i > 0 { // what stood before it is gone
-			part = bytes.TrimLeft(part, ","+whiteSpace)
-		}
-		out, kept = append(out, part...), kept+1
-		return true
-	})
-	if err != nil || !found {
+	members, err := Object(object)
+	if _, found := members.Get(name); err != nil || !found {
 		return object
 	}
-	return append(out, object[taken:]...)
+	members = slices.DeleteFunc(members, func(m Member) bool { return m.Name == name })
+	return Append(json.RawMessage("{}"), members...)
 }
 
 // List is a JSON array of the items.
