@@ -212,15 +212,7 @@ func composeError(m *wire.Message, rest string) string {
 	rest, data, _ := strings.Cut(rest, " | ")
 	code, message, _ := strings.Cut(rest, " ")
 	n, _ := strconv.ParseInt(code, 10, 64)
-	id := m.ID
-	if id == nil {
-		id = []byte("null")
-	}
-	raw := string(wire.ComposeError(id, n, message))
-	if data != "" {
-		raw = strings.TrimSuffix(raw, "}}") + `,"data":` + data + `}}`
-	}
-	return raw
+	return string(failure(m, n, message, data))
 }
 
 // json writes a body as application/json, or an event where a stream has begun.
