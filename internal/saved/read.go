@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -214,9 +215,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 	}
 	r.oneVerb(done, at, members)
 	r.arguments(s, members)
-	if s.Name == "" {
-		s.Name = string(s.Verb) + " " + s.Subject
-	}
+	s.Name = cmp.Or(s.Name, string(s.Verb)+" "+s.Subject)
 	return s
 }
 

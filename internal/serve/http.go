@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -250,11 +251,7 @@ func (x *exchange) head() bool {
 		return true
 	}
 	x.begun = true
-	status := x.status
-	if status == "" {
-		status = "200"
-	}
-	code, reason, _ := strings.Cut(status, " ")
+	code, reason, _ := strings.Cut(cmp.Or(x.status, "200"), " ")
 	if n, err := strconv.Atoi(code); err == nil && reason == "" {
 		reason = http.StatusText(n)
 	}
@@ -310,9 +307,7 @@ func (x *exchange) finish() bool {
 		if !hasField(x.fields, "content-length") {
 			x.fields = append(x.fields, "Content-Length: 0")
 		}
-		if x.status == "" {
-			x.status = "202"
-		}
+		x.status = cmp.Or(x.status, "202")
 		return x.head()
 	}
 	return hasField(x.fields, "content-length")

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -224,9 +225,7 @@ func parseTail(tail string) (string, *Error) {
 	if !goodEscapes(path) {
 		return "", wrong("path", 0, "the URL's path has a % that is not followed by two hexadecimal digits", "write a percent sign as %25")
 	}
-	if path == "" {
-		path = "/"
-	}
+	path = cmp.Or(path, "/")
 	if hasQuery {
 		path += "?" + query
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -93,9 +94,7 @@ func (t *Tool) readAnnotations(members Members) {
 	if err != nil {
 		return
 	}
-	if t.Title == "" {
-		t.Title = hints.Text("title")
-	}
+	t.Title = cmp.Or(t.Title, hints.Text("title"))
 	t.Hints = Hints{
 		ReadOnly:    hint(hints, "readOnlyHint"),
 		Destructive: hint(hints, "destructiveHint"),
