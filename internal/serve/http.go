@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -235,12 +236,7 @@ func (x *exchange) body(kind, body string) bool {
 }
 
 func hasField(fields []string, name string) bool {
-	for _, f := range fields {
-		if strings.HasPrefix(strings.ToLower(f), name+":") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fields, func(f string) bool { return strings.HasPrefix(strings.ToLower(f), name+":") })
 }
 
 // head writes the status line and the header, once. A rule that begins with
