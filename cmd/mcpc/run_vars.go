@@ -10,7 +10,6 @@ import (
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
-	"mcpc/internal/yaml"
 )
 
 // unresolved are variables that nothing gives a value, jq expressions that cannot be
@@ -36,7 +35,7 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 	check("/server", wire.Quote(f.Server))
 	check("/command", wire.Quote(strings.Join(f.Command, " ")))
 	for _, h := range f.Headers {
-		check(yaml.Pointer("/headers", h.Name), wire.Quote(h.Value))
+		check(wire.Pointer("/headers", h.Name), wire.Quote(h.Value))
 	}
 	if f.Answer != nil {
 		check("/answer", f.Answer)

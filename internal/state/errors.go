@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // A Reason says why the state could not be used. A caller that only wanted to
@@ -106,14 +107,5 @@ func goneSession(name, why string) *Error {
 	return &Error{Reason: Gone, what: fmt.Sprintf("session %q %s", name, why)}
 }
 
-// quoted makes s one word of a POSIX shell.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r == '/' || r == '.' || r == '-' || r == '_' ||
-			'0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+// quoted makes s one word of a shell.
+func quoted(s string) string { return wire.ShellWord(s) }

@@ -277,11 +277,6 @@ func TestHintsAreOneWayOut(t *testing.T) {
 	if !errors.Is(e, os.ErrPermission) {
 		t.Error("the cause is kept")
 	}
-	for in, want := range map[string]string{"/a/b": "/a/b", "": "''", "a b": "'a b'", "it's": `'it'\''s'`} {
-		if got := quoted(in); got != want {
-			t.Errorf("quoted(%q) is %s, want %s", in, got, want)
-		}
-	}
 }
 
 // FuzzState: no file makes the reader panic, and none that it cannot read is

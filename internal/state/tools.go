@@ -86,7 +86,13 @@ func (s *Store) Tool(key, name string) (*Tool, *ToolList, error) {
 }
 
 // DropTools forgets a list, for instance after a list_changed.
-func (s *Store) DropTools(key string) error { return s.dropCached(toolsName, key) }
+func (s *Store) DropTools(key string) error {
+	path := s.path(toolsName, hashed(key))
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &Error{Reason: Unwritable, Path: path, Err: err}
+	}
+	return nil
+}
 
 // withTools opens a list's file for use; found is false if there is none.
 func (s *Store) withTools(key string, use func(*toolsFile) error) (found bool, err error) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // trustedName is the file of what the user confirmed.
@@ -82,7 +84,7 @@ func (s *Store) changeTrusts(ctx context.Context, change func([]Trust) []Trust) 
 		if err != nil {
 			return nil, err
 		}
-		return marshal(struct {
+		return wire.Marshal(struct {
 			Version int     `json:"version"`
 			Trusted []Trust `json:"trusted"`
 		}{1, change(all)})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // Default is the server that is meant when nobody says anything.
@@ -30,20 +32,7 @@ const (
 )
 
 func (k Kind) String() string {
-	switch k {
-	case URL:
-		return "url"
-	case Session:
-		return "session"
-	case Demo:
-		return "demo"
-	case Command:
-		return "command"
-	case Known:
-		return "known"
-	default:
-		return "none"
-	}
+	return [...]string{"none", "url", "session", "demo", "command", "known"}[k]
 }
 
 // A Source says who chose the target.
@@ -59,20 +48,7 @@ const (
 )
 
 func (s Source) String() string {
-	switch s {
-	case FromCommand:
-		return "command"
-	case FromFlag:
-		return "flag"
-	case FromEnvironment:
-		return "environment"
-	case FromSession:
-		return "session"
-	case FromDefault:
-		return "default"
-	default:
-		return "none"
-	}
+	return [...]string{"none", "command", "flag", "environment", "session", "default"}[s]
 }
 
 // A Target is one server, named but not yet looked for.
@@ -101,7 +77,7 @@ func (t Target) String() string {
 	case Command:
 		words := make([]string, len(t.Command))
 		for i, w := range t.Command {
-			words[i] = quote(w)
+			words[i] = wire.ShellWord(w)
 		}
 		return strings.Join(words, " ")
 	default:
@@ -165,6 +141,8 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	if in.Known != nil && text != demoName && !strings.Contains(text, "://") && !slices.Contains(sessions, text) {
 		known = in.Known()
 	}
+	client, _, qualified := strings.Cut(text, ":")
+	_, ofClient := ClientNamed(client)
 	switch {
 	case text == "":
 		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that mcpc servers shows, or "+demoName)
@@ -174,7 +152,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 		return Target{Kind: Session, Name: text, Source: from}, nil
 	case slices.Contains(known, text):
 		return Target{Kind: Known, Name: text, Source: from}, nil
-	case ofClient(text):
+	case qualified && ofClient:
 		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
@@ -189,13 +167,6 @@ func parseText(text string, from Source, in Input) (Target, error) {
 		return Target{}, err
 	}
 	return Target{Kind: URL, URL: u, Source: from}, nil
-}
-
-// ofClient reports a name that begins as those of a client's servers do.
-func ofClient(text string) bool {
-	client, _, qualified := strings.Cut(text, ":")
-	_, known := ClientNamed(client)
-	return qualified && known
 }
 
 // parseCommand checks an argument vector; its words are taken as they are.
@@ -218,16 +189,4 @@ func parseCommand(argv []string) (Target, error) {
 // from what was meant as a name: a name has none of these, see [ValidName].
 func looksLikeURL(text string) bool {
 	return strings.ContainsAny(text, ".:/@?#[]\\%")
-}
-
-// quote makes s one word of a POSIX shell.
-func quote(s string) string {
-	safe := func(r rune) bool {
-		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
-			strings.ContainsRune("_@%+=:,./-", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -10,16 +10,7 @@ const (
 	Error
 )
 
-func (l Level) String() string {
-	switch l {
-	case Info:
-		return "info"
-	case Warning:
-		return "warning"
-	default:
-		return "error"
-	}
-}
+func (l Level) String() string { return [...]string{"info", "warning", "error"}[l] }
 
 // RuleMore is the rule of a last finding that stands for more than could be
 // listed; its Got is how many.
