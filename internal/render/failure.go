@@ -29,17 +29,18 @@ func Failure(w io.Writer, st Style, o wire.Outcome) {
 	r := &report{st: st}
 	r.b.WriteString(st.paint(bold+";"+red, "mcpc:") + " " + st.hanging(st.Line(line(o)+headline(o)+place(o)), 6, 6) + "\n")
 	r.evidence(o)
-	if hint := st.hintFor(o); hint != "" {
+	if hint := hintFor(o); hint != "" {
 		Hint(&r.b, st, hint)
 	}
 	_, _ = w.Write(r.b.Bytes())
 }
 
 // Hint writes one line about what to do next.
-func Hint(w io.Writer, st Style, text string) {
+func Hint(w io.Writer, st Style, hint wire.Hint) {
+	text, hasCommand := st.Aim.Hint(hint)
 	text = st.Line(text)
 	// A command stays in one piece, so that it can be copied.
-	if !strings.Contains(text, "mcpc ") {
+	if !hasCommand {
 		text = st.hanging(text, 6, 6)
 	}
 	_, _ = io.WriteString(w, st.paint(cyan, "hint:")+" "+text+"\n")
@@ -53,15 +54,6 @@ func Warn(w io.Writer, st Style, text string) {
 // Note writes one line about what mcpc did or decided by itself.
 func Note(w io.Writer, st Style, text string) {
 	_, _ = io.WriteString(w, "mcpc: "+st.paint(dim, "note:")+" "+st.hanging(st.Line(text), 12, 6)+"\n")
-}
-
-// Findings writes one line for each broken rule, and how many more there are.
-func Findings(w io.Writer, st Style, findings []wire.Finding) {
-	r := &report{st: st}
-	r.findings(findings)
-	if r.b.Len() > 0 {
-		_, _ = w.Write(r.b.Bytes())
-	}
 }
 
 // A report is the text of one failure while it grows, written in one call so
