@@ -72,9 +72,6 @@ type Line struct {
 	Carried *int
 	// In is that of the head of the line's run; "" where that is the last head.
 	In string
-	// Offset is where in the capture the line begins, Length how long it is with
-	// its line feed; both in bytes.
-	Offset, Length int64
 }
 
 // AppendHead appends a head as one line, line feed included.
