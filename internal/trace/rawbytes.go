@@ -10,30 +10,11 @@ import (
 // without reading all of it as JSON; false where it is not, which parseLine reads. What
 // it gives stands in buf, which is used again.
 func bytesIn(line, buf []byte) (raw []byte, ok bool) {
-	_, members, ok := cutMark(line)
-	if !ok {
+	at := bytes.Index(line[:min(len(line), prefixWithin)], rawBegins)
+	if at < 0 {
 		return nil, false
 	}
-	_, rest, ok := quickFrame(members)
-	if !ok {
-		return nil, false
-	}
-	for _, name := range []string{`,"http":`, `,"sse":`, `,"close":`} {
-		if _, rest, ok = quickObject(rest, name); !ok {
-			return nil, false
-		}
-	}
-	for _, name := range []string{`,"hidden":`, `,"size":`} {
-		if text, there := bytes.CutPrefix(rest, []byte(name)); there {
-			if _, rest, ok = quickNumber(text); !ok {
-				return nil, false
-			}
-		}
-	}
-	if string(rest) == "}" {
-		return nil, true
-	}
-	quoted, ok := quickRaw(rest)
+	quoted, ok := quickRaw(line[at:])
 	if !ok {
 		return nil, false
 	}
