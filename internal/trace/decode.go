@@ -17,18 +17,19 @@ func parseLine(raw []byte) (Line, error) {
 	if bad != nil {
 		return Line{}, bad
 	}
-	line, err := lineOf(m)
+	line, err := lineOf(raw, m)
 	line.In = m.Text("in")
 	return line, err
 }
 
-func lineOf(m wire.Members) (Line, error) {
+func lineOf(raw []byte, m wire.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != Version {
 			return Line{}, &VersionError{Got: string(version)}
 		}
-		h := parseHead(m)
-		return Line{Head: &h}, nil
+		var h Head
+		err := json.Unmarshal(raw, &h)
+		return Line{Head: &h}, err
 	}
 	if end, ok := m.Get("end"); ok {
 		e, err := parseEnd(end)
@@ -58,21 +59,6 @@ type VersionError struct{ Got string }
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("the capture has version %s of the format, and this mcpc reads version %d", e.Got, Version)
-}
-
-func parseHead(m wire.Members) Head {
-	return Head{Mcpc: m.Text("mcpc"), Started: moment(m.Text("started")), Target: m.Text("target"),
-		Run: int(integer(get(m, "run"))), In: m.Text("in"), By: m.Text("by"), Of: m.Text("of"),
-		After: int(integer(get(m, "after"))), Argv: words(get(m, "argv")), Command: words(get(m, "command"))}
-}
-
-func words(raw json.RawMessage) (texts []string) {
-	items, _ := wire.Array(raw)
-	for _, item := range items {
-		text, _ := wire.Text(item)
-		texts = append(texts, text)
-	}
-	return texts
 }
 
 func parseEnd(raw []byte) (*End, error) {

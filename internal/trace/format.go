@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
@@ -18,24 +19,31 @@ const Version = 1
 // A Head is the first line of a run.
 type Head struct {
 	// Mcpc is the version of the program that recorded.
-	Mcpc    string
-	Started time.Time
+	Mcpc    string    `json:"mcpc,omitempty"`
+	Started time.Time `json:"started,omitzero"`
 	// Target is the server as a person would name it, Argv the command line that
 	// was given, Command that of the server where Argv does not have it, all without
 	// secrets.
-	Target        string
-	Argv, Command []string
+	Target  string   `json:"target,omitempty"`
+	Argv    []string `json:"argv,omitempty"`
+	Command []string `json:"command,omitempty"`
 	// Run is the number of the run in the ring; 0 elsewhere.
-	Run int
+	Run int `json:"run,omitempty"`
 	// In stands in each line of the run where others may be recorded into the same
 	// file at the same time; "" elsewhere.
-	In string
+	In string `json:"in,omitempty"`
 	// By says what recorded: "command", "tap" or "proxy".
-	By string
+	By string `json:"by,omitempty"`
 	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
-	Of string
+	Of string `json:"of,omitempty"`
 	// After is the run that this one goes on from; 0 elsewhere.
-	After int
+	After int `json:"after,omitempty"`
+}
+
+// A headLine is a head as it stands in a capture.
+type headLine struct {
+	Version int `json:"mcpc-traffic"`
+	Head
 }
 
 // An End is the last line of a run: how the command ended, or where it names a
@@ -76,19 +84,12 @@ type Line struct {
 
 // AppendHead appends a head as one line, line feed included.
 func AppendHead(b []byte, h Head) []byte {
-	b = append(b, `{"mcpc-traffic":`...)
-	b = strconv.AppendInt(b, Version, 10)
-	b = appendText(b, "mcpc", h.Mcpc)
-	b = appendTime(b, "started", h.Started)
-	b = appendText(b, "target", h.Target)
-	b = appendWords(b, "argv", h.Argv)
-	b = appendWords(b, "command", h.Command)
-	b = appendInt(b, "run", int64(h.Run))
-	b = appendText(b, "in", h.In)
-	b = appendText(b, "by", h.By)
-	b = appendText(b, "of", h.Of)
-	b = appendInt(b, "after", int64(h.After))
-	return append(b, '}', '\n')
+	h.Started = h.Started.UTC()
+	line := bytes.NewBuffer(b)
+	e := json.NewEncoder(line)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(headLine{Version, h}) // no value of it fails
+	return line.Bytes()
 }
 
 // AppendFrame appends a frame as one line, line feed included. The bytes stand
@@ -261,22 +262,6 @@ func appendText(b []byte, name, value string) []byte {
 	}
 	b = append(append(append(b, ',', '"'), name...), '"', ':')
 	return append(b, wire.Quote(value)...)
-}
-
-// appendWords appends a member that is not empty.
-func appendWords(b []byte, name string, words []string) []byte {
-	for i, word := range words {
-		if i == 0 {
-			b = append(append(append(b, ',', '"'), name...), `":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		b = append(b, wire.Quote(word)...)
-	}
-	if len(words) > 0 {
-		b = append(b, ']')
-	}
-	return b
 }
 
 // appendInt appends a member that is not 0.
