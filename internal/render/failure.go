@@ -111,21 +111,25 @@ func (s Style) finding(f wire.Finding) string {
 	return text
 }
 
-// channels name the channel of each kind, and say what happened where nobody
-// knows it better. The two channels of a tool call have a headline of their own.
-var channels = map[wire.Kind]struct{ label, text string }{
-	wire.CheckFailed:   {"check failed", "the check failed"},
-	wire.Usage:         {"", "invalid command line"},
-	wire.Auth:          {"authorization", "the server rejected the credentials"},
-	wire.Transport:     {"transport", "no response"},
-	wire.BadResponse:   {"bad response", "the response is invalid"},
-	wire.Timeout:       {"timeout", "no response in time"},
-	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema"},
-	wire.InputRequired: {"input required", "the server requested input and got no answer"},
-	wire.Refused:       {"refused by mcpc", "not allowed by its policy"},
-	wire.LocalIO:       {"local I/O error", "reading or writing failed"},
-	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state"},
-	wire.Signal:        {"", "interrupted"},
+// channels name the channel of each kind, and say what happened and what to do where
+// nobody knows it better. The two channels of a tool call have a headline of their own.
+var channels = map[wire.Kind]struct {
+	label, text string
+	hint        wire.Hint
+}{
+	wire.CheckFailed:   {"check failed", "the check failed", ""},
+	wire.Usage:         {"", "invalid command line", ""},
+	wire.Auth:          {"authorization", "the server rejected the credentials", ""},
+	wire.Transport:     {"transport", "no response", ""},
+	wire.ToolError:     {"", "", "tool execution error, not a protocol error; the message is on stdout"},
+	wire.BadResponse:   {"bad response", "the response is invalid", "-vvv shows the exact bytes; " + wire.Run("raw") + " sends and prints without validation"},
+	wire.Timeout:       {"timeout", "no response in time", "--timeout TIME waits longer"},
+	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema", "the result is on stdout; --no-validate skips this check"},
+	wire.InputRequired: {"input required", "the server requested input and got no answer", "the request is on stdout; see " + wire.Run("help answering")},
+	wire.Refused:       {"refused by mcpc", "not allowed by its policy", ""},
+	wire.LocalIO:       {"local I/O error", "reading or writing failed", ""},
+	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state", "please report it, with the output of -vvv"},
+	wire.Signal:        {"", "interrupted", ""},
 }
 
 // headline says what happened, the channel first.

@@ -102,7 +102,10 @@ func hintFor(o wire.Outcome) wire.Hint {
 			return "tool execution error, not a protocol error; the result has no message"
 		}
 	case wire.RPCFailed:
-		return cmp.Or(rpcHint(o), patienceHint(o))
+		if hint := rpcHint(o); hint != "" || !o.Retryable {
+			return hint
+		}
+		return waitAndSee // it came with a status that asks for patience
 	case wire.InvalidArguments:
 		return argumentsHint(o)
 	case wire.BadResponse:
@@ -119,16 +122,7 @@ func hintFor(o wire.Outcome) wire.Hint {
 			return "check the URL, and that the host is up"
 		}
 	}
-	return kindHints[o.Kind]
-}
-
-var kindHints = map[wire.Kind]wire.Hint{
-	wire.ToolError:     "tool execution error, not a protocol error; the message is on stdout",
-	wire.BadResponse:   "-vvv shows the exact bytes; " + wire.Run("raw") + " sends and prints without validation",
-	wire.Timeout:       "--timeout TIME waits longer",
-	wire.OutputInvalid: "the result is on stdout; --no-validate skips this check",
-	wire.InputRequired: "the request is on stdout; see " + wire.Run("help answering"),
-	wire.Internal:      "please report it, with the output of -vvv",
+	return channels[o.Kind].hint
 }
 
 func rpcHint(o wire.Outcome) wire.Hint {
@@ -194,14 +188,6 @@ func argumentsHint(o wire.Outcome) wire.Hint {
 		return wire.There("list") + " lists the tools" + anyway
 	}
 	return wire.There(cmp.Or(way.describe, "describe ")+ShellQuote(o.Name)) + " shows its arguments" + anyway
-}
-
-// patienceHint is for an error that came with a status that asks for patience.
-func patienceHint(o wire.Outcome) wire.Hint {
-	if o.Retryable {
-		return waitAndSee
-	}
-	return ""
 }
 
 func httpHint(o wire.Outcome) wire.Hint {
