@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -109,10 +110,7 @@ func (s Style) entry(t wire.Tool, long bool) entry {
 
 // about gives an entry its description, or the title where there is none.
 func (s Style) about(e entry, description, title string) entry {
-	e.full = strings.TrimSpace(description)
-	if e.full == "" {
-		e.full = title
-	}
+	e.full = cmp.Or(strings.TrimSpace(description), title)
 	first, rest, _ := strings.Cut(e.full, "\n")
 	e.about = s.Line(strings.TrimSpace(first))
 	e.rest = utf8.RuneCountInString(strings.TrimSpace(rest))
