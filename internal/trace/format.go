@@ -95,52 +95,40 @@ func AppendHead(b []byte, h Head) []byte {
 // AppendFrame appends a frame as one line, line feed included. The bytes stand
 // last, so that a reader that does not need them need not read them.
 func AppendFrame(b []byte, f wire.Frame) []byte {
-	b = appendFacts(b, f)
-	if f.Raw == nil { // which is not the same as no bytes
-		return append(b, '}', '\n')
-	}
-	form := formOf(f.Raw)
-	b = append(slices.Grow(b, len(f.Raw)+len(f.Raw)/8), form.begin...)
-	return append(form.append(b, f.Raw), frameEnd...)
+	b = slices.Grow(b, len(f.Raw)+len(f.Raw)/8)
+	return append(appendPieces(b, f, func(b []byte) []byte { return b }), '\n')
 }
 
 // WriteFrame writes what AppendFrame appends, but for its line feed; a long frame in
 // pieces.
 func WriteFrame(w io.Writer, f wire.Frame) error {
-	whole := f
-	whole.Raw = nil
-	line := bytes.TrimSuffix(AppendFrame(nil, whole), []byte("}\n"))
-	if f.Raw != nil {
-		form := formOf(f.Raw)
-		line = append(line, form.begin...)
-		for piece := range slices.Chunk(f.Raw, pieceLength) {
-			line = form.append(line, piece)
-			if _, err := w.Write(line); err != nil {
-				return err
-			}
-			line = line[:0]
+	var err error
+	write := func(b []byte) []byte {
+		if err == nil {
+			_, err = w.Write(b)
 		}
-		line = append(line, '"')
+		return b[:0]
 	}
-	_, err := w.Write(append(line, '}'))
+	write(appendPieces(nil, f, write))
 	return err
 }
 
-// A rawForm is how bytes stand in a line: what is before them, and how they are
-// appended.
-type rawForm struct {
-	begin  string
-	append func(b, raw []byte) []byte
-}
-
-// frameEnd is what stands behind the bytes.
-const frameEnd = "\"}\n"
-
-func formOf(raw []byte) rawForm {
-	if utf8.Valid(raw) {
-		return rawForm{`,"raw":"`, appendString}
+// appendPieces appends a frame as a line without its line feed. Behind each piece of its
+// bytes flush is called, which may write what stands in b, and gives what is left of it.
+func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
+	b = appendFacts(b, f)
+	if f.Raw != nil { // which is not the same as no bytes
+		begin, appended := `,"raw":"`, appendString
+		if !utf8.Valid(f.Raw) {
+			begin, appended = `,"raw64":"`, base64.StdEncoding.AppendEncode
+		}
+		b = append(b, begin...)
+		for piece := range slices.Chunk(f.Raw, pieceLength) {
+			b = flush(appended(b, piece))
+		}
+		b = append(b, '"')
 	}
-	return rawForm{`,"raw64":"`, base64.StdEncoding.AppendEncode}
+	return append(b, '}')
 }
 
 // appendFacts begins a line with all but the bytes.
