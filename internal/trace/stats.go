@@ -128,8 +128,9 @@ func (g *Group) Tokens() int64 { return (g.Sent + g.Received + 3) / 4 }
 
 // A Bucket is how many rows took at least From and less than To.
 type Bucket struct {
-	From, To time.Duration
-	Count    int
+	From  time.Duration `json:"fromNs"`
+	To    time.Duration `json:"toNs"`
+	Count int           `json:"count"`
 }
 
 // Histogram counts the durations in steps of 1, 2, 5 and 10, from the shortest to
