@@ -180,7 +180,7 @@ func (j *judgement) query(expr string) (*render.Program, error) {
 	for name, v := range j.vars {
 		all = append(all, render.Variable{Name: name, Value: v.JSON})
 	}
-	return render.QueryWith(expr, all)
+	return render.Query(expr, all...)
 }
 
 func (j *judgement) holdsQuery(w saved.Wanted) {
