@@ -127,7 +127,7 @@ func (s Style) hints(t wire.Tool) []string {
 	if t.AppOnly {
 		hints = append(hints, "app only")
 	}
-	return append(hints, s.hidden(hiddenIn(t))...)
+	return append(hints, s.hidden(hiddenInJSON(t.Raw))...)
 }
 
 // lookalike marks a name that may be taken for another.
@@ -150,15 +150,8 @@ func (s Style) hidden(n int) []string {
 
 func (s Style) warning() string { return s.ornament("!", "⚠ ") }
 
-// hiddenIn counts the hidden characters in all strings of a tool's definition,
-// since a model reads all of them.
-func hiddenIn(t wire.Tool) int {
-	if t.Raw == nil {
-		return Hidden(t.Name) + Hidden(t.Title) + Hidden(t.Description)
-	}
-	return hiddenInJSON(t.Raw)
-}
-
+// hiddenInJSON counts the hidden characters in all strings of a definition, since a
+// model reads all of them.
 func hiddenInJSON(raw json.RawMessage) int {
 	if plainJSON(raw) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) &&
 		!bytes.Contains(raw, []byte(`\b`)) && !bytes.Contains(raw, []byte(`\f`)) {
