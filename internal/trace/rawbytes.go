@@ -30,43 +30,6 @@ func quickRaw(rest []byte) (quoted []byte, ok bool) {
 	return rest[len(rawBegins)-1 : len(rest)-1], true
 }
 
-// quickObject reads a member that is an object, if it stands next; ok is false where it
-// is none.
-func quickObject(rest []byte, begins string) (object, behind []byte, ok bool) {
-	text, there := bytes.CutPrefix(rest, []byte(begins))
-	if !there {
-		return nil, rest, true
-	}
-	end := objectEnd(text)
-	if end < 0 || text[0] != '{' || wire.Valid(text[:end]) != nil {
-		return nil, nil, false
-	}
-	return text[:end], text[end:], true
-}
-
-// objectEnd is where the object ends with which text begins, or -1; that its brackets
-// match is all that is looked at.
-func objectEnd(text []byte) int {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return -1
-}
-
 // parseLong is parseLine for who needs the line only once: the bytes of a long frame are
 // decoded where they stand, where a Recorder wrote them, because they would take their
 // memory twice more.
