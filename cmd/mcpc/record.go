@@ -190,7 +190,7 @@ func (a *app) gaveUp(o wire.Outcome, exit int) {
 		return
 	}
 	end := a.endOf(o, exit)
-	end.ID = string(wire.OneLine(o.ID))
+	end.ID = wire.OneLine(o.ID)
 	a.record.End(end)
 }
 

@@ -49,21 +49,23 @@ type headLine struct {
 // An End is the last line of a run: how the command ended, or where it names a
 // request how that did. Its texts have no secrets.
 type End struct {
-	Time time.Time
-	// ID is that of the request, as JSON, of an exchange that was given up while the run
-	// goes on; 0 elsewhere.
-	ID string
 	// Exit is the exit status of the process.
-	Exit int
-	Kind wire.Kind
+	Exit int       `json:"exit"`
+	Time time.Time `json:"time,omitzero"`
+	// ID is that of the request of an exchange that was given up while the run goes on;
+	// nil elsewhere.
+	ID   json.RawMessage `json:"id,omitempty"`
+	Kind wire.Kind       `json:"kind,omitempty"`
 	// Many is set where the ending sums up that of many exchanges, and is none's own.
-	Many bool
+	Many bool `json:"many,omitempty"`
 	// Method and Name are what was asked: "tools/call", "get-sum".
-	Method, Name string
-	Text, Hint   string
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
 	// Took is from sending the request to its ending; 0 where nothing was sent.
-	Took     time.Duration
-	Findings []wire.Finding
+	Took     time.Duration  `json:"took,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Hint     string         `json:"hint,omitempty"`
+	Findings []wire.Finding `json:"findings,omitempty"`
 }
 
 // A Line is one line of a capture: exactly one of its first six members is set.
@@ -85,11 +87,7 @@ type Line struct {
 // AppendHead appends a head as one line, line feed included.
 func AppendHead(b []byte, h Head) []byte {
 	h.Started = h.Started.UTC()
-	line := bytes.NewBuffer(b)
-	e := json.NewEncoder(line)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(headLine{Version, h}) // no value of it fails
-	return line.Bytes()
+	return appendLine(b, headLine{Version, h})
 }
 
 // AppendFrame appends a frame as one line, line feed included. The bytes stand
@@ -160,43 +158,17 @@ func appendFacts(b []byte, f wire.Frame) []byte {
 
 // AppendEnd appends an end as one line, line feed included.
 func AppendEnd(b []byte, e End) []byte {
-	b = append(b, `{"end":{"exit":`...)
-	b = strconv.AppendInt(b, int64(e.Exit), 10)
-	b = appendTime(b, "time", e.Time)
-	if e.ID != "" {
-		b = append(append(b, `,"id":`...), e.ID...)
-	}
-	b = appendText(b, "kind", string(e.Kind))
-	if e.Many {
-		b = append(b, `,"many":true`...)
-	}
-	b = appendText(b, "method", e.Method)
-	b = appendText(b, "name", e.Name)
-	b = appendInt(b, "took", int64(e.Took))
-	b = appendText(b, "text", e.Text)
-	b = appendText(b, "hint", e.Hint)
-	if len(e.Findings) > 0 {
-		b = append(b, `,"findings":[`...)
-		for i, f := range e.Findings {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendFinding(b, f)
-		}
-		b = append(b, ']')
-	}
-	return append(b, '}', '}', '\n')
+	e.Time = e.Time.UTC()
+	return appendLine(b, map[string]End{"end": e})
 }
 
-func appendFinding(b []byte, f wire.Finding) []byte {
-	b = append(b, `{"rule":`...)
-	b = append(b, wire.Quote(f.Rule)...)
-	b = appendText(b, "level", f.Level.String())
-	b = appendText(b, "where", f.Where)
-	b = appendText(b, "text", f.Text)
-	b = appendText(b, "want", f.Want)
-	b = appendText(b, "got", f.Got)
-	return append(b, '}')
+// appendLine appends a value of which no member fails as one line.
+func appendLine(b []byte, value any) []byte {
+	line := bytes.NewBuffer(b)
+	e := json.NewEncoder(line)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value)
+	return line.Bytes()
 }
 
 func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
