@@ -138,7 +138,7 @@ func (a *app) unknownTarget(err error) wire.Outcome {
 	}
 	var hints []string
 	if hint != "" {
-		hints = append(hints, hint)
+		hints = append(hints, string(hint))
 	}
 	if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
 		hints = append(hints, "did you mean "+near+"?")
@@ -147,7 +147,7 @@ func (a *app) unknownTarget(err error) wire.Outcome {
 		hints = append(hints, a.leftOut()...)
 	}
 	if len(hints) > 0 {
-		o.Hint = strings.Join(hints, "; ")
+		o.Hint = wire.Hint(strings.Join(hints, "; "))
 	}
 	return o
 }

@@ -88,7 +88,7 @@ func (r *responder) sample(ctx context.Context, q client.Asking) client.Answer {
 	}
 	message, err := question.Message(q.Params, wrote)
 	if err != nil {
-		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: "mcpc help answering"}}
+		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")}}
 	}
 	r.told(q.Method, "answered with "+wire.Excerpt(message, 400))
 	return client.Answer{Result: message}

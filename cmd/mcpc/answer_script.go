@@ -47,11 +47,11 @@ func (a *app) readScript(texts []string) (script, error) {
 		case isField && !strings.HasPrefix(text, "@"):
 			s.fields = append(s.fields, [2]string{name, value})
 		default:
-			return s, hintedError{from + " is neither FIELD=VALUE nor JSON: " + wire.Excerpt(raw, 40), "mcpc help answering"}
+			return s, hintedError{from + " is neither FIELD=VALUE nor JSON: " + wire.Excerpt(raw, 40), wire.Run("help answering")}
 		}
 	}
 	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
-		return s, hintedError{"--answer takes fields or whole objects, not both", "mcpc help answering"}
+		return s, hintedError{"--answer takes fields or whole objects, not both", wire.Run("help answering")}
 	}
 	return s, nil
 }
@@ -68,7 +68,7 @@ func (s *script) add(raw []byte, from string) error {
 	for _, item := range items {
 		members, err := wire.Object(item)
 		if err != nil {
-			return hintedError{fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), "mcpc help answering"}
+			return hintedError{fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), wire.Run("help answering")}
 		}
 		if len(members) == 0 || !allObjects(members) {
 			s.contents = append(s.contents, members)
@@ -134,7 +134,7 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
 		end := client.Unanswered(q.Method)
 		end.Text = "the form has no default for " + strings.Join(missing, ", ")
-		end.Hint = "--answer " + missing[0] + "=VALUE answers it"
+		end.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")
 		return client.Answer{Ending: end}, false
 	}
 	if findings = append(findings, r.broken(form.Schema, answer)...); len(findings) > 0 {
@@ -224,5 +224,5 @@ func unfit(form question.Form, text string, findings []wire.Finding) client.Answ
 	if len(names) > 0 {
 		hint = "the form has the fields " + strings.Join(names, ", ")
 	}
-	return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: hint, Findings: findings}}
+	return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: wire.Hint(hint), Findings: findings}}
 }

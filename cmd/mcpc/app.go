@@ -344,7 +344,7 @@ func (a *app) interruptedQuietly(o wire.Outcome) bool {
 // usage is the ending of a command that was asked wrongly.
 func usage(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
-	if hinted, ok := err.(interface{ Hint() string }); ok {
+	if hinted, ok := err.(interface{ Hint() wire.Hint }); ok {
 		o.Hint = hinted.Hint()
 	}
 	if hinted, ok := errors.AsType[hintedError](err); ok {
@@ -364,17 +364,19 @@ func usage(err error) wire.Outcome {
 
 // A severalError is a usage error of several things.
 type severalError struct {
-	text, hint string
-	findings   []wire.Finding
+	text     string
+	hint     wire.Hint
+	findings []wire.Finding
 }
 
 func (e *severalError) Error() string { return e.text }
 
-func (e *severalError) Hint() string { return e.hint }
+func (e *severalError) Hint() wire.Hint { return e.hint }
 
 // A hintedError is a usage error with a way out.
 type hintedError struct {
-	text, hint string
+	text string
+	hint wire.Hint
 }
 
 func (e hintedError) Error() string { return e.text }

@@ -125,7 +125,7 @@ func (a *app) explainAuth(ctx context.Context) {
 	}
 	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
-		a.end(usage(hintedError{"only HTTP servers use OAuth", "mcpc auth explain https://…"}))
+		a.end(usage(hintedError{"only HTTP servers use OAuth", wire.Run("auth explain https://…")}))
 		return
 	}
 	g, out := c.openAsNobody(ctx)

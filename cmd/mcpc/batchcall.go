@@ -57,7 +57,7 @@ func readCall(raw []byte) (call batchCall, err error) {
 	case tool && params || method && arguments:
 		return call, hintedError{"\"arguments\" goes with \"tool\", \"params\" with \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`}
 	case strings.HasPrefix(call.method, "notifications/"):
-		return call, hintedError{"a notification has no response", "mcpc raw sends one"}
+		return call, hintedError{"a notification has no response", wire.Run("raw") + " sends one"}
 	}
 	return call, nil
 }
@@ -102,7 +102,7 @@ func unknownMember(name string) error {
 	} else if name == "name" {
 		hint = "put the tool's name into \"tool\""
 	}
-	return hintedError{fmt.Sprintf("a call has no member %q", name), hint}
+	return hintedError{fmt.Sprintf("a call has no member %q", name), wire.Hint(hint)}
 }
 
 // asTool gives the tool and the arguments of a tools/call that is written as a

@@ -62,7 +62,7 @@ sent, and structuredContent against the outputSchema.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"call needs the name of a tool", a.quoted("list") + " shows the tools"}
+				return hintedError{"call needs the name of a tool", wire.There("list") + " shows the tools"}
 			}
 			if err := a.misplaced("call", args, o.argv); err != nil {
 				return err
@@ -167,10 +167,10 @@ func (c *conversation) checked(ctx context.Context, o *callOptions) (*definition
 // takes what does not fit as a text.
 func (c *conversation) unchecked(tool *definition, o *callOptions) wire.Outcome {
 	var schema *validate.Schema
-	hint := ""
+	var hint wire.Hint
 	switch {
 	case tool == nil:
-		hint = "mcpc help arguments"
+		hint = wire.Run("help arguments")
 	case len(o.given.words) > 0:
 		schema, _, _ = tool.input.of(tool.InputSchema)
 	}
@@ -188,7 +188,7 @@ func (c *conversation) needsDefinition() bool {
 // breaks its own rules is the server's fault and stops nobody who did not ask
 // for --strict; one that cannot be followed safely stops everybody.
 func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Outcome {
-	bad := func(text, hint string) wire.Outcome { return c.refusedCall(o.name, text, hint) }
+	bad := func(text string, hint wire.Hint) wire.Outcome { return c.refusedCall(o.name, text, hint) }
 	schema, warnings, err := tool.input.of(tool.InputSchema)
 	o.reading = o.given.read(schema, false)
 	findings := o.findings
@@ -225,7 +225,7 @@ func (c *conversation) checkArguments(tool *definition, o *callOptions) wire.Out
 	if len(findings) > 0 && takesNone(tool.InputSchema) {
 		hint = o.name + " takes no arguments; --no-validate sends them anyway"
 	}
-	return c.misfit(o, findings, hint)
+	return c.misfit(o, findings, wire.Hint(hint))
 }
 
 // fill gives the arguments what the schema requires and has a default for, and says
@@ -243,7 +243,7 @@ func (o *callOptions) fill(schema *validate.Schema) bool {
 
 // misfit is the ending of a call whose arguments have findings; it is a good one
 // where there are none.
-func (c *conversation) misfit(o *callOptions, findings []wire.Finding, hint string) wire.Outcome {
+func (c *conversation) misfit(o *callOptions, findings []wire.Finding, hint wire.Hint) wire.Outcome {
 	if len(findings) == 0 {
 		return wire.Outcome{}
 	}
@@ -345,7 +345,7 @@ func (c *conversation) judged(tool *definition, o callOptions, out wire.Outcome)
 // lists: of another name there is none to be shown.
 func (c *conversation) describes(out *wire.Outcome, words string) {
 	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
-		out.Hint = c.a.quoted(words) + " shows its arguments"
+		out.Hint = wire.There(words) + " shows its arguments"
 	}
 }
 

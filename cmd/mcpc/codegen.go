@@ -47,9 +47,9 @@ the same code.`,
 			}
 			switch {
 			case o.goCode == o.tsCode:
-				return hintedError{"choose one language: --go or --ts", a.command("codegen --go") + ", or --ts"}
+				return hintedError{"choose one language: --go or --ts", wire.There("codegen --go") + ", or --ts"}
 			case a.json || a.wire || a.jq != "":
-				return hintedError{"codegen prints code, not JSON", a.command("list --json") + " prints the definitions"}
+				return hintedError{"codegen prints code, not JSON", wire.There("list --json") + " prints the definitions"}
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
 				return hintedError{fmt.Sprintf("%q is not a package name", o.pkg), "--package tools"}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
+	"mcpc/internal/wire"
 )
 
 // bashCompletion is a script of our own: cobra's needs the package
@@ -49,14 +50,14 @@ Names with characters that are special to the shell are omitted.`,
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return hintedError{"completion takes the name of a shell", "mcpc completion bash"}
+				return hintedError{"completion takes the name of a shell", wire.Run("completion bash")}
 			}
 			if !slices.Contains(shells, args[0]) {
-				all := "mcpc completion " + strings.Join(shells, ", mcpc completion ")
+				all := wire.Run("completion " + strings.Join(shells, ", mcpc completion "))
 				if slices.Contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
 					return hintedError{"no script for the shell " + args[0], all}
 				}
-				return hintedError{"no script for the shell " + shortened(args[0]), didYouMean("mcpc completion ", args[0], "", shells, all)}
+				return hintedError{"no script for the shell " + shortened(args[0]), didYouMean(wire.Run("completion %s"), args[0], shells, all)}
 			}
 			if err := a.writeOut(func(w io.Writer) error { return writeCompletion(w, cmd.Root(), args[0]) }); err != nil {
 				a.end(localIO("writing the script", bare(err)))

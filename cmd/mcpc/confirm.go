@@ -30,7 +30,7 @@ func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOp
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.name, why),
 		Hint: "--yes calls it without a confirmation"}
 	if c.origin != nil && !c.trusted {
-		refused.Hint += "; mcpc trust " + render.ShellQuote(c.origin.ID()) + " trusts the server"
+		refused.Hint += "; " + wire.Run("trust "+render.ShellQuote(c.origin.ID())) + " trusts the server"
 	}
 	if !c.a.interactive() {
 		return refused

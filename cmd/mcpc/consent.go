@@ -67,7 +67,7 @@ func (a *app) trusts(store *state.Store) []state.Trust {
 func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	s := *c.origin
 	if s.Problem != "" {
-		return usage(hintedError{fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), "mcpc servers " + render.ShellQuote(s.ID()) + " shows its entry"})
+		return usage(hintedError{fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+render.ShellQuote(s.ID())) + " shows its entry"})
 	}
 	now := standingOf(c.a.trusts(c.store), s)
 	c.trusted = now == confirmed
@@ -79,7 +79,7 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 		what = "changed since it was approved"
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.a.tilde(s.File), what),
-		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows and approves it"}
+		Hint: wire.Run("trust "+render.ShellQuote(s.ID())) + " shows and approves it"}
 	fmt.Fprintln(c.a.stderr(), c.a.errStyle.Asked(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what)))
 	_ = c.a.writeServer(c.a.stderr(), c.a.errStyle, s)
 	if !c.a.interactive() {

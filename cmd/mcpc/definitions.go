@@ -313,7 +313,7 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 		index = 1
 	case index < 1 || index > n:
 		return nil, c.refusedCall(name, fmt.Sprintf("the server lists %s called %q", plural(n, "tool"), name),
-			fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n))
+			wire.Hint(fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n)))
 	}
 	return &definition{Tool: found[index-1], fresh: true}, wire.Outcome{}
 }
@@ -345,18 +345,18 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 	other := c.otherwiseNamed(toolKind, name)
 	hint := cmp.Or(other, c.a.nearestIn(toolKind, name, names))
 	if other == "" && len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
-		hint += "; some tools are listed only for clients that support elicitation: mcpc help answering"
+		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
 	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
 }
 
 // refusedCall is a call that was not sent because of what the list says.
-func (c *conversation) refusedCall(name, text, hint string) wire.Outcome {
+func (c *conversation) refusedCall(name, text string, hint wire.Hint) wire.Outcome {
 	return c.unsent("tools/call", name, text, hint)
 }
 
 // unsent is a request that was not sent because of what a list says.
-func (c *conversation) unsent(method, name, text, hint string) wire.Outcome {
+func (c *conversation) unsent(method, name, text string, hint wire.Hint) wire.Outcome {
 	return wire.Outcome{Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.where,
 		Phase: "arguments", Text: text, Hint: hint}
 }

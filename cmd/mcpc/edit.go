@@ -45,7 +45,7 @@ func (a *app) edited(ctx context.Context, method string, params json.RawMessage)
 	default:
 		if bad := wire.Valid(after); bad != nil {
 			return nil, &inputError{"the edited params are not JSON: " + bad.Error(),
-				"they are saved: mcpc raw " + render.ShellQuote(method) + " @" + render.ShellQuote(name), wire.InputFacts{Raw: after, Offset: bad.Offset}}
+				"they are saved: " + wire.Run("raw "+render.ShellQuote(method)+" @"+render.ShellQuote(name)), wire.InputFacts{Raw: after, Offset: bad.Offset}}
 		}
 	}
 	return after, errors.Join(err, os.Remove(name))

@@ -72,10 +72,10 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 }
 
 func unexplained(entries []glossary.Entry, word, all string) error {
-	hint := "mcpc explain lists all terms"
+	hint := wire.Run("explain") + " lists all terms"
 	for _, typed := range []string{all, word} {
 		if near := render.Nearest(typed, glossaryWords(entries)); near != "" {
-			hint = "did you mean mcpc explain " + render.ShellQuote(near) + "?"
+			hint = "did you mean " + wire.Run("explain "+render.ShellQuote(near)) + "?"
 			break
 		}
 	}

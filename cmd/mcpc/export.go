@@ -61,7 +61,7 @@ positions, not their values, and exits with 1 if there are any.`,
   mcpc export last --as har | mcpc export --check -`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && (len(args) > 0 || o.format != "") {
-				return hintedError{"--check looks into one file, and exports none", "mcpc export --check " + render.ShellQuote(o.check)}
+				return hintedError{"--check looks into one file, and exports none", wire.Run("export --check " + render.ShellQuote(o.check))}
 			} else if o.check != "" {
 				a.checkFile(o.check)
 				return nil
@@ -71,10 +71,10 @@ positions, not their values, and exits with 1 if there are any.`,
 				if o.format == "" {
 					text = "export needs --as FORMAT"
 				}
-				return hintedError{text, didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as "))}
+				return hintedError{text, didYouMean("--as %s", o.format, exportFormats, wire.Hint("--as "+strings.Join(exportFormats, ", --as ")))}
 			}
 			if len(args) == 0 {
-				return hintedError{"export takes a number that mcpc log shows, last, or a file", "mcpc export last --as " + o.format}
+				return hintedError{"export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as " + o.format)}
 			}
 			o.word, o.several = args[0], len(args) > 1
 			if o.filter, err = a.filterOf(args[1:]); err != nil {
@@ -127,7 +127,7 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 	}
 	if len(rows) == 0 {
 		c.Close()
-		return nil, nil, usage(hintedError{"nothing to export: no recorded exchange matches", "mcpc log lists recorded exchanges"})
+		return nil, nil, usage(hintedError{"nothing to export: no recorded exchange matches", wire.Run("log") + " lists recorded exchanges"})
 	}
 	return c, rows, wire.Outcome{}
 }

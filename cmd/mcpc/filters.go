@@ -20,11 +20,11 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 		return f, nil
 	}
 	wrong, _ := errors.AsType[*trace.FilterError](err)
-	hint := "mcpc help filters shows the language"
+	hint := wire.Run("help filters") + " shows the language"
 	if near := render.Nearest(wrong.Word, wrong.Known); near != "" {
-		hint = "did you mean " + near + "?"
+		hint = wire.Hint("did you mean " + near + "?")
 	} else if wrong.Meant != "" {
-		hint = "did you mean " + wrong.Meant + "?"
+		hint = wire.Hint("did you mean " + wrong.Meant + "?")
 	}
 	return f, &inputError{fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), hint,
 		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}

@@ -133,7 +133,7 @@ func (a *app) closeHeld(ctx context.Context, store *state.Store, s state.Session
 	case err != nil:
 		a.end(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
 			Text: "the keep process does not stop the server: " + reason(err),
-			Hint: fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID))})
+			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID)))})
 	default:
 		a.note("closed " + s.Name + " and stopped its server")
 	}

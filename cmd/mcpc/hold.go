@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
+	"mcpc/internal/wire"
 )
 
 // newHold is the process in which a server lives that `mcpc init --keep` keeps. Nobody
@@ -22,7 +23,7 @@ func newHold(a *app) *cobra.Command {
 			own, argv := splitDash(cmd, args)
 			opener, err := net.FileConn(a.in)
 			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
-				return hintedError{"hold is started by mcpc init --keep", "mcpc init --keep -- COMMAND..."}
+				return hintedError{"hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND...")}
 			}
 			_ = a.in.Close()
 			a.hold(cmd.Context(), client.Holding{Server: client.Server{Command: argv}, Idle: idle.value, Socket: socket,

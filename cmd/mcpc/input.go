@@ -83,14 +83,15 @@ func (a *app) inputBytes(arg string) (raw []byte, from string, err error) {
 
 // An inputError is typed JSON that is none, and where it goes wrong.
 type inputError struct {
-	text, hint string
-	facts      wire.InputFacts
+	text  string
+	hint  wire.Hint
+	facts wire.InputFacts
 }
 
 func (e *inputError) Error() string { return e.text }
 
 func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
-	hint := ""
+	var hint wire.Hint
 	switch {
 	case from != fromArgv || bytes.Contains(raw, []byte(`"`)):
 	case !strings.Contains("{[", firstOf(string(raw))):

@@ -229,7 +229,7 @@ func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
 		called = enabled
 	}
 	if len(called) == 0 {
-		return target.Server{}, usage(hintedError{fmt.Sprintf("the server %q is no longer configured", name), "mcpc servers lists them"})
+		return target.Server{}, usage(hintedError{fmt.Sprintf("the server %q is no longer configured", name), wire.Run("servers") + " lists them"})
 	}
 	var ids []string
 	same := true
@@ -239,7 +239,7 @@ func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
 	}
 	if !same {
 		return target.Server{}, usage(hintedError{fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
-			"-s " + ids[0] + " selects one; mcpc servers " + name + " shows them"})
+			"-s " + wire.Hint(ids[0]) + " selects one; " + wire.Run("servers "+name) + " shows them"})
 	}
 	return called[0], wire.Outcome{}
 }

@@ -76,7 +76,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 
 func (o *listenOptions) check(a *app) error {
 	if o.logs != "" && o.logs != anyLevel && !slices.Contains(logLevels, o.logs) {
-		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=", o.logs, "", logLevels, "levels are "+strings.Join(logLevels, ", "))}
+		return hintedError{fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=%s", o.logs, logLevels, wire.Hint("levels are "+strings.Join(logLevels, ", ")))}
 	}
 	if a.output != "" {
 		return hintedError{"listen writes until it is stopped, so it has no -o", "use > FILE"}
@@ -176,9 +176,9 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear is the ending where the server offers nothing of what was asked.
 func (c *conversation) nothingToHear(all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
-		Text: "the server supports none of the requested notifications", Hint: c.a.quoted("info") + " shows the server's capabilities"}
+		Text: "the server supports none of the requested notifications", Hint: wire.There("info") + " shows the server's capabilities"}
 	if all && c.offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+c.a.command("listen --resource URI")
+		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+wire.There("listen --resource URI")
 	}
 	return o
 }

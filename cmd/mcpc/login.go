@@ -130,7 +130,7 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		a.end(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
 		shown := wire.RedactURL(req.Endpoint)
-		o := wire.Outcome{Where: shown, Hint: "mcpc auth explain " + render.ShellQuote(shown) + " shows each step"}
+		o := wire.Outcome{Where: shown, Hint: wire.Run("auth explain "+render.ShellQuote(shown)) + " shows each step"}
 		if auth.Is(err, auth.StoreFailed) {
 			o.Reached = wire.Answered // with the token or the client that could not be kept
 		}
@@ -158,7 +158,7 @@ func (a *app) showLogin(_ context.Context, address string) {
 // pasted reads the address that the browser ended at; wrong is what was pasted before.
 func (a *app) pasted(ctx context.Context, wrong *auth.Error) (string, error) {
 	if wrong != nil {
-		a.warn(wrong.Text + ": " + wrong.Hint)
+		a.warn(wrong.Text + ": " + wrong.Hint.String())
 		a.note("paste it again; Ctrl-C cancels:")
 	}
 	return a.typist.line(ctx)
@@ -190,11 +190,11 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		return auth.Request{}, out
 	}
 	if c.target.Source == target.FromDefault {
-		return auth.Request{}, usage(hintedError{"no server is given, and no command ended with a 401", "mcpc login https://…"})
+		return auth.Request{}, usage(hintedError{"no server is given, and no command ended with a 401", wire.Run("login https://…")})
 	}
 	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
-		return auth.Request{}, usage(hintedError{"only HTTP servers use OAuth", "mcpc login https://…"})
+		return auth.Request{}, usage(hintedError{"only HTTP servers use OAuth", wire.Run("login https://…")})
 	}
 	if kept != nil && kept.Endpoint == endpoint {
 		return a.answering(*kept), wire.Outcome{}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/client/auth"
+	"mcpc/internal/wire"
 )
 
 // clientFlags say as whom to log in, and how.
@@ -40,9 +41,9 @@ func grantWords() (words []string) {
 func (o *loginOptions) check(a *app) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
-		return hintedError{fmt.Sprintf("unknown grant %q", o.grant), didYouMean("--grant ", o.grant, "", grantWords(), "grants are "+strings.Join(grantWords(), ", "))}
+		return hintedError{fmt.Sprintf("unknown grant %q", o.grant), didYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", ")))}
 	case o.store != "" && o.store != "keyring" && o.store != "file":
-		return hintedError{fmt.Sprintf("--token-store is keyring or file, not %q", o.store), didYouMean("--token-store ", o.store, "", []string{"keyring", "file"}, "")}
+		return hintedError{fmt.Sprintf("--token-store is keyring or file, not %q", o.store), didYouMean("--token-store %s", o.store, []string{"keyring", "file"}, "")}
 	case o.secret != "" && o.secretFile != "":
 		return hintedError{"--client-secret and --client-secret-file exclude each other", ""}
 	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):

@@ -27,7 +27,7 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
   mcpc man manual && ls manual/man1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
-				return hintedError{"man takes a directory", "mcpc man ~/.local/share/man"}
+				return hintedError{"man takes a directory", wire.Run("man ~/.local/share/man")}
 			}
 			if err := notAPage(cmd.Root(), args[0]); err != nil {
 				return err
@@ -44,7 +44,7 @@ func notAPage(root *cobra.Command, name string) error {
 		return nil
 	}
 	return hintedError{fmt.Sprintf("man takes a directory, and %q is the name of a page", name),
-		"mcpc help " + name + " shows it; mcpc man ./" + name + " writes all pages into a directory of that name"}
+		wire.Run("help "+name) + " shows it; " + wire.Run("man ./"+name) + " writes all pages into a directory of that name"}
 }
 
 func (a *app) writeManual(root *cobra.Command, dir string) {

@@ -74,7 +74,7 @@ func mockWords() string {
 
 func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if o.script == "" {
-		return hintedError{"mock needs a script", "use --script FILE; mcpc help mock-scripts describes it"}
+		return hintedError{"mock needs a script", "use --script FILE; " + wire.Run("help mock-scripts") + " describes it"}
 	}
 	text, _, err := a.input(scriptArgument(o.script))
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	}
 	script, err := serve.Parse(string(text))
 	if err != nil {
-		return hintedError{o.script + ": " + err.Error(), "see mcpc help mock-scripts"}
+		return hintedError{o.script + ": " + err.Error(), "see " + wire.Run("help mock-scripts")}
 	}
 	if err := a.fitting(script, o); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 // fitting refuses a script that the transport cannot play, and says what of it will not
 // come about.
 func (a *app) fitting(script *serve.Script, o mockOptions) error {
-	over, hint := serve.OverHTTP, "use --stdio for stdio"
+	over, hint := serve.OverHTTP, wire.Hint("use --stdio for stdio")
 	if o.stdio {
 		over, hint = serve.OverStdio, "use --listen instead of --stdio for HTTP"
 	}
@@ -172,11 +172,11 @@ func listenLoopback(address string) (net.Listener, wire.Outcome) {
 		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 			hint = "--listen 127.0.0.1:" + address
 		}
-		return nil, usage(hintedError{fmt.Sprintf("--listen must be HOST:PORT, not %q", address), hint})
+		return nil, usage(hintedError{fmt.Sprintf("--listen must be HOST:PORT, not %q", address), wire.Hint(hint)})
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("the listen address must be loopback, not %q", host),
-			Hint: "--listen 127.0.0.1:" + port}
+			Hint: wire.Hint("--listen 127.0.0.1:" + port)}
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -30,18 +30,6 @@ func (a *app) nameServer(argv []string) {
 	a.outStyle.Aim, a.errStyle.Aim = aim, aim
 }
 
-// command is a command line for a hint, which goes to the server that this one
-// went to; quoted is one within a sentence.
-func (a *app) command(words string) string { return a.errStyle.Aim.Command(words) }
-
-// before is command where what stands behind -- is no server's.
-func (a *app) before(words string) string {
-	a.nameServer(nil)
-	return a.command(words)
-}
-
-func (a *app) quoted(words string) string { return a.errStyle.Aim.Quoted(words) }
-
 // carriedFlags are flags of all commands without which the command of a hint would do
 // something else: whom it asks, and as whom. --state is every command's.
 var carriedFlags = []string{"protocol", "header", "header-file", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}

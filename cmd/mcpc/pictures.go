@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/render"
 	"mcpc/internal/tty"
+	"mcpc/internal/wire"
 )
 
 // seeing are the flags about what a person sees, and no pipe.
@@ -32,7 +33,7 @@ var drawings = []string{"auto", "none", "blocks", "kitty", "iterm2", "sixel"}
 
 func (s *seeing) check() error {
 	if !slices.Contains(drawings, s.images) {
-		return hintedError{fmt.Sprintf("unknown value %q for --images", s.images), "it is one of " + strings.Join(drawings, ", ")}
+		return hintedError{fmt.Sprintf("unknown value %q for --images", s.images), wire.Hint("it is one of " + strings.Join(drawings, ", "))}
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (a *app) showPing(ctx context.Context, c *conversation, method string, out 
 		return
 	}
 	if client.UnknownMethod(out) {
-		out.Hint = "the server responds, but does not support " + method + ", which every server must support"
+		out.Hint = wire.Hint("the server responds, but does not support " + method + ", which every server must support")
 	}
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, _ render.Style) error {

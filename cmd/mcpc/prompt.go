@@ -41,7 +41,7 @@ that.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hintedError{"prompt takes a prompt's name and its arguments", a.quoted("list prompts") + " lists the prompts"}
+				return hintedError{"prompt takes a prompt's name and its arguments", wire.There("list prompts") + " lists the prompts"}
 			}
 			if err := a.misplaced("prompt", args, o.argv); err != nil {
 				return err

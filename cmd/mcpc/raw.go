@@ -69,7 +69,7 @@ func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {
-		return hintedError{"raw takes a method and its params", a.command("raw tools/list")}
+		return hintedError{"raw takes a method and its params", wire.There("raw tools/list")}
 	}
 	o.method = args[0]
 	if len(args) == 2 {
@@ -102,9 +102,9 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 		out = c.Do(ctx, call)
 	}
 	if known := methodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
-		out.Hint = didYouMean("", o.method, "", known, out.Hint)
+		out.Hint = didYouMean("%s", o.method, known, out.Hint)
 		if strings.HasPrefix(o.method, "{") {
-			out.Hint = "pass a whole message with --bytes, as in " + a.command("raw --bytes @message.json")
+			out.Hint = "pass a whole message with --bytes, as in " + wire.There("raw --bytes @message.json")
 		}
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {

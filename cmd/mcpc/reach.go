@@ -139,7 +139,7 @@ func (a *app) secure(w *way) (err error) {
 			return notRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
-			return hintedError{f.flag + " " + f.name + ": the file is empty", f.flag + " must be a PEM file"}
+			return hintedError{f.flag + " " + f.name + ": the file is empty", wire.Hint(f.flag + " must be a PEM file")}
 		}
 	}
 	if w.tls, err = papers.TLS(); err != nil {

@@ -176,8 +176,9 @@ func (a *app) endRecording() {
 }
 
 func (a *app) endOf(o wire.Outcome, exit int) trace.End {
+	hint, _ := a.errStyle.Aim.Hint(o.Hint)
 	return trace.End{Time: a.now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
-		Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings}
+		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
 }
 
 // gaveUp records that what was asked last got no valid answer and nobody waits for one,
@@ -189,7 +190,7 @@ func (a *app) gaveUp(o wire.Outcome, exit int) {
 		return
 	}
 	end := a.endOf(o, exit)
-	end.ID = string(wire.OneLine(o.ID))
+	end.ID = wire.OneLine(o.ID)
 	a.record.End(end)
 }
 
@@ -221,7 +222,7 @@ func (a *app) hintAtRecord() {
 	}
 	switch a.ending.Kind {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
-		render.Hint(a.stderr(), a.errStyle, a.errStyle.Aim.Carry("mcpc show last shows the exchange"))
+		render.Hint(a.stderr(), a.errStyle, wire.Run("show last")+" shows the exchange")
 	}
 }
 

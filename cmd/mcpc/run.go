@@ -59,7 +59,7 @@ nothing was sent. If a step could not run, the exit code is that of its error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths, o.argv = splitDash(cmd, args)
 			if len(o.paths) == 0 {
-				return hintedError{"run takes files of saved calls, or directories", "mcpc run . runs all *.mcpc.yaml in this directory"}
+				return hintedError{"run takes files of saved calls, or directories", wire.Run("run .") + " runs all *.mcpc.yaml in this directory"}
 			}
 			if o.junit == "-" && a.output == "" && a.oneDocument() {
 				return hintedError{"only one report can go to stdout: --junit - or --json", "use --junit FILE"}
@@ -249,7 +249,7 @@ func counted(n int, one, many string) string {
 }
 
 // firstSight is the command that shows the first step that went wrong.
-func (r *runner) firstSight() string {
+func (r *runner) firstSight() wire.Hint {
 	for _, f := range r.done {
 		for _, s := range f.Steps {
 			if len(s.Misses) > 0 && s.See != "" {

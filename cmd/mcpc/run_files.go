@@ -32,7 +32,7 @@ func savedFiles(paths []string) (all []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, hintedError{path + ": " + bare(err).Error(), "mcpc run takes files of saved calls, or folders with *.mcpc.yaml"}
+			return nil, hintedError{path + ": " + bare(err).Error(), wire.Run("run") + " takes files of saved calls, or folders with *.mcpc.yaml"}
 		}
 		if !info.IsDir() {
 			all = append(all, path)
@@ -43,7 +43,7 @@ func savedFiles(paths []string) (all []string, err error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, hintedError{"no *.mcpc.yaml in " + path, "mcpc export last --as mcpc-yaml -o smoke.mcpc.yaml writes one from the last command"}
+			return nil, hintedError{"no *.mcpc.yaml in " + path, wire.Run("export last --as mcpc-yaml -o smoke.mcpc.yaml") + " writes one from the last command"}
 		}
 		all = append(all, found...)
 	}
@@ -92,7 +92,7 @@ func (all problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return hintedError{all[0].where + ": " + all[0].Text, cmp.Or(all[0].hint, "see docs/saved-calls.md")}
+		return hintedError{all[0].where + ": " + all[0].Text, wire.Hint(cmp.Or(all[0].hint, "see docs/saved-calls.md"))}
 	}
 	e := &severalError{text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {
@@ -183,9 +183,9 @@ func (r *runner) choose() error {
 	}
 	for _, name := range r.o.only {
 		if !found[name] {
-			hint := "mcpc run --list shows the names"
+			hint := wire.Run("run --list") + " shows the names"
 			if near := render.Nearest(name, names); near != "" {
-				hint = "did you mean " + near + "?"
+				hint = wire.Hint("did you mean " + near + "?")
 			}
 			return hintedError{fmt.Sprintf("no step is named %q", name), hint}
 		}

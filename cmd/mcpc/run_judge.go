@@ -101,7 +101,7 @@ func (j *judgement) wrongEnding() {
 
 // hint says what in the file would take an ending that was not expected; what crossed
 // is to be seen elsewhere.
-func (j *judgement) hint() string {
+func (j *judgement) hint() wire.Hint {
 	e, out := j.step.Expect, j.taken.out
 	about := ""
 	switch {
@@ -114,7 +114,7 @@ func (j *judgement) hint() string {
 	case wantsForms(out):
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
-		return fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about)
+		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about))
 	case j.see(j.taken) == "":
 		return out.Hint
 	}
@@ -180,7 +180,7 @@ func (j *judgement) query(expr string) (*render.Program, error) {
 	for name, v := range j.vars {
 		all = append(all, render.Variable{Name: name, Value: v.JSON})
 	}
-	return render.QueryWith(expr, all)
+	return render.Query(expr, all...)
 }
 
 func (j *judgement) holdsQuery(w saved.Wanted) {
@@ -251,7 +251,7 @@ func shownValues(values []json.RawMessage) string {
 }
 
 // see is the command that shows what crossed of a step.
-func (r *fileRun) see(t taken) string {
+func (r *fileRun) see(t taken) wire.Hint {
 	number, crossed := r.a.record.counted.last(t.method)
 	recorder := r.a.record.Recorder
 	switch {
@@ -264,10 +264,10 @@ func (r *fileRun) see(t taken) string {
 		if row == nil {
 			return ""
 		}
-		return "mcpc show " + render.ShellQuote(r.a.recordTo) + "#" + row.Number()
+		return wire.Run("show " + render.ShellQuote(r.a.recordTo) + "#" + row.Number())
 	}
 	if run := recorder.Run(); run > 0 {
-		return fmt.Sprintf("mcpc show %d.%d", run, number)
+		return wire.Run(fmt.Sprintf("show %d.%d", run, number))
 	}
 	return ""
 }

@@ -237,7 +237,7 @@ func (r *fileRun) captured(name string) bool {
 // add keeps what came of a step, without secrets, and shows it.
 func (r *fileRun) add(s render.RunStep) {
 	hide := r.a.secrets.Text
-	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), hide(s.See), hide(s.Hint)
+	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), wire.Hint(hide(string(s.See))), wire.Hint(hide(string(s.Hint)))
 	for i, m := range s.Misses {
 		s.Misses[i].Want, s.Misses[i].Got = hide(m.Want), hide(m.Got)
 	}

@@ -28,7 +28,7 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 		})
 	}
 	query := func(at, expr string) {
-		if _, err := render.QueryWith(expr, asNull(known)); err != nil {
+		if _, err := render.Query(expr, asNull(known)...); err != nil {
 			all = append(all, saved.Problem{At: at, Text: err.Error()})
 		}
 	}

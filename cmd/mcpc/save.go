@@ -35,7 +35,7 @@ func newSaving(o callOptions) (*saving, error) {
 	}
 	s := &saving{path: path}
 	bad := func(why string) error {
-		return hintedError{"--save " + path + ": " + why, "--save with another file; mcpc run " + render.ShellQuote(path) + " --list shows this one"}
+		return hintedError{"--save " + path + ": " + why, "--save with another file; " + wire.Run("run "+render.ShellQuote(path)+" --list") + " shows this one"}
 	}
 	if !isFile(path) {
 		return s, nil

@@ -35,7 +35,7 @@ are shown (mcpc help targets).`,
 		ValidArgsFunction: a.completeKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return hintedError{"servers takes one name at most", "mcpc servers shows all of them"}
+				return hintedError{"servers takes one name at most", wire.Run("servers") + " shows all of them"}
 			}
 			a.servers(cmd.Context(), strings.Join(args, ""))
 			return nil
@@ -134,7 +134,7 @@ func (a *app) servers(ctx context.Context, name string) {
 
 func (a *app) unknownServer(command, name string) wire.Outcome {
 	return usage(hintedError{fmt.Sprintf("no configuration has a server %q", name),
-		didYouMean("mcpc "+command+" ", name, "", a.knownNames(), "mcpc servers lists them")})
+		didYouMean(wire.Run(command+" %s"), name, a.knownNames(), wire.Run("servers")+" lists them")})
 }
 
 func (a *app) writeServers(w io.Writer, st render.Style, rows []serverRow) error {

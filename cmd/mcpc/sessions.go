@@ -157,7 +157,7 @@ stopped. The default is the current session.`,
 		ValidArgsFunction: a.beforeDash(a.completeSessions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
-				return hintedError{"close takes one session name", "mcpc sessions lists them"}
+				return hintedError{"close takes one session name", wire.Run("sessions") + " lists them"}
 			}
 			// Who is meant is settled as everywhere: -s, the variable, the current one.
 			a.close(cmd.Context(), append(args, cmp.Or(a.server, a.getenv(envName("server"))))[0], all)
@@ -208,9 +208,9 @@ func (c *conversation) guardEnd(opt *client.Options) error {
 
 func (a *app) noSession(name string, known []string) wire.Outcome {
 	if name == "" {
-		return usage(hintedError{"no current session", "mcpc sessions lists them"})
+		return usage(hintedError{"no current session", wire.Run("sessions") + " lists them"})
 	}
-	return usage(hintedError{fmt.Sprintf("no session is named %q", name), didYouMean("", name, "", known, "mcpc sessions lists them")})
+	return usage(hintedError{fmt.Sprintf("no session is named %q", name), didYouMean("%s", name, known, wire.Run("sessions")+" lists them")})
 }
 
 // closeOne forgets a session first: the server may be gone, and then there is

@@ -98,7 +98,8 @@ func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, 
 	s := &shellRun{a: a, c: c, globals: a.globals, own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[envName(f.Name)] = true })
 	a.shell = s
-	a.outStyle.Aim.Bare, a.errStyle.Aim.Bare = true, true
+	words := shellCommands()
+	a.outStyle.Aim.Shell, a.errStyle.Aim.Shell = words, words
 	defer s.close(ctx)
 	if typed && a.outStyle.Terminal && lineedit.Usable() {
 		s.interact(ctx)
@@ -272,9 +273,9 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
 	switch {
 	case how.argv != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"})
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"the shell uses one server; a line cannot name another", "exit, and " + wire.Run("shell -- COMMAND")})
 	case how.heard != nil:
-		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"})
+		return &conversation{a: s.a, stopTicking: func() {}}, usage(hintedError{"notifications cannot be streamed in the shell", "use " + wire.Run("listen") + " or " + wire.Run("list --watch") + " in another terminal"})
 	}
 	if o := writable(s.a.output); !o.Good() {
 		return &conversation{a: s.a, stopTicking: func() {}}, o

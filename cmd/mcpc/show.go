@@ -40,7 +40,7 @@ requested operation, or for a tap or a proxy its last exchange.`,
   mcpc show --json --jq .response.result`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return hintedError{"show takes one number", "mcpc log lists them"}
+				return hintedError{"show takes one number", wire.Run("log") + " lists them"}
 			}
 			o.word = strings.Join(args, "")
 			a.showRow(cmd.Context(), o)

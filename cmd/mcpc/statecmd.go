@@ -20,7 +20,7 @@ func newState(a *app) *cobra.Command {
   mcpc state repair --json`,
 		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return hintedError{"state takes a command", "mcpc state --help shows the commands"}
+			return hintedError{"state takes a command", wire.Run("state --help") + " shows the commands"}
 		},
 	}
 	cmd.AddCommand(&cobra.Command{

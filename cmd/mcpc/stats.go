@@ -118,23 +118,14 @@ type groupJSON struct {
 	DurationNs map[string]time.Duration `json:"durationNs,omitempty"`
 	Bytes      map[string]int64         `json:"bytes"`
 	Tokens     int64                    `json:"tokens"`
-	Histogram  []bucketJSON             `json:"histogram,omitempty"`
-}
-
-type bucketJSON struct {
-	From  time.Duration `json:"fromNs"`
-	To    time.Duration `json:"toNs"`
-	Count int           `json:"count"`
+	Histogram  []trace.Bucket           `json:"histogram,omitempty"`
 }
 
 func groupOf(g *trace.Group) groupJSON {
 	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Cancelled: g.Cancelled, Failures: map[string]int{},
-		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens()}
+		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens(), Histogram: g.Histogram()}
 	for _, f := range g.Failures() {
 		j.Failures[f.Channel] = f.Count
-	}
-	for _, b := range g.Histogram() {
-		j.Histogram = append(j.Histogram, bucketJSON(b))
 	}
 	if g.Timed() > 0 {
 		j.DurationNs = map[string]time.Duration{}

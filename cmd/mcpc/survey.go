@@ -40,15 +40,15 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 func (o *surveyOptions) check(a *app, command string, argv []string) error {
 	switch {
 	case a.shell != nil:
-		return hintedError{"the shell uses one server, and " + command + " all known servers", "mcpc " + command + ", in another terminal"}
+		return hintedError{"the shell uses one server, and " + command + " all known servers", wire.Run(command) + ", in another terminal"}
 	case o.parallel < 1:
 		return hintedError{"--parallel must be 1 or more", "--parallel 1 queries one after the other"}
 	case a.serverGiven || argv != nil:
-		return hintedError{command + " queries all known servers, and one is named", "remove -s and --, or query that one: " + a.command("list")}
+		return hintedError{command + " queries all known servers, and one is named", "remove -s and --, or query that one: " + wire.There("list")}
 	case len(a.headers) > 0 || len(a.headerFiles) > 0 || a.auth.tokenFile != "":
 		return hintedError{"header fields and tokens would be sent to every server", "use -s NAME"}
 	case a.recordTo != "" && a.recordTo != offWord:
-		return hintedError{"--record FILE holds one connection, and this opens one per server", "mcpc log lists the recordings"}
+		return hintedError{"--record FILE holds one connection, and this opens one per server", wire.Run("log") + " lists the recordings"}
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 	b := a.beside(&said, s.id)
 	defer func() {
 		if crash := recover(); crash != nil {
-			s.out = wire.Outcome{Kind: wire.Internal, Where: s.id, Text: fmt.Sprint(crash), Hint: "please report it with mcpc -s " + render.ShellQuote(s.id) + " list"}
+			s.out = wire.Outcome{Kind: wire.Internal, Where: s.id, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+render.ShellQuote(s.id)+" list")}
 		}
 		b.ending = b.withoutSecrets(s.out)
 		s.out = b.ending

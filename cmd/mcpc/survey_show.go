@@ -83,7 +83,7 @@ func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
 			row = wire.With(row, "same", also)
 		}
 		if !s.out.Good() {
-			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.out.Kind)), "message", s.out.Text), "hint", s.out.Hint))
+			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.out.Kind)), "message", s.out.Text), "hint", s.out.Hint.String()))
 		}
 		for _, l := range s.lists {
 			if bills {
@@ -149,7 +149,7 @@ func (a *app) endingOfAll(ctx context.Context, asked []*surveyed, left []unasked
 	}
 	waiting := slices.ContainsFunc(left, func(u unasked) bool { return u.why == neverConfirmed })
 	if len(asked) == 0 && waiting {
-		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: "mcpc trust NAME approves one"}, false
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: wire.Run("trust NAME") + " approves one"}, false
 	}
 	var failed []string
 	for _, s := range asked {

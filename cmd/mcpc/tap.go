@@ -43,7 +43,7 @@ such as MCP Inspector, it may be omitted.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return hintedError{"tap needs the command of a server", "mcpc tap -- COMMAND..."}
+				return hintedError{"tap needs the command of a server", wire.Run("tap -- COMMAND...")}
 			}
 			a.tap(args)
 			return nil

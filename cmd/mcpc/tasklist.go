@@ -61,7 +61,7 @@ func (a *app) taskList(ctx context.Context) {
 	offer := c.TaskOffer("optional")
 	switch {
 	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
-		out = c.unsent("tasks/list", "", offer.Why, c.a.quoted("info")+" shows the server's capabilities")
+		out = c.unsent("tasks/list", "", offer.Why, wire.There("info")+" shows the server's capabilities")
 	case out.Good():
 		c.remarkOn(survey)
 	}

@@ -29,7 +29,7 @@ there is only one, can be used instead of the id.`,
   mcpc tasks cancel last`,
 		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return hintedError{"tasks needs a command", "mcpc tasks --help shows the commands"}
+			return hintedError{"tasks needs a command", wire.Run("tasks --help") + " shows the commands"}
 		},
 	}
 	cmd.AddCommand(newTasksList(a))
@@ -179,7 +179,7 @@ func (a *app) fetched(ctx context.Context, c *conversation, kept state.Task, onc
 func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) {
 	if c.TaskOffer("").Asked {
 		a.end(c.unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
-			"mcpc tasks wait "+render.ShellQuote(kept.ID)+" takes the same flags"))
+			wire.Run("tasks wait "+render.ShellQuote(kept.ID))+" takes the same flags"))
 		return
 	}
 	var answered []string
@@ -189,7 +189,7 @@ func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) 
 		c.keepTask(ctx, kept)
 	}})
 	if out.Good() && len(answered) == 0 {
-		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", "mcpc tasks wait "+render.ShellQuote(kept.ID)
+		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run("tasks wait "+render.ShellQuote(kept.ID))
 	}
 	ans := answerOf(out)
 	if len(answered) > 0 {
@@ -211,7 +211,7 @@ func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) 
 	}
 	out := c.CancelTask(ctx, kept.ID)
 	if out.RPC() != nil && out.RPC().Code == -32602 {
-		out.Hint = "the task has ended, or is unknown to the server: see mcpc tasks get " + render.ShellQuote(kept.ID)
+		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+render.ShellQuote(kept.ID))
 	}
 	ans := answerOf(out)
 	task, known := c.ParseTask(out.Result)

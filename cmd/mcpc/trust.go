@@ -43,7 +43,7 @@ a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 				o.names = args
 				a.trustAll(cmd.Context(), o)
 			case o.revoke || o.yes:
-				return hintedError{"trust needs a server's name", "mcpc trust lists trusted servers"}
+				return hintedError{"trust needs a server's name", wire.Run("trust") + " lists trusted servers"}
 			default:
 				a.trusted(cmd.Context())
 			}
@@ -88,7 +88,7 @@ func (a *app) trustable(name string) (target.Server, wire.Outcome) {
 	}
 	s, out := a.serverNamed(name)
 	if out.Good() && s.Problem != "" {
-		out = usage(hintedError{s.ID() + " cannot be used: " + s.Problem, "mcpc servers shows the others"})
+		out = usage(hintedError{s.ID() + " cannot be used: " + s.Problem, wire.Run("servers") + " shows the others"})
 	}
 	return s, out
 }

@@ -33,7 +33,7 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 func (o *watchOptions) check(a *app) error {
 	switch {
 	case !o.on && (o.jsonl || o.until != endurance{}):
-		return hintedError{"--jsonl, --for and --count need --watch", a.quoted("list --watch") + " runs until it is stopped"}
+		return hintedError{"--jsonl, --for and --count need --watch", wire.There("list --watch") + " runs until it is stopped"}
 	case o.on && (a.output != "" || a.wire):
 		return hintedError{"--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE"}
 	}

@@ -96,7 +96,7 @@ func (a *app) word(typed string, flat bool) (word, error) {
 	}
 	var err error
 	if w.path, err = readPath(typed[:at], flat); err != nil {
-		return w, hintedError{shortened(typed) + ": " + err.Error(), "mcpc help arguments"}
+		return w, hintedError{shortened(typed) + ": " + err.Error(), wire.Run("help arguments")}
 	}
 	value, isJSON := typed[from:], typed[at] == ':'
 	whose := "the value of " + w.key()
@@ -107,7 +107,7 @@ func (a *app) word(typed string, flat bool) (word, error) {
 			return w, err
 		}
 		if err != nil {
-			return w, hintedError{err.Error(), render.ShellQuote(w.key()+":="+string(wire.Quote(value))) + " sends this string"}
+			return w, hintedError{err.Error(), wire.Hint(render.ShellQuote(w.key()+":="+string(wire.Quote(value))) + " sends this string")}
 		}
 		if !isJSON && !utf8.Valid(raw) {
 			return w, hintedError{name + " is not UTF-8, which JSON requires", ""}
@@ -119,7 +119,7 @@ func (a *app) word(typed string, flat bool) (word, error) {
 	if isJSON {
 		w.raw = json.RawMessage(strings.TrimSpace(value))
 		if bad := wire.Valid(w.raw); bad != nil {
-			return w, &inputError{whose + " is not JSON: " + bad.Error(), w.key() + "=… sends a string unchanged", wire.InputFacts{Raw: w.raw, Offset: bad.Offset}}
+			return w, &inputError{whose + " is not JSON: " + bad.Error(), wire.Hint(w.key() + "=… sends a string unchanged"), wire.InputFacts{Raw: w.raw, Offset: bad.Offset}}
 		}
 	}
 	return w, nil
@@ -208,7 +208,7 @@ func (p *placed) put(w word) error {
 		if s.list {
 			appends, known := p.lists[place.String()]
 			if known && appends != (s.at == behindLast) {
-				return hintedError{shortened(w.typed) + ": use [] or numbers, not both", "mcpc help arguments"}
+				return hintedError{shortened(w.typed) + ": use [] or numbers, not both", wire.Run("help arguments")}
 			}
 			p.lists[place.String()] = s.at == behindLast
 		}
@@ -232,7 +232,7 @@ func (p *placed) put(w word) error {
 			if p.flat {
 				hint = "use only one of them"
 			}
-			return hintedError{fmt.Sprintf("%s and %s give the same argument twice", shortened(before), shortened(w.typed)), hint}
+			return hintedError{fmt.Sprintf("%s and %s give the same argument twice", shortened(before), shortened(w.typed)), wire.Hint(hint)}
 		}
 		p.filled[place.String()] = w.typed
 	}

@@ -124,7 +124,7 @@ func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 func (e *heldEnd) fault(err error) *fault {
 	switch {
 	case e.Kind != "":
-		return &fault{kind: e.Kind, phase: "connect", text: e.Text, hint: e.Hint, err: err}
+		return &fault{kind: e.Kind, phase: "connect", text: e.Text, hint: string(e.Hint), err: err}
 	case e.Text != "":
 		return &fault{kind: wire.Transport, phase: "read", err: err, text: "the kept server was stopped: " + e.Text,
 			process: &wire.ProcessFacts{Stderr: e.Stderr}}

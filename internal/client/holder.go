@@ -73,7 +73,7 @@ type heldEnd struct {
 	// Text is why the holder ended it.
 	Kind wire.Kind `json:"kind,omitempty"`
 	Text string    `json:"text,omitempty"`
-	Hint string    `json:"hint,omitempty"`
+	Hint wire.Hint `json:"hint,omitempty"`
 	// Ended and Stderr are those of wire.ProcessFacts.
 	Ended  string `json:"ended,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
@@ -115,7 +115,7 @@ func Hold(ctx context.Context, opt Holding) {
 	h.idle = time.AfterFunc(time.Hour, h.isIdle)
 	h.idle.Stop()
 	if f := h.begin(); f != nil {
-		_ = writeMarked(opt.Opener, markOver, jsonOf(heldEnd{Kind: f.kind, Text: f.text, Hint: f.hint}))
+		_ = writeMarked(opt.Opener, markOver, jsonOf(heldEnd{Kind: f.kind, Text: f.text, Hint: wire.Hint(f.hint)}))
 		opt.Opener.Close()
 		return
 	}

@@ -100,7 +100,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 			return l, o, false
 		}
 		if over, hint := l.over(s.opt.Limits, p); over != "" {
-			o.Hint = hint
+			o.Hint = wire.Hint(hint)
 			return l, ended(o, wire.BadResponse, over), false
 		}
 	}

@@ -75,7 +75,7 @@ func (e *legacy) deaf(ctx context.Context, t *talk, ear *ear) (wire.Outcome, rem
 		o.Hint = ""
 	}
 	if f.status == http.StatusConflict {
-		o.Hint = "use a session with its own stream: mcpc listen -s URL"
+		o.Hint = "use a session with its own stream: " + wire.Run("listen -s URL")
 	}
 	if f.status == http.StatusNotFound && e.sessionID() != "" && !e.alive(ctx, t) && ctx.Err() == nil {
 		o.Text = "the server no longer knows this session"

@@ -42,7 +42,7 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
 	if e != nil && Stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
-		o.Hint = "the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake)
+		o.Hint = wire.Hint("the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake))
 	}
 	return o
 }
@@ -68,7 +68,7 @@ func (t *talk) markFound(m *wire.Message) {
 
 // fill writes what a fault knows into an outcome.
 func (f *fault) fill(o wire.Outcome) wire.Outcome {
-	o.Kind, o.Text, o.Hint, o.Phase = f.kind, f.text, f.hint, f.phase
+	o.Kind, o.Text, o.Hint, o.Phase = f.kind, f.text, wire.Hint(f.hint), f.phase
 	o.Reached, o.Retryable, o.Process, o.Err = f.reached, f.retryable, f.process, f.err
 	if o.Message == nil && f.raw != nil {
 		o.Message = wire.ParseMessage(f.raw)

@@ -48,7 +48,7 @@ type Error struct {
 	Err error
 
 	what string // the rest of the sentence, after the path
-	hint string
+	hint wire.Hint
 }
 
 func (e *Error) Error() string {
@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 }
 
 // Hint is one way out, without a full stop.
-func (e *Error) Hint() string {
+func (e *Error) Hint() wire.Hint {
 	if e.hint != "" {
 		return e.hint
 	}
@@ -75,7 +75,7 @@ func (e *Error) Hint() string {
 	case Locked:
 		return "wait for that process or end it, then try again"
 	case Gone:
-		return "mcpc sessions shows what is open, mcpc init opens a new session"
+		return wire.Run("sessions") + " shows what is open, " + wire.Run("init") + " opens a new session"
 	default:
 		return "keep state elsewhere with --state DIR or MCPC_STATE"
 	}
@@ -99,7 +99,7 @@ func bare(err error) error {
 	return err
 }
 
-func unsafePath(path, what, hint string) *Error {
+func unsafePath(path, what string, hint wire.Hint) *Error {
 	return &Error{Reason: Unsafe, Path: path, what: "is not safe to use: " + what, hint: hint}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/adrg/xdg"
+
+	"mcpc/internal/wire"
 )
 
 const (
@@ -101,11 +103,11 @@ func (s *Store) read() ([]byte, State, error) {
 }
 
 func (s *Store) damaged(path string, why error) *Error {
-	hint := "mcpc state repair"
+	repair := "state repair"
 	if s.given {
-		hint += " --state " + quoted(s.dir)
+		repair += " --state " + quoted(s.dir)
 	}
-	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: hint}
+	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: wire.Run(repair)}
 }
 
 // Update changes the state: it takes the lock (waiting at most five seconds),

@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // maxToolFiles bounds the remembered lists; those written longest ago go first.
@@ -120,7 +122,7 @@ func (s *Store) withTools(key string, use func(*toolsFile) error) (found bool, e
 	}
 	if errors.Is(err, errTools) {
 		what := "is damaged: " + err.Error()
-		return true, &Error{Reason: Damaged, Path: path, what: what, hint: "rm " + quoted(path)}
+		return true, &Error{Reason: Damaged, Path: path, what: what, hint: wire.Hint("rm " + quoted(path))}
 	}
 	if err != nil {
 		return true, &Error{Reason: Unreadable, Path: path, Err: err}

@@ -52,7 +52,7 @@ func (s *Store) decodeTrusts(p *Private, raw []byte) ([]Trust, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		return nil, &Error{Reason: Damaged, Path: p.Path(), what: "is damaged: " + describe(raw, err).Error(), hint: "rm " + quoted(p.Path())}
+		return nil, &Error{Reason: Damaged, Path: p.Path(), what: "is damaged: " + describe(raw, err).Error(), hint: wire.Hint("rm " + quoted(p.Path()))}
 	}
 	return doc.Trusted, nil
 }

@@ -145,7 +145,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	_, ofClient := ClientNamed(client)
 	switch {
 	case text == "":
-		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that mcpc servers shows, or "+demoName)
+		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that "+wire.Run("servers")+" shows, or "+demoName)
 	case text == demoName:
 		return Target{Kind: Demo, Source: from}, nil
 	case slices.Contains(sessions, text):
@@ -157,7 +157,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
 		return Target{}, wrong("target", from, "the server is neither a URL nor a name: it has a space in it",
-			"for a stdio server: mcpc list -- COMMAND ARGUMENT...")
+			"for a stdio server: "+wire.Run("list -- COMMAND ARGUMENT..."))
 	case !looksLikeURL(text):
 		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	}
@@ -172,7 +172,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 // parseCommand checks an argument vector; its words are taken as they are.
 func parseCommand(argv []string) (Target, error) {
 	if len(argv) == 0 {
-		return Target{}, wrong("command", FromCommand, `there is no command after "--"`, "mcpc list -- COMMAND ARGUMENT...")
+		return Target{}, wrong("command", FromCommand, `there is no command after "--"`, wire.Run("list -- COMMAND ARGUMENT..."))
 	}
 	if argv[0] == "" {
 		return Target{}, wrong("command", FromCommand, `the command after "--" is empty`, "name a program")

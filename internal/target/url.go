@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mcpc/internal/wire"
 )
 
 // parseURL checks and normalises an http or https URL (RFC 3986, section 6.2):
@@ -72,14 +74,14 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 		return lower, rest, nil
 	case ok && isScheme(scheme):
 		return "", "", wrong("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
-			"use an http or https URL, or a stdio server: mcpc list -- COMMAND")
+			"use an http or https URL, or a stdio server: "+wire.Run("list -- COMMAND"))
 	}
 	for _, s := range []string{"http:", "https:"} {
 		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
-			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), "write "+s+"//HOST")
+			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), wire.Hint("write "+s+"//HOST"))
 		}
 		if bare := s[:len(s)-1]; len(text) > len(bare) && strings.EqualFold(text[:len(bare)+1], bare+"/") {
-			return "", "", wrong("scheme", 0, fmt.Sprintf("the URL has no %q after %q", ":", bare), "write "+s+"//HOST")
+			return "", "", wrong("scheme", 0, fmt.Sprintf("the URL has no %q after %q", ":", bare), wire.Hint("write "+s+"//HOST"))
 		}
 	}
 	return "", "", withoutScheme(text)
@@ -105,7 +107,7 @@ func withoutScheme(text string) *Error {
 		bare += "/mcp" // where most servers listen
 	}
 	if full, uerr := parseURL(scheme + bare); uerr == nil {
-		err.hint = full
+		err.hint = wire.Hint(full)
 	}
 	return err
 }

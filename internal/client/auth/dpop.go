@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"mcpc/internal/wire"
 )
 
 // A token may be bound to a key, so that it is of no use to whoever steals it
@@ -35,7 +37,7 @@ func (l *login) bind() (err error) {
 	}
 	if err := l.w.holds("\"dpop_signing_alg_values_supported\" has "+proofAlgorithm+" (RFC 9449 section 5.1)", listed, &Error{Rule: NoProof,
 		Text: "the authorization server does not declare DPoP with " + proofAlgorithm,
-		Hint: "mcpc logout, then mcpc login without --dpop, gets a bearer token"}); err != nil {
+		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token"}); err != nil {
 		return err
 	}
 	l.key, l.token.Key, err = l.w.newKey(l.store)
@@ -75,7 +77,7 @@ func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 		}
 		err = failed
 	}
-	return nil, &Error{Rule: StoreFailed, Text: "the key that the token is bound to is damaged", Hint: "mcpc logout, then mcpc login", Err: err}
+	return nil, &Error{Rule: StoreFailed, Text: "the key that the token is bound to is damaged", Hint: wire.Run("logout") + ", then " + wire.Run("login"), Err: err}
 }
 
 // A prover adds a proof of its key to each request on the way to base, and once

@@ -41,7 +41,7 @@ const (
 type Error struct {
 	Rule Rule
 	Text string
-	Hint string
+	Hint wire.Hint
 	Err  error
 	// Other is the resource of ResourceMismatch that was found for At, else both are "".
 	Other, At string

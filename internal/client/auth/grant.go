@@ -5,6 +5,8 @@ import (
 	"context"
 	"net/url"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // A Grant is how a token is come by.
@@ -106,7 +108,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 // secretIn reads a token from a file.
 func (w *Walk) secretIn(name string) (string, error) {
 	if name == "" {
-		return "", &Error{Rule: KeyUnusable, Text: "the client has no stored assertion", Hint: "use mcpc login TARGET --client-id ID with --assertion FILE, or with all --idp-… flags and --id-token FILE"}
+		return "", &Error{Rule: KeyUnusable, Text: "the client has no stored assertion", Hint: "use " + wire.Run("login TARGET --client-id ID") + " with --assertion FILE, or with all --idp-… flags and --id-token FILE"}
 	}
 	raw, err := w.Read(name)
 	if err != nil {

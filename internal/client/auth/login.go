@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/oauth2"
+
+	"mcpc/internal/wire"
 )
 
 // A Request says for what a token is wanted, and how.
@@ -168,7 +170,7 @@ func (l *login) forget(ctx context.Context, why error) error {
 	}
 	_, given := l.known.client(l.found.Server.Issuer, Given, l.req.Grant)
 	if e, ok := errors.AsType[*Error](why); ok && l.req.Client.ID == "" && !given {
-		e.Hint = "the registered client is no longer known there and was deleted here: run mcpc login again"
+		e.Hint = "the registered client is no longer known there and was deleted here: run " + wire.Run("login") + " again"
 	}
 	return why
 }

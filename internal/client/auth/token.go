@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // method is how a client proves itself at the token endpoint: as it was registered,
@@ -186,11 +188,11 @@ var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client"
 	"authorization_pending": errPending, "slow_down": errSlowDown}
 
 // hints are for those of these codes that the user can do something about.
-var hints = map[string]string{
+var hints = map[string]wire.Hint{
 	"invalid_client":      "the client ID or secret is wrong: --client-id ID --client-secret-file FILE",
 	"unauthorized_client": "the client may not use this grant: use another --grant, or contact the server's operator",
 	"invalid_scope":       "the client may not request these scopes: reduce --scope",
-	"expired_token":       "the code was not entered in time: run mcpc login --grant device again",
+	"expired_token":       "the code was not entered in time: run " + wire.Run("login --grant device") + " again",
 	"access_denied":       "the request was denied",
 }
 
