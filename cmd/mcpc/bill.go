@@ -94,7 +94,7 @@ func (a *app) bill(ctx context.Context, o listOptions) {
 	list, out := c.listed(ctx, toolKind, nil)
 	b := billOf(list)
 	raw, _ := json.Marshal(b)
-	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: b.write}
+	ans := document(raw, b.write)
 	if a.output != "" && !a.json && a.jq == "" {
 		ans.result = nil // a file gets what a person reads
 	}

@@ -38,15 +38,12 @@ Without a term it lists all terms.`,
 			if err != nil {
 				return err
 			}
-			ans := answer{result: entriesJSON(found)}
-			ans.messages = []*wire.Message{{Raw: ans.result}}
-			ans.human = func(w io.Writer, st render.Style) error {
+			a.show(cmd.Context(), wire.Outcome{}, document(entriesJSON(found), func(w io.Writer, st render.Style) error {
 				if len(args) == 0 {
 					return writeGlossary(w, st, entries, groups)
 				}
 				return writeEntries(w, st, found)
-			}
-			a.show(cmd.Context(), wire.Outcome{}, ans)
+			}))
 			return nil
 		},
 	}

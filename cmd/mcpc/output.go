@@ -25,6 +25,11 @@ type answer struct {
 	human func(w io.Writer, st render.Style) error
 }
 
+// document is the answer that is one JSON document and the only message.
+func document(raw json.RawMessage, human func(w io.Writer, st render.Style) error) answer {
+	return answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: human}
+}
+
 // answerOf is the answer of a plain request.
 func answerOf(o wire.Outcome) answer {
 	ans := answer{method: o.Method, result: o.Result}

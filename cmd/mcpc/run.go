@@ -178,12 +178,10 @@ func (r *runner) places() wire.Outcome {
 // answer is what a run prints when it is over: one document, or with -o alone what
 // a person reads.
 func (r *runner) answer() answer {
-	ans := answer{human: r.report}
 	if r.a.oneDocument() {
-		ans.result = render.RunJSON(r.done)
-		ans.messages = []*wire.Message{{Raw: ans.result}}
+		return document(render.RunJSON(r.done), r.report)
 	}
-	return ans
+	return answer{human: r.report}
 }
 
 // report is all of it for a person.
@@ -289,9 +287,7 @@ func (r *runner) listed() answer {
 		all = append(all, one)
 	}
 	raw, _ := json.Marshal(all)
-	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
-	ans.human = func(w io.Writer, st render.Style) error {
+	return document(raw, func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"WHERE", "NAME", "DOES", "SERVER", "USES"}, rows)
-	}
-	return ans
+	})
 }

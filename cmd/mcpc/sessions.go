@@ -50,9 +50,10 @@ func (a *app) sessions(ctx context.Context) {
 		all = append(all, s)
 	}
 	held := lookAtHeld(ctx, all)
-	ans := answer{result: sessionsJSON(all, st.Current(), held)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, style render.Style) error {
+	if len(all) == 0 {
+		a.note("no sessions: mcpc init TARGET opens one")
+	}
+	a.show(ctx, wire.Outcome{}, document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
 		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now())
 		if anyHeld(all) {
 			head = append(head, "HELD")
@@ -61,11 +62,7 @@ func (a *app) sessions(ctx context.Context) {
 			}
 		}
 		return render.Table(w, style, head, rows)
-	}
-	if len(all) == 0 {
-		a.note("no sessions: mcpc init TARGET opens one")
-	}
-	a.show(ctx, wire.Outcome{}, ans)
+	}))
 }
 
 func (a *app) loadState() (*state.Store, state.State, error) {

@@ -91,8 +91,7 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 		if a.json || a.wire || a.jq != "" || a.output != "" || a.shell != nil {
 			var b bytes.Buffer
 			_ = writeExchange(&b, row, exchange)
-			ans.result = bytes.TrimRight(b.Bytes(), "\n")
-			ans.messages = []*wire.Message{{Raw: ans.result}}
+			ans = document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.human = func(w io.Writer, st render.Style) error {
 			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,

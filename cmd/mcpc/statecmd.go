@@ -8,7 +8,6 @@ import (
 
 	"mcpc/internal/client/auth"
 	"mcpc/internal/state"
-	"mcpc/internal/wire"
 )
 
 func newState(a *app) *cobra.Command {
@@ -65,6 +64,6 @@ func (a *app) repair(ctx context.Context) {
 	}
 	if a.oneDocument() {
 		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
-		a.print(ctx, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
+		a.print(ctx, document(raw, nil))
 	}
 }

@@ -59,13 +59,10 @@ func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
 	if stats.All().Count == 0 {
 		a.note("no recorded exchange matches")
 	}
-	ans := answer{result: statsJSON(&stats)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, st render.Style) error {
+	a.show(cmd.Context(), wire.Outcome{}, document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
 		figures, all, bars := figuresOf(&stats)
 		return render.Stats(w, st, figures, all, bars)
-	}
-	a.show(cmd.Context(), wire.Outcome{}, ans)
+	}))
 }
 
 func figuresOf(stats *trace.Stats) (figures []render.Figure, all render.Figure, bars []render.Bar) {

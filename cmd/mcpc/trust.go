@@ -164,7 +164,7 @@ func (a *app) trusted(ctx context.Context) {
 		rows = append(rows, []string{t.Server, cmp.Or(t.Tool, "-"), ago(a.now(), t.At), a.tilde(t.File)})
 	}
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
-	a.show(ctx, wire.Outcome{}, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	a.show(ctx, wire.Outcome{}, document(raw, func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"SERVER", "TOOL", "CONFIRMED", "FILE"}, rows)
-	}})
+	}))
 }
