@@ -220,12 +220,12 @@ func (r *runner) ending() wire.Outcome {
 		return r.broken
 	case missed > 0:
 		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
-			Text: fmt.Sprintf("%d of %s failed", missed, counted(r.stepsDone(), "step", "steps"))}
+			Text: fmt.Sprintf("%d of %s failed", missed, plural(r.stepsDone(), "step"))}
 	case broken > 0 && !r.broken.Good():
 		return r.broken
 	case broken > 0:
 		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
-			Text: fmt.Sprintf("%d of %s could not run", broken, counted(r.stepsDone(), "step", "steps"))}
+			Text: fmt.Sprintf("%d of %s could not run", broken, plural(r.stepsDone(), "step"))}
 	}
 	return wire.Outcome{}
 }
@@ -237,13 +237,6 @@ func (r *runner) stepsDone() int {
 		n += len(f.Steps)
 	}
 	return n
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // firstSight is the command that shows the first step that went wrong.

@@ -125,7 +125,7 @@ func inVain(words []string, answered int) string {
 	for _, word := range words {
 		quoted = append(quoted, strconv.Quote(word))
 	}
-	return ": no entry of " + counted(answered, "server", "servers") + " holds " + strings.Join(quoted, " and ")
+	return ": no entry of " + plural(answered, "server") + " holds " + strings.Join(quoted, " and ")
 }
 
 // An unasked server, and why it is.
