@@ -325,6 +325,7 @@ func putItem(into json.RawMessage, path []part, value json.RawMessage) (out json
 	return asList(items), ""
 }
 
+// asList is an array of items, whose bytes stay.
 func asList(items []json.RawMessage) json.RawMessage {
 	list := json.RawMessage("[")
 	for i, item := range items {

@@ -37,10 +37,5 @@ func joinedTo(before json.RawMessage, again bool, value json.RawMessage) json.Ra
 	if err != nil {
 		items = []json.RawMessage{before}
 	}
-	var list json.RawMessage
-	for _, item := range append(items, value) {
-		list = append(append(list, ','), item...)
-	}
-	list[0] = '['
-	return append(list, ']')
+	return asList(append(items, value))
 }

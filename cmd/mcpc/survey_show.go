@@ -92,32 +92,20 @@ func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
 				continue
 			}
 			member, _ := l.List.Array()
-			row = wire.With(row, member, slices.Concat([]byte("["), joined(l.Items), []byte("]")))
+			row = wire.With(row, member, asList(l.Items))
 		}
 		rows = append(rows, row)
 	}
 	for _, u := range left {
 		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
 	}
-	servers := slices.Concat([]byte("["), joined(rows), []byte("]"))
 	if !bills {
-		return slices.Concat([]byte(`{"servers":`), servers, []byte("}"))
+		return wire.With(nil, "servers", asList(rows))
 	}
 	sum := billOfServers(all)
-	sum.Rows = servers
+	sum.Rows = asList(rows)
 	raw, _ := json.Marshal(sum)
 	return raw
-}
-
-// joined are values with commas between them.
-func joined(values []json.RawMessage) (all []byte) {
-	for i, v := range values {
-		if i > 0 {
-			all = append(all, ',')
-		}
-		all = append(all, v...)
-	}
-	return all
 }
 
 // tellUnasked names those that were left out.

@@ -65,14 +65,11 @@ func (a *app) taskList(ctx context.Context) {
 	case out.Good():
 		c.remarkOn(survey)
 	}
-	doc := []byte("[")
-	for i, row := range survey.rows {
-		if i > 0 {
-			doc = append(doc, ',')
-		}
-		doc = append(doc, row.raw...)
+	var tasks []json.RawMessage
+	for _, row := range survey.rows {
+		tasks = append(tasks, row.raw)
 	}
-	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", append(doc, ']')), messages: survey.messages}
+	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", asList(tasks)), messages: survey.messages}
 	ans.human = func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, c.taskRows(survey.rows))
 	}
