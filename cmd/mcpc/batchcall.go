@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
 
@@ -95,14 +94,13 @@ func (call *batchCall) take(m wire.Member) error {
 // unknownMember: one that is misspelled would be lost without a word.
 func unknownMember(name string) error {
 	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; put your own data into \"key\""
-	if near := render.Nearest(name, callMembers); near != "" {
-		hint = "did you mean " + near + "?"
-	} else if name == "args" || name == "input" {
+	switch name {
+	case "args", "input":
 		hint = "did you mean \"arguments\"?"
-	} else if name == "name" {
+	case "name":
 		hint = "put the tool's name into \"tool\""
 	}
-	return hintedError{fmt.Sprintf("a call has no member %q", name), hint}
+	return hintedError{fmt.Sprintf("a call has no member %q", name), didYouMean("", name, "", callMembers, hint)}
 }
 
 // asTool gives the tool and the arguments of a tools/call that is written as a

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -69,12 +70,9 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 }
 
 func unexplained(entries []glossary.Entry, word, all string) error {
-	hint := "mcpc explain lists all terms"
-	for _, typed := range []string{all, word} {
-		if near := render.Nearest(typed, glossaryWords(entries)); near != "" {
-			hint = "did you mean mcpc explain " + render.ShellQuote(near) + "?"
-			break
-		}
+	known, hint := glossaryWords(entries), "mcpc explain lists all terms"
+	if near := cmp.Or(render.Nearest(all, known), render.Nearest(word, known)); near != "" {
+		hint = "did you mean mcpc explain " + render.ShellQuote(near) + "?"
 	}
 	return hintedError{fmt.Sprintf("unknown term: %s", shortened(all)), hint}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,10 +22,8 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 	}
 	wrong, _ := errors.AsType[*trace.FilterError](err)
 	hint := "mcpc help filters shows the language"
-	if near := render.Nearest(wrong.Word, wrong.Known); near != "" {
+	if near := cmp.Or(render.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
 		hint = "did you mean " + near + "?"
-	} else if wrong.Meant != "" {
-		hint = "did you mean " + wrong.Meant + "?"
 	}
 	return f, &inputError{fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), hint,
 		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}

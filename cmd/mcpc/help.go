@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"mcpc/internal/render"
 )
 
 // newHelp is `mcpc help`, which cobra's own would end well also where there is no
@@ -29,11 +27,9 @@ func newHelp() *cobra.Command {
 			if err == nil && len(rest) == 0 {
 				return about.Help()
 			}
-			hint := "mcpc --help shows the commands and topics"
-			if near := render.Nearest(args[len(args)-1], commandNames(about)); near != "" {
-				hint = "did you mean " + strings.Replace(about.CommandPath(), "mcpc", "mcpc help", 1) + " " + near + "?"
-			}
-			return hintedError{fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")), hint}
+			return hintedError{fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
+				didYouMean(strings.Replace(about.CommandPath(), "mcpc", "mcpc help", 1)+" ", args[len(args)-1], "", commandNames(about),
+					"mcpc --help shows the commands and topics")}
 		},
 	}
 }

@@ -98,11 +98,8 @@ func unknownVariable(t wire.URITemplate, values wire.Members) error {
 		if slices.Contains(names, m.Name) {
 			continue
 		}
-		hint := "its variables are: " + strings.Join(names, ", ")
-		if near := render.Nearest(m.Name, names); near != "" {
-			hint = "did you mean " + near + "=?"
-		}
-		return hintedError{fmt.Sprintf("the template has no variable %q", m.Name), hint}
+		return hintedError{fmt.Sprintf("the template has no variable %q", m.Name),
+			didYouMean("", m.Name, "=", names, "its variables are: "+strings.Join(names, ", "))}
 	}
 	return nil
 }
