@@ -89,30 +89,16 @@ func (a *app) entries(cmd *cobra.Command, k kind) []state.Tool {
 	case c.saved == nil:
 		return new(shellLists).of(c, k)
 	}
-	list, err := c.store.Tools(c.listKey(k))
-	if err != nil || list == nil {
-		return nil
-	}
-	return list.Tools
+	return c.rememberedEntries(k)
 }
 
-// entryOf is the entry of that name.
+// entryOf is the entry of that name, or nil.
 func (a *app) entryOf(cmd *cobra.Command, k kind, name string) *state.Tool {
-	if a.shell != nil {
-		return a.shell.lists.entry(a.shell.c, k, name)
+	all := a.entries(cmd, k)
+	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
+		return &all[at]
 	}
-	c := a.onLine(cmd)
-	switch {
-	case c == nil:
-		return nil
-	case c.saved == nil:
-		return new(shellLists).entry(c, k, name)
-	}
-	entry, _, err := c.store.Tool(c.listKey(k), name)
-	if err != nil {
-		return nil
-	}
-	return entry
+	return nil
 }
 
 func (a *app) completeCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -138,13 +124,16 @@ func (a *app) completeCall(cmd *cobra.Command, args []string, typed string) ([]s
 // object as well, and NAME=VALUE where the schema lists values.
 func completeArgument(schema *validate.Schema, before []string, typed string) ([]string, cobra.ShellCompDirective) {
 	place := schema.Expected()
-	if at, value := operator(typed); at >= 0 {
-		path, err := readPath(typed[:at], false)
-		if err != nil || typed[at] == ':' {
-			return nil, noFiles
-		}
+	enter := func(text string) bool {
+		path, err := readPath(text, false)
 		for _, p := range path {
 			place, _ = below(schema, place, p)
+		}
+		return err == nil
+	}
+	if at, value := operator(typed); at >= 0 {
+		if typed[at] == ':' || !enter(typed[:at]) {
+			return nil, noFiles
 		}
 		var words []string
 		for _, v := range valueWords(place) {
@@ -155,12 +144,8 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 	inside := ""
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
 		inside = typed[:dot+1]
-		path, err := readPath(typed[:dot], false)
-		if err != nil {
+		if !enter(typed[:dot]) {
 			return nil, noSpace
-		}
-		for _, p := range path {
-			place, _ = below(schema, place, p)
 		}
 	}
 	var words []string
@@ -186,12 +171,9 @@ func endingOf(place validate.Expected) string {
 
 // standsIn reports an argument that has its value already. A list takes more.
 func standsIn(words []string, name string) bool {
-	for _, w := range words {
-		if !strings.HasSuffix(name, "[]=") && (strings.HasPrefix(w, name) || strings.HasPrefix(w, strings.TrimSuffix(name, "=")+":=")) {
-			return true
-		}
-	}
-	return false
+	return !strings.HasSuffix(name, "[]=") && slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, name) || strings.HasPrefix(w, strings.TrimSuffix(name, "=")+":=")
+	})
 }
 
 // valueWords are the values that a schema lists, as they are typed.
@@ -203,10 +185,8 @@ func valueWords(place validate.Expected) (words []string) {
 		}
 		words = append(words, text)
 	}
-	for _, name := range place.Types() {
-		if name == "boolean" && words == nil {
-			words = []string{"true", "false"}
-		}
+	if words == nil && slices.Contains(place.Types(), "boolean") {
+		words = []string{"true", "false"}
 	}
 	return words
 }
