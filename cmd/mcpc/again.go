@@ -147,13 +147,10 @@ func (g again) addStream(s *render.Script, head *wire.HTTPHead) error {
 	return errors.Join(err, send(g.exchange.Request.Raw, true))
 }
 
-func without(fields []wire.Field, names ...string) (rest []wire.Field) {
-	for _, f := range fields {
-		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) }) {
-			rest = append(rest, f)
-		}
-	}
-	return rest
+func without(fields []wire.Field, names ...string) []wire.Field {
+	return slices.DeleteFunc(slices.Clone(fields), func(f wire.Field) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) })
+	})
 }
 
 // opening is the request that opened the conversation, and how that ended; nil where

@@ -83,12 +83,7 @@ func (s *script) add(raw []byte, from string) error {
 
 // allObjects: no field of a form is an object, so that these are several forms.
 func allObjects(members wire.Members) bool {
-	for _, m := range members {
-		if m.Value[0] != '{' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(members, func(m wire.Member) bool { return m.Value[0] != '{' })
 }
 
 // next is the content for a question; false where none is left.

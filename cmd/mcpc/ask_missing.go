@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"mcpc/internal/question"
 	"mcpc/internal/wire"
@@ -64,10 +65,8 @@ func missing(schema, arguments json.RawMessage) (question.Form, bool) {
 }
 
 func listsText(items []json.RawMessage, want string) bool {
-	for _, item := range items {
-		if text, ok := wire.Text(item); ok && text == want {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(items, func(item json.RawMessage) bool {
+		text, ok := wire.Text(item)
+		return ok && text == want
+	})
 }

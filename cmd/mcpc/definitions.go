@@ -319,12 +319,10 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 }
 
 func lists(items []json.RawMessage, name string) bool {
-	for _, raw := range items {
-		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
+		listed, ok := toolKind.nameIn(raw)
+		return ok && listed == name
+	})
 }
 
 // noSuchTool says that a fresh list has no tool of that name that can be called,

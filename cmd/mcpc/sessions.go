@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func (a *app) sessions(ctx context.Context) {
 	}
 	a.show(ctx, wire.Outcome{}, document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
 		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now())
-		if anyHeld(all) {
+		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
 			head = append(head, "HELD")
 			for i, s := range all {
 				rows[i] = append(rows[i], heldCell(s, held[s.Name]))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -120,10 +121,8 @@ func (c *conversation) surveyTasks(ctx context.Context) (s taskSurvey, out wire.
 }
 
 func (c *conversation) keptAs(id string, all []state.Task) state.Task {
-	for _, kept := range all {
-		if kept.ID == id && c.isHere(kept) {
-			return kept
-		}
+	if at := slices.IndexFunc(all, func(kept state.Task) bool { return kept.ID == id && c.isHere(kept) }); at >= 0 {
+		return all[at]
 	}
 	return state.Task{}
 }
