@@ -80,8 +80,8 @@ type app struct {
 	// shell is the one that is open, if one is, and line gives up what it is doing.
 	shell *shellRun
 	line  atomic.Pointer[context.CancelCauseFunc]
-	// spared is set once the collections of the heap are settled.
-	spared bool
+	// ballast is what spareCollections has put on the heap, nil before.
+	ballast []byte
 	// repeats holds back what a command of many calls would say again and again.
 	repeats *repeats
 	// exit replaces the ending's own code where it is not 0.

@@ -249,7 +249,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 // beside is an app that shares with this one what the user wants, and nothing that
 // goes on.
 func (a *app) beside(said io.Writer, id string) *app {
-	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals, spared: true}
+	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals, ballast: []byte{}}
 	b.getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == envName("server") {
 			return ""
