@@ -16,6 +16,7 @@ func newHelp() *cobra.Command {
 		Example: `  mcpc help call
   mcpc help exit-codes
   mcpc help tasks wait`,
+		DisableFlagsInUseLine: true,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return begin(commandNames(cmd.Root()), typed), noFiles
 		},

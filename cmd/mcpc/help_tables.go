@@ -8,13 +8,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// What help shows first, and where it leads on. A flag that stands in no table is shown
-// all the same, at the end.
+// What help shows first, and where it leads on.
 
 // A helpGroup is some flags under a heading.
 type helpGroup struct{ head, names string }
 
-// globalGroups are the flags of all commands.
+// globalGroups are the flags of all commands, each of which is in one of them.
 var globalGroups = []helpGroup{
 	{"Common global flags", "server json wire jq output verbose explain log-level protocol header header-file timeout"},
 	{"Connection", "account token-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},

@@ -57,8 +57,8 @@ func helpText(cmd *cobra.Command, short bool) string {
 	if short {
 		text = firstWords(text)
 	}
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, useLine(cmd))
-	helpCommands(&b, "Commands", cmd.Commands())
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, cmd.UseLine())
+	helpCommands(&b, "Commands", "", cmd.Commands())
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
@@ -101,48 +101,36 @@ func firstWords(text string) string {
 func rootText(root *cobra.Command, short bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
-	all, listed := root.Commands(), false
 	for i, g := range commandGroups() {
 		var of []*cobra.Command
 		for _, made := range g.commands {
-			if at := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == made.name && isCommand(c) }); at >= 0 {
-				of = append(of, all[at])
+			if c, _, err := root.Find([]string{made.name}); err == nil && !c.Hidden {
+				of = append(of, c)
 			}
 		}
 		switch {
 		case !short || i == 0:
-			helpCommands(&b, g.head, of)
-		case len(of) > 0:
-			if !listed {
-				b.WriteString("\n")
-			}
-			listed = true
-			helpRow(&b, fmt.Sprintf("%-26s", g.head+":"), commandList(of))
+			helpCommands(&b, g.head, "", of)
+			continue
+		case i == 1:
+			b.WriteString("\n")
 		}
+		helpRow(&b, fmt.Sprintf("%-26s", g.head+":"), commandList(of))
 	}
+	topics := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !isTopic(c) })
 	if short {
-		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topicsOf(all)))
+		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topics))
 		b.WriteString("\n" + howToName + "\nmcpc --help lists everything, mcpc COMMAND --help one command.\n")
 		return b.String()
 	}
-	helpTopics(&b, topicsOf(all))
-	shown := map[string]bool{}
+	helpCommands(&b, "Topics", "help ", topics)
 	for _, g := range globalGroups {
 		var of []*pflag.Flag
 		for _, name := range strings.Fields(g.names) {
-			if f := root.PersistentFlags().Lookup(name); f != nil {
-				of, shown[name] = append(of, f), true
-			}
+			of = append(of, root.PersistentFlags().Lookup(name))
 		}
 		helpFlags(&b, g.head, of)
 	}
-	var rest []*pflag.Flag
-	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
-		if !shown[f.Name] {
-			rest = append(rest, f)
-		}
-	})
-	helpFlags(&b, "More global flags", rest)
 	b.WriteString("\n" + howToName + "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME.\n")
 	return b.String()
 }
@@ -153,31 +141,6 @@ const howToName = `Name a server with -s: a URL, "demo", a session, or a server 
 SERVER. The default is the session of the last mcpc init, or
 http://localhost:3001/mcp.`
 
-func useLine(cmd *cobra.Command) string {
-	line := cmd.CommandPath()
-	if _, args, ok := strings.Cut(cmd.Use, " "); ok {
-		return line + " " + args
-	}
-	if cmd.HasAvailableSubCommands() {
-		return line + " COMMAND"
-	}
-	return line
-}
-
-// isCommand tells a command from a topic; the command help is known to everybody.
-func isCommand(c *cobra.Command) bool {
-	return !c.Hidden && c.Name() != "help" && (c.Runnable() || c.HasSubCommands())
-}
-
-func topicsOf(all []*cobra.Command) (topics []*cobra.Command) {
-	for _, c := range all {
-		if isTopic(c) {
-			topics = append(topics, c)
-		}
-	}
-	return topics
-}
-
 func commandList(all []*cobra.Command) string {
 	var names []string
 	for _, c := range all {
@@ -186,22 +149,13 @@ func commandList(all []*cobra.Command) string {
 	return strings.Join(names, ", ")
 }
 
-func helpCommands(b *strings.Builder, head string, all []*cobra.Command) {
+// helpCommands lists commands with what they do; before stands before each name.
+func helpCommands(b *strings.Builder, head, before string, all []*cobra.Command) {
 	var rows [][2]string
 	for _, c := range all {
-		if isCommand(c) {
-			rows = append(rows, [2]string{c.Name(), c.Short})
-		}
+		rows = append(rows, [2]string{before + c.Name(), c.Short})
 	}
 	helpRows(b, head, rows)
-}
-
-func helpTopics(b *strings.Builder, topics []*cobra.Command) {
-	var rows [][2]string
-	for _, c := range topics {
-		rows = append(rows, [2]string{"help " + c.Name(), c.Short})
-	}
-	helpRows(b, "Topics", rows)
 }
 
 func helpRows(b *strings.Builder, head string, rows [][2]string) {

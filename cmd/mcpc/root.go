@@ -135,6 +135,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	a.addCompletions(root)
 	for _, c := range allOf(root) {
 		c.Flags().SortFlags = false // they are declared in the order in which help has them
+		c.DisableFlagsInUseLine = true
 	}
 	return root
 }

@@ -12,7 +12,7 @@ import (
 
 func newState(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "state",
+		Use:   "state COMMAND",
 		Short: "repair stored state",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state

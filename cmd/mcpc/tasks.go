@@ -19,7 +19,7 @@ import (
 
 func newTasks(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "tasks",
+		Use:   "tasks COMMAND",
 		Short: "manage long-running tasks",
 		Long: `A server may run a call as a task: the client gets an id and fetches the result
 later. mcpc call --task starts one; mcpc remembers it, so "last", or nothing if
