@@ -180,11 +180,8 @@ func signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 // asksJSON reads --json from a command line that could not be read: what is
 // behind a bad flag was not looked at, nor was the environment.
 func (a *app) asksJSON(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
 	set, _ := strconv.ParseBool(a.getenv(envName("json")))
-	return set || slices.Contains(args, "--json")
+	return set || slices.Contains(beforeDashes(args), "--json")
 }
 
 // crashed says that a bug ended the command. The stack is for whoever mends it.

@@ -84,12 +84,11 @@ func (g again) request(s *render.Script, words []string) ([]string, []byte) {
 
 // had reports whether the recorded command line had this word for mcpc itself.
 func (g again) had(word string) bool {
-	argv := g.row.Head().Argv
-	if at := slices.Index(argv, "--"); at >= 0 {
-		argv = argv[:at]
-	}
-	return g.row.By == trace.ByCommand && slices.Contains(argv, word)
+	return g.row.By == trace.ByCommand && slices.Contains(g.ownArgv(), word)
 }
+
+// ownArgv is the recorded command line without a server's command.
+func (g again) ownArgv() []string { return beforeDashes(g.row.Head().Argv) }
 
 // clientFields are the header fields that mcpc writes by itself, or that are about
 // one stream.
@@ -109,50 +108,39 @@ func (g again) ownFields() (own []wire.Field) {
 	return own
 }
 
-// answering are the flags of the recorded command line that say how to answer what the
+// answerFlags are the flags of the recorded command line that say how to answer what the
 // server asks.
-func (g again) answering() (flags answering) {
-	if g.row.By != trace.ByCommand || len(g.row.Head().Argv) == 0 {
-		return flags
-	}
-	argv := g.row.Head().Argv[1:]
-	if at := slices.Index(argv, "--"); at >= 0 {
-		argv = argv[:at]
-	}
-	a := &app{}
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.ParseErrorsWhitelist.UnknownFlags = true
+func (g again) answerFlags() (*pflag.FlagSet, answering) {
+	a, f := &app{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags, f.ParseErrorsWhitelist.UnknownFlags = false, true
 	a.addAnswering(f)
-	_ = f.Parse(argv) // it was parsed once, by the command
-	return a.answers
+	if g.row.By == trace.ByCommand {
+		_ = f.Parse(g.ownArgv()) // it was parsed once, by the command
+	}
+	return f, a.answers
+}
+
+func (g again) answering() answering {
+	_, flags := g.answerFlags()
+	return flags
 }
 
 // answerWords are those flags again, where the command has them.
 func (g again) answerWords(s *render.Script) (words []string) {
-	flags := g.answering()
 	if g.row.Method == "initialize" {
 		return nil
 	}
-	add := func(flag, text string) {
-		if text != "" {
-			words = append(words, flag, s.Word(text, strings.TrimPrefix(flag, "--")))
+	flags, _ := g.answerFlags()
+	flags.Visit(func(f *pflag.Flag) {
+		for _, text := range flagValues(f) {
+			switch {
+			case f.Value.Type() != "bool":
+				words = append(words, "--"+f.Name, s.Word(text, f.Name))
+			case text == "true":
+				words = append(words, "--"+f.Name)
+			}
 		}
-	}
-	for _, text := range flags.Answers {
-		add("--answer", text)
-	}
-	if flags.Defaults {
-		words = append(words, "--answer-defaults")
-	}
-	if flags.Decline {
-		words = append(words, "--decline")
-	}
-	add("--on-elicit", flags.OnElicit)
-	add("--sampling", flags.Sampling)
-	add("--on-sampling", flags.OnSampling)
-	for _, dir := range flags.Roots {
-		add("--root", dir)
-	}
+	})
 	return words
 }
 

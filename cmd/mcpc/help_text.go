@@ -32,13 +32,9 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// asksShort tells -h from --help and `mcpc help`. What stands behind -- is another
-// program's.
+// asksShort tells -h from --help and `mcpc help`.
 func (a *app) asksShort(cmd *cobra.Command) bool {
-	own := a.args
-	if end := slices.Index(own, "--"); end >= 0 {
-		own = own[:end]
-	}
+	own := beforeDashes(a.args)
 	if !cmd.HasParent() {
 		return !slices.Contains(own, "--help") && !slices.Contains(own, "help")
 	}

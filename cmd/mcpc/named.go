@@ -81,11 +81,7 @@ func (a *app) aimAnyway(flags *pflag.FlagSet) {
 // typedFlag is a flag as it was typed. A secret is named and not said: the shell puts it
 // there from a variable.
 func typedFlag(f *pflag.Flag) (words []string) {
-	values := []string{f.Value.String()}
-	if many, ok := f.Value.(pflag.SliceValue); ok {
-		values = many.GetSlice()
-	}
-	for _, value := range values {
+	for _, value := range flagValues(f) {
 		word := " " + render.ShellQuote(value)
 		switch {
 		case f.Value.Type() == "bool":
@@ -102,6 +98,13 @@ func typedFlag(f *pflag.Flag) (words []string) {
 		words = append(words, "--"+f.Name+word)
 	}
 	return words
+}
+
+func flagValues(f *pflag.Flag) []string {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // looksSecret reports a text that nobody would want to see in a hint.

@@ -326,6 +326,14 @@ func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 	return args[:at], args[at:]
 }
 
+// beforeDashes are the words before "--": what follows is another program's.
+func beforeDashes(args []string) []string {
+	if at := slices.Index(args, "--"); at >= 0 {
+		return args[:at]
+	}
+	return args
+}
+
 // onlyURL takes a URL for the server's, and refuses other words.
 func (a *app) onlyURL(cmd *cobra.Command, words, argv []string) error {
 	words, err := a.withoutURL(words, argv)
