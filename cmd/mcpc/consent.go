@@ -85,7 +85,7 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	if !c.a.interactive() {
 		return refused
 	}
-	switch c.a.askAlways(ctx, usingIt(s), "always for exactly this") {
+	switch c.a.askAlways(ctx, usingIt(s), "/always for exactly this") {
 	case "always":
 		c.trusted = true
 		if err := c.a.trust(ctx, c.store, s); err != nil {
@@ -118,9 +118,10 @@ func (a *app) trust(ctx context.Context, store *state.Store, s target.Server) er
 	return store.SaveTrust(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: a.now()})
 }
 
-// askAlways puts a question to which the answer is no unless it is yes or always.
+// askAlways puts a question to which the answer is no unless it is yes or, where that is
+// offered, always.
 func (a *app) askAlways(ctx context.Context, question, always string) string {
-	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(fmt.Sprintf("%s [y/N/%s]", question, always)))
+	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(question+" [y/N"+always+"]"))
 	line, err := a.typist.line(ctx)
 	if ctx.Err() != nil || err != nil {
 		fmt.Fprintln(a.stderr())

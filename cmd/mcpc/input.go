@@ -113,12 +113,5 @@ func (a *app) interactive() bool {
 
 // ask puts a question to which the answer is no unless it is yes.
 func (a *app) ask(ctx context.Context, question string) bool {
-	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(question+" [y/N]"))
-	line, err := a.typist.line(ctx)
-	if ctx.Err() != nil {
-		return false
-	}
-	a.progress.Newline()
-	line = strings.ToLower(strings.TrimSpace(line))
-	return err == nil && (line == "y" || line == "yes")
+	return a.askAlways(ctx, question, "") == "yes"
 }
