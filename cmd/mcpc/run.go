@@ -140,7 +140,7 @@ func (r *runner) run(ctx context.Context) {
 		return
 	}
 	a.noInput = true // what asks a person is no test
-	a.record.counted, a.record.many = &exchangeCount{}, true
+	a.record.many = true
 	switch {
 	case a.oneDocument() || a.output != "":
 	case r.o.junit == "-":
