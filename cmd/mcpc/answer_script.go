@@ -211,11 +211,7 @@ func noForm(err error) client.Answer {
 
 // unfit is an answer that must not be sent.
 func unfit(form question.Form, text string, findings []wire.Finding) client.Answer {
-	var names []string
-	for _, field := range form.Fields {
-		names = append(names, field.Name)
-	}
-	hint := "the form has no fields"
+	names, hint := mapped(form.Fields, func(f question.Field) string { return f.Name }), "the form has no fields"
 	if len(names) > 0 {
 		hint = "the form has the fields " + strings.Join(names, ", ")
 	}

@@ -68,11 +68,8 @@ func (c *conversation) opensBox() bool {
 }
 
 // names are those of one kind that the session's server listed last.
-func (a *app) names(cmd *cobra.Command, k kind, typed string) (names []string) {
-	for _, entry := range a.entries(cmd, k) {
-		names = append(names, entry.Name)
-	}
-	names = begin(names, typed)
+func (a *app) names(cmd *cobra.Command, k kind, typed string) []string {
+	names := begin(mapped(a.entries(cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
 	return names[:min(len(names), maxOffered)]
 }
 
@@ -135,11 +132,7 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 		if typed[at] == ':' || !enter(typed[:at]) {
 			return nil, noFiles
 		}
-		var words []string
-		for _, v := range valueWords(place) {
-			words = append(words, typed[:value]+v)
-		}
-		return begin(words, typed), noFiles
+		return begin(mapped(valueWords(place), func(v string) string { return typed[:value] + v }), typed), noFiles
 	}
 	inside := ""
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {

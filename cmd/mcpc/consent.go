@@ -150,11 +150,7 @@ func (a *app) serverFacts(s target.Server) (rows [][]string) {
 			rows = append(rows, []string{name, value})
 		}
 	}
-	words := a.secrets.Command(s.Command)
-	for i, word := range words {
-		words[i] = shownWord(word)
-	}
-	add("command", strings.Join(words, " "))
+	add("command", strings.Join(mapped(a.secrets.Command(s.Command), shownWord), " "))
 	add("url", a.secrets.Text(wire.RedactURL(s.URL)))
 	add("directory", folderOf(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))

@@ -60,9 +60,6 @@ func (c *conversation) rememberedEntries(k kind) []state.Tool {
 	return list.Tools
 }
 
-func (c *conversation) rememberedNames(k kind) (names []string) {
-	for _, entry := range c.rememberedEntries(k) {
-		names = append(names, entry.Name)
-	}
-	return names
+func (c *conversation) rememberedNames(k kind) []string {
+	return mapped(c.rememberedEntries(k), func(entry state.Tool) string { return entry.Name })
 }

@@ -119,11 +119,3 @@ func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
 	}
 	return shared
 }
-
-func flagNames(flags []*pflag.Flag) string {
-	var names []string
-	for _, f := range flags {
-		names = append(names, "--"+f.Name)
-	}
-	return strings.Join(names, ", ")
-}

@@ -72,7 +72,7 @@ func helpText(cmd *cobra.Command, short bool) string {
 		helpFlags(&b, "More flags", more)
 		if len(answers) > 0 {
 			b.WriteString("\nServer requests are answered at a terminal, or by (mcpc help answering):\n")
-			helpRow(&b, "  ", flagNames(answers))
+			helpRow(&b, "  ", strings.Join(mapped(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 		}
 	}
 	if also := seeAlso[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")]; also != "" {
@@ -138,20 +138,12 @@ SERVER. The default is the session of the last mcpc init, or
 http://localhost:3001/mcp.`
 
 func commandList(all []*cobra.Command) string {
-	var names []string
-	for _, c := range all {
-		names = append(names, c.Name())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(mapped(all, (*cobra.Command).Name), ", ")
 }
 
 // helpCommands lists commands with what they do; before stands before each name.
 func helpCommands(b *strings.Builder, head, before string, all []*cobra.Command) {
-	var rows [][2]string
-	for _, c := range all {
-		rows = append(rows, [2]string{before + c.Name(), c.Short})
-	}
-	helpRows(b, head, rows)
+	helpRows(b, head, mapped(all, func(c *cobra.Command) [2]string { return [2]string{before + c.Name(), c.Short} }))
 }
 
 func helpRows(b *strings.Builder, head string, rows [][2]string) {

@@ -172,11 +172,9 @@ func (r *responder) listRoots() client.Answer {
 	if len(r.Roots) == 0 {
 		return client.Answer{Ending: client.Unanswered("roots/list")}
 	}
-	var roots []json.RawMessage
-	for _, dir := range r.Roots {
-		root := wire.With(nil, "uri", wire.Quote(fileURI(dir)))
-		roots = append(roots, wire.With(root, "name", wire.Quote(filepath.Base(dir))))
-	}
+	roots := mapped(r.Roots, func(dir string) json.RawMessage {
+		return wire.With(wire.With(nil, "uri", wire.Quote(fileURI(dir))), "name", wire.Quote(filepath.Base(dir)))
+	})
 	r.told("roots/list", "--root answered")
 	return client.Answer{Result: wire.With(nil, "roots", asList(roots))}
 }

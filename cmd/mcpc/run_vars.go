@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 // unresolved are variables that nothing gives a value, jq expressions that cannot be
 // read, and a revision that nobody speaks.
 func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.Problem) {
-	known := a.knownVars(f.File, given)
+	known := knownVars(f.File, given)
 	check := func(at string, raw json.RawMessage) {
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
@@ -76,17 +78,13 @@ func unlisted(s saved.Step) []saved.Problem {
 }
 
 // knownVars are the names that have a value before the first step.
-func (a *app) knownVars(f saved.File, given map[string]saved.Value) (names []string) {
+func knownVars(f saved.File, given map[string]saved.Value) []string {
+	names := slices.Collect(maps.Keys(given))
 	for _, v := range f.Vars {
 		names = append(names, v.Name)
 	}
-	for name := range given {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 func asNull(names []string) (all []render.Variable) {
@@ -140,7 +138,8 @@ func (r *runner) warnUnused() {
 		}
 	}
 	for name := range r.given {
-		if slices.Contains(used, name) || strings.Contains(string(r.texts()), "$"+name) {
+		inQuery := func(f *runFile) bool { return bytes.Contains(f.doc.JSON, []byte("$"+name)) }
+		if slices.Contains(used, name) || slices.ContainsFunc(r.files, inQuery) {
 			continue
 		}
 		text := "no file uses the variable " + name
@@ -149,14 +148,6 @@ func (r *runner) warnUnused() {
 		}
 		r.a.warn(text)
 	}
-}
-
-// texts are all files, for a look at the variables of jq in them.
-func (r *runner) texts() (all []byte) {
-	for _, f := range r.files {
-		all = append(all, f.doc.JSON...)
-	}
-	return all
 }
 
 // usedInQueries are words behind a $ in the jq expressions of a step.

@@ -66,13 +66,8 @@ func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
 }
 
 func figuresOf(stats *trace.Stats) (figures []render.Figure, all render.Figure, bars []render.Bar) {
-	for _, g := range stats.Groups() {
-		figures = append(figures, figureOf(g))
-	}
-	for _, b := range stats.All().Histogram() {
-		bars = append(bars, render.Bar(b))
-	}
-	return figures, figureOf(stats.All()), bars
+	bar := func(b trace.Bucket) render.Bar { return render.Bar(b) }
+	return mapped(stats.Groups(), figureOf), figureOf(stats.All()), mapped(stats.All().Histogram(), bar)
 }
 
 func figureOf(g *trace.Group) render.Figure {

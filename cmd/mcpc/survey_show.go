@@ -14,13 +14,13 @@ import (
 
 // holding are the entries that hold all of the words, in whatever they say of
 // themselves to a reader: names, titles, descriptions, names of arguments.
-func holding(k kind, items []json.RawMessage, words []string) []json.RawMessage {
+func holding(items []json.RawMessage, words []string) []json.RawMessage {
 	if len(words) == 0 {
 		return items
 	}
 	var fit []json.RawMessage
 	for _, raw := range items {
-		text := strings.ToLower(strings.Join(textsOf(k, raw), "\n"))
+		text := strings.ToLower(strings.Join(textsOf(raw), "\n"))
 		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) }) {
 			fit = append(fit, raw)
 		}
@@ -28,7 +28,7 @@ func holding(k kind, items []json.RawMessage, words []string) []json.RawMessage 
 	return fit
 }
 
-func textsOf(k kind, raw json.RawMessage) (texts []string) {
+func textsOf(raw json.RawMessage) (texts []string) {
 	m, _ := wire.Object(raw)
 	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
 		texts = append(texts, m.Text(name))
@@ -41,8 +41,7 @@ func textsOf(k kind, raw json.RawMessage) (texts []string) {
 	arguments, _ := m.Get("arguments")
 	list, _ := wire.Array(arguments)
 	for _, argument := range list {
-		name, _ := wire.Text(wire.First(argument, "name"))
-		texts = append(texts, name)
+		texts = append(texts, textOf(wire.First(argument, "name")))
 	}
 	return texts
 }

@@ -66,10 +66,7 @@ func (a *app) taskList(ctx context.Context) {
 	case out.Good():
 		c.remarkOn(survey)
 	}
-	var tasks []json.RawMessage
-	for _, row := range survey.rows {
-		tasks = append(tasks, row.raw)
-	}
+	tasks := mapped(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
 	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", asList(tasks)), messages: survey.messages}
 	ans.human = func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, c.taskRows(survey.rows))

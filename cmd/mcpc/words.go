@@ -263,11 +263,7 @@ func (a *app) argumentNames(cmd *cobra.Command, k kind, name string) (names []st
 			others = append(others, name)
 		}
 	}
-	for _, raw := range listed {
-		name, _ := wire.Text(raw)
-		required = append(required, name)
-	}
-	for _, name := range slices.Concat(required, others) {
+	for _, name := range slices.Concat(required, mapped(listed, textOf), others) {
 		if inert(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
