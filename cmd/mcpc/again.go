@@ -35,19 +35,8 @@ func (g again) bareBody() []byte {
 	return nil
 }
 
-// errBare and errUnasked say why no command asks the same.
-var (
-	errBare    = &render.Unscriptable{Text: "it contains no JSON-RPC request"}
-	errUnasked = &render.Unscriptable{Text: "it is a server request, not a client request"}
-)
-
-// unasked is the error for what a client cannot ask.
-func (g again) unasked() error {
-	if byServer(g.row) {
-		return errUnasked
-	}
-	return nil
-}
+// errUnasked says why no command asks the same.
+var errUnasked = &render.Unscriptable{Text: "it is a server request, not a client request"}
 
 // byServer reports what the server sent of its own accord.
 func byServer(r *trace.Row) bool { return r.Apart || r.Dir == wire.Received }
@@ -86,7 +75,7 @@ const session = "session"
 func addCurl(s *render.Script, g again) error {
 	head := g.head()
 	switch {
-	case g.unasked() != nil:
+	case byServer(g.row):
 		return errUnasked
 	case g.exchange.Request.Stream == 0:
 		g.addPipeline(s)

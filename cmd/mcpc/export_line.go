@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,10 +16,10 @@ import (
 // addLine writes the mcpc command that asks the same.
 func addLine(s *render.Script, g again) error {
 	switch {
-	case g.unasked() != nil:
+	case byServer(g.row):
 		return errUnasked
 	case g.bare():
-		return errBare
+		return &render.Unscriptable{Text: "it contains no JSON-RPC request"}
 	}
 	words := []string{"mcpc"}
 	if revision := g.revision(); slices.Contains(client.Revisions(), revision) {
@@ -171,15 +170,9 @@ func serverInfoIn(response []byte) string {
 	}
 	raw, ok := result.Get("serverInfo")
 	if !ok {
-		raw = metaOf(result)
+		meta, _ := result.Get("_meta")
+		raw = wire.First(meta, "io.modelcontextprotocol/serverInfo")
 	}
 	info, _ := wire.Object(raw)
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
-}
-
-func metaOf(result wire.Members) json.RawMessage {
-	raw, _ := result.Get("_meta")
-	meta, _ := wire.Object(raw)
-	info, _ := meta.Get("io.modelcontextprotocol/serverInfo")
-	return info
 }

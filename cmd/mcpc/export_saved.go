@@ -88,7 +88,7 @@ func (s *saver) has(name string) bool {
 // add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
 func (s *saver) add(g again, among bool) error {
-	if g.bare() || g.unasked() != nil {
+	if g.bare() || byServer(g.row) {
 		return nil
 	}
 	m := wire.ParseMessage(g.exchange.Request.Raw)
