@@ -58,21 +58,20 @@ Names with characters that are special to the shell are omitted.`,
 				}
 				return hintedError{"no script for the shell " + shortened(args[0]), didYouMean("mcpc completion ", args[0], "", shells, all)}
 			}
-			if err := a.writeOut(func(w io.Writer) error { return writeCompletion(w, cmd.Root(), args[0]) }); err != nil {
+			script := bashCompletion
+			if args[0] != "bash" {
+				script = unevaluated(cmd.Root(), args[0])
+			}
+			err := a.writeOut(func(w io.Writer) error {
+				_, err := io.WriteString(w, script)
+				return err
+			})
+			if err != nil {
 				a.end(localIO("writing the script", bare(err)))
 			}
 			return nil
 		},
 	}
-}
-
-func writeCompletion(w io.Writer, root *cobra.Command, shell string) error {
-	script := bashCompletion
-	if shell != "bash" {
-		script = unevaluated(root, shell)
-	}
-	_, err := io.WriteString(w, script)
-	return err
 }
 
 // evaluations are the places where cobra's scripts have the shell run the line that

@@ -85,7 +85,11 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	if !c.a.interactive() {
 		return refused
 	}
-	switch c.a.askAlways(ctx, usingIt(s), "/always for exactly this") {
+	question := "Connect to it?"
+	if s.Kind == target.Stdio {
+		question = "Run it?"
+	}
+	switch c.a.askAlways(ctx, question, "/always for exactly this") {
 	case "always":
 		c.trusted = true
 		if err := c.a.trust(ctx, c.store, s); err != nil {
@@ -100,13 +104,6 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 		return refused
 	}
 	return wire.Outcome{}
-}
-
-func usingIt(s target.Server) string {
-	if s.Kind == target.Stdio {
-		return "Run it?"
-	}
-	return "Connect to it?"
 }
 
 // trust remembers a server as it now is.

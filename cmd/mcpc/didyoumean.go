@@ -20,6 +20,14 @@ func didYouMean(before, typed, behind string, known []string, otherwise string) 
 	return otherwise
 }
 
+// orMeant is a text about a name that is unknown, with the one that was perhaps meant.
+func orMeant(text, name string, known []string) string {
+	if near := render.Nearest(name, known); near != "" {
+		return text + "; did you mean " + near + "?"
+	}
+	return text
+}
+
 // methodNames are the methods of the protocol.
 func methodNames() (names []string) {
 	entries, _ := glossary.Read()

@@ -89,7 +89,7 @@ func typedFlag(f *pflag.Flag) (words []string) {
 		case f.Name == "header":
 			name, text, _ := strings.Cut(value, ":")
 			field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
-			if wire.RedactField(field) != field || looksSecret(value) {
+			if wire.RedactField(field) != field || new(wire.Secrets).Text(value) != value {
 				word = ` "` + name + ": $" + variableFor(name) + `"`
 			}
 		case wire.RedactURL(value) != value:
@@ -105,12 +105,6 @@ func flagValues(f *pflag.Flag) []string {
 		return many.GetSlice()
 	}
 	return []string{f.Value.String()}
-}
-
-// looksSecret reports a text that nobody would want to see in a hint.
-func looksSecret(text string) bool {
-	var s wire.Secrets
-	return s.Text(text) != text
 }
 
 // variableFor is what a shell could call the secret of that name.

@@ -158,7 +158,7 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 		return out, nil
 	}
 	for _, name := range unknown {
-		unlisted = append(unlisted, notListed(o.name, name, names))
+		unlisted = append(unlisted, orMeant(fmt.Sprintf("the prompt %s has no argument %q", o.name, name), name, names))
 	}
 	return wire.Outcome{}, unlisted
 }
@@ -177,13 +177,4 @@ func notStrings(arguments wire.Members) (findings []wire.Finding) {
 // pointer is a JSON pointer to a member (RFC 6901).
 func pointer(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// notListed tells of an argument that the prompt does not list.
-func notListed(prompt, name string, known []string) string {
-	text := fmt.Sprintf("the prompt %s has no argument %q", prompt, name)
-	if near := render.Nearest(name, known); near != "" {
-		text += "; did you mean " + near + "?"
-	}
-	return text
 }

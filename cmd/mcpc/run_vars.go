@@ -142,11 +142,7 @@ func (r *runner) warnUnused() {
 		if slices.Contains(used, name) || slices.ContainsFunc(r.files, inQuery) {
 			continue
 		}
-		text := "no file uses the variable " + name
-		if near := render.Nearest(name, used); near != "" {
-			text += "; did you mean " + near + "?"
-		}
-		r.a.warn(text)
+		r.a.warn(orMeant("no file uses the variable "+name, name, used))
 	}
 }
 

@@ -14,14 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// statsOptions are what `mcpc stats` was asked.
-type statsOptions struct {
-	filter trace.Filter
-	file   string
-}
-
 func newStats(a *app) *cobra.Command {
-	var o statsOptions
+	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "stats [FILTER]",
 		Short: "count recorded exchanges, with durations and sizes",
@@ -46,7 +40,7 @@ A filter selects exchanges: see mcpc help filters.`,
 	return cmd
 }
 
-func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
+func (a *app) showStats(cmd *cobra.Command, o logOptions) {
 	rows, out := a.rows(cmd.Context(), o.file, a.matching(o.filter), 0)
 	if !out.Good() {
 		a.end(out)
@@ -60,14 +54,9 @@ func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
 		a.note("no recorded exchange matches")
 	}
 	a.show(cmd.Context(), wire.Outcome{}, document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
-		figures, all, bars := figuresOf(&stats)
-		return render.Stats(w, st, figures, all, bars)
+		bars := mapped(stats.All().Histogram(), func(b trace.Bucket) render.Bar { return render.Bar(b) })
+		return render.Stats(w, st, mapped(stats.Groups(), figureOf), figureOf(stats.All()), bars)
 	}))
-}
-
-func figuresOf(stats *trace.Stats) (figures []render.Figure, all render.Figure, bars []render.Bar) {
-	bar := func(b trace.Bucket) render.Bar { return render.Bar(b) }
-	return mapped(stats.Groups(), figureOf), figureOf(stats.All()), mapped(stats.All().Histogram(), bar)
 }
 
 func figureOf(g *trace.Group) render.Figure {
