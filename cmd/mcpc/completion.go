@@ -134,15 +134,11 @@ func globalRank(root *cobra.Command, line string) int {
 	if f := root.PersistentFlags().ShorthandLookup(name[:1]); f != nil && len(name) == 1 {
 		name = f.Name
 	}
-	rank := 0
+	var names []string
 	for _, g := range globalGroups {
-		names := strings.Fields(g.names)
-		if at := slices.Index(names, name); at >= 0 {
-			return rank + at
-		}
-		rank += len(names)
+		names = append(names, strings.Fields(g.names)...)
 	}
-	return -1
+	return slices.Index(names, name)
 }
 
 // A completer gives what may stand next on a command line.
@@ -186,11 +182,6 @@ func fixed(words ...string) completer {
 
 // begin are those of the words that begin with what is typed, and that no shell
 // takes for more than a word.
-func begin(words []string, typed string) (fit []string) {
-	for _, word := range words {
-		if strings.HasPrefix(word, typed) && inert(word) {
-			fit = append(fit, word)
-		}
-	}
-	return fit
+func begin(words []string, typed string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !inert(word) })
 }
