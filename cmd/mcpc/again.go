@@ -289,11 +289,9 @@ func asToolCall(method string, params json.RawMessage) (name string, arguments j
 	if err != nil || method != "tools/call" || len(members) > 2 {
 		return "", nil, false
 	}
-	name, arguments = members.Text("name"), json.RawMessage("{}")
-	if given, there := members.Get("arguments"); there {
-		arguments = given
-	}
+	name = members.Text("name")
+	given, there := members.Get("arguments")
+	arguments = orEmpty(given)
 	_, bad := wire.Object(arguments)
-	_, there := members.Get("arguments")
 	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
 }

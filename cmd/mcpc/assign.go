@@ -13,7 +13,7 @@ import (
 // in the places where a tool's arguments may stand.
 func (a *app) assigned(words []string) (json.RawMessage, error) {
 	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
-		return a.arguments(words)
+		return a.arguments(words[0])
 	}
 	object := json.RawMessage("{}")
 	for _, word := range words {

@@ -115,9 +115,7 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []wire.Member, out wir
 	if !call.asTool() {
 		return call.echo, b.c.Do(ctx, client.Call{Method: call.method, Params: call.params})
 	}
-	if call.arguments == nil {
-		call.arguments = json.RawMessage("{}")
-	}
+	call.arguments = orEmpty(call.arguments)
 	members, _ := wire.Object(call.arguments) // the schema says it where they are no object
 	if err := eachOnce(members, "arguments"); err != nil {
 		return call.echo, usage(err)

@@ -14,11 +14,8 @@ import (
 
 // arguments reads the JSON object that stands on the command line, in a file or
 // on standard input. Its bytes are what will be sent.
-func (a *app) arguments(args []string) (json.RawMessage, error) {
-	if len(args) == 0 {
-		return json.RawMessage("{}"), nil
-	}
-	raw, from, err := a.input(args[0])
+func (a *app) arguments(arg string) (json.RawMessage, error) {
+	raw, from, err := a.input(arg)
 	if err != nil {
 		return nil, err
 	}
