@@ -171,13 +171,7 @@ func standsIn(words []string, name string) bool {
 
 // valueWords are the values that a schema lists, as they are typed.
 func valueWords(place validate.Expected) (words []string) {
-	for _, v := range place.Values() {
-		text, isText := wire.Text(v)
-		if !isText {
-			text = string(v)
-		}
-		words = append(words, text)
-	}
+	words = mapped(place.Values(), plainValue)
 	if words == nil && slices.Contains(place.Types(), "boolean") {
 		words = []string{"true", "false"}
 	}

@@ -127,13 +127,7 @@ func (r *fileRun) answering(fill func(string) string) answering {
 	if items == nil {
 		items = []json.RawMessage{answer}
 	}
-	for _, item := range items {
-		text, typed := wire.Text(item)
-		if !typed {
-			text = string(item)
-		}
-		flags.Answers = append(flags.Answers, text)
-	}
+	flags.Answers = mapped(items, plainValue)
 	return flags
 }
 
