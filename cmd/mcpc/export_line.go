@@ -94,17 +94,15 @@ func (g again) ownArgv() []string { return beforeDashes(g.row.Head().Argv) }
 var clientFields = []string{"accept", "accept-encoding", "content-type", "last-event-id", "sec-fetch-mode", "user-agent"}
 
 // ownFields are the header fields that the user had given.
-func (g again) ownFields() (own []wire.Field) {
+func (g again) ownFields() []wire.Field {
 	head := g.head()
 	if head == nil {
 		return nil
 	}
-	for _, f := range head.Fields {
-		if name := strings.ToLower(f.Name); !slices.Contains(clientFields, name) && !render.OfConnection[name] && !strings.HasPrefix(name, "mcp-") {
-			own = append(own, f)
-		}
-	}
-	return own
+	return slices.DeleteFunc(slices.Clone(head.Fields), func(f wire.Field) bool {
+		name := strings.ToLower(f.Name)
+		return slices.Contains(clientFields, name) || render.OfConnection[name] || strings.HasPrefix(name, "mcp-")
+	})
 }
 
 // answerFlags are the flags of the recorded command line that say how to answer what the

@@ -18,14 +18,10 @@ func holding(items []json.RawMessage, words []string) []json.RawMessage {
 	if len(words) == 0 {
 		return items
 	}
-	var fit []json.RawMessage
-	for _, raw := range items {
+	return slices.DeleteFunc(slices.Clone(items), func(raw json.RawMessage) bool {
 		text := strings.ToLower(strings.Join(textsOf(raw), "\n"))
-		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) }) {
-			fit = append(fit, raw)
-		}
-	}
-	return fit
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
+	})
 }
 
 func textsOf(raw json.RawMessage) (texts []string) {
