@@ -48,10 +48,8 @@ func isTerm(word string) bool {
 	if strings.HasPrefix(word, "(") || strings.HasPrefix(word, `"`) {
 		return true
 	}
-	for _, field := range trace.FilterFields() {
-		if rest, ok := strings.CutPrefix(strings.ToLower(word), field); ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "~/")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(trace.FilterFields(), func(field string) bool {
+		rest, ok := strings.CutPrefix(strings.ToLower(word), field)
+		return ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "~/"))
+	})
 }

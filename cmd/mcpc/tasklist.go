@@ -69,7 +69,7 @@ func (a *app) taskList(ctx context.Context) {
 	tasks := mapped(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
 	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", asList(tasks)), messages: survey.messages}
 	ans.human = func(w io.Writer, st render.Style) error {
-		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, c.taskRows(survey.rows))
+		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, mapped(survey.rows, c.cells))
 	}
 	a.show(ctx, out, ans)
 	c.explained("tasks/list", "tasks/get")
@@ -151,11 +151,9 @@ func (c *conversation) remarkOn(s taskSurvey) {
 	}
 }
 
-func (c *conversation) taskRows(all []taskRow) (rows [][]string) {
-	for _, row := range all {
-		begun := ago(c.a.now(), cmp.Or(row.kept.BegunAt, row.Created))
-		rows = append(rows, []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
-			cmp.Or(c.left(row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message})
-	}
-	return rows
+// cells are those of a task in the list.
+func (c *conversation) cells(row taskRow) []string {
+	begun := ago(c.a.now(), cmp.Or(row.kept.BegunAt, row.Created))
+	return []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
+		cmp.Or(c.left(row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
 }
