@@ -208,9 +208,7 @@ func (s *saver) aim(g again) error {
 	if address != "" {
 		s.file.Server = saved.LiteralText(address, s.variable)
 	} else {
-		for _, word := range argv {
-			s.file.Command = append(s.file.Command, saved.LiteralText(word, s.variable))
-		}
+		s.file.Command = mapped(argv, func(word string) string { return saved.LiteralText(word, s.variable) })
 	}
 	if g.had("--protocol") {
 		s.file.Protocol = g.row.Revision

@@ -133,15 +133,8 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 	}
 	arguments, _ := wire.Object(o.arguments)
 	var findings []wire.Finding
-	var names, unknown []string
-	for _, a := range prompt.Arguments {
-		names = append(names, a.Name)
-	}
-	for _, m := range arguments {
-		if !slices.Contains(names, m.Name) {
-			unknown = append(unknown, m.Name)
-		}
-	}
+	names := mapped(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
+	unknown := slices.DeleteFunc(mapped(arguments, func(m wire.Member) string { return m.Name }), func(name string) bool { return slices.Contains(names, name) })
 	for _, a := range prompt.Arguments {
 		if _, given := arguments.Get(a.Name); a.Required && !given {
 			text := "is required and missing"
