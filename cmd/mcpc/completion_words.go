@@ -186,14 +186,9 @@ func (a *app) completePrompt(cmd *cobra.Command, args []string, typed string) ([
 	if entry == nil {
 		return nil, noFiles
 	}
-	var words []string
 	prompt, _ := wire.ParsePrompt(entry.Raw)
-	for _, argument := range prompt.Arguments {
-		if word := argument.Name + "="; !standsIn(args[1:], word) {
-			words = append(words, word)
-		}
-	}
-	return begin(words, typed), noSpace
+	words := mapped(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name + "=" })
+	return begin(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
 }
 
 func (a *app) completeRead(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -213,11 +208,8 @@ func (a *app) completeDescribe(cmd *cobra.Command, args []string, typed string) 
 	if len(args) > 0 {
 		return nil, noFiles
 	}
-	words := a.names(cmd, toolKind, typed)
-	for _, k := range kinds {
-		words = append(words, begin([]string{k.one}, typed)...)
-	}
-	return words, noFiles
+	ones := mapped(kinds, func(k kind) string { return k.one })
+	return append(a.names(cmd, toolKind, typed), begin(ones, typed)...), noFiles
 }
 
 // completeComplete offers the kinds that mcpc complete takes, and their names; tools have
@@ -236,11 +228,7 @@ func (a *app) completeComplete(cmd *cobra.Command, args []string, typed string) 
 
 // sessionNames are those of the remembered ones.
 func (a *app) sessionNames(typed string) []string {
-	store, err := state.Open(a.state)
-	if err != nil {
-		return nil
-	}
-	remembered, err := store.Load()
+	_, remembered, err := a.loadState()
 	if err != nil {
 		return nil
 	}
