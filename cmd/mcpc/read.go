@@ -81,11 +81,10 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 	if err := unknownVariable(t, values); err != nil {
 		return err
 	}
-	for _, name := range t.Variables() {
-		if _, given := values.Get(name); !given {
-			o.left = append(o.left, name)
-		}
-	}
+	o.left = slices.DeleteFunc(t.Variables(), func(name string) bool {
+		_, given := values.Get(name)
+		return given
+	})
 	o.uri, err = t.Expand(values)
 	return err
 }

@@ -220,13 +220,8 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return hintedError{fmt.Sprintf("unknown command %q", args[0]), hint}
 }
 
-func commandNames(cmd *cobra.Command) (names []string) {
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
-		}
-	}
-	return names
+func commandNames(cmd *cobra.Command) []string {
+	return mapped(slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden }), (*cobra.Command).Name)
 }
 
 // otherWords are what people type who come from other clients.
