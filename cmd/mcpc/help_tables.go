@@ -102,7 +102,7 @@ func answeringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 
 // sharedFlags are the flags of all commands that a newcomer needs with this one:
 // those of a command that talks to a server.
-func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
+func sharedFlags(cmd *cobra.Command) []*pflag.Flag {
 	talks := strings.Contains(cmd.Use, "[-- COMMAND...]") && cmd.LocalNonPersistentFlags().Lookup("to") == nil
 	if !talks && cmd.Parent().Name() != "tasks" {
 		return nil
@@ -114,8 +114,5 @@ func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
 	case "codegen":
 		names = "server"
 	}
-	for _, name := range strings.Fields(names) {
-		shared = append(shared, cmd.InheritedFlags().Lookup(name))
-	}
-	return shared
+	return mapped(strings.Fields(names), cmd.InheritedFlags().Lookup)
 }

@@ -121,11 +121,7 @@ func rootText(root *cobra.Command, short bool) string {
 	}
 	helpCommands(&b, "Topics", "help ", topics)
 	for _, g := range globalGroups {
-		var of []*pflag.Flag
-		for _, name := range strings.Fields(g.names) {
-			of = append(of, root.PersistentFlags().Lookup(name))
-		}
-		helpFlags(&b, g.head, of)
+		helpFlags(&b, g.head, mapped(strings.Fields(g.names), root.PersistentFlags().Lookup))
 	}
 	b.WriteString("\n" + howToName + "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME.\n")
 	return b.String()

@@ -199,10 +199,7 @@ func rowJSON(r *trace.Row) rowOut {
 }
 
 func rowsJSON(rows []*trace.Row) json.RawMessage {
-	out := make([]rowOut, len(rows))
-	for i, r := range rows {
-		out[i] = rowJSON(r)
-	}
+	out := append([]rowOut{}, mapped(rows, rowJSON)...) // not null
 	raw, _ := json.Marshal(map[string]any{"exchanges": out})
 	return raw
 }

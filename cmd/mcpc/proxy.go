@@ -140,11 +140,7 @@ func leadsTo(u *url.URL, address string) bool {
 // introduceProxy says what the clients are to be told.
 func (a *app) introduceProxy(p *trace.Proxy, targets []string) {
 	for i, r := range p.Routes {
-		path := r.Path
-		if path == "" {
-			path = wire.RedactURL(r.To.RequestURI())
-		}
-		a.note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, path, targets[i]))
+		a.note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, wire.RedactURL(r.To.RequestURI())), targets[i]))
 	}
 	a.note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
 }

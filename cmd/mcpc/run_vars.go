@@ -31,7 +31,9 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 		})
 	}
 	query := func(at, expr string) {
-		if _, err := render.QueryWith(expr, asNull(known)); err != nil {
+		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
+		null := func(name string) render.Variable { return render.Variable{Name: name, Value: json.RawMessage("null")} }
+		if _, err := render.QueryWith(expr, mapped(names, null)); err != nil {
 			all = append(all, saved.Problem{At: at, Text: err.Error()})
 		}
 	}
@@ -85,15 +87,6 @@ func knownVars(f saved.File, given map[string]saved.Value) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-func asNull(names []string) (all []render.Variable) {
-	for _, name := range names {
-		if saved.IsName(name) {
-			all = append(all, render.Variable{Name: name, Value: json.RawMessage("null")})
-		}
-	}
-	return all
 }
 
 // givenVars reads the --var flags.

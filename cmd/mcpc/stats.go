@@ -81,10 +81,7 @@ func whatOf(method, name string) string {
 // nanoseconds, sizes in bytes; durationNs and histogram are left out where nothing
 // was sent.
 func statsJSON(stats *trace.Stats) json.RawMessage {
-	groups := []groupJSON{}
-	for _, g := range stats.Groups() {
-		groups = append(groups, groupOf(g))
-	}
+	groups := append([]groupJSON{}, mapped(stats.Groups(), groupOf)...) // not null
 	raw, _ := json.Marshal(map[string]any{"all": groupOf(stats.All()), "groups": groups})
 	return raw
 }
