@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +79,7 @@ positions, not their values, and exits with 1 if there are any.`,
 			if o.filter, err = a.filterOf(args[1:]); err != nil {
 				return err
 			}
-			a.export(cmd.Context(), o)
+			a.export(o)
 			return nil
 		},
 	}
@@ -91,7 +90,7 @@ positions, not their values, and exits with 1 if there are any.`,
 }
 
 // export writes the exchanges that are meant.
-func (a *app) export(ctx context.Context, o exportOptions) {
+func (a *app) export(o exportOptions) {
 	if out := writable(a.output); !out.Good() {
 		a.end(out)
 		return
