@@ -87,11 +87,7 @@ func (c *conversation) aim(t target.Target) {
 
 // commandLine is a command as it may be shown.
 func commandLine(argv []string) string {
-	words := wire.RedactCommand(argv)
-	for i, word := range words {
-		words[i] = render.ShellQuote(word)
-	}
-	return strings.Join(words, " ")
+	return strings.Join(quotedWords(wire.RedactCommand(argv)), " ")
 }
 
 // demoEndpoint stands for the built-in demo server where a URL would stand.

@@ -16,12 +16,9 @@ import (
 // shellOut runs a command of the user's with a server's words on its standard
 // input, and nowhere else: nothing of them may become a part of the command.
 func (r *responder) shellOut(ctx context.Context, flag, command string, params json.RawMessage) ([]byte, *client.Answer) {
-	if params == nil {
-		params = json.RawMessage("{}")
-	}
 	client.StartsOthers()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(params), '\n')), r.a.stderr()
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(orEmpty(params)), '\n')), r.a.stderr()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {

@@ -83,12 +83,7 @@ func (s *script) add(raw []byte, from string) error {
 
 // allObjects: no field of a form is an object, so that these are several forms.
 func allObjects(members wire.Members) bool {
-	for _, m := range members {
-		if m.Value[0] != '{' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(members, func(m wire.Member) bool { return m.Value[0] != '{' })
 }
 
 // next is the content for a question; false where none is left.
@@ -216,11 +211,7 @@ func noForm(err error) client.Answer {
 
 // unfit is an answer that must not be sent.
 func unfit(form question.Form, text string, findings []wire.Finding) client.Answer {
-	var names []string
-	for _, field := range form.Fields {
-		names = append(names, field.Name)
-	}
-	hint := "the form has no fields"
+	names, hint := mapped(form.Fields, func(f question.Field) string { return f.Name }), "the form has no fields"
 	if len(names) > 0 {
 		hint = "the form has the fields " + strings.Join(names, ", ")
 	}

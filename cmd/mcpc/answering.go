@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -69,30 +69,31 @@ func behind(now answering, before *answering) answering {
 // asSaved puts flags into a file of saved calls, as they were typed. Of a secret it gets
 // a variable.
 func asSaved(flags answering, f *saved.File, variable func(string) string) {
-	var items []json.RawMessage
-	for _, text := range flags.Answers {
-		item := wire.Quote(saved.LiteralText(text, variable))
-		if raw := json.RawMessage(text); wire.Valid(raw) == nil && raw[0] == '{' {
-			item = saved.Literal(raw, variable)
-		} else if list, err := wire.Array(raw); err == nil {
-			for _, one := range list {
-				items = append(items, saved.Literal(one, variable))
-			}
-			continue
-		}
-		items = append(items, item)
-	}
-	if f.Answer = asList(items); len(items) == 1 {
-		f.Answer = items[0]
-	} else if items == nil {
-		f.Answer = nil
-	}
 	text := func(s string) string { return saved.LiteralText(s, variable) }
-	f.Answering = saved.Answering{Defaults: flags.Defaults, Decline: flags.Decline,
-		OnElicit: text(flags.OnElicit), Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling)}
-	for _, dir := range flags.Roots {
-		f.Answering.Roots = append(f.Answering.Roots, text(dir))
+	value := func(raw json.RawMessage) json.RawMessage { return saved.Literal(raw, variable) }
+	var items []json.RawMessage
+	for _, answer := range flags.Answers {
+		raw := json.RawMessage(answer)
+		list, notList := wire.Array(raw)
+		switch {
+		case notList == nil:
+			items = append(items, mapped(list, value)...)
+		case wire.Valid(raw) == nil && raw[0] == '{':
+			items = append(items, value(raw))
+		default:
+			items = append(items, wire.Quote(text(answer)))
+		}
 	}
+	switch len(items) {
+	case 0:
+		f.Answer = nil
+	case 1:
+		f.Answer = items[0]
+	default:
+		f.Answer = asList(items)
+	}
+	f.Answering = saved.Answering{Defaults: flags.Defaults, Decline: flags.Decline, OnElicit: text(flags.OnElicit),
+		Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling), Roots: mapped(flags.Roots, text)}
 }
 
 func contradiction(f answering) error {
@@ -113,34 +114,28 @@ func contradiction(f answering) error {
 
 // absolute makes what names a file good in every directory.
 func absolute(f *answering) error {
-	f.Answers, f.Roots = slices.Clone(f.Answers), slices.Clone(f.Roots)
-	for i, text := range f.Answers {
+	var failed error
+	path := func(name string) string {
+		full, err := filepath.Abs(name)
+		failed = cmp.Or(failed, err)
+		return full
+	}
+	f.Answers = mapped(f.Answers, func(text string) string {
 		if name, ok := strings.CutPrefix(text, "@"); ok && name != "-" {
-			path, err := filepath.Abs(name)
-			if err != nil {
-				return err
-			}
-			f.Answers[i] = "@" + path
+			return "@" + path(name)
 		}
-	}
+		return text
+	})
 	if f.Sampling != "" && f.Sampling != "-" {
-		path, err := filepath.Abs(f.Sampling)
-		if err != nil {
-			return err
-		}
-		f.Sampling = path
+		f.Sampling = path(f.Sampling)
 	}
-	for i, dir := range f.Roots {
-		path, err := filepath.Abs(dir)
-		if err != nil {
-			return err
+	f.Roots = mapped(f.Roots, path)
+	for _, dir := range f.Roots {
+		if info, err := os.Stat(dir); failed == nil && (err != nil || !info.IsDir()) {
+			return hintedError{fmt.Sprintf("--root: there is no directory %s", dir), ""}
 		}
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			return hintedError{fmt.Sprintf("--root: there is no directory %s", path), ""}
-		}
-		f.Roots[i] = path
 	}
-	return nil
+	return failed
 }
 
 // offer are the ClientCapabilities that can be honoured: by flags, and by

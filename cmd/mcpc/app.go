@@ -80,8 +80,8 @@ type app struct {
 	// shell is the one that is open, if one is, and line gives up what it is doing.
 	shell *shellRun
 	line  atomic.Pointer[context.CancelCauseFunc]
-	// spared is set once the collections of the heap are settled.
-	spared bool
+	// ballast is what spareCollections has put on the heap, nil before.
+	ballast []byte
 	// repeats holds back what a command of many calls would say again and again.
 	repeats *repeats
 	// exit replaces the ending's own code where it is not 0.
@@ -180,11 +180,8 @@ func signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 // asksJSON reads --json from a command line that could not be read: what is
 // behind a bad flag was not looked at, nor was the environment.
 func (a *app) asksJSON(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
 	set, _ := strconv.ParseBool(a.getenv(envName("json")))
-	return set || slices.Contains(args, "--json")
+	return set || slices.Contains(beforeDashes(args), "--json")
 }
 
 // crashed says that a bug ended the command. The stack is for whoever mends it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -120,7 +121,10 @@ func (a *app) call(ctx context.Context, o callOptions) {
 	out, begun := c.perform(ctx, &o)
 	ans := answerOf(out)
 	if begun != nil {
-		ans.method, ans.human = "tasks/get", writeTask(begun.ID)
+		ans.method, ans.human = "tasks/get", func(w io.Writer, st render.Style) error {
+			_, err := fmt.Fprintln(w, st.Line(begun.ID))
+			return err
+		}
 	}
 	a.show(ctx, out, ans)
 	o.saving.add(c, o, out)

@@ -88,7 +88,7 @@ func (a *app) codegen(ctx context.Context, o codegenOptions) {
 	for _, text := range ambiguous(all.tools) {
 		a.warn(text)
 	}
-	for _, l := range append(asLeftOut(all.leftOut), left...) {
+	for _, l := range append(mapped(all.leftOut, asLeftOut), left...) {
 		a.warn(l.Name + " is omitted: " + l.Why)
 	}
 	if err := a.writeOut(func(w io.Writer) error {
@@ -134,9 +134,6 @@ func unique(tools []wire.Tool) (some []wire.Tool) {
 	return slices.DeleteFunc(slices.Clone(tools), func(t wire.Tool) bool { return times[t.Name] > 1 })
 }
 
-func asLeftOut(all []leftOut) (out []codegen.LeftOut) {
-	for _, l := range all {
-		out = append(out, codegen.LeftOut{Name: render.Line(l.name), Why: l.why})
-	}
-	return out
+func asLeftOut(l leftOut) codegen.LeftOut {
+	return codegen.LeftOut{Name: render.Line(l.name), Why: l.why}
 }

@@ -131,9 +131,7 @@ func (c *conversation) argumentsThere(ctx context.Context, o completeOptions) st
 			return ""
 		}
 		prompt, _ := wire.ParsePrompt(raw)
-		for _, argument := range prompt.Arguments {
-			names = append(names, argument.Name)
-		}
+		names = mapped(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
 	} else if t, err := wire.ParseURITemplate(o.name); err == nil {
 		names = t.Variables()
 	}

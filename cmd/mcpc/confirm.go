@@ -36,15 +36,12 @@ func (c *conversation) confirmed(ctx context.Context, tool *definition, o callOp
 		return refused
 	}
 	question := fmt.Sprintf("%s of %s %s. Call it with %s?", o.name, c.where, why, c.a.secrets.Text(wire.Excerpt(wire.Compact(o.arguments), 400)))
-	answer := "no"
-	switch {
-	case always:
-		answer = c.a.askAlways(ctx, question, "always for exactly this tool")
-	case c.a.ask(ctx, question):
-		answer = "yes"
+	offered := ""
+	if always {
+		offered = "/always for exactly this tool"
 	}
-	switch {
-	case answer == "always":
+	switch answer := c.a.askAlways(ctx, question, offered); {
+	case answer == "always" && always:
 		c.trustTool(ctx, tool)
 	case answer == "yes":
 	case ctx.Err() != nil:

@@ -85,7 +85,11 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	if !c.a.interactive() {
 		return refused
 	}
-	switch c.a.askAlways(ctx, usingIt(s), "always for exactly this") {
+	question := "Connect to it?"
+	if s.Kind == target.Stdio {
+		question = "Run it?"
+	}
+	switch c.a.askAlways(ctx, question, "/always for exactly this") {
 	case "always":
 		c.trusted = true
 		if err := c.a.trust(ctx, c.store, s); err != nil {
@@ -102,13 +106,6 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	return wire.Outcome{}
 }
 
-func usingIt(s target.Server) string {
-	if s.Kind == target.Stdio {
-		return "Run it?"
-	}
-	return "Connect to it?"
-}
-
 // trust remembers a server as it now is.
 func (a *app) trust(ctx context.Context, store *state.Store, s target.Server) error {
 	if store == nil {
@@ -118,9 +115,10 @@ func (a *app) trust(ctx context.Context, store *state.Store, s target.Server) er
 	return store.SaveTrust(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: a.now()})
 }
 
-// askAlways puts a question to which the answer is no unless it is yes or always.
+// askAlways puts a question to which the answer is no unless it is yes or, where that is
+// offered, always.
 func (a *app) askAlways(ctx context.Context, question, always string) string {
-	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(fmt.Sprintf("%s [y/N/%s]", question, always)))
+	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(question+" [y/N"+always+"]"))
 	line, err := a.typist.line(ctx)
 	if ctx.Err() != nil || err != nil {
 		fmt.Fprintln(a.stderr())
@@ -149,11 +147,7 @@ func (a *app) serverFacts(s target.Server) (rows [][]string) {
 			rows = append(rows, []string{name, value})
 		}
 	}
-	words := a.secrets.Command(s.Command)
-	for i, word := range words {
-		words[i] = shownWord(word)
-	}
-	add("command", strings.Join(words, " "))
+	add("command", strings.Join(mapped(a.secrets.Command(s.Command), shownWord), " "))
 	add("url", a.secrets.Text(wire.RedactURL(s.URL)))
 	add("directory", folderOf(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))

@@ -101,11 +101,7 @@ func (c *conversation) sort(list client.List) catalogue {
 		}
 	}
 	all.tools = good
-	names := make([]string, len(good))
-	for i, tool := range good {
-		names[i] = tool.Name
-	}
-	for _, f := range wire.Confusable("tool", names) {
+	for _, f := range wire.Confusable("tool", mapped(good, func(tool wire.Tool) string { return tool.Name })) {
 		c.found(f)
 	}
 	return all
@@ -300,12 +296,7 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 	if tool := c.box.tool(name); tool != nil && tool.fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
-	var found []wire.Tool
-	for _, tool := range all.tools {
-		if tool.Name == name {
-			found = append(found, tool)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(all.tools), func(tool wire.Tool) bool { return tool.Name != name })
 	switch n := len(found); {
 	case n == 0:
 		return nil, c.noSuchTool(name, all)
@@ -319,12 +310,10 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 }
 
 func lists(items []json.RawMessage, name string) bool {
-	for _, raw := range items {
-		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
+		listed, ok := toolKind.nameIn(raw)
+		return ok && listed == name
+	})
 }
 
 // noSuchTool says that a fresh list has no tool of that name that can be called,

@@ -103,7 +103,7 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 		a.end(out)
 		return
 	}
-	a.show(ctx, out, answer{result: found.raw, messages: []*wire.Message{{Raw: found.raw}}, human: found.human})
+	a.show(ctx, out, document(found.raw, found.human))
 	c.explained(o.kind.method)
 }
 

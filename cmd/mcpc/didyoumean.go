@@ -19,6 +19,14 @@ func didYouMean(form wire.Hint, typed string, known []string, otherwise wire.Hin
 	return otherwise
 }
 
+// orMeant is a text about a name that is unknown, with the one that was perhaps meant.
+func orMeant(text, name string, known []string) string {
+	if near := render.Nearest(name, known); near != "" {
+		return text + "; did you mean " + near + "?"
+	}
+	return text
+}
+
 // methodNames are the methods of the protocol.
 func methodNames() (names []string) {
 	entries, _ := glossary.Read()
@@ -59,9 +67,6 @@ func (c *conversation) rememberedEntries(k kind) []state.Tool {
 	return list.Tools
 }
 
-func (c *conversation) rememberedNames(k kind) (names []string) {
-	for _, entry := range c.rememberedEntries(k) {
-		names = append(names, entry.Name)
-	}
-	return names
+func (c *conversation) rememberedNames(k kind) []string {
+	return mapped(c.rememberedEntries(k), func(entry state.Tool) string { return entry.Name })
 }

@@ -51,6 +51,7 @@ func (a *app) edited(ctx context.Context, method string, params json.RawMessage)
 	return after, errors.Join(err, os.Remove(name))
 }
 
+// orEmpty is the object, or an empty one where there is none.
 func orEmpty(params json.RawMessage) json.RawMessage {
 	if params == nil {
 		return json.RawMessage("{}")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +79,7 @@ positions, not their values, and exits with 1 if there are any.`,
 			if o.filter, err = a.filterOf(args[1:]); err != nil {
 				return err
 			}
-			a.export(cmd.Context(), o)
+			a.export(o)
 			return nil
 		},
 	}
@@ -91,7 +90,7 @@ positions, not their values, and exits with 1 if there are any.`,
 }
 
 // export writes the exchanges that are meant.
-func (a *app) export(ctx context.Context, o exportOptions) {
+func (a *app) export(o exportOptions) {
 	if out := writable(a.output); !out.Good() {
 		a.end(out)
 		return
@@ -134,13 +133,8 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 
 // crossing are the rows of which something crossed: others are kept for their
 // ending alone.
-func crossing(rows []*trace.Row) (some []*trace.Row) {
-	for _, row := range rows {
-		if row.Kinds != 0 {
-			some = append(some, row)
-		}
-	}
-	return some
+func crossing(rows []*trace.Row) []*trace.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return row.Kinds == 0 })
 }
 
 func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
@@ -178,13 +172,8 @@ func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*tra
 }
 
 // unopened are the rows that opened no conversation.
-func unopened(rows []*trace.Row) (some []*trace.Row) {
-	for _, row := range rows {
-		if !slices.Contains(opens, row.Method) {
-			some = append(some, row)
-		}
-	}
-	return some
+func unopened(rows []*trace.Row) []*trace.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return slices.Contains(opens, row.Method) })
 }
 
 // addTo adds the commands of one exchange to a script.

@@ -43,15 +43,6 @@ func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.Hel
 	return found
 }
 
-func anyHeld(all []state.Session) bool {
-	for _, s := range all {
-		if s.Held != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // heldCell says in a table what has become of a session's server.
 func heldCell(s state.Session, facts *client.HeldFacts) string {
 	switch {

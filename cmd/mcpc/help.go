@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
 
@@ -19,6 +18,7 @@ func newHelp() *cobra.Command {
 		Example: `  mcpc help call
   mcpc help exit-codes
   mcpc help tasks wait`,
+		DisableFlagsInUseLine: true,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return begin(commandNames(cmd.Root()), typed), noFiles
 		},
@@ -30,11 +30,9 @@ func newHelp() *cobra.Command {
 			if err == nil && len(rest) == 0 {
 				return about.Help()
 			}
-			hint := wire.Run("--help") + " shows the commands and topics"
-			if near := render.Nearest(args[len(args)-1], commandNames(about)); near != "" {
-				hint = "did you mean " + wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" "+near) + "?"
-			}
-			return hintedError{fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")), hint}
+			return hintedError{fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
+				didYouMean(wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"), args[len(args)-1], commandNames(about),
+					wire.Run("--help")+" shows the commands and topics")}
 		},
 	}
 }

@@ -19,6 +19,8 @@ func newHold(a *app) *cobra.Command {
 		Use:    "hold --socket PATH -- COMMAND...",
 		Short:  "keep a server running for mcpc init --keep",
 		Hidden: true,
+
+		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			opener, err := net.FileConn(a.in)

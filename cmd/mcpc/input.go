@@ -14,11 +14,8 @@ import (
 
 // arguments reads the JSON object that stands on the command line, in a file or
 // on standard input. Its bytes are what will be sent.
-func (a *app) arguments(args []string) (json.RawMessage, error) {
-	if len(args) == 0 {
-		return json.RawMessage("{}"), nil
-	}
-	raw, from, err := a.input(args[0])
+func (a *app) arguments(arg string) (json.RawMessage, error) {
+	raw, from, err := a.input(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +111,5 @@ func (a *app) interactive() bool {
 
 // ask puts a question to which the answer is no unless it is yes.
 func (a *app) ask(ctx context.Context, question string) bool {
-	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(question+" [y/N]"))
-	line, err := a.typist.line(ctx)
-	if ctx.Err() != nil {
-		return false
-	}
-	a.progress.Newline()
-	line = strings.ToLower(strings.TrimSpace(line))
-	return err == nil && (line == "y" || line == "yes")
+	return a.askAlways(ctx, question, "") == "yes"
 }

@@ -48,18 +48,16 @@ func kindNamed(word string) (kind, bool) {
 	return kind{}, false
 }
 
-func kindWords() (words []string) {
-	for _, k := range kinds {
-		words = append(words, k.many)
-	}
-	return words
-}
+func kindWords() []string { return mapped(kinds, func(k kind) string { return k.many }) }
 
-func methodsOf(kinds []kind) (methods []string) {
-	for _, k := range kinds {
-		methods = append(methods, k.method)
+func methodsOf(kinds []kind) []string { return mapped(kinds, func(k kind) string { return k.method }) }
+
+// mapped is what each of all becomes; nil of none.
+func mapped[T, U any](all []T, becomes func(T) U) (others []U) {
+	for _, one := range all {
+		others = append(others, becomes(one))
 	}
-	return methods
+	return others
 }
 
 // declares reports whether the server said that it has a capability. Where it

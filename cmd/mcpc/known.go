@@ -219,12 +219,7 @@ func (a *app) serverNamed(name string) (target.Server, wire.Outcome) {
 			return f.servers[i], wire.Outcome{}
 		}
 	}
-	var called []target.Server
-	for _, s := range a.knownServers() {
-		if s.Name == name {
-			called = append(called, s)
-		}
-	}
+	called := slices.DeleteFunc(a.knownServers(), func(s target.Server) bool { return s.Name != name })
 	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(enabled) > 0 {
 		called = enabled
 	}

@@ -199,13 +199,13 @@ func (c *conversation) offers(capability, member string) bool {
 
 // names is what is listened to, in words.
 func (w wish) names() (names []string) {
-	for _, kind := range []struct {
-		on   bool
-		name string
-	}{{w.Tools, changesOf("tools")}, {w.Prompts, changesOf("prompts")}, {w.Resources, changesOf("resources")}, {w.logs, "log messages"}} {
-		if kind.on {
-			names = append(names, kind.name)
+	for i, on := range []bool{w.Tools, w.Prompts, w.Resources} {
+		if on {
+			names = append(names, changesOf(kinds[i].many))
 		}
+	}
+	if w.logs {
+		names = append(names, "log messages")
 	}
 	for _, uri := range w.URIs {
 		names = append(names, "updates of "+uri)
@@ -215,21 +215,14 @@ func (w wish) names() (names []string) {
 
 // takes reports whether a notification is one that was asked for.
 func (w wish) takes(method string) bool {
-	switch method {
-	case "notifications/progress":
-		return false
-	case "notifications/tools/list_changed":
-		return w.all || w.Tools
-	case "notifications/prompts/list_changed":
-		return w.all || w.Prompts
-	case "notifications/resources/list_changed":
-		return w.all || w.Resources
-	case "notifications/resources/updated":
-		return w.all || len(w.URIs) > 0
-	case "notifications/message":
-		return w.all || w.logs
+	named := map[string]bool{
+		"notifications/tools/list_changed":     w.Tools,
+		"notifications/prompts/list_changed":   w.Prompts,
+		"notifications/resources/list_changed": w.Resources,
+		"notifications/resources/updated":      len(w.URIs) > 0,
+		"notifications/message":                w.logs,
 	}
-	return w.all
+	return method != "notifications/progress" && (w.all || named[method])
 }
 
 // listening is the wish as the client takes it. What the server agreed to is told

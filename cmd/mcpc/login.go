@@ -300,10 +300,10 @@ func (a *app) tokenAnswer(t auth.Token, store *auth.Store) answer {
 		where += " (" + file.Path() + ")"
 	}
 	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
-	return answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	return document(raw, func(w io.Writer, st render.Style) error {
 		return render.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
 			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", a.whenExpires(t)}, {"bound", bound}, {"token", where}})
-	}}
+	})
 }
 
 // whenExpires is an end as a person plans with it.

@@ -30,11 +30,8 @@ func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: `file` with its client secret, if it has one")
 }
 
-func grantWords() (words []string) {
-	for _, g := range auth.Grants {
-		words = append(words, string(g))
-	}
-	return words
+func grantWords() []string {
+	return mapped(auth.Grants, func(g auth.Grant) string { return string(g) })
 }
 
 // check refuses what does not go together, and reads the secrets' files.

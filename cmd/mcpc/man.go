@@ -48,21 +48,19 @@ func notAPage(root *cobra.Command, name string) error {
 }
 
 func (a *app) writeManual(root *cobra.Command, dir string) {
-	pages := 0
-	for _, c := range allOf(root) {
+	pages := allOf(root)
+	for _, c := range pages {
 		name := filepath.Join(dir, "man"+section(c), manName(c)+"."+section(c))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = os.WriteFile(name, []byte(manPage(c)), 0o644)
+		}
+		if err != nil {
 			a.end(localIO("writing the manual", err))
 			return
 		}
-		if err := os.WriteFile(name, []byte(manPage(c)), 0o644); err != nil {
-			a.end(localIO("writing the manual", err))
-			return
-		}
-		pages++
 	}
-	a.note(fmt.Sprintf("%d pages saved to %s", pages, dir))
-	a.end(wire.Outcome{})
+	a.note(fmt.Sprintf("%d pages saved to %s", len(pages), dir))
 }
 
 // allOf walks the tree, hidden commands left out.

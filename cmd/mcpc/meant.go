@@ -96,12 +96,7 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 	return named, guessed, left
 }
 
-func quotedWords(words []string) (quoted []string) {
-	for _, word := range words {
-		quoted = append(quoted, render.ShellQuote(word))
-	}
-	return quoted
-}
+func quotedWords(words []string) []string { return mapped(words, render.ShellQuote) }
 
 // runners are programs that start a server which they are told.
 var runners = []string{"npx", "bunx", "pnpx", "npm", "uvx", "uv", "pipx", "node", "bun", "deno", "tsx", "python", "python3",

@@ -76,7 +76,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if o.script == "" {
 		return hintedError{"mock needs a script", "use --script FILE; " + wire.Run("help mock-scripts") + " describes it"}
 	}
-	text, _, err := a.input(scriptArgument(o.script))
+	text, _, err := a.input("@" + o.script) // - is standard input
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,6 @@ func (a *app) fitting(script *serve.Script, o mockOptions) error {
 		return hintedError{o.script + ": " + err.Error(), hint}
 	}
 	return nil
-}
-
-func scriptArgument(name string) string {
-	if name == "-" {
-		return name
-	}
-	return "@" + name
 }
 
 func (a *app) mockStdio(ctx context.Context, script *serve.Script) {

@@ -69,11 +69,7 @@ func (a *app) aimAnyway(flags *pflag.FlagSet) {
 // typedFlag is a flag as it was typed. A secret is named and not said: the shell puts it
 // there from a variable.
 func typedFlag(f *pflag.Flag) (words []string) {
-	values := []string{f.Value.String()}
-	if many, ok := f.Value.(pflag.SliceValue); ok {
-		values = many.GetSlice()
-	}
-	for _, value := range values {
+	for _, value := range flagValues(f) {
 		word := " " + render.ShellQuote(value)
 		switch {
 		case f.Value.Type() == "bool":
@@ -81,7 +77,7 @@ func typedFlag(f *pflag.Flag) (words []string) {
 		case f.Name == "header":
 			name, text, _ := strings.Cut(value, ":")
 			field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
-			if wire.RedactField(field) != field || looksSecret(value) {
+			if wire.RedactField(field) != field || new(wire.Secrets).Text(value) != value {
 				word = ` "` + name + ": $" + variableFor(name) + `"`
 			}
 		case wire.RedactURL(value) != value:
@@ -92,10 +88,11 @@ func typedFlag(f *pflag.Flag) (words []string) {
 	return words
 }
 
-// looksSecret reports a text that nobody would want to see in a hint.
-func looksSecret(text string) bool {
-	var s wire.Secrets
-	return s.Text(text) != text
+func flagValues(f *pflag.Flag) []string {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // variableFor is what a shell could call the secret of that name.

@@ -303,11 +303,6 @@ func (c *conversation) serverIn(opt *client.Options) {
 
 // withFields are the header fields of the file, and the user's own, which win.
 func (c *conversation) withFields(own []wire.Field) []wire.Field {
-	var all []wire.Field
-	for _, f := range c.headers {
-		if !slices.ContainsFunc(own, func(o wire.Field) bool { return strings.EqualFold(o.Name, f.Name) }) {
-			all = append(all, f)
-		}
-	}
-	return append(all, own...)
+	names := mapped(own, func(f wire.Field) string { return f.Name })
+	return append(without(c.headers, names...), own...)
 }

@@ -73,12 +73,7 @@ func (a *app) canvas(ctx context.Context) render.Canvas {
 // inlineImages says whether a terminal of that name draws images by the protocol of
 // iTerm2, which has no question of its own.
 func inlineImages(name string) bool {
-	for _, known := range []string{"iTerm2 ", "WezTerm ", "mintty "} {
-		if strings.HasPrefix(name, known) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"iTerm2 ", "WezTerm ", "mintty "}, func(known string) bool { return strings.HasPrefix(name, known) })
 }
 
 func (a *app) remote() bool { return a.getenv("SSH_CONNECTION") != "" || a.getenv("SSH_TTY") != "" }

@@ -133,15 +133,8 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 	}
 	arguments, _ := wire.Object(o.arguments)
 	var findings []wire.Finding
-	var names, unknown []string
-	for _, a := range prompt.Arguments {
-		names = append(names, a.Name)
-	}
-	for _, m := range arguments {
-		if !slices.Contains(names, m.Name) {
-			unknown = append(unknown, m.Name)
-		}
-	}
+	names := mapped(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
+	unknown := slices.DeleteFunc(mapped(arguments, func(m wire.Member) string { return m.Name }), func(name string) bool { return slices.Contains(names, name) })
 	for _, a := range prompt.Arguments {
 		if _, given := arguments.Get(a.Name); a.Required && !given {
 			text := "is required and missing"
@@ -158,7 +151,7 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 		return out, nil
 	}
 	for _, name := range unknown {
-		unlisted = append(unlisted, notListed(o.name, name, names))
+		unlisted = append(unlisted, orMeant(fmt.Sprintf("the prompt %s has no argument %q", o.name, name), name, names))
 	}
 	return wire.Outcome{}, unlisted
 }
@@ -177,13 +170,4 @@ func notStrings(arguments wire.Members) (findings []wire.Finding) {
 // pointer is a JSON pointer to a member (RFC 6901).
 func pointer(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// notListed tells of an argument that the prompt does not list.
-func notListed(prompt, name string, known []string) string {
-	text := fmt.Sprintf("the prompt %s has no argument %q", prompt, name)
-	if near := render.Nearest(name, known); near != "" {
-		text += "; did you mean " + near + "?"
-	}
-	return text
 }

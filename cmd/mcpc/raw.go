@@ -135,9 +135,7 @@ func (a *app) showRaw(ctx context.Context, out wire.Outcome) {
 	}
 	// A notification's acknowledgement is nothing, and not an empty line.
 	if raw := cameBack(out); raw != nil {
-		ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
-		ans.human = func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }
-		a.print(ctx, ans)
+		a.print(ctx, document(raw, func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }))
 	}
 	a.endAlso(out)
 }

@@ -212,12 +212,10 @@ func (a *app) reachAgain(endpoint string) error {
 		return nil
 	}
 	var saved *state.Reach
-	if store, err := state.Open(a.state); err == nil {
-		remembered, _ := store.Load()
-		for _, name := range remembered.Names() {
-			if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
-				saved = s.Reach
-			}
+	_, remembered, _ := a.loadState() // what cannot be read says nothing
+	for _, name := range remembered.Names() {
+		if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
+			saved = s.Reach
 		}
 	}
 	_, err := a.reach(endpoint, saved)

@@ -81,11 +81,10 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 	if err := unknownVariable(t, values); err != nil {
 		return err
 	}
-	for _, name := range t.Variables() {
-		if _, given := values.Get(name); !given {
-			o.left = append(o.left, name)
-		}
-	}
+	o.left = slices.DeleteFunc(t.Variables(), func(name string) bool {
+		_, given := values.Get(name)
+		return given
+	})
 	o.uri, err = t.Expand(values)
 	return err
 }
@@ -98,11 +97,8 @@ func unknownVariable(t wire.URITemplate, values wire.Members) error {
 		if slices.Contains(names, m.Name) {
 			continue
 		}
-		hint := "its variables are: " + strings.Join(names, ", ")
-		if near := render.Nearest(m.Name, names); near != "" {
-			hint = "did you mean " + near + "=?"
-		}
-		return hintedError{fmt.Sprintf("the template has no variable %q", m.Name), wire.Hint(hint)}
+		return hintedError{fmt.Sprintf("the template has no variable %q", m.Name),
+			didYouMean("%s=", m.Name, names, wire.Hint("its variables are: "+strings.Join(names, ", ")))}
 	}
 	return nil
 }

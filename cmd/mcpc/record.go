@@ -42,12 +42,10 @@ type record struct {
 	many bool
 	// resent names the exchange that the command issues again.
 	resent string
-	// mark tells the run from others in a file of the user's, own is that file once it was
-	// read.
+	// mark tells the run from others in a file of the user's, own is the recording once it
+	// was read.
 	mark string
 	own  *trace.Capture
-	// counted numbers the exchanges, for a command that names them; else nil.
-	counted *exchangeCount
 }
 
 // offWord is what switches the recording off in the place of a file.
@@ -194,23 +192,49 @@ func (a *app) gaveUp(o wire.Outcome, exit int) {
 	a.record.End(end)
 }
 
-// rowIn is the row of an exchange of this run in a file of the user's, where other runs
-// may stand too, also such as are recorded at the same time; nil where it has none.
-func (r *record) rowIn(file string, exchange int) *trace.Row {
+// lastRow is the row of the last exchange of this run in which the client asked for a
+// method, else of the last in which it asked; nil where the recording has none or cannot be
+// read again. In a file of the user's other runs may stand too, also such as are recorded
+// at the same time.
+func (r *record) lastRow(file, method string) (last *trace.Row) {
+	if r.Recorder == nil || r.read(file) != nil {
+		return nil
+	}
+	row := r.own.Row
+	if file != "" {
+		row = func(n int) *trace.Row { return r.own.RowIn(r.mark, n) }
+	}
+	for n := 1; row(n) != nil; n++ {
+		if is := row(n); !byServer(is) && (last == nil || is.Method == method || last.Method != method) {
+			last = is
+		}
+	}
+	return last
+}
+
+// read reads what was recorded until now.
+func (r *record) read(file string) error {
 	r.Flush()
+	if r.own != nil {
+		_, err := r.own.Refresh()
+		return err
+	}
+	if file == "" {
+		run, err := r.ring.Find(r.Run())
+		if err != nil {
+			return err
+		}
+		file = run.Path
+	}
 	info, err := os.Stat(file)
 	switch {
-	case err != nil || !info.Mode().IsRegular(): // nobody reads a pipe twice
-		return nil
-	case r.own == nil:
-		r.own, err = trace.Open(file)
-	default:
-		_, err = r.own.Refresh()
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular(): // nobody reads a pipe twice
+		return fs.ErrInvalid
 	}
-	if err != nil {
-		return nil
-	}
-	return r.own.RowIn(r.mark, exchange)
+	r.own, err = trace.Open(file)
+	return err
 }
 
 // hintAtRecord tells a person where the evidence is, of endings that it explains,
@@ -255,7 +279,6 @@ func (c *conversation) tap() wire.Tap {
 	return func(f wire.Frame) {
 		f.Conn = conn
 		c.a.record.crossed.Store(true)
-		c.a.record.counted.add(f)
 		shown := c.showing.Load()
 		if shown == nil {
 			recorder.Tap(f)

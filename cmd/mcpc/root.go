@@ -135,6 +135,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	a.addCompletions(root)
 	for _, c := range allOf(root) {
 		c.Flags().SortFlags = false // they are declared in the order in which help has them
+		c.DisableFlagsInUseLine = true
 	}
 	return root
 }
@@ -227,13 +228,8 @@ func runOf(cmd *cobra.Command, behind string) wire.Hint {
 	return wire.Run(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc")+behind, " "))
 }
 
-func commandNames(cmd *cobra.Command) (names []string) {
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
-		}
-	}
-	return names
+func commandNames(cmd *cobra.Command) []string {
+	return mapped(slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden }), (*cobra.Command).Name)
 }
 
 // otherWords are what people type who come from other clients.
@@ -331,6 +327,14 @@ func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 		return args, nil
 	}
 	return args[:at], args[at:]
+}
+
+// beforeDashes are the words before "--": what follows is another program's.
+func beforeDashes(args []string) []string {
+	if at := slices.Index(args, "--"); at >= 0 {
+		return args[:at]
+	}
+	return args
 }
 
 // onlyURL takes a URL for the server's, and refuses other words.

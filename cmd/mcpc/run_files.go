@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
 	"mcpc/internal/yaml"
@@ -150,10 +149,8 @@ func (f *runFile) problems(a *app, given map[string]saved.Value) (all problems) 
 
 func (f *runFile) problem(p saved.Problem, place yaml.Place) problem {
 	out := problem{Problem: p, place: place, where: f.path + ":" + place.String()}
-	if near := render.Nearest(p.Got, p.Known); near != "" {
-		out.hint = "did you mean " + near + "?"
-	} else if len(p.Known) > 0 {
-		out.hint = "there are: " + strings.Join(p.Known, ", ")
+	if len(p.Known) > 0 {
+		out.hint = string(didYouMean("%s", p.Got, p.Known, wire.Hint("there are: "+strings.Join(p.Known, ", "))))
 	}
 	return out
 }
@@ -183,11 +180,7 @@ func (r *runner) choose() error {
 	}
 	for _, name := range r.o.only {
 		if !found[name] {
-			hint := wire.Run("run --list") + " shows the names"
-			if near := render.Nearest(name, names); near != "" {
-				hint = wire.Hint("did you mean " + near + "?")
-			}
-			return hintedError{fmt.Sprintf("no step is named %q", name), hint}
+			return hintedError{fmt.Sprintf("no step is named %q", name), didYouMean("%s", name, names, wire.Run("run --list")+" shows the names")}
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
@@ -252,66 +251,16 @@ func shownValues(values []json.RawMessage) string {
 
 // see is the command that shows what crossed of a step.
 func (r *fileRun) see(t taken) wire.Hint {
-	number, crossed := r.a.record.counted.last(t.method)
-	recorder := r.a.record.Recorder
-	switch {
-	case recorder == nil || !crossed || t.out.Reached == wire.Unsent && !r.opening.Good() && number == 0:
+	switch t.out.Kind {
+	case wire.InvalidArguments, wire.Refused, wire.Usage:
 		return ""
-	case t.out.Kind == wire.InvalidArguments || t.out.Kind == wire.Refused || t.out.Kind == wire.Usage:
+	}
+	row := r.a.record.lastRow(r.a.recordTo, t.method)
+	switch {
+	case row == nil:
 		return ""
 	case r.a.recordTo != "":
-		row := r.a.record.rowIn(r.a.recordTo, number)
-		if row == nil {
-			return ""
-		}
 		return wire.Run("show " + render.ShellQuote(r.a.recordTo) + "#" + row.Number())
 	}
-	if run := recorder.Run(); run > 0 {
-		return wire.Run(fmt.Sprintf("show %d.%d", run, number))
-	}
-	return ""
-}
-
-// An exchangeCount numbers the exchanges of a run as mcpc log does. A nil one counts
-// nothing.
-type exchangeCount struct {
-	mu     sync.Mutex
-	folder wire.Folder
-	all    int // with what the server asked
-	newest int // of what the client asked
-	of     map[string]int
-}
-
-func (n *exchangeCount) add(f wire.Frame) {
-	if n == nil {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var t wire.Traits
-	if f.Kind == wire.Body || f.Kind == wire.Event {
-		t = wire.ParseMessage(f.Raw).Traits()
-	}
-	for _, place := range n.folder.Add(0, &f, t) {
-		if place.Role != wire.Asks && place.Role != wire.Begins {
-			continue
-		}
-		if n.all++; place.Role == wire.Begins || f.Dir == wire.Received {
-			continue
-		}
-		if n.of == nil {
-			n.of = map[string]int{}
-		}
-		n.of[t.Method], n.newest = n.all, n.all
-	}
-}
-
-// last is the number of the last exchange of a method, else of the last of any.
-func (n *exchangeCount) last(method string) (number int, any bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if number, ok := n.of[method]; ok {
-		return number, true
-	}
-	return n.newest, n.newest > 0
+	return wire.Run(fmt.Sprintf("show %d.%d", row.Run, row.Index))
 }

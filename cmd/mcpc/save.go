@@ -232,10 +232,7 @@ func (s *saving) written(c *conversation, b *saver, step saved.Step, flags answe
 	}
 	f := c.asSaved()
 	f.Server = saved.LiteralText(c.a.secrets.Text(f.Server), b.variable)
-	for i, word := range c.a.secrets.Command(f.Command) {
-		f.Command = slices.Clone(f.Command)
-		f.Command[i] = saved.LiteralText(word, b.variable)
-	}
+	f.Command = mapped(c.a.secrets.Command(f.Command), func(word string) string { return saved.LiteralText(word, b.variable) })
 	f.Steps, f.Protocol = []saved.Step{step}, c.a.protocol
 	asSaved(flags, &f, b.variable)
 	for _, line := range c.a.headers {

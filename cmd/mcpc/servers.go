@@ -118,18 +118,15 @@ func (a *app) servers(ctx context.Context, name string) {
 			return
 		}
 	}
-	ans := answer{result: a.serversJSON(rows)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, st render.Style) error {
+	if len(rows) == 0 {
+		a.note("no server found in any configuration; mcpc init TARGET opens a session")
+	}
+	a.show(ctx, wire.Outcome{}, document(a.serversJSON(rows), func(w io.Writer, st render.Style) error {
 		if name != "" {
 			return a.writeEntries(w, st, rows)
 		}
 		return a.writeServers(w, st, rows)
-	}
-	if len(rows) == 0 {
-		a.note("no server found in any configuration; mcpc init TARGET opens a session")
-	}
-	a.show(ctx, wire.Outcome{}, ans)
+	}))
 }
 
 func (a *app) unknownServer(command, name string) wire.Outcome {

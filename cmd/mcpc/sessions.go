@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,22 +51,19 @@ func (a *app) sessions(ctx context.Context) {
 		all = append(all, s)
 	}
 	held := lookAtHeld(ctx, all)
-	ans := answer{result: sessionsJSON(all, st.Current(), held)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, style render.Style) error {
+	if len(all) == 0 {
+		a.note("no sessions: mcpc init TARGET opens one")
+	}
+	a.show(ctx, wire.Outcome{}, document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
 		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now())
-		if anyHeld(all) {
+		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
 			head = append(head, "HELD")
 			for i, s := range all {
 				rows[i] = append(rows[i], heldCell(s, held[s.Name]))
 			}
 		}
 		return render.Table(w, style, head, rows)
-	}
-	if len(all) == 0 {
-		a.note("no sessions: mcpc init TARGET opens one")
-	}
-	a.show(ctx, wire.Outcome{}, ans)
+	}))
 }
 
 func (a *app) loadState() (*state.Store, state.State, error) {

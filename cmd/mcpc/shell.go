@@ -177,7 +177,7 @@ func (s *shellRun) interact(ctx context.Context) {
 	ignore = func(error) { a.line.CompareAndSwap(nil, &ignore) }
 	a.line.Store(&ignore)
 	defer a.line.Store(nil)
-	a.note(s.greeting())
+	a.note(s.c.where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
 	lines := make(chan typedLine, 1)
 	for !s.ended {
 		go func() {
@@ -221,10 +221,6 @@ func (s *shellRun) prompt() string {
 		name = place.Endpoint
 	}
 	return s.a.errStyle.Line(name) + "> "
-}
-
-func (s *shellRun) greeting() string {
-	return s.c.where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends"
 }
 
 // historyName is the file of the lines, and mostKept how many of them are.

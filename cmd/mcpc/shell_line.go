@@ -20,13 +20,8 @@ var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "
 
 // wordsOfShell are the commands of mcpc that are words of its shell too.
 func wordsOfShell() []string {
-	words := []string{"help"}
-	for _, c := range commands() {
-		if c.is&inShell != 0 {
-			words = append(words, c.name)
-		}
-	}
-	return words
+	words := slices.DeleteFunc(commands(), func(c maker) bool { return c.is&inShell == 0 })
+	return append([]string{"help"}, mapped(words, func(c maker) string { return c.name })...)
 }
 
 // shellCommands is the set of these words.

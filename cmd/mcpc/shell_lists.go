@@ -45,13 +45,3 @@ func (l *shellLists) of(c *conversation, k kind) []state.Tool {
 	}
 	return l.entries[k]
 }
-
-// entry is the one of that name, or nil.
-func (l *shellLists) entry(c *conversation, k kind, name string) *state.Tool {
-	for _, entry := range l.of(c, k) {
-		if entry.Name == name {
-			return &entry
-		}
-	}
-	return nil
-}

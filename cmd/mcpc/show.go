@@ -91,8 +91,7 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 		if a.json || a.wire || a.jq != "" || a.output != "" || a.shell != nil {
 			var b bytes.Buffer
 			_ = writeExchange(&b, row, exchange)
-			ans.result = bytes.TrimRight(b.Bytes(), "\n")
-			ans.messages = []*wire.Message{{Raw: ans.result}}
+			ans = document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.human = func(w io.Writer, st render.Style) error {
 			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
@@ -153,16 +152,8 @@ func factsOf(row *trace.Row) [][]string {
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
 		{"client", row.Client()}, {"server info", row.Server()}, {"took", tookOf(row)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
-		{"resent from", row.Again}, {"command", commandOf(row)},
+		{"resent from", row.Again}, {"command", commandLine(row.Head().Argv)},
 	}
-}
-
-// commandOf is the command line that was recorded with a row.
-func commandOf(row *trace.Row) string {
-	if argv := row.Head().Argv; len(argv) > 0 {
-		return commandLine(argv)
-	}
-	return ""
 }
 
 // writeExchange writes one document on a line: the row, the messages as JSON where they

@@ -13,7 +13,7 @@ import (
 
 func newState(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "state",
+		Use:   "state COMMAND",
 		Short: "repair stored state",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
@@ -65,6 +65,6 @@ func (a *app) repair(ctx context.Context) {
 	}
 	if a.oneDocument() {
 		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
-		a.print(ctx, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
+		a.print(ctx, document(raw, nil))
 	}
 }

@@ -121,11 +121,7 @@ func inVain(words []string, answered int) string {
 	if len(words) == 0 {
 		return ""
 	}
-	var quoted []string
-	for _, word := range words {
-		quoted = append(quoted, strconv.Quote(word))
-	}
-	return ": no entry of " + counted(answered, "server", "servers") + " holds " + strings.Join(quoted, " and ")
+	return ": no entry of " + plural(answered, "server") + " holds " + strings.Join(mapped(words, strconv.Quote), " and ")
 }
 
 // An unasked server, and why it is.
@@ -237,7 +233,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 		if client.UnknownMethod(out) {
 			continue
 		}
-		if list.Items = holding(k, list.Items, o.words); len(list.Items) > 0 {
+		if list.Items = holding(list.Items, o.words); len(list.Items) > 0 {
 			s.lists = append(s.lists, sorted{kind: k, List: list, entries: c.sortEntries(k, list)})
 		}
 		if s.out = out; !out.Good() {
@@ -249,7 +245,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 // beside is an app that shares with this one what the user wants, and nothing that
 // goes on.
 func (a *app) beside(said io.Writer, id string) *app {
-	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals, spared: true}
+	b := &app{environ: a.environ, now: a.now, version: a.version, leave: a.leave, args: a.args, known: a.known, globals: a.globals, ballast: []byte{}}
 	b.getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == envName("server") {
 			return ""

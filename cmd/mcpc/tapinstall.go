@@ -70,14 +70,11 @@ the client afterwards. A CLIENT is one of these:
 }
 
 // completeClients completes the client; its servers stand in its own file.
-func completeClients(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, c := range target.Clients {
-		if len(args) == 0 && c.Editable() {
-			names = append(names, c.Name)
-		}
+func completeClients(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
 	}
-	return fixed(names...)(cmd, args, typed)
+	return begin(clientNames(), typed), noFiles
 }
 
 func clientRows() string {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"mcpc/internal/client"
@@ -128,13 +127,4 @@ func wayBack(kept state.Task, out wire.Outcome) wire.Hint {
 		return back + " continues the task; " + cmp.Or(out.Hint, "see "+wire.Run("help answering"))
 	}
 	return out.Hint
-}
-
-// writeTask is what a person, or a script, reads of a task that was begun: its
-// id.
-func writeTask(id string) func(io.Writer, render.Style) error {
-	return func(w io.Writer, st render.Style) error {
-		_, err := io.WriteString(w, st.Line(id)+"\n")
-		return err
-	}
 }

@@ -159,12 +159,11 @@ func (a *app) trusted(ctx context.Context) {
 		all = []state.Trust{}
 		a.note("no trusted servers yet; mcpc servers lists configured servers")
 	}
-	var rows [][]string
-	for _, t := range all {
-		rows = append(rows, []string{t.Server, cmp.Or(t.Tool, "-"), ago(a.now(), t.At), a.tilde(t.File)})
-	}
+	rows := mapped(all, func(t state.Trust) []string {
+		return []string{t.Server, cmp.Or(t.Tool, "-"), ago(a.now(), t.At), a.tilde(t.File)}
+	})
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
-	a.show(ctx, wire.Outcome{}, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	a.show(ctx, wire.Outcome{}, document(raw, func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"SERVER", "TOOL", "CONFIRMED", "FILE"}, rows)
-	}})
+	}))
 }

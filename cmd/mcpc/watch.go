@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -239,11 +238,10 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 // itemsOf names the entries of a list: what has no name cannot be told from
 // others.
 func itemsOf(k kind, list client.List) (items []item) {
-	key := map[kind]string{resourceKind: "uri", templateKind: "uriTemplate"}[k]
 	for _, raw := range list.Items {
 		members, _ := wire.Object(raw)
 		about, _, _ := strings.Cut(strings.TrimSpace(members.Text("description")), "\n")
-		if name := members.Text(cmp.Or(key, "name")); name != "" {
+		if name := members.Text(k.key); name != "" {
 			items = append(items, item{name, about, raw})
 		}
 	}

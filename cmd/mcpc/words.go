@@ -38,12 +38,9 @@ type part struct {
 const behindLast = -1
 
 // key is the path as a person writes it.
-func (w word) key() string { return w.typed[:len(w.typed)-len(w.rest())] }
-
-// rest is the word from its operator on.
-func (w word) rest() string {
+func (w word) key() string {
 	at, _ := operator(w.typed)
-	return w.typed[at:]
+	return w.typed[:at]
 }
 
 // operator finds where the path ends and where the value begins; at is -1 in
@@ -263,11 +260,7 @@ func (a *app) argumentNames(cmd *cobra.Command, k kind, name string) (names []st
 			others = append(others, name)
 		}
 	}
-	for _, raw := range listed {
-		name, _ := wire.Text(raw)
-		required = append(required, name)
-	}
-	for _, name := range slices.Concat(required, others) {
+	for _, name := range slices.Concat(required, mapped(listed, textOf), others) {
 		if inert(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
