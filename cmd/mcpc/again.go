@@ -35,19 +35,8 @@ func (g again) bareBody() []byte {
 	return nil
 }
 
-// errBare and errUnasked say why no command asks the same.
-var (
-	errBare    = &render.Unscriptable{Text: "it contains no JSON-RPC request"}
-	errUnasked = &render.Unscriptable{Text: "it is a server request, not a client request"}
-)
-
-// unasked is the error for what a client cannot ask.
-func (g again) unasked() error {
-	if byServer(g.row) {
-		return errUnasked
-	}
-	return nil
-}
+// errUnasked says why no command asks the same.
+var errUnasked = &render.Unscriptable{Text: "it is a server request, not a client request"}
 
 // byServer reports what the server sent of its own accord.
 func byServer(r *trace.Row) bool { return r.Apart || r.Dir == wire.Received }
@@ -86,7 +75,7 @@ const session = "session"
 func addCurl(s *render.Script, g again) error {
 	head := g.head()
 	switch {
-	case g.unasked() != nil:
+	case byServer(g.row):
 		return errUnasked
 	case g.exchange.Request.Stream == 0:
 		g.addPipeline(s)
@@ -147,13 +136,10 @@ func (g again) addStream(s *render.Script, head *wire.HTTPHead) error {
 	return errors.Join(err, send(g.exchange.Request.Raw, true))
 }
 
-func without(fields []wire.Field, names ...string) (rest []wire.Field) {
-	for _, f := range fields {
-		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) }) {
-			rest = append(rest, f)
-		}
-	}
-	return rest
+func without(fields []wire.Field, names ...string) []wire.Field {
+	return slices.DeleteFunc(slices.Clone(fields), func(f wire.Field) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) })
+	})
 }
 
 // opening is the request that opened the conversation, and how that ended; nil where
@@ -303,11 +289,9 @@ func asToolCall(method string, params json.RawMessage) (name string, arguments j
 	if err != nil || method != "tools/call" || len(members) > 2 {
 		return "", nil, false
 	}
-	name, arguments = members.Text("name"), json.RawMessage("{}")
-	if given, there := members.Get("arguments"); there {
-		arguments = given
-	}
+	name = members.Text("name")
+	given, there := members.Get("arguments")
+	arguments = orEmpty(given)
 	_, bad := wire.Object(arguments)
-	_, there := members.Get("arguments")
 	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
 }

@@ -87,11 +87,7 @@ func (c *conversation) aim(t target.Target) {
 
 // commandLine is a command as it may be shown.
 func commandLine(argv []string) string {
-	words := wire.RedactCommand(argv)
-	for i, word := range words {
-		words[i] = render.ShellQuote(word)
-	}
-	return strings.Join(words, " ")
+	return strings.Join(quotedWords(wire.RedactCommand(argv)), " ")
 }
 
 // demoEndpoint stands for the built-in demo server where a URL would stand.
@@ -138,7 +134,7 @@ func (a *env) unknownTarget(err error) wire.Outcome {
 	}
 	var hints []string
 	if hint != "" {
-		hints = append(hints, hint)
+		hints = append(hints, string(hint))
 	}
 	if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
 		hints = append(hints, "did you mean "+near+"?")
@@ -147,7 +143,7 @@ func (a *env) unknownTarget(err error) wire.Outcome {
 		hints = append(hints, a.leftOut()...)
 	}
 	if len(hints) > 0 {
-		o.Hint = strings.Join(hints, "; ")
+		o.Hint = wire.Hint(strings.Join(hints, "; "))
 	}
 	return o
 }

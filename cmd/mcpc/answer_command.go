@@ -16,12 +16,9 @@ import (
 // shellOut runs a command of the user's with a server's words on its standard
 // input, and nowhere else: nothing of them may become a part of the command.
 func (r *responder) shellOut(ctx context.Context, flag, command string, params json.RawMessage) ([]byte, *client.Answer) {
-	if params == nil {
-		params = json.RawMessage("{}")
-	}
 	client.StartsOthers()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(params), '\n')), r.a.ui.stderr()
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(orEmpty(params)), '\n')), r.a.ui.stderr()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -88,7 +85,7 @@ func (r *responder) sample(ctx context.Context, q client.Asking) client.Answer {
 	}
 	message, err := question.Message(q.Params, wrote)
 	if err != nil {
-		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: "mcpc help answering"}}
+		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")}}
 	}
 	r.told(q.Method, "answered with "+wire.Excerpt(message, 400))
 	return client.Answer{Result: message}

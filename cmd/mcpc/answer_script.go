@@ -47,11 +47,11 @@ func (a *env) readScript(texts []string) (script, error) {
 		case isField && !strings.HasPrefix(text, "@"):
 			s.fields = append(s.fields, [2]string{name, value})
 		default:
-			return s, hinted(from+" is neither FIELD=VALUE nor JSON: "+wire.Excerpt(raw, 40), "mcpc help answering")
+			return s, hinted(from+" is neither FIELD=VALUE nor JSON: "+wire.Excerpt(raw, 40), wire.Run("help answering"))
 		}
 	}
 	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
-		return s, hinted("--answer takes fields or whole objects, not both", "mcpc help answering")
+		return s, hinted("--answer takes fields or whole objects, not both", wire.Run("help answering"))
 	}
 	return s, nil
 }
@@ -68,7 +68,7 @@ func (s *script) add(raw []byte, from string) error {
 	for _, item := range items {
 		members, err := wire.Object(item)
 		if err != nil {
-			return hinted(fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), "mcpc help answering")
+			return hinted(fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), wire.Run("help answering"))
 		}
 		if len(members) == 0 || !allObjects(members) {
 			s.contents = append(s.contents, members)
@@ -83,12 +83,7 @@ func (s *script) add(raw []byte, from string) error {
 
 // allObjects: no field of a form is an object, so that these are several forms.
 func allObjects(members wire.Members) bool {
-	for _, m := range members {
-		if m.Value[0] != '{' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(members, func(m wire.Member) bool { return m.Value[0] != '{' })
 }
 
 // next is the content for a question; false where none is left.
@@ -134,7 +129,7 @@ func (r *responder) fromScript(q client.Asking) (client.Answer, bool) {
 	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
 		end := client.Unanswered(q.Method)
 		end.Text = "the form has no default for " + strings.Join(missing, ", ")
-		end.Hint = "--answer " + missing[0] + "=VALUE answers it"
+		end.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")
 		return client.Answer{Ending: end}, false
 	}
 	if findings = append(findings, r.broken(form.Schema, answer)...); len(findings) > 0 {
@@ -216,13 +211,9 @@ func noForm(err error) client.Answer {
 
 // unfit is an answer that must not be sent.
 func unfit(form question.Form, text string, findings []wire.Finding) client.Answer {
-	var names []string
-	for _, field := range form.Fields {
-		names = append(names, field.Name)
-	}
-	hint := "the form has no fields"
+	names, hint := mapped(form.Fields, func(f question.Field) string { return f.Name }), "the form has no fields"
 	if len(names) > 0 {
 		hint = "the form has the fields " + strings.Join(names, ", ")
 	}
-	return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: hint, Findings: findings}}
+	return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: wire.Hint(hint), Findings: findings}}
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
 	"mcpc/internal/client"
@@ -72,34 +72,28 @@ func contradiction(f answering) error {
 
 // absolute makes what names a file good in every directory.
 func absolute(f *answering) error {
-	f.Answers, f.Roots = slices.Clone(f.Answers), slices.Clone(f.Roots)
-	for i, text := range f.Answers {
+	var failed error
+	path := func(name string) string {
+		full, err := filepath.Abs(name)
+		failed = cmp.Or(failed, err)
+		return full
+	}
+	f.Answers = mapped(f.Answers, func(text string) string {
 		if name, ok := strings.CutPrefix(text, "@"); ok && name != "-" {
-			path, err := filepath.Abs(name)
-			if err != nil {
-				return err
-			}
-			f.Answers[i] = "@" + path
+			return "@" + path(name)
 		}
-	}
+		return text
+	})
 	if f.Sampling != "" && f.Sampling != "-" {
-		path, err := filepath.Abs(f.Sampling)
-		if err != nil {
-			return err
-		}
-		f.Sampling = path
+		f.Sampling = path(f.Sampling)
 	}
-	for i, dir := range f.Roots {
-		path, err := filepath.Abs(dir)
-		if err != nil {
-			return err
+	f.Roots = mapped(f.Roots, path)
+	for _, dir := range f.Roots {
+		if info, err := os.Stat(dir); failed == nil && (err != nil || !info.IsDir()) {
+			return hinted(fmt.Sprintf("--root: there is no directory %s", dir), "")
 		}
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			return hinted(fmt.Sprintf("--root: there is no directory %s", path), "")
-		}
-		f.Roots[i] = path
 	}
-	return nil
+	return failed
 }
 
 // offer are the ClientCapabilities that can be honoured: by flags, and by

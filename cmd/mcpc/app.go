@@ -193,11 +193,8 @@ func signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 // asksJSON reads --json from a command line that could not be read: what is
 // behind a bad flag was not looked at, nor was the environment.
 func (a *app) asksJSON(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
 	set, _ := strconv.ParseBool(a.getenv(envName("json")))
-	return set || slices.Contains(args, "--json")
+	return set || slices.Contains(beforeDashes(args), "--json")
 }
 
 // crashed says that a bug ended the command. The stack is for whoever mends it.
@@ -304,6 +301,11 @@ func (a *app) showLog(level, logger string, data json.RawMessage) {
 
 func (a *app) waiting(text, ctrlC string) { a.progress.Waiting(text, ctrlC) }
 
+func (a *app) hintText(hint wire.Hint) string {
+	text, _ := a.errStyle.Aim.Hint(hint)
+	return text
+}
+
 func (a *app) note(text string) { render.Note(a.stderr(), a.errStyle, a.secrets.Text(text)) }
 
 func (a *app) warn(text string) {
@@ -367,7 +369,7 @@ func (a *app) interruptedQuietly(o wire.Outcome) bool {
 // usage is the ending of a command that was asked wrongly.
 func usage(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
-	if with, ok := err.(interface{ Hint() string }); ok {
+	if with, ok := err.(interface{ Hint() wire.Hint }); ok {
 		o.Hint = with.Hint()
 	}
 	if with, ok := errors.AsType[hintedError](err); ok {
@@ -387,18 +389,20 @@ func usage(err error) wire.Outcome {
 
 // A severalError is a usage error of several things.
 type severalError struct {
-	text, hint string
-	findings   []wire.Finding
+	text     string
+	hint     wire.Hint
+	findings []wire.Finding
 }
 
 func (e *severalError) Error() string { return e.text }
 
 // A hintedError is a usage error with a way out.
 type hintedError struct {
-	text, hint string
+	text string
+	hint wire.Hint
 }
 
 // hinted is a usage error with a way out.
-func hinted(text, hint string) error { return hintedError{text: text, hint: hint} }
+func hinted(text string, hint wire.Hint) error { return hintedError{text: text, hint: hint} }
 
 func (e hintedError) Error() string { return e.text }

@@ -33,7 +33,7 @@ func (a *env) given(args []string, flag string, flat bool) (g given, err error) 
 		return g, err
 	}
 	var wrong []error
-	if g.document, err = a.arguments([]string{flag}); err != nil {
+	if g.document, err = a.arguments(flag); err != nil {
 		wrong = append(wrong, err)
 	}
 	var unnamed []string
@@ -287,9 +287,7 @@ func putAt(into json.RawMessage, path []part, value json.RawMessage) (out json.R
 	if path[0].list {
 		return putItem(into, path, value)
 	}
-	if into == nil {
-		into = json.RawMessage("{}")
-	}
+	into = orEmpty(into)
 	members, bad := wire.Object(into)
 	if bad != nil {
 		return nil, fmt.Sprintf("%s is not an object, so it cannot have the member %q", wire.Excerpt(into, 40), path[0].name)
@@ -325,6 +323,7 @@ func putItem(into json.RawMessage, path []part, value json.RawMessage) (out json
 	return asList(items), ""
 }
 
+// asList is an array of items, whose bytes stay.
 func asList(items []json.RawMessage) json.RawMessage {
 	list := json.RawMessage("[")
 	for i, item := range items {

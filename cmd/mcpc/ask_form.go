@@ -187,14 +187,15 @@ func (f *formDialog) plain(field question.Field, value json.RawMessage) string {
 		return "no"
 	case field.Kind == question.Choices:
 		items, _ := wire.Array(value)
-		var words []string
-		for _, item := range items {
-			word, _ := wire.Text(item)
-			words = append(words, word)
-		}
-		return strings.Join(words, ", ")
+		return strings.Join(mapped(items, textOf), ", ")
 	}
 	return string(wire.Compact(value))
+}
+
+// textOf is the text that a value is, "" for any other.
+func textOf(value json.RawMessage) string {
+	text, _ := wire.Text(value)
+	return text
 }
 
 // summary shows what will be sent, in the server's own names.

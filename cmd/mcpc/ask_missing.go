@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"mcpc/internal/question"
 	"mcpc/internal/wire"
@@ -53,10 +54,11 @@ func (a *app) fillArguments(ctx context.Context, tool string, form question.Form
 func missing(schema, arguments json.RawMessage) (question.Form, bool) {
 	given, _ := wire.Object(arguments)
 	properties, _ := wire.Object(wire.First(schema, "properties"))
-	names, _ := wire.Array(wire.First(schema, "required"))
+	items, _ := wire.Array(wire.First(schema, "required"))
+	names := mapped(items, textOf)
 	wanted := json.RawMessage("{}")
 	for _, p := range properties {
-		if _, there := given.Get(p.Name); !there && listsText(names, p.Name) {
+		if _, there := given.Get(p.Name); !there && slices.Contains(names, p.Name) {
 			wanted = wire.With(wanted, p.Name, p.Value)
 		}
 	}
@@ -69,13 +71,4 @@ func missing(schema, arguments json.RawMessage) (question.Form, bool) {
 		}
 	}
 	return form, err == nil && len(form.Fields) > 0
-}
-
-func listsText(items []json.RawMessage, want string) bool {
-	for _, item := range items {
-		if text, ok := wire.Text(item); ok && text == want {
-			return true
-		}
-	}
-	return false
 }

@@ -35,7 +35,7 @@ func (a *app) writeMessage(ctx context.Context, q client.Asking, from string) cl
 	}
 	message, err := question.Message(q.Params, []byte(strings.Join(lines, "\n")))
 	if err != nil {
-		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: "mcpc help answering"}}
+		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")}}
 	}
 	if word, err := d.choose("[s]end (Enter), [d]ecline", "send", "send", "decline"); err != nil || word != "send" {
 		return declined

@@ -13,7 +13,7 @@ import (
 // in the places where a tool's arguments may stand.
 func (a *env) assigned(words []string) (json.RawMessage, error) {
 	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
-		return a.arguments(words)
+		return a.arguments(words[0])
 	}
 	object := json.RawMessage("{}")
 	for _, word := range words {
@@ -37,10 +37,5 @@ func joinedTo(before json.RawMessage, again bool, value json.RawMessage) json.Ra
 	if err != nil {
 		items = []json.RawMessage{before}
 	}
-	var list json.RawMessage
-	for _, item := range append(items, value) {
-		list = append(append(list, ','), item...)
-	}
-	list[0] = '['
-	return append(list, ']')
+	return asList(append(items, value))
 }

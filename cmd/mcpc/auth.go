@@ -72,9 +72,9 @@ func (a *app) whoAmI(ctx context.Context) {
 		rows = append(rows, []string{f.Server, cmp.Or(f.Account, "-"), f.Issuer, cmp.Or(strings.Join(f.Scopes, " "), "-"), a.whenExpires(t), f.Kept})
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
-	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	ans := document(raw, func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "STORE"}, rows)
-	}}
+	})
 	if len(rows) == 0 {
 		a.note("no tokens are stored: mcpc login TARGET gets one")
 	}
@@ -125,7 +125,7 @@ func (a *app) explainAuth(ctx context.Context) {
 	}
 	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
-		a.end(usage(hinted("only HTTP servers use OAuth", "mcpc auth explain https://…")))
+		a.end(usage(hinted("only HTTP servers use OAuth", wire.Run("auth explain https://…"))))
 		return
 	}
 	g, out := c.openAsNobody(ctx)
@@ -197,14 +197,14 @@ func (a *app) showSteps(ctx context.Context, steps []auth.Step, err error) {
 			out.Kind = wire.CheckFailed
 		}
 	}
-	a.print(ctx, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	a.print(ctx, document(raw, func(w io.Writer, st render.Style) error {
 		for _, s := range steps {
 			if err := showStep(w, st, s); err != nil {
 				return err
 			}
 		}
 		return nil
-	}})
+	}))
 	a.endAlso(out)
 }
 

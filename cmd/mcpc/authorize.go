@@ -102,20 +102,21 @@ func (a *env) challenged(o wire.Outcome) wire.Outcome {
 	case r == nil:
 		return o
 	case r.Scheme == "" && len(r.Fields) > 0:
-		o.Hint = "the challenge is not OAuth, so mcpc login does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
+		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
 		return o
 	case r.OwnField:
-		o.Hint = "the given token was rejected: use a new one, or remove it and run " + a.loginCommand(false)
+		o.Hint = "the given token was rejected: use a new one, or remove it and run " + a.loginCommand(false, "")
 		return o
 	case r.Again:
 		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
 		o.Hint = "a new login will not help; contact the server's operator"
 		return o
 	}
-	o.Hint = a.loginCommand(true)
+	grant := ""
 	if r.Grant.Alone() {
-		o.Hint += " --grant " + string(r.Grant) // with the client and the secret of last time
+		grant = " --grant " + string(r.Grant) // with the client and the secret of last time
 	}
+	o.Hint = a.loginCommand(true, grant)
 	switch {
 	case r.Sent && r.Status == http.StatusUnauthorized:
 		o.Text += ": the token was rejected and could not be refreshed"
@@ -131,15 +132,15 @@ func (a *env) challenged(o wire.Outcome) wire.Outcome {
 		return o
 	}
 	if err := a.keepChallenge(*r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
-		o.Hint = a.loginCommand(false) + "; the challenge could not be stored: " + err.Error()
+		o.Hint = a.loginCommand(false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
 	}
 	return o
 }
 
 // loginCommand is the command that answers the server's challenge. A URL that holds a
 // secret is not shown: where the challenge is kept the command needs no target.
-func (a *env) loginCommand(kept bool) string {
-	command := "mcpc login"
+func (a *env) loginCommand(kept bool, more string) wire.Hint {
+	command := "login"
 	switch {
 	case a.fromFile != "":
 		command += " " + render.ShellQuote(a.fromFile)
@@ -151,7 +152,7 @@ func (a *env) loginCommand(kept bool) string {
 	if a.auth.account != "" && !a.accountTyped { // the session's own
 		command += " --account " + render.ShellQuote(a.auth.account)
 	}
-	return command
+	return wire.Run(command + more)
 }
 
 // mostSaid is how much is shown of what a server wrote.
@@ -177,7 +178,7 @@ func authFailed(err error, o wire.Outcome) wire.Outcome {
 	o.Hint = cmp.Or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
 		if server, err := auth.SafeURL(failed.Other); err == nil {
-			o.Hint = "if " + wire.RedactURL(failed.At) + " is your proxy: run mcpc login " + render.ShellQuote(server.String()) + "; otherwise contact the server's operator"
+			o.Hint = "if " + wire.Hint(wire.RedactURL(failed.At)) + " is your proxy: run " + wire.Run("login "+render.ShellQuote(server.String())) + "; otherwise contact the server's operator"
 		}
 	}
 	return o

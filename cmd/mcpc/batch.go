@@ -96,7 +96,7 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	fromStandardInput := o.from == "-"
 	switch {
 	case o.parallel < 1 || o.parallel > mostParallel:
-		return nil, hinted(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), "mcpc batch --help")
+		return nil, hinted(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), wire.Run("batch --help"))
 	case a.output != "":
 		return nil, hinted("batch writes as it runs, so it has no -o", "use > FILE")
 	case a.wire:
@@ -119,7 +119,7 @@ func (a *app) batchInput(o batchOptions) (io.ReadCloser, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close()
-		return nil, hinted(o.from+" is a directory", "pass a file of calls, or - for stdin; mcpc run takes folders of saved calls")
+		return nil, hinted(o.from+" is a directory", "pass a file of calls, or - for stdin; "+wire.Run("run")+" takes folders of saved calls")
 	}
 	return f, nil
 }
@@ -212,9 +212,9 @@ func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
 	if !out.Good() {
 		out.Reached = wire.Unknown
 		out.Text = fmt.Sprintf("%d of %s failed: %s", b.lines-b.tally[wire.OK], plural(b.lines, "call"), bad)
-		out.Hint = fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", b.failed)
+		out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", b.failed))
 		if b.a.jq != "" {
-			out.Hint = fmt.Sprintf("the first is line %d; without --jq the full results are printed", b.failed)
+			out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; without --jq the full results are printed", b.failed))
 		}
 	}
 	return out

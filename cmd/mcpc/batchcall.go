@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
 
@@ -43,46 +42,34 @@ func readCall(raw []byte) (call batchCall, err error) {
 		return call, fmt.Errorf("the member %q is duplicated", name)
 	}
 	for _, m := range members {
-		if err := call.take(m); err != nil {
+		if err := wrongMember(m); err != nil {
 			return call, err
 		}
 	}
-	_, method := members.Get("method")
-	_, tool := members.Get("tool")
-	_, arguments := members.Get("arguments")
-	_, params := members.Get("params")
-	switch {
+	call.tool, call.method = members.Text("tool"), members.Text("method")
+	call.arguments, _ = members.Get("arguments")
+	call.params, _ = members.Get("params")
+	switch tool, method := call.tool != "", call.method != ""; {
 	case tool == method:
 		return call, hinted("a call has either \"tool\" or \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`)
-	case tool && params || method && arguments:
+	case tool && call.params != nil || method && call.arguments != nil:
 		return call, hinted("\"arguments\" goes with \"tool\", \"params\" with \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`)
 	case strings.HasPrefix(call.method, "notifications/"):
-		return call, hinted("a notification has no response", "mcpc raw sends one")
+		return call, hinted("a notification has no response", wire.Run("raw")+" sends one")
 	}
 	return call, nil
 }
 
-// take reads one member.
-func (call *batchCall) take(m wire.Member) error {
-	text, isText := wire.Text(m.Value)
+// wrongMember is the error of a member that no call may have.
+func wrongMember(m wire.Member) error {
 	switch m.Name {
 	case "tool", "method":
-		if !isText || text == "" {
+		if textOf(m.Value) == "" {
 			return fmt.Errorf("%s is not a name: %s", m.Name, wire.Excerpt(m.Value, 40))
-		}
-		if m.Name == "tool" {
-			call.tool = text
-		} else {
-			call.method = text
 		}
 	case "arguments", "params":
 		if m.Value[0] != '{' {
 			return fmt.Errorf("%s is not a JSON object: %s", m.Name, wire.Excerpt(m.Value, 40))
-		}
-		if m.Name == "params" {
-			call.params = m.Value
-		} else {
-			call.arguments = m.Value
 		}
 	default:
 		if !slices.Contains(callMembers, m.Name) {
@@ -95,14 +82,13 @@ func (call *batchCall) take(m wire.Member) error {
 // unknownMember: one that is misspelled would be lost without a word.
 func unknownMember(name string) error {
 	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; put your own data into \"key\""
-	if near := render.Nearest(name, callMembers); near != "" {
-		hint = "did you mean " + near + "?"
-	} else if name == "args" || name == "input" {
+	switch name {
+	case "args", "input":
 		hint = "did you mean \"arguments\"?"
-	} else if name == "name" {
+	case "name":
 		hint = "put the tool's name into \"tool\""
 	}
-	return hinted(fmt.Sprintf("a call has no member %q", name), hint)
+	return hinted(fmt.Sprintf("a call has no member %q", name), didYouMean("%s", name, callMembers, wire.Hint(hint)))
 }
 
 // asTool gives the tool and the arguments of a tools/call that is written as a
@@ -129,9 +115,7 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []wire.Member, out wir
 	if !call.asTool() {
 		return call.echo, b.c.Do(ctx, client.Call{Method: call.method, Params: call.params})
 	}
-	if call.arguments == nil {
-		call.arguments = json.RawMessage("{}")
-	}
+	call.arguments = orEmpty(call.arguments)
 	members, _ := wire.Object(call.arguments) // the schema says it where they are no object
 	if err := eachOnce(members, "arguments"); err != nil {
 		return call.echo, usage(err)

@@ -43,8 +43,6 @@ type billedSize struct {
 // brackets make more tokens of a schema, other scripts make fewer or more.
 const bytesPerToken = 4
 
-func tokensOf(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }
-
 // billOf makes the bill of a list, the largest tool first.
 func billOf(list client.List) bill {
 	b := bill{Tools: []billed{}, BytesPerToken: bytesPerToken}
@@ -67,7 +65,7 @@ func billOf(list client.List) bill {
 		if one.AppOnly = wire.AppOnly(meta); one.AppOnly {
 			one.Bytes.Model = 0
 		}
-		one.Tokens = tokensOf(one.Bytes.Model)
+		one.Tokens = (one.Bytes.Model + bytesPerToken - 1) / bytesPerToken
 		b.Tools = append(b.Tools, one)
 		b.add(one)
 	}
@@ -94,7 +92,7 @@ func (a *app) bill(ctx context.Context, o listOptions) {
 	list, out := c.listed(ctx, toolKind, nil)
 	b := billOf(list)
 	raw, _ := json.Marshal(b)
-	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: b.write}
+	ans := document(raw, b.write)
 	if a.output != "" && !a.json && a.jq == "" {
 		ans.result = nil // a file gets what a person reads
 	}

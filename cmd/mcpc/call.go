@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -68,7 +69,7 @@ sent, and structuredContent against the outputSchema.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hinted("call needs the name of a tool", a.quoted("list")+" shows the tools")
+				return hinted("call needs the name of a tool", wire.There("list")+" shows the tools")
 			}
 			if err := a.misplaced("call", args, o.argv); err != nil {
 				return err
@@ -126,7 +127,10 @@ func (a *app) call(ctx context.Context, o callOptions) {
 	out, begun := c.perform(ctx, &o.callRequest)
 	ans := answerOf(out)
 	if begun != nil {
-		ans.method, ans.human = "tasks/get", writeTask(begun.ID)
+		ans.method, ans.human = "tasks/get", func(w io.Writer, st render.Style) error {
+			_, err := fmt.Fprintln(w, st.Line(begun.ID))
+			return err
+		}
 	}
 	a.show(ctx, out, ans)
 	o.saving.add(a, c, o.callRequest, out)
@@ -173,10 +177,10 @@ func (c *conversation) checked(ctx context.Context, o *callRequest) (*definition
 // takes what does not fit as a text.
 func (c *conversation) unchecked(tool *definition, o *callRequest) wire.Outcome {
 	var schema *validate.Schema
-	hint := ""
+	var hint wire.Hint
 	switch {
 	case tool == nil:
-		hint = "mcpc help arguments"
+		hint = wire.Run("help arguments")
 	case len(o.given.words) > 0:
 		schema, _, _ = tool.input.of(tool.InputSchema)
 	}
@@ -194,7 +198,7 @@ func (c *conversation) needsDefinition() bool {
 // breaks its own rules is the server's fault and stops nobody who did not ask
 // for --strict; one that cannot be followed safely stops everybody.
 func (c *conversation) checkArguments(tool *definition, o *callRequest) wire.Outcome {
-	bad := func(text, hint string) wire.Outcome { return c.refusedCall(o.name, text, hint) }
+	bad := func(text string, hint wire.Hint) wire.Outcome { return c.refusedCall(o.name, text, hint) }
 	schema, warnings, err := tool.input.of(tool.InputSchema)
 	o.reading = o.given.read(schema, false)
 	findings := o.findings
@@ -231,7 +235,7 @@ func (c *conversation) checkArguments(tool *definition, o *callRequest) wire.Out
 	if len(findings) > 0 && takesNone(tool.InputSchema) {
 		hint = o.name + " takes no arguments; --no-validate sends them anyway"
 	}
-	return c.misfit(o, findings, hint)
+	return c.misfit(o, findings, wire.Hint(hint))
 }
 
 // fill gives the arguments what the schema requires and has a default for, and says
@@ -249,7 +253,7 @@ func (o *callRequest) fill(schema *validate.Schema) bool {
 
 // misfit is the ending of a call whose arguments have findings; it is a good one
 // where there are none.
-func (c *conversation) misfit(o *callRequest, findings []wire.Finding, hint string) wire.Outcome {
+func (c *conversation) misfit(o *callRequest, findings []wire.Finding, hint wire.Hint) wire.Outcome {
 	if len(findings) == 0 {
 		return wire.Outcome{}
 	}
@@ -351,7 +355,7 @@ func (c *conversation) judged(tool *definition, o callRequest, out wire.Outcome)
 // lists: of another name there is none to be shown.
 func (c *conversation) describes(out *wire.Outcome, words string) {
 	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
-		out.Hint = c.a.ui.quoted(words) + " shows its arguments"
+		out.Hint = wire.There(words) + " shows its arguments"
 	}
 }
 

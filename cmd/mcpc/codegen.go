@@ -47,9 +47,9 @@ the same code.`,
 			}
 			switch {
 			case o.goCode == o.tsCode:
-				return hinted("choose one language: --go or --ts", a.command("codegen --go")+", or --ts")
+				return hinted("choose one language: --go or --ts", wire.There("codegen --go")+", or --ts")
 			case a.json || a.wire || a.jq != "":
-				return hinted("codegen prints code, not JSON", a.command("list --json")+" prints the definitions")
+				return hinted("codegen prints code, not JSON", wire.There("list --json")+" prints the definitions")
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
 				return hinted(fmt.Sprintf("%q is not a package name", o.pkg), "--package tools")
 			}
@@ -88,7 +88,7 @@ func (a *app) codegen(ctx context.Context, o codegenOptions) {
 	for _, text := range ambiguous(all.tools) {
 		a.warn(text)
 	}
-	for _, l := range append(asLeftOut(all.leftOut), left...) {
+	for _, l := range append(mapped(all.leftOut, asLeftOut), left...) {
 		a.warn(l.Name + " is omitted: " + l.Why)
 	}
 	if err := a.writeOut(func(w io.Writer) error {
@@ -134,9 +134,6 @@ func unique(tools []wire.Tool) (some []wire.Tool) {
 	return slices.DeleteFunc(slices.Clone(tools), func(t wire.Tool) bool { return times[t.Name] > 1 })
 }
 
-func asLeftOut(all []leftOut) (out []codegen.LeftOut) {
-	for _, l := range all {
-		out = append(out, codegen.LeftOut{Name: render.Line(l.name), Why: l.why})
-	}
-	return out
+func asLeftOut(l leftOut) codegen.LeftOut {
+	return codegen.LeftOut{Name: render.Line(l.name), Why: l.why}
 }

@@ -55,7 +55,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 }
 
 func (a *app) completeWhat(words []string) (o completeOptions, err error) {
-	forms := a.command("complete prompt NAME ARGUMENT") + ", or " + a.command("complete template URI ARGUMENT")
+	forms := wire.There("complete prompt NAME ARGUMENT") + ", or " + wire.There("complete template URI ARGUMENT")
 	if len(words) < 3 {
 		return o, hinted("complete takes a kind, a name and an argument", forms)
 	}
@@ -66,7 +66,7 @@ func (a *app) completeWhat(words []string) (o completeOptions, err error) {
 	case templateKind, resourceKind:
 		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
 	default:
-		return o, hinted(fmt.Sprintf("no completion for %q", words[0]), didYouMean("mcpc complete ", words[0], "", []string{"prompt", "template"}, forms))
+		return o, hinted(fmt.Sprintf("no completion for %q", words[0]), didYouMean(wire.Run("complete %s"), words[0], []string{"prompt", "template"}, forms))
 	}
 	o.argument = words[2]
 	if len(words) > 3 {
@@ -107,9 +107,9 @@ func (a *app) complete(ctx context.Context, o completeOptions) {
 	rpc := out.RPC()
 	switch refused := rpc != nil && rpc.Code == -32602; {
 	case refused:
-		out.Hint = c.argumentsThere(ctx, o)
+		out.Hint = wire.Hint(c.argumentsThere(ctx, o))
 		if known := c.rememberedNames(o.kind); !slices.Contains(known, o.name) {
-			out.Hint = didYouMean("", o.name, "", known, out.Hint)
+			out.Hint = didYouMean("%s", o.name, known, out.Hint)
 		}
 	case out.Good() && len(values) == 0:
 		if there := c.argumentsThere(ctx, o); there != "" {
@@ -131,9 +131,7 @@ func (c *conversation) argumentsThere(ctx context.Context, o completeOptions) st
 			return ""
 		}
 		prompt, _ := wire.ParsePrompt(raw)
-		for _, argument := range prompt.Arguments {
-			names = append(names, argument.Name)
-		}
+		names = mapped(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
 	} else if t, err := wire.ParseURITemplate(o.name); err == nil {
 		names = t.Variables()
 	}

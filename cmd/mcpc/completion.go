@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
+	"mcpc/internal/wire"
 )
 
 // bashCompletion is a script of our own: cobra's needs the package
@@ -49,30 +50,29 @@ Names with characters that are special to the shell are omitted.`,
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return hinted("completion takes the name of a shell", "mcpc completion bash")
+				return hinted("completion takes the name of a shell", wire.Run("completion bash"))
 			}
 			if !slices.Contains(shells, args[0]) {
-				all := "mcpc completion " + strings.Join(shells, ", mcpc completion ")
+				all := wire.Run("completion " + strings.Join(shells, ", mcpc completion "))
 				if slices.Contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
 					return hinted("no script for the shell "+args[0], all)
 				}
-				return hinted("no script for the shell "+shortened(args[0]), didYouMean("mcpc completion ", args[0], "", shells, all))
+				return hinted("no script for the shell "+shortened(args[0]), didYouMean(wire.Run("completion %s"), args[0], shells, all))
 			}
-			if err := a.writeOut(func(w io.Writer) error { return writeCompletion(w, cmd.Root(), args[0]) }); err != nil {
+			script := bashCompletion
+			if args[0] != "bash" {
+				script = unevaluated(cmd.Root(), args[0])
+			}
+			err := a.writeOut(func(w io.Writer) error {
+				_, err := io.WriteString(w, script)
+				return err
+			})
+			if err != nil {
 				a.end(localIO("writing the script", bare(err)))
 			}
 			return nil
 		},
 	}
-}
-
-func writeCompletion(w io.Writer, root *cobra.Command, shell string) error {
-	script := bashCompletion
-	if shell != "bash" {
-		script = unevaluated(root, shell)
-	}
-	_, err := io.WriteString(w, script)
-	return err
 }
 
 // evaluations are the places where cobra's scripts have the shell run the line that
@@ -135,15 +135,11 @@ func globalRank(root *cobra.Command, line string) int {
 	if f := root.PersistentFlags().ShorthandLookup(name[:1]); f != nil && len(name) == 1 {
 		name = f.Name
 	}
-	rank := 0
+	var names []string
 	for _, g := range globalGroups {
-		names := strings.Fields(g.names)
-		if at := slices.Index(names, name); at >= 0 {
-			return rank + at
-		}
-		rank += len(names)
+		names = append(names, strings.Fields(g.names)...)
 	}
-	return -1
+	return slices.Index(names, name)
 }
 
 // A completer gives what may stand next on a command line.
@@ -187,11 +183,6 @@ func fixed(words ...string) completer {
 
 // begin are those of the words that begin with what is typed, and that no shell
 // takes for more than a word.
-func begin(words []string, typed string) (fit []string) {
-	for _, word := range words {
-		if strings.HasPrefix(word, typed) && inert(word) {
-			fit = append(fit, word)
-		}
-	}
-	return fit
+func begin(words []string, typed string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !inert(word) })
 }

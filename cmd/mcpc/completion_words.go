@@ -68,11 +68,8 @@ func (c *conversation) opensBox() bool {
 }
 
 // names are those of one kind that the session's server listed last.
-func (a *app) names(cmd *cobra.Command, k kind, typed string) (names []string) {
-	for _, entry := range a.entries(cmd, k) {
-		names = append(names, entry.Name)
-	}
-	names = begin(names, typed)
+func (a *app) names(cmd *cobra.Command, k kind, typed string) []string {
+	names := begin(mapped(a.entries(cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
 	return names[:min(len(names), maxOffered)]
 }
 
@@ -89,30 +86,16 @@ func (a *app) entries(cmd *cobra.Command, k kind) []state.Tool {
 	case c.saved == nil:
 		return new(shellLists).of(c, k)
 	}
-	list, err := c.store.Tools(c.listKey(k))
-	if err != nil || list == nil {
-		return nil
-	}
-	return list.Tools
+	return c.rememberedEntries(k)
 }
 
-// entryOf is the entry of that name.
+// entryOf is the entry of that name, or nil.
 func (a *app) entryOf(cmd *cobra.Command, k kind, name string) *state.Tool {
-	if a.shell != nil {
-		return entryNamed(a.shell.entries(k), name)
+	all := a.entries(cmd, k)
+	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
+		return &all[at]
 	}
-	c := a.onLine(cmd)
-	switch {
-	case c == nil:
-		return nil
-	case c.saved == nil:
-		return entryNamed(new(shellLists).of(c, k), name)
-	}
-	entry, _, err := c.store.Tool(c.listKey(k), name)
-	if err != nil {
-		return nil
-	}
-	return entry
+	return nil
 }
 
 func (a *app) completeCall() completer {
@@ -140,29 +123,24 @@ func (a *app) completeCall() completer {
 // object as well, and NAME=VALUE where the schema lists values.
 func completeArgument(schema *validate.Schema, before []string, typed string) ([]string, cobra.ShellCompDirective) {
 	place := schema.Expected()
-	if at, value := operator(typed); at >= 0 {
-		path, err := readPath(typed[:at], false)
-		if err != nil || typed[at] == ':' {
-			return nil, noFiles
-		}
+	enter := func(text string) bool {
+		path, err := readPath(text, false)
 		for _, p := range path {
 			place, _ = below(schema, place, p)
 		}
-		var words []string
-		for _, v := range valueWords(place) {
-			words = append(words, typed[:value]+v)
+		return err == nil
+	}
+	if at, value := operator(typed); at >= 0 {
+		if typed[at] == ':' || !enter(typed[:at]) {
+			return nil, noFiles
 		}
-		return begin(words, typed), noFiles
+		return begin(mapped(valueWords(place), func(v string) string { return typed[:value] + v }), typed), noFiles
 	}
 	inside := ""
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
 		inside = typed[:dot+1]
-		path, err := readPath(typed[:dot], false)
-		if err != nil {
+		if !enter(typed[:dot]) {
 			return nil, noSpace
-		}
-		for _, p := range path {
-			place, _ = below(schema, place, p)
 		}
 	}
 	var words []string
@@ -188,27 +166,16 @@ func endingOf(place validate.Expected) string {
 
 // standsIn reports an argument that has its value already. A list takes more.
 func standsIn(words []string, name string) bool {
-	for _, w := range words {
-		if !strings.HasSuffix(name, "[]=") && (strings.HasPrefix(w, name) || strings.HasPrefix(w, strings.TrimSuffix(name, "=")+":=")) {
-			return true
-		}
-	}
-	return false
+	return !strings.HasSuffix(name, "[]=") && slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, name) || strings.HasPrefix(w, strings.TrimSuffix(name, "=")+":=")
+	})
 }
 
 // valueWords are the values that a schema lists, as they are typed.
 func valueWords(place validate.Expected) (words []string) {
-	for _, v := range place.Values() {
-		text, isText := wire.Text(v)
-		if !isText {
-			text = string(v)
-		}
-		words = append(words, text)
-	}
-	for _, name := range place.Types() {
-		if name == "boolean" && words == nil {
-			words = []string{"true", "false"}
-		}
+	words = mapped(place.Values(), plainValue)
+	if words == nil && slices.Contains(place.Types(), "boolean") {
+		words = []string{"true", "false"}
 	}
 	return words
 }
@@ -222,14 +189,9 @@ func (a *app) completePrompt() completer {
 		if entry == nil {
 			return nil, noFiles
 		}
-		var words []string
 		prompt, _ := wire.ParsePrompt(entry.Raw)
-		for _, argument := range prompt.Arguments {
-			if word := argument.Name + "="; !standsIn(args[1:], word) {
-				words = append(words, word)
-			}
-		}
-		return begin(words, typed), noSpace
+		words := mapped(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name + "=" })
+		return begin(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
 	}
 }
 
@@ -279,11 +241,7 @@ func (a *app) completeComplete() completer {
 
 // sessionNames are those of the remembered ones.
 func (a *app) sessionNames(typed string) []string {
-	store, err := state.Open(a.state)
-	if err != nil {
-		return nil
-	}
-	remembered, err := store.Load()
+	_, remembered, err := a.loadState()
 	if err != nil {
 		return nil
 	}

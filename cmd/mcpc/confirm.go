@@ -30,21 +30,18 @@ func (c *conversation) confirmed(ctx context.Context, tool *definition, o callRe
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.name, why),
 		Hint: "--yes calls it without a confirmation"}
 	if c.origin != nil && !c.trusted {
-		refused.Hint += "; mcpc trust " + render.ShellQuote(c.origin.ID()) + " trusts the server"
+		refused.Hint += "; " + wire.Run("trust "+render.ShellQuote(c.origin.ID())) + " trusts the server"
 	}
 	if !c.a.ui.interactive() {
 		return refused
 	}
 	question := fmt.Sprintf("%s of %s %s. Call it with %s?", o.name, c.where, why, c.a.secrets.Text(wire.Excerpt(wire.Compact(o.arguments), 400)))
-	answer := "no"
-	switch {
-	case always:
-		answer = c.a.ui.askAlways(ctx, question, "always for exactly this tool")
-	case c.a.ui.ask(ctx, question):
-		answer = "yes"
+	offered := ""
+	if always {
+		offered = "/always for exactly this tool"
 	}
-	switch {
-	case answer == "always":
+	switch answer := c.a.ui.askAlways(ctx, question, offered); {
+	case answer == "always" && always:
 		c.trustTool(ctx, tool)
 	case answer == "yes":
 	case ctx.Err() != nil:

@@ -67,7 +67,7 @@ func (a *env) trusts(store *state.Store) []state.Trust {
 func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	s := *c.origin
 	if s.Problem != "" {
-		return usage(hinted(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), "mcpc servers "+render.ShellQuote(s.ID())+" shows its entry"))
+		return usage(hinted(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+render.ShellQuote(s.ID()))+" shows its entry"))
 	}
 	now := standingOf(c.a.trusts(c.store), s)
 	c.trusted = now == confirmed
@@ -79,12 +79,16 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 		what = "changed since it was approved"
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.a.tilde(s.File), what),
-		Hint: "mcpc trust " + render.ShellQuote(s.ID()) + " shows and approves it"}
+		Hint: wire.Run("trust "+render.ShellQuote(s.ID())) + " shows and approves it"}
 	c.a.ui.showServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
 	if !c.a.ui.interactive() {
 		return refused
 	}
-	switch c.a.ui.askAlways(ctx, usingIt(s), "always for exactly this") {
+	question := "Connect to it?"
+	if s.Kind == target.Stdio {
+		question = "Run it?"
+	}
+	switch c.a.ui.askAlways(ctx, question, "/always for exactly this") {
 	case "always":
 		c.trusted = true
 		if err := c.a.trust(ctx, c.store, s); err != nil {
@@ -101,13 +105,6 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	return wire.Outcome{}
 }
 
-func usingIt(s target.Server) string {
-	if s.Kind == target.Stdio {
-		return "Run it?"
-	}
-	return "Connect to it?"
-}
-
 // trust remembers a server as it now is.
 func (a *env) trust(ctx context.Context, store *state.Store, s target.Server) error {
 	if store == nil {
@@ -117,9 +114,10 @@ func (a *env) trust(ctx context.Context, store *state.Store, s target.Server) er
 	return store.SaveTrust(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: a.now()})
 }
 
-// askAlways puts a question to which the answer is no unless it is yes or always.
+// askAlways puts a question to which the answer is no unless it is yes or, where that is
+// offered, always.
 func (a *app) askAlways(ctx context.Context, question, always string) string {
-	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(fmt.Sprintf("%s [y/N/%s]", question, always)))
+	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(question+" [y/N"+always+"]"))
 	line, err := a.typist.line(ctx)
 	if ctx.Err() != nil || err != nil {
 		fmt.Fprintln(a.stderr())
@@ -154,11 +152,7 @@ func (a *env) serverFacts(s target.Server) (rows [][]string) {
 			rows = append(rows, []string{name, value})
 		}
 	}
-	words := a.secrets.Command(s.Command)
-	for i, word := range words {
-		words[i] = shownWord(word)
-	}
-	add("command", strings.Join(words, " "))
+	add("command", strings.Join(mapped(a.secrets.Command(s.Command), shownWord), " "))
 	add("url", a.secrets.Text(wire.RedactURL(s.URL)))
 	add("directory", folderOf(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))

@@ -173,12 +173,12 @@ func (a *env) dial(ctx context.Context, how opening) (*conversation, wire.Outcom
 }
 
 // withoutCurrent leads on from the usual address, at which nobody is.
-func (c *conversation) withoutCurrent() string {
+func (c *conversation) withoutCurrent() wire.Hint {
 	const hint = "no current session, using the default URL: "
 	if len(c.names) > 0 {
-		return hint + "-s " + c.names[0] + " selects a session; mcpc sessions lists them"
+		return hint + "-s " + wire.Hint(c.names[0]) + " selects a session; " + wire.Run("sessions") + " lists them"
 	}
-	return hint + "mcpc init URL opens a session; -s demo is the built-in demo server"
+	return hint + wire.Run("init URL") + " opens a session; -s demo is the built-in demo server"
 }
 
 // options puts together what the client needs for this target.

@@ -54,7 +54,8 @@ func (a *app) printCut(ctx context.Context, ans answer) error {
 		return hinted(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, a.maxChars, err), a.rest(ans))
 	}
 	if err == nil && cut.Made() {
-		a.note(cut.String() + "; " + a.rest(ans))
+		rest, _ := a.errStyle.Aim.Hint(a.rest(ans))
+		a.note(cut.String() + "; " + rest)
 	}
 	return err
 }
@@ -149,10 +150,10 @@ func (a *app) shownText(text string) string {
 }
 
 // rest says how to get all of an answer. What was recorded needs no second call.
-func (a *app) rest(ans answer) string {
+func (a *app) rest(ans answer) wire.Hint {
 	if r := &a.record; r.ring != nil && r.crossed.Load() && len(ans.messages) == 1 && a.jq == "" {
 		if run := r.Run(); run > 0 {
-			return fmt.Sprintf("mcpc show %d --json --jq .response.result has all of it", run)
+			return wire.Run(fmt.Sprintf("show %d --json --jq .response.result", run)) + " has all of it"
 		}
 	}
 	return "omit --max-chars, or use -o FILE"

@@ -101,11 +101,7 @@ func (c *conversation) sort(list client.List) catalogue {
 		}
 	}
 	all.tools = good
-	names := make([]string, len(good))
-	for i, tool := range good {
-		names[i] = tool.Name
-	}
-	for _, f := range wire.Confusable("tool", names) {
+	for _, f := range wire.Confusable("tool", mapped(good, func(tool wire.Tool) string { return tool.Name })) {
 		c.found(f)
 	}
 	return all
@@ -300,12 +296,7 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 	if tool := c.box.tool(name); tool != nil && tool.fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
-	var found []wire.Tool
-	for _, tool := range all.tools {
-		if tool.Name == name {
-			found = append(found, tool)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(all.tools), func(tool wire.Tool) bool { return tool.Name != name })
 	switch n := len(found); {
 	case n == 0:
 		return nil, c.noSuchTool(name, all)
@@ -313,18 +304,16 @@ func (c *conversation) pick(name string, all catalogue) (*definition, wire.Outco
 		index = 1
 	case index < 1 || index > n:
 		return nil, c.refusedCall(name, fmt.Sprintf("the server lists %s called %q", plural(n, "tool"), name),
-			fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n))
+			wire.Hint(fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n)))
 	}
 	return &definition{Tool: found[index-1], fresh: true}, wire.Outcome{}
 }
 
 func lists(items []json.RawMessage, name string) bool {
-	for _, raw := range items {
-		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
+		listed, ok := toolKind.nameIn(raw)
+		return ok && listed == name
+	})
 }
 
 // noSuchTool says that a fresh list has no tool of that name that can be called,
@@ -343,20 +332,20 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 		names = append(names, tool.Name)
 	}
 	other := c.otherwiseNamed(toolKind, name)
-	hint := cmp.Or(other, c.a.nearestIn(toolKind, name, names))
+	hint := cmp.Or(other, nearestIn(toolKind, name, names))
 	if other == "" && len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
-		hint += "; some tools are listed only for clients that support elicitation: mcpc help answering"
+		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
 	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
 }
 
 // refusedCall is a call that was not sent because of what the list says.
-func (c *conversation) refusedCall(name, text, hint string) wire.Outcome {
+func (c *conversation) refusedCall(name, text string, hint wire.Hint) wire.Outcome {
 	return c.unsent("tools/call", name, text, hint)
 }
 
 // unsent is a request that was not sent because of what a list says.
-func (c *conversation) unsent(method, name, text, hint string) wire.Outcome {
+func (c *conversation) unsent(method, name, text string, hint wire.Hint) wire.Outcome {
 	return wire.Outcome{Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.where,
 		Phase: "arguments", Text: text, Hint: hint}
 }

@@ -16,11 +16,9 @@ import (
 
 // demoOptions are what `mcpc demo` was asked.
 type demoOptions struct {
-	listen    string
-	stdio     bool
-	stateless bool
-	json      bool
-	auth      bool
+	demo.Options
+	listen      string
+	stdio, auth bool
 }
 
 func newDemo(a *app) *cobra.Command {
@@ -52,8 +50,8 @@ code is accepted.`,
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
 	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
-	f.BoolVar(&o.stateless, "stateless", false, "no sessions in older revisions")
-	f.BoolVar(&o.json, "json-answers", false, "respond with JSON instead of event streams")
+	f.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
+	f.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
 	f.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
 	return cmd
 }
@@ -96,7 +94,7 @@ func (a *app) serveDemo(ctx context.Context, listener net.Listener, o demoOption
 }
 
 func (a *app) demoHandler(o demoOptions) http.Handler {
-	mcp := demo.Handler(demo.Options{Stateless: o.stateless, JSON: o.json})
+	mcp := demo.Handler(o.Options)
 	if o.auth {
 		return demo.Protect(mcp, a.now)
 	}

@@ -63,11 +63,11 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := kindNamed(words[0])
 		if !ok {
-			return o, hinted(fmt.Sprintf("unknown kind %q", words[0]), didYouMean(a.command("describe "), words[0], " "+render.ShellQuote(words[1]), []string{"tool", "prompt", "resource", "template"}, a.command("describe tool|prompt|resource|template NAME")))
+			return o, hinted(fmt.Sprintf("unknown kind %q", words[0]), didYouMean(wire.There("describe %s "+render.ShellQuote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.There("describe tool|prompt|resource|template NAME")))
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, hinted("describe takes one name, optionally after its kind", a.quoted("list all")+" shows what is available")
+		return o, hinted("describe takes one name, optionally after its kind", wire.There("list all")+" shows what is available")
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: toolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):
@@ -103,13 +103,13 @@ func (a *app) describe(ctx context.Context, o describeOptions) {
 		a.end(out)
 		return
 	}
-	a.show(ctx, out, answer{result: found.raw, messages: []*wire.Message{{Raw: found.raw}}, human: found.human})
+	a.show(ctx, out, document(found.raw, found.human))
 	a.explained(o.kind.method)
 }
 
 // otherKind leads on to a prompt or a resource that has the name, where the server has
 // no tool of it.
-func (c *conversation) otherKind(ctx context.Context, o describeOptions) string {
+func (c *conversation) otherKind(ctx context.Context, o describeOptions) wire.Hint {
 	if o.kind != toolKind {
 		return ""
 	}
@@ -118,7 +118,7 @@ func (c *conversation) otherKind(ctx context.Context, o describeOptions) string 
 			continue
 		}
 		if _, out := c.entry(ctx, k, o.name); out.Good() {
-			return "there is a " + k.one + " of that name: " + c.a.ui.command("describe "+k.one+" "+render.ShellQuote(o.name))
+			return "there is a " + wire.Hint(k.one) + " of that name: " + wire.There("describe "+k.one+" "+render.ShellQuote(o.name))
 		}
 	}
 	return ""
@@ -237,5 +237,5 @@ func (c *conversation) entry(ctx context.Context, k kind, name string) (json.Raw
 			names = append(names, text)
 		}
 	}
-	return nil, c.unsent(k.method, name, fmt.Sprintf("the server has no %s %q", k.one, name), c.a.nearestIn(k, name, names))
+	return nil, c.unsent(k.method, name, fmt.Sprintf("the server has no %s %q", k.one, name), nearestIn(k, name, names))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"mcpc/internal/glossary"
@@ -11,13 +10,21 @@ import (
 )
 
 // didYouMean is the hint for a word that is none of those that are known: the one that
-// was perhaps meant, with what stands before and behind it, or what else leads on.
-// Nothing is ever corrected by itself.
-func didYouMean(before, typed, behind string, known []string, otherwise string) string {
+// was perhaps meant, in the place of %s in a form, or what else leads on. Nothing is
+// ever corrected by itself.
+func didYouMean(form wire.Hint, typed string, known []string, otherwise wire.Hint) wire.Hint {
 	if near := render.Nearest(typed, known); near != "" {
-		return "did you mean " + before + near + behind + "?"
+		return "did you mean " + wire.Hint(strings.Replace(string(form), "%s", near, 1)) + "?"
 	}
 	return otherwise
+}
+
+// orMeant is a text about a name that is unknown, with the one that was perhaps meant.
+func orMeant(text, name string, known []string) string {
+	if near := render.Nearest(name, known); near != "" {
+		return text + "; did you mean " + near + "?"
+	}
+	return text
 }
 
 // methodNames are the methods of the protocol.
@@ -33,16 +40,16 @@ func methodNames() (names []string) {
 
 // otherwiseNamed says what a name is the name of that nothing of one kind has, as far as
 // is remembered, and the command for it; "" where it does not tell.
-func (c *conversation) otherwiseNamed(k kind, name string) string {
+func (c *conversation) otherwiseNamed(k kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range c.rememberedEntries(kinds[i]) {
 			if title, _ := wire.Text(wire.First(entry.Raw, "name")); kinds[i] != k && (entry.Name == name || title == name) {
-				return fmt.Sprintf("there is a %s with this name: %s", kinds[i].one, c.a.ui.command(command+render.ShellQuote(entry.Name)))
+				return "there is a " + wire.Hint(kinds[i].one) + " with this name: " + wire.There(command+render.ShellQuote(entry.Name))
 			}
 		}
 	}
 	if strings.Contains(name, "://") {
-		return "for a resource: " + c.a.ui.command("read "+render.ShellQuote(name))
+		return "for a resource: " + wire.There("read "+render.ShellQuote(name))
 	}
 	return ""
 }
@@ -60,9 +67,6 @@ func (c *conversation) rememberedEntries(k kind) []state.Tool {
 	return list.Tools
 }
 
-func (c *conversation) rememberedNames(k kind) (names []string) {
-	for _, entry := range c.rememberedEntries(k) {
-		names = append(names, entry.Name)
-	}
-	return names
+func (c *conversation) rememberedNames(k kind) []string {
+	return mapped(c.rememberedEntries(k), func(entry state.Tool) string { return entry.Name })
 }

@@ -105,7 +105,7 @@ func (c *conversation) checkedOffline(tool *definition, o *callRequest) wire.Out
 	case tool == nil && untyped >= 0:
 		w := o.given.words[untyped]
 		return usage(hinted("no definition of "+o.name+" is cached, so the type is unknown of "+wire.Excerpt([]byte(w.typed), 60),
-			"without --offline it is requested from the server; "+w.key()+":=JSON gives the type"))
+			wire.Hint("without --offline it is requested from the server; "+w.key()+":=JSON gives the type")))
 	case tool == nil && !o.noValidate:
 		c.a.ui.warn("no definition of " + o.name + " is cached, so the arguments were not validated; a real call requests it")
 	}

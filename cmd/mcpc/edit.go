@@ -45,12 +45,13 @@ func (a *app) edited(ctx context.Context, method string, params json.RawMessage)
 	default:
 		if bad := wire.Valid(after); bad != nil {
 			return nil, &inputError{"the edited params are not JSON: " + bad.Error(),
-				"they are saved: mcpc raw " + render.ShellQuote(method) + " @" + render.ShellQuote(name), wire.InputFacts{Raw: after, Offset: bad.Offset}}
+				"they are saved: " + wire.Run("raw "+render.ShellQuote(method)+" @"+render.ShellQuote(name)), wire.InputFacts{Raw: after, Offset: bad.Offset}}
 		}
 	}
 	return after, errors.Join(err, os.Remove(name))
 }
 
+// orEmpty is the object, or an empty one where there is none.
 func orEmpty(params json.RawMessage) json.RawMessage {
 	if params == nil {
 		return json.RawMessage("{}")

@@ -37,8 +37,8 @@ type env struct {
 	asker func(c *conversation, flags answering, person bool) (client.Asker, error)
 	// watch is shown every frame as it crosses; nil shows none.
 	watch atomic.Pointer[wire.Tap]
-	// spared is set once the collections of the heap are settled.
-	spared bool
+	// ballast is what spareCollections has put on the heap, nil before.
+	ballast []byte
 	// accountTyped is set where --account stands on the command line, whose hints carry it.
 	accountTyped bool
 	// known are the configurations of other programs, nil before they are read.
@@ -65,12 +65,10 @@ type dialState struct {
 type ui interface {
 	note(text string)
 	warn(text string)
-	// command is a command line for a hint, to the server of this command; quoted is
-	// one within a sentence.
-	command(words string) string
-	quoted(words string) string
-	// nameServer settles the server of these once its secrets are known.
+	// nameServer settles how the commands in hints name the server, once its secrets are
+	// known; hintText is a hint as it is shown.
 	nameServer(argv []string)
+	hintText(hint wire.Hint) string
 
 	// showProgress shows a notifications/progress, showLog a notifications/message, and
 	// waiting what a task is doing and what Ctrl-C does.
@@ -95,7 +93,7 @@ type ui interface {
 	input(arg string) (raw []byte, from string, err error)
 	// meantByPath is what a text is that names no server but something on this machine, and
 	// a hint for it.
-	meantByPath(text string) (what, hint string)
+	meantByPath(text string) (what string, hint wire.Hint)
 	// showServer shows what a configuration says of a server that has to be confirmed.
 	showServer(headline string, s target.Server)
 	// offerLogin offers to log in where a server asks for it, and reports whether that

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,15 +39,12 @@ Without a term it lists all terms.`,
 			if err != nil {
 				return err
 			}
-			ans := answer{result: entriesJSON(found)}
-			ans.messages = []*wire.Message{{Raw: ans.result}}
-			ans.human = func(w io.Writer, st render.Style) error {
+			a.show(cmd.Context(), wire.Outcome{}, document(entriesJSON(found), func(w io.Writer, st render.Style) error {
 				if len(args) == 0 {
 					return writeGlossary(w, st, entries, groups)
 				}
 				return writeEntries(w, st, found)
-			}
-			a.show(cmd.Context(), wire.Outcome{}, ans)
+			}))
 			return nil
 		},
 	}
@@ -72,12 +70,9 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 }
 
 func unexplained(entries []glossary.Entry, word, all string) error {
-	hint := "mcpc explain lists all terms"
-	for _, typed := range []string{all, word} {
-		if near := render.Nearest(typed, glossaryWords(entries)); near != "" {
-			hint = "did you mean mcpc explain " + render.ShellQuote(near) + "?"
-			break
-		}
+	known, hint := glossaryWords(entries), wire.Run("explain")+" lists all terms"
+	if near := cmp.Or(render.Nearest(all, known), render.Nearest(word, known)); near != "" {
+		hint = "did you mean " + wire.Run("explain "+render.ShellQuote(near)) + "?"
 	}
 	return hinted(fmt.Sprintf("unknown term: %s", shortened(all)), hint)
 }

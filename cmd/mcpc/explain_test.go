@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpc/internal/glossary"
 	"mcpc/internal/trace"
@@ -176,7 +178,16 @@ func TestEveryKindAndCodeIsExplained(t *testing.T) {
 // Whatever mcpc log says of an exchange can be explained.
 func TestEveryWordOfTheLogIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	for _, word := range trace.Words() {
+	words := []string{trace.MethodStream, trace.MethodPipe}
+	for _, text := range []string{"channel:x", "is:x"} {
+		_, err := trace.ParseFilter(text, time.Now())
+		wrong, ok := errors.AsType[*trace.FilterError](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		words = append(words, wrong.Known...)
+	}
+	for _, word := range words {
 		if glossary.Find(entries, word) == nil {
 			t.Errorf("%s is not explained", word)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +60,7 @@ positions, not their values, and exits with 1 if there are any.`,
   mcpc export last --as har | mcpc export --check -`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && (len(args) > 0 || o.format != "") {
-				return hinted("--check looks into one file, and exports none", "mcpc export --check "+render.ShellQuote(o.check))
+				return hinted("--check looks into one file, and exports none", wire.Run("export --check "+render.ShellQuote(o.check)))
 			} else if o.check != "" {
 				a.checkFile(o.check)
 				return nil
@@ -71,16 +70,16 @@ positions, not their values, and exits with 1 if there are any.`,
 				if o.format == "" {
 					text = "export needs --as FORMAT"
 				}
-				return hinted(text, didYouMean("--as ", o.format, "", exportFormats, "--as "+strings.Join(exportFormats, ", --as ")))
+				return hinted(text, didYouMean("--as %s", o.format, exportFormats, wire.Hint("--as "+strings.Join(exportFormats, ", --as "))))
 			}
 			if len(args) == 0 {
-				return hinted("export takes a number that mcpc log shows, last, or a file", "mcpc export last --as "+o.format)
+				return hinted("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
 			}
 			o.word, o.several = args[0], len(args) > 1
 			if o.filter, err = a.filterOf(args[1:]); err != nil {
 				return err
 			}
-			a.export(cmd.Context(), o)
+			a.export(o)
 			return nil
 		},
 	}
@@ -91,7 +90,7 @@ positions, not their values, and exits with 1 if there are any.`,
 }
 
 // export writes the exchanges that are meant.
-func (a *app) export(ctx context.Context, o exportOptions) {
+func (a *app) export(o exportOptions) {
 	if out := writable(a.output); !out.Good() {
 		a.end(out)
 		return
@@ -127,20 +126,15 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 	}
 	if len(rows) == 0 {
 		c.Close()
-		return nil, nil, usage(hinted("nothing to export: no recorded exchange matches", "mcpc log lists recorded exchanges"))
+		return nil, nil, usage(hinted("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
 	}
 	return c, rows, wire.Outcome{}
 }
 
 // crossing are the rows of which something crossed: others are kept for their
 // ending alone.
-func crossing(rows []*trace.Row) (some []*trace.Row) {
-	for _, row := range rows {
-		if row.Kinds != 0 {
-			some = append(some, row)
-		}
-	}
-	return some
+func crossing(rows []*trace.Row) []*trace.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return row.Kinds == 0 })
 }
 
 func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
@@ -178,13 +172,8 @@ func (a *app) exportAs(format string, w io.Writer, c *trace.Capture, rows []*tra
 }
 
 // unopened are the rows that opened no conversation.
-func unopened(rows []*trace.Row) (some []*trace.Row) {
-	for _, row := range rows {
-		if !slices.Contains(opens, row.Method) {
-			some = append(some, row)
-		}
-	}
-	return some
+func unopened(rows []*trace.Row) []*trace.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return slices.Contains(opens, row.Method) })
 }
 
 // addTo adds the commands of one exchange to a script.

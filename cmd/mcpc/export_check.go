@@ -60,7 +60,7 @@ func (a *app) checkFile(name string) {
 		a.note("no secret was found in " + render.Line(name))
 	default:
 		a.end(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, plural(n, "secret")),
-			Hint: "for a recording, mcpc export FILE --as jsonl writes a copy without these secrets (--redact-file adds more)"})
+			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)"})
 	}
 }
 

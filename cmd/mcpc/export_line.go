@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,10 +16,10 @@ import (
 // addLine writes the mcpc command that asks the same.
 func addLine(s *render.Script, g again) error {
 	switch {
-	case g.unasked() != nil:
+	case byServer(g.row):
 		return errUnasked
 	case g.bare():
-		return errBare
+		return &render.Unscriptable{Text: "it contains no JSON-RPC request"}
 	}
 	words := []string{"mcpc"}
 	if revision := g.revision(); slices.Contains(client.Revisions(), revision) {
@@ -84,75 +83,61 @@ func (g again) request(s *render.Script, words []string) ([]string, []byte) {
 
 // had reports whether the recorded command line had this word for mcpc itself.
 func (g again) had(word string) bool {
-	argv := g.row.Head().Argv
-	if at := slices.Index(argv, "--"); at >= 0 {
-		argv = argv[:at]
-	}
-	return g.row.By == trace.ByCommand && slices.Contains(argv, word)
+	return g.row.By == trace.ByCommand && slices.Contains(g.ownArgv(), word)
 }
+
+// ownArgv is the recorded command line without a server's command.
+func (g again) ownArgv() []string { return beforeDashes(g.row.Head().Argv) }
 
 // clientFields are the header fields that mcpc writes by itself, or that are about
 // one stream.
 var clientFields = []string{"accept", "accept-encoding", "content-type", "last-event-id", "sec-fetch-mode", "user-agent"}
 
 // ownFields are the header fields that the user had given.
-func (g again) ownFields() (own []wire.Field) {
+func (g again) ownFields() []wire.Field {
 	head := g.head()
 	if head == nil {
 		return nil
 	}
-	for _, f := range head.Fields {
-		if name := strings.ToLower(f.Name); !slices.Contains(clientFields, name) && !render.OfConnection[name] && !strings.HasPrefix(name, "mcp-") {
-			own = append(own, f)
-		}
-	}
-	return own
+	return slices.DeleteFunc(slices.Clone(head.Fields), func(f wire.Field) bool {
+		name := strings.ToLower(f.Name)
+		return slices.Contains(clientFields, name) || render.OfConnection[name] || strings.HasPrefix(name, "mcp-")
+	})
 }
 
-// answering are the flags of the recorded command line that say how to answer what the
+// answerFlags are the flags of the recorded command line that say how to answer what the
 // server asks.
-func (g again) answering() (flags answering) {
-	if g.row.By != trace.ByCommand || len(g.row.Head().Argv) == 0 {
-		return flags
-	}
-	argv := g.row.Head().Argv[1:]
-	if at := slices.Index(argv, "--"); at >= 0 {
-		argv = argv[:at]
-	}
-	a := &app{}
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.ParseErrorsWhitelist.UnknownFlags = true
+func (g again) answerFlags() (*pflag.FlagSet, answering) {
+	a, f := &app{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags, f.ParseErrorsWhitelist.UnknownFlags = false, true
 	a.addAnswering(f)
-	_ = f.Parse(argv) // it was parsed once, by the command
-	return a.answers
+	if g.row.By == trace.ByCommand {
+		_ = f.Parse(g.ownArgv()) // it was parsed once, by the command
+	}
+	return f, a.answers
+}
+
+func (g again) answering() answering {
+	_, flags := g.answerFlags()
+	return flags
 }
 
 // answerWords are those flags again, where the command has them.
 func (g again) answerWords(s *render.Script) (words []string) {
-	flags := g.answering()
 	if g.row.Method == "initialize" {
 		return nil
 	}
-	add := func(flag, text string) {
-		if text != "" {
-			words = append(words, flag, s.Word(text, strings.TrimPrefix(flag, "--")))
+	flags, _ := g.answerFlags()
+	flags.Visit(func(f *pflag.Flag) {
+		for _, text := range flagValues(f) {
+			switch {
+			case f.Value.Type() != "bool":
+				words = append(words, "--"+f.Name, s.Word(text, f.Name))
+			case text == "true":
+				words = append(words, "--"+f.Name)
+			}
 		}
-	}
-	for _, text := range flags.Answers {
-		add("--answer", text)
-	}
-	if flags.Defaults {
-		words = append(words, "--answer-defaults")
-	}
-	if flags.Decline {
-		words = append(words, "--decline")
-	}
-	add("--on-elicit", flags.OnElicit)
-	add("--sampling", flags.Sampling)
-	add("--on-sampling", flags.OnSampling)
-	for _, dir := range flags.Roots {
-		add("--root", dir)
-	}
+	})
 	return words
 }
 
@@ -183,15 +168,9 @@ func serverInfoIn(response []byte) string {
 	}
 	raw, ok := result.Get("serverInfo")
 	if !ok {
-		raw = metaOf(result)
+		meta, _ := result.Get("_meta")
+		raw = wire.First(meta, "io.modelcontextprotocol/serverInfo")
 	}
 	info, _ := wire.Object(raw)
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
-}
-
-func metaOf(result wire.Members) json.RawMessage {
-	raw, _ := result.Get("_meta")
-	meta, _ := wire.Object(raw)
-	info, _ := meta.Get("io.modelcontextprotocol/serverInfo")
-	return info
 }

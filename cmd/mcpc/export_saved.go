@@ -97,7 +97,7 @@ func (s *saver) has(name string) bool {
 // add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
 func (s *saver) add(g again, among bool) error {
-	if g.bare() || g.unasked() != nil {
+	if g.bare() || byServer(g.row) {
 		return nil
 	}
 	m := wire.ParseMessage(g.exchange.Request.Raw)
@@ -217,9 +217,7 @@ func (s *saver) aim(g again) error {
 	if address != "" {
 		s.file.Server = saved.LiteralText(address, s.in(render.InURL))
 	} else {
-		for _, word := range argv {
-			s.file.Command = append(s.file.Command, saved.LiteralText(word, s.in(render.InArgv)))
-		}
+		s.file.Command = mapped(argv, func(word string) string { return saved.LiteralText(word, s.in(render.InArgv)) })
 	}
 	if g.had("--protocol") {
 		s.file.Protocol = g.row.Revision

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,11 +21,9 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 		return f, nil
 	}
 	wrong, _ := errors.AsType[*trace.FilterError](err)
-	hint := "mcpc help filters shows the language"
-	if near := render.Nearest(wrong.Word, wrong.Known); near != "" {
-		hint = "did you mean " + near + "?"
-	} else if wrong.Meant != "" {
-		hint = "did you mean " + wrong.Meant + "?"
+	hint := wire.Run("help filters") + " shows the language"
+	if near := cmp.Or(render.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
+		hint = wire.Hint("did you mean " + near + "?")
 	}
 	return f, &inputError{fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), hint,
 		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}
@@ -49,10 +48,8 @@ func isTerm(word string) bool {
 	if strings.HasPrefix(word, "(") || strings.HasPrefix(word, `"`) {
 		return true
 	}
-	for _, field := range trace.FilterFields() {
-		if rest, ok := strings.CutPrefix(strings.ToLower(word), field); ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "~/")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(trace.FilterFields(), func(field string) bool {
+		rest, ok := strings.CutPrefix(strings.ToLower(word), field)
+		return ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "~/"))
+	})
 }

@@ -130,7 +130,7 @@ func fromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
-			failed = hinted("the variable "+name+": "+flagText(err), "unset "+name+" removes it")
+			failed = hinted("the variable "+name+": "+flagText(err), wire.Hint("unset "+name+" removes it"))
 		}
 	})
 	return failed
@@ -144,16 +144,16 @@ func envName(flag string) string {
 func (g *app) check() error {
 	known := client.Revisions()
 	if g.protocol != "" && !slices.Contains(known, g.protocol) {
-		return hinted(fmt.Sprintf("unknown revision %q", g.protocol), "mcpc supports "+strings.Join(known, ", "))
+		return hinted(fmt.Sprintf("unknown revision %q", g.protocol), wire.Hint("mcpc supports "+strings.Join(known, ", ")))
 	}
 	if colors := []string{"auto", "always", "never"}; !slices.Contains(colors, g.color) {
-		return hinted(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), didYouMean("--color ", g.color, "", colors, ""))
+		return hinted(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), didYouMean("--color %s", g.color, colors, ""))
 	}
 	if !slices.Contains(confirmWords, g.confirm) {
 		return hinted(fmt.Sprintf("--confirm must be auto, always or never, not %q", g.confirm), "auto asks for destructive tools and servers that are not trusted")
 	}
 	if g.logLevel != "" && !slices.Contains(logLevels, g.logLevel) {
-		return hinted(fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level ", g.logLevel, "", logLevels, "levels are "+strings.Join(logLevels, ", ")))
+		return hinted(fmt.Sprintf("unknown log level %q", g.logLevel), didYouMean("--log-level %s", g.logLevel, logLevels, wire.Hint("levels are "+strings.Join(logLevels, ", "))))
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
 		return hinted("--max-pages and --max-items must be 0 or more", "0 means no limit")

@@ -209,13 +209,10 @@ func (f *follower) hangs(c *trace.Capture) (rows []*trace.Row) {
 }
 
 // forsaken gives the rows of a capture without an end to which nothing was added for long.
-func (f *follower) forsaken(c *trace.Capture) (rows []*trace.Row) {
-	for _, row := range c.Rows() {
-		if row.Apart && row.Unended() && f.a.now().Sub(row.LastFrame()) > givenUp {
-			rows = append(rows, row)
-		}
-	}
-	return rows
+func (f *follower) forsaken(c *trace.Capture) []*trace.Row {
+	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *trace.Row) bool {
+		return !row.Apart || !row.Unended() || f.a.now().Sub(row.LastFrame()) <= givenUp
+	})
 }
 
 func (f *follower) print(ctx context.Context, rows []*trace.Row) {

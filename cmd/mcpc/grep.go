@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"mcpc/internal/wire"
 )
 
 func newGrep(a *app) *cobra.Command {
@@ -24,7 +26,7 @@ the exit code is the most severe one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := splitDash(cmd, args)
 			if len(words) == 0 || strings.TrimSpace(strings.Join(words, "")) == "" {
-				return hinted("grep takes a word", "mcpc list --all shows everything")
+				return hinted("grep takes a word", wire.Run("list --all")+" shows everything")
 			}
 			if err := o.check(a, "grep", argv); err != nil {
 				return err

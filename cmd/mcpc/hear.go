@@ -167,7 +167,7 @@ func (a *app) printLine(ctx context.Context, raw json.RawMessage) {
 // tryLine is printLine for whom an expression of --jq that fails is no end.
 func (a *app) tryLine(ctx context.Context, raw json.RawMessage) error {
 	if a.jq != "" {
-		return a.filter(ctx, a.stdout(), a.outStyle, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
+		return a.filter(ctx, a.stdout(), a.outStyle, document(raw, nil))
 	}
 	return render.JSONLine(a.stdout(), a.outStyle, raw)
 }

@@ -43,15 +43,6 @@ func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.Hel
 	return found
 }
 
-func anyHeld(all []state.Session) bool {
-	for _, s := range all {
-		if s.Held != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // heldCell says in a table what has become of a session's server.
 func heldCell(s state.Session, facts *client.HeldFacts) string {
 	switch {
@@ -133,7 +124,7 @@ func (a *app) closeHeld(ctx context.Context, store *state.Store, s state.Session
 	case err != nil:
 		a.end(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
 			Text: "the keep process does not stop the server: " + reason(err),
-			Hint: fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID))})
+			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID)))})
 	default:
 		a.note("closed " + s.Name + " and stopped its server")
 	}

@@ -8,13 +8,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// What help shows first, and where it leads on. A flag that stands in no table is shown
-// all the same, at the end.
+// What help shows first, and where it leads on.
 
 // A helpGroup is some flags under a heading.
 type helpGroup struct{ head, names string }
 
-// globalGroups are the flags of all commands.
+// globalGroups are the flags of all commands, each of which is in one of them.
 var globalGroups = []helpGroup{
 	{"Common global flags", "server json wire jq output verbose explain log-level protocol header header-file timeout"},
 	{"Connection", "account token-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
@@ -103,7 +102,7 @@ func answeringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 
 // sharedFlags are the flags of all commands that a newcomer needs with this one:
 // those of a command that talks to a server.
-func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
+func sharedFlags(cmd *cobra.Command) []*pflag.Flag {
 	talks := strings.Contains(cmd.Use, "[-- COMMAND...]") && cmd.LocalNonPersistentFlags().Lookup("to") == nil
 	if !talks && cmd.Parent().Name() != "tasks" {
 		return nil
@@ -115,16 +114,5 @@ func sharedFlags(cmd *cobra.Command) (shared []*pflag.Flag) {
 	case "codegen":
 		names = "server"
 	}
-	for _, name := range strings.Fields(names) {
-		shared = append(shared, cmd.InheritedFlags().Lookup(name))
-	}
-	return shared
-}
-
-func flagNames(flags []*pflag.Flag) string {
-	var names []string
-	for _, f := range flags {
-		names = append(names, "--"+f.Name)
-	}
-	return strings.Join(names, ", ")
+	return mapped(strings.Fields(names), cmd.InheritedFlags().Lookup)
 }

@@ -267,7 +267,7 @@ func TestHelpLeadsOn(t *testing.T) {
 		known[strings.TrimPrefix(c.CommandPath(), "mcpc ")] = c
 	}
 	for path, c := range known {
-		if c.HasParent() && isCommand(c) && seeAlso[path] == "" {
+		if c.HasParent() && !isTopic(c) && seeAlso[path] == "" {
 			t.Errorf("mcpc %s leads nowhere: seeAlso in help_tables.go", path)
 		}
 	}
@@ -278,7 +278,7 @@ func TestHelpLeadsOn(t *testing.T) {
 			switch {
 			case explains && glossary.Find(entries, word) == nil:
 				t.Errorf("%s leads to %q, which is not explained", from, to)
-			case helps && (known[topic] == nil || isCommand(known[topic])):
+			case helps && (known[topic] == nil || !isTopic(known[topic])):
 				t.Errorf("%s leads to %q, which is no topic", from, to)
 			case !explains && !helps && known[to] == nil:
 				t.Errorf("%s leads to %q, which is no command", from, to)
@@ -290,7 +290,7 @@ func TestHelpLeadsOn(t *testing.T) {
 // -h fits a screen and has at most eight flags; what it leaves out --help has.
 func TestShortHelpIsShort(t *testing.T) {
 	for _, c := range allCommands(t) {
-		if !isCommand(c) {
+		if isTopic(c) {
 			continue
 		}
 		short, long := helpApp().helpText(c, true), helpApp().helpText(c, false)
@@ -320,7 +320,7 @@ func TestShortHelpIsShort(t *testing.T) {
 func TestUsageOfCommandsWithCommands(t *testing.T) {
 	groups := 0
 	for _, c := range allCommands(t) {
-		line := useLine(c)
+		line := c.UseLine()
 		if !c.HasParent() || !c.HasAvailableSubCommands() || !strings.HasSuffix(line, "COMMAND") && !strings.HasSuffix(line, "[COMMAND]") {
 			continue
 		}

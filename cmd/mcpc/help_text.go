@@ -32,13 +32,9 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// asksShort tells -h from --help and `mcpc help`. What stands behind -- is another
-// program's.
+// asksShort tells -h from --help and `mcpc help`.
 func (a *app) asksShort(cmd *cobra.Command) bool {
-	own := a.args
-	if end := slices.Index(own, "--"); end >= 0 {
-		own = own[:end]
-	}
+	own := beforeDashes(a.args)
 	if !cmd.HasParent() {
 		return !slices.Contains(own, "--help") && !slices.Contains(own, "help")
 	}
@@ -57,8 +53,8 @@ func (a *app) helpText(cmd *cobra.Command, short bool) string {
 	if short {
 		text = firstWords(text)
 	}
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, useLine(cmd))
-	helpCommands(&b, "Commands", cmd.Commands())
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, cmd.UseLine())
+	helpCommands(&b, "Commands", "", cmd.Commands())
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
@@ -76,7 +72,7 @@ func (a *app) helpText(cmd *cobra.Command, short bool) string {
 		helpFlags(&b, "More flags", more)
 		if len(answers) > 0 {
 			b.WriteString("\nServer requests are answered at a terminal, or by (mcpc help answering):\n")
-			helpRow(&b, "  ", flagNames(answers))
+			helpRow(&b, "  ", strings.Join(mapped(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 		}
 	}
 	if also := seeAlso[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")]; also != "" {
@@ -101,48 +97,32 @@ func firstWords(text string) string {
 func rootText(groups []group, root *cobra.Command, short bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
-	all, listed := root.Commands(), false
 	for i, g := range groups {
 		var of []*cobra.Command
 		for _, made := range g.commands {
-			if at := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == made.name && isCommand(c) }); at >= 0 {
-				of = append(of, all[at])
+			if c, _, err := root.Find([]string{made.name}); err == nil && !c.Hidden {
+				of = append(of, c)
 			}
 		}
 		switch {
 		case !short || i == 0:
-			helpCommands(&b, g.head, of)
-		case len(of) > 0:
-			if !listed {
-				b.WriteString("\n")
-			}
-			listed = true
-			helpRow(&b, fmt.Sprintf("%-26s", g.head+":"), commandList(of))
+			helpCommands(&b, g.head, "", of)
+			continue
+		case i == 1:
+			b.WriteString("\n")
 		}
+		helpRow(&b, fmt.Sprintf("%-26s", g.head+":"), commandList(of))
 	}
+	topics := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !isTopic(c) })
 	if short {
-		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topicsOf(all)))
+		helpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topics))
 		b.WriteString("\n" + howToName + "\nmcpc --help lists everything, mcpc COMMAND --help one command.\n")
 		return b.String()
 	}
-	helpTopics(&b, topicsOf(all))
-	shown := map[string]bool{}
+	helpCommands(&b, "Topics", "help ", topics)
 	for _, g := range globalGroups {
-		var of []*pflag.Flag
-		for _, name := range strings.Fields(g.names) {
-			if f := root.PersistentFlags().Lookup(name); f != nil {
-				of, shown[name] = append(of, f), true
-			}
-		}
-		helpFlags(&b, g.head, of)
+		helpFlags(&b, g.head, mapped(strings.Fields(g.names), root.PersistentFlags().Lookup))
 	}
-	var rest []*pflag.Flag
-	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
-		if !shown[f.Name] {
-			rest = append(rest, f)
-		}
-	})
-	helpFlags(&b, "More global flags", rest)
 	b.WriteString("\n" + howToName + "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME.\n")
 	return b.String()
 }
@@ -153,55 +133,13 @@ const howToName = `Name a server with -s: a URL, "demo", a session, or a server 
 SERVER. The default is the session of the last mcpc init, or
 http://localhost:3001/mcp.`
 
-func useLine(cmd *cobra.Command) string {
-	line := cmd.CommandPath()
-	if _, args, ok := strings.Cut(cmd.Use, " "); ok {
-		return line + " " + args
-	}
-	if cmd.HasAvailableSubCommands() {
-		return line + " COMMAND"
-	}
-	return line
-}
-
-// isCommand tells a command from a topic; the command help is known to everybody.
-func isCommand(c *cobra.Command) bool {
-	return !c.Hidden && c.Name() != "help" && (c.Runnable() || c.HasSubCommands())
-}
-
-func topicsOf(all []*cobra.Command) (topics []*cobra.Command) {
-	for _, c := range all {
-		if isTopic(c) {
-			topics = append(topics, c)
-		}
-	}
-	return topics
-}
-
 func commandList(all []*cobra.Command) string {
-	var names []string
-	for _, c := range all {
-		names = append(names, c.Name())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(mapped(all, (*cobra.Command).Name), ", ")
 }
 
-func helpCommands(b *strings.Builder, head string, all []*cobra.Command) {
-	var rows [][2]string
-	for _, c := range all {
-		if isCommand(c) {
-			rows = append(rows, [2]string{c.Name(), c.Short})
-		}
-	}
-	helpRows(b, head, rows)
-}
-
-func helpTopics(b *strings.Builder, topics []*cobra.Command) {
-	var rows [][2]string
-	for _, c := range topics {
-		rows = append(rows, [2]string{"help " + c.Name(), c.Short})
-	}
-	helpRows(b, "Topics", rows)
+// helpCommands lists commands with what they do; before stands before each name.
+func helpCommands(b *strings.Builder, head, before string, all []*cobra.Command) {
+	helpRows(b, head, mapped(all, func(c *cobra.Command) [2]string { return [2]string{before + c.Name(), c.Short} }))
 }
 
 func helpRows(b *strings.Builder, head string, rows [][2]string) {

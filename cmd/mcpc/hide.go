@@ -15,7 +15,7 @@ import (
 // output is the user's, and is not touched.
 func (a *app) withoutSecrets(o wire.Outcome) wire.Outcome {
 	s := &a.secrets
-	o.Text, o.Hint = s.Text(o.Text), s.Text(o.Hint)
+	o.Text, o.Hint = s.Text(o.Text), wire.Hint(s.Text(string(o.Hint)))
 	o.Method, o.Name, o.Where = s.Text(o.Method), s.Text(o.Name), s.Text(o.Where)
 	if o.Process != nil {
 		process := *o.Process

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
+	"mcpc/internal/wire"
 )
 
 // newHold is the process in which a server lives that `mcpc init --keep` keeps. Nobody
@@ -19,11 +20,13 @@ func newHold(a *app) *cobra.Command {
 		Use:    "hold --socket PATH -- COMMAND...",
 		Short:  "keep a server running for mcpc init --keep",
 		Hidden: true,
+
+		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := splitDash(cmd, args)
 			opener, err := net.FileConn(a.in)
 			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
-				return hinted("hold is started by mcpc init --keep", "mcpc init --keep -- COMMAND...")
+				return hinted("hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND..."))
 			}
 			_ = a.in.Close()
 			a.hold(cmd.Context(), client.Holding{Server: client.Server{Command: argv}, Idle: max(0, idle), Socket: socket,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -117,15 +118,10 @@ func parted(w io.Writer, st render.Style, write func(io.Writer) error) error {
 }
 
 // otherRevisions are those that the server names beside the negotiated one.
-func otherRevisions(result wire.Members, negotiated string) (others []string) {
+func otherRevisions(result wire.Members, negotiated string) []string {
 	raw, _ := result.Get("supportedVersions")
 	items, _ := wire.Array(raw)
-	for _, item := range items {
-		if revision, ok := wire.Text(item); ok && revision != negotiated {
-			others = append(others, revision)
-		}
-	}
-	return others
+	return slices.DeleteFunc(mapped(items, textOf), func(revision string) bool { return revision == "" || revision == negotiated })
 }
 
 // writeDeclarations shows what a server declares, of which nothing is cut: a pipe

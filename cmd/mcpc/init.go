@@ -158,7 +158,7 @@ func (c *conversation) unkept(err error) wire.Outcome {
 		return stateFailed(err)
 	}
 	return wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server exited before it could be kept", Err: err, Where: c.where,
-		Hint: "mcpc init --keep " + c.saved.Name + " starts it again"}
+		Hint: wire.Run("init --keep "+c.saved.Name) + " starts it again"}
 }
 
 // freeName makes up a name from the target. One that already stands for the same

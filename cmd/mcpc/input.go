@@ -14,11 +14,8 @@ import (
 
 // arguments reads the JSON object that stands on the command line, in a file or
 // on standard input. Its bytes are what will be sent.
-func (a *env) arguments(args []string) (json.RawMessage, error) {
-	if len(args) == 0 {
-		return json.RawMessage("{}"), nil
-	}
-	raw, from, err := a.ui.input(args[0])
+func (a *env) arguments(arg string) (json.RawMessage, error) {
+	raw, from, err := a.ui.input(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +80,15 @@ func (a *app) inputBytes(arg string) (raw []byte, from string, err error) {
 
 // An inputError is typed JSON that is none, and where it goes wrong.
 type inputError struct {
-	text, hint string
-	facts      wire.InputFacts
+	text  string
+	hint  wire.Hint
+	facts wire.InputFacts
 }
 
 func (e *inputError) Error() string { return e.text }
 
 func notJSON(raw []byte, from string, bad *wire.SyntaxError) error {
-	hint := ""
+	var hint wire.Hint
 	switch {
 	case from != fromArgv || bytes.Contains(raw, []byte(`"`)):
 	case !strings.Contains("{[", firstOf(string(raw))):
@@ -113,14 +111,7 @@ func (a *app) interactive() bool {
 
 // ask puts a question to which the answer is no unless it is yes.
 func (a *app) ask(ctx context.Context, question string) bool {
-	fmt.Fprintf(a.stderr(), "%s ", a.errStyle.Asked(question+" [y/N]"))
-	line, err := a.typist.line(ctx)
-	if ctx.Err() != nil {
-		return false
-	}
-	a.progress.Newline()
-	line = strings.ToLower(strings.TrimSpace(line))
-	return err == nil && (line == "y" || line == "yes")
+	return a.askAlways(ctx, question, "") == "yes"
 }
 
 // canAsk reports whether a person may be asked in the middle of a command.

@@ -27,10 +27,10 @@ func FuzzArguments(f *testing.F) {
 		if err := os.WriteFile(name, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := a.arguments([]string{"@" + name})
+		got, err := a.arguments("@" + name)
 		checkArguments(t, bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), got, err)
 		if text := string(raw); text != "-" && !strings.HasPrefix(text, "@") {
-			got, err := a.arguments([]string{text})
+			got, err := a.arguments(text)
 			checkArguments(t, raw, got, err)
 		}
 		if id := rawID(string(raw)); len(raw) > 0 && wire.Valid(id) != nil {

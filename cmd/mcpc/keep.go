@@ -38,7 +38,7 @@ func (c *conversation) mayKeep(server client.Server) wire.Outcome {
 		return usage(hinted("--keep needs unix sockets and process sessions, which this system does not have",
 			"without --keep each command starts the server"))
 	case server.Pipe != nil:
-		return usage(hinted("--keep needs a command after --; the demo server runs inside mcpc", "mcpc init --keep -- mcpc demo --stdio"))
+		return usage(hinted("--keep needs a command after --; the demo server runs inside mcpc", wire.Run("init --keep -- mcpc demo --stdio")))
 	case server.URL != "":
 		return usage(hinted("--keep needs a command after --; over HTTP the server keeps the session",
 			"later commands use it without --keep"))
@@ -112,7 +112,7 @@ func (a *env) unheld(o wire.Outcome) wire.Outcome {
 		o.Text = "the server that session " + a.held.Name + " kept has exited" + a.whyUnheld()
 	}
 	if o.Hint == "" {
-		o.Hint = "mcpc init --keep " + a.held.Name + " starts it again"
+		o.Hint = wire.Run("init --keep "+a.held.Name) + " starts it again"
 	}
 	return o
 }

@@ -48,18 +48,16 @@ func kindNamed(word string) (kind, bool) {
 	return kind{}, false
 }
 
-func kindWords() (words []string) {
-	for _, k := range kinds {
-		words = append(words, k.many)
-	}
-	return words
-}
+func kindWords() []string { return mapped(kinds, func(k kind) string { return k.many }) }
 
-func methodsOf(kinds []kind) (methods []string) {
-	for _, k := range kinds {
-		methods = append(methods, k.method)
+func methodsOf(kinds []kind) []string { return mapped(kinds, func(k kind) string { return k.method }) }
+
+// mapped is what each of all becomes; nil of none.
+func mapped[T, U any](all []T, becomes func(T) U) (others []U) {
+	for _, one := range all {
+		others = append(others, becomes(one))
 	}
-	return methods
+	return others
 }
 
 // declares reports whether the server said that it has a capability. Where it
@@ -99,9 +97,9 @@ func (c *conversation) lacking(out wire.Outcome, capability string) wire.Outcome
 		c.undeclared(out, capability)
 		return out
 	}
-	out.Hint = c.a.ui.quoted("info") + " shows the server's capabilities"
+	out.Hint = wire.There("info") + " shows the server's capabilities"
 	if declared, known := c.declares(capability); known && !declared {
-		out.Hint = "the server does not declare " + capability + "; " + out.Hint
+		out.Hint = "the server does not declare " + wire.Hint(capability) + "; " + out.Hint
 	}
 	return out
 }
@@ -329,15 +327,15 @@ func (l listing) result(several bool) json.RawMessage {
 const fewNames = 8
 
 // nearestIn names what was perhaps meant, or what there is.
-func (a *env) nearestIn(k kind, name string, names []string) string {
+func nearestIn(k kind, name string, names []string) wire.Hint {
 	switch near := render.Nearest(name, names); {
 	case near != "":
-		return "did you mean " + near + "?"
+		return wire.Hint("did you mean " + near + "?")
 	case len(names) == 0:
-		return "the server lists no " + k.many
+		return wire.Hint("the server lists no " + k.many)
 	case len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200:
 		slices.Sort(names)
-		return "there are: " + strings.Join(names, ", ")
+		return wire.Hint("there are: " + strings.Join(names, ", "))
 	}
-	return a.ui.quoted("list "+k.many) + " shows the server's " + k.many
+	return wire.There("list "+k.many) + " shows the server's " + wire.Hint(k.many)
 }

@@ -219,17 +219,12 @@ func (a *env) serverNamed(name string) (target.Server, wire.Outcome) {
 			return f.servers[i], wire.Outcome{}
 		}
 	}
-	var called []target.Server
-	for _, s := range a.knownServers() {
-		if s.Name == name {
-			called = append(called, s)
-		}
-	}
+	called := slices.DeleteFunc(a.knownServers(), func(s target.Server) bool { return s.Name != name })
 	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(enabled) > 0 {
 		called = enabled
 	}
 	if len(called) == 0 {
-		return target.Server{}, usage(hinted(fmt.Sprintf("the server %q is no longer configured", name), "mcpc servers lists them"))
+		return target.Server{}, usage(hinted(fmt.Sprintf("the server %q is no longer configured", name), wire.Run("servers")+" lists them"))
 	}
 	var ids []string
 	same := true
@@ -239,7 +234,7 @@ func (a *env) serverNamed(name string) (target.Server, wire.Outcome) {
 	}
 	if !same {
 		return target.Server{}, usage(hinted(fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
-			"-s "+ids[0]+" selects one; mcpc servers "+name+" shows them"))
+			"-s "+wire.Hint(ids[0])+" selects one; "+wire.Run("servers "+name)+" shows them"))
 	}
 	return called[0], wire.Outcome{}
 }

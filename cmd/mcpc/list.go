@@ -90,7 +90,7 @@ func (a *app) listAs(ctx context.Context, o listOptions, named bool) error {
 	}
 	switch {
 	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, kinds[:1])):
-		return hinted("--bill applies to tools only, without --watch, --json or --jq", a.command("list --bill"))
+		return hinted("--bill applies to tools only, without --watch, --json or --jq", wire.There("list --bill"))
 	case o.all:
 		return a.listAll(ctx, o)
 	case o.bill:
@@ -119,10 +119,10 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 	}
 	hint := a.behindDashes("list", words)
 	if words[0] == "demo" {
-		return nil, hinted("name a server with -s", "mcpc list -s "+render.ShellQuote(words[0]))
+		return nil, hinted("name a server with -s", wire.Run("list -s "+render.ShellQuote(words[0])))
 	}
 	if near := render.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
-		hint = "did you mean " + a.command("list "+near) + "?"
+		hint = "did you mean " + wire.There("list "+near) + "?"
 	}
 	return nil, hinted(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(kindWords(), ", ")), hint)
 }

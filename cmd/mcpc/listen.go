@@ -76,7 +76,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 
 func (o *listenOptions) check(a *app) error {
 	if o.logs != "" && o.logs != anyLevel && !slices.Contains(logLevels, o.logs) {
-		return hinted(fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=", o.logs, "", logLevels, "levels are "+strings.Join(logLevels, ", ")))
+		return hinted(fmt.Sprintf("unknown log level %q", o.logs), didYouMean("--logs=%s", o.logs, logLevels, wire.Hint("levels are "+strings.Join(logLevels, ", "))))
 	}
 	if a.output != "" {
 		return hinted("listen writes until it is stopped, so it has no -o", "use > FILE")
@@ -176,9 +176,9 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear is the ending where the server offers nothing of what was asked.
 func (c *conversation) nothingToHear(all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.where, Phase: "arguments",
-		Text: "the server supports none of the requested notifications", Hint: c.a.ui.quoted("info") + " shows the server's capabilities"}
+		Text: "the server supports none of the requested notifications", Hint: wire.There("info") + " shows the server's capabilities"}
 	if all && c.offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+c.a.ui.command("listen --resource URI")
+		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+wire.There("listen --resource URI")
 	}
 	return o
 }
@@ -199,13 +199,13 @@ func (c *conversation) offers(capability, member string) bool {
 
 // names is what is listened to, in words.
 func (w wish) names() (names []string) {
-	for _, kind := range []struct {
-		on   bool
-		name string
-	}{{w.Tools, changesOf("tools")}, {w.Prompts, changesOf("prompts")}, {w.Resources, changesOf("resources")}, {w.logs, "log messages"}} {
-		if kind.on {
-			names = append(names, kind.name)
+	for i, on := range []bool{w.Tools, w.Prompts, w.Resources} {
+		if on {
+			names = append(names, changesOf(kinds[i].many))
 		}
+	}
+	if w.logs {
+		names = append(names, "log messages")
 	}
 	for _, uri := range w.URIs {
 		names = append(names, "updates of "+uri)
@@ -215,21 +215,14 @@ func (w wish) names() (names []string) {
 
 // takes reports whether a notification is one that was asked for.
 func (w wish) takes(method string) bool {
-	switch method {
-	case "notifications/progress":
-		return false
-	case "notifications/tools/list_changed":
-		return w.all || w.Tools
-	case "notifications/prompts/list_changed":
-		return w.all || w.Prompts
-	case "notifications/resources/list_changed":
-		return w.all || w.Resources
-	case "notifications/resources/updated":
-		return w.all || len(w.URIs) > 0
-	case "notifications/message":
-		return w.all || w.logs
+	named := map[string]bool{
+		"notifications/tools/list_changed":     w.Tools,
+		"notifications/prompts/list_changed":   w.Prompts,
+		"notifications/resources/list_changed": w.Resources,
+		"notifications/resources/updated":      len(w.URIs) > 0,
+		"notifications/message":                w.logs,
 	}
-	return w.all
+	return method != "notifications/progress" && (w.all || named[method])
 }
 
 // listening is the wish as the client takes it. What the server agreed to is told

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/client/auth"
+	"mcpc/internal/wire"
 )
 
 // What mcpc reads of the user's own has an end, in size and by --max-time: a device
@@ -117,7 +118,7 @@ func notRead(what string, err error, hint string) error {
 	if isLate(err) {
 		return fmt.Errorf("%s: %w", what, err) // usage has the way out of that
 	}
-	return hinted(what+": "+bare(err).Error(), hint)
+	return hinted(what+": "+bare(err).Error(), wire.Hint(hint))
 }
 
 func isLate(err error) bool {

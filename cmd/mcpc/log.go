@@ -105,12 +105,9 @@ func (a *app) log(ctx context.Context, o logOptions) {
 		a.logLines(ctx, rows)
 		return
 	}
-	ans := answer{result: rowsJSON(rows)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, style render.Style) error {
+	a.show(ctx, wire.Outcome{}, document(rowsJSON(rows), func(w io.Writer, style render.Style) error {
 		return logTable(w, style, rows, a.now())
-	}
-	a.show(ctx, wire.Outcome{}, ans)
+	}))
 }
 
 // sortKeys are what rows are sorted by.
@@ -205,10 +202,7 @@ func rowJSON(r *trace.Row) rowOut {
 }
 
 func rowsJSON(rows []*trace.Row) json.RawMessage {
-	out := make([]rowOut, len(rows))
-	for i, r := range rows {
-		out[i] = rowJSON(r)
-	}
+	out := append([]rowOut{}, mapped(rows, rowJSON)...) // not null
 	raw, _ := json.Marshal(map[string]any{"exchanges": out})
 	return raw
 }

@@ -134,13 +134,13 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		a.end(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
 		shown := wire.RedactURL(req.Endpoint)
-		o := wire.Outcome{Where: shown, Hint: "mcpc auth explain " + render.ShellQuote(shown) + " shows each step"}
+		o := wire.Outcome{Where: shown, Hint: wire.Run("auth explain "+render.ShellQuote(shown)) + " shows each step"}
 		switch {
 		case auth.Is(err, auth.StoreFailed):
 			o.Reached = wire.Answered // with the token or the client that could not be kept
 		case auth.Is(err, auth.NoResponse):
 			o.Reached = wire.Answered // with the metadata; the rest is up to the browser
-			o.Hint = "without a browser use --grant device; if the page reports an unknown client, run mcpc logout " + render.ShellQuote(shown) + " and log in again"
+			o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+render.ShellQuote(shown)) + " and log in again"
 		}
 		a.end(authFailed(err, o))
 	default:
@@ -166,7 +166,7 @@ func (a *app) showLogin(_ context.Context, address string) {
 // pasted reads the address that the browser ended at; wrong is what was pasted before.
 func (a *app) pasted(ctx context.Context, wrong *auth.Error) (string, error) {
 	if wrong != nil {
-		a.warn(wrong.Text + ": " + wrong.Hint)
+		a.warn(wrong.Text + ": " + wrong.Hint.String())
 		a.note("paste it again; Ctrl-C cancels:")
 	}
 	return a.typist.line(ctx)
@@ -198,11 +198,11 @@ func (a *app) whatToLogInTo(ctx context.Context) (auth.Request, wire.Outcome) {
 		return auth.Request{}, out
 	}
 	if c.target.Source == target.FromDefault {
-		return auth.Request{}, usage(hinted("no server is given, and none has rejected a command since the last login", "mcpc login https://…"))
+		return auth.Request{}, usage(hinted("no server is given, and none has rejected a command since the last login", wire.Run("login https://…")))
 	}
 	endpoint := cmp.Or(c.saved, c.oneOff).Endpoint
 	if endpoint == "" || endpoint == demoEndpoint {
-		return auth.Request{}, usage(hinted("only HTTP servers use OAuth", "mcpc login https://…"))
+		return auth.Request{}, usage(hinted("only HTTP servers use OAuth", wire.Run("login https://…")))
 	}
 	if kept != nil && kept.Endpoint == endpoint {
 		return a.answering(*kept), wire.Outcome{}
@@ -308,10 +308,10 @@ func (a *app) tokenAnswer(t auth.Token, store *auth.Store) answer {
 		where += " (" + file.Path() + ")"
 	}
 	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
-	return answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	return document(raw, func(w io.Writer, st render.Style) error {
 		return render.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
 			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", a.whenExpires(t)}, {"bound", bound}, {"token", where}})
-	}}
+	})
 }
 
 // whenExpires is an end as a person plans with it.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/client/auth"
+	"mcpc/internal/wire"
 )
 
 // clientFlags say as whom to log in, and how.
@@ -29,20 +30,17 @@ func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: `file` with its client secret, if it has one")
 }
 
-func grantWords() (words []string) {
-	for _, g := range auth.Grants {
-		words = append(words, string(g))
-	}
-	return words
+func grantWords() []string {
+	return mapped(auth.Grants, func(g auth.Grant) string { return string(g) })
 }
 
 // check refuses what does not go together, and reads the secrets' files.
 func (o *loginOptions) check(a *app) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
-		return hinted(fmt.Sprintf("unknown grant %q", o.grant), didYouMean("--grant ", o.grant, "", grantWords(), "grants are "+strings.Join(grantWords(), ", ")))
+		return hinted(fmt.Sprintf("unknown grant %q", o.grant), didYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))))
 	case o.store != "" && o.store != "keyring" && o.store != "file":
-		return hinted(fmt.Sprintf("--token-store is keyring or file, not %q", o.store), didYouMean("--token-store ", o.store, "", []string{"keyring", "file"}, ""))
+		return hinted(fmt.Sprintf("--token-store is keyring or file, not %q", o.store), didYouMean("--token-store %s", o.store, []string{"keyring", "file"}, ""))
 	case o.secret != "" && o.secretFile != "":
 		return hinted("--client-secret and --client-secret-file exclude each other", "")
 	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):

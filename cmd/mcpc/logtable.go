@@ -34,12 +34,10 @@ func logTable(w io.Writer, style render.Style, rows []*trace.Row, now time.Time)
 
 // logLine are the cells of rows as a pipe gets them.
 func logLine(rows []*trace.Row) [][]string {
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		cells[i] = []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
+	return mapped(rows, func(r *trace.Row) []string {
+		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
 			tookOf(r), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
-	}
-	return cells
+	})
 }
 
 // logColumns are those that a terminal has room for. Of a table that grows nobody knows

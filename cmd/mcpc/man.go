@@ -27,7 +27,7 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
   mcpc man manual && ls manual/man1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
-				return hinted("man takes a directory", "mcpc man ~/.local/share/man")
+				return hinted("man takes a directory", wire.Run("man ~/.local/share/man"))
 			}
 			if err := notAPage(cmd.Root(), args[0]); err != nil {
 				return err
@@ -44,25 +44,23 @@ func notAPage(root *cobra.Command, name string) error {
 		return nil
 	}
 	return hinted(fmt.Sprintf("man takes a directory, and %q is the name of a page", name),
-		"mcpc help "+name+" shows it; mcpc man ./"+name+" writes all pages into a directory of that name")
+		wire.Run("help "+name)+" shows it; "+wire.Run("man ./"+name)+" writes all pages into a directory of that name")
 }
 
 func (a *app) writeManual(root *cobra.Command, dir string) {
-	pages := 0
-	for _, c := range allOf(root) {
+	pages := allOf(root)
+	for _, c := range pages {
 		name := filepath.Join(dir, "man"+section(c), manName(c)+"."+section(c))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = os.WriteFile(name, []byte(a.manPage(c)), 0o644)
+		}
+		if err != nil {
 			a.end(localIO("writing the manual", err))
 			return
 		}
-		if err := os.WriteFile(name, []byte(a.manPage(c)), 0o644); err != nil {
-			a.end(localIO("writing the manual", err))
-			return
-		}
-		pages++
 	}
-	a.note(fmt.Sprintf("%d pages saved to %s", pages, dir))
-	a.end(wire.Outcome{})
+	a.note(fmt.Sprintf("%d pages saved to %s", len(pages), dir))
 }
 
 // allOf walks the tree, hidden commands left out.

@@ -38,15 +38,15 @@ func (a *app) unnamed(cmd *cobra.Command, k kind, before, args []string, err err
 	command := strings.Join(quotedWords(slices.Concat(before, words, left)), " ")
 	switch {
 	case len(left) > 0:
-		return hintedAnew(err, "arguments need names: "+a.quoted(command)+"; "+a.quoted(shows)+" shows the names")
+		return hintedAnew(err, "arguments need names: "+wire.There(command)+"; "+wire.There(shows)+" shows the names")
 	case guessed:
-		return hintedAnew(err, "arguments need names: "+a.command(command))
+		return hintedAnew(err, "arguments need names: "+wire.There(command))
 	}
-	return hintedAnew(err, "did you mean "+a.quoted(command)+"?")
+	return hintedAnew(err, "did you mean "+wire.There(command)+"?")
 }
 
 // hintedAnew is a usage error with another hint.
-func hintedAnew(err error, hint string) error {
+func hintedAnew(err error, hint wire.Hint) error {
 	several := &severalError{}
 	if errors.As(err, &several) {
 		several.hint = hint
@@ -113,12 +113,7 @@ func isName(word string) bool {
 	return inert(word) && !isScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") && !strings.Contains("0123456789", word[:1])
 }
 
-func quotedWords(words []string) (quoted []string) {
-	for _, word := range words {
-		quoted = append(quoted, render.ShellQuote(word))
-	}
-	return quoted
-}
+func quotedWords(words []string) []string { return mapped(words, render.ShellQuote) }
 
 // runners are programs that start a server which they are told.
 var runners = []string{"npx", "bunx", "pnpx", "npm", "uvx", "uv", "pipx", "node", "bun", "deno", "tsx", "python", "python3",
@@ -165,60 +160,62 @@ func (a *app) startedAmong(cmd *cobra.Command) []string {
 // commandStarting is the command line of mcpc that speaks with a server's command. Where
 // the command's last word is one of mcpc's commands, that is the one. Words that are
 // secret are left out.
-func (a *app) commandStarting(verb string, argv []string) string {
+func (a *app) commandStarting(verb string, argv []string) wire.Hint {
 	if last := argv[len(argv)-1]; len(argv) > 1 && a.commandIs(last, alone) {
 		verb, argv = last, argv[:len(argv)-1]
 	}
 	if !a.commandIs(verb, alone) {
 		verb = "list"
 	}
-	line := "mcpc " + verb + " -- " + render.ShellQuote(argv[0])
+	line := verb + " -- " + render.ShellQuote(argv[0])
 	switch {
 	case !slices.Equal(wire.RedactCommand(argv), argv):
 		line += " ..."
 	case len(argv) > 1:
 		line += " " + strings.Join(quotedWords(argv[1:]), " ")
 	}
-	return line
+	return wire.Run(line)
 }
 
 // meantByFile is the command for a file that is there and is no server; "" where that is
 // not known of it.
-func meantByFile(name string) string {
+func meantByFile(name string) wire.Hint {
 	switch {
 	case !isFile(name):
 		return ""
 	case strings.HasSuffix(name, ".mcpc.yaml"):
-		return "did you mean mcpc run " + render.ShellQuote(name) + "?"
+		return "did you mean " + wire.Run("run "+render.ShellQuote(name)) + "?"
 	case strings.HasSuffix(name, ".jsonl"):
-		return "did you mean mcpc log --file " + render.ShellQuote(name) + "?"
+		return "did you mean " + wire.Run("log --file "+render.ShellQuote(name)) + "?"
 	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
-		return "mcpc servers lists configured servers, and -s NAME selects one"
+		return wire.Run("servers") + " lists configured servers, and -s NAME selects one"
 	}
 	return ""
 }
 
 // meantByPath is what -s names where that is no server but something on this machine,
 // and the hint for it; what is "" where it is the name of a program, as a server's may be.
-func (a *app) meantByPath(text string) (what, hint string) {
+func (a *app) meantByPath(text string) (what string, hint wire.Hint) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
 	}
-	const behind = "a server's command goes after --: mcpc list -- "
+	behind := func(command string) wire.Hint {
+		return "a server's command goes after --: " + wire.Run("list -- "+command)
+	}
 	info, err := os.Stat(text)
 	words := strings.Fields(text)
 	switch {
 	case err == nil && info.IsDir():
-		return "a folder", behind + "COMMAND"
+		return "a folder", behind("COMMAND")
 	case err == nil:
 		return "a file", cmp.Or(meantByFile(text), a.behindDashes("list", []string{text}))
 	case len(words) > 0 && startedBy(words) != nil:
-		hint = behind + render.ShellQuote(startedBy(words)[0])
+		hint = behind(render.ShellQuote(startedBy(words)[0]))
 		if len(words) > 1 {
-			return "a command", hint + " ..." // a word may be a secret
+			return "a command", behind(render.ShellQuote(startedBy(words)[0]) + " ...") // a word may be a secret
 		}
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
-		return "a path that does not exist", behind + "COMMAND"
+		return "a path that does not exist", behind("COMMAND")
 	}
 	return "", hint
 }
@@ -231,27 +228,28 @@ func (a *app) misplaced(verb string, words, argv []string) error {
 	takesWords := verb == "call" || verb == "prompt"
 	isOther := func(word string) bool { at, _ := operator(word); return at < 1 }
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
+		a.nameServer(nil) // what stands behind -- is no server's
 		return hinted("a server's command goes after --, and these are arguments",
-			"did you mean "+a.before(strings.Join(quotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
+			"did you mean "+wire.There(strings.Join(quotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
 	}
 	switch {
 	case len(words) == 0 || a.serverGiven || argv != nil || a.shell != nil:
 		return nil
 	case len(words) == 1 && takesWords && isURL(words[0]):
-		return hinted(verb+where, "mcpc list "+render.ShellQuote(words[0])+" shows the tools")
+		return hinted(verb+where, wire.Run("list "+render.ShellQuote(words[0]))+" shows the tools")
 	case len(words) == 1 || !isUnnamed(words[1]):
 		return nil
 	case slices.Contains(runners, words[0]) && (isFile(words[1]) || strings.HasSuffix(words[0], "x")), isFile(words[0]):
-		return hinted(verb+" takes a name; a server's command goes after --", "mcpc "+verb+" NAME -- "+render.ShellQuote(words[0])+" ...")
+		return hinted(verb+" takes a name; a server's command goes after --", wire.Run(verb+" NAME -- "+render.ShellQuote(words[0])+" ..."))
 	case words[0] == demoEndpoint || isURL(words[0]):
 		return hinted(verb+where,
-			"did you mean mcpc -s "+render.ShellQuote(words[0])+" "+verb+" "+strings.Join(quotedWords(words[1:]), " ")+"?")
+			"did you mean "+wire.Run("-s "+render.ShellQuote(words[0])+" "+verb+" "+strings.Join(quotedWords(words[1:]), " "))+"?")
 	}
 	return nil
 }
 
 // behindDashes is the hint for words that a command has no use for.
-func (a *app) behindDashes(verb string, words []string) string {
+func (a *app) behindDashes(verb string, words []string) wire.Hint {
 	if argv := startedBy(words); argv != nil {
 		return "a server's command goes after --: " + a.commandStarting(verb, argv)
 	}

@@ -74,15 +74,15 @@ func mockWords() string {
 
 func (a *app) mock(ctx context.Context, o mockOptions) error {
 	if o.script == "" {
-		return hinted("mock needs a script", "use --script FILE; mcpc help mock-scripts describes it")
+		return hinted("mock needs a script", "use --script FILE; "+wire.Run("help mock-scripts")+" describes it")
 	}
-	text, _, err := a.input(scriptArgument(o.script))
+	text, _, err := a.input("@" + o.script) // - is standard input
 	if err != nil {
 		return err
 	}
 	script, err := serve.Parse(string(text))
 	if err != nil {
-		return hinted(o.script+": "+err.Error(), "see mcpc help mock-scripts")
+		return hinted(o.script+": "+err.Error(), "see "+wire.Run("help mock-scripts"))
 	}
 	if err := a.fitting(script, o); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (a *app) mock(ctx context.Context, o mockOptions) error {
 // fitting refuses a script that the transport cannot play, and says what of it will not
 // come about.
 func (a *app) fitting(script *serve.Script, o mockOptions) error {
-	over, hint := serve.OverHTTP, "use --stdio for stdio"
+	over, hint := serve.OverHTTP, wire.Hint("use --stdio for stdio")
 	if o.stdio {
 		over, hint = serve.OverStdio, "use --listen instead of --stdio for HTTP"
 	}
@@ -112,13 +112,6 @@ func (a *app) fitting(script *serve.Script, o mockOptions) error {
 		return hinted(o.script+": "+err.Error(), hint)
 	}
 	return nil
-}
-
-func scriptArgument(name string) string {
-	if name == "-" {
-		return name
-	}
-	return "@" + name
 }
 
 func (a *app) mockStdio(ctx context.Context, script *serve.Script) {
@@ -172,11 +165,11 @@ func listenLoopback(address string) (net.Listener, wire.Outcome) {
 		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 			hint = "--listen 127.0.0.1:" + address
 		}
-		return nil, usage(hinted(fmt.Sprintf("--listen must be HOST:PORT, not %q", address), hint))
+		return nil, usage(hinted(fmt.Sprintf("--listen must be HOST:PORT, not %q", address), wire.Hint(hint)))
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("the listen address must be loopback, not %q", host),
-			Hint: "--listen 127.0.0.1:" + port}
+			Hint: wire.Hint("--listen 127.0.0.1:" + port)}
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -30,18 +30,6 @@ func (a *app) nameServer(argv []string) {
 	a.outStyle.Aim, a.errStyle.Aim = aim, aim
 }
 
-// command is a command line for a hint, which goes to the server that this one
-// went to; quoted is one within a sentence.
-func (a *app) command(words string) string { return a.errStyle.Aim.Command(words) }
-
-// before is command where what stands behind -- is no server's.
-func (a *app) before(words string) string {
-	a.nameServer(nil)
-	return a.command(words)
-}
-
-func (a *app) quoted(words string) string { return a.errStyle.Aim.Quoted(words) }
-
 // carriedFlags are flags of all commands without which the command of a hint would do
 // something else: whom it asks, and as whom. --state is every command's.
 var carriedFlags = []string{"protocol", "header", "header-file", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}
@@ -83,11 +71,7 @@ func (a *app) aimAnyway(flags *pflag.FlagSet) {
 // typedFlag is a flag as it was typed. A secret is named and not said: the shell puts it
 // there from a variable.
 func typedFlag(f *pflag.Flag) (words []string) {
-	values := []string{f.Value.String()}
-	if many, ok := f.Value.(pflag.SliceValue); ok {
-		values = many.GetSlice()
-	}
-	for _, value := range values {
+	for _, value := range flagValues(f) {
 		word := " " + render.ShellQuote(value)
 		switch {
 		case f.Value.Type() == "bool":
@@ -95,7 +79,7 @@ func typedFlag(f *pflag.Flag) (words []string) {
 		case f.Name == "header":
 			name, text, _ := strings.Cut(value, ":")
 			field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
-			if wire.RedactField(field) != field || looksSecret(value) {
+			if wire.RedactField(field) != field || new(wire.Secrets).Text(value) != value {
 				word = ` "` + name + ": $" + variableFor(name) + `"`
 			}
 		case wire.RedactURL(value) != value:
@@ -106,10 +90,11 @@ func typedFlag(f *pflag.Flag) (words []string) {
 	return words
 }
 
-// looksSecret reports a text that nobody would want to see in a hint.
-func looksSecret(text string) bool {
-	var s wire.Secrets
-	return s.Text(text) != text
+func flagValues(f *pflag.Flag) []string {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // variableFor is what a shell could call the secret of that name.

@@ -24,7 +24,7 @@ import (
 // findOrigin reads where a session's server stands, each time anew.
 func (c *conversation) findOrigin(from *state.Origin) wire.Outcome {
 	gone := usage(hinted(fmt.Sprintf("%s is no longer in %s", from.Name, c.a.tilde(from.File)),
-		"mcpc close removes the session; mcpc servers lists configured servers"))
+		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
 	owner, ok := target.ClientNamed(from.Client)
 	if !ok {
 		return gone
@@ -75,7 +75,7 @@ func (c *conversation) settleOrigin(ctx context.Context, draft bool) wire.Outcom
 	if s.URL != "" && !draft {
 		t, err := target.Parse(target.Input{Flag: s.URL})
 		if err != nil {
-			return usage(hinted(s.ID()+": "+err.Error(), "the file is "+c.a.tilde(s.File)))
+			return usage(hinted(s.ID()+": "+err.Error(), wire.Hint("the file is "+c.a.tilde(s.File))))
 		}
 		place.Endpoint = t.URL
 	}
@@ -164,7 +164,7 @@ func (a *env) inputValue(ctx context.Context, in target.Asked) (string, error) {
 	value := a.getenv(inputEnv(in.ID))
 	if value == "" {
 		if !a.ui.interactive() {
-			return "", hinted(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), inputEnv(in.ID)+"=VALUE sets it")
+			return "", hinted(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), wire.Hint(inputEnv(in.ID)+"=VALUE sets it"))
 		}
 		prompt := cmp.Or(in.Description, in.ID)
 		if len(in.Options) > 0 {
@@ -183,7 +183,7 @@ func (a *env) inputValue(ctx context.Context, in target.Asked) (string, error) {
 		a.secrets.Learn(value)
 	}
 	if len(in.Options) > 0 && !slices.Contains(in.Options, value) {
-		return "", hinted(in.ID+" is none of its values", "it is one of "+strings.Join(in.Options, ", "))
+		return "", hinted(in.ID+" is none of its values", wire.Hint("it is one of "+strings.Join(in.Options, ", ")))
 	}
 	return value, nil
 }
@@ -217,7 +217,7 @@ func (c *conversation) unresolved(ctx context.Context, err error) wire.Outcome {
 	if missing, ok := errors.AsType[*target.VariableError](err); ok {
 		out.Text = missing.Error() + ", and " + c.a.tilde(c.origin.File) + " is the server's value"
 		if missing.Env != "" {
-			out.Hint = "set " + missing.Env + " in the environment"
+			out.Hint = wire.Hint("set " + missing.Env + " in the environment")
 		}
 	}
 	out.Where = c.origin.ID()
@@ -303,11 +303,6 @@ func (c *conversation) serverIn(opt *client.Options) {
 
 // withFields are the header fields of the file, and the user's own, which win.
 func (c *conversation) withFields(own []wire.Field) []wire.Field {
-	var all []wire.Field
-	for _, f := range c.headers {
-		if !slices.ContainsFunc(own, func(o wire.Field) bool { return strings.EqualFold(o.Name, f.Name) }) {
-			all = append(all, f)
-		}
-	}
-	return append(all, own...)
+	names := mapped(own, func(f wire.Field) string { return f.Name })
+	return append(without(c.headers, names...), own...)
 }

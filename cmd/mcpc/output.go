@@ -25,6 +25,11 @@ type answer struct {
 	human func(w io.Writer, st render.Style) error
 }
 
+// document is the answer that is one JSON document and the only message.
+func document(raw json.RawMessage, human func(w io.Writer, st render.Style) error) answer {
+	return answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: human}
+}
+
 // answerOf is the answer of a plain request.
 func answerOf(o wire.Outcome) answer {
 	ans := answer{method: o.Method, result: o.Result}
@@ -71,6 +76,7 @@ func (a *app) print(ctx context.Context, ans answer) {
 	}
 	a.progress.Done()
 	err := a.tryPrint(ctx, ans)
+	payload, isPayload := errors.AsType[*render.PayloadError](err)
 	switch {
 	case err == nil || a.ending.Kind != wire.OK:
 	case isStopped(err):
@@ -81,21 +87,15 @@ func (a *app) print(ctx context.Context, ans answer) {
 			o.Reached, o.Phase = wire.Answered, "output"
 		}
 		a.end(o)
-	case isPayload(err):
-		a.end(unsaved(err))
+	case isPayload:
+		a.end(unsaved(payload))
 	default:
 		a.end(a.unwritten(err))
 	}
 }
 
-func isPayload(err error) bool {
-	_, ok := errors.AsType[*render.PayloadError](err)
-	return ok
-}
-
 // unsaved is the ending of -o where the result holds nothing that can be saved.
-func unsaved(err error) wire.Outcome {
-	failed, _ := errors.AsType[*render.PayloadError](err)
+func unsaved(failed *render.PayloadError) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: failed.Text, Hint: failed.Hint, Phase: "output", Reached: wire.Answered}
 	if failed.Broken {
 		o.Kind = wire.BadResponse

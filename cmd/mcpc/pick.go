@@ -29,7 +29,7 @@ func (a *app) pickRow(word string) (*trace.Capture, *trace.Row, wire.Outcome) {
 			run, _ = strconv.Atoi(number[1])
 			index, _ = strconv.Atoi(number[2])
 			if run == 0 {
-				return nil, nil, usage(hinted("run numbers start at 1", "mcpc log lists them"))
+				return nil, nil, usage(hinted("run numbers start at 1", wire.Run("log")+" lists them"))
 			}
 		}
 		if run == 0 {
@@ -77,7 +77,7 @@ func (a *app) pickRun(run, index int) (*trace.Capture, *trace.Row, wire.Outcome)
 	found, err := ring.Find(run)
 	switch {
 	case errors.Is(err, trace.ErrNoRun):
-		return nil, nil, usage(hinted(fmt.Sprintf("no recording %d: it was not made, or was deleted", run), "mcpc log lists the recorded runs"))
+		return nil, nil, usage(hinted(fmt.Sprintf("no recording %d: it was not made, or was deleted", run), wire.Run("log")+" lists the recorded runs"))
 	case err != nil:
 		return nil, nil, localIO("reading the recordings", err)
 	}
@@ -104,7 +104,7 @@ func rowNumbered(c *trace.Capture, number, path string) (*trace.Capture, *trace.
 	if len(rows) > 1 {
 		which += " to " + rows[len(rows)-1].Number()
 	}
-	return nil, nil, usage(hinted(path+" has no exchange "+number+", only "+which, "mcpc log --file "+render.ShellQuote(path)+" shows them"))
+	return nil, nil, usage(hinted(path+" has no exchange "+number+", only "+which, wire.Run("log --file "+render.ShellQuote(path))+" shows them"))
 }
 
 func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row, wire.Outcome) {
@@ -113,7 +113,7 @@ func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row
 		row = c.Row(index)
 	}
 	if row == nil {
-		return nil, nil, usage(hinted(fmt.Sprintf("%s has %d exchanges", name, len(c.Rows())), "mcpc log lists them"))
+		return nil, nil, usage(hinted(fmt.Sprintf("%s has %d exchanges", name, len(c.Rows())), wire.Run("log")+" lists them"))
 	}
 	return c, row, wire.Outcome{}
 }
@@ -123,9 +123,9 @@ func unreadable(path string, err error) wire.Outcome {
 	var version *trace.VersionError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage(hinted("no such file: "+path, "mcpc log lists mcpc's own recordings by number"))
+		return usage(hinted("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))
 	case errors.Is(err, trace.ErrNoCapture), errors.As(err, &version):
-		return usage(hinted(path+": "+err.Error(), "docs/capture.md describes the format; mcpc log lists mcpc's own recordings"))
+		return usage(hinted(path+": "+err.Error(), "docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
 	}
 	return localIO("reading "+path, bare(err))
 }

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/render"
 	"mcpc/internal/tty"
+	"mcpc/internal/wire"
 )
 
 // seeing are the flags about what a person sees, and no pipe.
@@ -32,7 +33,7 @@ var drawings = []string{"auto", "none", "blocks", "kitty", "iterm2", "sixel"}
 
 func (s *seeing) check() error {
 	if !slices.Contains(drawings, s.images) {
-		return hinted(fmt.Sprintf("unknown value %q for --images", s.images), "it is one of "+strings.Join(drawings, ", "))
+		return hinted(fmt.Sprintf("unknown value %q for --images", s.images), wire.Hint("it is one of "+strings.Join(drawings, ", ")))
 	}
 	return nil
 }
@@ -72,12 +73,7 @@ func (a *app) canvas(ctx context.Context) render.Canvas {
 // inlineImages says whether a terminal of that name draws images by the protocol of
 // iTerm2, which has no question of its own.
 func inlineImages(name string) bool {
-	for _, known := range []string{"iTerm2 ", "WezTerm ", "mintty "} {
-		if strings.HasPrefix(name, known) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"iTerm2 ", "WezTerm ", "mintty "}, func(known string) bool { return strings.HasPrefix(name, known) })
 }
 
 func (a *app) remote() bool { return a.getenv("SSH_CONNECTION") != "" || a.getenv("SSH_TTY") != "" }

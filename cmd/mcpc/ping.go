@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,11 +73,7 @@ func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration
 
 // isNotReady reports whether a server that is still starting may fail with o.
 func isNotReady(o wire.Outcome) bool {
-	switch o.Kind {
-	case wire.Transport, wire.Timeout, wire.BadResponse:
-		return true
-	}
-	return false
+	return slices.Contains([]wire.Kind{wire.Transport, wire.Timeout, wire.BadResponse}, o.Kind)
 }
 
 // pause waits for d. It reports false if ctx ends first.
@@ -108,7 +105,7 @@ func (a *app) showPing(ctx context.Context, c *conversation, method string, out 
 		return
 	}
 	if client.UnknownMethod(out) {
-		out.Hint = "the server responds, but does not support " + method + ", which every server must support"
+		out.Hint = wire.Hint("the server responds, but does not support " + method + ", which every server must support")
 	}
 	ans := answerOf(out)
 	ans.human = func(w io.Writer, _ render.Style) error {

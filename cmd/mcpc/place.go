@@ -153,7 +153,7 @@ func writableAs(flag, name string) wire.Outcome {
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		out := bad(name+" is a directory", nil)
-		out.Hint = flag + " " + render.ShellQuote(filepath.Join(name, "FILE"))
+		out.Hint = wire.Hint(flag + " " + render.ShellQuote(filepath.Join(name, "FILE")))
 		return out
 	}
 	folder := filepath.Dir(name)

@@ -41,7 +41,7 @@ that.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hinted("prompt takes a prompt's name and its arguments", a.quoted("list prompts")+" lists the prompts")
+				return hinted("prompt takes a prompt's name and its arguments", wire.There("list prompts")+" lists the prompts")
 			}
 			if err := a.misplaced("prompt", args, o.argv); err != nil {
 				return err
@@ -133,15 +133,8 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 	}
 	given, _ := wire.Object(o.arguments)
 	var findings []wire.Finding
-	var names, unknown []string
-	for _, a := range prompt.Arguments {
-		names = append(names, a.Name)
-	}
-	for _, m := range given {
-		if !slices.Contains(names, m.Name) {
-			unknown = append(unknown, m.Name)
-		}
-	}
+	names := mapped(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
+	unknown := slices.DeleteFunc(mapped(given, func(m wire.Member) string { return m.Name }), func(name string) bool { return slices.Contains(names, name) })
 	for _, a := range prompt.Arguments {
 		if _, there := given.Get(a.Name); a.Required && !there {
 			text := "is required and missing"
@@ -158,7 +151,7 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 		return out, nil
 	}
 	for _, name := range unknown {
-		unlisted = append(unlisted, notListed(o.name, name, names))
+		unlisted = append(unlisted, orMeant(fmt.Sprintf("the prompt %s has no argument %q", o.name, name), name, names))
 	}
 	return wire.Outcome{}, unlisted
 }
@@ -177,13 +170,4 @@ func notStrings(given wire.Members) (findings []wire.Finding) {
 // pointer is a JSON pointer to a member (RFC 6901).
 func pointer(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// notListed tells of an argument that the prompt does not list.
-func notListed(prompt, name string, known []string) string {
-	text := fmt.Sprintf("the prompt %s has no argument %q", prompt, name)
-	if near := render.Nearest(name, known); near != "" {
-		text += "; did you mean " + near + "?"
-	}
-	return text
 }

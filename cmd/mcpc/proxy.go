@@ -52,6 +52,9 @@ this machine are served, and no web page of another origin.`,
 			if err != nil {
 				return err
 			}
+			if a.network.Socket != "" && len(routes) > 1 {
+				return hinted("--unix-socket needs one server, not several", "run one proxy per server")
+			}
 			a.proxy(cmd.Context(), o, routes)
 			return nil
 		},
@@ -90,7 +93,7 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 }
 
 func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
-	w, err := a.reachRoutes(routes)
+	w, err := a.reach(routes[0].To.String(), nil) // the user named all of them
 	if err != nil {
 		a.end(usage(err))
 		return
@@ -125,14 +128,6 @@ func (a *app) proxy(ctx context.Context, o proxyOptions, routes []trace.Route) {
 	a.end(wire.Outcome{Kind: wire.Signal})
 }
 
-// reachRoutes settles the way to the servers, all of which the user named.
-func (a *app) reachRoutes(routes []trace.Route) (*way, error) {
-	if a.network.Socket != "" && len(routes) > 1 {
-		return nil, hinted("--unix-socket needs one server, not several", "run one proxy per server")
-	}
-	return a.reach(routes[0].To.String(), nil)
-}
-
 func (a *app) connectTime() time.Duration { return max(0, cmp.Or(a.limits.Connect, 10*time.Second)) }
 
 // leadsTo reports a URL that leads to an address of this machine.
@@ -145,11 +140,7 @@ func leadsTo(u *url.URL, address string) bool {
 // introduceProxy says what the clients are to be told.
 func (a *app) introduceProxy(p *trace.Proxy, targets []string) {
 	for i, r := range p.Routes {
-		path := r.Path
-		if path == "" {
-			path = wire.RedactURL(r.To.RequestURI())
-		}
-		a.note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, path, targets[i]))
+		a.note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, wire.RedactURL(r.To.RequestURI())), targets[i]))
 	}
 	a.note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
 }

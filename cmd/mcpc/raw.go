@@ -69,7 +69,7 @@ func (a *app) rawInput(o *rawOptions, args []string, file string) error {
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {
-		return hinted("raw takes a method and its params", a.command("raw tools/list"))
+		return hinted("raw takes a method and its params", wire.There("raw tools/list"))
 	}
 	o.method = args[0]
 	if len(args) == 2 {
@@ -102,9 +102,9 @@ func (a *app) raw(ctx context.Context, o rawOptions) {
 		out = c.Do(ctx, call)
 	}
 	if known := methodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
-		out.Hint = didYouMean("", o.method, "", known, out.Hint)
+		out.Hint = didYouMean("%s", o.method, known, out.Hint)
 		if strings.HasPrefix(o.method, "{") {
-			out.Hint = "pass a whole message with --bytes, as in " + a.command("raw --bytes @message.json")
+			out.Hint = "pass a whole message with --bytes, as in " + wire.There("raw --bytes @message.json")
 		}
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {
@@ -135,9 +135,7 @@ func (a *app) showRaw(ctx context.Context, out wire.Outcome) {
 	}
 	// A notification's acknowledgement is nothing, and not an empty line.
 	if raw := cameBack(out); raw != nil {
-		ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
-		ans.human = func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }
-		a.print(ctx, ans)
+		a.print(ctx, document(raw, func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }))
 	}
 	a.endAlso(out)
 }

@@ -127,7 +127,7 @@ func (a *env) secure(w *way) (err error) {
 			return notRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
-			return hinted(f.flag+" "+f.name+": the file is empty", f.flag+" must be a PEM file")
+			return hinted(f.flag+" "+f.name+": the file is empty", wire.Hint(f.flag+" must be a PEM file"))
 		}
 	}
 	if w.tls, err = papers.TLS(); err != nil {
@@ -200,12 +200,10 @@ func (a *env) reachAgain(endpoint string) error {
 		return nil
 	}
 	var saved *state.Reach
-	if store, err := state.Open(a.state); err == nil {
-		remembered, _ := store.Load()
-		for _, name := range remembered.Names() {
-			if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
-				saved = s.Reach
-			}
+	_, remembered, _ := a.loadState() // what cannot be read says nothing
+	for _, name := range remembered.Names() {
+		if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
+			saved = s.Reach
 		}
 	}
 	_, err := a.reach(endpoint, saved)

@@ -42,7 +42,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) == 0 {
-				return hinted("read takes a resource's URI", a.quoted("list resources")+" lists the resources")
+				return hinted("read takes a resource's URI", wire.There("list resources")+" lists the resources")
 			}
 			if err := a.misplaced("read", args, o.argv); err != nil {
 				return err
@@ -67,7 +67,7 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 		return nil
 	}
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
-		return hinted(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), a.quoted("list templates")+" lists the templates")
+		return hinted(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), wire.There("list templates")+" lists the templates")
 	}
 	t, err := wire.ParseURITemplate(o.uri)
 	if err != nil {
@@ -81,11 +81,10 @@ func (a *app) aimRead(o *readOptions, args []string, template bool) error {
 	if err := unknownVariable(t, values); err != nil {
 		return err
 	}
-	for _, name := range t.Variables() {
-		if _, given := values.Get(name); !given {
-			o.left = append(o.left, name)
-		}
-	}
+	o.left = slices.DeleteFunc(t.Variables(), func(name string) bool {
+		_, given := values.Get(name)
+		return given
+	})
 	o.uri, err = t.Expand(values)
 	return err
 }
@@ -98,11 +97,8 @@ func unknownVariable(t wire.URITemplate, values wire.Members) error {
 		if slices.Contains(names, m.Name) {
 			continue
 		}
-		hint := "its variables are: " + strings.Join(names, ", ")
-		if near := render.Nearest(m.Name, names); near != "" {
-			hint = "did you mean " + near + "=?"
-		}
-		return hinted(fmt.Sprintf("the template has no variable %q", m.Name), hint)
+		return hinted(fmt.Sprintf("the template has no variable %q", m.Name),
+			didYouMean("%s=", m.Name, names, wire.Hint("its variables are: "+strings.Join(names, ", "))))
 	}
 	return nil
 }
@@ -127,11 +123,11 @@ func (a *app) read(ctx context.Context, o readOptions) {
 func (c *conversation) readResource(ctx context.Context, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: wire.With(nil, "uri", wire.Quote(uri))})
 	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
-		out.Hint = "a template needs values: " + c.a.ui.command("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
+		out.Hint = "a template needs values: " + wire.There("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
 		if near := render.Nearest(uri, c.rememberedNames(resourceKind)); near != "" && near != uri {
-			out.Hint = "did you mean " + near + "?"
+			out.Hint = wire.Hint("did you mean " + near + "?")
 		}
 	}
 	return c.lacking(out, resourceKind.capability)

@@ -40,12 +40,10 @@ type record struct {
 	many bool
 	// resent names the exchange that the command issues again.
 	resent string
-	// mark tells the run from others in a file of the user's, own is that file once it was
-	// read.
+	// mark tells the run from others in a file of the user's, own is the recording once it
+	// was read.
 	mark string
 	own  *trace.Capture
-	// counted numbers the exchanges, for a command that names them; else nil.
-	counted *exchangeCount
 }
 
 // offWord is what switches the recording off in the place of a file.
@@ -172,8 +170,9 @@ func (a *env) endRecording(o wire.Outcome, exit int) {
 }
 
 func (a *env) endOf(o wire.Outcome, exit int) trace.End {
+	hint := a.ui.hintText(o.Hint)
 	return trace.End{Time: a.now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
-		Text: o.Text, Hint: o.Hint, Took: o.Took, Findings: o.Findings}
+		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
 }
 
 // gaveUp records that what was asked last got no valid answer and nobody waits for one,
@@ -185,27 +184,53 @@ func (a *env) gaveUp(o wire.Outcome, exit int) {
 		return
 	}
 	end := a.endOf(o, exit)
-	end.ID = string(wire.OneLine(o.ID))
+	end.ID = wire.OneLine(o.ID)
 	a.record.End(end)
 }
 
-// rowIn is the row of an exchange of this run in a file of the user's, where other runs
-// may stand too, also such as are recorded at the same time; nil where it has none.
-func (r *record) rowIn(file string, exchange int) *trace.Row {
+// lastRow is the row of the last exchange of this run in which the client asked for a
+// method, else of the last in which it asked; nil where the recording has none or cannot be
+// read again. In a file of the user's other runs may stand too, also such as are recorded
+// at the same time.
+func (r *record) lastRow(file, method string) (last *trace.Row) {
+	if r.Recorder == nil || r.read(file) != nil {
+		return nil
+	}
+	row := r.own.Row
+	if file != "" {
+		row = func(n int) *trace.Row { return r.own.RowIn(r.mark, n) }
+	}
+	for n := 1; row(n) != nil; n++ {
+		if is := row(n); !byServer(is) && (last == nil || is.Method == method || last.Method != method) {
+			last = is
+		}
+	}
+	return last
+}
+
+// read reads what was recorded until now.
+func (r *record) read(file string) error {
 	r.Flush()
+	if r.own != nil {
+		_, err := r.own.Refresh()
+		return err
+	}
+	if file == "" {
+		run, err := r.ring.Find(r.Run())
+		if err != nil {
+			return err
+		}
+		file = run.Path
+	}
 	info, err := os.Stat(file)
 	switch {
-	case err != nil || !info.Mode().IsRegular(): // nobody reads a pipe twice
-		return nil
-	case r.own == nil:
-		r.own, err = trace.Open(file)
-	default:
-		_, err = r.own.Refresh()
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular(): // nobody reads a pipe twice
+		return fs.ErrInvalid
 	}
-	if err != nil {
-		return nil
-	}
-	return r.own.RowIn(r.mark, exchange)
+	r.own, err = trace.Open(file)
+	return err
 }
 
 // learnSecrets tells what is known to be secret before anything crosses.
@@ -236,7 +261,6 @@ func (c *conversation) tap() wire.Tap {
 	return func(f wire.Frame) {
 		f.Conn = conn
 		c.a.record.crossed.Store(true)
-		c.a.record.counted.add(f)
 		watch := c.a.watch.Load()
 		if watch == nil {
 			recorder.Tap(f)

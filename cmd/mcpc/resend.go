@@ -42,7 +42,7 @@ The new exchange is recorded with the number of the old one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = splitDash(cmd, args)
 			if len(args) != 1 {
-				return hinted("resend takes the number of one exchange", "mcpc log lists them")
+				return hinted("resend takes the number of one exchange", wire.Run("log")+" lists them")
 			}
 			o.word = args[0]
 			if o.to != "" && (a.serverGiven || o.allowExec || o.argv != nil) {
@@ -100,11 +100,11 @@ func (a *app) recorded(word string) (again, wire.Outcome) {
 	case err != nil:
 		return again{}, localIO("reading "+row.Path(), err)
 	case byServer(row):
-		return again{}, usage(hinted(nameOf(row)+" is a server request, not a client request", "mcpc show "+render.ShellQuote(word)+" shows it"))
+		return again{}, usage(hinted(nameOf(row)+" is a server request, not a client request", wire.Run("show "+render.ShellQuote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
-		return again{}, usage(hinted(nameOf(row)+" contains no JSON-RPC request", "mcpc export "+render.ShellQuote(word)+" --as curl sends it again"))
+		return again{}, usage(hinted(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+render.ShellQuote(word)+" --as curl")+" sends it again"))
 	case exchange == nil:
-		return again{}, usage(hinted("nothing was sent in "+nameOf(row), "mcpc show "+render.ShellQuote(word)+" shows how it ended"))
+		return again{}, usage(hinted("nothing was sent in "+nameOf(row), wire.Run("show "+render.ShellQuote(word))+" shows how it ended"))
 	}
 	return again{row: row, exchange: exchange, capture: c, version: a.version}, wire.Outcome{}
 }
@@ -130,25 +130,24 @@ func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
 	case o.allowExec:
 		o.argv = g.serverArgv()
 		if o.argv == nil {
-			return usage(hinted("no server command is recorded there", "mcpc resend "+render.ShellQuote(o.word)+" --to TARGET"))
+			return usage(hinted("no server command is recorded there", wire.Run("resend "+render.ShellQuote(o.word)+" --to TARGET")))
 		}
 		if g.row.Target == demoEndpoint {
 			a.server, a.serverGiven, o.argv = demoEndpoint, true, nil
 		}
 		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
 	}
-	hint := "mcpc resend " + render.ShellQuote(o.word)
+	again := "resend " + render.ShellQuote(o.word)
+	hint := wire.Run(again + " --to TARGET")
 	switch address := g.address(); {
 	case slices.Contains(a.sessionNames(""), g.row.Target):
-		hint += " --to " + render.ShellQuote(g.row.Target)
+		hint = wire.Run(again + " --to " + render.ShellQuote(g.row.Target))
 	case isAddress(address) || address == demoEndpoint || a.finds(address):
-		hint += " --to " + render.ShellQuote(address)
+		hint = wire.Run(again + " --to " + render.ShellQuote(address))
 	case g.serverArgv() != nil:
-		hint += " --allow-exec runs: " + commandLine(g.serverArgv())
+		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(commandLine(g.serverArgv()))
 	case address != "": // a session that was closed
-		hint += " -- COMMAND"
-	default:
-		hint += " --to TARGET"
+		hint = wire.Run(again + " -- COMMAND")
 	}
 	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
 		Text: "resend needs --to"}
@@ -161,7 +160,7 @@ func (a *app) finds(name string) bool {
 }
 
 // hiddenIn refuses to send what stands in the place of a secret.
-func hiddenIn(hint string, texts ...string) wire.Outcome {
+func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
 		if len(wire.HiddenIn(text)) > 0 {
 			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",

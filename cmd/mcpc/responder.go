@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"path/filepath"
 
@@ -107,16 +108,11 @@ func (r *responder) listRoots() client.Answer {
 	if len(r.Roots) == 0 {
 		return client.Answer{Ending: client.Unanswered("roots/list")}
 	}
-	list := []byte("[")
-	for i, dir := range r.Roots {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		root := wire.With(nil, "uri", wire.Quote(fileURI(dir)))
-		list = append(list, wire.With(root, "name", wire.Quote(filepath.Base(dir)))...)
-	}
+	roots := mapped(r.Roots, func(dir string) json.RawMessage {
+		return wire.With(wire.With(nil, "uri", wire.Quote(fileURI(dir))), "name", wire.Quote(filepath.Base(dir)))
+	})
 	r.told("roots/list", "--root answered")
-	return client.Answer{Result: wire.With(nil, "roots", append(list, ']'))}
+	return client.Answer{Result: wire.With(nil, "roots", asList(roots))}
 }
 
 // fileURI is an absolute path as a URI, percent-encoded (RFC 8089).

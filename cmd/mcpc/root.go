@@ -142,6 +142,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	a.addCompletions(root)
 	for _, c := range allOf(root) {
 		c.Flags().SortFlags = false // they are declared in the order in which help has them
+		c.DisableFlagsInUseLine = true
 	}
 	return root
 }
@@ -184,9 +185,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	}
 	if a.jq != "" {
 		if _, err := render.Query(a.jq); err != nil {
-			hint := ""
+			var hint wire.Hint
 			if inert(a.jq) && !strings.ContainsAny(a.jq, " .|") {
-				hint = "a member starts with a dot: --jq ." + a.jq
+				hint = wire.Hint("a member starts with a dot: --jq ." + a.jq)
 			}
 			return hinted("--jq: "+err.Error(), hint)
 		}
@@ -194,18 +195,21 @@ func (a *app) prepare(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// commandsHint is the hint where the first word is no command.
+var commandsHint = wire.Run("--help") + " shows the commands"
+
 // unknownCommand is what stands where a command was expected.
 func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := cmd.CommandPath() + " --help shows the commands"
+	hint := runOf(cmd, " --help") + " shows the commands"
 	argv := startedBy(args)
 	if !cmd.HasParent() && isURL(args[0]) {
 		url := render.ShellQuote(args[0])
-		hint = "mcpc init " + url + " opens a session, mcpc list " + url + " shows its tools"
+		hint = wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
 		if len(args) > 1 && slices.Contains(commandNames(cmd), args[1]) {
-			hint = "did you mean mcpc " + strings.Join(quotedWords(args[1:]), " ") + " -s " + url + "?"
+			hint = "did you mean " + wire.Run(strings.Join(quotedWords(args[1:]), " ")+" -s "+url) + "?"
 		}
 		return hinted("a URL is not a command", hint)
 	}
@@ -214,12 +218,12 @@ func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || isFile(args[0])) {
 		hint = "did you mean " + a.commandStarting("list", argv) + "?"
 	} else if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
-		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
+		hint = "did you mean " + runOf(cmd, " "+near) + "?"
 	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
-		hint = "did you mean mcpc " + other + "?"
+		hint = "did you mean " + wire.Run(other) + "?"
 	} else if len(args) > 1 && !cmd.HasParent() {
 		if at, _ := operator(args[1]); at > 0 || strings.HasPrefix(args[1], "{") {
-			hint = "did you mean mcpc call " + render.ShellQuote(args[0]) + "?"
+			hint = "did you mean " + wire.Run("call "+render.ShellQuote(args[0])) + "?"
 		} else if argv != nil {
 			hint = "did you mean " + a.commandStarting("list", argv) + "?"
 		}
@@ -227,13 +231,13 @@ func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 	return hinted(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
-func commandNames(cmd *cobra.Command) (names []string) {
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
-		}
-	}
-	return names
+// runOf is the command line of a command, and what stands behind its name.
+func runOf(cmd *cobra.Command, behind string) wire.Hint {
+	return wire.Run(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc")+behind, " "))
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	return mapped(slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden }), (*cobra.Command).Name)
 }
 
 // otherWords are what people type who come from other clients.
@@ -257,18 +261,18 @@ func isURL(word string) bool {
 
 // flagError suggests the flag that was perhaps meant.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
-	hint := cmd.CommandPath() + " --help shows the flags"
+	hint := runOf(cmd, " --help") + " shows the flags"
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		argv := a.startedAmong(cmd)
 		if near := render.Nearest(name, names); near != "" {
-			hint = "did you mean --" + near + "?"
+			hint = wire.Hint("did you mean --" + near + "?")
 		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
-			hint = "did you mean --" + other + "?"
+			hint = wire.Hint("did you mean --" + other + "?")
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
-			hint = fmt.Sprintf("arguments have no dashes: %s=VALUE; %s", name, hint)
+			hint = "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + hint
 		} else if argv != nil {
 			hint = "a server's command goes after --: " + a.commandStarting(cmd.Name(), argv)
 		}
@@ -333,6 +337,14 @@ func splitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 	return args[:at], args[at:]
 }
 
+// beforeDashes are the words before "--": what follows is another program's.
+func beforeDashes(args []string) []string {
+	if at := slices.Index(args, "--"); at >= 0 {
+		return args[:at]
+	}
+	return args
+}
+
 // onlyURL takes a URL for the server's, and refuses other words.
 func (a *app) onlyURL(cmd *cobra.Command, words, argv []string) error {
 	words, err := a.withoutURL(words, argv)
@@ -377,20 +389,20 @@ func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := cmd.CommandPath() + " --help shows what it takes"
+	hint := runOf(cmd, " --help") + " shows what it takes"
 	switch {
 	case a.commandIs(cmd.Name(), alone) && args[0] != "demo":
 		hint = a.behindDashes(cmd.Name(), args)
 	case cmd.Name() == "demo" && slices.Contains(commandNames(cmd.Root()), args[0]):
-		hint = "did you mean mcpc -s demo " + strings.Join(quotedWords(args), " ") + "?"
+		hint = "did you mean " + wire.Run("-s demo "+strings.Join(quotedWords(args), " ")) + "?"
 	case cmd.Flag("to") != nil && isURL(args[0]):
-		hint = cmd.CommandPath() + " --to " + render.ShellQuote(args[0])
+		hint = runOf(cmd, " --to "+render.ShellQuote(args[0]))
 	case cmd.Flag("script") != nil:
-		hint = cmd.CommandPath() + " --script " + render.ShellQuote(args[0])
+		hint = runOf(cmd, " --script "+render.ShellQuote(args[0]))
 	case cmd.Flag("listen") != nil:
-		hint = cmd.CommandPath() + " --help shows the flags; use --listen ADDRESS"
+		hint = runOf(cmd, " --help") + " shows the flags; use --listen ADDRESS"
 	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
-		hint = cmd.CommandPath() + " -s " + render.ShellQuote(args[0])
+		hint = runOf(cmd, " -s "+render.ShellQuote(args[0]))
 	}
 	return hinted(fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint)
 }

@@ -61,7 +61,7 @@ exit code is that of the first error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths, o.argv = splitDash(cmd, args)
 			if len(o.paths) == 0 {
-				return hinted("run takes files of saved calls, or directories", "mcpc run . runs all *.mcpc.yaml in this directory")
+				return hinted("run takes files of saved calls, or directories", wire.Run("run .")+" runs all *.mcpc.yaml in this directory")
 			}
 			if o.junit == "-" && a.output == "" && a.oneDocument() {
 				return hinted("only one report can go to stdout: --junit - or --json", "use --junit FILE")
@@ -154,7 +154,7 @@ func (r *runner) run(ctx context.Context) {
 		return
 	}
 	a.noInput = true // what asks a person is no test
-	a.record.counted, a.record.many = &exchangeCount{}, true
+	a.record.many = true
 	switch {
 	case a.oneDocument() || a.output != "":
 	case r.o.junit == "-":
@@ -192,12 +192,10 @@ func (r *runner) places() wire.Outcome {
 // answer is what a run prints when it is over: one document, or with -o alone what
 // a person reads.
 func (r *runner) answer() answer {
-	ans := answer{human: r.report}
 	if r.a.oneDocument() {
-		ans.result = render.RunJSON(r.done)
-		ans.messages = []*wire.Message{{Raw: ans.result}}
+		return document(render.RunJSON(r.done), r.report)
 	}
-	return ans
+	return answer{human: r.report}
 }
 
 // report is all of it for a person.
@@ -236,12 +234,12 @@ func (r *runner) ending() wire.Outcome {
 		return r.broken
 	case missed > 0:
 		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
-			Text: fmt.Sprintf("%d of %s failed", missed, counted(r.stepsDone(), "step", "steps"))}
+			Text: fmt.Sprintf("%d of %s failed", missed, plural(r.stepsDone(), "step"))}
 	case broken > 0 && !r.broken.Good():
 		return r.broken
 	case broken > 0:
 		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
-			Text: fmt.Sprintf("%d of %s could not run", broken, counted(r.stepsDone(), "step", "steps"))}
+			Text: fmt.Sprintf("%d of %s could not run", broken, plural(r.stepsDone(), "step"))}
 	}
 	return wire.Outcome{}
 }
@@ -255,15 +253,8 @@ func (r *runner) stepsDone() int {
 	return n
 }
 
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // firstSight is the command that shows the first step that went wrong.
-func (r *runner) firstSight() string {
+func (r *runner) firstSight() wire.Hint {
 	for _, f := range r.done {
 		for _, s := range f.Steps {
 			if len(s.Misses) > 0 && s.See != "" {
@@ -303,9 +294,7 @@ func (r *runner) listed() answer {
 		all = append(all, one)
 	}
 	raw, _ := json.Marshal(all)
-	ans := answer{result: raw, messages: []*wire.Message{{Raw: raw}}}
-	ans.human = func(w io.Writer, st render.Style) error {
+	return document(raw, func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"WHERE", "NAME", "DOES", "SERVER", "USES"}, rows)
-	}
-	return ans
+	})
 }

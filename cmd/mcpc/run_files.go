@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
 	"mcpc/internal/yaml"
@@ -33,7 +32,7 @@ func savedFiles(paths []string) (all []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, hinted(path+": "+bare(err).Error(), "mcpc run takes files of saved calls, or folders with *.mcpc.yaml")
+			return nil, hinted(path+": "+bare(err).Error(), wire.Run("run")+" takes files of saved calls, or folders with *.mcpc.yaml")
 		}
 		if !info.IsDir() {
 			all = append(all, path)
@@ -44,7 +43,7 @@ func savedFiles(paths []string) (all []string, err error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, hinted("no *.mcpc.yaml in "+path, "mcpc export last --as mcpc-yaml -o smoke.mcpc.yaml writes one from the last command")
+			return nil, hinted("no *.mcpc.yaml in "+path, wire.Run("export last --as mcpc-yaml -o smoke.mcpc.yaml")+" writes one from the last command")
 		}
 		all = append(all, found...)
 	}
@@ -93,7 +92,7 @@ func (all problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return hinted(all[0].where+": "+all[0].Text, cmp.Or(all[0].hint, "mcpc run --help shows an example of a file"))
+		return hinted(all[0].where+": "+all[0].Text, cmp.Or(wire.Hint(all[0].hint), wire.Run("run --help")+" shows an example of a file"))
 	}
 	e := &severalError{text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {
@@ -152,10 +151,8 @@ func (f *runFile) problems(a *app, given map[string]saved.Value) (all problems) 
 
 func (f *runFile) problem(p saved.Problem, place yaml.Place) problem {
 	out := problem{Problem: p, place: place, where: f.path + ":" + place.String(), hint: p.Hint}
-	if near := render.Nearest(p.Got, p.Known); near != "" {
-		out.hint = "did you mean " + near + "?"
-	} else if len(p.Known) > 0 {
-		out.hint = "there are: " + strings.Join(p.Known, ", ")
+	if len(p.Known) > 0 {
+		out.hint = string(didYouMean("%s", p.Got, p.Known, wire.Hint("there are: "+strings.Join(p.Known, ", "))))
 	}
 	return out
 }
@@ -185,11 +182,7 @@ func (r *runner) choose() error {
 	}
 	for _, name := range r.o.only {
 		if !found[name] {
-			hint := "mcpc run --list shows the names"
-			if near := render.Nearest(name, names); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return hinted(fmt.Sprintf("no step is named %q", name), hint)
+			return hinted(fmt.Sprintf("no step is named %q", name), didYouMean("%s", name, names, wire.Run("run --list")+" shows the names"))
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
@@ -106,7 +105,7 @@ var unjudged = []wire.Kind{wire.Transport, wire.Timeout, wire.Auth, wire.Usage, 
 
 // hint says what in the file would take an ending that was not expected; what crossed
 // is to be seen elsewhere.
-func (j *judgement) hint() string {
+func (j *judgement) hint() wire.Hint {
 	e, out := j.step.Expect, j.taken.out
 	about := ""
 	switch {
@@ -119,7 +118,7 @@ func (j *judgement) hint() string {
 	case wantsForms(out):
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
-		return fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about)
+		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about))
 	case j.see(j.taken) == "":
 		return out.Hint
 	}
@@ -185,7 +184,7 @@ func (j *judgement) query(expr string) (*render.Program, error) {
 	for name, v := range j.vars {
 		all = append(all, render.Variable{Name: name, Value: v.JSON})
 	}
-	return render.QueryWith(expr, all)
+	return render.Query(expr, all...)
 }
 
 func (j *judgement) holdsQuery(w saved.Wanted) {
@@ -256,67 +255,17 @@ func shownValues(values []json.RawMessage) string {
 }
 
 // see is the command that shows what crossed of a step.
-func (r *fileRun) see(t taken) string {
-	number, crossed := r.a.record.counted.last(t.method)
-	recorder := r.a.record.Recorder
-	switch {
-	case recorder == nil || !crossed || t.out.Reached == wire.Unsent && !r.opening.Good() && number == 0:
+func (r *fileRun) see(t taken) wire.Hint {
+	switch t.out.Kind {
+	case wire.InvalidArguments, wire.Refused, wire.Usage:
 		return ""
-	case t.out.Kind == wire.InvalidArguments || t.out.Kind == wire.Refused || t.out.Kind == wire.Usage:
+	}
+	row := r.a.record.lastRow(r.a.recordTo, t.method)
+	switch {
+	case row == nil:
 		return ""
 	case r.a.recordTo != "":
-		row := r.a.record.rowIn(r.a.recordTo, number)
-		if row == nil {
-			return ""
-		}
-		return "mcpc show " + render.ShellQuote(r.a.recordTo) + "#" + row.Number()
+		return wire.Run("show " + render.ShellQuote(r.a.recordTo) + "#" + row.Number())
 	}
-	if run := recorder.Run(); run > 0 {
-		return fmt.Sprintf("mcpc show %d.%d", run, number)
-	}
-	return ""
-}
-
-// An exchangeCount numbers the exchanges of a run as mcpc log does. A nil one counts
-// nothing.
-type exchangeCount struct {
-	mu     sync.Mutex
-	folder wire.Folder
-	all    int // with what the server asked
-	newest int // of what the client asked
-	of     map[string]int
-}
-
-func (n *exchangeCount) add(f wire.Frame) {
-	if n == nil {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var t wire.Traits
-	if f.Kind == wire.Body || f.Kind == wire.Event {
-		t = wire.ParseMessage(f.Raw).Traits()
-	}
-	for _, place := range n.folder.Add(0, &f, t) {
-		if place.Role != wire.Asks && place.Role != wire.Begins {
-			continue
-		}
-		if n.all++; place.Role == wire.Begins || f.Dir == wire.Received {
-			continue
-		}
-		if n.of == nil {
-			n.of = map[string]int{}
-		}
-		n.of[t.Method], n.newest = n.all, n.all
-	}
-}
-
-// last is the number of the last exchange of a method, else of the last of any.
-func (n *exchangeCount) last(method string) (number int, any bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if number, ok := n.of[method]; ok {
-		return number, true
-	}
-	return n.newest, n.newest > 0
+	return wire.Run(fmt.Sprintf("show %d.%d", row.Run, row.Index))
 }

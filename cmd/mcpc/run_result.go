@@ -7,7 +7,6 @@ import (
 
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
-	"mcpc/internal/yaml"
 )
 
 // A result is expected member by member: those that are not named may be anything, lists
@@ -61,22 +60,22 @@ func (j *judgement) holdsResult(e saved.Expect) {
 }
 
 func (j *judgement) holdsValue(want, got json.RawMessage, at string) {
-	if text, _ := wire.Text(want); text == saved.Any {
+	if textOf(want) == saved.Any {
 		return
 	}
 	if members, others, both := objects(want, got); both {
 		for _, m := range members {
 			if other, there := others.Get(m.Name); there {
-				j.holdsValue(m.Value, other, yaml.Pointer(at, m.Name))
+				j.holdsValue(m.Value, other, wire.Pointer(at, m.Name))
 			} else {
-				j.miss(yaml.Pointer(at, m.Name), m.Name+": "+wire.Excerpt(m.Value, mostGot), "no "+m.Name)
+				j.miss(wire.Pointer(at, m.Name), m.Name+": "+wire.Excerpt(m.Value, mostGot), "no "+m.Name)
 			}
 		}
 		return
 	}
 	if items, others, both := arrays(want, got); both {
 		for i, item := range items {
-			j.holdsValue(item, others[i], yaml.Pointer(at, strconv.Itoa(i)))
+			j.holdsValue(item, others[i], wire.Pointer(at, strconv.Itoa(i)))
 		}
 		return
 	}

@@ -70,9 +70,7 @@ func (r *fileRun) open(ctx context.Context) {
 		return filled
 	}
 	if !named && r.f.Command != nil {
-		for _, word := range r.f.Command {
-			argv = append(argv, fill(word))
-		}
+		argv = mapped(r.f.Command, fill)
 		if !r.o.allowExec {
 			r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would start " + commandLine(argv),
 				Hint: "--allow-exec starts it"}
@@ -111,11 +109,8 @@ func (r *fileRun) open(ctx context.Context) {
 // answering is how the file answers what the server asks.
 func (r *fileRun) answering(fill func(string) string) answering {
 	how := r.f.Answering
-	flags := answering{Defaults: how.Defaults, Decline: how.Decline,
-		OnElicit: fill(how.OnElicit), Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling)}
-	for _, dir := range how.Roots {
-		flags.Roots = append(flags.Roots, fill(dir))
-	}
+	flags := answering{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
+		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: mapped(how.Roots, fill)}
 	if r.f.Answer == nil {
 		return flags
 	}
@@ -127,13 +122,7 @@ func (r *fileRun) answering(fill func(string) string) answering {
 	if items == nil {
 		items = []json.RawMessage{answer}
 	}
-	for _, item := range items {
-		text, typed := wire.Text(item)
-		if !typed {
-			text = string(item)
-		}
-		flags.Answers = append(flags.Answers, text)
-	}
+	flags.Answers = mapped(items, plainValue)
 	return flags
 }
 
@@ -237,7 +226,7 @@ func (r *fileRun) captured(name string) bool {
 // add keeps what came of a step, without secrets, and shows it.
 func (r *fileRun) add(s render.RunStep) {
 	hide := r.a.secrets.Text
-	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), hide(s.See), hide(s.Hint)
+	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), wire.Hint(hide(string(s.See))), wire.Hint(hide(string(s.Hint)))
 	for i, m := range s.Misses {
 		s.Misses[i].Want, s.Misses[i].Got = hide(m.Want), hide(m.Got)
 	}
@@ -304,10 +293,7 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 // wordsOf are arguments without a type as words of a command line.
 func wordsOf(untyped []saved.Untyped) (words []word) {
 	for _, u := range untyped {
-		w := word{text: u.Text}
-		for _, name := range u.Path {
-			w.path = append(w.path, part{name: name})
-		}
+		w := word{text: u.Text, path: mapped(u.Path, func(name string) part { return part{name: name} })}
 		w.typed = written(w.path) + "=" + u.Text
 		words = append(words, w)
 	}

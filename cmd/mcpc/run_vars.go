@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,13 +12,12 @@ import (
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
-	"mcpc/internal/yaml"
 )
 
 // unresolved are variables that nothing gives a value, jq expressions that cannot be
 // read, and a revision that nobody speaks.
 func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.Problem) {
-	known := a.knownVars(f.File, given)
+	known := knownVars(f.File, given)
 	check := func(at string, raw json.RawMessage) {
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
@@ -29,14 +30,16 @@ func (a *app) unresolved(f *runFile, given map[string]saved.Value) (all []saved.
 		})
 	}
 	query := func(at, expr string) {
-		if _, err := render.QueryWith(expr, asNull(known)); err != nil {
+		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
+		null := func(name string) render.Variable { return render.Variable{Name: name, Value: json.RawMessage("null")} }
+		if _, err := render.Query(expr, mapped(names, null)...); err != nil {
 			all = append(all, saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()})
 		}
 	}
 	check("/server", wire.Quote(f.Server))
 	check("/command", wire.Quote(strings.Join(f.Command, " ")))
 	for _, h := range f.Headers {
-		check(yaml.Pointer("/headers", h.Name), wire.Quote(h.Value))
+		check(wire.Pointer("/headers", h.Name), wire.Quote(h.Value))
 	}
 	if f.Answer != nil {
 		check("/answer", f.Answer)
@@ -87,26 +90,13 @@ func unlisted(s saved.Step) []saved.Problem {
 }
 
 // knownVars are the names that have a value before the first step.
-func (a *app) knownVars(f saved.File, given map[string]saved.Value) (names []string) {
+func knownVars(f saved.File, given map[string]saved.Value) []string {
+	names := slices.Collect(maps.Keys(given))
 	for _, v := range f.Vars {
 		names = append(names, v.Name)
 	}
-	for name := range given {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	slices.Sort(names)
-	return names
-}
-
-func asNull(names []string) (all []render.Variable) {
-	for _, name := range names {
-		if saved.IsName(name) {
-			all = append(all, render.Variable{Name: name, Value: json.RawMessage("null")})
-		}
-	}
-	return all
+	return slices.Compact(names)
 }
 
 // givenVars reads the --var flags.
@@ -151,23 +141,12 @@ func (r *runner) warnUnused() {
 		}
 	}
 	for name := range r.given {
-		if slices.Contains(used, name) || strings.Contains(string(r.texts()), "$"+name) {
+		inQuery := func(f *runFile) bool { return bytes.Contains(f.doc.JSON, []byte("$"+name)) }
+		if slices.Contains(used, name) || slices.ContainsFunc(r.files, inQuery) {
 			continue
 		}
-		text := "no file uses the variable " + name
-		if near := render.Nearest(name, used); near != "" {
-			text += "; did you mean " + near + "?"
-		}
-		r.a.warn(text)
+		r.a.warn(orMeant("no file uses the variable "+name, name, used))
 	}
-}
-
-// texts are all files, for a look at the variables of jq in them.
-func (r *runner) texts() (all []byte) {
-	for _, f := range r.files {
-		all = append(all, f.doc.JSON...)
-	}
-	return all
 }
 
 // usedInQueries are words behind a $ in the jq expressions of a step.

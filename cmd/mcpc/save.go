@@ -36,7 +36,7 @@ func newSaving(path string, expectResult bool) (*saving, error) {
 	}
 	s := &saving{path: path, expectResult: expectResult}
 	bad := func(why string) error {
-		return hinted("--save "+path+": "+why, "--save with another file; mcpc run "+render.ShellQuote(path)+" --list shows this one")
+		return hinted("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+render.ShellQuote(path)+" --list")+" shows this one")
 	}
 	if !isFile(path) {
 		return s, nil
@@ -235,10 +235,7 @@ func (s *saving) written(c *conversation, b *saver, step saved.Step, flags answe
 	}
 	f := c.asSaved()
 	f.Server = saved.LiteralText(c.a.secrets.Text(f.Server), b.in(render.InURL))
-	for i, word := range c.a.secrets.Command(f.Command) {
-		f.Command = slices.Clone(f.Command)
-		f.Command[i] = saved.LiteralText(word, b.in(render.InArgv))
-	}
+	f.Command = mapped(c.a.secrets.Command(f.Command), func(word string) string { return saved.LiteralText(word, b.in(render.InArgv)) })
 	f.Steps, f.Protocol = []saved.Step{step}, c.a.protocol
 	asSaved(flags, &f, b.variable)
 	for _, line := range c.a.headers {

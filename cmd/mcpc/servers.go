@@ -35,7 +35,7 @@ are shown (mcpc help targets).`,
 		ValidArgsFunction: a.completeKnown(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return hinted("servers takes one name at most", "mcpc servers shows all of them")
+				return hinted("servers takes one name at most", wire.Run("servers")+" shows all of them")
 			}
 			a.servers(cmd.Context(), strings.Join(args, ""))
 			return nil
@@ -118,23 +118,20 @@ func (a *app) servers(ctx context.Context, name string) {
 			return
 		}
 	}
-	ans := answer{result: a.serversJSON(rows)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, st render.Style) error {
+	if len(rows) == 0 {
+		a.note("no server found in any configuration; mcpc init TARGET opens a session")
+	}
+	a.show(ctx, wire.Outcome{}, document(a.serversJSON(rows), func(w io.Writer, st render.Style) error {
 		if name != "" {
 			return a.writeEntries(w, st, rows)
 		}
 		return a.writeServers(w, st, rows)
-	}
-	if len(rows) == 0 {
-		a.note("no server found in any configuration; mcpc init TARGET opens a session")
-	}
-	a.show(ctx, wire.Outcome{}, ans)
+	}))
 }
 
 func (a *app) unknownServer(command, name string) wire.Outcome {
 	return usage(hinted(fmt.Sprintf("no configuration has a server %q", name),
-		didYouMean("mcpc "+command+" ", name, "", a.knownNames(), "mcpc servers lists them")))
+		didYouMean(wire.Run(command+" %s"), name, a.knownNames(), wire.Run("servers")+" lists them")))
 }
 
 func (a *app) writeServers(w io.Writer, st render.Style, rows []serverRow) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,25 +51,22 @@ func (a *app) sessions(ctx context.Context) {
 		all = append(all, s)
 	}
 	held := lookAtHeld(ctx, all)
-	ans := answer{result: sessionsJSON(all, st.Current(), held)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, style render.Style) error {
+	if len(all) == 0 {
+		a.note("no sessions: mcpc init TARGET opens one")
+	}
+	a.show(ctx, wire.Outcome{}, document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
 		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.now())
-		if anyHeld(all) {
+		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
 			head = append(head, "HELD")
 			for i, s := range all {
 				rows[i] = append(rows[i], heldCell(s, held[s.Name]))
 			}
 		}
 		return render.Table(w, style, head, rows)
-	}
-	if len(all) == 0 {
-		a.note("no sessions: mcpc init TARGET opens one")
-	}
-	a.show(ctx, wire.Outcome{}, ans)
+	}))
 }
 
-func (a *app) loadState() (*state.Store, state.State, error) {
+func (a *env) loadState() (*state.Store, state.State, error) {
 	store, err := state.Open(a.state)
 	if err != nil {
 		return nil, state.State{}, err
@@ -157,7 +155,7 @@ stopped. The default is the current session.`,
 		ValidArgsFunction: a.beforeDash(a.completeSessions()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
-				return hinted("close takes one session name", "mcpc sessions lists them")
+				return hinted("close takes one session name", wire.Run("sessions")+" lists them")
 			}
 			// Who is meant is settled as everywhere: -s, the variable, the current one.
 			a.closeSessions(cmd.Context(), append(args, cmp.Or(a.server, a.getenv(envName("server"))))[0], all)
@@ -208,9 +206,9 @@ func (c *conversation) guardEnd(opt *client.Options) error {
 
 func (a *app) noSession(name string, known []string) wire.Outcome {
 	if name == "" {
-		return usage(hinted("no current session", "mcpc sessions lists them"))
+		return usage(hinted("no current session", wire.Run("sessions")+" lists them"))
 	}
-	return usage(hinted(fmt.Sprintf("no session is named %q", name), didYouMean("", name, "", known, "mcpc sessions lists them")))
+	return usage(hinted(fmt.Sprintf("no session is named %q", name), didYouMean("%s", name, known, wire.Run("sessions")+" lists them")))
 }
 
 // closeOne forgets a session first: the server may be gone, and then there is

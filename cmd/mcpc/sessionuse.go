@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
 func newSessionUse(a *app) *cobra.Command {
@@ -20,7 +21,7 @@ is sent.`,
 		ValidArgsFunction: a.completeSessions(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return hinted("use takes one session name", "mcpc sessions lists them")
+				return hinted("use takes one session name", wire.Run("sessions")+" lists them")
 			}
 			a.useSession(cmd.Context(), args[0])
 			return nil

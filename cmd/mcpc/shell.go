@@ -100,7 +100,8 @@ func (a *app) openShell(ctx context.Context, cmd *cobra.Command, argv []string, 
 	s := &shellRun{a: a, c: c, globals: a.globals(), own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[envName(f.Name)] = true })
 	a.shell = s
-	a.outStyle.Aim.Bare, a.errStyle.Aim.Bare = true, true
+	words := a.shellCommands()
+	a.outStyle.Aim.Shell, a.errStyle.Aim.Shell = words, words
 	defer s.close(ctx)
 	if typed && a.outStyle.Terminal && lineedit.Usable() {
 		s.interact(ctx)
@@ -179,7 +180,7 @@ func (s *shellRun) interact(ctx context.Context) {
 	ignore = func(error) { a.line.CompareAndSwap(nil, &ignore) }
 	a.line.Store(&ignore)
 	defer a.line.Store(nil)
-	a.note(s.greeting())
+	a.note(s.c.where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
 	lines := make(chan typedLine, 1)
 	for !s.ended {
 		go func() {
@@ -232,10 +233,6 @@ func (s *shellRun) prompt() string {
 	return s.a.errStyle.Line(name) + "> "
 }
 
-func (s *shellRun) greeting() string {
-	return s.c.where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends"
-}
-
 // historyName is the file of the lines, and mostKept how many of them are.
 const (
 	historyName = "shell_history"
@@ -282,9 +279,9 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 func (s *shellRun) lend(how opening) (*conversation, wire.Outcome) {
 	switch {
 	case how.argv != nil:
-		return &conversation{a: &s.a.env}, usage(hinted("the shell uses one server; a line cannot name another", "exit, and mcpc shell -- COMMAND"))
+		return &conversation{a: &s.a.env}, usage(hinted("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
 	case how.heard != nil:
-		return &conversation{a: &s.a.env}, usage(hinted("notifications cannot be streamed in the shell", "use mcpc listen or mcpc list --watch in another terminal"))
+		return &conversation{a: &s.a.env}, usage(hinted("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
 	}
 	if o := writable(s.a.output); !o.Good() {
 		return &conversation{a: &s.a.env}, o

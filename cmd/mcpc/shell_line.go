@@ -20,13 +20,17 @@ var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "
 
 // wordsOfShell are the commands of mcpc that are words of its shell too.
 func (a *app) wordsOfShell() []string {
-	words := []string{"help"}
-	for _, c := range a.commands() {
-		if c.is&inShell != 0 {
-			words = append(words, c.name)
-		}
+	words := slices.DeleteFunc(a.commands(), func(c maker) bool { return c.is&inShell == 0 })
+	return append([]string{"help"}, mapped(words, func(c maker) string { return c.name })...)
+}
+
+// shellCommands is the set of these words.
+func (a *app) shellCommands() map[string]bool {
+	all := map[string]bool{}
+	for _, word := range a.wordsOfShell() {
+		all[word] = true
 	}
-	return words
+	return all
 }
 
 // line takes one line, and notes what it came to.
@@ -94,7 +98,9 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.json = a.json || slices.Contains(words, "--json")
 		out := usage(err)
-		out.Hint = hintOfShell(out.Hint)
+		if out.Hint == commandsHint {
+			out.Hint = "help lists the commands"
+		}
 		a.end(out)
 	}
 	a.progress.Done()
@@ -102,17 +108,6 @@ func (s *shellRun) command(ctx context.Context, words []string) {
 	a.ending = signalled(ctx, a.ending)
 	a.gaveUp(a.ending, a.exitCode())
 	a.failureJSON()
-}
-
-// hintOfShell says with the words of the shell what the command line's own would be.
-func hintOfShell(hint string) string {
-	switch {
-	case strings.HasPrefix(hint, "mcpc --help "):
-		return "help lists the commands"
-	case strings.HasSuffix(hint, " --help shows the commands"):
-		return strings.TrimPrefix(hint, "mcpc ")
-	}
-	return strings.Replace(hint, "did you mean mcpc ", "did you mean ", 1)
 }
 
 // root is the tree of commands for one line, whose flags are the shell's own where
@@ -130,14 +125,14 @@ func (s *shellRun) mayRun(cmd *cobra.Command) error {
 		top = top.Parent()
 	}
 	if top.HasParent() && !slices.Contains(s.a.wordsOfShell(), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
-		return hinted(top.Name()+" is not a shell command", "mcpc "+top.Name()+", in another terminal")
+		return hinted(top.Name()+" is not a shell command", wire.Run(top.Name())+", in another terminal")
 	}
 	answers := answeringFlags(cmd)
 	var bad error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		shared := cmd.InheritedFlags().Lookup(f.Name) != nil && !slices.Contains(lineFlags, f.Name)
 		if shared || slices.Contains(answers, f) {
-			bad = hinted("--"+f.Name+" applies to the whole shell, not to a line", "exit, and mcpc shell --"+f.Name)
+			bad = hinted("--"+f.Name+" applies to the whole shell, not to a line", "exit, and "+wire.Run("shell --"+f.Name))
 		}
 	})
 	if bad == nil {

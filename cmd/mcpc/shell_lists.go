@@ -45,13 +45,3 @@ func (l *shellLists) of(c *conversation, k kind) []state.Tool {
 	}
 	return l.entries[k]
 }
-
-// entryNamed is the one of that name, or nil.
-func entryNamed(all []state.Tool, name string) *state.Tool {
-	for _, entry := range all {
-		if entry.Name == name {
-			return &entry
-		}
-	}
-	return nil
-}

@@ -40,7 +40,7 @@ requested operation, or for a tap or a proxy its last exchange.`,
   mcpc show --json --jq .response.result`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return hinted("show takes one number", "mcpc log lists them")
+				return hinted("show takes one number", wire.Run("log")+" lists them")
 			}
 			o.word = strings.Join(args, "")
 			a.showRow(cmd.Context(), o)
@@ -91,8 +91,7 @@ func (a *app) showRow(ctx context.Context, o showOptions) {
 		if a.json || a.wire || a.jq != "" || a.output != "" || a.shell != nil {
 			var b bytes.Buffer
 			_ = writeExchange(&b, row, exchange)
-			ans.result = bytes.TrimRight(b.Bytes(), "\n")
-			ans.messages = []*wire.Message{{Raw: ans.result}}
+			ans = document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.human = func(w io.Writer, st render.Style) error {
 			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
@@ -153,7 +152,7 @@ func factsOf(row *trace.Row) [][]string {
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
 		{"client", row.Client()}, {"server info", row.Server()}, {"took", tookOf(row)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
-		{"resent from", row.Again}, {"command", commandOf(row)},
+		{"resent from", row.Again}, {"command", commandLine(row.Head().Argv)},
 	}
 }
 
@@ -161,14 +160,6 @@ func factsOf(row *trace.Row) [][]string {
 func serverCommandOf(row *trace.Row) string {
 	if command := row.Head().Command; len(command) > 0 && commandLine(command) != row.Target {
 		return commandLine(command)
-	}
-	return ""
-}
-
-// commandOf is the command line that was recorded with a row.
-func commandOf(row *trace.Row) string {
-	if argv := row.Head().Argv; len(argv) > 0 {
-		return commandLine(argv)
 	}
 	return ""
 }

@@ -13,14 +13,14 @@ import (
 
 func newState(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "state",
+		Use:   "state COMMAND",
 		Short: "repair stored state",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,
 		Args: a.unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return hinted("state takes a command", "mcpc state --help shows the commands")
+			return hinted("state takes a command", wire.Run("state --help")+" shows the commands")
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -65,6 +65,6 @@ func (a *app) repair(ctx context.Context) {
 	}
 	if a.oneDocument() {
 		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
-		a.print(ctx, answer{result: raw, messages: []*wire.Message{{Raw: raw}}})
+		a.print(ctx, document(raw, nil))
 	}
 }

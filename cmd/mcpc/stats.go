@@ -14,14 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// statsOptions are what `mcpc stats` was asked.
-type statsOptions struct {
-	filter trace.Filter
-	file   string
-}
-
 func newStats(a *app) *cobra.Command {
-	var o statsOptions
+	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "stats [FILTER]",
 		Short: "count recorded exchanges, with durations and sizes",
@@ -46,7 +40,7 @@ A filter selects exchanges: see mcpc help filters.`,
 	return cmd
 }
 
-func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
+func (a *app) showStats(cmd *cobra.Command, o logOptions) {
 	rows, out := a.rows(cmd.Context(), o.file, a.matching(o.filter), 0)
 	if !out.Good() {
 		a.end(out)
@@ -59,23 +53,10 @@ func (a *app) showStats(cmd *cobra.Command, o statsOptions) {
 	if stats.All().Count == 0 {
 		a.note("no recorded exchange matches")
 	}
-	ans := answer{result: statsJSON(&stats)}
-	ans.messages = []*wire.Message{{Raw: ans.result}}
-	ans.human = func(w io.Writer, st render.Style) error {
-		figures, all, bars := figuresOf(&stats)
-		return render.Stats(w, st, figures, all, bars)
-	}
-	a.show(cmd.Context(), wire.Outcome{}, ans)
-}
-
-func figuresOf(stats *trace.Stats) (figures []render.Figure, all render.Figure, bars []render.Bar) {
-	for _, g := range stats.Groups() {
-		figures = append(figures, figureOf(g))
-	}
-	for _, b := range stats.All().Histogram() {
-		bars = append(bars, render.Bar(b))
-	}
-	return figures, figureOf(stats.All()), bars
+	a.show(cmd.Context(), wire.Outcome{}, document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
+		bars := mapped(stats.All().Histogram(), func(b trace.Bucket) render.Bar { return render.Bar(b) })
+		return render.Stats(w, st, mapped(stats.Groups(), figureOf), figureOf(stats.All()), bars)
+	}))
 }
 
 func figureOf(g *trace.Group) render.Figure {
@@ -100,10 +81,7 @@ func whatOf(method, name string) string {
 // nanoseconds, sizes in bytes; durationNs and histogram are left out where nothing
 // was sent.
 func statsJSON(stats *trace.Stats) json.RawMessage {
-	groups := []groupJSON{}
-	for _, g := range stats.Groups() {
-		groups = append(groups, groupOf(g))
-	}
+	groups := append([]groupJSON{}, mapped(stats.Groups(), groupOf)...) // not null
 	raw, _ := json.Marshal(map[string]any{"all": groupOf(stats.All()), "groups": groups})
 	return raw
 }
@@ -118,23 +96,14 @@ type groupJSON struct {
 	DurationNs map[string]time.Duration `json:"durationNs,omitempty"`
 	Bytes      map[string]int64         `json:"bytes"`
 	Tokens     int64                    `json:"tokens"`
-	Histogram  []bucketJSON             `json:"histogram,omitempty"`
-}
-
-type bucketJSON struct {
-	From  time.Duration `json:"fromNs"`
-	To    time.Duration `json:"toNs"`
-	Count int           `json:"count"`
+	Histogram  []trace.Bucket           `json:"histogram,omitempty"`
 }
 
 func groupOf(g *trace.Group) groupJSON {
 	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Cancelled: g.Cancelled, Failures: map[string]int{},
-		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens()}
+		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens(), Histogram: g.Histogram()}
 	for _, f := range g.Failures() {
 		j.Failures[f.Channel] = f.Count
-	}
-	for _, b := range g.Histogram() {
-		j.Histogram = append(j.Histogram, bucketJSON(b))
 	}
 	if g.Timed() > 0 {
 		j.DurationNs = map[string]time.Duration{}

@@ -40,15 +40,15 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 func (o *surveyOptions) check(a *app, command string, argv []string) error {
 	switch {
 	case a.shell != nil:
-		return hinted("the shell uses one server, and "+command+" all known servers", "mcpc "+command+", in another terminal")
+		return hinted("the shell uses one server, and "+command+" all known servers", wire.Run(command)+", in another terminal")
 	case o.parallel < 1:
 		return hinted("--parallel must be 1 or more", "--parallel 1 queries one after the other")
 	case a.serverGiven || argv != nil:
-		return hinted(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+a.command("list"))
+		return hinted(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+wire.There("list"))
 	case len(a.headers) > 0 || len(a.headerFiles) > 0 || a.auth.tokenFile != "":
 		return hinted("header fields and tokens would be sent to every server", "use -s NAME")
 	case a.recordTo != "" && a.recordTo != offWord:
-		return hinted("--record FILE holds one connection, and this opens one per server", "mcpc log lists the recordings")
+		return hinted("--record FILE holds one connection, and this opens one per server", wire.Run("log")+" lists the recordings")
 	}
 	return nil
 }
@@ -121,11 +121,7 @@ func inVain(words []string, answered int) string {
 	if len(words) == 0 {
 		return ""
 	}
-	var quoted []string
-	for _, word := range words {
-		quoted = append(quoted, strconv.Quote(word))
-	}
-	return ": no entry of " + counted(answered, "server", "servers") + " holds " + strings.Join(quoted, " and ")
+	return ": no entry of " + plural(answered, "server") + " holds " + strings.Join(mapped(words, strconv.Quote), " and ")
 }
 
 // An unasked server, and why it is.
@@ -215,7 +211,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 	b := a.beside(&said, s.id)
 	defer func() {
 		if crash := recover(); crash != nil {
-			s.out = wire.Outcome{Kind: wire.Internal, Where: s.id, Text: fmt.Sprint(crash), Hint: "please report it with mcpc -s " + render.ShellQuote(s.id) + " list"}
+			s.out = wire.Outcome{Kind: wire.Internal, Where: s.id, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+render.ShellQuote(s.id)+" list")}
 		}
 		b.ending = b.withoutSecrets(s.out)
 		s.out = b.ending
@@ -237,7 +233,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 		if client.UnknownMethod(out) {
 			continue
 		}
-		if list.Items = holding(k, list.Items, o.words); len(list.Items) > 0 {
+		if list.Items = holding(list.Items, o.words); len(list.Items) > 0 {
 			s.lists = append(s.lists, sorted{kind: k, List: list, entries: c.sortEntries(k, list)})
 		}
 		if s.out = out; !out.Good() {
@@ -250,7 +246,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 // goes on.
 func (a *app) beside(said io.Writer, id string) *app {
 	b := &app{leave: a.leave}
-	b.asker, b.ui, b.environ, b.now, b.version, b.args, b.known, b.spared = a.asker, b, a.environ, a.now, a.version, a.args, a.known, true
+	b.asker, b.ui, b.environ, b.now, b.version, b.args, b.known, b.ballast = a.asker, b, a.environ, a.now, a.version, a.args, a.known, []byte{}
 	b.setGlobals(a.globals())
 	b.getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == envName("server") {

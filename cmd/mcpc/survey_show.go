@@ -14,21 +14,17 @@ import (
 
 // holding are the entries that hold all of the words, in whatever they say of
 // themselves to a reader: names, titles, descriptions, names of arguments.
-func holding(k kind, items []json.RawMessage, words []string) []json.RawMessage {
+func holding(items []json.RawMessage, words []string) []json.RawMessage {
 	if len(words) == 0 {
 		return items
 	}
-	var fit []json.RawMessage
-	for _, raw := range items {
-		text := strings.ToLower(strings.Join(textsOf(k, raw), "\n"))
-		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) }) {
-			fit = append(fit, raw)
-		}
-	}
-	return fit
+	return slices.DeleteFunc(slices.Clone(items), func(raw json.RawMessage) bool {
+		text := strings.ToLower(strings.Join(textsOf(raw), "\n"))
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
+	})
 }
 
-func textsOf(k kind, raw json.RawMessage) (texts []string) {
+func textsOf(raw json.RawMessage) (texts []string) {
 	m, _ := wire.Object(raw)
 	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
 		texts = append(texts, m.Text(name))
@@ -41,8 +37,7 @@ func textsOf(k kind, raw json.RawMessage) (texts []string) {
 	arguments, _ := m.Get("arguments")
 	list, _ := wire.Array(arguments)
 	for _, argument := range list {
-		name, _ := wire.Text(wire.First(argument, "name"))
-		texts = append(texts, name)
+		texts = append(texts, textOf(wire.First(argument, "name")))
 	}
 	return texts
 }
@@ -83,7 +78,7 @@ func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
 			row = wire.With(row, "same", also)
 		}
 		if !s.out.Good() {
-			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.out.Kind)), "message", s.out.Text), "hint", s.out.Hint))
+			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.out.Kind)), "message", s.out.Text), "hint", s.out.Hint.String()))
 		}
 		for _, l := range s.lists {
 			if bills {
@@ -92,32 +87,20 @@ func surveyJSON(all []*surveyed, left []unasked, bills bool) json.RawMessage {
 				continue
 			}
 			member, _ := l.List.Array()
-			row = wire.With(row, member, slices.Concat([]byte("["), joined(l.Items), []byte("]")))
+			row = wire.With(row, member, asList(l.Items))
 		}
 		rows = append(rows, row)
 	}
 	for _, u := range left {
 		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
 	}
-	servers := slices.Concat([]byte("["), joined(rows), []byte("]"))
 	if !bills {
-		return slices.Concat([]byte(`{"servers":`), servers, []byte("}"))
+		return wire.With(nil, "servers", asList(rows))
 	}
 	sum := billOfServers(all)
-	sum.Rows = servers
+	sum.Rows = asList(rows)
 	raw, _ := json.Marshal(sum)
 	return raw
-}
-
-// joined are values with commas between them.
-func joined(values []json.RawMessage) (all []byte) {
-	for i, v := range values {
-		if i > 0 {
-			all = append(all, ',')
-		}
-		all = append(all, v...)
-	}
-	return all
 }
 
 // tellUnasked names those that were left out.
@@ -149,7 +132,7 @@ func (a *app) endingOfAll(ctx context.Context, asked []*surveyed, left []unasked
 	}
 	waiting := slices.ContainsFunc(left, func(u unasked) bool { return u.why == neverConfirmed })
 	if len(asked) == 0 && waiting {
-		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: "mcpc trust NAME approves one"}, false
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: wire.Run("trust NAME") + " approves one"}, false
 	}
 	var failed []string
 	for _, s := range asked {

@@ -43,7 +43,7 @@ such as MCP Inspector, it may be omitted.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return hinted("tap needs the command of a server", "mcpc tap -- COMMAND...")
+				return hinted("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
 			}
 			a.tap(args)
 			return nil
@@ -82,7 +82,11 @@ func (a *app) tap(argv []string) {
 		return
 	}
 	t.watch = a.overhear(commandLine(argv), trace.ByTap)
-	go t.relay(signals)
+	go func() {
+		for sig := range signals {
+			t.send(sig)
+		}
+	}()
 	go t.feed()
 	t.copies.Add(2)
 	go t.drain(a.out, t.out, t.watch.Messages(wire.Received))
@@ -196,12 +200,4 @@ func (t *tapping) wait() {
 		}
 	}
 	t.watch.Closed(by, how, state.String())
-}
-
-// relay passes signals on. What a terminal sends to all of a group goes to all of
-// the server's.
-func (t *tapping) relay(signals <-chan os.Signal) {
-	for sig := range signals {
-		t.send(sig)
-	}
 }

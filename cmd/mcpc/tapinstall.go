@@ -53,12 +53,12 @@ the client afterwards. A CLIENT is one of these:
 ` + clientRows()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
-			return hinted(cmd.Name()+" takes a client and the name of a server", cmd.CommandPath()+" --help shows the clients")
+			return hinted(cmd.Name()+" takes a client and the name of a server", runOf(cmd, " --help")+" shows the clients")
 		}
 		o.client, o.server = args[0], args[1]
 		client, ok := target.ClientNamed(o.client)
 		if !ok || !client.Editable() {
-			return hinted(fmt.Sprintf("unknown client %q", o.client), didYouMean(cmd.CommandPath()+" ", o.client, " "+render.ShellQuote(o.server), clientNames(), cmd.CommandPath()+" --help shows the clients"))
+			return hinted(fmt.Sprintf("unknown client %q", o.client), didYouMean(runOf(cmd, " %s "+render.ShellQuote(o.server)), o.client, clientNames(), runOf(cmd, " --help")+" shows the clients"))
 		}
 		a.tapInstall(cmd.Context(), client, o)
 		return nil
@@ -70,14 +70,11 @@ the client afterwards. A CLIENT is one of these:
 }
 
 // completeClients completes the client; its servers stand in its own file.
-func completeClients(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, c := range target.Clients {
-		if len(args) == 0 && c.Editable() {
-			names = append(names, c.Name)
-		}
+func completeClients(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
 	}
-	return fixed(names...)(cmd, args, typed)
+	return begin(clientNames(), typed), noFiles
 }
 
 func clientRows() string {
@@ -115,7 +112,7 @@ func (a *app) tapInstall(ctx context.Context, client target.Client, o installOpt
 	if err != nil {
 		out := usage(err)
 		if entry, ok := errors.AsType[*target.EntryError](err); ok && len(entry.Servers) > 0 {
-			out.Hint = "it has " + strings.Join(entry.Servers, ", ")
+			out.Hint = wire.Hint("it has " + strings.Join(entry.Servers, ", "))
 		}
 		out.Where = file
 		a.end(out)

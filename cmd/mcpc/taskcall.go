@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"mcpc/internal/client"
@@ -41,7 +40,7 @@ func (c *conversation) askForTask(call *client.Call, tool *definition, o callReq
 
 // mortal says why nobody could come back to a task of this conversation, and
 // what helps; "" where that is possible.
-func (c *conversation) mortal() (why, hint string) {
+func (c *conversation) mortal() (why string, hint wire.Hint) {
 	const wait = "without --task the call waits for the result"
 	switch {
 	case c.isHeld() && !c.passing:
@@ -50,7 +49,7 @@ func (c *conversation) mortal() (why, hint string) {
 	case c.Transport() != client.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.saved == nil || c.passing):
-		return "the task belongs to a session that ends with this command", c.a.ui.quoted("init") + " opens a session that is kept; " + wait
+		return "the task belongs to a session that ends with this command", wire.There("init") + " opens a session that is kept; " + wait
 	}
 	return "", ""
 }
@@ -119,22 +118,13 @@ func settled(out wire.Outcome) bool {
 
 // wayBack is the hint of a command that left its task running, where nothing else
 // has to be done first.
-func wayBack(kept state.Task, out wire.Outcome) string {
-	back := "mcpc tasks wait " + render.ShellQuote(kept.ID)
+func wayBack(kept state.Task, out wire.Outcome) wire.Hint {
+	back := wire.Run("tasks wait " + render.ShellQuote(kept.ID))
 	switch out.Kind {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
 		return "the task continues on the server: " + back
 	case wire.InputRequired:
-		return back + " continues the task; " + cmp.Or(out.Hint, "see mcpc help answering")
+		return back + " continues the task; " + cmp.Or(out.Hint, "see "+wire.Run("help answering"))
 	}
 	return out.Hint
-}
-
-// writeTask is what a person, or a script, reads of a task that was begun: its
-// id.
-func writeTask(id string) func(io.Writer, render.Style) error {
-	return func(w io.Writer, st render.Style) error {
-		_, err := io.WriteString(w, st.Line(id)+"\n")
-		return err
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -61,20 +62,14 @@ func (a *app) taskList(ctx context.Context) {
 	offer := c.TaskOffer("optional")
 	switch {
 	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
-		out = c.unsent("tasks/list", "", offer.Why, c.a.ui.quoted("info")+" shows the server's capabilities")
+		out = c.unsent("tasks/list", "", offer.Why, wire.There("info")+" shows the server's capabilities")
 	case out.Good():
 		c.remarkOn(survey)
 	}
-	doc := []byte("[")
-	for i, row := range survey.rows {
-		if i > 0 {
-			doc = append(doc, ',')
-		}
-		doc = append(doc, row.raw...)
-	}
-	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", append(doc, ']')), messages: survey.messages}
+	tasks := mapped(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
+	ans := answer{method: "tasks/list", result: wire.With(nil, "tasks", asList(tasks)), messages: survey.messages}
 	ans.human = func(w io.Writer, st render.Style) error {
-		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, c.taskRows(survey.rows))
+		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, mapped(survey.rows, c.cells))
 	}
 	a.show(ctx, out, ans)
 	a.explained("tasks/list", "tasks/get")
@@ -123,10 +118,8 @@ func (c *conversation) surveyTasks(ctx context.Context) (s taskSurvey, out wire.
 }
 
 func (c *conversation) keptAs(id string, all []state.Task) state.Task {
-	for _, kept := range all {
-		if kept.ID == id && c.isHere(kept) {
-			return kept
-		}
+	if at := slices.IndexFunc(all, func(kept state.Task) bool { return kept.ID == id && c.isHere(kept) }); at >= 0 {
+		return all[at]
 	}
 	return state.Task{}
 }
@@ -158,11 +151,9 @@ func (c *conversation) remarkOn(s taskSurvey) {
 	}
 }
 
-func (c *conversation) taskRows(all []taskRow) (rows [][]string) {
-	for _, row := range all {
-		begun := ago(c.a.now(), cmp.Or(row.kept.BegunAt, row.Created))
-		rows = append(rows, []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
-			cmp.Or(c.left(row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message})
-	}
-	return rows
+// cells are those of a task in the list.
+func (c *conversation) cells(row taskRow) []string {
+	begun := ago(c.a.now(), cmp.Or(row.kept.BegunAt, row.Created))
+	return []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
+		cmp.Or(c.left(row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
 }

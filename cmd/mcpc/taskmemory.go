@@ -73,7 +73,7 @@ func (c *conversation) updateTasks(ctx context.Context, change func(*state.State
 // that -s or the current session names.
 func (a *app) meantTask(args []string) (state.Task, error) {
 	if len(args) > 1 {
-		return state.Task{}, hinted("pass one task", "mcpc tasks list lists them")
+		return state.Task{}, hinted("pass one task", wire.Run("tasks list")+" lists them")
 	}
 	_, st, err := a.loadState()
 	if err != nil {
@@ -86,9 +86,9 @@ func (a *app) meantTask(args []string) (state.Task, error) {
 	all := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
 	switch {
 	case len(args) == 0 && len(all) > 1:
-		return state.Task{}, hinted(fmt.Sprintf("there are %d tasks: which one?", len(all)), `pass its id or "last"; see mcpc tasks list`)
+		return state.Task{}, hinted(fmt.Sprintf("there are %d tasks: which one?", len(all)), `pass its id or "last"; see `+wire.Run("tasks list"))
 	case len(all) == 0 && (len(args) == 0 || args[0] == "last"):
-		return state.Task{}, hinted("there are no tasks", "mcpc call --task starts one")
+		return state.Task{}, hinted("there are no tasks", wire.Run("call --task")+" starts one")
 	case len(args) == 0 || args[0] == "last":
 		return all[len(all)-1], a.aimAt(all[len(all)-1], st)
 	}
@@ -112,7 +112,7 @@ func (a *app) aimAt(kept state.Task, st state.State) error {
 	case kept.Key == "" || client.Stateless(kept.Revision):
 		a.server = kept.Endpoint
 	default:
-		return hinted(fmt.Sprintf("the session of task %s has ended, and the task with it", kept.ID), "mcpc tasks list lists the others")
+		return hinted(fmt.Sprintf("the session of task %s has ended, and the task with it", kept.ID), wire.Run("tasks list")+" lists the others")
 	}
 	a.serverGiven = true
 	return nil
@@ -124,6 +124,6 @@ func (c *conversation) stale(ctx context.Context, out wire.Outcome, kept state.T
 		return out
 	}
 	c.dropTask(ctx, kept)
-	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see mcpc tasks list"
+	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see " + wire.Run("tasks list")
 	return out
 }

@@ -19,7 +19,7 @@ import (
 
 func newTasks(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "tasks",
+		Use:   "tasks COMMAND",
 		Short: "manage long-running tasks",
 		Long: `A server may run a call as a task: the client gets an id and fetches the result
 later. mcpc call --task starts one; mcpc remembers it, so "last", or nothing if
@@ -29,7 +29,7 @@ there is only one, can be used instead of the id.`,
   mcpc tasks cancel last`,
 		Args: a.unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return hinted("tasks needs a command", "mcpc tasks --help shows the commands")
+			return hinted("tasks needs a command", wire.Run("tasks --help")+" shows the commands")
 		},
 	}
 	cmd.AddCommand(newTasksList(a))
@@ -55,14 +55,14 @@ func (a *app) taskVerbs() []taskVerb {
 			Example: `  mcpc tasks get last
   mcpc tasks get last --json
   mcpc tasks get last --jq .status`}},
-		{run: a.taskWait, answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
+		{run: a.fetched(false), answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
 			Long: `Poll a task, at the server's interval, until it has finished; then print its
 result and exit as the call would have. Input requests are handled as in a call
 (mcpc help answering). Ctrl-C leaves the task running.`,
 			Example: `  mcpc tasks wait last
   mcpc tasks wait last --json
   mcpc tasks wait last --answer-defaults --max-time 30m`}},
-		{run: a.taskResult, cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
+		{run: a.fetched(true), cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
 			Long: `Print the result of a finished task, and exit as the call would have. If the
 task has not finished the exit code is 1.`,
 			Example: `  mcpc tasks result last
@@ -158,28 +158,22 @@ func (c *conversation) left(task client.Task, kept state.Task) string {
 	}
 }
 
-func (a *app) taskWait(ctx context.Context, c *conversation, kept state.Task) {
-	a.fetched(ctx, c, kept, false)
-}
-
-func (a *app) taskResult(ctx context.Context, c *conversation, kept state.Task) {
-	a.fetched(ctx, c, kept, true)
-}
-
-// fetched ends as the call would that became the task.
-func (a *app) fetched(ctx context.Context, c *conversation, kept state.Task, once bool) {
-	out := c.waitFor(ctx, client.Task{ID: kept.ID}, kept, once)
-	if tool := c.remembered(kept.Tool); out.Good() && tool != nil {
-		out = c.checkResult(tool, out)
+// fetched ends as the call would that became the task; once does not wait for it.
+func (a *app) fetched(once bool) func(context.Context, *conversation, state.Task) {
+	return func(ctx context.Context, c *conversation, kept state.Task) {
+		out := c.waitFor(ctx, client.Task{ID: kept.ID}, kept, once)
+		if tool := c.remembered(kept.Tool); out.Good() && tool != nil {
+			out = c.checkResult(tool, out)
+		}
+		a.show(ctx, out, answerOf(out))
+		a.explained("tasks/get", "tasks/result", "tasks/update")
 	}
-	a.show(ctx, out, answerOf(out))
-	a.explained("tasks/get", "tasks/result", "tasks/update")
 }
 
 func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) {
 	if c.TaskOffer("").Asked {
 		a.end(c.unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
-			"mcpc tasks wait "+render.ShellQuote(kept.ID)+" takes the same flags"))
+			wire.Run("tasks wait "+render.ShellQuote(kept.ID))+" takes the same flags"))
 		return
 	}
 	var answered []string
@@ -189,7 +183,7 @@ func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) 
 		c.keepTask(ctx, kept)
 	}})
 	if out.Good() && len(answered) == 0 {
-		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", "mcpc tasks wait "+render.ShellQuote(kept.ID)
+		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run("tasks wait "+render.ShellQuote(kept.ID))
 	}
 	ans := answerOf(out)
 	if len(answered) > 0 {
@@ -211,7 +205,7 @@ func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) 
 	}
 	out := c.CancelTask(ctx, kept.ID)
 	if out.RPC() != nil && out.RPC().Code == -32602 {
-		out.Hint = "the task has ended, or is unknown to the server: see mcpc tasks get " + render.ShellQuote(kept.ID)
+		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+render.ShellQuote(kept.ID))
 	}
 	ans := answerOf(out)
 	task, known := c.ParseTask(out.Result)

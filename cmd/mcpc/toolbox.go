@@ -57,15 +57,9 @@ func (b *toolbox) fill(all catalogue, now time.Time) {
 	if b == nil {
 		return
 	}
-	tools, times := make(map[string]*definition, len(all.tools)), make(map[string]int, len(all.tools))
-	for _, tool := range all.tools {
+	tools := make(map[string]*definition, len(all.tools))
+	for _, tool := range unique(all.tools) {
 		tools[tool.Name] = &definition{Tool: tool, fresh: true}
-		times[tool.Name]++
-	}
-	for name, n := range times {
-		if n > 1 {
-			delete(tools, name)
-		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

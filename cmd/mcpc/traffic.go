@@ -59,7 +59,7 @@ func (a *app) hintAtRecord() {
 	}
 	switch a.ending.Kind {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
-		render.Hint(a.stderr(), a.errStyle, a.errStyle.Aim.Carry("mcpc show last shows the exchange"))
+		render.Hint(a.stderr(), a.errStyle, wire.Run("show last")+" shows the exchange")
 	}
 }
 

@@ -43,7 +43,7 @@ a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 				o.names = args
 				a.trustAll(cmd.Context(), o)
 			case o.revoke || o.yes:
-				return hinted("trust needs a server's name", "mcpc trust lists trusted servers")
+				return hinted("trust needs a server's name", wire.Run("trust")+" lists trusted servers")
 			default:
 				a.trusted(cmd.Context())
 			}
@@ -88,7 +88,7 @@ func (a *app) trustable(name string) (target.Server, wire.Outcome) {
 	}
 	s, out := a.serverNamed(name)
 	if out.Good() && s.Problem != "" {
-		out = usage(hinted(s.ID()+" cannot be used: "+s.Problem, "mcpc servers shows the others"))
+		out = usage(hinted(s.ID()+" cannot be used: "+s.Problem, wire.Run("servers")+" shows the others"))
 	}
 	return s, out
 }
@@ -159,12 +159,11 @@ func (a *app) trusted(ctx context.Context) {
 		all = []state.Trust{}
 		a.note("no trusted servers yet; mcpc servers lists configured servers")
 	}
-	var rows [][]string
-	for _, t := range all {
-		rows = append(rows, []string{t.Server, cmp.Or(t.Tool, "-"), ago(a.now(), t.At), a.tilde(t.File)})
-	}
+	rows := mapped(all, func(t state.Trust) []string {
+		return []string{t.Server, cmp.Or(t.Tool, "-"), ago(a.now(), t.At), a.tilde(t.File)}
+	})
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
-	a.show(ctx, wire.Outcome{}, answer{result: raw, messages: []*wire.Message{{Raw: raw}}, human: func(w io.Writer, st render.Style) error {
+	a.show(ctx, wire.Outcome{}, document(raw, func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"SERVER", "TOOL", "CONFIRMED", "FILE"}, rows)
-	}})
+	}))
 }

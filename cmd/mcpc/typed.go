@@ -82,17 +82,12 @@ func examples(types []string, key string) string {
 // listedValue is that of an enum which reads as the text does. A text among them
 // comes before a number that is written the same way.
 func listedValue(w word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
-	var words []string
 	for _, v := range values {
-		text, isText := wire.Text(v)
-		if isText && text == w.text {
+		if text, isText := wire.Text(v); isText && text == w.text {
 			return v, "", ""
 		}
-		if !isText {
-			text = string(v)
-		}
-		words = append(words, text)
 	}
+	words := mapped(values, plainValue)
 	if at := slices.Index(words, w.text); at >= 0 {
 		return values[at], "", ""
 	}
@@ -101,6 +96,14 @@ func listedValue(w word, values []json.RawMessage) (value json.RawMessage, probl
 		problem += " (did you mean " + near + "?)"
 	}
 	return wire.Quote(w.text), problem, ""
+}
+
+// plainValue is a value as a person types it: a text without its quotes.
+func plainValue(v json.RawMessage) string {
+	if text, isText := wire.Text(v); isText {
+		return text
+	}
+	return string(v)
 }
 
 // shortList is "a, b or c", of at most twenty.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -73,11 +74,9 @@ func (a *app) printVersion(ctx context.Context) {
 	}
 	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.version),
 		wire.Quote(commit), when, wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
-	ans := answer{result: []byte(raw), messages: []*wire.Message{{Raw: []byte(raw)}}}
-	ans.human = func(w io.Writer, _ render.Style) error {
+	a.show(ctx, wire.Outcome{}, document(json.RawMessage(raw), func(w io.Writer, _ render.Style) error {
 		day, _, _ := strings.Cut(date, "T")
 		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", a.version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
 		return err
-	}
-	a.show(ctx, wire.Outcome{}, ans)
+	}))
 }

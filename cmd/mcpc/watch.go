@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -33,7 +32,7 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 func (o *watchOptions) check(a *app) error {
 	switch {
 	case !o.on && (o.jsonl || o.until != endurance{}):
-		return hinted("--jsonl, --for and --count need --watch", a.quoted("list --watch")+" runs until it is stopped")
+		return hinted("--jsonl, --for and --count need --watch", wire.There("list --watch")+" runs until it is stopped")
 	case o.on && (a.output != "" || a.wire):
 		return hinted("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
 	}
@@ -240,11 +239,10 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 // itemsOf names the entries of a list: what has no name cannot be told from
 // others.
 func itemsOf(k kind, list client.List) (items []item) {
-	key := map[kind]string{resourceKind: "uri", templateKind: "uriTemplate"}[k]
 	for _, raw := range list.Items {
 		members, _ := wire.Object(raw)
 		about, _, _ := strings.Cut(strings.TrimSpace(members.Text("description")), "\n")
-		if name := members.Text(cmp.Or(key, "name")); name != "" {
+		if name := members.Text(k.key); name != "" {
 			items = append(items, item{name, about, raw})
 		}
 	}

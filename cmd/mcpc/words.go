@@ -38,12 +38,9 @@ type part struct {
 const behindLast = -1
 
 // key is the path as a person writes it.
-func (w word) key() string { return w.typed[:len(w.typed)-len(w.rest())] }
-
-// rest is the word from its operator on.
-func (w word) rest() string {
+func (w word) key() string {
 	at, _ := operator(w.typed)
-	return w.typed[at:]
+	return w.typed[:at]
 }
 
 // operator finds where the path ends and where the value begins; at is -1 in
@@ -96,7 +93,7 @@ func (a *env) word(typed string, flat bool) (word, error) {
 	}
 	var err error
 	if w.path, err = readPath(typed[:at], flat); err != nil {
-		return w, hinted(shortened(typed)+": "+err.Error(), "mcpc help arguments")
+		return w, hinted(shortened(typed)+": "+err.Error(), wire.Run("help arguments"))
 	}
 	value, isJSON := typed[from:], typed[at] == ':'
 	whose := "the value of " + w.key()
@@ -107,7 +104,7 @@ func (a *env) word(typed string, flat bool) (word, error) {
 			return w, err
 		}
 		if err != nil {
-			return w, hinted(err.Error(), render.ShellQuote(w.key()+":="+string(wire.Quote(value)))+" sends this string")
+			return w, hinted(err.Error(), wire.Hint(render.ShellQuote(w.key()+":="+string(wire.Quote(value)))+" sends this string"))
 		}
 		if !isJSON && !utf8.Valid(raw) {
 			return w, hinted(name+" is not UTF-8, which JSON requires", "")
@@ -119,7 +116,7 @@ func (a *env) word(typed string, flat bool) (word, error) {
 	if isJSON {
 		w.raw = json.RawMessage(strings.TrimSpace(value))
 		if bad := wire.Valid(w.raw); bad != nil {
-			return w, &inputError{whose + " is not JSON: " + bad.Error(), w.key() + "=… sends a string unchanged", wire.InputFacts{Raw: w.raw, Offset: bad.Offset}}
+			return w, &inputError{whose + " is not JSON: " + bad.Error(), wire.Hint(w.key() + "=… sends a string unchanged"), wire.InputFacts{Raw: w.raw, Offset: bad.Offset}}
 		}
 	}
 	return w, nil
@@ -208,7 +205,7 @@ func (p *placed) put(w word) error {
 		if s.list {
 			appends, known := p.lists[place.String()]
 			if known && appends != (s.at == behindLast) {
-				return hinted(shortened(w.typed)+": use [] or numbers, not both", "mcpc help arguments")
+				return hinted(shortened(w.typed)+": use [] or numbers, not both", wire.Run("help arguments"))
 			}
 			p.lists[place.String()] = s.at == behindLast
 		}
@@ -232,7 +229,7 @@ func (p *placed) put(w word) error {
 			if p.flat {
 				hint = "use only one of them"
 			}
-			return hinted(fmt.Sprintf("%s and %s give the same argument twice", shortened(before), shortened(w.typed)), hint)
+			return hinted(fmt.Sprintf("%s and %s give the same argument twice", shortened(before), shortened(w.typed)), wire.Hint(hint))
 		}
 		p.filled[place.String()] = w.typed
 	}
@@ -263,11 +260,7 @@ func (a *app) argumentNames(cmd *cobra.Command, k kind, name string) (names []st
 			others = append(others, name)
 		}
 	}
-	for _, raw := range listed {
-		name, _ := wire.Text(raw)
-		required = append(required, name)
-	}
-	for _, name := range slices.Concat(required, others) {
+	for _, name := range slices.Concat(required, mapped(listed, textOf), others) {
 		if inert(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

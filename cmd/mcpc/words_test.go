@@ -134,7 +134,7 @@ func readWords(t *testing.T, a *app, schema *validate.Schema, typed []string) st
 	t.Helper()
 	g, err := a.given(typed, "", false)
 	if err != nil {
-		return "2 " + err.Error() + " " + usage(err).Hint
+		return "2 " + err.Error() + " " + usage(err).Hint.String()
 	}
 	r := g.read(schema, false)
 	if len(r.findings) == 0 {

@@ -112,14 +112,11 @@ func (e *errand) shown() json.RawMessage {
 func (es *errands) list() json.RawMessage {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	list := []byte("[")
+	tasks := make([]json.RawMessage, len(es.all))
 	for i, e := range es.all {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, e.shown()...)
+		tasks[i] = e.shown()
 	}
-	return wire.With(nil, "tasks", append(list, ']'))
+	return wire.With(nil, "tasks", jsonOf(tasks))
 }
 
 // errand makes a task of the server's question, tells the server so, and asks. It
@@ -152,14 +149,14 @@ var goneBack = said{code: -32602, text: "Invalid params: the task was cancelled 
 // aboutErrand answers what a server asks about a task of its client's; nil where it
 // does not want to know any more.
 func (t *talk) aboutErrand(ctx context.Context, m *wire.Message) []byte {
-	params, _ := m.ParamMembers()
 	if m.Method == "tasks/list" {
-		if _, ok := params.Get("cursor"); ok {
+		if wire.First(m.Params, "cursor") != nil {
 			return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such cursor, the list has one page")
 		}
 		return wire.ComposeResult(m.ID, t.errands.list())
 	}
-	e := t.errands.find(params.Text("taskId"))
+	id, _ := wire.Text(wire.First(m.Params, "taskId"))
+	e := t.errands.find(id)
 	switch {
 	case e == nil:
 		return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such task")
@@ -168,7 +165,7 @@ func (t *talk) aboutErrand(ctx context.Context, m *wire.Message) []byte {
 	case m.Method == "tasks/cancel" && !t.errands.end(e, TaskCancelled, goneBack, t.s.opt.Now()):
 		return wire.ComposeError(m.ID, -32602, "Invalid params: the task has ended already")
 	case m.Method == "tasks/cancel":
-		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: "the server cancelled its request"})
+		t.found(wire.Info, "withdrawn", "the server cancelled its request")
 		e.withdraw()
 	}
 	return wire.ComposeResult(m.ID, t.errands.shown(e))

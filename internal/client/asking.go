@@ -51,8 +51,8 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	if s.opt.Asker == nil {
 		return Answer{Ending: Unanswered(q.Method)}
 	}
-	s.hold()
-	defer s.release()
+	s.hold(1)
+	defer s.hold(-1)
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()
@@ -60,10 +60,7 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	}
 	// The session may have closed when the semaphore was acquired: Close cancels pending
 	// requests one by one.
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if ctx.Err() != nil || closed {
+	if ctx.Err() != nil || s.isClosed() {
 		return Answer{Ending: Unanswered(q.Method)}
 	}
 	return s.opt.Asker(ctx, q)
@@ -83,16 +80,12 @@ func offerOf(capabilities json.RawMessage) offer {
 	var o offer
 	members, _ := wire.Object(capabilities)
 	_, o.roots = members.Get("roots")
-	if raw, ok := members.Get("elicitation"); ok {
-		modes, _ := wire.Object(raw)
-		_, o.form = modes.Get("form")
-		_, o.url = modes.Get("url")
-		o.form = o.form || !o.url
+	if modes, ok := members.Get("elicitation"); ok {
+		o.url = wire.First(modes, "url") != nil
+		o.form = !o.url || wire.First(modes, "form") != nil
 	}
 	if raw, ok := members.Get("sampling"); ok {
-		inner, _ := wire.Object(raw)
-		_, o.tools = inner.Get("tools")
-		o.sampling = true
+		o.sampling, o.tools = true, wire.First(raw, "tools") != nil
 	}
 	o.tasks = tasksOf(capabilities)
 	return o
@@ -143,9 +136,7 @@ func broken(method string, params json.RawMessage) string {
 	if method != "sampling/createMessage" {
 		return ""
 	}
-	members, _ := wire.Object(params)
-	raw, _ := members.Get("messages")
-	messages, _ := wire.Array(raw)
+	messages, _ := wire.Array(wire.First(params, "messages"))
 	var used []string // in the message before
 	for i, message := range messages {
 		uses, results, others := toolBlocks(wire.First(message, "content"))

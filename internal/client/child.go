@@ -37,7 +37,7 @@ type child struct {
 	closing chan struct{}
 	// quiet is closed when the child's standard error has ended.
 	quiet chan struct{}
-	ends  []io.Closer
+	ends  []*os.File
 	once  sync.Once
 }
 
@@ -70,24 +70,18 @@ func (c *child) watch() {
 
 // pipes connects the child's three streams. They are files, so that nothing in
 // os/exec waits for a grandchild that keeps one of them open.
-func (c *child) pipes() (err error) {
-	open := func() (r, w *os.File) {
-		if err == nil {
-			if r, w, err = os.Pipe(); err == nil {
-				c.ends = append(c.ends, r, w)
-			}
+func (c *child) pipes() error {
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			c.release()
+			return err
 		}
-		return r, w
+		c.ends = append(c.ends, r, w)
 	}
-	childIn, stdin := open()
-	stdout, childOut := open()
-	stderr, childErr := open()
-	if err != nil {
-		c.release()
-		return err
-	}
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = childIn, childOut, childErr
-	c.in, c.out, c.errors = stdin, stdout, stderr
+	c.cmd.Stdin, c.in = c.ends[0], c.ends[1]
+	c.out, c.cmd.Stdout = c.ends[2], c.ends[3]
+	c.errors, c.cmd.Stderr = c.ends[4], c.ends[5]
 	return nil
 }
 
@@ -151,11 +145,12 @@ func (c *child) heardOut(done <-chan struct{}, grace time.Duration) {
 	case <-done:
 	case <-timer.C:
 	case <-c.closing:
-		c.isWithin(done, graceForWords)
+		isWithin(done, graceForWords)
 	}
 }
 
-func (c *child) isWithin(done <-chan struct{}, grace time.Duration) bool {
+// isWithin reports whether done is closed within a time.
+func isWithin(done <-chan struct{}, grace time.Duration) bool {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -170,8 +165,8 @@ func (c *child) isWithin(done <-chan struct{}, grace time.Duration) bool {
 // last words on standard error where it still runs.
 func (c *child) howEnded() *wire.ProcessFacts {
 	facts := &wire.ProcessFacts{}
-	if c.isWithin(c.exited, graceAfterKill) {
-		c.isWithin(c.quiet, graceForWords)
+	if isWithin(c.exited, graceAfterKill) {
+		isWithin(c.quiet, graceForWords)
 		facts.Ended = c.state.String()
 	}
 	facts.Stderr = c.stderr.text()
@@ -206,20 +201,20 @@ func (c *child) end() {
 	c.once.Do(func() {
 		close(c.closing)
 		c.in.Close()
-		if c.isWithin(c.exited, graceAfterEOF) {
+		if isWithin(c.exited, graceAfterEOF) {
 			return
 		}
 		c.group.signal(terminate)
-		if c.isWithin(c.exited, graceAfterTerm) {
+		if isWithin(c.exited, graceAfterTerm) {
 			return
 		}
 		c.group.signal(kill)
 	})
-	if !c.isWithin(c.reaped, graceAfterKill+graceForWords) {
+	if !isWithin(c.reaped, graceAfterKill+graceForWords) {
 		c.release() // it cannot be killed; at least nobody listens to it
 	}
-	c.isWithin(c.heard, graceForWords)
-	c.isWithin(c.quiet, graceForWords)
+	isWithin(c.heard, graceForWords)
+	isWithin(c.quiet, graceForWords)
 }
 
 // tail keeps the last bytes of a stream.

@@ -23,7 +23,7 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	t := &talk{s: s, asked: newRecent()}
 	e, line := eraFor(&m), newHTTPTransport(t)
-	t.facts.era, t.facts.line, s.current = e, line, t
+	t.is.era, t.is.line, s.current = e, line, t
 	out := &outgoing{id: s.nextID(), method: call.Method}
 	t.stamp(e, &call, out)
 	d := Draft{Message: wire.ComposeRequest(out.id, call.Method, call.Params)}

@@ -30,15 +30,6 @@ type ear struct {
 // beside it: some servers send no head before there is a first event.
 const graceForHead = time.Second
 
-// openEar begins to listen and returns at once.
-func (s *Session) openEar(line *httpTransport, fields func() []wire.Field) *ear {
-	h := &ear{s: s, line: line, fields: fields, headed: make(chan struct{}), over: make(chan struct{})}
-	var life context.Context
-	life, h.cancel = context.WithCancel(s.life)
-	go h.run(life)
-	return h
-}
-
 // settle waits a moment for the stream to stand.
 func (h *ear) settle(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, graceForHead)
@@ -190,10 +181,8 @@ func isFinal(f *fault) bool {
 	switch f.status {
 	case 0, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
 		return false
-	case http.StatusNotImplemented:
-		return true
 	}
-	return f.status/100 != 5
+	return f.status/100 != 5 || f.status == http.StatusNotImplemented
 }
 
 // gone is closed when nothing can come any more, and nil on no stream.
@@ -202,13 +191,4 @@ func (h *ear) gone() <-chan struct{} {
 		return nil
 	}
 	return h.over
-}
-
-func (h *ear) isOver() bool {
-	select {
-	case <-h.over:
-		return true
-	default:
-		return false
-	}
 }

@@ -26,16 +26,14 @@ var revisions = []string{rev2607, rev2511, rev2506, rev2503, rev2024}
 // Revisions lists the protocol revisions that mcpc speaks, newest first.
 func Revisions() []string { return slices.Clone(revisions) }
 
-// stateless reports whether a revision has no handshake and no session.
-func stateless(revision string) bool { return revision >= rev2607 }
-
-// Stateless reports whether every request of the revision stands alone.
-func Stateless(revision string) bool { return revision != "" && stateless(revision) }
+// Stateless reports whether every request of the revision stands alone: it has no
+// handshake and no session. "" is none.
+func Stateless(revision string) bool { return revision >= rev2607 }
 
 // PingMethod is what asks a server of the revision whether it is there: ping,
 // which 2026-07-28 does not have any more.
 func PingMethod(revision string) string {
-	if stateless(revision) {
+	if Stateless(revision) {
 		return "server/discover"
 	}
 	return "ping"
@@ -55,8 +53,8 @@ func newest(theirs []string, want func(string) bool) string {
 	return ""
 }
 
-// handshake is the opposite of stateless, for newest.
-func handshake(revision string) bool { return !stateless(revision) }
+// handshake is the opposite of Stateless, for newest.
+func handshake(revision string) bool { return !Stateless(revision) }
 
 // An era is what the revisions on one side of the border have in common.
 type era interface {
@@ -66,7 +64,7 @@ type era interface {
 	sessionID() string
 	// declared are the client capabilities that the conversation was opened with;
 	// nil where every request names them.
-	declared(t *talk) json.RawMessage
+	declared() json.RawMessage
 	// open begins the conversation and learns who the server is.
 	open(ctx context.Context, t *talk) wire.Outcome
 	// stamp gives a request what every request of the era carries.

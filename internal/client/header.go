@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"mcpc/internal/wire"
 )
 
@@ -57,8 +59,7 @@ func paramFields(schema, params json.RawMessage) []wire.Field {
 	if problem != "" {
 		return nil
 	}
-	members, _ := wire.Object(params)
-	arguments, _ := members.Get("arguments")
+	arguments := wire.First(params, "arguments")
 	var fields []wire.Field
 	for _, a := range annotated {
 		if value, ok := argumentText(arguments, a); ok {
@@ -71,11 +72,7 @@ func paramFields(schema, params json.RawMessage) []wire.Field {
 func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
 	value := arguments
 	for _, name := range a.path {
-		members, err := wire.Object(value)
-		if err != nil {
-			return "", false
-		}
-		value, _ = members.Get(name)
+		value = wire.First(value, name)
 	}
 	switch text, isText := wire.Text(value); {
 	case len(value) == 0 || string(value) == "null":
@@ -215,7 +212,7 @@ func (w *headerWalk) annotation(raw json.RawMessage, members wire.Members, path 
 	kind := members.Text("type")
 	where := "/" + strings.Join(path, "/")
 	switch {
-	case !ok || !isToken(name):
+	case !ok || !httpguts.ValidHeaderFieldName(name):
 		w.problem = "x-mcp-header at " + where + " is not a header name: " + wire.Excerpt(raw, 40)
 	case !reachable || len(path) == 0:
 		w.problem = "x-mcp-header at " + where + " is in a place where no argument can be read"
@@ -227,16 +224,4 @@ func (w *headerWalk) annotation(raw json.RawMessage, members wire.Members, path 
 		w.names[strings.ToLower(name)] = true
 		w.found = append(w.found, mirrored{path: path, name: name, kind: kind})
 	}
-}
-
-// isToken is RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		alnum := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		if !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -124,7 +124,7 @@ func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 func (e *heldEnd) fault(err error) *fault {
 	switch {
 	case e.Kind != "":
-		return &fault{kind: e.Kind, phase: "connect", text: e.Text, hint: e.Hint, err: err}
+		return &fault{kind: e.Kind, phase: "connect", text: e.Text, hint: string(e.Hint), err: err}
 	case e.Text != "":
 		return &fault{kind: wire.Transport, phase: "read", err: err, text: "the kept server was stopped: " + e.Text,
 			process: &wire.ProcessFacts{Stderr: e.Stderr}}
@@ -190,12 +190,7 @@ func (l *heldLine) next() error {
 func (l *heldLine) close() {
 	l.once.Do(func() {
 		if !l.kept && writeMarked(l.conn, markEnd, nil) == nil {
-			timer := time.NewTimer(graceForHolder)
-			defer timer.Stop()
-			select {
-			case <-l.done:
-			case <-timer.C:
-			}
+			isWithin(l.done, graceForHolder)
 		}
 		l.left.Store(true)
 		l.conn.Close()

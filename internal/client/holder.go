@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,7 +73,7 @@ type heldEnd struct {
 	// Text is why the holder ended it.
 	Kind wire.Kind `json:"kind,omitempty"`
 	Text string    `json:"text,omitempty"`
-	Hint string    `json:"hint,omitempty"`
+	Hint wire.Hint `json:"hint,omitempty"`
 	// Ended and Stderr are those of wire.ProcessFacts.
 	Ended  string `json:"ended,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
@@ -114,7 +115,7 @@ func Hold(ctx context.Context, opt Holding) {
 	h.idle = time.AfterFunc(time.Hour, h.isIdle)
 	h.idle.Stop()
 	if f := h.begin(); f != nil {
-		_ = writeMarked(opt.Opener, markOver, jsonOf(heldEnd{Kind: f.kind, Text: f.text, Hint: f.hint}))
+		_ = writeMarked(opt.Opener, markOver, jsonOf(heldEnd{Kind: f.kind, Text: f.text, Hint: wire.Hint(f.hint)}))
 		opt.Opener.Close()
 		return
 	}
@@ -215,21 +216,15 @@ func Short(d time.Duration) string {
 }
 
 // complained takes a line of the server's standard error.
-func (h *holder) complained(line []byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.users) == 0 {
-		h.unheard.add(line)
-		return
-	}
-	for _, u := range h.users {
-		u.putLocked(markErr, line)
-	}
-}
+func (h *holder) complained(line []byte) { h.tellAll(markErr, line) }
 
+// tellAll tells all users; what comes on standard error is kept where there is none.
 func (h *holder) tellAll(mark byte, text []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.users) == 0 && mark == markErr {
+		h.unheard.add(append(text, '\n'))
+	}
 	for _, u := range h.users {
 		u.putLocked(mark, text)
 	}
@@ -260,5 +255,5 @@ func writeMarked(w io.Writer, mark byte, text []byte) error {
 }
 
 func marked(mark byte, text []byte) []byte {
-	return append(append(append(make([]byte, 0, len(text)+2), mark), text...), '\n')
+	return slices.Concat([]byte{mark}, text, []byte{'\n'})
 }

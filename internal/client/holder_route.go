@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpc/internal/wire"
@@ -31,7 +33,7 @@ type switchboard struct {
 	// remember, with the last word of it, and unheard is the end of what came on standard
 	// error.
 	changed map[string][]byte
-	unheard *lineTail
+	unheard *tail
 }
 
 // asked is a request under way.
@@ -45,7 +47,7 @@ type asked struct {
 }
 
 func newSwitchboard() switchboard {
-	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: &lineTail{limit: 64 << 10}}
+	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: &tail{limit: 64 << 10}}
 }
 
 // maxQuestions is how many of the server's requests wait for somebody to answer them.
@@ -93,7 +95,8 @@ func (h *holder) sendQueued(u *user) {
 			u.order.Unlock()
 			return
 		case len(u.queued) > 0 && h.mayAskLocked(u, u.queued[0]):
-			m := u.dequeue()
+			m := u.queued[0]
+			u.queued, u.queuedBytes = u.queued[1:], u.queuedBytes-len(m.Raw)
 			h.noteLocked(u, m)
 			h.mu.Unlock()
 			h.write(m.Raw)
@@ -119,7 +122,11 @@ func (h *holder) noteLocked(u *user, m *wire.Message) {
 		h.askLocked(u, m)
 	case wire.Notification:
 		if m.Method == "notifications/cancelled" {
-			h.cancelLocked(u, m)
+			// He does not wait any more. What comes all the same is still his.
+			if a := h.asked[string(cancelledID(m))]; a != nil && a.by == u {
+				a.cancelled = true
+				h.turn.Broadcast()
+			}
 		}
 	case wire.Response, wire.ErrorResponse:
 		delete(u.questions, string(m.ID))
@@ -145,28 +152,15 @@ func (h *holder) askLocked(u *user, m *wire.Message) {
 	a := &asked{by: u, token: string(progressToken(m.Params)), number: h.count}
 	a.lasting = isTaskMethod(m.Method) || wire.First(m.Params, "task") != nil
 	if m.Method == "initialize" {
-		offered, _ := wire.Object(wire.First(m.Params, "capabilities"))
-		_, elicits := offered.Get("elicitation")
-		_, samples := offered.Get("sampling")
-		h.shaken, h.asks, a.lasting = true, elicits || samples, true
+		offered := wire.First(m.Params, "capabilities")
+		h.asks = wire.First(offered, "elicitation") != nil || wire.First(offered, "sampling") != nil
+		h.shaken, a.lasting = true, true
 	}
 	h.asked[string(m.ID)] = a
 }
 
-// cancelLocked: he does not wait any more. What comes all the same is still his.
-func (h *holder) cancelLocked(u *user, m *wire.Message) {
-	if a := h.asked[string(cancelledID(m))]; a != nil && a.by == u {
-		a.cancelled = true
-		h.turn.Broadcast()
-	}
-}
-
 // cancelledID is the id of the request that notifications/cancelled names.
-func cancelledID(m *wire.Message) []byte {
-	params, _ := m.ParamMembers()
-	id, _ := params.Get("requestId")
-	return id
-}
+func cancelledID(m *wire.Message) []byte { return wire.First(m.Params, "requestId") }
 
 // abandonLocked gives up what a user began, and gives what is to be said to the server.
 func (h *holder) abandonLocked(u *user) (last [][]byte) {
@@ -200,9 +194,10 @@ func standIn(method string, id json.RawMessage) []byte {
 
 // handOverLocked gives a user what was kept for the next one.
 func (h *holder) handOverLocked(u *user) {
-	for _, line := range h.unheard.take() {
-		u.putLocked(markErr, line)
+	for line := range strings.Lines(h.unheard.text()) {
+		u.putLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
 	}
+	h.unheard.buf = nil
 	for _, line := range h.changed {
 		u.putLocked(markOut, line)
 	}
@@ -219,7 +214,7 @@ func (h *holder) write(line []byte) {
 	h.writing.Lock()
 	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
 	h.writing.Unlock()
-	if err != nil && !h.child.isWithin(h.heard, time.Second) {
+	if err != nil && !isWithin(h.heard, time.Second) {
 		h.end("it no longer reads its stdin")
 	}
 }
@@ -266,15 +261,10 @@ func (h *holder) route(line []byte) {
 	h.mu.Lock()
 	reply := []byte(nil)
 	var to []*user
-	switch m.Kind {
-	case wire.Request:
+	if m.Kind == wire.Request {
 		to, reply = h.askedBackLocked(m)
-	case wire.Notification:
-		to = h.concernedLocked(m)
-	case wire.Batch:
-		to = h.ownersLocked(m)
-	default:
-		to = h.ownerLocked(m)
+	} else {
+		to = h.receiversLocked(m)
 	}
 	for _, u := range to {
 		u.putLocked(markOut, line)
@@ -283,6 +273,22 @@ func (h *holder) route(line []byte) {
 	if reply != nil {
 		h.write(reply)
 	}
+}
+
+// receiversLocked are those whom a message is for; an array is for those of its parts.
+func (h *holder) receiversLocked(m *wire.Message) (to []*user) {
+	switch m.Kind {
+	case wire.Notification:
+		return h.concernedLocked(m)
+	case wire.Request: // in an array
+		return h.users
+	case wire.Batch:
+		for _, item := range m.Items {
+			to = append(to, h.receiversLocked(item)...)
+		}
+		return slices.DeleteFunc(slices.Clone(h.users), func(u *user) bool { return !slices.Contains(to, u) })
+	}
+	return h.ownerLocked(m)
 }
 
 // ownerLocked is who asked what this answers. An answer to nobody is everybody's: it may
@@ -299,35 +305,13 @@ func (h *holder) ownerLocked(m *wire.Message) []*user {
 	return h.users
 }
 
-// ownersLocked is everybody to whom a part of an array belongs.
-func (h *holder) ownersLocked(batch *wire.Message) (to []*user) {
-	found := map[*user]bool{}
-	for _, item := range batch.Items {
-		if a := h.asked[string(item.ID)]; a != nil && item.Kind != wire.Request {
-			delete(h.asked, string(item.ID))
-			h.turn.Broadcast()
-			found[a.by] = true
-		}
-	}
-	if len(found) == 0 {
-		return h.users
-	}
-	for _, u := range h.users {
-		if found[u] {
-			to = append(to, u)
-		}
-	}
-	return to
-}
-
 // concernedLocked: what belongs to a request is for who made it, by the progress token or
 // the subscription. All else is for all.
 func (h *holder) concernedLocked(m *wire.Message) []*user {
-	params, _ := m.ParamMembers()
-	if a := h.asked[string(subscriptionIn(params))]; a != nil {
+	if a := h.asked[string(subscriptionIn(m.Params))]; a != nil {
 		return []*user{a.by}
 	}
-	if token, ok := params.Get("progressToken"); ok {
+	if token := wire.First(m.Params, "progressToken"); token != nil {
 		for _, a := range h.asked {
 			if a.token == string(token) {
 				return []*user{a.by}
@@ -360,24 +344,4 @@ func (h *holder) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
 	}
 	u.questions[string(m.ID)] = m.Method
 	return []*user{u}, nil
-}
-
-// A lineTail keeps the last lines of a stream, up to so many bytes.
-type lineTail struct {
-	limit, bytes int
-	lines        [][]byte
-}
-
-func (t *lineTail) add(line []byte) {
-	t.lines, t.bytes = append(t.lines, line), t.bytes+len(line)+1
-	for t.bytes > t.limit {
-		t.bytes -= len(t.lines[0]) + 1
-		t.lines = t.lines[1:]
-	}
-}
-
-func (t *lineTail) take() [][]byte {
-	lines := t.lines
-	t.lines, t.bytes = nil, 0
-	return lines
 }

@@ -47,13 +47,6 @@ func (u *user) enqueue(m *wire.Message) {
 	}
 }
 
-func (u *user) dequeue() *wire.Message {
-	m := u.queued[0]
-	u.queued = u.queued[1:]
-	u.queuedBytes -= len(m.Raw)
-	return m
-}
-
 // unqueue removes the request with an id. It reports whether it was queued.
 func (u *user) unqueue(id string) bool {
 	for i, m := range u.queued {
@@ -95,27 +88,25 @@ func (u *user) wakeLocked() {
 }
 
 // write writes what waits until there is nothing more to come.
-func (u *user) write(mu *sync.Mutex) func() {
-	return func() {
-		defer u.conn.Close()
-		for range u.wake {
-			mu.Lock()
-			lines, over := u.waiting, u.over
-			u.waiting = nil
-			mu.Unlock()
-			wrote := 0
-			for _, line := range lines {
-				if _, err := u.conn.Write(line); err != nil {
-					return
-				}
-				wrote += len(line)
-			}
-			mu.Lock()
-			u.bytes -= wrote
-			mu.Unlock()
-			if over {
+func (u *user) write(mu *sync.Mutex) {
+	defer u.conn.Close()
+	for range u.wake {
+		mu.Lock()
+		lines, over := u.waiting, u.over
+		u.waiting = nil
+		mu.Unlock()
+		wrote := 0
+		for _, line := range lines {
+			if _, err := u.conn.Write(line); err != nil {
 				return
 			}
+			wrote += len(line)
+		}
+		mu.Lock()
+		u.bytes -= wrote
+		mu.Unlock()
+		if over {
+			return
 		}
 	}
 }
@@ -148,7 +139,7 @@ func (h *holder) join(conn net.Conn, opener bool) {
 		Idle: h.Idle, Left: h.leftLocked(), Users: len(h.users)}
 	h.lines[u] = true
 	u.putLocked(markHello, jsonOf(hello))
-	h.writers.Go(u.write(&h.mu))
+	h.writers.Go(func() { u.write(&h.mu) })
 	go h.serve(u)
 }
 
@@ -168,7 +159,9 @@ func (h *holder) serve(u *user) {
 		case markUse:
 			h.welcome(u)
 		case markKeep:
-			h.keep()
+			h.mu.Lock()
+			h.kept = true
+			h.mu.Unlock()
 		case markEnd:
 			h.end("mcpc ended it")
 		case markLine:
@@ -181,12 +174,6 @@ func (h *holder) serve(u *user) {
 	h.mu.Unlock()
 	<-sent
 	h.leave(u)
-}
-
-func (h *holder) keep() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.kept = true
 }
 
 // welcome makes somebody who connected a user, and gives him what was kept for the
@@ -225,12 +212,9 @@ func (h *holder) dropLocked(u *user) (last [][]byte) {
 	u.gone = true
 	delete(h.lines, u)
 	u.doneLocked()
-	for i, one := range h.users {
-		if one == u {
-			h.users = append(h.users[:i:i], h.users[i+1:]...)
-			h.used = h.Now()
-			break
-		}
+	if at := slices.Index(h.users, u); at >= 0 {
+		h.users = slices.Delete(h.users, at, at+1)
+		h.used = h.Now()
 	}
 	return h.abandonLocked(u)
 }

@@ -33,8 +33,6 @@ func newHTTPTransport(t *talk) *httpTransport {
 
 func (t *httpTransport) name() TransportName { return StreamableHTTP }
 
-func (t *httpTransport) isEnded() bool { return false }
-
 func (t *httpTransport) gone() <-chan struct{} { return nil }
 
 // close: the connections are the session's.
@@ -72,7 +70,7 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 		return reply{http: factsOf(tr.resp, nil)} // nothing can be meant for us there
 	}
 	body, _ := io.ReadAll(io.LimitReader(tr.resp.Body, shortBody))
-	t.recordBody(tr, body)
+	t.record(tr, wire.Body, body)
 	r := reply{http: factsOf(tr.resp, body)}
 	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && noID(m) {
 		r.message = m
@@ -80,7 +78,7 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 	return r
 }
 
-// end asks for the session's end with DELETE. A server may refuse (405), or know
+// end asks for the end of the session that out names, with DELETE. A server may refuse (405), or know
 // the session no more (404, and 400 by some); after any other answer it may keep it.
 func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 	tr, f := t.roundTrip(ctx, http.MethodDelete, out)
@@ -107,7 +105,7 @@ func (t *httpTransport) headless(tr *trip, f *fault) reply {
 
 // roundTrip sends one HTTP request and waits for the response's head.
 func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgoing) (*trip, *fault) {
-	tr := &trip{session: t.session, stream: t.rec.nextStream(), now: t.rec.now}
+	tr := &trip{session: t.session, stream: t.rec.nextStream(), clock: t.rec.now}
 	var body io.Reader
 	if method == http.MethodPost {
 		body, tr.body = bytes.NewReader(out.raw), out.raw
@@ -124,7 +122,7 @@ func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgo
 	}
 	if size := headerSize(tr.resp.Header); size > maxHeader {
 		tr.resp.Body.Close()
-		return tr, badContent("the response's header is larger than "+kib(maxHeader), nil)
+		return tr, badContent(fmt.Sprintf("the response's header is larger than %d KiB", maxHeader>>10), nil)
 	}
 	return tr, nil
 }
@@ -190,9 +188,10 @@ func (t *httpTransport) recordCut(ctx context.Context, tr *trip, err error) {
 	t.rec.closed(tr.stream, wire.Received, "cut", withoutURL(err).Error())
 }
 
-func (t *httpTransport) recordBody(tr *trip, body []byte) {
-	if len(body) > 0 {
-		t.rec.body(wire.Received, wire.Body, tr.stream, body, nil)
+// record records what came: a body, or noise, which stands for no message.
+func (t *httpTransport) record(tr *trip, kind wire.FrameKind, raw []byte) {
+	if len(raw) > 0 {
+		t.rec.body(wire.Received, kind, tr.stream, raw, nil)
 	}
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -31,10 +32,8 @@ func (t *httpTransport) read(ctx context.Context, tr *trip, out *outgoing) reply
 		// Events are UTF-8, whatever a header says (WHATWG HTML, section 9.2.6).
 		t.foreignCharset(tr)
 		return t.readEvents(ctx, tr, out)
-	case kind == "application/json" || out.anyReply:
-		return t.readJSON(ctx, tr, out)
 	default:
-		return t.readOther(ctx, tr, kind, out)
+		return t.readWhole(ctx, tr, kind, out)
 	}
 }
 
@@ -62,32 +61,41 @@ func charsetOf(resp *http.Response) string {
 	}
 }
 
-func (t *httpTransport) readJSON(ctx context.Context, tr *trip, out *outgoing) reply {
+// readWhole reads a response that is one body.
+func (t *httpTransport) readWhole(ctx context.Context, tr *trip, kind string, out *outgoing) reply {
 	body, f := t.readBody(ctx, tr)
 	if f != nil {
 		return failed(f)
 	}
-	if out.anyReply {
-		return reply{message: wire.ParseMessage(body), http: factsOf(tr.resp, body)}
-	}
-	if charset := charsetOf(tr.resp); charset != "" && !isUTF8(body) {
+	m := wire.ParseMessage(body)
+	charset := charsetOf(tr.resp)
+	switch {
+	case out.anyReply:
+		return reply{message: m, http: factsOf(tr.resp, body)}
+	case len(bytes.TrimSpace(body)) == 0:
+		return failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), tr.resp.StatusCode), nil))
+	case kind != "application/json":
+		f = badContent("expected application/json or text/event-stream, got "+cmp.Or(kind, "no Content-Type"), body)
+		return reply{fault: f, http: factsOf(tr.resp, body)}
+	case charset != "" && !isUTF8(body):
 		return reply{fault: badContent("the response is not UTF-8 but charset "+charset, body), http: factsOf(tr.resp, body)}
 	}
 	t.foreignCharset(tr)
-	m := wire.ParseMessage(body)
-	if len(bytes.TrimSpace(body)) == 0 {
-		return failed(noResponse(tr, out))
-	}
 	if m.Kind != wire.Invalid {
 		if answer := t.pick(m, out); answer != nil {
-			return reply{message: answer, http: factsOf(tr.resp, nil)}
+			return reply{message: answer}
 		}
 	}
-	f = badContent(mismatch(m, out.id), body)
+	return reply{fault: noAnswerTo(out, m), http: factsOf(tr.resp, body)}
+}
+
+// noAnswerTo says why a message does not answer a request that gets no other one.
+func noAnswerTo(out *outgoing, m *wire.Message) *fault {
+	f := badContent(mismatch(m, out.id), m.Raw)
 	if isReply(m) {
 		f.hint = sameIDHint
 	}
-	return reply{fault: f, http: factsOf(tr.resp, body)}
+	return f
 }
 
 const sameIDHint = "a server must return the request's id unchanged, in value and type"
@@ -125,7 +133,7 @@ func (t *httpTransport) pick(m *wire.Message, out *outgoing) *wire.Message {
 // error, which then is the answer, with the status as its context.
 func (t *httpTransport) readRefusal(tr *trip, out *outgoing) reply {
 	body := t.refusalBody(tr)
-	t.recordBody(tr, body)
+	t.record(tr, wire.Body, body)
 	facts := factsOf(tr.resp, body)
 	m := wire.ParseMessage(body)
 	rpc := m.Kind == wire.ErrorResponse && (noID(m) || m.Answers(out.id) || out.anyReply)
@@ -154,21 +162,6 @@ func (t *httpTransport) refusalBody(tr *trip) []byte {
 	return body
 }
 
-func (t *httpTransport) readOther(ctx context.Context, tr *trip, kind string, out *outgoing) reply {
-	body, f := t.readBody(ctx, tr)
-	if f != nil {
-		return failed(f)
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return failed(noResponse(tr, out))
-	}
-	if kind == "" {
-		kind = "no Content-Type"
-	}
-	text := "expected application/json or text/event-stream, got " + kind
-	return reply{fault: badContent(text, body), http: factsOf(tr.resp, body)}
-}
-
 // readBody reads a whole body within the limit, which holds for what it is
 // after decoding.
 func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault) {
@@ -189,14 +182,14 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 	length := min(max(tr.resp.ContentLength, 0), 256<<20)
 	body := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
 	if _, err := body.ReadFrom(src); err != nil {
-		t.recordDropped(tr, body.Bytes())
+		t.record(tr, wire.Noise, body.Bytes())
 		t.recordCut(ctx, tr, err)
 		return nil, cutFault(ctx, int64(body.Len()), err)
 	}
 	if t.limits.tooLarge(body.Len()) {
 		return nil, overLimit(t.limits.Message)
 	}
-	t.recordBody(tr, body.Bytes())
+	t.record(tr, wire.Body, body.Bytes())
 	if unread != nil {
 		unread.raw = body.Bytes()
 	}
@@ -229,7 +222,7 @@ type gunzip struct {
 
 func (g *gunzip) Read(p []byte) (n int, err error) {
 	if g.z == nil {
-		g.z, err = gzip.NewReader(readerFunc(g.readSource))
+		g.z, err = gzip.NewReader(noticingEnd{g})
 	}
 	if err == nil {
 		n, err = g.z.Read(p)
@@ -240,18 +233,11 @@ func (g *gunzip) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (g *gunzip) readSource(p []byte) (int, error) {
+// noticingEnd reads the source of a gunzip.
+type noticingEnd struct{ *gunzip }
+
+func (g noticingEnd) Read(p []byte) (int, error) {
 	n, err := g.src.Read(p)
 	g.ended = g.ended || err == io.EOF
 	return n, err
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) {
-	return f(p)
-}
-
-func noResponse(tr *trip, out *outgoing) *fault {
-	return badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), tr.resp.StatusCode), nil)
 }

@@ -23,7 +23,8 @@ import (
 // told by the trace, not guessed from the error.
 func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	f := &fault{kind: wire.Transport, phase: "connect", err: err, retryable: true}
-	if tr.left() {
+	left := tr.now().wrote
+	if left {
 		f.phase, f.reached, f.retryable = "wait", wire.Unknown, false
 	}
 	host := tr.req.URL.Host
@@ -32,10 +33,14 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 		f.err = context.Cause(ctx)
 		f.text = f.err.Error()
 	case isAlert(tr, err):
-		describeAlert(f, tr, err)
-	case tr.left() && isHangUp(err):
+		f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
+		f.text = host + " refused the TLS connection: " + err.Error()
+		if tr.session.asked.Load() {
+			f.hint = "it rejected the certificate of --cert"
+		}
+	case left && isHangUp(err):
 		f.text = "the connection to " + host + " was lost before a response"
-	case tr.left():
+	case left:
 		f.text = "no response from " + host + " could be read: " + err.Error()
 	default:
 		describeConnect(f, host, err)
@@ -50,20 +55,8 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 // certificate only when the request has left already, and then does not look at that.
 func isAlert(tr *trip, err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error" && (!tr.left() || tr.isFresh() && tr.session.asked.Load())
-}
-
-func describeAlert(f *fault, tr *trip, err error) {
-	f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
-	f.text = tr.req.URL.Host + " refused the TLS connection: " + err.Error()
-	if tr.session.asked.Load() {
-		f.hint = "it rejected the certificate of --cert"
-	}
-}
-
-func (s *Session) askedForPapers(shown bool) {
-	s.asked.Store(true)
-	s.unshown.Store(!shown)
+	got := tr.now()
+	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.session.asked.Load())
 }
 
 // isHangUp reports that the other side went away without a word.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +76,7 @@ func (t *httpSSE) readEndpoint() *fault {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.http.recordDropped(t.trip, ev.Dropped)
+			t.http.record(t.trip, wire.Noise, ev.Dropped)
 			return t.http.streamEnd(t.lasting, t.trip, err)
 		}
 		t.http.recordEvent(t.trip, ev)
@@ -114,11 +112,7 @@ func resolveEndpoint(sse, endpoint string) (string, *fault) {
 
 // origin is RFC 6454, section 4: scheme, host and port.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	return u.Scheme + "://" + HostPort(u)
 }
 
 func (t *httpSSE) name() TransportName { return HTTPSSE }
@@ -175,7 +169,7 @@ func (t *httpSSE) posting(post func()) bool {
 // send posts a message. The body of a good answer means nothing; a refusal may
 // be a JSON-RPC error.
 func (t *httpSSE) send(ctx context.Context, out *outgoing) reply {
-	if t.isEnded() {
+	if isOver(t.done) {
 		return t.overFault(wire.Unsent)
 	}
 	r := t.http.send(ctx, out)
@@ -184,8 +178,6 @@ func (t *httpSSE) send(ctx context.Context, out *outgoing) reply {
 	}
 	return r
 }
-
-func (t *httpSSE) end(context.Context, *outgoing) {}
 
 // close cuts what is still on its way. Nothing is recorded afterwards.
 func (t *httpSSE) close() {
@@ -205,7 +197,7 @@ func (t *httpSSE) readAll() {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.http.recordDropped(t.trip, ev.Dropped)
+			t.http.record(t.trip, wire.Noise, ev.Dropped)
 			f := t.http.streamEnd(t.lasting, t.trip, err)
 			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
 				f.text = "the server closed the event stream, which ends the session"

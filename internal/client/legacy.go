@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -17,7 +16,11 @@ import (
 type legacy struct {
 	offered string
 
-	mu sync.Mutex
+	guarded[agreement]
+}
+
+// An agreement is what a handshake came to.
+type agreement struct {
 	// agreed is what the server answered with; "" until then.
 	agreed string
 	// session is the Mcp-Session-Id; "" where the server gave none.
@@ -26,23 +29,13 @@ type legacy struct {
 	said json.RawMessage
 }
 
-func (e *legacy) revision() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.agreed
-}
+func (e *legacy) join(a agreement) { e.update(func(was *agreement) { *was = a }) }
 
-func (e *legacy) sessionID() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.session
-}
+func (e *legacy) revision() string { return e.now().agreed }
 
-func (e *legacy) declared(*talk) json.RawMessage {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.said
-}
+func (e *legacy) sessionID() string { return e.now().session }
+
+func (e *legacy) declared() json.RawMessage { return e.now().said }
 
 // batches: arrays are a part of 2025-03-26, were never excluded before it, and
 // are gone since (2025-06-18 changelog).
@@ -71,7 +64,7 @@ func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
 // names a stateless one is better spoken to without a handshake.
 func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 	theirs := supportedIn(o.RPC())
-	if o.Kind != wire.RPCFailed || t.s.opt.Protocol != "" || newest(theirs, stateless) != "" {
+	if o.Kind != wire.RPCFailed || t.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
 		return ""
 	}
 	if other := newest(theirs, handshake); other != e.offered {
@@ -83,9 +76,8 @@ func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 // initialize sends the offer. The session id holds from the head of the answer
 // on: what has to be sent while its body is read belongs to the session.
 func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
-	e.join("", "")
 	capabilities := e.withTasks(t.s.opt.Capabilities)
-	e.declare(capabilities)
+	e.join(agreement{said: capabilities})
 	params := `{"protocolVersion":` + string(wire.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
@@ -96,7 +88,7 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 	out.headed = func(h http.Header) {
 		given = h.Get("Mcp-Session-Id")
 		if visibleASCII(given) {
-			e.join("", given)
+			e.join(agreement{session: given, said: capabilities})
 			out.fields = e.fields()
 		}
 	}
@@ -105,19 +97,6 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 		return o
 	}
 	return e.accept(t, o, given)
-}
-
-// join notes what was agreed on.
-func (e *legacy) join(agreed, session string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.agreed, e.session = agreed, session
-}
-
-func (e *legacy) declare(capabilities json.RawMessage) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.said = capabilities
 }
 
 // accept reads the server's side of the handshake.
@@ -134,13 +113,13 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	if !visibleASCII(session) {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
-	e.join(agreed, session)
+	e.join(agreement{agreed, session, e.declared()})
 	t.update(func(f *facts) { f.info = infoOf(members) })
 	pinned := t.s.opt.Protocol
 	switch {
 	case agreed == rev2024Draft:
-		t.finding(wire.Finding{Rule: "revision", Level: wire.Info, Text: "the server speaks the pre-release " + rev2024Draft})
-	case slices.Contains(revisions, agreed) && stateless(agreed):
+		t.found(wire.Info, "revision", "the server speaks the pre-release "+rev2024Draft)
+	case slices.Contains(revisions, agreed) && Stateless(agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+", which has no initialize")
 	case !slices.Contains(revisions, agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions))
@@ -174,14 +153,13 @@ func visibleASCII(id string) bool {
 }
 
 func (e *legacy) fields() []wire.Field {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	now := e.now()
 	var fields []wire.Field
-	if e.agreed >= rev2506 {
-		fields = append(fields, wire.Field{Name: "MCP-Protocol-Version", Value: e.agreed})
+	if now.agreed >= rev2506 {
+		fields = append(fields, wire.Field{Name: "MCP-Protocol-Version", Value: now.agreed})
 	}
-	if e.session != "" {
-		fields = append(fields, wire.Field{Name: "Mcp-Session-Id", Value: e.session})
+	if now.session != "" {
+		fields = append(fields, wire.Field{Name: "Mcp-Session-Id", Value: now.session})
 	}
 	return fields
 }
@@ -214,26 +192,21 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 		method = "tools/call" // "exactly what the underlying request would have returned"
 	}
 	kind, text := settleResult(method, members)
-	if kind == wire.OK && method == "tools/call" {
-		return structuredIsObject(members)
-	}
-	return kind, text
-}
-
-// structuredIsObject: until 2025-11-25 structuredContent is an object; any other
-// JSON came with the revision after it (server/tools, "Structured Content").
-func structuredIsObject(members wire.Members) (wire.Kind, string) {
-	if value, ok := members.Get("structuredContent"); ok && value[0] != '{' {
+	// Until 2025-11-25 structuredContent is an object; any other JSON came with the
+	// revision after it (server/tools, "Structured Content").
+	value, ok := members.Get("structuredContent")
+	if kind == wire.OK && method == "tools/call" && ok && value[0] != '{' {
 		return wire.BadResponse, "structuredContent must be an object in this revision, got " + wire.Excerpt(value, 40)
 	}
-	return wire.OK, ""
+	return kind, text
 }
 
 // asked answers away from the line: ping and what is about tasks at once, what
 // was declared when it is known what to say, and everything else with a refusal.
 func (e *legacy) asked(t *talk, m *wire.Message) {
-	o := e.offer(t)
+	o := e.offer()
 	code, what := o.forbids(m.Method, m.Params)
+	why := broken(m.Method, m.Params)
 	reply := func(ctx context.Context) []byte { return t.put(ctx, m) }
 	sent := func() {}
 	switch {
@@ -241,12 +214,10 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
-		t.finding(wire.Finding{Rule: "undeclared", Level: wire.Info,
-			Text: fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code)})
-	case broken(m.Method, m.Params) != "":
-		why := broken(m.Method, m.Params)
+		t.found(wire.Info, "undeclared", fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
+	case why != "":
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
-		t.finding(wire.Finding{Rule: "sampling", Level: wire.Warning, Text: "the server's " + m.Method + " was rejected with -32602: " + why})
+		t.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
 	case m.Method == "roots/list":
 		sent = t.rootsAsked()
 	case isTaskMethod(m.Method):
@@ -261,18 +232,15 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		e.answer(ctx, t, m, reply(ctx))
 	}) {
 		sent()
-		t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
-			Text: "the server sends requests faster than it reads responses; " + m.Method + " was not answered"})
+		t.found(wire.Warning, "server_request", "the server sends requests faster than it reads responses; "+m.Method+" was not answered")
 	}
 }
 
 // refusal is the message of an error: a capability that was not declared is a
 // method that does not exist (client/roots, "Error Handling").
 func refusal(code int64, what string) string {
-	if code == -32601 {
-		return "Method not found: the client declared no capability for " + what
-	}
-	return "Invalid params: the client declared no capability for " + what
+	name := map[int64]string{-32601: "Method not found", -32602: "Invalid params"}[code]
+	return name + ": the client declared no capability for " + what
 }
 
 // answer sends what is to be said; nothing where the question was withdrawn.
@@ -284,8 +252,7 @@ func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byt
 	defer stop()
 	r := t.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})
 	if r.fault != nil && ctx.Err() == nil {
-		t.finding(wire.Finding{Rule: "answer_refused", Level: wire.Warning,
-			Text: "the server requested " + m.Method + " and did not accept the response: " + r.fault.text})
+		t.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.fault.text)
 	}
 }
 
@@ -355,10 +322,11 @@ const (
 )
 
 func (e *legacy) end(ctx context.Context, t *talk) {
-	if e.sessionID() == "" {
+	line, ok := t.line().(*httpTransport)
+	if !ok || e.sessionID() == "" {
 		return
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, graceForEnd, timeoutError{what: "no response", after: graceForEnd})
 	defer stop()
-	t.line().end(ctx, &outgoing{fields: e.fields()})
+	line.end(ctx, &outgoing{fields: e.fields()})
 }

@@ -45,16 +45,12 @@ func (s *Session) List(ctx context.Context, method string) (List, wire.Outcome) 
 // so; the list is then not Whole.
 func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
 	began := s.opt.Now()
-	if hard := s.opt.Limits.Hard; hard > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "the list did not end", hard})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the list did not end", s.opt.Limits.Hard}, 0)
+	defer stop()
 	l, o, restart := s.walk(ctx, method, enough)
 	if restart {
 		l.Findings = nil
-		s.talk().finding(wire.Finding{Rule: "list_restarted", Level: wire.Warning,
-			Text: method + " could not be continued with the server's cursor; it was restarted"})
+		s.talk().found(wire.Warning, "list_restarted", method+" could not be continued with the server's cursor; it was restarted")
 		l, o, _ = s.walk(ctx, method, enough)
 	}
 	o.Took = s.opt.Now().Sub(began)
@@ -86,7 +82,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		p.follow(last)
 		repeated = repeated || p.same == 2
 		switch {
-		case string(cursor) == `""` && l.startsOver(p, last):
+		case string(cursor) == `""` && l.startsOver(p):
 			l.dropLast(p)
 			l.Whole = true
 			return l, o, false
@@ -104,7 +100,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 			return l, o, false
 		}
 		if over, hint := l.over(s.opt.Limits, p); over != "" {
-			o.Hint = hint
+			o.Hint = wire.Hint(hint)
 			return l, ended(o, wire.BadResponse, over), false
 		}
 	}
@@ -163,13 +159,11 @@ func (l *List) add(o wire.Outcome) (p page, ok bool) {
 
 // startsOver reports that the empty cursor brought nothing new: the page before
 // it once more, or the first one.
-func (l *List) startsOver(p, last page) bool {
+func (l *List) startsOver(p page) bool {
 	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
 		return true
 	}
-	first, _ := l.Pages[0].ResultMembers()
-	items, _ := first.Get(l.member)
-	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, items)
+	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, wire.First(l.Pages[0].Result, l.member))
 }
 
 // readTTL keeps the shortest ttlMs of all pages, and no more than a day.
@@ -240,28 +234,15 @@ func (l *List) Result() json.RawMessage {
 	if len(l.Pages) == 1 {
 		return first
 	}
-	size := len(first)
-	for _, item := range l.Items {
-		size += len(item) + 1
-	}
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	w := bufio.NewWriter(b)
-	l.writePages(w)
-	_ = w.Flush() // a buffer takes all
-	return b.Bytes()
+	var b bytes.Buffer
+	_ = l.WriteLine(&b) // a buffer takes all
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // WriteLine writes the Result of a list of several pages without making it first, and a
 // line end.
 func (l *List) WriteLine(to io.Writer) error {
-	w := bufio.NewWriterSize(to, 64<<10)
-	l.writePages(w)
-	w.WriteByte('\n')
-	return w.Flush()
-}
-
-// writePages leaves errors to the Flush that follows.
-func (l *List) writePages(w *bufio.Writer) {
+	w := bufio.NewWriterSize(to, 64<<10) // it keeps an error for the Flush
 	parts, _ := l.Pages[0].ResultMembers()
 	before := "{"
 	for _, part := range parts {
@@ -277,16 +258,15 @@ func (l *List) writePages(w *bufio.Writer) {
 			w.Write(part.Value)
 		}
 	}
-	w.WriteByte('}')
+	w.WriteString("}\n")
+	return w.Flush()
 }
 
 // Array gives all items as one array, and the name of the member that it is in a
 // result: the server's own bytes where there was one page.
 func (l *List) Array() (member string, items json.RawMessage) {
 	if len(l.Pages) == 1 {
-		result, _ := l.Pages[0].ResultMembers()
-		items, _ = result.Get(l.member)
-		return l.member, items
+		return l.member, wire.First(l.Pages[0].Result, l.member)
 	}
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)

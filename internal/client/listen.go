@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -16,9 +15,11 @@ import (
 // basic/patterns/subscriptions, "SubscriptionFilter").
 type Filter struct {
 	// Tools, Prompts and Resources are changes of those lists.
-	Tools, Prompts, Resources bool
+	Tools     bool `json:"toolsListChanged,omitempty"`
+	Prompts   bool `json:"promptsListChanged,omitempty"`
+	Resources bool `json:"resourcesListChanged,omitempty"`
 	// URIs are resources whose updates are told.
-	URIs []string
+	URIs []string `json:"resourceSubscriptions,omitempty"`
 }
 
 // A Listening is what somebody wants to be told of. What comes goes to
@@ -41,13 +42,7 @@ type Listening struct {
 // A hearing is a Listening under way.
 type hearing struct {
 	Listening
-
-	mu sync.Mutex
-	// id is that of the request that asked for it, where there is one.
-	id json.RawMessage
-	told
-	// leave ends the request because the server says that it is over.
-	leave context.CancelCauseFunc
+	guarded[told]
 }
 
 // told is how far a Listening has come.
@@ -57,6 +52,10 @@ type told struct {
 	begun, ever, over bool
 	// agreed is what the server agreed to last.
 	agreed Filter
+	// id is that of the request that asked for it, where there is one; leave ends that
+	// because the server says that it is over.
+	id    json.RawMessage
+	leave context.CancelCauseFunc
 }
 
 // errServerEnds is the cause of a context that the server's own word ended.
@@ -71,7 +70,7 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 	s.mu.Lock()
 	s.hearings = append(s.hearings, h)
 	s.mu.Unlock()
-	defer h.end()
+	defer h.update(func(t *told) { t.begun, t.over = false, true })
 	wait := &cursor{}
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
@@ -93,7 +92,7 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 // that it is over.
 func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, remedy) {
 	t := s.talk()
-	if t.now().lost || t.line().isEnded() {
+	if t.now().lost || isOver(t.line().gone()) {
 		fresh, o := s.renew(ctx, t, revisionAfter(t, reply{}))
 		switch {
 		case o.Good():
@@ -143,7 +142,7 @@ func (s *Session) listeners() []*hearing {
 // with every message.
 func (t *talk) complain(rule, text string) {
 	if t.isFirst(rule) {
-		t.finding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
+		t.found(wire.Warning, rule, text)
 	}
 }
 
@@ -165,67 +164,18 @@ func (t *talk) isFirst(rule string) bool {
 }
 
 func (h *hearing) begin(agreed Filter) {
-	h.mu.Lock()
-	first := !h.begun
-	h.begun, h.ever, h.agreed = true, true, agreed
-	h.mu.Unlock()
-	if first && h.Began != nil {
+	before := h.update(func(t *told) { t.begun, t.ever, t.agreed = true, true, agreed })
+	if !before.begun && h.Began != nil {
 		h.Began(agreed)
 	}
 }
 
 // lose tells, once, that the server tells no longer.
 func (h *hearing) lose(why string) {
-	h.mu.Lock()
-	first := h.begun
-	h.begun = false
-	h.mu.Unlock()
-	if first && h.Lost != nil {
+	before := h.update(func(t *told) { t.begun = false })
+	if before.begun && h.Lost != nil {
 		h.Lost(why)
 	}
-}
-
-func (h *hearing) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.begun, h.over = false, true
-}
-
-// now gives how far the Listening has come.
-func (h *hearing) now() told {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.told
-}
-
-// members is the filter as a request carries it.
-func (f Filter) members() json.RawMessage {
-	raw := json.RawMessage("{}")
-	for _, kind := range []struct {
-		name string
-		on   bool
-	}{{"toolsListChanged", f.Tools}, {"promptsListChanged", f.Prompts}, {"resourcesListChanged", f.Resources}} {
-		if kind.on {
-			raw = wire.With(raw, kind.name, json.RawMessage("true"))
-		}
-	}
-	if len(f.URIs) > 0 {
-		uris, _ := json.Marshal(f.URIs) // strings always can be
-		raw = wire.With(raw, "resourceSubscriptions", uris)
-	}
-	return raw
-}
-
-// filterIn reads a filter; what is not there is not agreed to.
-func filterIn(raw json.RawMessage) (f Filter, err error) {
-	var shape struct {
-		Tools     bool     `json:"toolsListChanged"`
-		Prompts   bool     `json:"promptsListChanged"`
-		Resources bool     `json:"resourcesListChanged"`
-		URIs      []string `json:"resourceSubscriptions"`
-	}
-	err = json.Unmarshal(raw, &shape)
-	return Filter{shape.Tools, shape.Prompts, shape.Resources, shape.URIs}, err
 }
 
 // without names what f has and other lacks.
@@ -250,7 +200,6 @@ func (f Filter) without(other Filter) (names []string) {
 // agreed tells what the server does not tell of although it was asked to.
 func (t *talk) agreed(asked, given Filter) {
 	if missing := asked.without(given); len(missing) > 0 {
-		t.finding(wire.Finding{Rule: "not_honoured", Level: wire.Warning,
-			Text: "the server does not report changes of " + strings.Join(missing, ", ")})
+		t.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
 	}
 }

@@ -16,7 +16,7 @@ func (e *legacy) heard(*talk, *wire.Message) bool { return true }
 // server/resources, "Subscriptions").
 func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome, remedy) {
 	ear := t.stand(ctx)
-	if ear != nil && ear.isOver() {
+	if isOver(ear.gone()) {
 		return e.deaf(ctx, t, ear)
 	}
 	given := h.Filter
@@ -57,8 +57,7 @@ func (e *legacy) request(ctx context.Context, t *talk, h *hearing, method, membe
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o, next := t.outcome(e, call, r), t.remedy(ctx, call, r, t.now().untried)
 	if t.tried(r); o.RPC() != nil && next == stop {
-		t.finding(wire.Finding{Rule: "refused", Level: wire.Warning,
-			Text: "the server refused " + method + " for " + value + ": " + o.Text})
+		t.found(wire.Warning, "refused", "the server refused "+method+" for "+value+": "+o.Text)
 	}
 	return o, next
 }
@@ -76,7 +75,7 @@ func (e *legacy) deaf(ctx context.Context, t *talk, ear *ear) (wire.Outcome, rem
 		o.Hint = ""
 	}
 	if f.status == http.StatusConflict {
-		o.Hint = "use a session with its own stream: mcpc listen -s URL"
+		o.Hint = "use a session with its own stream: " + wire.Run("listen -s URL")
 	}
 	if f.status == http.StatusNotFound && e.sessionID() != "" && !e.alive(ctx, t) && ctx.Err() == nil {
 		o.Text = "the server no longer knows this session"

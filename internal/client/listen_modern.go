@@ -20,8 +20,8 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
-		Params: wire.With(nil, "notifications", h.members()), begun: func() bool { return h.now().begun }}
-	h.ask(call.ID, leave)
+		Params: wire.With(nil, "notifications", jsonOf(h.Filter)), begun: func() bool { return h.now().begun }}
+	h.update(func(t *told) { t.id, t.leave, t.begun = call.ID, leave, false })
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o := t.outcome(e, call, r)
 	switch {
@@ -33,7 +33,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 		e.ended(t, h, r.message)
 		return o, stop
 	case r.fault != nil && !isFinal(r.fault) && (r.fault.kind == wire.Transport || h.now().ever && r.fault.kind == wire.Timeout):
-		if t.line().isEnded() {
+		if isOver(t.line().gone()) {
 			return o, reopen
 		}
 		if h.now().begun {
@@ -46,62 +46,41 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	return o, next
 }
 
-func (h *hearing) ask(id json.RawMessage, leave context.CancelCauseFunc) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.id, h.leave, h.begun = id, leave, false
-}
-
 // ended looks at the answer that ends the listening in good order.
 func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
 	if !h.now().begun {
 		t.complain("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
 	}
-	members, _ := m.ResultMembers()
-	if id := subscriptionIn(members); !bytes.Equal(id, m.ID) {
+	if id := subscriptionIn(m.Result); !bytes.Equal(id, m.ID) {
 		t.complain("subscription", "the result of subscriptions/listen names the subscription "+orNone(id)+" instead of "+orNone(m.ID))
 	}
 }
 
 // subscriptionIn is the id that stands in the _meta of params or of a result.
-func subscriptionIn(members wire.Members) json.RawMessage {
-	raw, has := members.Get("_meta")
-	if !has {
-		return nil
-	}
-	meta, err := wire.Object(raw)
-	if err != nil {
-		return nil
-	}
-	id, _ := meta.Get(metaSubscription)
-	return id
+func subscriptionIn(object json.RawMessage) json.RawMessage {
+	return wire.First(wire.First(object, "_meta"), metaSubscription)
 }
 
 // heard gives what belongs to a subscription to the one who asked for it, by its
 // id, which "the client MUST use" over a line that several share (2026-07-28
 // basic/transports/stdio).
 func (e *modern) heard(t *talk, m *wire.Message) bool {
-	params, err := m.ParamMembers()
-	if err != nil {
-		params = nil
-	}
 	if m.Method == "notifications/cancelled" {
-		id, _ := params.Get("requestId")
-		if h := t.s.hearingOf(id); h != nil {
-			h.leaveNow()
-			return false
+		h := t.s.hearingOf(cancelledID(m))
+		if h != nil {
+			h.now().leave(errServerEnds)
 		}
-		return true
+		return h == nil
 	}
-	id := subscriptionIn(params)
+	id := subscriptionIn(m.Params)
 	h := t.s.hearingOf(id)
 	switch {
 	case h != nil && h.now().over:
 		return false
 	case m.Method == methodAcknowledged:
-		e.acknowledged(t, h, id, params)
+		e.acknowledged(t, h, id, wire.First(m.Params, "notifications"))
 		return false
-	case id == nil && onlyListening(m.Method):
+	case id == nil && changes[m.Method] != nil:
 		t.complain("subscription", "the server sent "+m.Method+" without its subscription id")
 	case id == nil:
 	case h == nil:
@@ -117,15 +96,14 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 }
 
 // acknowledged begins a listening with what the server agreed to.
-func (e *modern) acknowledged(t *talk, h *hearing, id json.RawMessage, params wire.Members) {
+func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMessage) {
 	if h == nil {
 		t.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which was not requested")
 		return
 	}
-	raw, _ := params.Get("notifications")
-	given, err := filterIn(raw)
-	if err != nil {
-		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(raw))
+	var given Filter
+	if json.Unmarshal(notifications, &given) != nil {
+		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(notifications))
 	}
 	t.agreed(h.Filter, given)
 	h.begin(given)
@@ -134,47 +112,26 @@ func (e *modern) acknowledged(t *talk, h *hearing, id json.RawMessage, params wi
 // hearingOf finds who asked for a subscription; value and type of the id count.
 func (s *Session) hearingOf(id json.RawMessage) *hearing {
 	for _, h := range s.listeners() {
-		h.mu.Lock()
-		own := len(id) > 0 && bytes.Equal(h.id, id)
-		h.mu.Unlock()
-		if own {
+		if len(id) > 0 && bytes.Equal(h.now().id, id) {
 			return h
 		}
 	}
 	return nil
 }
 
-// leaveNow ends the listening as the server wants it.
-func (h *hearing) leaveNow() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.leave(errServerEnds)
-}
-
-// onlyListening reports the notifications that come for subscriptions only.
-func onlyListening(method string) bool {
-	switch method {
-	case "notifications/tools/list_changed", "notifications/prompts/list_changed",
-		"notifications/resources/list_changed", "notifications/resources/updated":
-		return true
-	}
-	return false
+// changes are the notifications that come for subscriptions only, with what asks for them.
+var changes = map[string]func(Filter) bool{
+	"notifications/tools/list_changed":     func(f Filter) bool { return f.Tools },
+	"notifications/prompts/list_changed":   func(f Filter) bool { return f.Prompts },
+	"notifications/resources/list_changed": func(f Filter) bool { return f.Resources },
+	"notifications/resources/updated":      func(f Filter) bool { return len(f.URIs) > 0 },
 }
 
 // asked reports whether the kind of a notification was asked for. What belongs to
 // a request never is.
 func (h *hearing) asked(method string) bool {
-	switch method {
-	case "notifications/tools/list_changed":
-		return h.Tools
-	case "notifications/prompts/list_changed":
-		return h.Prompts
-	case "notifications/resources/list_changed":
-		return h.Resources
-	case "notifications/resources/updated":
-		return len(h.URIs) > 0
-	case "notifications/message", "notifications/progress":
-		return false
+	if isAsked := changes[method]; isAsked != nil {
+		return isAsked(h.Filter)
 	}
-	return true
+	return method != "notifications/message" && method != "notifications/progress"
 }

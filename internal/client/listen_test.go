@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -17,15 +18,15 @@ func (tr *transcript) listen(s *Session, who, rest string) {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
-	f, err := filterIn([]byte(filter))
-	if err != nil {
+	var f Filter
+	if err := json.Unmarshal([]byte(filter), &f); err != nil {
 		tr.t.Fatal(err)
 	}
 	level, _ := wire.Object([]byte(filter))
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	o := s.Listen(ctx, Listening{Filter: f, LogLevel: level.Text("level"),
-		Began: func(given Filter) { tr.say("%sbegan: %s", who, given.members()) },
+		Began: func(given Filter) { tr.say("%sbegan: %s", who, jsonOf(given)) },
 		Lost:  func(why string) { tr.say("%slost: %s", who, why) }})
 	tr.say("%slisten: %s", who, tr.told(o))
 }

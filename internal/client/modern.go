@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -15,12 +14,7 @@ import (
 // modern is the era without a handshake: every request names its revision, the
 // client's capabilities and who it is, in _meta, and by HTTP once more in the
 // header (2026-07-28 basic/index, "Per-request metadata").
-type modern struct {
-	version string
-	// own are the marks that all requests have but those of tasks.
-	once sync.Once
-	own  []wire.Member
-}
+type modern struct{ version string }
 
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
@@ -64,11 +58,8 @@ func (e *modern) open(ctx context.Context, t *talk) wire.Outcome {
 func (e *modern) learn(t *talk, result json.RawMessage) {
 	members, _ := wire.Object(result)
 	info := infoOf(members)
-	raw, _ := members.Get("_meta")
-	if meta, err := wire.Object(raw); err == nil {
-		if server, ok := meta.Get(metaServerInfo); ok {
-			info.ServerInfo = server
-		}
+	if server := wire.First(wire.First(result, "_meta"), metaServerInfo); server != nil {
+		info.ServerInfo = server
 	}
 	t.update(func(f *facts) { f.info = info })
 }
@@ -77,20 +68,26 @@ func (e *modern) learn(t *talk, result json.RawMessage) {
 // caller wrote into _meta stays, and the header follows it: the two must be
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
-	marks := e.marks(call, &t.s.opt)
-	if t.s.opt.LogLevel != "" {
-		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(t.s.opt.LogLevel)})
+	opt := &t.s.opt
+	marks := []wire.Member{
+		{Name: metaVersion, Value: wire.Quote(e.version)},
+		{Name: metaClientInfo, Value: implementation(opt.Version)},
+		{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
+	}
+	if opt.LogLevel != "" {
+		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(opt.LogLevel)})
 	}
 	if call.Progress {
 		marks = append(marks, wire.Member{Name: "progressToken", Value: out.id})
 	}
-	own, broken := wire.Object(call.Params)
+	params := call.Params // without the marks
+	own, broken := wire.Object(params)
 	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
 		out.token = out.id
 	}
 	call.Params, out.lasting = withMeta(call.Params, marks...), isTaskMethod(call.Method)
 	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(own)}, {Name: "Mcp-Method", Value: call.Method}}
-	if name, ok := headerNameIn(call.Method, own); ok && broken == nil {
+	if name, ok := headerName(call.Method, params); ok && broken == nil {
 		out.fields = append(out.fields, wire.Field{Name: "Mcp-Name", Value: encodeHeader(name)})
 	}
 	if call.Schema != nil {
@@ -98,31 +95,11 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	}
 }
 
-// marks are those that do not depend on the request's id, for the caller to change.
-func (e *modern) marks(call *Call, opt *Options) []wire.Member {
-	these := func(call *Call) []wire.Member {
-		return []wire.Member{
-			{Name: metaVersion, Value: wire.Quote(e.version)},
-			{Name: metaClientInfo, Value: implementation(opt.Version)},
-			{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
-		}
-	}
-	if call.Task != nil || isTaskMethod(call.Method) {
-		return these(call)
-	}
-	e.once.Do(func() { e.own = these(call) })
-	return slices.Clone(e.own)
-}
-
 // versionIn is the version that the params name, which is another than e's only
 // where the caller wrote it.
 func (e *modern) versionIn(params wire.Members) string {
-	raw, ok := params.Get("_meta")
-	if !ok {
-		return e.version
-	}
-	meta, _ := wire.Object(raw)
-	if version := meta.Text(metaVersion); version != "" && plainHeader(version) {
+	meta, _ := params.Get("_meta")
+	if version, _ := wire.Text(wire.First(meta, metaVersion)); version != "" && plainHeader(version) {
 		return version
 	}
 	return e.version
@@ -160,16 +137,6 @@ func headerName(method string, params json.RawMessage) (string, bool) {
 		return "", false
 	}
 	return wire.Text(wire.First(params, member))
-}
-
-// headerNameIn is headerName for params that were taken apart.
-func headerNameIn(method string, params wire.Members) (string, bool) {
-	member, ok := nameOf[method]
-	if !ok {
-		return "", false
-	}
-	raw, _ := params.Get(member)
-	return wire.Text(raw)
 }
 
 // mayAskBack are the methods whose result may be input_required (2026-07-28
@@ -215,10 +182,9 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 		return wire.BadResponse, "inputRequests is not an object: " + wire.Excerpt(asks, 40)
 	}
 	for _, r := range requests {
-		request, _ := wire.Object(r.Value)
-		method, named := request.Get("method")
+		method := wire.First(r.Value, "method")
 		switch name, _ := wire.Text(method); {
-		case !named:
+		case method == nil:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
 		case !slices.Contains(mayBeAsked, name):
 			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(name, wire.Excerpt(method, 40)) + ", which is not allowed"
@@ -230,8 +196,7 @@ func settleQuestion(result wire.Members) (wire.Kind, string) {
 // asked: a server of this era may not ask, and a client must not answer
 // (2026-07-28 basic/transports/stdio).
 func (e *modern) asked(t *talk, m *wire.Message) {
-	t.finding(wire.Finding{Rule: "server_request", Level: wire.Warning,
-		Text: "the server sent a request, " + m.Method + ", which this revision forbids; it was not answered"})
+	t.found(wire.Warning, "server_request", "the server sent a request, "+m.Method+", which this revision forbids; it was not answered")
 }
 
 // asksAsBefore reports a failure of which the server says that it wanted to send a
@@ -292,7 +257,7 @@ func (e *modern) end(context.Context, *talk) {}
 
 func (e *modern) sessionID() string { return "" }
 
-func (e *modern) declared(*talk) json.RawMessage { return nil }
+func (e *modern) declared() json.RawMessage { return nil }
 
 // probing is the era of a probe: a server that does not answer it may be one
 // that takes nothing but initialize, so that nothing is cancelled.
@@ -316,11 +281,11 @@ func modernEvidence(m *wire.Message) bool {
 // What is refused so was not read.
 func (t *talk) takeVersion(e *wire.RPCError) bool {
 	pinned := t.s.opt.Protocol
-	if e == nil || e.Code != codeUnsupportedVersion || !stateless(t.revision()) {
+	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(t.revision()) {
 		return false
 	}
 	revision := newest(supportedIn(e), func(r string) bool {
-		return stateless(r) && (pinned == "" || r == pinned)
+		return Stateless(r) && (pinned == "" || r == pinned)
 	})
 	taken := false
 	t.update(func(f *facts) {

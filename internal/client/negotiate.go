@@ -18,7 +18,7 @@ import (
 // server says otherwise.
 func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
 	pinned := t.s.opt.Protocol
-	if o := t.connect(ctx, pinned != "" && stateless(pinned)); !o.Good() {
+	if o := t.connect(ctx, pinned != "" && Stateless(pinned)); !o.Good() {
 		return o
 	}
 	switch {
@@ -26,15 +26,15 @@ func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outc
 		t.update(func(f *facts) { f.info = resume.Info })
 		t.assume(eraFor(resume), "remembered with the session")
 		return wire.Outcome{}
-	case pinned != "" && stateless(pinned):
+	case pinned != "" && Stateless(pinned):
 		return t.openModern(ctx, pinned, "set by --protocol", t.s.opt.Quick)
 	case pinned != "":
 		t.update(func(f *facts) { f.why = "set by --protocol" })
 		return t.openLegacy(ctx, pinned, nil)
-	case known != "" && stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
+	case known != "" && Stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
 		t.assume(&modern{version: known}, "remembered from an earlier run")
 		return wire.Outcome{}
-	case known == "" || stateless(known):
+	case known == "" || Stateless(known):
 		return t.negotiate(ctx)
 	}
 	t.update(func(f *facts) { f.why = "remembered from an earlier run" })
@@ -60,10 +60,10 @@ func (t *talk) assume(e era, why string) {
 }
 
 func eraFor(m *Memory) era {
-	if stateless(m.Revision) {
+	if Stateless(m.Revision) {
 		return &modern{version: m.Revision}
 	}
-	return &legacy{offered: m.Revision, agreed: m.Revision, session: m.SessionID, said: m.Declared}
+	return &legacy{offered: m.Revision, guarded: guarded[agreement]{is: agreement{m.Revision, m.SessionID, m.Declared}}}
 }
 
 // connect gets a line to the server. A URL costs nothing yet, unless it is known
@@ -111,11 +111,8 @@ func notThere(f *fault) bool {
 }
 
 func (t *talk) connectSSE(ctx context.Context) *fault {
-	if limit := t.s.opt.Limits.Connect; limit > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, limit, timeoutError{"--connect-timeout", "no endpoint event", limit})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--connect-timeout", "no endpoint event", t.s.opt.Limits.Connect}, 0)
+	defer stop()
 	line, f := openHTTPSSE(ctx, newHTTPTransport(t))
 	if f == nil {
 		t.update(func(f *facts) { f.line = line })
@@ -130,7 +127,7 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 		t.update(func(f *facts) { f.why = "the URL is known to be an event stream that begins with an endpoint event" })
 		return t.openLegacy(ctx, newest(revisions, handshake), nil)
 	}
-	revision := newest(revisions, stateless)
+	revision := newest(revisions, Stateless)
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
@@ -143,10 +140,17 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 		switch {
 		case v.kind == speaksModern:
 			e.version = v.revision
-			return t.settleModern(e, v.why, t.outcome(e, call, *r))
+			o := t.outcome(e, call, *r)
+			t.update(func(f *facts) { f.era, f.why = e, v.why })
+			if o.Good() {
+				e.learn(t, o.Result)
+			}
+			return o
 		case v.kind == askAgain && attempt == 0:
 			revision = v.revision
-			t.preRelease(*r)
+			if r.message.Error.Code == codeDraftVersion {
+				t.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
+			}
 		case v.kind == tryHandshake:
 			return t.fallBack(ctx, v)
 		default:
@@ -156,22 +160,6 @@ func (t *talk) negotiate(ctx context.Context) wire.Outcome {
 			}
 			return o
 		}
-	}
-}
-
-// settleModern ends a negotiation that a DiscoverResult decided.
-func (t *talk) settleModern(e *modern, why string, o wire.Outcome) wire.Outcome {
-	t.update(func(f *facts) { f.era, f.why = e, why })
-	if o.Good() {
-		e.learn(t, o.Result)
-	}
-	return o
-}
-
-func (t *talk) preRelease(r reply) {
-	if r.message.Error.Code == codeDraftVersion {
-		t.finding(wire.Finding{Rule: "revision", Level: wire.Warning,
-			Text: "the server rejects a version with -32004, the pre-release code; it should be -32022"})
 	}
 }
 
@@ -230,7 +218,7 @@ func (t *talk) openLegacy(ctx context.Context, revision string, probe *verdict) 
 	if o.Good() {
 		return o
 	}
-	again := newest(supportedIn(o.RPC()), stateless)
+	again := newest(supportedIn(o.RPC()), Stateless)
 	if again != "" && t.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
 		return t.openModern(ctx, again, "initialize was refused with -32022", false)
 	}

@@ -39,7 +39,7 @@ func (s *Session) lookNextDoor(ctx context.Context, o *wire.Outcome) {
 		there.Host = net.JoinHostPort(other, u.Port())
 		if conn := s.look(ctx, &there); conn != nil {
 			conn.Close()
-			o.Hint = "something listens on " + there.Host + ": try -s " + wire.RedactURL(there.String())
+			o.Hint = wire.Hint("something listens on " + there.Host + ": try -s " + wire.RedactURL(there.String()))
 			return
 		}
 	}
@@ -73,8 +73,8 @@ func (s *Session) lookForTLS(ctx context.Context, o *wire.Outcome) {
 
 // isDialing reports that there was no connection at all over the network.
 func isDialing(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" && op.Net != "unix"
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && op.Net != "unix"
 }
 
 // plainURL is the server's URL where it is asked directly, else nil.

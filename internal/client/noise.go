@@ -132,14 +132,12 @@ func isUTF16(line []byte) bool {
 	if bytes.HasPrefix(line, []byte("\xFF\xFE")) || bytes.HasPrefix(line, []byte("\xFE\xFF")) {
 		return true
 	}
-	var nuls [2]int
 	for i, c := range line[:min(len(line), 64)&^1] {
-		if c == 0 {
-			nuls[i%2]++
+		if (c == 0) != (line[i%2] == 0) {
+			return false
 		}
 	}
-	half := min(len(line), 64) / 2
-	return nuls[0] == half && nuls[1] == 0 || nuls[1] == half && nuls[0] == 0
+	return (line[0] == 0) != (line[1] == 0)
 }
 
 // isMeant reports a line that is no message and may have been meant for one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,32 +22,18 @@ func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
 	if r.http == nil {
 		return false
 	}
-	switch r.http.Status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-	default:
-		return false
-	}
+	busy := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 	wait := t.retryAfter(r.http, sent)
-	if wait > maxRetryAfter {
+	if !slices.Contains(busy, r.http.Status) || wait > maxRetryAfter {
 		return false
 	}
-	t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
-		Text: fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond))})
+	t.found(wire.Info, "sent_again", fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond)))
 	return rest(ctx, wait)
 }
 
 // rest does nothing for a while; false where ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func rest(ctx context.Context, d time.Duration) bool { return !isWithin(ctx.Done(), d) }
 
 // retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
 // a date. Where it asks for nothing that makes sense, it is a little and more

@@ -44,19 +44,16 @@ func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to 
 
 func (p *pipe) name() TransportName { return Stdio }
 
-func (p *pipe) end(context.Context, *outgoing) {}
-
 // close ends a server without a process: it is asked by the end of its input,
 // and after a while no longer listened to.
 func (p *pipe) close() {
-	p.hungUp.Store(!p.isEnded())
-	p.out.Close()
-	timer := time.NewTimer(graceAfterEOF)
-	defer timer.Stop()
 	select {
 	case <-p.done:
-	case <-timer.C:
+	default:
+		p.hungUp.Store(true)
 	}
+	p.out.Close()
+	isWithin(p.done, graceAfterEOF)
 	if in, ok := p.in.(io.Closer); ok {
 		in.Close()
 	}
@@ -82,24 +79,21 @@ func (p *pipe) send(ctx context.Context, out *outgoing) reply {
 	case <-ctx.Done():
 		return failed(notTaken(ctx, wire.Unsent))
 	}
-	if p.isEnded() {
+	if isOver(p.done) {
 		<-p.writing
 		return p.overFault(wire.Unsent)
 	}
 	p.rec.body(wire.Sent, wire.Body, 0, out.raw, nil)
-	type written struct {
-		n   int
-		err error
-	}
-	wrote := make(chan written, 1)
+	n, wrote := 0, make(chan error, 1)
 	go func() {
-		n, err := p.out.Write(append(append(make([]byte, 0, len(out.raw)+1), out.raw...), '\n'))
+		written, err := p.out.Write(append(append(make([]byte, 0, len(out.raw)+1), out.raw...), '\n'))
+		n = written
 		<-p.writing
-		wrote <- written{n, err}
+		wrote <- err
 	}()
 	select {
-	case w := <-wrote:
-		return p.afterWrite(w.n, w.err)
+	case err := <-wrote:
+		return p.afterWrite(n, err)
 	case <-ctx.Done():
 		return failed(notTaken(ctx, wire.Unknown))
 	}
@@ -121,12 +115,8 @@ func (p *pipe) afterWrite(n int, err error) reply {
 	if n > 0 {
 		reached = wire.Unknown
 	}
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
-	select {
-	case <-p.done:
+	if isWithin(p.done, time.Second) {
 		return p.overFault(reached)
-	case <-timer.C:
 	}
 	return failed(&fault{kind: wire.Transport, phase: "send", reached: reached,
 		text: "the server does not read its stdin", err: err})
@@ -216,24 +206,10 @@ func (p *pipe) take(line []byte) *fault {
 // isEcho reports a request of mcpc's own that came back, as from cat or from a
 // terminal in between. Who waits for anything at all is given it.
 func (p *pipe) isEcho(line []byte) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, w := range p.waiting {
-		if bytes.Equal(w.out.raw, line) && !w.out.anyReply {
-			return true
-		}
-	}
-	return false
+	return p.isWaiting(func(out *outgoing) bool { return bytes.Equal(out.raw, line) && !out.anyReply })
 }
 
 // isAwaited reports JSON that is no message and still answers somebody.
 func (p *pipe) isAwaited(m *wire.Message) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, w := range p.waiting {
-		if claims(m, w.out.id) || w.out.anyReply && isJSON(m.Raw) {
-			return true
-		}
-	}
-	return false
+	return p.isWaiting(func(out *outgoing) bool { return claims(m, out.id) || out.anyReply && isJSON(m.Raw) })
 }

@@ -108,8 +108,7 @@ func (t *talk) withdrawn(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
-	params, _ := m.ParamMembers()
-	id, _ := params.Get("requestId")
+	id := cancelledID(m)
 	t.mu.Lock()
 	at := slices.IndexFunc(t.questions, func(q *question) bool { return q.id == string(id) })
 	if at >= 0 {
@@ -118,10 +117,10 @@ func (t *talk) withdrawn(m *wire.Message) {
 	t.mu.Unlock()
 	if at >= 0 {
 		text := "the server cancelled its request"
-		if reason, ok := params.Get("reason"); ok {
+		if reason := wire.First(m.Params, "reason"); reason != nil {
 			text += ": " + wire.Excerpt(reason, 200)
 		}
-		t.finding(wire.Finding{Rule: "withdrawn", Level: wire.Info, Text: text})
+		t.found(wire.Info, "withdrawn", text)
 	}
 }
 
@@ -176,22 +175,13 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 }
 
 // hold stops the clocks that measure a server's silence while it waits for an
-// answer itself; release starts them anew.
-func (s *Session) hold() {
+// answer itself, with 1, and starts them anew with -1.
+func (s *Session) hold(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held++
+	s.held += n
 	for w := range s.underWay {
-		w.hold(1)
-	}
-}
-
-func (s *Session) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held--
-	for w := range s.underWay {
-		w.hold(-1)
+		w.hold(n)
 	}
 }
 

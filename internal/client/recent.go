@@ -11,12 +11,11 @@ import (
 // was late can come twice.
 const maxRecent = 10_000
 
-// recent remembers the latest of many ids, each with a mark. Its order is that
-// in which they came, from oldest on round.
+// recent remembers the latest of many ids, each with a mark, in the order in which
+// they came.
 type recent struct {
-	marks  map[string]bool
-	order  []string
-	oldest int
+	marks map[string]bool
+	order []string
 }
 
 func newRecent() *recent { return &recent{marks: map[string]bool{}} }
@@ -27,21 +26,13 @@ func (r *recent) mark(id string) (mark, known bool) {
 }
 
 func (r *recent) put(id string, mark bool) {
-	_, known := r.marks[id]
-	switch r.marks[id] = mark; {
-	case known:
-	case len(r.order) < maxRecent:
+	if _, known := r.marks[id]; !known {
 		r.order = append(r.order, id)
-	default:
-		delete(r.marks, r.order[r.oldest])
-		r.order[r.oldest] = id
-		r.oldest = (r.oldest + 1) % maxRecent
 	}
-}
-
-func (r *recent) markAll() {
-	for id := range r.marks {
-		r.marks[id] = true
+	r.marks[id] = mark
+	if len(r.order) > maxRecent {
+		delete(r.marks, r.order[0])
+		r.order = r.order[1:]
 	}
 }
 
@@ -52,7 +43,9 @@ func (c *cursor) begin() {
 	case c.id == "": // nothing is resumed, so that nothing can come again
 		c.seen = newRecent()
 	default:
-		c.seen.markAll()
+		for event := range c.seen.marks {
+			c.seen.marks[event] = true
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 
 	"mcpc/internal/wire"
 )
@@ -15,7 +16,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	t.settleRoots(ctx)
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	if t.line().isEnded() && !call.Bare && s.opt.Server.Held == nil {
+	if isOver(t.line().gone()) && !call.Bare && s.opt.Server.Held == nil {
 		if t, o = s.renew(ctx, t, t.revision()); !o.Good() {
 			return o.As(wire.Before), false
 		}
@@ -88,14 +89,13 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 	switch {
 	case !call.Once && r.message != nil && t.takeVersion(r.message.Error):
 		return resend
-	case r.fault != nil && t.line().isEnded():
+	case r.fault != nil && isOver(t.line().gone()):
 		if readsOnly && t.s.opt.Server.Held == nil {
 			return reopen
 		}
 		return stop // what the server had in mind is lost, where it was held
 	case broke && readsOnly:
-		t.finding(wire.Finding{Rule: "sent_again", Level: wire.Info,
-			Text: r.fault.text + "; " + call.Method + " is read-only and was sent again"})
+		t.found(wire.Info, "sent_again", r.fault.text+"; "+call.Method+" is read-only and was sent again")
 		return resend
 	}
 	standing := t.era().judge(r, untried)
@@ -128,19 +128,15 @@ func meansNothing(m *wire.Message) bool {
 // repeatable are the methods that only read, or come to the same if they are sent
 // twice.
 func repeatable(method string) bool {
-	switch method {
-	case "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
+	return slices.Contains([]string{"tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
 		"resources/read", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel",
-		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result":
-		return true
-	}
-	return false
+		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result"}, method)
 }
 
 // revisionAfter is the revision to open the next conversation with; "" is to
 // find out, because r says that the server has changed.
 func revisionAfter(was *talk, r reply) string {
-	if stateless(was.revision()) || modernEvidence(r.message) {
+	if Stateless(was.revision()) || modernEvidence(r.message) {
 		return ""
 	}
 	return was.revision()
@@ -160,7 +156,7 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 	case t != was:
 		return t, wire.Outcome{}
 	}
-	ended := was.line().isEnded()
+	ended := isOver(was.line().gone())
 	was.forget()
 	was.close(ctx, false)
 	t, o := s.begin(ctx, known, nil, was.takeProbed())
@@ -171,7 +167,9 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 		t.close(ctx, true)
 		return nil, was.gaveUp(errClosed)
 	}
-	s.note(renewal(was, t, ended))
+	if s.opt.Renewed != nil {
+		s.opt.Renewed(renewal(was, t, ended))
+	}
 	return t, wire.Outcome{}
 }
 

@@ -41,16 +41,20 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
 	}
-	if e != nil && stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
-		o.Hint = "the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake)
+	if e != nil && Stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.message) {
+		o.Hint = wire.Hint("the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake))
 	}
 	return o
 }
 
-// markFound tells of a byte order mark, which is ignored (RFC 8259, section 8.1).
+// markFound tells of what is odd in an answer that is taken: a member that stands twice, half
+// a surrogate pair, and a byte order mark, which is ignored (RFC 8259, section 8.1).
 func (t *talk) markFound(m *wire.Message) {
 	if m != nil {
-		t.doubleFound(m)
+		if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
+			t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
+				Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
+		}
 		for _, p := range m.Problems {
 			if p.Rule == "surrogate" {
 				t.finding(p)
@@ -58,13 +62,13 @@ func (t *talk) markFound(m *wire.Message) {
 		}
 	}
 	if m != nil && hasMark(m.Raw) {
-		t.finding(wire.Finding{Rule: "bom", Level: wire.Warning, Text: "the response begins with a byte order mark, which JSON does not allow"})
+		t.found(wire.Warning, "bom", "the response begins with a byte order mark, which JSON does not allow")
 	}
 }
 
 // fill writes what a fault knows into an outcome.
 func (f *fault) fill(o wire.Outcome) wire.Outcome {
-	o.Kind, o.Text, o.Hint, o.Phase = f.kind, f.text, f.hint, f.phase
+	o.Kind, o.Text, o.Hint, o.Phase = f.kind, f.text, wire.Hint(f.hint), f.phase
 	o.Reached, o.Retryable, o.Process, o.Err = f.reached, f.retryable, f.process, f.err
 	if o.Message == nil && f.raw != nil {
 		o.Message = wire.ParseMessage(f.raw)
@@ -113,21 +117,22 @@ func settleResult(method string, members wire.Members) (wire.Kind, string) {
 	case "tools/call":
 		return settleToolCall(members)
 	case "resources/read":
-		return arrayIn(members, method, "contents")
+		contents, _ := members.Get("contents")
+		return arrayIn(contents, method, "contents")
 	case "prompts/get":
-		return arrayIn(members, method, "messages")
+		messages, _ := members.Get("messages")
+		return arrayIn(messages, method, "messages")
 	case "completion/complete":
-		raw, _ := members.Get("completion")
-		completion, _ := wire.Object(raw)
-		return arrayIn(completion, method, "values")
+		completion, _ := members.Get("completion")
+		return arrayIn(wire.First(completion, "values"), method, "values")
 	}
 	return wire.OK, ""
 }
 
 // arrayIn holds a result to the one array that it cannot do without
 // (server/resources, server/prompts, server/utilities/completion).
-func arrayIn(members wire.Members, method, name string) (wire.Kind, string) {
-	switch raw, _ := members.Get(name); {
+func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
+	switch {
 	case len(raw) == 0:
 		return wire.BadResponse, "the result of " + method + " has no " + name
 	case raw[0] != '[':
@@ -163,15 +168,4 @@ func list(items []string) string {
 		return "none"
 	}
 	return strings.Join(items, ", ")
-}
-
-// doubleFound tells of a member that stands twice somewhere in a result.
-func (t *talk) doubleFound(m *wire.Message) {
-	if m.Kind != wire.Response {
-		return
-	}
-	if where := m.DuplicateInResult(); where != "" {
-		t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
-			Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
-	}
 }

@@ -33,11 +33,8 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 	if !r.isQuestion(o) || !s.mayGoOn(call) {
 		return o
 	}
-	if hard := s.opt.Limits.Hard; hard > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard-o.Took, timeoutError{"--max-time", "the call did not end", hard})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the call did not end", s.opt.Limits.Hard}, o.Took)
+	defer stop()
 	began, first := s.opt.Now(), o.Took
 	for n := 1; r.isQuestion(o); n++ {
 		if n == maxRounds {
@@ -61,10 +58,8 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 // himself wants to see what comes back; so does who sends just once and answers
 // nothing.
 func (s *Session) mayGoOn(call Call) bool {
-	members, _ := wire.Object(call.Params)
-	_, answers := members.Get("inputResponses")
-	_, state := members.Get("requestState")
-	return !answers && !state && !call.Bare && call.ID == nil && (!call.Once || s.opt.Asker != nil)
+	own := wire.First(call.Params, "inputResponses") != nil || wire.First(call.Params, "requestState") != nil
+	return !own && !call.Bare && call.ID == nil && (!call.Once || s.opt.Asker != nil)
 }
 
 // A round is the request as the user meant it, and what is known of the rounds
@@ -84,7 +79,7 @@ func (r *round) isQuestion(o wire.Outcome) bool {
 	if o.Kind == wire.InputRequired {
 		return o.Message != nil && o.Message.Kind == wire.Response
 	}
-	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && r.s.opt.Asker != nil && !stateless(r.s.Revision())
+	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && r.s.opt.Asker != nil && !Stateless(r.s.Revision())
 }
 
 // answer makes the next round's call. ok is false where there is none, and o
@@ -130,19 +125,15 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 	}
 	answers, agreed := json.RawMessage("{}"), len(requests) == 0
 	for _, request := range requests {
-		q := asking(request.Name, request.Value)
-		if code, what := offerOf(r.s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
-			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" requests "+what+", which was not offered"), false
-		}
-		if why := broken(q.Method, q.Params); why != "" {
-			return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is not a valid "+q.Method+": "+why), false
-		}
-		result, end, ok := r.one(ctx, o, q)
+		a, end, ok := r.s.response(ctx, o, asking(request, true), ", so the request was not sent again")
 		if !ok {
 			return nil, end, false
 		}
-		agreed = agreed || accepts(result)
-		answers = wire.With(answers, request.Name, result)
+		if a.Ending.Kind != wire.OK && r.no == nil {
+			r.no = &unanswered{a, o.Message}
+		}
+		agreed = agreed || accepts(a.Result)
+		answers = wire.With(answers, request.Name, a.Result)
 	}
 	if r.refused = nil; !agreed {
 		r.refused = asked
@@ -150,28 +141,30 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 	return answers, o, true
 }
 
-func asking(key string, request json.RawMessage) Asking {
-	members, _ := wire.Object(request)
-	params, _ := members.Get("params")
-	return Asking{Method: members.Text("method"), Params: params, Key: key, Again: true}
+func asking(request wire.Member, again bool) Asking {
+	method, _ := wire.Text(wire.First(request.Value, "method"))
+	return Asking{Method: method, Params: wire.First(request.Value, "params"), Key: request.Name, Again: again}
 }
 
-// one puts one question. What nobody answers ends the request: sampling and
-// roots have no shape for a refusal.
-func (r *round) one(ctx context.Context, o wire.Outcome, q Asking) (result json.RawMessage, end wire.Outcome, ok bool) {
-	a := r.s.ask(ctx, q)
-	switch {
-	case ctx.Err() != nil:
-		return nil, gaveUp(ctx, o), false
-	case a.Result != nil:
-		if a.Ending.Kind != wire.OK && r.no == nil {
-			r.no = &unanswered{a, o.Message}
-		}
-		return a.Result, o, true
-	case a.Declined:
-		return nil, ended(o, wire.InputRequired, q.Method+" was declined, so the request was not sent again"), false
+// response gets the answer to one input request; ok is false where there is none, and end
+// then the ending. What nobody answers ends the request: sampling and roots have no shape
+// for a refusal, and so says what that means.
+func (s *Session) response(ctx context.Context, o wire.Outcome, q Asking, so string) (a Answer, end wire.Outcome, ok bool) {
+	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
+		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" requests "+what+", which was not offered"), false
 	}
-	return nil, a.endOf(o), false
+	if why := broken(q.Method, q.Params); why != "" {
+		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" is not a valid "+q.Method+": "+why), false
+	}
+	switch a = s.ask(ctx, q); {
+	case ctx.Err() != nil:
+		return a, gaveUp(ctx, o), false
+	case a.Result != nil:
+		return a, o, true
+	case a.Declined:
+		return a, ended(o, wire.InputRequired, q.Method+" was declined"+so), false
+	}
+	return a, a.endOf(o), false
 }
 
 // endOf is the ending of an exchange in which the answer was missing.
@@ -182,18 +175,15 @@ func (a Answer) endOf(o wire.Outcome) wire.Outcome {
 
 // accepts: declining and cancelling are words of elicitation alone.
 func accepts(result json.RawMessage) bool {
-	members, _ := wire.Object(result)
-	action, ok := members.Get("action")
-	return !ok || string(action) == `"accept"`
+	action := wire.First(result, "action")
+	return action == nil || string(action) == `"accept"`
 }
 
 // visit asks the user to open each page of a -32042; the request is sent again
 // when that is done, and the error is the ending where the user does not want to
 // or the client never said that it could.
 func (r *round) visit(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok bool) {
-	members, _ := wire.Object(o.RPC().Data)
-	raw, _ := members.Get("elicitations")
-	pages, err := wire.Array(raw)
+	pages, err := wire.Array(wire.First(o.RPC().Data, "elicitations"))
 	if err != nil || len(pages) == 0 {
 		return o, false
 	}

@@ -157,9 +157,7 @@ func (r *router) misnamed(m *wire.Message) bool {
 	for _, w := range r.waiting {
 		if len(m.ID) > 0 && bytes.Equal(bytes.Trim(m.ID, `"`), bytes.Trim(w.out.id, `"`)) {
 			r.dropLocked(w)
-			wrong := badContent(mismatch(m, w.out.id), m.Raw)
-			wrong.hint = sameIDHint
-			w.answer <- failed(wrong)
+			w.answer <- failed(noAnswerTo(w.out, m))
 			return true
 		}
 	}
@@ -179,6 +177,18 @@ func (r *router) ambiguous(m *wire.Message) bool {
 	return n > 0
 }
 
+// isWaiting reports whether a request is under way that fits.
+func (r *router) isWaiting(fits func(*outgoing) bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.waiting {
+		if fits(w.out) {
+			return true
+		}
+	}
+	return false
+}
+
 // over says that nothing can come any more, and why. The first reason stays.
 func (r *router) over(f *fault) {
 	r.mu.Lock()
@@ -189,9 +199,10 @@ func (r *router) over(f *fault) {
 	}
 }
 
-func (r *router) isEnded() bool {
+// isOver reports whether a channel is closed; nil never is.
+func isOver(done <-chan struct{}) bool {
 	select {
-	case <-r.done:
+	case <-done:
 		return true
 	default:
 		return false

@@ -132,9 +132,10 @@ type Session struct {
 	stop    context.CancelFunc
 	answers sync.WaitGroup
 
+	lastID atomic.Int64
+
 	mu      sync.Mutex
 	current *talk
-	lastID  int64
 	watches map[string]*watch // by progress token
 	// underWay are all watches; held counts what the user is being asked.
 	underWay map[*watch]bool
@@ -211,7 +212,7 @@ func (s *Session) Transport() TransportName { return s.talk().line().name() }
 func (s *Session) Memory() Memory {
 	t := s.talk()
 	return Memory{Revision: t.revision(), Transport: t.line().name(), SessionID: t.era().sessionID(),
-		Declared: t.era().declared(t), Info: t.now().info}
+		Declared: t.era().declared(), Info: t.now().info}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
@@ -308,16 +309,9 @@ func (s *Session) nextID() json.RawMessage {
 	if s.opt.NextID != nil {
 		return strconv.AppendInt(nil, s.opt.NextID(), 10)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lastID++
-	return strconv.AppendInt(nil, s.lastID, 10)
+	return strconv.AppendInt(nil, s.lastID.Add(1), 10)
 }
 
 // LastID is the last request id that the session itself has counted; 0 where
 // ids come from elsewhere.
-func (s *Session) LastID() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lastID
-}
+func (s *Session) LastID() int64 { return s.lastID.Load() }

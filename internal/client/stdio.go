@@ -1,10 +1,6 @@
 package client
 
-import (
-	"context"
-
-	"mcpc/internal/wire"
-)
+import "mcpc/internal/wire"
 
 // stdio is a line to a server that runs as a child.
 type stdio struct {
@@ -49,8 +45,6 @@ func (s *stdio) close() {
 	}
 	s.child.end()
 }
-
-func (s *stdio) end(context.Context, *outgoing) {}
 
 // lastWords are what a server that still runs wrote to standard error: it may
 // say what it is waiting for. A server that wrote nothing says nothing.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"mcpc/internal/wire"
@@ -103,7 +104,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 	}
 	tr, f := t.roundTrip(ctx, http.MethodGet, &outgoing{fields: fields})
 	if f == nil && (tr.resp.StatusCode != http.StatusOK || mediaType(tr.resp) != "text/event-stream") {
-		t.recordBody(tr, t.refusalBody(tr))
+		t.record(tr, wire.Body, t.refusalBody(tr))
 		tr.resp.Body.Close()
 		f = statusFault(tr.resp, nil)
 	}
@@ -117,7 +118,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) (r reply) {
 	f := t.each(ctx, tr, at, func(ev wire.ServerEvent) (answered bool) {
 		if ev.IsMessage() {
-			r, answered = t.answerIn(tr, ev, out, at)
+			r, answered = t.answerIn(ev, out, at)
 		}
 		return answered
 	})
@@ -125,6 +126,7 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 		return reply{fault: at.unanswered(f, out), http: factsOf(tr.resp, at.dropped)}
 	}
 	t.drain(tr)
+	r.http = factsOf(tr.resp, nil)
 	return r
 }
 
@@ -136,7 +138,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		start := make([]byte, mostDropped)
 		n, _ := tr.resp.Body.Read(start)
 		tr.resp.Body.Close()
-		t.recordDropped(tr, start[:n])
+		t.record(tr, wire.Noise, start[:n])
 		f.raw = start[:n]
 		return f
 	}
@@ -146,7 +148,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		ev, err := events.Next()
 		if err != nil {
 			tr.resp.Body.Close()
-			t.recordDropped(tr, ev.Dropped)
+			t.record(tr, wire.Noise, ev.Dropped)
 			f := t.streamEnd(ctx, tr, err)
 			at.drop(ev)
 			at.explain(f, len(ev.Dropped) > 0)
@@ -204,8 +206,7 @@ func (c *cursor) unanswered(f *fault, out *outgoing) *fault {
 	if c.stray == nil || c.id != "" || !ended {
 		return f
 	}
-	wrong := badContent(mismatch(c.stray, out.id), c.stray.Raw)
-	wrong.hint = sameIDHint
+	wrong := noAnswerTo(out, c.stray)
 	c.stray = nil
 	return wrong
 }
@@ -231,24 +232,24 @@ func foreignEvent(in inbox, ev wire.ServerEvent) {
 }
 
 // answerIn takes one event; ok where it ends the request.
-func (t *httpTransport) answerIn(tr *trip, ev wire.ServerEvent, out *outgoing, at *cursor) (r reply, ok bool) {
+func (t *httpTransport) answerIn(ev wire.ServerEvent, out *outgoing, at *cursor) (r reply, ok bool) {
 	m := wire.ParseMessage(ev.Data)
 	if out.anyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
-		return reply{message: m, http: factsOf(tr.resp, nil)}, ok
+		return reply{message: m}, ok
 	}
 	if m.Kind == wire.Invalid && (!isJSON(ev.Data) || claims(m, out.id)) {
-		return reply{fault: badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data), http: factsOf(tr.resp, nil)}, true
+		return failed(badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data)), true
 	}
 	if m.Kind == wire.Batch && !out.batches {
 		if holds(m, out.id) {
-			return reply{fault: badContent(mismatch(m, out.id), ev.Data), http: factsOf(tr.resp, nil)}, true
+			return failed(noAnswerTo(out, m)), true
 		}
 		t.inbox.receive(m)
 		return reply{}, false
 	}
 	if answer := t.pick(m, out); answer != nil {
-		return reply{message: answer, http: factsOf(tr.resp, nil)}, true
+		return reply{message: answer}, true
 	}
 	switch {
 	case !isReply(m):
@@ -288,13 +289,8 @@ func claims(m *wire.Message, id json.RawMessage) bool {
 }
 
 // holds reports an array with the response to the request.
-func holds(m *wire.Message, id []byte) bool {
-	for _, item := range m.Items {
-		if item.Answers(id) {
-			return true
-		}
-	}
-	return false
+func holds(m *wire.Message, id json.RawMessage) bool {
+	return slices.ContainsFunc(m.Items, func(item *wire.Message) bool { return item.Answers(id) })
 }
 
 func isJSON(raw []byte) bool { return wire.Valid(raw) == nil }
@@ -303,7 +299,7 @@ func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	if !t.rec.on() {
 		return
 	}
-	if t.recordDropped(tr, ev.Dropped); !ev.IsEvent() {
+	if t.record(tr, wire.Noise, ev.Dropped); !ev.IsEvent() {
 		return
 	}
 	data := ev.Data
@@ -312,13 +308,6 @@ func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	}
 	facts := ev.SSEFacts
 	t.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
-}
-
-// recordDropped records what came and stands for no message.
-func (t *httpTransport) recordDropped(tr *trip, raw []byte) {
-	if len(raw) > 0 {
-		t.rec.body(wire.Received, wire.Noise, tr.stream, raw, nil)
-	}
 }
 
 func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fault {
@@ -347,12 +336,7 @@ func (t *httpTransport) drain(tr *trip) {
 		defer close(done)
 		_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
 	}()
-	timer := time.NewTimer(drainWithin)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
+	isWithin(done, drainWithin)
 	tr.resp.Body.Close()
 	<-done
 }

@@ -16,8 +16,8 @@ import (
 type talk struct {
 	s *Session
 
-	mu    sync.Mutex
-	facts facts
+	guarded[facts]
+	// What is below belongs to its mutex, too.
 	// questions are the server's requests that the user is being asked.
 	questions []*question
 	errands   errands
@@ -57,7 +57,7 @@ type facts struct {
 // begin opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
 func (s *Session) begin(ctx context.Context, known string, resume *Memory, probed *reply) (*talk, wire.Outcome) {
-	t := &talk{s: s, asked: newRecent(), facts: facts{probed: probed}}
+	t := &talk{s: s, asked: newRecent(), guarded: guarded[facts]{is: facts{probed: probed}}}
 	began := s.opt.Now()
 	o := t.open(ctx, known, resume)
 	o.Took = s.opt.Now().Sub(began)
@@ -83,7 +83,9 @@ func (t *talk) stand(ctx context.Context) *ear {
 	var h *ear
 	t.update(func(f *facts) {
 		if f.listening == nil {
-			f.listening = t.s.openEar(line, fields)
+			life, cancel := context.WithCancel(t.s.life)
+			f.listening = &ear{s: t.s, line: line, fields: fields, cancel: cancel, headed: make(chan struct{}), over: make(chan struct{})}
+			go f.listening.run(life)
 		}
 		h = f.listening
 	})
@@ -110,17 +112,22 @@ func (t *talk) close(ctx context.Context, end bool) {
 	}
 }
 
-// now gives the facts as they are.
-func (t *talk) now() facts {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.facts
+// A guarded value is read as a whole and changed under its mutex.
+type guarded[T any] struct {
+	mu sync.Mutex
+	is T
 }
 
-func (t *talk) update(change func(*facts)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	change(&t.facts)
+// now gives the value as it is.
+func (g *guarded[T]) now() T { return g.update(func(*T) {}) }
+
+// update changes the value, and gives what it was before.
+func (g *guarded[T]) update(change func(*T)) (before T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before = g.is
+	change(&g.is)
+	return before
 }
 
 func (t *talk) line() transport { return t.now().line }
@@ -170,11 +177,8 @@ func progressToken(params json.RawMessage) json.RawMessage {
 // post sends a message to which no response belongs. A server that does not
 // take it is waited for no longer than for an answer.
 func (t *talk) post(ctx context.Context, out *outgoing) reply {
-	if idle := t.s.opt.Limits.Idle; idle > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, idle, timeoutError{"--timeout", "the message was not accepted", idle})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--timeout", "the message was not accepted", t.s.opt.Limits.Idle}, 0)
+	defer stop()
 	r := t.line().send(ctx, out)
 	if r.fault != nil && ctx.Err() != nil {
 		r.fault.endBy(context.Cause(ctx))
@@ -200,8 +204,7 @@ func (t *talk) receive(m *wire.Message) {
 		}
 	case wire.Batch:
 		if e := t.era(); e != nil && !e.batches() {
-			t.finding(wire.Finding{Rule: "batch", Level: wire.Warning,
-				Text: "the server sent a batch, which revision " + e.revision() + " does not support"})
+			t.found(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
 		}
 		for _, item := range m.Items {
 			t.receive(item)
@@ -209,26 +212,19 @@ func (t *talk) receive(m *wire.Message) {
 	case wire.Response, wire.ErrorResponse:
 		t.orphan(m.ID)
 	default:
-		t.finding(wire.Finding{Rule: "message", Level: weight(m.Raw),
-			Text: "received an invalid JSON-RPC message: " + m.Problem()})
+		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
+		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
+			f.Level = wire.Info
+		}
+		t.finding(f)
 	}
-}
-
-// weight: a resumed stream of real servers brings their priming events back as
-// {}, which is wrong and means nothing.
-func weight(raw []byte) wire.Level {
-	if string(raw) == "{}" {
-		return wire.Info
-	}
-	return wire.Warning
 }
 
 // serve deals with a request of the server's own.
 func (t *talk) serve(m *wire.Message) {
 	e := t.era()
 	if e == nil {
-		t.finding(wire.Finding{Rule: "server_request", Level: wire.Info,
-			Text: "the server requested " + m.Method + " before the session was open; it was not answered"})
+		t.found(wire.Info, "server_request", "the server requested "+m.Method+" before the session was open; it was not answered")
 		return
 	}
 	for _, p := range m.Problems {
@@ -245,8 +241,12 @@ func (t *talk) serve(m *wire.Message) {
 func (t *talk) unanswerable(m *wire.Message, why string) {
 	t.came(meanwhile{"in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
 		"a server request needs an id; waiting longer does not help"})
-	t.finding(wire.Finding{Rule: "id", Level: wire.Warning,
-		Text: "the server's request " + m.Method + " was not answered: " + why})
+	t.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
+}
+
+// found tells of a finding that is about no place in a message.
+func (t *talk) found(level wire.Level, rule, text string) {
+	t.finding(wire.Finding{Rule: rule, Level: level, Text: text})
 }
 
 func (t *talk) finding(f wire.Finding) {
@@ -268,16 +268,12 @@ func (s *Session) answer(f func(context.Context)) bool {
 	}
 	s.answering++
 	s.answers.Go(func() {
-		defer s.answered()
 		f(s.life)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answering--
 	})
 	return true
-}
-
-func (s *Session) answered() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answering--
 }
 
 // finishAnswers waits a moment for the answers under way.
@@ -295,11 +291,5 @@ func (s *Session) notified(m *wire.Message) {
 	}
 	if s.opt.Notified != nil {
 		s.opt.Notified(m)
-	}
-}
-
-func (s *Session) note(why string) {
-	if s.opt.Renewed != nil {
-		s.opt.Renewed(why)
 	}
 }

@@ -1,8 +1,9 @@
 package client
 
 import (
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,13 +76,8 @@ func (r *recorder) closed(stream int, by wire.Direction, how, text string) {
 
 // fieldsOf lists header fields by name; net/http does not keep their order.
 func (r *recorder) fieldsOf(h http.Header) []wire.Field {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var fields []wire.Field
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
 			f := wire.Field{Name: name, Value: value}
 			r.secrets.LearnField(f)

@@ -99,8 +99,7 @@ func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	o := s.Do(ctx, call)
 	task, _ := s.TaskIn(call, o)
 	if raw, _ := wire.Text(wire.First(o.Result, "resultType")); raw == "task" {
-		s.talk().finding(wire.Finding{Rule: "result_type", Level: wire.Info,
-			Text: "the result of tasks/get has the type task, but must be complete"})
+		s.talk().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
 	}
 	return task, o
 }
@@ -201,11 +200,8 @@ type Waiting struct {
 // whoever gives up leaves the task running.
 func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
 	began := s.opt.Now()
-	if hard := s.opt.Limits.Hard; hard > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, hard, timeoutError{"--max-time", "the task did not end", hard})
-		defer stop()
-	}
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the task did not end", s.opt.Limits.Hard}, 0)
+	defer stop()
 	defer s.follow(task.token)()
 	o := s.await(ctx, task, &w)
 	o.Took = s.opt.Now().Sub(began)

@@ -72,8 +72,8 @@ func tasksOf(capabilities json.RawMessage) map[string]bool {
 
 // offer is what was declared, as far as it has a meaning in the revision that was
 // agreed on.
-func (e *legacy) offer(t *talk) offer {
-	o := offerOf(e.declared(t))
+func (e *legacy) offer() offer {
+	o := offerOf(e.declared())
 	if e.revision() != rev2511 {
 		o.tasks = nil
 	}

@@ -129,11 +129,17 @@ func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outco
 		if slices.Contains(w.Answered, request.Name) {
 			continue
 		}
-		var result json.RawMessage
-		if result, end, over = e.answerTo(ctx, s, o, request); over {
+		q := asking(request, false)
+		if s.opt.Asker == nil {
+			end, over = ended(o, wire.InputRequired, Unanswered(q.Method).Text), true
 			break
 		}
-		answers, keys = wire.With(answers, request.Name, result), append(keys, request.Name)
+		a, without, ok := s.response(ctx, o, q, ", and the task requires it")
+		if !ok {
+			end, over = without, true
+			break
+		}
+		answers, keys = wire.With(answers, request.Name, a.Result), append(keys, request.Name)
 	}
 	if len(keys) > 0 && ctx.Err() == nil {
 		if refused := s.AnswerTask(ctx, task.ID, answers); !refused.Good() {
@@ -144,29 +150,4 @@ func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outco
 		}
 	}
 	return end, over
-}
-
-// answerTo puts one question of a task; over is set where it has no answer.
-func (e *modern) answerTo(ctx context.Context, s *Session, o wire.Outcome, request wire.Member) (result json.RawMessage, end wire.Outcome, over bool) {
-	q := asking(request.Name, request.Value)
-	q.Again = false
-	if s.opt.Asker == nil {
-		return nil, ended(o, wire.InputRequired, Unanswered(q.Method).Text), true
-	}
-	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
-		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" requests "+what+", which was not offered"), true
-	}
-	if why := broken(q.Method, q.Params); why != "" {
-		return nil, ended(o, wire.BadResponse, "the input request "+request.Name+" is not a valid "+q.Method+": "+why), true
-	}
-	switch a := s.ask(ctx, q); {
-	case ctx.Err() != nil:
-		return nil, gaveUp(ctx, o), true
-	case a.Result != nil:
-		return a.Result, o, false
-	case a.Declined:
-		return nil, ended(o, wire.InputRequired, q.Method+" was declined, and the task requires it"), true
-	default:
-		return nil, a.endOf(o), true
-	}
 }

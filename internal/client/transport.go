@@ -19,15 +19,10 @@ type transport interface {
 	call(ctx context.Context, out *outgoing) reply
 	// send sends a message to which no response belongs.
 	send(ctx context.Context, out *outgoing) reply
-	// end asks the server to end what the transport keeps open there; by HTTP
-	// that is the session named in out.
-	end(ctx context.Context, out *outgoing)
 	// close lets go of everything, within the limits of a shutdown.
 	close()
 	name() TransportName
-	// isEnded reports that nothing can cross any more; gone is closed then, and nil
-	// where no line has to last.
-	isEnded() bool
+	// gone is closed when nothing can cross any more, and nil where no line has to last.
 	gone() <-chan struct{}
 }
 

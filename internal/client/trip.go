@@ -3,12 +3,10 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -39,7 +37,10 @@ func (s *Session) newWires() *http.Transport {
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
 		TLSHandshakeTimeout:    max(limits.Connect, 0),
-		TLSClientConfig:        noticing(s.opt.TLS, s.askedForPapers),
+		TLSClientConfig: noticing(s.opt.TLS, func(shown bool) {
+			s.asked.Store(true)
+			s.unshown.Store(!shown)
+		}),
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
 		IdleConnTimeout:        idleTime,
@@ -70,13 +71,15 @@ type tripKey struct{}
 
 func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 	tr := req.Context().Value(tripKey{}).(*trip)
-	tr.leaves(t.rec)
+	if tr.sent++; tr.sent > 1 {
+		tr.stream = t.rec.nextStream()
+	}
 	req.Close = tr.session.closesEach.Load()
 	t.rec.request(tr.stream, req)
 	if tr.body != nil {
 		t.rec.body(wire.Sent, wire.Body, tr.stream, tr.body, nil)
 	}
-	tr.started = tr.now()
+	tr.started = tr.clock()
 	resp, err := t.wires.RoundTrip(req)
 	for err != nil && tr.isUnsent() && req.Context().Err() == nil {
 		req = rewound(req)
@@ -87,7 +90,7 @@ func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 		tr.noteLost()
 	}
 	if err == nil {
-		t.rec.response(tr.stream, resp, tr.timings())
+		t.rec.response(tr.stream, resp, new(tr.now().timing))
 	}
 	return resp, err
 }
@@ -100,8 +103,8 @@ func Pause(ctx context.Context) (release func()) {
 	if !ok {
 		return func() {}
 	}
-	tr.session.hold()
-	return tr.session.release
+	tr.session.hold(1)
+	return func() { tr.session.hold(-1) }
 }
 
 // trip is one HTTP request and what is known of how far it got.
@@ -114,16 +117,19 @@ type trip struct {
 	stream  int
 	req     *http.Request
 	resp    *http.Response
-	now     func() time.Time
+	clock   func() time.Time
 	started time.Time
 
 	// net/http traces from goroutines of its own, also after the response came.
-	mu     sync.Mutex
+	guarded[passage]
+	phases map[string]time.Time
+}
+
+// A passage is how far a trip got.
+type passage struct {
 	wrote  bool
-	fresh  bool // the connection was opened for it
 	reused bool // another request used the connection before
 	timing wire.Timing
-	phases map[string]time.Time
 }
 
 // traced notes the phases of time and whether the request left the machine.
@@ -137,27 +143,20 @@ func (tr *trip) traced(ctx context.Context) context.Context {
 		GetConn:              tr.searching,
 		GotConn:              tr.gotConn,
 		DNSStart:             func(httptrace.DNSStartInfo) { tr.begin("dns") },
-		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.timing.DNS) },
+		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.is.timing.DNS) },
 		ConnectStart:         func(string, string) { tr.begin("connect") },
-		ConnectDone:          func(string, string, error) { tr.done("connect", &tr.timing.Connect) },
+		ConnectDone:          func(string, string, error) { tr.done("connect", &tr.is.timing.Connect) },
 		TLSHandshakeStart:    func() { tr.begin("tls") },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { tr.done("tls", &tr.timing.TLS) },
-		WroteHeaders:         tr.setWrote,
-		GotFirstResponseByte: func() { tr.done("", &tr.timing.FirstByte) },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { tr.done("tls", &tr.is.timing.TLS) },
+		WroteHeaders:         func() { tr.update(func(p *passage) { p.wrote = true }) },
+		GotFirstResponseByte: func() { tr.done("", &tr.is.timing.FirstByte) },
 	})
-}
-
-// leaves gives a request that is sent again a stream of its own.
-func (tr *trip) leaves(rec *recorder) {
-	if tr.sent++; tr.sent > 1 {
-		tr.stream = rec.nextStream()
-	}
 }
 
 func (tr *trip) begin(phase string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.phases[phase] = tr.now()
+	tr.phases[phase] = tr.clock()
 }
 
 // done ends a phase; "" is the one that began with the request.
@@ -168,51 +167,36 @@ func (tr *trip) done(phase string, took *time.Duration) {
 	if !ok {
 		from = tr.started
 	}
-	*took = tr.now().Sub(from)
+	*took = tr.clock().Sub(from)
 }
 
 // searching notes that the request has no connection, or none any more.
 func (tr *trip) searching(string) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if tr.reused {
-		tr.session.closesEach.Store(true)
-	}
-	tr.wrote, tr.fresh, tr.reused = false, false, false
+	tr.noteLost()
+	tr.update(func(p *passage) { p.wrote, p.reused = false, false })
 }
 
 // noteLost notes that the server closed the connection before its response. If it was a
 // reused one, the server may close each after a response, and none is reused any more.
 func (tr *trip) noteLost() {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if tr.reused {
+	if tr.now().reused {
 		tr.session.closesEach.Store(true)
 	}
-}
-
-func (tr *trip) setWrote() {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.wrote = true
 }
 
 func (tr *trip) gotConn(info httptrace.GotConnInfo) {
 	if info.Reused {
 		checkBeforeReuse(info.Conn)
 	}
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.fresh, tr.reused = !info.Reused, info.Reused
+	tr.update(func(p *passage) { p.reused = info.Reused })
 }
 
 // isUnsent reports that nothing of the request was written, because the server closed the
 // reused connection that it was to go out on. net/http then resends it only if its method
 // is idempotent, which a POST is not.
 func (tr *trip) isUnsent() bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.reused && !tr.wrote
+	got := tr.now()
+	return got.reused && !got.wrote
 }
 
 // rewound copies req with its body from the start.
@@ -224,25 +208,6 @@ func rewound(req *http.Request) *http.Request {
 	return req
 }
 
-func (tr *trip) isFresh() bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.fresh
-}
-
-func (tr *trip) left() bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.wrote
-}
-
-func (tr *trip) timings() *wire.Timing {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	timing := tr.timing
-	return &timing
-}
-
 func headerSize(h http.Header) int {
 	size := 0
 	for name, values := range h {
@@ -252,8 +217,6 @@ func headerSize(h http.Header) int {
 	}
 	return size
 }
-
-func kib(n int) string { return fmt.Sprintf("%d KiB", n>>10) }
 
 // A proxyRefusal is a proxy's answer to CONNECT that opens no tunnel.
 type proxyRefusal struct {

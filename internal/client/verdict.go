@@ -37,7 +37,13 @@ func judgeProbe(r reply, overStdio bool) verdict {
 	case r.fault != nil:
 		return judgeFault(r, overStdio)
 	case r.message.Kind == wire.Response:
-		return judgeDiscover(r.message.Result)
+		// A result is no proof. Servers exist that answer {} to any method, and servers that
+		// list only revisions with a handshake.
+		theirs, ok := supportedVersions(r.message.Result)
+		if !ok {
+			return verdict{kind: tryHandshake, why: "the response to server/discover lists no versions"}
+		}
+		return judgeVersions(theirs, speaksModern, "server/discover lists ")
 	case r.message.Error != nil:
 		return judgeError(r)
 	}
@@ -59,24 +65,14 @@ func judgeFault(r reply, overStdio bool) verdict {
 	return verdict{}
 }
 
-// judgeDiscover: a result is no proof. Servers exist that answer {} to any
-// method, and servers that list only revisions with a handshake.
-func judgeDiscover(result json.RawMessage) verdict {
-	theirs, ok := supportedVersions(result)
-	if !ok {
-		return verdict{kind: tryHandshake, why: "the response to server/discover lists no versions"}
-	}
-	return judgeVersions(theirs, speaksModern, "server/discover lists ")
-}
-
 // judgeVersions: a stateless revision that both speak comes first, then one with
 // a handshake. Where there is only a stateless one that mcpc does not know, a
 // handshake would be refused as well.
 func judgeVersions(theirs []string, found verdictKind, how string) verdict {
-	if revision := newest(theirs, stateless); revision != "" {
+	if revision := newest(theirs, Stateless); revision != "" {
 		return verdict{kind: found, revision: revision, why: how + list(theirs)}
 	}
-	if newest(theirs, handshake) == "" && slices.ContainsFunc(theirs, stateless) {
+	if newest(theirs, handshake) == "" && slices.ContainsFunc(theirs, Stateless) {
 		return verdict{text: "the server speaks " + list(theirs) + "; mcpc speaks " + list(revisions)}
 	}
 	return verdict{kind: tryHandshake, why: how + list(theirs)}
@@ -98,25 +94,15 @@ func judgeError(r reply) verdict {
 
 // supportedVersions reads a DiscoverResult; false where it is none.
 func supportedVersions(result json.RawMessage) ([]string, bool) {
-	members, err := wire.Object(result)
-	if err != nil {
-		return nil, false
-	}
-	raw, _ := members.Get("supportedVersions")
-	return texts(raw)
+	return texts(wire.First(result, "supportedVersions"))
 }
 
 // supportedIn reads data.supported of a version error; nil where there is none.
 func supportedIn(e *wire.RPCError) []string {
-	if e == nil || e.Data == nil {
+	if e == nil {
 		return nil
 	}
-	members, err := wire.Object(e.Data)
-	if err != nil {
-		return nil
-	}
-	raw, _ := members.Get("supported")
-	versions, _ := texts(raw)
+	versions, _ := texts(wire.First(e.Data, "supported"))
 	return versions
 }
 

@@ -128,8 +128,8 @@ func TestJudgeProbeNamesBothLists(t *testing.T) {
 
 // What a reply says about the conversation in which it came.
 func TestJudge(t *testing.T) {
-	session := &legacy{agreed: rev2511, session: "s"}
-	sessionless := &legacy{agreed: rev2511}
+	session := &legacy{guarded: guarded[agreement]{is: agreement{agreed: rev2511, session: "s"}}}
+	sessionless := &legacy{guarded: guarded[agreement]{is: agreement{agreed: rev2511}}}
 	fresh := &modern{version: rev2607}
 	notFound := `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`
 	for _, c := range []struct {

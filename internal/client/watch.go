@@ -23,6 +23,15 @@ var errClosed = errors.New("the session was closed")
 
 func (e timeoutError) Error() string { return fmt.Sprintf("%s within %s", e.what, e.after) }
 
+// limited gives ctx the limit of a timer of mcpc's own, of which some time is spent already.
+// One that is not positive is no limit.
+func limited(ctx context.Context, limit timeoutError, spent time.Duration) (context.Context, context.CancelFunc) {
+	if limit.after <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit.after-spent, limit)
+}
+
 // exchange sends a request and waits under the session's timers. Whoever stops
 // waiting, a timer or the caller's ctx, the server is told first, as its era
 // has it, and then the transport lets go.
@@ -192,32 +201,17 @@ func (w *watch) giveUp(cause error) {
 // be able to keep a client waiting by repeating itself. It reports whether the
 // progress is that of an open request.
 func (s *Session) progressed(m *wire.Message) (ours bool) {
-	params, err := m.ParamMembers()
-	if err != nil {
-		return false
-	}
+	params, _ := m.ParamMembers()
 	token, _ := params.Get("progressToken")
 	raw, _ := params.Get("progress")
-	value, ok := number(raw)
+	value, err := strconv.ParseFloat(string(raw), 64)
 	s.mu.Lock()
 	w := s.watches[string(token)]
 	s.mu.Unlock()
-	if w != nil && ok {
+	if w != nil && err == nil {
 		w.advance(value)
 	}
 	return w != nil
-}
-
-// number reads a JSON number. What counts up is short and whole.
-func number(raw []byte) (value float64, ok bool) {
-	for _, c := range raw {
-		if c < '0' || c > '9' || len(raw) > 15 {
-			value, err := strconv.ParseFloat(string(raw), 64)
-			return value, err == nil
-		}
-		value = value*10 + float64(c-'0')
-	}
-	return value, len(raw) > 0
 }
 
 func (w *watch) advance(value float64) {

@@ -74,7 +74,10 @@ type field struct {
 // wrappers takes the tools apart. Names of types and functions are different from
 // each other and from reserved.
 func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
-	names := newNames(reserved...)
+	names := names{}
+	for _, name := range reserved {
+		names.take(name)
+	}
 	for _, tool := range s.Tools {
 		if strings.HasPrefix(tool.Name, "-") {
 			left = append(left, LeftOut{tool.Name, "mcpc call would take its name for a flag"})
@@ -96,14 +99,6 @@ func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
 
 // names hands out each name once.
 type names map[string]bool
-
-func newNames(reserved ...string) names {
-	n := names{}
-	for _, name := range reserved {
-		n[name] = true
-	}
-	return n
-}
 
 func (n names) take(name string) string {
 	for i := 1; ; i++ {
@@ -241,14 +236,8 @@ func (r *reader) plain(schema wire.Members, name string, depth int) *typ {
 	kind, nullable := typeIn(schema)
 	t := &typ{nullable: nullable}
 	switch kind {
-	case "string":
-		t.sort = text
-	case "integer":
-		t.sort = integer
-	case "number":
-		t.sort = number
-	case "boolean":
-		t.sort = boolean
+	case "string", "integer", "number", "boolean":
+		t.sort = sorts[kind]
 	case "array":
 		items, _ := schema.Get("items")
 		t.sort, t.item = list, r.read(items, name+"Item", depth+1)
@@ -259,6 +248,9 @@ func (r *reader) plain(schema wire.Members, name string, depth int) *typ {
 	}
 	return t
 }
+
+// sorts are those of plain values by the types of JSON Schema.
+var sorts = map[string]sort{"string": text, "integer": integer, "number": number, "boolean": boolean}
 
 // typeIn is the one type of a schema beside null; "" where there are several.
 func typeIn(schema wire.Members) (kind string, nullable bool) {

@@ -107,16 +107,13 @@ func choicesOf(t *typ) string {
 }
 
 func tagOf(f field) string {
-	tag := f.name
-	if tag == "-" {
-		tag = "-,"
+	switch {
+	case !f.required:
+		return f.name + ",omitzero"
+	case f.name == "-": // which alone would leave the member out
+		return "-,"
 	}
-	if !f.required && tag != "-," {
-		tag += ",omitzero"
-	} else if !f.required {
-		tag += "omitzero"
-	}
-	return tag
+	return f.name
 }
 
 // goStruct reports whether the names of all members can stand in a tag of a struct,
@@ -143,20 +140,17 @@ func goField(f field, input bool) string {
 	return "*" + name
 }
 
+// goNames are the types of plain values.
+var goNames = map[sort]string{text: "string", integer: "int64", number: "float64", boolean: "bool"}
+
 func goType(t *typ, input bool) string {
 	name := "json.RawMessage"
 	if input {
 		name = "any"
 	}
 	switch t.sort {
-	case text:
-		name = "string"
-	case integer:
-		name = "int64"
-	case number:
-		name = "float64"
-	case boolean:
-		name = "bool"
+	case text, integer, number, boolean:
+		name = goNames[t.sort]
 	case list:
 		return "[]" + goType(t.item, input)
 	case dict:
@@ -179,9 +173,5 @@ func goStrings(words []string) string {
 	if words == nil {
 		return "nil"
 	}
-	var all []string
-	for _, w := range words {
-		all = append(all, strconv.Quote(w))
-	}
-	return "[]string{" + strings.Join(all, ", ") + "}"
+	return fmt.Sprintf("%#v", words)
 }

@@ -146,8 +146,10 @@ func readings(typed string) []string {
 	}
 	isExit := n >= 0 && n < 100 || n > 128 && n <= 192
 	switch {
+	case (kind == "exit" || kind == "" && isExit) && n > 128 && n <= 192:
+		return append(all, "exit 128+n")
 	case kind == "exit" || kind == "" && isExit:
-		return append(all, exitWords(n)...)
+		return append(all, "exit "+strconv.FormatInt(n, 10))
 	case kind == "http" || kind == "" && n >= 100 && n < 600:
 		return append(all, "http "+number, "http "+strconv.FormatInt(n/100, 10)+"xx")
 	case kind == "" && n >= 32000 && n <= 32768: // the sign was left out
@@ -156,13 +158,6 @@ func readings(typed string) []string {
 		return append(all, number, rangeOf(n))
 	}
 	return all
-}
-
-func exitWords(n int64) []string {
-	if n > 128 && n <= 192 {
-		return []string{"exit 128+n"}
-	}
-	return []string{"exit " + strconv.FormatInt(n, 10)}
 }
 
 // rangeOf is the entry for the JSON-RPC codes that have none of their own.

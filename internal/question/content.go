@@ -62,9 +62,8 @@ func Accept(content json.RawMessage) json.RawMessage {
 	return result
 }
 
-// Decline and Cancel are the answers of a person who refuses, and of one who
-// made no choice.
+// Decline is the answer of a person who refuses.
 func Decline() json.RawMessage { return json.RawMessage(`{"action":"decline"}`) }
 
-// Cancel is described at Decline.
+// Cancel is that of a person who made no choice.
 func Cancel() json.RawMessage { return json.RawMessage(`{"action":"cancel"}`) }

@@ -1,9 +1,11 @@
 package question
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -67,8 +69,7 @@ func ParseForm(params json.RawMessage) (Form, error) {
 		return form, errors.New("the requestedSchema of the server's form is not an object: " + wire.Excerpt(form.Schema, 40))
 	}
 	required := schema.Words("required")
-	properties, _ := schema.Get("properties")
-	fields, _ := wire.Object(properties)
+	fields, _ := wire.Object(schema.Value("properties"))
 	for _, f := range fields {
 		field := parseField(f.Name, f.Value)
 		field.Required = required[f.Name]
@@ -95,8 +96,7 @@ func parseField(name string, schema json.RawMessage) Field {
 	case "boolean":
 		f.Kind = Boolean
 	case "array":
-		raw, _ := members.Get("items")
-		items, _ := wire.Object(raw)
+		items, _ := wire.Object(members.Value("items"))
 		if f.Options = options(items, "anyOf"); f.Options != nil {
 			f.Kind = Choices
 		}
@@ -107,10 +107,8 @@ func parseField(name string, schema json.RawMessage) Field {
 // options reads the two ways to name what may be chosen: a plain enum, perhaps
 // with the enumNames of 2025-06-18, and constants with titles.
 func options(schema wire.Members, titled string) (all []Option) {
-	raw, _ := schema.Get("enum")
-	values, _ := wire.Array(raw)
-	raw, _ = schema.Get("enumNames")
-	names, _ := wire.Array(raw)
+	values, _ := wire.Array(schema.Value("enum"))
+	names, _ := wire.Array(schema.Value("enumNames"))
 	for i, value := range values {
 		text, _ := wire.Text(value)
 		o := Option{Value: text, Title: text}
@@ -119,37 +117,26 @@ func options(schema wire.Members, titled string) (all []Option) {
 		}
 		all = append(all, o)
 	}
-	raw, _ = schema.Get(titled)
-	constants, _ := wire.Array(raw)
+	constants, _ := wire.Array(schema.Value(titled))
 	for _, item := range constants {
 		members, _ := wire.Object(item)
 		value := members.Text("const")
-		title := members.Text("title")
-		if title == "" {
-			title = value
-		}
-		all = append(all, Option{Value: value, Title: title})
+		all = append(all, Option{Value: value, Title: cmp.Or(members.Text("title"), value)})
 	}
 	return all
 }
 
 // Field gives the field of that name.
 func (f Form) Field(name string) (Field, bool) {
-	for _, field := range f.Fields {
-		if field.Name == name {
-			return field, true
-		}
+	i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name })
+	if i < 0 {
+		return Field{}, false
 	}
-	return Field{}, false
+	return f.Fields[i], true
 }
 
 // Label is what a person is asked for.
-func (f Field) Label() string {
-	if f.Title != "" {
-		return f.Title
-	}
-	return f.Name
-}
+func (f Field) Label() string { return cmp.Or(f.Title, f.Name) }
 
 // secretWords are names of what no server may ask for in a form (client/
 // elicitation, "Security Considerations").
@@ -174,8 +161,7 @@ func counted(n json.RawMessage, unit string) string {
 func (f Field) Limits() string {
 	members, _ := wire.Object(f.Schema)
 	span := func(low, high, unit string) string {
-		from, _ := members.Get(low)
-		to, _ := members.Get(high)
+		from, to := members.Value(low), members.Value(high)
 		switch {
 		case from != nil && to != nil:
 			return string(from) + " to " + string(to) + unit

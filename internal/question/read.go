@@ -85,7 +85,7 @@ func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
 	if strings.HasPrefix(word, "[") && wire.Valid([]byte(word)) == nil {
 		return json.RawMessage(word), nil
 	}
-	list := []byte("[")
+	values := []json.RawMessage{}
 	for part := range strings.SplitSeq(word, ",") {
 		part = strings.TrimSpace(part)
 		if part == "" {
@@ -95,12 +95,9 @@ func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(list) > 1 {
-			list = append(list, ',')
-		}
-		list = append(list, wire.Quote(value)...)
+		values = append(values, wire.Quote(value))
 	}
-	return append(list, ']'), nil
+	return wire.List(values), nil
 }
 
 // checkFormat judges the formats that a form may ask for, generously: the server

@@ -38,10 +38,8 @@ func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
 
 // maxTokens is the request's limit, or -1.
 func maxTokens(params json.RawMessage) int {
-	members, _ := wire.Object(params)
-	raw, _ := members.Get("maxTokens")
 	limit := -1
-	if json.Unmarshal(raw, &limit) != nil {
+	if json.Unmarshal(wire.First(params, "maxTokens"), &limit) != nil {
 		return -1
 	}
 	return limit

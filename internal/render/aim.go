@@ -1,6 +1,10 @@
 package render
 
-import "strings"
+import (
+	"strings"
+
+	"mcpc/internal/wire"
+)
 
 // An Aim is how the user named the server on the command line, in words of a
 // shell, so that a command in an example or a hint goes to the same server when
@@ -8,8 +12,9 @@ import "strings"
 type Aim struct {
 	// Flag stands behind "mcpc": "-s demo".
 	Flag string
-	// Bare is set inside of mcpc's own shell, where the words are all of it.
-	Bare bool
+	// Shell are the commands of mcpc's own shell, which stand in a line of it without
+	// "mcpc"; nil elsewhere.
+	Shell map[string]bool
 	// Behind stands behind all else: "-- node server.js".
 	Behind string
 	// Typed are other flags that were typed; nil is none.
@@ -28,7 +33,7 @@ type Typed struct {
 
 // Command is the command line that runs words, "describe get-sum", there.
 func (a Aim) Command(words string) string {
-	if a.Bare {
+	if a.Shell != nil {
 		return words
 	}
 	line := "mcpc "
@@ -42,52 +47,45 @@ func (a Aim) Command(words string) string {
 	return line
 }
 
-// Quoted is Command for the middle of a sentence: where the command ends in another
-// one's words, it stands between quotes, so that it can be told where it ends.
-func (a Aim) Quoted(words string) string {
-	if a.Behind == "" {
-		return a.Command(words)
+// Hint is a hint as text, and whether it has a command. A command that ends in another
+// one's words stands between quotes in the middle of the hint, so that it can be told
+// where it ends.
+func (a Aim) Hint(h wire.Hint) (text string, hasCommand bool) {
+	parts := h.Parts()
+	for i, part := range parts {
+		switch {
+		case !part.Command:
+			text += part.Text
+			continue
+		case !part.There:
+			text += a.run(part.Text)
+		case a.Behind != "" && i < len(parts)-1:
+			text += "`" + a.Command(part.Text) + "`"
+		default:
+			text += a.Command(part.Text)
+		}
+		hasCommand = true
 	}
-	return "`" + a.Command(words) + "`"
+	return text, hasCommand
 }
 
-// Carry gives the commands in a text, "mcpc log shows it", the flags that were typed.
-// What Command wrote has them already.
-func (a Aim) Carry(text string) string {
-	const name = "mcpc "
-	if a.Typed == nil {
-		return text
+// run is the command line that runs words with the flags that were typed.
+func (a Aim) run(words string) string {
+	name, _, _ := strings.Cut(words, " ")
+	if a.Shell[name] {
+		return words
 	}
-	var b strings.Builder
-	for at := 0; ; {
-		next := strings.Index(text[at:], name)
-		if next < 0 {
-			return b.String() + text[at:]
+	line := "mcpc "
+	if a.Typed != nil {
+		asks, known := a.Typed.Commands[name]
+		if known {
+			line += spaced(a.Typed.Local)
 		}
-		end := at + next + len(name)
-		b.WriteString(text[at:end])
-		before := end - len(name) - 1
-		if before < 0 || text[before] == ' ' || text[before] == '`' {
-			b.WriteString(a.Typed.before(text[end:]))
+		if asks {
+			line += spaced(a.Typed.There)
 		}
-		at = end
 	}
-}
-
-// before is what goes before a command's name.
-func (t *Typed) before(rest string) string {
-	length := strings.IndexFunc(rest, func(c rune) bool { return c != '-' && (c < 'a' || c > 'z') })
-	if length < 0 {
-		length = len(rest)
-	}
-	asks, known := t.Commands[rest[:length]]
-	switch {
-	case !known:
-		return ""
-	case asks:
-		return spaced(t.Local) + spaced(t.There)
-	}
-	return spaced(t.Local)
+	return line + words
 }
 
 // spaced is text with a blank behind it, or nothing.

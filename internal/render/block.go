@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -121,10 +122,8 @@ func parseContents(items []json.RawMessage) []block {
 func (p *page) block(b block) {
 	switch b.kind {
 	case textBlock:
-		if b.name == "resource" {
-			if p.st.watched() {
-				p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), size(len(b.text))))
-			}
+		if b.name == "resource" && p.st.watched() {
+			p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), size(len(b.text))))
 		}
 		p.text(b.mime, b.text)
 	case mediaBlock:
@@ -151,15 +150,15 @@ func (p *page) strange(b block) string {
 // media writes one line for a block of bytes, and for a reader how to save it.
 func (p *page) media(b block) {
 	what := describeMedia(b)
-	words := []string{p.short(what)}
+	resource := ""
 	if b.uri != "" {
-		words = []string{"resource " + p.st.Line(b.uri), p.short(what)}
+		resource = "resource " + p.st.Line(b.uri)
 	}
 	beside := ""
 	if save := p.saving(b); save != "" && p.st.watched() {
 		beside = p.st.paint(dim, "save it: "+save)
 	}
-	p.beside(p.tag(words...), beside, gap)
+	p.beside(p.tag(resource, p.short(what)), beside, gap)
 	p.picture(b)
 }
 
@@ -179,10 +178,7 @@ func (p *page) saving(b block) string {
 }
 
 func (p *page) link(b block) {
-	title := b.members.Text("title")
-	if title == "" {
-		title = b.members.Text("name")
-	}
+	title := cmp.Or(b.members.Text("title"), b.members.Text("name"))
 	length := ""
 	if raw, ok := b.members.Get("size"); ok {
 		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 {

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"strconv"
 	"time"
 
@@ -17,25 +16,19 @@ import (
 // where there is an answer, error where the ending is not the good one; its
 // members are those of ErrorJSON.
 func CallLine(st Style, number int, echo []wire.Member, o wire.Outcome, answered bool, took time.Duration) []byte {
-	b := make([]byte, 0, 80+len(o.Result))
-	b = strconv.AppendInt(append(b, `{"line":`...), int64(number), 10)
+	j := &object{}
+	j.number("line", int64(number))
 	for _, m := range echo {
-		b = append(append(b, ',', '"'), m.Name...)
-		b = append(append(b, `":`...), wire.OneLine(m.Value)...)
+		j.raw(m.Name, wire.OneLine(m.Value))
 	}
-	kind := o.Kind
-	if o.Good() {
-		kind = "ok"
-	}
-	b = append(append(b, `,"kind":"`...), kind...)
-	b = strconv.AppendInt(append(b, `","exit":`...), int64(o.ExitCode()), 10)
-	b = strconv.AppendFloat(append(b, `,"ms":`...), float64(took.Microseconds())/1e3, 'f', -1, 64)
+	j.text("kind", kindWord(o.Kind))
+	j.number("exit", int64(o.ExitCode()))
+	j.raw("ms", strconv.AppendFloat(nil, float64(took.Microseconds())/1e3, 'f', -1, 64))
 	if answered && o.Result != nil {
-		b = append(append(b, `,"result":`...), wire.OneLine(o.Result)...)
+		j.raw("result", wire.OneLine(o.Result))
 	}
 	if !o.Good() {
-		failure := bytes.TrimSuffix(bytes.TrimPrefix(ErrorJSON(st, o), []byte("{")), []byte("}"))
-		b = append(append(b, ','), failure...)
+		j.raw("error", errorJSON(st, o))
 	}
-	return append(b, '}', '\n')
+	return append(j.bytes(), '\n')
 }

@@ -61,13 +61,13 @@ func (s *Script) curl(p Post, session string) ([]string, error) {
 		}
 		command += " -X " + ShellQuote(p.Method) // a token may have a "|" in it
 	}
-	lines := []string{command + " " + s.url(p.URL)}
+	lines := []string{command + " " + s.URL(p.URL)}
 	for _, o := range s.Options {
 		switch {
 		case o[1] == "":
 			lines = append(lines, o[0])
 		case strings.Contains(o[1], "://"):
-			lines = append(lines, o[0]+" "+s.url(o[1]))
+			lines = append(lines, o[0]+" "+s.URL(o[1]))
 		default:
 			lines = append(lines, o[0]+" "+ShellQuote(o[1]))
 		}
@@ -103,9 +103,7 @@ func (s *Script) fed(body []byte, command string) string {
 const redactedUser = "://redacted@"
 
 // URL is an address as one word.
-func (s *Script) URL(link string) string { return s.url(link) }
-
-func (s *Script) url(link string) string {
+func (s *Script) URL(link string) string {
 	before, after, found := strings.Cut(link, redactedUser)
 	if !found || strings.ContainsAny(before, "/?#") {
 		return s.Word(link, InURL)

@@ -84,7 +84,7 @@ func (s *sheet) hints(tool wire.Tool) {
 		words = []string{"none (assume that it writes and may be destructive)"}
 	}
 	s.wrapped(0, "annotations: "+strings.Join(words, ", "))
-	s.hidden(hiddenIn(tool))
+	s.hidden(hiddenInJSON(tool.Raw))
 }
 
 // hidden warns of what a model reads and a person does not see.

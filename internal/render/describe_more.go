@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"strings"
@@ -78,11 +79,7 @@ func DescribeTemplate(w io.Writer, st Style, r wire.Resource) error {
 
 func (s Style) resource(w io.Writer, r wire.Resource, more func(*sheet)) error {
 	sh := s.sheet()
-	title := r.Title
-	if title == "" {
-		title = r.Name
-	}
-	sh.title(r.URI, title)
+	sh.title(r.URI, cmp.Or(r.Title, r.Name))
 	sh.prose(0, r.Description)
 	sh.hidden(hiddenInJSON(r.Raw))
 	var facts []string
@@ -113,14 +110,11 @@ func (s *sheet) page(uri string, said json.RawMessage) {
 	s.line(1, s.st.Line(uri))
 	members, err := wire.Object(said)
 	for _, name := range []string{"csp", "permissions"} {
-		value := "none declared"
-		if err != nil {
-			continue // it was not read
-		}
 		if raw, ok := members.Get(name); ok {
-			value = s.st.shown(raw, 1000)
+			s.wrapped(1, name+": "+s.st.shown(raw, 1000))
+		} else if err == nil { // it was read
+			s.wrapped(1, name+": none declared")
 		}
-		s.wrapped(1, name+": "+value)
 	}
 	s.line(1, s.st.Aim.Command("read "+ShellQuote(uri)+" -o page.html"))
 }

@@ -197,27 +197,20 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 	if f.Kind == wire.Event {
 		e.event(f)
 	} else if !follows {
-		e.line(e.st.arrow(f.Dir)+" "+titles[e.role]+e.tail(f), bold, e.pipe(f))
+		text, note := e.st.arrow(f.Dir)+" "+titles[e.role], ""
+		if e.role == "response" {
+			text += e.after(f)
+		}
+		if f.Stream == 0 {
+			note = e.once("pipe", pipeNote)
+		}
+		e.line(text, bold, note)
 	}
 	if err := wire.Valid(f.Raw); err != nil {
 		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
 		return
 	}
 	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")
-}
-
-func (e *explainer) pipe(f wire.Frame) string {
-	if f.Stream > 0 {
-		return ""
-	}
-	return e.once("pipe", pipeNote)
-}
-
-func (e *explainer) tail(f wire.Frame) string {
-	if e.role != "response" {
-		return ""
-	}
-	return e.after(f)
 }
 
 func (e *explainer) event(f wire.Frame) {

@@ -36,10 +36,11 @@ func Failure(w io.Writer, st Style, o wire.Outcome) {
 }
 
 // Hint writes one line about what to do next.
-func Hint(w io.Writer, st Style, text string) {
+func Hint(w io.Writer, st Style, hint wire.Hint) {
+	text, hasCommand := st.Aim.Hint(hint)
 	text = st.Line(text)
 	// A command stays in one piece, so that it can be copied.
-	if !strings.Contains(text, "mcpc ") {
+	if !hasCommand {
 		text = st.hanging(text, 6, 6)
 	}
 	_, _ = io.WriteString(w, st.paint(cyan, "hint:")+" "+text+"\n")
@@ -53,15 +54,6 @@ func Warn(w io.Writer, st Style, text string) {
 // Note writes one line about what mcpc did or decided by itself.
 func Note(w io.Writer, st Style, text string) {
 	_, _ = io.WriteString(w, "mcpc: "+st.paint(dim, "note:")+" "+st.hanging(st.Line(text), 12, 6)+"\n")
-}
-
-// Findings writes one line for each broken rule, and how many more there are.
-func Findings(w io.Writer, st Style, findings []wire.Finding) {
-	r := &report{st: st}
-	r.findings(findings)
-	if r.b.Len() > 0 {
-		_, _ = w.Write(r.b.Bytes())
-	}
 }
 
 // A report is the text of one failure while it grows, written in one call so
@@ -119,21 +111,25 @@ func (s Style) finding(f wire.Finding) string {
 	return text
 }
 
-// channels name the channel of each kind, and say what happened where nobody
-// knows it better. The two channels of a tool call have a headline of their own.
-var channels = map[wire.Kind]struct{ label, text string }{
-	wire.CheckFailed:   {"check failed", "the check failed"},
-	wire.Usage:         {"", "invalid command line"},
-	wire.Auth:          {"authorization", "the server rejected the credentials"},
-	wire.Transport:     {"transport", "no response"},
-	wire.BadResponse:   {"bad response", "the response is invalid"},
-	wire.Timeout:       {"timeout", "no response in time"},
-	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema"},
-	wire.InputRequired: {"input required", "the server requested input and got no answer"},
-	wire.Refused:       {"refused by mcpc", "not allowed by its policy"},
-	wire.LocalIO:       {"local I/O error", "reading or writing failed"},
-	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state"},
-	wire.Signal:        {"", "interrupted"},
+// channels name the channel of each kind, and say what happened and what to do where
+// nobody knows it better. The two channels of a tool call have a headline of their own.
+var channels = map[wire.Kind]struct {
+	label, text string
+	hint        wire.Hint
+}{
+	wire.CheckFailed:   {"check failed", "the check failed", ""},
+	wire.Usage:         {"", "invalid command line", ""},
+	wire.Auth:          {"authorization", "the server rejected the credentials", ""},
+	wire.Transport:     {"transport", "no response", ""},
+	wire.ToolError:     {"", "", "tool execution error, not a protocol error; the message is on stdout"},
+	wire.BadResponse:   {"bad response", "the response is invalid", "-vvv shows the exact bytes; " + wire.Run("raw") + " sends and prints without validation"},
+	wire.Timeout:       {"timeout", "no response in time", "--timeout TIME waits longer"},
+	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema", "the result is on stdout; --no-validate skips this check"},
+	wire.InputRequired: {"input required", "the server requested input and got no answer", "the request is on stdout; see " + wire.Run("help answering")},
+	wire.Refused:       {"refused by mcpc", "not allowed by its policy", ""},
+	wire.LocalIO:       {"local I/O error", "reading or writing failed", ""},
+	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state", "please report it, with the output of -vvv"},
+	wire.Signal:        {"", "interrupted", ""},
 }
 
 // headline says what happened, the channel first.

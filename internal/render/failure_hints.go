@@ -14,9 +14,9 @@ import (
 type codeRow struct {
 	code    int64
 	meaning string
-	// hint leads on. {list} stands for the command that shows what there is, {info}
-	// and {init} for those.
-	hint string
+	// hint leads on. {list} stands for the command that shows what there is, {flags} for
+	// those that offer a capability.
+	hint wire.Hint
 }
 
 // codes are the codes that JSON-RPC and MCP define. A code that does not stand
@@ -25,9 +25,9 @@ var codes = []codeRow{
 	{-32700, "parse error: the server could not read the request as JSON",
 		"-vvv shows the bytes that were sent"},
 	{-32600, "invalid request: the server does not accept the message as a JSON-RPC request; some servers also use this for sessions or revisions",
-		"-vv shows the request; {init} opens a new session"},
+		"-vv shows the request; " + wire.There("init") + " opens a new session"},
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
-		"{info} shows the server's capabilities"},
+		wire.There("info") + " shows the server's capabilities"},
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
 		"{list} shows what there is"},
 	{-32603, "internal error in the server; the request may be valid",
@@ -92,18 +92,18 @@ func codeMeaning(code int64) string {
 
 // hintFor is the caller's hint, or what can be said of every outcome of its
 // kind. It may be empty: no hint is better than a wrong one.
-func (s Style) hintFor(o wire.Outcome) string { return s.Aim.Carry(s.unseen(s.hintOf(o))) }
+func (s Style) hintFor(o wire.Outcome) wire.Hint { return s.unseen(hintOf(o)) }
 
 // unseen is a hint without the clauses that point to what -v shows already.
-func (s Style) unseen(hint string) string {
-	clauses := slices.DeleteFunc(strings.Split(hint, "; "), func(clause string) bool {
+func (s Style) unseen(hint wire.Hint) wire.Hint {
+	clauses := slices.DeleteFunc(strings.Split(string(hint), "; "), func(clause string) bool {
 		flag, _, shows := strings.Cut(clause, " shows ")
 		return shows && strings.HasPrefix("-"+strings.Repeat("v", s.Verbose), flag)
 	})
-	return strings.Join(clauses, "; ")
+	return wire.Hint(strings.Join(clauses, "; "))
 }
 
-func (s Style) hintOf(o wire.Outcome) string {
+func hintOf(o wire.Outcome) wire.Hint {
 	if o.Hint != "" {
 		return o.Hint
 	}
@@ -113,9 +113,12 @@ func (s Style) hintOf(o wire.Outcome) string {
 			return "tool execution error, not a protocol error; the result has no message"
 		}
 	case wire.RPCFailed:
-		return cmp.Or(s.Aim.rpcHint(o), patienceHint(o))
+		if hint := rpcHint(o); hint != "" || !o.Retryable {
+			return hint
+		}
+		return waitAndSee // it came with a status that asks for patience
 	case wire.InvalidArguments:
-		return s.Aim.argumentsHint(o)
+		return argumentsHint(o)
 	case wire.BadResponse:
 		if slices.Contains(opening, o.Method) && o.HTTP != nil && strings.HasPrefix(o.HTTP.ContentType, "text/html") {
 			return pathHint(o.HTTP.URL)
@@ -130,19 +133,10 @@ func (s Style) hintOf(o wire.Outcome) string {
 			return "check the URL, and that the host is up"
 		}
 	}
-	return kindHints[o.Kind]
+	return channels[o.Kind].hint
 }
 
-var kindHints = map[wire.Kind]string{
-	wire.ToolError:     "tool execution error, not a protocol error; the message is on stdout",
-	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and prints without validation",
-	wire.Timeout:       "--timeout TIME waits longer",
-	wire.OutputInvalid: "the result is on stdout; --no-validate skips this check",
-	wire.InputRequired: "the request is on stdout; see mcpc help answering",
-	wire.Internal:      "please report it, with the output of -vvv",
-}
-
-func (a Aim) rpcHint(o wire.Outcome) string {
+func rpcHint(o wire.Outcome) wire.Hint {
 	e := o.RPC()
 	if e == nil {
 		return ""
@@ -151,12 +145,13 @@ func (a Aim) rpcHint(o wire.Outcome) string {
 		if row.code != e.Code {
 			continue
 		}
-		if slices.Contains(handshake, o.Method) && strings.Contains(row.hint, "{") {
+		parts := row.hint.Parts()
+		isCommand := func(p wire.HintPart) bool { return p.Command || strings.Contains(p.Text, "{") }
+		if slices.Contains(handshake, o.Method) && slices.ContainsFunc(parts, isCommand) {
 			return "the handshake was rejected: -vv shows it"
 		}
-		way := waysOn[o.Method]
-		return strings.NewReplacer("{list}", a.Quoted(cmp.Or(way.list, "list all")), "{info}", a.Quoted("info"),
-			"{init}", a.Quoted("init"), "{flags}", flagsFor(e.Data)).Replace(row.hint)
+		list := wire.There(cmp.Or(waysOn[o.Method].list, "list all"))
+		return wire.Hint(strings.NewReplacer("{list}", string(list), "{flags}", string(flagsFor(e.Data))).Replace(string(row.hint)))
 	}
 	return ""
 }
@@ -170,7 +165,7 @@ var offers = []struct{ capability, flags string }{
 }
 
 // flagsFor says what offers the capabilities that a server requires (-32021).
-func flagsFor(data []byte) string {
+func flagsFor(data []byte) wire.Hint {
 	members, _ := wire.Object(data)
 	raw, _ := members.Get("requiredCapabilities")
 	required, _ := wire.Object(raw)
@@ -190,31 +185,23 @@ func flagsFor(data []byte) string {
 	}
 	extensions, _ := required.Get("extensions")
 	if wire.First(extensions, "io.modelcontextprotocol/tasks") != nil {
-		all = append(all, "mcpc call offers tasks")
+		all = append(all, string(wire.Run("call")+" offers tasks"))
 	}
-	return strings.Join(all, "; ")
+	return wire.Hint(strings.Join(all, "; "))
 }
 
-func (a Aim) argumentsHint(o wire.Outcome) string {
-	way, anyway := waysOn[o.Method], ""
+func argumentsHint(o wire.Outcome) wire.Hint {
+	way, anyway := waysOn[o.Method], wire.Hint("")
 	if way.describe != "" && o.Name != "" {
 		anyway = "; --no-validate sends them anyway" // the commands that send these have it
 	}
 	if o.Name == "" || len(o.Findings) == 0 {
-		return a.Quoted("list") + " lists the tools" + anyway
+		return wire.There("list") + " lists the tools" + anyway
 	}
-	return a.Quoted(cmp.Or(way.describe, "describe ")+ShellQuote(o.Name)) + " shows its arguments" + anyway
+	return wire.There(cmp.Or(way.describe, "describe ")+ShellQuote(o.Name)) + " shows its arguments" + anyway
 }
 
-// patienceHint is for an error that came with a status that asks for patience.
-func patienceHint(o wire.Outcome) string {
-	if o.Retryable {
-		return waitAndSee
-	}
-	return ""
-}
-
-func httpHint(o wire.Outcome) string {
+func httpHint(o wire.Outcome) wire.Hint {
 	if o.HTTP == nil {
 		return ""
 	}
@@ -230,10 +217,10 @@ func httpHint(o wire.Outcome) string {
 }
 
 // pathHint is for an address at which no server answers.
-func pathHint(address string) string {
+func pathHint(address string) wire.Hint {
 	if atRoot(address) {
 		u, _ := url.Parse(address)
-		return "try " + u.Scheme + "://" + u.Host + "/mcp first; old servers use /sse"
+		return wire.Hint("try " + u.Scheme + "://" + u.Host + "/mcp first; old servers use /sse")
 	}
 	if u, err := url.Parse(address); err == nil && strings.HasSuffix(u.Path, "/mcp/") {
 		return "try it without the trailing /: most servers use /mcp, old ones /sse"
@@ -255,7 +242,7 @@ const noPost = "the URL does not accept POST: most servers use /mcp, old ones /s
 // first row that holds the status is taken. An empty hint is that of pathHint.
 var statusHints = []struct {
 	from, to int
-	hint     string
+	hint     wire.Hint
 }{
 	{http.StatusUnauthorized, http.StatusUnauthorized, "the server requires a token: send one with -H 'Authorization: Bearer TOKEN'"},
 	{http.StatusForbidden, http.StatusForbidden, "check the account, its scopes, and the Host and Origin fields; -vvv shows the request"},

@@ -57,10 +57,7 @@ func logText(data json.RawMessage) string {
 	if data == nil {
 		return "(no data)"
 	}
-	if text, ok := wire.Text(data); ok {
-		return text
-	}
-	return string(wire.Compact(data))
+	return plainText(wire.Compact(data))
 }
 
 // A Change is what became of one entry of a list.

@@ -56,8 +56,8 @@ func (s Style) showJSON(w io.Writer, raw []byte) error {
 	return writeLine(w, s.colored(escapeHidden(s.indented(raw))))
 }
 
-// longJSON is from where on JSON is written in pieces: as a whole it would take its
-// memory several times.
+// longJSON is from where on JSON is written in pieces, and not indented: as a whole it
+// would take its memory several times.
 const longJSON = 8 << 20
 
 // showLong is showJSON in pieces.
@@ -67,15 +67,8 @@ func (s Style) showLong(w io.Writer, raw []byte) error {
 		clean.c.show = s.picture()
 	}
 	out := bufio.NewWriterSize(clean, 64<<10)
-	write := func(text []byte) {
-		for piece := range slices.Chunk(text, 64<<10) {
-			_, _ = out.Write(piece) // Flush has the error
-		}
-	}
-	if bad != nil || indentCost(raw) > 4*len(raw) {
-		write(raw)
-	} else {
-		writeIndented(raw, write)
+	for piece := range slices.Chunk(raw, 64<<10) {
+		_, _ = out.Write(piece) // Flush has the error
 	}
 	out.WriteByte('\n')
 	err := errors.Join(out.Flush(), clean.Close())
@@ -83,39 +76,6 @@ func (s Style) showLong(w io.Writer, raw []byte) error {
 		return err
 	}
 	return writeLine(w, []byte(s.paint(dim, "[not JSON: "+bad.Error()+"]")))
-}
-
-// writeIndented writes valid JSON with one member to a line.
-func writeIndented(raw []byte, write func(text []byte)) {
-	depth, opened := 0, false
-	blanks := append([]byte("\n"), bytes.Repeat([]byte("  "), 1000)...) // nothing valid is deeper
-	line := func() { write(blanks[:min(1+2*depth, len(blanks))]) }
-	for len(raw) > 0 {
-		token := raw[:tokenLength(raw)]
-		raw = raw[len(token):]
-		switch c := token[0]; c {
-		case ' ', '\t', '\r', '\n':
-			continue
-		case ']', '}':
-			if depth--; !opened {
-				line()
-			}
-		default:
-			if opened {
-				line()
-			}
-		}
-		write(token)
-		opened = false
-		switch token[0] {
-		case '[', '{':
-			depth, opened = depth+1, true
-		case ',':
-			line()
-		case ':':
-			write([]byte(" "))
-		}
-	}
 }
 
 // indented gives valid JSON with one member to a line. pretty.Pretty repairs

@@ -146,10 +146,6 @@ func TestLongJSONTakesNoMemory(t *testing.T) {
 	if got, want := string(wire.Compact(b.Bytes())), strings.ReplaceAll(string(raw), "\u202e", `\u202e`); got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
-	const begins = "{\n  \"a\": [\n    1,\n    {},\n    [],\n    \"x y "
-	if !strings.HasPrefix(b.String(), begins) {
-		t.Errorf("it begins with %.80q", b.String())
-	}
 	b.Reset()
 	if err := terminal.showJSON(&b, raw[1:]); err != nil || !strings.HasPrefix(b.String(), `"a":[1`) || !strings.Contains(b.String(), "\n[not JSON: ") {
 		t.Errorf("%v, %.80q", err, b.String())

@@ -106,9 +106,9 @@ func caseOf(path string, s RunStep) junitCase {
 	if evidence := stepEvidence(Style{}, s.Ended); evidence != "" {
 		lines = append(lines, strings.TrimSuffix(evidence, "\n"))
 	}
-	for _, lead := range s.leads() {
+	for _, lead := range s.leads(Aim{}) {
 		if lead[1] != "" {
-			lines = append(lines, Line(lead[0]+" "+lead[1]))
+			lines = append(lines, Line(lead[0]+": "+lead[1]))
 		}
 	}
 	text.Text = strings.Join(lines, "\n")

@@ -22,7 +22,7 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 		return data, Line(describeMedia(media[0])), err
 	case len(media) > 1:
 		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
-			"select one, for example --jq '" + media[0].path + "' | base64 -d"}
+			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d")}
 	case len(blocks) == 1 && blocks[0].kind == textBlock && method == "resources/read":
 		data = []byte(blocks[0].text) // an empty file is a file
 		return data, "text, " + size(len(data)), nil
@@ -71,7 +71,7 @@ func Unsaved(method string, result json.RawMessage) string {
 func decoded(b block) ([]byte, error) {
 	data, err := decodeBase64(b.data)
 	if err != nil {
-		return nil, &PayloadError{true, fmt.Sprintf("decoding %s: %v", b.path, err), "--jq '" + b.path + "' prints the text unchanged"}
+		return nil, &PayloadError{true, fmt.Sprintf("decoding %s: %v", b.path, err), wire.Hint("--jq '" + b.path + "' prints the text unchanged")}
 	}
 	return data, nil
 }
@@ -79,8 +79,9 @@ func decoded(b block) ([]byte, error) {
 // A PayloadError says why -o has nothing to save. Broken is set where the
 // result is at fault, and not what was asked of it.
 type PayloadError struct {
-	Broken     bool
-	Text, Hint string
+	Broken bool
+	Text   string
+	Hint   wire.Hint
 }
 
 func (e *PayloadError) Error() string { return e.Text }

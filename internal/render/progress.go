@@ -116,20 +116,13 @@ func (p *Progress) Log(level, logger string, data json.RawMessage) {
 		text = logger + ": " + text
 	}
 	if level != "" {
-		level = p.st.paint(levelColor(level), "["+p.st.Line(level)+"]") + " "
+		level = p.st.paint(cmp.Or(levelColors[level], dim), "["+p.st.Line(level)+"]") + " "
 	}
 	_, _ = io.WriteString(p, level+p.st.Line(text)+"\n")
 }
 
-func levelColor(level string) string {
-	switch level {
-	case "error", "critical", "alert", "emergency":
-		return red
-	case "warning":
-		return yellow
-	}
-	return dim
-}
+// levelColors are those of the levels that say that something is wrong.
+var levelColors = map[string]string{"error": red, "critical": red, "alert": red, "emergency": red, "warning": yellow}
 
 // Done takes the line away for good.
 func (p *Progress) Done() {

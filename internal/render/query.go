@@ -31,17 +31,15 @@ type Program struct {
 	left *gojq.Code
 }
 
-// Query compiles the jq expression expr. An error names the place in expr.
-func Query(expr string) (*Program, error) { return QueryWith(expr, nil) }
-
 // A Variable is a value that an expression knows as $Name.
 type Variable struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// QueryWith is Query for an expression that may use variables.
-func QueryWith(expr string, variables []Variable) (*Program, error) {
+// Query compiles the jq expression expr, which may use variables. An error names the
+// place in expr.
+func Query(expr string, variables ...Variable) (*Program, error) {
 	query, err := gojq.Parse(expr)
 	if err != nil {
 		return nil, queryError(expr, err)

@@ -105,16 +105,14 @@ func (p *page) toolResult(result json.RawMessage) {
 		p.block(b)
 	}
 	switch {
-	case !has || mirrored(blocks, structured) || len(blocks) > 0 && string(wire.Compact(structured)) == "{}":
-		// Servers of the older SDKs put {} where a tool has no outputSchema.
-	case len(blocks) > 0:
+	case !has && len(blocks) == 0:
+		p.note("(no content)")
+	case !has || mirrored(blocks, structured):
+	case len(blocks) == 0:
+		p.json(structured)
+	case string(wire.Compact(structured)) != "{}": // which older SDKs put where a tool has no outputSchema
 		p.note("structuredContent:")
 		p.json(structured)
-	default:
-		p.json(structured)
-	}
-	if len(blocks) == 0 && !has {
-		p.note("(no content)")
 	}
 }
 

@@ -45,9 +45,10 @@ type RunStep struct {
 	// is then the ending with its evidence, without secrets.
 	Misses []Miss
 	Ended  wire.Outcome
-	// Why says why a step was skipped, See is a command that shows what crossed, and
-	// Hint what could be done.
-	Why, See, Hint string
+	// Why says why a step was skipped.
+	Why string
+	// See is a command that shows what crossed, and Hint what could be done.
+	See, Hint wire.Hint
 }
 
 // A Miss is an expectation, what came in its place, and where in the file it stands.
@@ -110,10 +111,10 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 	for line := range strings.Lines(stepEvidence(narrow, s.Ended)) {
 		b.WriteString(missIndent + line)
 	}
-	for _, lead := range s.leads() {
+	for _, lead := range s.leads(st.Aim) {
 		if len(s.Misses) > 0 && lead[1] != "" {
-			text := st.hanging(st.Line(lead[1]), len(missIndent)+len(lead[0])+1, len(missIndent)+2)
-			b.WriteString(missIndent + st.paint(cyan, lead[0]) + " " + text + "\n")
+			text := st.hanging(st.Line(lead[1]), len(missIndent)+len(lead[0])+2, len(missIndent)+2)
+			b.WriteString(missIndent + st.paint(cyan, lead[0]+":") + " " + text + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -121,7 +122,11 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 }
 
 // leads are the words that lead on, each behind what it is; either may be "".
-func (s RunStep) leads() [2][2]string { return [2][2]string{{"see:", s.See}, {"hint:", s.Hint}} }
+func (s RunStep) leads(a Aim) [2][2]string {
+	see, _ := a.Hint(s.See)
+	hint, _ := a.Hint(s.Hint)
+	return [2][2]string{{"see", see}, {"hint", hint}}
+}
 
 // missIndent stands before what belongs to a step.
 const missIndent = "         "
@@ -218,8 +223,9 @@ func runStepJSON(s RunStep) json.RawMessage {
 		j.raw("error", errorJSON(Style{}, s.Ended))
 	}
 	j.some("why", s.Why)
-	j.some("see", s.See)
-	j.some("hint", s.Hint)
+	for _, lead := range s.leads(Aim{}) {
+		j.some(lead[0], lead[1])
+	}
 	return j.bytes()
 }
 

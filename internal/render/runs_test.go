@@ -130,7 +130,7 @@ func TestHolds(t *testing.T) {
 		{".s == $v", "true", true},
 		{".big == 9007199254740993 and .a == 2", "false", false},
 	} {
-		p, err := QueryWith(c.expr, []Variable{{"v", []byte(`"x"`)}})
+		p, err := Query(c.expr, Variable{"v", []byte(`"x"`)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -75,17 +76,8 @@ func (d *document) open(raw json.RawMessage, refs []string) schema {
 	s := schema{doc: d, raw: raw, refs: slices.Clip(refs)}
 	for {
 		members := d.object(raw)
-		if s.members == nil {
-			s.members = members
-		} else {
-			s.members = append(s.members, members...)
-		}
-		ref := ""
-		for _, name := range []string{"$ref", "$dynamicRef"} {
-			if ref == "" {
-				ref = members.Text(name)
-			}
-		}
+		s.members = slices.Concat(s.members, members)
+		ref := cmp.Or(members.Text("$ref"), members.Text("$dynamicRef"))
 		if ref == "" {
 			return s
 		}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -109,10 +110,7 @@ func (s Style) entry(t wire.Tool, long bool) entry {
 
 // about gives an entry its description, or the title where there is none.
 func (s Style) about(e entry, description, title string) entry {
-	e.full = strings.TrimSpace(description)
-	if e.full == "" {
-		e.full = title
-	}
+	e.full = cmp.Or(strings.TrimSpace(description), title)
 	first, rest, _ := strings.Cut(e.full, "\n")
 	e.about = s.Line(strings.TrimSpace(first))
 	e.rest = utf8.RuneCountInString(strings.TrimSpace(rest))
@@ -129,7 +127,7 @@ func (s Style) hints(t wire.Tool) []string {
 	if t.AppOnly {
 		hints = append(hints, "app only")
 	}
-	return append(hints, s.hidden(hiddenIn(t))...)
+	return append(hints, s.hidden(hiddenInJSON(t.Raw))...)
 }
 
 // lookalike marks a name that may be taken for another.
@@ -152,15 +150,8 @@ func (s Style) hidden(n int) []string {
 
 func (s Style) warning() string { return s.ornament("!", "⚠ ") }
 
-// hiddenIn counts the hidden characters in all strings of a tool's definition,
-// since a model reads all of them.
-func hiddenIn(t wire.Tool) int {
-	if t.Raw == nil {
-		return Hidden(t.Name) + Hidden(t.Title) + Hidden(t.Description)
-	}
-	return hiddenInJSON(t.Raw)
-}
-
+// hiddenInJSON counts the hidden characters in all strings of a definition, since a
+// model reads all of them.
 func hiddenInJSON(raw json.RawMessage) int {
 	if plainJSON(raw) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) &&
 		!bytes.Contains(raw, []byte(`\b`)) && !bytes.Contains(raw, []byte(`\f`)) {

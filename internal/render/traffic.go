@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -318,15 +319,8 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 	if n := len(phases); n > 0 && x.Response.Raw != nil && len(x.Heads) > 0 {
 		phases = append(phases, phase{"read", phases[n-1].to, max(since(x.Response), phases[n-1].to)})
 	}
-	for i, f := range x.Between {
-		if i == mostTicks {
-			break
-		}
-		name := wire.ParseMessage(f.Raw).Method
-		if name == "" {
-			name = f.Kind.String()
-		}
-		phases = append(phases, phase{name, since(f), since(f)})
+	for _, f := range x.Between[:min(len(x.Between), mostTicks)] {
+		phases = append(phases, phase{cmp.Or(wire.ParseMessage(f.Raw).Method, f.Kind.String()), since(f), since(f)})
 	}
 	for _, f := range x.Beside {
 		if f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end" {

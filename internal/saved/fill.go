@@ -70,7 +70,7 @@ func (r *reader) references(raw json.RawMessage, at string) {
 func eachText(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
 	if members, err := wire.Object(raw); err == nil {
 		for _, m := range members {
-			eachText(m.Name, m.Value, below(at, m.Name), look)
+			eachText(m.Name, m.Value, wire.Pointer(at, m.Name), look)
 		}
 		return
 	}
@@ -181,7 +181,7 @@ func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.Raw
 		return f.object(members, path, inList)
 	}
 	if items, err := wire.Array(raw); err == nil {
-		return list(items, func(item json.RawMessage) json.RawMessage { return f.value(item, nil, true) })
+		return wire.ListOf(items, func(item json.RawMessage) json.RawMessage { return f.value(item, nil, true) })
 	}
 	text, ok := wire.Text(raw)
 	if !ok {
@@ -196,7 +196,7 @@ func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.Raw
 }
 
 func (f *filler) object(members wire.Members, path []string, inList bool) json.RawMessage {
-	b := []byte{'{'}
+	var filled []wire.Member
 	for _, m := range members {
 		path := append(path[:len(path):len(path)], m.Name)
 		text, ok := wire.Text(m.Value)
@@ -204,13 +204,9 @@ func (f *filler) object(members wire.Members, path []string, inList bool) json.R
 			f.untyped = append(f.untyped, Untyped{path, v.text()})
 			continue
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(b, wire.Quote(m.Name)...), ':')
-		b = append(b, f.value(m.Value, path, inList)...)
+		filled = append(filled, wire.Member{Name: m.Name, Value: f.value(m.Value, path, inList)})
 	}
-	return append(b, '}')
+	return wire.Append(json.RawMessage("{}"), filled...)
 }
 
 // whole gives the value where a text is one reference and nothing else.

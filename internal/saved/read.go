@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,7 +36,7 @@ func (r *reader) object(raw json.RawMessage, at, what string, known ...string) w
 	}
 	for _, m := range members {
 		if len(known) > 0 && !slices.Contains(known, m.Name) {
-			r.problems = append(r.problems, Problem{At: below(at, m.Name), OnName: true, Got: m.Name, Known: known,
+			r.problems = append(r.problems, Problem{At: wire.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
 				Text: fmt.Sprintf("%s has no key %q", what, m.Name)})
 		}
 	}
@@ -82,13 +83,13 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 	members := r.object(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer", "answer-defaults",
 		"decline", "on-elicit", "sampling", "on-sampling", "roots", "vars", "steps")
 	for _, m := range members {
-		at := below("", m.Name)
+		at := wire.Pointer("", m.Name)
 		switch m.Name {
 		case "command":
 			f.Command = r.words(m.Value, at, "a word of the command")
 		case "headers":
 			for _, h := range r.object(m.Value, at, "headers") {
-				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, below(at, h.Name), "a header field")})
+				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, wire.Pointer(at, h.Name), "a header field")})
 			}
 		case "answer":
 			f.Answer = r.answer(m.Value, at)
@@ -144,9 +145,9 @@ func (r *reader) answer(raw json.RawMessage, at string) json.RawMessage {
 
 func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 	for _, m := range r.object(raw, at, "vars") {
-		r.name(m.Name, below(at, m.Name))
+		r.name(m.Name, wire.Pointer(at, m.Name))
 		if inner := References(m.Value); len(inner) > 0 {
-			r.bad(below(at, m.Name), "a variable cannot refer to others: write %s where it is used", inner[0])
+			r.bad(wire.Pointer(at, m.Name), "a variable cannot refer to others: write %s where it is used", inner[0])
 		}
 		vars = append(vars, Var{m.Name, m.Value})
 	}
@@ -191,7 +192,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 	members := r.object(raw, at, "a step", known...)
 	var done []string
 	for _, m := range members {
-		at := below(at, m.Name)
+		at := wire.Pointer(at, m.Name)
 		switch m.Name {
 		case "name":
 			s.Name = r.text(m.Value, at, "name")
@@ -214,9 +215,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 	}
 	r.oneVerb(done, at, members)
 	r.arguments(s, members)
-	if s.Name == "" {
-		s.Name = string(s.Verb) + " " + s.Subject
-	}
+	s.Name = cmp.Or(s.Name, string(s.Verb)+" "+s.Subject)
 	return s
 }
 
@@ -253,7 +252,7 @@ const anyQuery = "."
 
 func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
 	for _, m := range r.object(raw, at, "capture") {
-		at := below(at, m.Name)
+		at := wire.Pointer(at, m.Name)
 		r.name(m.Name, at)
 		query, ok := wire.Text(m.Value)
 		if !ok {
@@ -274,7 +273,7 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 	before := len(r.problems)
 	members := r.object(raw, at, "expect", "kind", "exit", "text", "jq", "result", "within")
 	for _, m := range members {
-		at := below(at, m.Name)
+		at := wire.Pointer(at, m.Name)
 		switch m.Name {
 		case "kind":
 			e.Kind = r.kind(m.Value, at)
@@ -359,10 +358,6 @@ func (r *reader) duration(raw json.RawMessage, at string) time.Duration {
 		r.bad(at, "within is a time, such as 500ms or 2s, got %s", excerpt(raw))
 	}
 	return d
-}
-
-func below(at, name string) string {
-	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 func excerpt(raw json.RawMessage) string { return wire.Excerpt(raw, 40) }

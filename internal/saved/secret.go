@@ -18,7 +18,7 @@ import (
 func (r *reader) secrets(f File) {
 	for _, h := range f.Headers {
 		if wire.RedactField(h).Value != h.Value && !onlyReferences(h) {
-			r.secret(below("/headers", h.Name))
+			r.secret(wire.Pointer("/headers", h.Name))
 		}
 	}
 	if holdsSecret(withoutReferences(f.Server)) {
@@ -34,7 +34,7 @@ func (r *reader) secrets(f File) {
 		}
 	}
 	for _, v := range f.Vars {
-		r.secretsIn(v.Name, v.Value, below("/vars", v.Name))
+		r.secretsIn(v.Name, v.Value, wire.Pointer("/vars", v.Name))
 	}
 	if f.Answer != nil {
 		r.secretsIn("", f.Answer, "/answer")

@@ -21,7 +21,7 @@ func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessa
 		return object
 	}
 	if items, err := wire.Array(raw); err == nil {
-		return list(items, func(item json.RawMessage) json.RawMessage { return Literal(item, name) })
+		return wire.ListOf(items, func(item json.RawMessage) json.RawMessage { return Literal(item, name) })
 	}
 	if text, ok := wire.Text(raw); ok {
 		return wire.Quote(LiteralText(text, name))
@@ -55,7 +55,7 @@ func (f File) JSON() json.RawMessage {
 	some(&doc, "name", f.Name)
 	some(&doc, "server", f.Server)
 	if f.Command != nil {
-		doc = wire.With(doc, "command", list(f.Command, wire.Quote))
+		doc = wire.With(doc, "command", wire.ListOf(f.Command, wire.Quote))
 	}
 	some(&doc, "protocol", f.Protocol)
 	if len(f.Headers) > 0 {
@@ -68,7 +68,7 @@ func (f File) JSON() json.RawMessage {
 	for _, m := range f.Answers() {
 		doc = wire.With(doc, m.Name, m.Value)
 	}
-	return wire.With(doc, "steps", list(f.Steps, Step.JSON))
+	return wire.With(doc, "steps", wire.ListOf(f.Steps, Step.JSON))
 }
 
 // Answers are the members of the file that say how to answer what a server asks.
@@ -85,7 +85,7 @@ func (f File) Answers() (all wire.Members) {
 	add("on-elicit", wire.Quote(a.OnElicit), a.OnElicit != "")
 	add("sampling", wire.Quote(a.Sampling), a.Sampling != "")
 	add("on-sampling", wire.Quote(a.OnSampling), a.OnSampling != "")
-	add("roots", list(a.Roots, wire.Quote), a.Roots != nil)
+	add("roots", wire.ListOf(a.Roots, wire.Quote), a.Roots != nil)
 	return all
 }
 
@@ -121,16 +121,4 @@ func (s Step) JSON() json.RawMessage {
 		step = wire.With(step, "expect", expect)
 	}
 	return step
-}
-
-// list is a JSON array of the values that each item makes.
-func list[T any, B ~[]byte](items []T, value func(T) B) json.RawMessage {
-	b := []byte{'['}
-	for i, item := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, value(item)...)
-	}
-	return append(b, ']')
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -212,15 +214,7 @@ func composeError(m *wire.Message, rest string) string {
 	rest, data, _ := strings.Cut(rest, " | ")
 	code, message, _ := strings.Cut(rest, " ")
 	n, _ := strconv.ParseInt(code, 10, 64)
-	id := m.ID
-	if id == nil {
-		id = []byte("null")
-	}
-	raw := string(wire.ComposeError(id, n, message))
-	if data != "" {
-		raw = strings.TrimSuffix(raw, "}}") + `,"data":` + data + `}}`
-	}
-	return raw
+	return string(failure(m, n, message, data))
 }
 
 // json writes a body as application/json, or an event where a stream has begun.
@@ -242,12 +236,7 @@ func (x *exchange) body(kind, body string) bool {
 }
 
 func hasField(fields []string, name string) bool {
-	for _, f := range fields {
-		if strings.HasPrefix(strings.ToLower(f), name+":") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fields, func(f string) bool { return strings.HasPrefix(strings.ToLower(f), name+":") })
 }
 
 // head writes the status line and the header, once. A rule that begins with
@@ -258,11 +247,7 @@ func (x *exchange) head() bool {
 		return true
 	}
 	x.begun = true
-	status := x.status
-	if status == "" {
-		status = "200"
-	}
-	code, reason, _ := strings.Cut(status, " ")
+	code, reason, _ := strings.Cut(cmp.Or(x.status, "200"), " ")
 	if n, err := strconv.Atoi(code); err == nil && reason == "" {
 		reason = http.StatusText(n)
 	}
@@ -318,9 +303,7 @@ func (x *exchange) finish() bool {
 		if !hasField(x.fields, "content-length") {
 			x.fields = append(x.fields, "Content-Length: 0")
 		}
-		if x.status == "" {
-			x.status = "202"
-		}
+		x.status = cmp.Or(x.status, "202")
 		return x.head()
 	}
 	return hasField(x.fields, "content-length")

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -41,19 +42,18 @@ func (s *Script) manners(m *wire.Message) answer {
 	case "ping":
 		return s.result(m, `{}`)
 	case "tools/list":
-		return s.result(m, `{"tools":[`+string(join(s.Tools))+`]`+s.listed()+`}`)
+		return s.result(m, `{"tools":`+string(wire.List(s.Tools))+s.newest(`,"resultType":"complete","ttlMs":0,"cacheScope":"private"`)+`}`)
 	case "tools/call":
 		return s.called(m)
 	}
 	return s.refuse(m, -32601, "Method not found", "")
 }
 
-func (s *Script) modernOnly() []string {
-	return slices.DeleteFunc(slices.Clone(s.Speaks), func(r string) bool { return !alone(r) })
-}
+// modern reports a script that speaks a revision in which every request stands alone.
+func (s *Script) modern() bool { return slices.ContainsFunc(s.Speaks, alone) }
 
 func (s *Script) discover(m *wire.Message) answer {
-	if len(s.modernOnly()) == 0 {
+	if !s.modern() {
 		return s.refuse(m, -32601, "Method not found", "")
 	}
 	versions, _ := json.Marshal(s.Speaks)
@@ -84,26 +84,18 @@ func (s *Script) called(m *wire.Message) answer {
 	name := params.Text("name")
 	for _, raw := range s.Tools {
 		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
-			arguments, _ := params.Get("arguments")
-			return s.result(m, `{"content":[{"type":"text","text":`+string(wire.Quote(string(arguments)))+`}]`+s.complete()+`}`)
+			return s.result(m, `{"content":[{"type":"text","text":`+string(wire.Quote(string(params.Value("arguments"))))+`}]`+s.newest(`,"resultType":"complete"`)+`}`)
 		}
 	}
 	return s.refuse(m, -32602, "Unknown tool: "+name, "")
 }
 
-// complete and listed are the members that the newest revision asks for.
-func (s *Script) complete() string {
-	if len(s.modernOnly()) == 0 {
+// newest gives members that only the newest revision has.
+func (s *Script) newest(members string) string {
+	if !s.modern() {
 		return ""
 	}
-	return `,"resultType":"complete"`
-}
-
-func (s *Script) listed() string {
-	if len(s.modernOnly()) == 0 {
-		return ""
-	}
-	return `,"resultType":"complete","ttlMs":0,"cacheScope":"private"`
+	return members
 }
 
 func (s *Script) result(m *wire.Message, result string) answer {
@@ -111,29 +103,23 @@ func (s *Script) result(m *wire.Message, result string) answer {
 }
 
 func (s *Script) refuse(m *wire.Message, code int64, message, data string) answer {
-	raw := wire.ComposeError(m.ID, code, message)
-	if data != "" {
-		raw = []byte(strings.TrimSuffix(string(raw), "}}") + `,"data":` + data + `}}`)
-	}
 	status := 200
 	switch {
-	case len(s.modernOnly()) > 0 && code == -32601:
+	case s.modern() && code == -32601:
 		status = 404
 	case code == -32022:
 		status = 400
 	}
-	return answer{message: raw, status: status}
+	return answer{message: failure(m, code, message, data), status: status}
 }
 
-func join(items []json.RawMessage) []byte {
-	var out []byte
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, item...)
+// failure is the error that answers m; data is JSON, or "" for none.
+func failure(m *wire.Message, code int64, message, data string) []byte {
+	raw := wire.ComposeError(m.ID, code, message)
+	if data != "" {
+		raw = append(bytes.TrimSuffix(raw, []byte("}}")), `,"data":`+data+`}}`...)
 	}
-	return out
+	return raw
 }
 
 // expand puts the parts of a request into a text of the script: $ID, $METHOD,
@@ -144,9 +130,7 @@ func expand(text string, m *wire.Message, header http.Header) string {
 		return text
 	}
 	params, _ := wire.Object(m.Params)
-	rawMeta, _ := params.Get("_meta")
-	meta, _ := wire.Object(rawMeta)
-	token, _ := meta.Get("progressToken")
+	token := wire.First(params.Value("_meta"), "progressToken")
 	_, port, _ := net.SplitHostPort(header.Get("Host"))
 	text = fieldInText().ReplaceAllStringFunc(text, func(field string) string {
 		return strings.Join(header.Values(field[len("${"):len(field)-len("}")]), ", ")

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -201,9 +202,7 @@ func (s *Script) addTool(rest string, line int) error {
 	name, schema, _ := strings.Cut(rest, " ")
 	raw := json.RawMessage(rest)
 	if !strings.HasPrefix(rest, "{") {
-		if schema == "" {
-			schema = `{"type":"object"}`
-		}
+		schema = cmp.Or(schema, `{"type":"object"}`)
 		raw = wire.With(wire.With(nil, "name", wire.Quote(name)), "inputSchema", json.RawMessage(schema))
 	}
 	if wire.Valid(raw) != nil {

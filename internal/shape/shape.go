@@ -88,18 +88,15 @@ type problem struct {
 	mild                 bool
 }
 
-// pointerEscaper escapes a name in a JSON pointer (RFC 6901).
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
 // bad notes a problem where the checker stands.
 func (c *checker) bad(text, got string) {
 	var where, pattern strings.Builder
 	for _, s := range c.path {
-		name := pointerEscaper.Replace(s.name)
-		if pattern.WriteString("/" + name); s.name == "" {
-			name = strconv.Itoa(s.index)
+		step := wire.Pointer("", s.name)
+		if pattern.WriteString(step); s.name == "" {
+			step += strconv.Itoa(s.index)
 		}
-		where.WriteString("/" + name)
+		where.WriteString(step)
 	}
 	p := problem{where: where.String(), pattern: pattern.String() + " " + text, text: text + got}
 	if i := slices.IndexFunc(c.found, func(q problem) bool { return q.pattern == p.pattern }); i >= 0 {

@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // maxVerdicts bounds the verdicts; those written longest ago go first.
@@ -50,7 +50,7 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	if len(v.Capabilities) > maxVerdict/2 {
 		v.Capabilities = nil
 	}
-	raw, err := marshal(v)
+	raw, err := wire.Marshal(v)
 	if err != nil {
 		return err
 	}
@@ -72,15 +72,6 @@ func (s *Store) saveCached(ctx context.Context, cache, key string, parts [][]byt
 	}
 	prune(s.path(cache), bound)
 	return nil
-}
-
-func (s *Store) dropCached(cache, key string) error {
-	path := s.path(cache, hashed(key))
-	err := os.Remove(path)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return &Error{Reason: Unwritable, Path: path, Err: err}
 }
 
 // prune removes the files that are too many. They are a cache: what fails here

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // formatVersion is the version of state.json that this mcpc reads and writes.
@@ -133,13 +135,13 @@ func encode(st *State) ([]byte, error) {
 
 // encodeWith encodes a struct and puts extra members behind its own.
 func encodeWith(v any, extra members) ([]byte, error) {
-	raw, err := marshal(v)
+	raw, err := wire.Marshal(v)
 	if err != nil || len(extra) == 0 {
 		return raw, err
 	}
 	raw = bytes.TrimSuffix(raw, []byte("}"))
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		quotedName, err := marshal(name)
+		quotedName, err := wire.Marshal(name)
 		if err != nil {
 			return nil, err
 		}
@@ -149,15 +151,4 @@ func encodeWith(v any, extra members) ([]byte, error) {
 		raw = append(append(append(raw, quotedName...), ':'), extra[name]...)
 	}
 	return append(raw, '}'), nil
-}
-
-// marshal is json.Marshal without the rewriting of <, > and &.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

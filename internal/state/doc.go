@@ -7,7 +7,7 @@
 //	state.json      sessions, the current one, tasks; replaced whole, never edited
 //	trusted.json    hashes of what the user confirmed of other programs' files
 //	state.lock      the one lock; holds the process id of its last holder
-//	ids/KEY         a session's request ids: 79 bytes, rewritten in place
+//	ids/KEY         a session's request ids: 22 bytes, rewritten in place
 //	tools/HASH      a remembered tool list: an index, then the bytes as they crossed
 //	held/NAME.sock  sockets of the processes that hold servers, which remove them
 //	verdicts/HASH   which revision a server was found to speak

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // A Reason says why the state could not be used. A caller that only wanted to
@@ -47,7 +48,7 @@ type Error struct {
 	Err error
 
 	what string // the rest of the sentence, after the path
-	hint string
+	hint wire.Hint
 }
 
 func (e *Error) Error() string {
@@ -64,7 +65,7 @@ func (e *Error) Error() string {
 }
 
 // Hint is one way out, without a full stop.
-func (e *Error) Hint() string {
+func (e *Error) Hint() wire.Hint {
 	if e.hint != "" {
 		return e.hint
 	}
@@ -74,7 +75,7 @@ func (e *Error) Hint() string {
 	case Locked:
 		return "wait for that process or end it, then try again"
 	case Gone:
-		return "mcpc sessions shows what is open, mcpc init opens a new session"
+		return wire.Run("sessions") + " shows what is open, " + wire.Run("init") + " opens a new session"
 	default:
 		return "keep state elsewhere with --state DIR or MCPC_STATE"
 	}
@@ -98,7 +99,7 @@ func bare(err error) error {
 	return err
 }
 
-func unsafePath(path, what, hint string) *Error {
+func unsafePath(path, what string, hint wire.Hint) *Error {
 	return &Error{Reason: Unsafe, Path: path, what: "is not safe to use: " + what, hint: hint}
 }
 
@@ -106,14 +107,5 @@ func goneSession(name, why string) *Error {
 	return &Error{Reason: Gone, what: fmt.Sprintf("session %q %s", name, why)}
 }
 
-// quoted makes s one word of a POSIX shell.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r == '/' || r == '.' || r == '-' || r == '_' ||
-			'0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+// quoted makes s one word of a shell.
+func quoted(s string) string { return wire.ShellWord(s) }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/natefinch/atomic"
+
+	"mcpc/internal/wire"
 )
 
 // checkDir refuses a state directory in which somebody else could have put
@@ -32,7 +34,7 @@ func checkDir(dir string) error {
 	case !ownedByUs(fi):
 		return unsafePath(dir, "it belongs to another user", "")
 	case openToOthers(fi):
-		return unsafePath(dir, "it is writable by others", "chmod 700 "+quoted(dir))
+		return unsafePath(dir, "it is writable by others", wire.Hint("chmod 700 "+quoted(dir)))
 	}
 	return nil
 }
@@ -95,9 +97,9 @@ func openFile(path string, flag int, reason Reason) (*os.File, error) {
 	case err != nil:
 		err = &Error{Reason: reason, Path: path, Err: err}
 	case !fi.Mode().IsRegular():
-		err = unsafePath(path, "it is not a plain file", "ls -l "+quoted(path))
+		err = unsafePath(path, "it is not a plain file", wire.Hint("ls -l "+quoted(path)))
 	case !ownedByUs(fi):
-		err = unsafePath(path, "it belongs to another user", "ls -l "+quoted(path))
+		err = unsafePath(path, "it belongs to another user", wire.Hint("ls -l "+quoted(path)))
 	default:
 		return f, nil
 	}
@@ -112,7 +114,7 @@ func openError(path string, err error, reason Reason) error {
 		return fs.ErrNotExist
 	}
 	if fi, lerr := os.Lstat(path); lerr == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		return unsafePath(path, "it is a symbolic link", "ls -l "+quoted(path))
+		return unsafePath(path, "it is a symbolic link", wire.Hint("ls -l "+quoted(path)))
 	}
 	return &Error{Reason: reason, Path: path, Err: err}
 }

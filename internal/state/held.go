@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // A Held says that the server of a session lives on in a process of its own.
@@ -72,9 +74,9 @@ func CheckHeld(socket string) error {
 	case err != nil:
 		return &Error{Reason: Unreadable, Path: dir, Err: err}
 	case !fi.IsDir() || !ownedByUs(fi):
-		return unsafePath(dir, "it is not a directory of yours", "ls -ld "+quoted(dir))
+		return unsafePath(dir, "it is not a directory of yours", wire.Hint("ls -ld "+quoted(dir)))
 	case fi.Mode().Perm()&0o077 != 0:
-		return unsafePath(dir, "others can look into it", "chmod 700 "+quoted(dir))
+		return unsafePath(dir, "others can look into it", wire.Hint("chmod 700 "+quoted(dir)))
 	}
 	fi, err = os.Lstat(socket)
 	switch {
@@ -83,7 +85,7 @@ func CheckHeld(socket string) error {
 	case err != nil:
 		return &Error{Reason: Unreadable, Path: socket, Err: err}
 	case fi.Mode().Type() != fs.ModeSocket || !ownedByUs(fi):
-		return unsafePath(socket, "it is not a socket of yours", "ls -l "+quoted(socket))
+		return unsafePath(socket, "it is not a socket of yours", wire.Hint("ls -l "+quoted(socket)))
 	}
 	return nil
 }

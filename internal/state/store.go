@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/adrg/xdg"
+
+	"mcpc/internal/wire"
 )
 
 const (
@@ -32,7 +34,6 @@ type Store struct {
 	dir   string
 	given bool          // dir was asked for, and is not the default
 	wait  time.Duration // for the lock
-	boot  func() string // names this run of the operating system
 	sync  func(*os.File) error
 }
 
@@ -56,14 +57,14 @@ func Open(dir string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Store{dir: path, wait: lockWait, boot: bootID, sync: (*os.File).Sync}, nil
+		return &Store{dir: path, wait: lockWait, sync: (*os.File).Sync}, nil
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		what := fmt.Sprintf("finding the state directory %s: %v", dir, err)
 		return nil, &Error{Reason: NoHome, Path: dir, Err: err, what: what}
 	}
-	return &Store{dir: path, given: true, wait: lockWait, boot: bootID, sync: (*os.File).Sync}, nil
+	return &Store{dir: path, given: true, wait: lockWait, sync: (*os.File).Sync}, nil
 }
 
 // Dir is the absolute path of the state directory.
@@ -102,11 +103,11 @@ func (s *Store) read() ([]byte, State, error) {
 }
 
 func (s *Store) damaged(path string, why error) *Error {
-	hint := "mcpc state repair"
+	repair := "state repair"
 	if s.given {
-		hint += " --state " + quoted(s.dir)
+		repair += " --state " + quoted(s.dir)
 	}
-	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: hint}
+	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: wire.Run(repair)}
 }
 
 // Update changes the state: it takes the lock (waiting at most five seconds),
@@ -125,15 +126,8 @@ func (s *Store) Update(ctx context.Context, change func(*State) error) error {
 // Try finds out whether the state could be changed, for who would have nothing to show for
 // what he is about to do otherwise. It changes nothing.
 func (s *Store) Try(ctx context.Context) error {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return err
-	}
+	_, unlock, err := s.lockState(ctx)
 	defer unlock()
-	raw, st, err := s.read()
-	if err == nil && raw != nil {
-		err = s.prepare(raw, &st)
-	}
 	if err != nil {
 		return err
 	}
@@ -150,15 +144,8 @@ func (s *Store) Try(ctx context.Context) error {
 
 // update is Update without the sync of the directory.
 func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bool, err error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return false, err
-	}
+	st, unlock, err := s.lockState(ctx)
 	defer unlock()
-	raw, st, err := s.read()
-	if err == nil && raw != nil {
-		err = s.prepare(raw, &st)
-	}
 	if err != nil {
 		return false, err
 	}
@@ -176,6 +163,19 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 		return false, err
 	}
 	return true, s.writeLocked(after, keys, st.keys())
+}
+
+// lockState takes the lock and loads the state, to be written back. unlock is never nil.
+func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err error) {
+	unlock, err = s.lock(ctx)
+	if err != nil {
+		return State{}, func() {}, err
+	}
+	raw, st, err := s.read()
+	if err == nil && raw != nil {
+		err = s.prepare(raw, &st)
+	}
+	return st, unlock, err
 }
 
 // prepare makes a loaded state ready to be written back.
@@ -222,15 +222,8 @@ func (s *Store) dropKeys(old, current map[string]int64) {
 // returns the backup's path. A file that can be read is left alone and the
 // path is ""; one that is [Newer] or [Unsafe] is that error.
 func (s *Store) Repair(ctx context.Context) (backup string, err error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return "", err
-	}
+	_, unlock, err := s.lockState(ctx)
 	defer unlock()
-	raw, st, err := s.read()
-	if err == nil && raw != nil {
-		err = s.prepare(raw, &st)
-	}
 	if !IsReason(err, Damaged) {
 		return "", err
 	}

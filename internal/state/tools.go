@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // maxToolFiles bounds the remembered lists; those written longest ago go first.
@@ -86,7 +88,13 @@ func (s *Store) Tool(key, name string) (*Tool, *ToolList, error) {
 }
 
 // DropTools forgets a list, for instance after a list_changed.
-func (s *Store) DropTools(key string) error { return s.dropCached(toolsName, key) }
+func (s *Store) DropTools(key string) error {
+	path := s.path(toolsName, hashed(key))
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &Error{Reason: Unwritable, Path: path, Err: err}
+	}
+	return nil
+}
 
 // withTools opens a list's file for use; found is false if there is none.
 func (s *Store) withTools(key string, use func(*toolsFile) error) (found bool, err error) {
@@ -114,7 +122,7 @@ func (s *Store) withTools(key string, use func(*toolsFile) error) (found bool, e
 	}
 	if errors.Is(err, errTools) {
 		what := "is damaged: " + err.Error()
-		return true, &Error{Reason: Damaged, Path: path, what: what, hint: "rm " + quoted(path)}
+		return true, &Error{Reason: Damaged, Path: path, what: what, hint: wire.Hint("rm " + quoted(path))}
 	}
 	if err != nil {
 		return true, &Error{Reason: Unreadable, Path: path, Err: err}

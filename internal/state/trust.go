@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // trustedName is the file of what the user confirmed.
@@ -50,7 +52,7 @@ func (s *Store) decodeTrusts(p *Private, raw []byte) ([]Trust, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		return nil, &Error{Reason: Damaged, Path: p.Path(), what: "is damaged: " + describe(raw, err).Error(), hint: "rm " + quoted(p.Path())}
+		return nil, &Error{Reason: Damaged, Path: p.Path(), what: "is damaged: " + describe(raw, err).Error(), hint: wire.Hint("rm " + quoted(p.Path()))}
 	}
 	return doc.Trusted, nil
 }
@@ -82,7 +84,7 @@ func (s *Store) changeTrusts(ctx context.Context, change func([]Trust) []Trust) 
 		if err != nil {
 			return nil, err
 		}
-		return marshal(struct {
+		return wire.Marshal(struct {
 			Version int     `json:"version"`
 			Trusted []Trust `json:"trusted"`
 		}{1, change(all)})

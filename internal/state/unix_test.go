@@ -150,7 +150,7 @@ func TestDirectoryOpenToOthers(t *testing.T) {
 	if !IsReason(err, Unsafe) {
 		t.Fatalf("got %v", err)
 	}
-	if got, want := err.(*Error).Hint(), "chmod 700 "+quoted(s.Dir()); got != want {
+	if got, want := err.(*Error).Hint().String(), "chmod 700 "+quoted(s.Dir()); got != want {
 		t.Errorf("hint %q, want %q", got, want)
 	}
 

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"mcpc/internal/wire"
 )
 
 // What follows edits a client's configuration as text, so that the comments, the
@@ -94,13 +98,7 @@ func prefixed(prefix []string, command []byte) string {
 	return b.String() + string(command)
 }
 
-func quoted(word string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(word) // a string can be
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quoted(word string) string { return string(wire.Quote(word)) }
 
 // A span is text[from:to].
 type span struct{ from, to int }
@@ -154,30 +152,37 @@ func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	if err != nil {
 		return nil, &EntryError{Text: err.Error()}
 	}
-	servers := whole(plain)
-	for _, step := range c.Member {
-		servers, _ = memberOf(plain, servers, step)
+	doc, err := hujson.Parse(plain)
+	if err != nil {
+		return nil, &EntryError{Text: "the file is not JSON"}
 	}
-	var names []string
-	found, ok := span{}, false
-	eachMember(plain, servers, func(name string, value span) {
-		if names = append(names, name); name == server {
-			found, ok = value, true
+	servers := &doc
+	for _, step := range c.Member {
+		servers = memberOf(servers, step)
+	}
+	found := memberOf(servers, server)
+	if found == nil {
+		var names []string
+		for _, m := range membersOf(servers) {
+			names = append(names, nameOf(m))
 		}
-	})
-	if !ok {
 		return nil, c.noServer(server, names)
 	}
 	e := &entry{own: func(words string) string { return `, "args": [` + words + `]` }}
-	e.at, _ = memberOf(plain, found, "command")
-	if err := json.Unmarshal(plain[e.at.from:e.at.to], &e.command); err != nil || e.command == "" {
+	command := memberOf(found, "command")
+	if command == nil || json.Unmarshal(command.Pack(), &e.command) != nil || e.command == "" {
 		return nil, noCommand(server)
 	}
-	if e.args, ok = memberOf(plain, found, "args"); ok {
-		if err := json.Unmarshal(plain[e.args.from:e.args.to], &e.words); err != nil {
+	e.at = placeOf(command)
+	if args := memberOf(found, "args"); args != nil {
+		list, isList := args.Value.(*hujson.Array)
+		if !isList || json.Unmarshal(args.Pack(), &e.words) != nil {
 			return nil, noWords(server)
 		}
-		e.items = itemsOf(plain, e.args)
+		e.args = placeOf(args)
+		for i := range list.Elements {
+			e.items = append(e.items, placeOf(&list.Elements[i]))
+		}
 	}
 	return e, nil
 }
@@ -194,93 +199,29 @@ func noWords(server string) error {
 	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are not a list of strings", server)}
 }
 
-// What follows walks through JSON that is known to be valid.
-
-func whole(plain []byte) span {
-	from := skipBlank(plain, 0)
-	return span{from, endOfValue(plain, from)}
-}
-
-func skipBlank(plain []byte, at int) int {
-	for at < len(plain) && strings.IndexByte(" \t\r\n", plain[at]) >= 0 {
-		at++
+// membersOf are those of an object; none of anything else, and of nil.
+func membersOf(v *hujson.Value) []hujson.ObjectMember {
+	if v == nil {
+		return nil
 	}
-	return at
+	object, _ := v.Value.(*hujson.Object)
+	if object == nil {
+		return nil
+	}
+	return object.Members
 }
 
-// endOfString is behind the string that begins at from.
-func endOfString(plain []byte, from int) int {
-	for i := from + 1; i < len(plain); i++ {
-		switch plain[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
+
+// memberOf is the last one of that name, or nil.
+func memberOf(v *hujson.Value, name string) (found *hujson.Value) {
+	members := membersOf(v)
+	for i := range members {
+		if nameOf(members[i]) == name {
+			found = &members[i].Value
 		}
 	}
-	return len(plain)
+	return found
 }
 
-func endOfValue(plain []byte, from int) int {
-	depth := 0
-	for i := from; i < len(plain); {
-		switch plain[i] {
-		case '"':
-			i = endOfString(plain, i)
-		case '{', '[':
-			depth, i = depth+1, i+1
-		case '}', ']':
-			depth, i = depth-1, i+1
-		default:
-			for i++; i < len(plain) && strings.IndexByte(`"{}[],: `+"\t\r\n", plain[i]) < 0; i++ {
-			}
-		}
-		if depth <= 0 {
-			return i
-		}
-	}
-	return len(plain)
-}
-
-// eachItem calls f for each value in an array, and for each name and value in an
-// object.
-func eachItem(plain []byte, in span, f func(value span)) {
-	for at := in.from + 1; ; {
-		if at = skipBlank(plain, at); at >= in.to-1 {
-			return
-		}
-		if plain[at] == ',' || plain[at] == ':' {
-			at++
-			continue
-		}
-		end := endOfValue(plain, at)
-		f(span{at, end})
-		at = end
-	}
-}
-
-func itemsOf(plain []byte, in span) (items []span) {
-	eachItem(plain, in, func(value span) { items = append(items, value) })
-	return items
-}
-
-func eachMember(plain []byte, in span, f func(name string, value span)) {
-	if in.to == 0 || plain[in.from] != '{' {
-		return
-	}
-	parts := itemsOf(plain, in)
-	for i := 0; i+1 < len(parts); i += 2 {
-		var name string
-		_ = json.Unmarshal(plain[parts[i].from:parts[i].to], &name) // it is one
-		f(name, parts[i+1])
-	}
-}
-
-func memberOf(plain []byte, in span, name string) (found span, ok bool) {
-	eachMember(plain, in, func(other string, value span) {
-		if other == name {
-			found, ok = value, true
-		}
-	})
-	return found, ok
-}
+func placeOf(v *hujson.Value) span { return span{v.StartOffset, v.EndOffset} }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+	"github.com/tailscale/hujson"
 
 	"mcpc/internal/wire"
 )
@@ -29,8 +30,12 @@ func (c Client) Hidden(text []byte) []byte {
 	if err != nil {
 		return nil
 	}
+	doc, err := hujson.Parse(plain)
+	if err != nil {
+		return nil
+	}
 	h := hider{client: c, plain: plain}
-	h.look(whole(plain), nil)
+	h.look(&doc, nil)
 	return splice(text, h.edits...)
 }
 
@@ -48,45 +53,49 @@ type hider struct {
 	edits  []edit
 }
 
-func (h *hider) look(in span, path []string) {
-	switch first := h.plain[in.from]; {
-	case first != '{' && first != '[':
-	case len(path) > deepestShown:
-		h.edits = append(h.edits, edit{in, h.shown(in)})
-	case first == '[':
-		for _, item := range itemsOf(h.plain, in) {
-			h.look(item, append(path[:len(path):len(path)], ""))
+func (h *hider) look(v *hujson.Value, path []string) {
+	if v.Value.Kind() != '{' && v.Value.Kind() != '[' {
+		return
+	}
+	if len(path) > deepestShown {
+		h.edits = append(h.edits, edit{placeOf(v), h.shown(v)})
+		return
+	}
+	if list, isList := v.Value.(*hujson.Array); isList {
+		for i := range list.Elements {
+			h.look(&list.Elements[i], append(path[:len(path):len(path)], ""))
 		}
-	default:
-		eachMember(h.plain, in, func(name string, value span) {
-			inside := append(path[:len(path):len(path)], name)
-			if h.client.holdsValues(inside) {
-				h.edits = append(h.edits, edit{value, h.values(value)})
-				return
-			}
+		return
+	}
+	members := membersOf(v)
+	for i := range members {
+		value, inside := &members[i].Value, append(path[:len(path):len(path)], nameOf(members[i]))
+		if h.client.holdsValues(inside) {
+			h.edits = append(h.edits, edit{placeOf(value), h.values(value)})
+		} else {
 			h.look(value, inside)
-		})
+		}
 	}
 }
 
 // values is an object with its names alone; anything else is hidden as a whole.
-func (h *hider) values(in span) string {
-	if h.plain[in.from] != '{' {
-		return h.shown(in)
+func (h *hider) values(v *hujson.Value) string {
+	if v.Value.Kind() != '{' {
+		return h.shown(v)
 	}
 	var b strings.Builder
-	done := in.from
-	eachMember(h.plain, in, func(_ string, value span) {
-		b.Write(h.plain[done:value.from]) // where comments are blanks
-		b.WriteString(h.shown(value))
-		done = value.to
-	})
-	b.Write(h.plain[done:in.to])
+	done := v.StartOffset
+	for _, m := range membersOf(v) {
+		b.Write(h.plain[done:m.Value.StartOffset]) // where comments are blanks
+		b.WriteString(h.shown(&m.Value))
+		done = m.Value.EndOffset
+	}
+	b.Write(h.plain[done:v.EndOffset])
 	return b.String()
 }
 
-func (h *hider) shown(value span) string {
-	raw := h.plain[value.from:value.to]
+func (h *hider) shown(v *hujson.Value) string {
+	raw := h.plain[v.StartOffset:v.EndOffset]
 	text, isText := wire.Text(raw)
 	if !isText {
 		text = string(raw)

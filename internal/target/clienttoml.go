@@ -1,6 +1,7 @@
 package target
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,13 +19,8 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 	for _, step := range c.Member {
 		doc, _ = doc[step].(map[string]any)
 	}
-	var names []string
-	for name := range doc {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	if !slices.Contains(names, server) {
-		return nil, c.noServer(server, names)
+	if _, there := doc[server]; !there {
+		return nil, c.noServer(server, slices.Sorted(maps.Keys(doc)))
 	}
 	s := tomlSearch{text: text, server: append(slices.Clone(c.Member), server)}
 	s.parser.Reset(text)

@@ -1,6 +1,10 @@
 package target
 
-import "fmt"
+import (
+	"fmt"
+
+	"mcpc/internal/wire"
+)
 
 // An Error says what is wrong with a target, in one sentence, and what to type
 // instead. It names the part and does not repeat what may be a secret.
@@ -10,13 +14,14 @@ type Error struct {
 	Part   string
 	Source Source
 
-	what, hint string
+	what string
+	hint wire.Hint
 }
 
 func (e *Error) Error() string { return e.Source.where() + e.what }
 
 // Hint is one way out, without a full stop.
-func (e *Error) Hint() string { return e.hint }
+func (e *Error) Hint() wire.Hint { return e.hint }
 
 // An UnknownError is a name that nobody knows. Whoever shows it may look among
 // the names that are known for the one that was meant.
@@ -35,8 +40,8 @@ func (e *UnknownError) Error() string {
 }
 
 // Hint is one way out, without a full stop.
-func (e *UnknownError) Hint() string {
-	return "see mcpc sessions and mcpc servers; a URL starts with http:// or https://"
+func (e *UnknownError) Hint() wire.Hint {
+	return "see " + wire.Run("sessions") + " and " + wire.Run("servers") + "; a URL starts with http:// or https://"
 }
 
 // where is how an error's sentence starts when the user may not have the text
@@ -48,7 +53,7 @@ func (s Source) where() string {
 	return ""
 }
 
-func wrong(part string, from Source, what, hint string) *Error {
+func wrong(part string, from Source, what string, hint wire.Hint) *Error {
 	return &Error{Part: part, Source: from, what: what, hint: hint}
 }
 

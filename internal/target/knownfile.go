@@ -41,9 +41,9 @@ func tomlError(err error) error {
 	return errors.New("the file is not TOML")
 }
 
-// deepest is how many brackets may be open in a file. The library that takes
-// comments away goes one call deeper with each.
-const deepest = 50_000
+// mostBrackets is how many brackets may open in a file that is not plain JSON. The library
+// that takes comments away goes one call deeper with each that is open.
+const mostBrackets = 50_000
 
 // standard is text with blanks in the place of comments, of commas behind the last
 // element and of a byte order mark: JSON, in which everything stands where it stood.
@@ -55,17 +55,8 @@ func standard(text []byte) (json.RawMessage, error) {
 	if wire.Valid(text) == nil { // most are, and some are long
 		return text, nil
 	}
-	open := 0
-	for _, c := range text {
-		switch c {
-		case '{', '[':
-			open++
-		case '}', ']':
-			open = max(open-1, 0)
-		}
-		if open > deepest {
-			return nil, errors.New("the file is not JSON: too many brackets are open")
-		}
+	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > mostBrackets {
+		return nil, errors.New("the file is not JSON: too many brackets are open")
 	}
 	plain, err := hujson.Standardize(text)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // Default is the server that is meant when nobody says anything.
@@ -30,20 +32,7 @@ const (
 )
 
 func (k Kind) String() string {
-	switch k {
-	case URL:
-		return "url"
-	case Session:
-		return "session"
-	case Demo:
-		return "demo"
-	case Command:
-		return "command"
-	case Known:
-		return "known"
-	default:
-		return "none"
-	}
+	return [...]string{"none", "url", "session", "demo", "command", "known"}[k]
 }
 
 // A Source says who chose the target.
@@ -59,20 +48,7 @@ const (
 )
 
 func (s Source) String() string {
-	switch s {
-	case FromCommand:
-		return "command"
-	case FromFlag:
-		return "flag"
-	case FromEnvironment:
-		return "environment"
-	case FromSession:
-		return "session"
-	case FromDefault:
-		return "default"
-	default:
-		return "none"
-	}
+	return [...]string{"none", "command", "flag", "environment", "session", "default"}[s]
 }
 
 // A Target is one server, named but not yet looked for.
@@ -101,7 +77,7 @@ func (t Target) String() string {
 	case Command:
 		words := make([]string, len(t.Command))
 		for i, w := range t.Command {
-			words[i] = quote(w)
+			words[i] = wire.ShellWord(w)
 		}
 		return strings.Join(words, " ")
 	default:
@@ -165,21 +141,23 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	if in.Known != nil && text != demoName && !strings.Contains(text, "://") && !slices.Contains(sessions, text) {
 		known = in.Known()
 	}
+	client, _, qualified := strings.Cut(text, ":")
+	_, ofClient := ClientNamed(client)
 	switch {
 	case text == "":
-		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that mcpc servers shows, or "+demoName)
+		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that "+wire.Run("servers")+" shows, or "+demoName)
 	case text == demoName:
 		return Target{Kind: Demo, Source: from}, nil
 	case slices.Contains(sessions, text):
 		return Target{Kind: Session, Name: text, Source: from}, nil
 	case slices.Contains(known, text):
 		return Target{Kind: Known, Name: text, Source: from}, nil
-	case ofClient(text):
+	case qualified && ofClient:
 		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
 		return Target{}, wrong("target", from, "the server is neither a URL nor a name: it has a space in it",
-			"for a stdio server: mcpc list -- COMMAND ARGUMENT...")
+			"for a stdio server: "+wire.Run("list -- COMMAND ARGUMENT..."))
 	case !looksLikeURL(text):
 		return Target{}, unknown(text, from, slices.Concat(sessions, known))
 	}
@@ -191,17 +169,10 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	return Target{Kind: URL, URL: u, Source: from}, nil
 }
 
-// ofClient reports a name that begins as those of a client's servers do.
-func ofClient(text string) bool {
-	client, _, qualified := strings.Cut(text, ":")
-	_, known := ClientNamed(client)
-	return qualified && known
-}
-
 // parseCommand checks an argument vector; its words are taken as they are.
 func parseCommand(argv []string) (Target, error) {
 	if len(argv) == 0 {
-		return Target{}, wrong("command", FromCommand, `there is no command after "--"`, "mcpc list -- COMMAND ARGUMENT...")
+		return Target{}, wrong("command", FromCommand, `there is no command after "--"`, wire.Run("list -- COMMAND ARGUMENT..."))
 	}
 	if argv[0] == "" {
 		return Target{}, wrong("command", FromCommand, `the command after "--" is empty`, "name a program")
@@ -218,16 +189,4 @@ func parseCommand(argv []string) (Target, error) {
 // from what was meant as a name: a name has none of these, see [ValidName].
 func looksLikeURL(text string) bool {
 	return strings.ContainsAny(text, ".:/@?#[]\\%")
-}
-
-// quote makes s one word of a POSIX shell.
-func quote(s string) string {
-	safe := func(r rune) bool {
-		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
-			strings.ContainsRune("_@%+=:,./-", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"mcpc/internal/wire"
 )
 
 var sessions = []string{"local", "time"}
@@ -151,7 +153,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%+v: blames the %s, not the %s: %v", in, e.Part, part, e)
 			}
 			checkWords(t, e)
-			if strings.Contains(e.Error()+e.Hint(), secret) {
+			if strings.Contains(e.Error()+e.Hint().String(), secret) {
 				t.Errorf("the error quotes a secret: %v, %s", e, e.Hint())
 			}
 			if prefixed := strings.HasPrefix(e.Error(), "MCPC_SERVER: "); prefixed != (in.Flag == "") {
@@ -164,10 +166,10 @@ func TestRefused(t *testing.T) {
 // checkWords holds the house rules for errors and hints.
 func checkWords(t *testing.T, e interface {
 	error
-	Hint() string
+	Hint() wire.Hint
 }) {
 	t.Helper()
-	for _, s := range []string{e.Error(), e.Hint()} {
+	for _, s := range []string{e.Error(), e.Hint().String()} {
 		if s == "" || strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "...") || strings.Contains(s, "\n") {
 			t.Errorf("bad words: %q", s)
 		}
@@ -193,7 +195,7 @@ func TestHintsForMissingScheme(t *testing.T) {
 	} {
 		_, err := Parse(Input{Flag: in})
 		var e *Error
-		if !errors.As(err, &e) || e.Hint() != want {
+		if !errors.As(err, &e) || e.Hint().String() != want {
 			t.Errorf("%q: got %v, want the hint %s", in, err, want)
 		}
 	}

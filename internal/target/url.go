@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mcpc/internal/wire"
 )
 
 // parseURL checks and normalises an http or https URL (RFC 3986, section 6.2):
@@ -71,14 +74,14 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 		return lower, rest, nil
 	case ok && isScheme(scheme):
 		return "", "", wrong("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
-			"use an http or https URL, or a stdio server: mcpc list -- COMMAND")
+			"use an http or https URL, or a stdio server: "+wire.Run("list -- COMMAND"))
 	}
 	for _, s := range []string{"http:", "https:"} {
 		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
-			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), "write "+s+"//HOST")
+			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), wire.Hint("write "+s+"//HOST"))
 		}
 		if bare := s[:len(s)-1]; len(text) > len(bare) && strings.EqualFold(text[:len(bare)+1], bare+"/") {
-			return "", "", wrong("scheme", 0, fmt.Sprintf("the URL has no %q after %q", ":", bare), "write "+s+"//HOST")
+			return "", "", wrong("scheme", 0, fmt.Sprintf("the URL has no %q after %q", ":", bare), wire.Hint("write "+s+"//HOST"))
 		}
 	}
 	return "", "", withoutScheme(text)
@@ -104,7 +107,7 @@ func withoutScheme(text string) *Error {
 		bare += "/mcp" // where most servers listen
 	}
 	if full, uerr := parseURL(scheme + bare); uerr == nil {
-		err.hint = full
+		err.hint = wire.Hint(full)
 	}
 	return err
 }
@@ -124,9 +127,9 @@ func parseAuthority(authority string) (host, port string, err *Error) {
 		return "", "", wrong("userinfo", 0, "the URL has a user name or password in it",
 			"send credentials as a header: -H 'Authorization: ...'")
 	}
-	host, port, err = cutPort(authority)
-	if err != nil {
-		return "", "", err
+	host = authority
+	if i := strings.LastIndexByte(authority, ':'); i > strings.IndexByte(authority, ']') {
+		host, port = authority[:i], authority[i+1:]
 	}
 	if strings.HasPrefix(host, "[") {
 		host, err = parseIPv6(host)
@@ -138,27 +141,6 @@ func parseAuthority(authority string) (host, port string, err *Error) {
 	}
 	port, err = parsePort(port)
 	return host, port, err
-}
-
-// cutPort splits "host:port", "[v6]:port" and either without a port; a colon
-// without a port is dropped.
-func cutPort(authority string) (host, port string, err *Error) {
-	if strings.HasPrefix(authority, "[") {
-		end := strings.IndexByte(authority, ']')
-		if end < 0 {
-			return "", "", wrong("host", 0, "the URL's IPv6 address has no closing bracket", "write http://[::1]:3001/mcp")
-		}
-		host, port = authority[:end+1], authority[end+1:]
-		if port != "" && port[0] != ':' {
-			return "", "", wrong("host", 0, "there are characters between the URL's IPv6 address and its port", "write http://[::1]:3001/mcp")
-		}
-		return host, strings.TrimPrefix(port, ":"), nil
-	}
-	if strings.Count(authority, ":") > 1 {
-		return "", "", wrong("host", 0, "the URL's host has more than one colon", "put an IPv6 address in brackets: http://[::1]:3001/mcp")
-	}
-	host, port, _ = strings.Cut(authority, ":")
-	return host, port, nil
 }
 
 // parsePort returns ":n", or "" for no port.
@@ -179,12 +161,12 @@ func parsePort(port string) (string, *Error) {
 }
 
 func parseIPv6(host string) (string, *Error) {
-	inner := host[1 : len(host)-1]
+	inner, closed := strings.CutSuffix(host[1:], "]")
 	if strings.Contains(inner, "%") {
 		return "", wrong("host", 0, "the URL's IPv6 address has a zone", "use an address without %, or a host name")
 	}
 	addr, err := netip.ParseAddr(inner)
-	if err != nil || !addr.Is6() {
+	if err != nil || !addr.Is6() || !closed {
 		return "", wrong("host", 0, "the URL's brackets do not contain an IPv6 address", "write http://[::1]:3001/mcp")
 	}
 	return "[" + addr.String() + "]", nil
@@ -201,9 +183,9 @@ func parseHost(host string) (string, *Error) {
 		// Which ASCII name is meant takes the tables of IDNA (RFC 5891), and a
 		// mistake would send the request to another host.
 		return "", wrong("host", 0, "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
-	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "":
-		return "", wrong("host", 0, "the URL's host has an invalid character", hint)
-	case len(name) > 253 || !goodLabels(name):
+	case strings.Contains(host, ":"):
+		return "", wrong("host", 0, "the URL's host has more than one colon", "put an IPv6 address in brackets: http://[::1]:3001/mcp")
+	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > 253, !goodLabels(name):
 		return "", wrong("host", 0, "the URL's host is not a host name", hint)
 	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
 		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers and
@@ -245,9 +227,7 @@ func parseTail(tail string) (string, *Error) {
 	if !goodEscapes(path) {
 		return "", wrong("path", 0, "the URL's path has a % that is not followed by two hexadecimal digits", "write a percent sign as %25")
 	}
-	if path == "" {
-		path = "/"
-	}
+	path = cmp.Or(path, "/")
 	if hasQuery {
 		path += "?" + query
 	}

@@ -63,23 +63,10 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 // Variables are those of the environment and of a person that the server is made
 // of, as names to show: NAME, or input:ID.
 func (s Server) Variables() (names []string) {
-	note := func(text string) {
-		s.eachVariable(text, func(v variable) (string, error) {
-			switch {
-			case v.env != "":
-				names = append(names, v.env)
-			case v.input != "":
-				names = append(names, "input:"+v.input)
-			}
-			return "", nil
-		})
-	}
-	for _, word := range append([]string{s.URL, s.Cwd, s.EnvFile}, s.Command...) {
-		note(word)
-	}
-	for _, e := range append(slices.Clone(s.Env), s.Headers...) {
-		note(e.Value)
-	}
+	_, _ = s.Resolved(Lookup{
+		Env:   func(name string) (string, bool) { names = append(names, name); return "", true },
+		Input: func(in Asked) (string, error) { names = append(names, "input:"+in.ID); return "", nil },
+	})
 	slices.Sort(names)
 	return slices.Compact(names)
 }

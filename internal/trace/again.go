@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 
 	"mcpc/internal/wire"
@@ -57,7 +58,7 @@ func safeHead(s *wire.Secrets, h Head) Head {
 }
 
 func safeEnd(s *wire.Secrets, e End) End {
-	e.ID, e.Method, e.Name = s.Text(e.ID), s.Text(e.Method), s.Text(e.Name)
+	e.ID, e.Method, e.Name = json.RawMessage(s.Text(string(e.ID))), s.Text(e.Method), s.Text(e.Name)
 	e.Text, e.Hint = s.Text(e.Text), s.Text(e.Hint)
 	e.Findings = safeFindings(s, e.Findings)
 	return e

@@ -321,12 +321,15 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	var head *wire.HTTPHead
 	lines, run, mark := NewReader(f), -1, r.Head().In
 	for {
-		line, err := lines.Next()
-		switch frame := line.Frame; {
-		case errors.Is(err, io.EOF):
+		raw, _, err := lines.rawLine()
+		if errors.Is(err, io.EOF) {
 			return head, nil
-		case err != nil:
+		}
+		if err != nil {
 			return nil, err
+		}
+		line, _ := parseLong(raw) // what is damaged was said when it was listed
+		switch frame := line.Frame; {
 		case line.Head != nil:
 			run++
 		case frame == nil || line.In != mark || mark == "" && run != r.head || frame.Conn != request.Conn:

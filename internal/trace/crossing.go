@@ -2,6 +2,7 @@ package trace
 
 import (
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -53,12 +54,7 @@ func (p *Proxy) newCrossing(target int, req *http.Request) *crossing {
 
 // fieldsOf lists header fields by name; net/http does not keep their order.
 func fieldsOf(h http.Header) (fields []wire.Field) {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
 			fields = append(fields, wire.Field{Name: name, Value: value})
 		}

@@ -17,22 +17,24 @@ func parseLine(raw []byte) (Line, error) {
 	if bad != nil {
 		return Line{}, bad
 	}
-	line, err := lineOf(m)
+	line, err := lineOf(raw, m)
 	line.In = m.Text("in")
 	return line, err
 }
 
-func lineOf(m wire.Members) (Line, error) {
+func lineOf(raw []byte, m wire.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != Version {
 			return Line{}, &VersionError{Got: string(version)}
 		}
-		h := parseHead(m)
-		return Line{Head: &h}, nil
+		var h Head
+		err := json.Unmarshal(raw, &h)
+		return Line{Head: &h}, err
 	}
 	if end, ok := m.Get("end"); ok {
-		e, err := parseEnd(end)
-		return Line{End: e}, err
+		var e End
+		err := json.Unmarshal(end, &e)
+		return Line{End: &e}, err
 	}
 	for _, count := range []struct {
 		name string
@@ -59,40 +61,6 @@ type VersionError struct{ Got string }
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("the capture has version %s of the format, and this mcpc reads version %d", e.Got, Version)
 }
-
-func parseHead(m wire.Members) Head {
-	return Head{Mcpc: m.Text("mcpc"), Started: moment(m.Text("started")), Target: m.Text("target"),
-		Run: int(integer(get(m, "run"))), In: m.Text("in"), By: m.Text("by"), Of: m.Text("of"),
-		After: int(integer(get(m, "after"))), Argv: words(get(m, "argv")), Command: words(get(m, "command"))}
-}
-
-func words(raw json.RawMessage) (texts []string) {
-	items, _ := wire.Array(raw)
-	for _, item := range items {
-		text, _ := wire.Text(item)
-		texts = append(texts, text)
-	}
-	return texts
-}
-
-func parseEnd(raw []byte) (*End, error) {
-	m, err := wire.Object(raw)
-	if err != nil {
-		return nil, err
-	}
-	e := &End{Time: moment(m.Text("time")), Exit: int(integer(get(m, "exit"))), ID: string(get(m, "id")), Kind: wire.Kind(m.Text("kind")),
-		Method: m.Text("method"), Name: m.Text("name"), Text: m.Text("text"), Hint: m.Text("hint"),
-		Took: time.Duration(integer(get(m, "took"))), Many: string(get(m, "many")) == "true"}
-	findings, _ := wire.Array(get(m, "findings"))
-	for _, raw := range findings {
-		f, _ := wire.Object(raw)
-		e.Findings = append(e.Findings, wire.Finding{Rule: f.Text("rule"), Level: levels[f.Text("level")],
-			Where: f.Text("where"), Text: f.Text("text"), Want: f.Text("want"), Got: f.Text("got")})
-	}
-	return e, nil
-}
-
-var levels = map[string]wire.Level{"info": wire.Info, "warning": wire.Warning, "error": wire.Error}
 
 // parseFrame reads all of a frame but its bytes' absence: a frame of unknown kind
 // is nil, because a later version may have more of them.

@@ -3,7 +3,7 @@ package trace
 import (
 	"bytes"
 	"regexp"
-	"strings"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -64,17 +64,6 @@ func ParseFilter(text string, now time.Time) (Filter, error) {
 	return Filter{root}, nil
 }
 
-// String gives the filter in its plainest form. Parsed again it is the same
-// filter.
-func (f Filter) String() string {
-	if f.root == nil {
-		return ""
-	}
-	var b strings.Builder
-	f.root.write(&b)
-	return b.String()
-}
-
 // Match reports whether r is wanted. It reads what crossed only if nothing else
 // decides, and its error is that of reading.
 func (f Filter) Match(r *Row) (bool, error) {
@@ -118,7 +107,6 @@ type node interface {
 	match(c *candidate) bool
 	// deep reports whether match may ask for what crossed.
 	deep() bool
-	write(b *strings.Builder)
 }
 
 // A group wants all of its terms, or with or set at least one.
@@ -162,29 +150,6 @@ func (g *group) match(c *candidate) bool {
 
 func (g *group) deep() bool { return g.order[len(g.order)-1].deep() }
 
-func (g *group) write(b *strings.Builder) {
-	for i, t := range g.terms {
-		switch {
-		case i > 0 && g.or:
-			b.WriteString(" or ")
-		case i > 0:
-			b.WriteByte(' ')
-		}
-		// Only an or inside an and needs them, and-groups bind closer.
-		if inner, ok := t.(*group); ok && inner.or {
-			writeInside(b, inner)
-		} else {
-			t.write(b)
-		}
-	}
-}
-
-func writeInside(b *strings.Builder, n node) {
-	b.WriteByte('(')
-	n.write(b)
-	b.WriteByte(')')
-}
-
 // A negation wants what its term does not.
 type negation struct{ node }
 
@@ -197,36 +162,15 @@ func negate(n node) node {
 
 func (n negation) match(c *candidate) bool { return !n.node.match(c) }
 
-func (n negation) write(b *strings.Builder) {
-	b.WriteByte('-')
-	if g, ok := n.node.(*group); ok {
-		writeInside(b, g)
-	} else {
-		n.node.write(b)
-	}
-}
-
 // A fullText is found in what a table shows of the row, and in what crossed.
 type fullText struct{ needle }
 
 func (t fullText) match(c *candidate) bool {
-	for _, shown := range []string{c.row.Method, c.row.Name, c.row.Target, c.row.Text} {
-		if t.in([]byte(shown)) {
-			return true
-		}
-	}
-	return c.any(t.search())
+	shown := []string{c.row.Method, c.row.Name, c.row.Target, c.row.Text}
+	return slices.ContainsFunc(shown, func(text string) bool { return t.in([]byte(text)) }) || c.any(t.search())
 }
 
 func (t fullText) deep() bool { return true }
-
-func (t fullText) write(b *strings.Builder) {
-	if plainWord(t.text) {
-		b.WriteString(t.text)
-	} else {
-		writeQuoted(b, t.text)
-	}
-}
 
 // A fieldTerm wants one of several values in a field.
 type fieldTerm struct {
@@ -235,31 +179,13 @@ type fieldTerm struct {
 }
 
 // A value is one of those that a field may have.
-type value struct {
-	typed string // as it was written, with its operator
-	test  func(c *candidate) bool
-}
+type value func(c *candidate) bool
 
 func (t *fieldTerm) match(c *candidate) bool {
-	for _, v := range t.values {
-		if v.test(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
 }
 
 func (t *fieldTerm) deep() bool { return t.field.deep }
-
-func (t *fieldTerm) write(b *strings.Builder) {
-	b.WriteString(t.field.name + ":")
-	for i, v := range t.values {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(v.typed)
-	}
-}
 
 // A pattern is a regular expression over a field. Its text keeps the backslash
 // before a slash, which RE2 understands.
@@ -277,7 +203,3 @@ func (t *pattern) match(c *candidate) bool {
 }
 
 func (t *pattern) deep() bool { return t.field.deep }
-
-func (t *pattern) write(b *strings.Builder) {
-	b.WriteString(t.field.name + "~/" + t.re.String() + "/")
-}

@@ -104,15 +104,6 @@ func channels() []string {
 	return names
 }
 
-// Words are those that a listing has for how an exchange ended, and for what is none.
-func Words() []string {
-	words := append(channels(), MethodStream, MethodPipe)
-	for _, is := range isTraits {
-		words = append(words, is.name)
-	}
-	return words
-}
-
 func kindTraits() (traits []trait) {
 	for kind := wire.Body; kind <= wire.Closed; kind++ {
 		traits = append(traits, trait{kind.String(), func(r *Row) bool { return r.Kinds.Has(kind) }})

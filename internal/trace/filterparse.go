@@ -191,19 +191,18 @@ func (p *filterParser) value(f *field) (value, error) {
 		}
 	}
 	if op != "" && f.bounds == nil {
-		return value{}, p.wrong(start, "%s cannot be compared; -%s:… negates, and quotes make this text", f.name, f.name)
+		return nil, p.wrong(start, "%s cannot be compared; -%s:… negates, and quotes make this text", f.name, f.name)
 	}
 	a, err := p.atom(f)
 	if err != nil {
-		return value{}, err
+		return nil, err
 	}
 	v, err := f.value(op, a, p.now)
 	if err != nil {
 		wrong := err.(*FilterError)
 		wrong.Filter, wrong.Offset = p.text, start
-		return value{}, wrong
+		return nil, wrong
 	}
-	v.typed = op + a.written()
 	return v, nil
 }
 
@@ -211,15 +210,6 @@ func (p *filterParser) value(f *field) (value, error) {
 type atom struct {
 	text   string
 	quoted bool
-}
-
-func (a atom) written() string {
-	if !a.quoted {
-		return a.text
-	}
-	var b strings.Builder
-	writeQuoted(&b, a.text)
-	return b.String()
 }
 
 func (p *filterParser) atom(f *field) (atom, error) {
@@ -328,20 +318,3 @@ func endsWord(s string) bool { return s == "" || strings.ContainsRune(`()"`, run
 func letters(s string) string {
 	return s[:len(s)-len(strings.TrimLeftFunc(s, func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) }))]
 }
-
-// plainWord reports whether text is a text also without quotes.
-func plainWord(text string) bool {
-	if text == "" || text[0] == '-' || strings.ContainsAny(text, `()":~`) || strings.ContainsFunc(text, unicode.IsSpace) {
-		return false
-	}
-	for _, k := range []string{"and", "or", "not"} {
-		if strings.EqualFold(text, k) {
-			return false
-		}
-	}
-	return true
-}
-
-var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-func writeQuoted(b *strings.Builder, text string) { b.WriteString(`"` + quoting.Replace(text) + `"`) }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,12 +53,7 @@ func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStand
 // A character can also be spelled by its number, a slash be escaped, and bytes stand in
 // base 64.
 func (n needle) mayStandIn(line []byte) bool {
-	for _, f := range n.lines {
-		if f.in(line) {
-			return true
-		}
-	}
-	return spelledByNumber(line) || isBase64(line) || strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
+	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || spelledByNumber(line) || isBase64(line) || strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
 
 func newForm(text string) form {
@@ -80,12 +76,7 @@ func newForm(text string) form {
 
 // in reports whether b holds the text.
 func (n needle) in(b []byte) bool {
-	for _, f := range n.forms {
-		if f.in(b) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.forms, func(f form) bool { return f.in(b) })
 }
 
 // in jumps from one possible place to the next, so that a gigabyte takes a second

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,22 +12,19 @@ import (
 
 // value makes the test for one value of the field. Its errors have no place yet.
 func (f *field) value(op string, a atom, now time.Time) (value, error) {
-	v := value{}
 	switch {
 	case f.line != nil:
 		held := search{in: func(line []byte) bool { return f.line(a.text, string(line)) }, mayStandIn: hidesMore, whole: true}
-		v.test = func(c *candidate) bool { return c.any(held) }
+		return func(c *candidate) bool { return c.any(held) }, nil
 	case f.deep:
 		text := newNeedle(a.text)
-		v.test = func(c *candidate) bool { return c.any(text.search()) }
+		return func(c *candidate) bool { return c.any(text.search()) }, nil
 	case f.traits != nil:
 		return f.traitValue(a)
 	case f.bounds != nil:
 		return f.numberValue(op, a, now)
-	default:
-		return f.textValue(a)
 	}
-	return v, nil
+	return f.textValue(a)
 }
 
 func (f *field) textValue(a atom) (value, error) {
@@ -34,13 +32,13 @@ func (f *field) textValue(a atom) (value, error) {
 	if a.quoted {
 		test = func(text string) bool { return strings.EqualFold(a.text, text) }
 	}
-	if known := f.words(); known != nil && !anyOf(known, test) {
-		return value{}, f.unknown(a)
+	if known := f.words(); known != nil && !slices.ContainsFunc(known, test) {
+		return nil, f.unknown(a)
 	}
-	return value{test: func(c *candidate) bool {
+	return func(c *candidate) bool {
 		text := f.text(c.row)
 		return (text != "" || !f.filled) && (test(text) || f.alone != nil && test(f.alone(c.row)))
-	}}, nil
+	}, nil
 }
 
 // words are the only values that there can be, or nil.
@@ -73,10 +71,10 @@ func (f *field) unknown(a atom) error {
 func (f *field) traitValue(a atom) (value, error) {
 	for _, trait := range f.traits {
 		if strings.EqualFold(trait.name, a.text) {
-			return value{test: func(c *candidate) bool { return trait.test(c.row) }}, nil
+			return func(c *candidate) bool { return trait.test(c.row) }, nil
 		}
 	}
-	return value{}, f.unknown(a)
+	return nil, f.unknown(a)
 }
 
 // numberValue compares. A value can stand for a stretch, as 4xx and a day do: a
@@ -84,15 +82,13 @@ func (f *field) traitValue(a atom) (value, error) {
 func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
 	low, high, ok := f.stretch(a, now)
 	if !ok || op != "" && strings.Contains(a.text, "..") {
-		return value{}, &FilterError{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.takes, op+a.text)}
+		return nil, &FilterError{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.takes, op+a.text)}
 	}
-	if op == "" {
-		op = f.op
-	}
-	return value{test: func(c *candidate) bool {
+	op = cmp.Or(op, f.op)
+	return func(c *candidate) bool {
 		n, ok := f.number(c.row)
 		return ok && compare(op, n, low, high)
-	}}, nil
+	}, nil
 }
 
 func compare(op string, n, low, high int64) bool {
@@ -221,13 +217,4 @@ func sinceBounds(text string, now time.Time) (low, high int64, ok bool) {
 	}
 	at := now.Add(-ago).UnixNano()
 	return at, at, true
-}
-
-func anyOf(words []string, test func(string) bool) bool {
-	for _, w := range words {
-		if test(w) {
-			return true
-		}
-	}
-	return false
 }

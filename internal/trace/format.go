@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
@@ -18,44 +19,53 @@ const Version = 1
 // A Head is the first line of a run.
 type Head struct {
 	// Mcpc is the version of the program that recorded.
-	Mcpc    string
-	Started time.Time
+	Mcpc    string    `json:"mcpc,omitempty"`
+	Started time.Time `json:"started,omitzero"`
 	// Target is the server as a person would name it, Argv the command line that
 	// was given, Command that of a stdio server where Argv does not have it, all without
 	// secrets.
-	Target        string
-	Argv, Command []string
+	Target  string   `json:"target,omitempty"`
+	Argv    []string `json:"argv,omitempty"`
+	Command []string `json:"command,omitempty"`
 	// Run is the number of the run in the ring; 0 elsewhere.
-	Run int
+	Run int `json:"run,omitempty"`
 	// In stands in each line of the run where others may be recorded into the same
 	// file at the same time; "" elsewhere.
-	In string
+	In string `json:"in,omitempty"`
 	// By says what recorded: "command", "tap" or "proxy".
-	By string
+	By string `json:"by,omitempty"`
 	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
-	Of string
+	Of string `json:"of,omitempty"`
 	// After is the run that this one goes on from; 0 elsewhere.
-	After int
+	After int `json:"after,omitempty"`
+}
+
+// A headLine is a head as it stands in a capture.
+type headLine struct {
+	Version int `json:"mcpc-traffic"`
+	Head
 }
 
 // An End is the last line of a run: how the command ended, or where it names a
 // request how that did. Its texts have no secrets.
 type End struct {
-	Time time.Time
-	// ID is that of the request, as JSON, of an exchange that was given up while the run
-	// goes on; 0 elsewhere.
-	ID string
 	// Exit is the exit status of the process.
-	Exit int
-	Kind wire.Kind
+	Exit int       `json:"exit"`
+	Time time.Time `json:"time,omitzero"`
+	// ID is that of the request of an exchange that was given up while the run goes on;
+	// nil elsewhere.
+	ID   json.RawMessage `json:"id,omitempty"`
+	Kind wire.Kind       `json:"kind,omitempty"`
 	// Many is set where the ending sums up that of many exchanges, and is none's own.
-	Many bool
+	Many bool `json:"many,omitempty"`
 	// Method and Name are what was asked: "tools/call", "get-sum".
-	Method, Name string
-	Text, Hint   string
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
 	// Took is from sending the request to its ending; 0 where nothing was sent.
-	Took     time.Duration
-	Findings []wire.Finding
+	Took     time.Duration  `json:"took,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Hint     string         `json:"hint,omitempty"`
+	Findings []wire.Finding `json:"findings,omitempty"`
 }
 
 // A Line is one line of a capture: exactly one of its first six members is set.
@@ -72,77 +82,51 @@ type Line struct {
 	Carried *int
 	// In is that of the head of the line's run; "" where that is the last head.
 	In string
-	// Offset is where in the capture the line begins, Length how long it is with
-	// its line feed; both in bytes.
-	Offset, Length int64
 }
 
 // AppendHead appends a head as one line, line feed included.
 func AppendHead(b []byte, h Head) []byte {
-	b = append(b, `{"mcpc-traffic":`...)
-	b = strconv.AppendInt(b, Version, 10)
-	b = appendText(b, "mcpc", h.Mcpc)
-	b = appendTime(b, "started", h.Started)
-	b = appendText(b, "target", h.Target)
-	b = appendWords(b, "argv", h.Argv)
-	b = appendWords(b, "command", h.Command)
-	b = appendInt(b, "run", int64(h.Run))
-	b = appendText(b, "in", h.In)
-	b = appendText(b, "by", h.By)
-	b = appendText(b, "of", h.Of)
-	b = appendInt(b, "after", int64(h.After))
-	return append(b, '}', '\n')
+	h.Started = h.Started.UTC()
+	return appendLine(b, headLine{Version, h})
 }
 
 // AppendFrame appends a frame as one line, line feed included. The bytes stand
 // last, so that a reader that does not need them need not read them.
 func AppendFrame(b []byte, f wire.Frame) []byte {
-	b = appendFacts(b, f)
-	if f.Raw == nil { // which is not the same as no bytes
-		return append(b, '}', '\n')
-	}
-	form := formOf(f.Raw)
-	b = append(slices.Grow(b, len(f.Raw)+len(f.Raw)/8), form.begin...)
-	return append(form.append(b, f.Raw), frameEnd...)
+	b = slices.Grow(b, len(f.Raw)+len(f.Raw)/8)
+	return append(appendPieces(b, f, func(b []byte) []byte { return b }), '\n')
 }
 
 // WriteFrame writes what AppendFrame appends, but for its line feed; a long frame in
 // pieces.
 func WriteFrame(w io.Writer, f wire.Frame) error {
-	whole := f
-	whole.Raw = nil
-	line := bytes.TrimSuffix(AppendFrame(nil, whole), []byte("}\n"))
-	if f.Raw != nil {
-		form := formOf(f.Raw)
-		line = append(line, form.begin...)
-		for piece := range slices.Chunk(f.Raw, pieceLength) {
-			line = form.append(line, piece)
-			if _, err := w.Write(line); err != nil {
-				return err
-			}
-			line = line[:0]
+	var err error
+	write := func(b []byte) []byte {
+		if err == nil {
+			_, err = w.Write(b)
 		}
-		line = append(line, '"')
+		return b[:0]
 	}
-	_, err := w.Write(append(line, '}'))
+	write(appendPieces(nil, f, write))
 	return err
 }
 
-// A rawForm is how bytes stand in a line: what is before them, and how they are
-// appended.
-type rawForm struct {
-	begin  string
-	append func(b, raw []byte) []byte
-}
-
-// frameEnd is what stands behind the bytes.
-const frameEnd = "\"}\n"
-
-func formOf(raw []byte) rawForm {
-	if utf8.Valid(raw) {
-		return rawForm{`,"raw":"`, appendString}
+// appendPieces appends a frame as a line without its line feed. Behind each piece of its
+// bytes flush is called, which may write what stands in b, and gives what is left of it.
+func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
+	b = appendFacts(b, f)
+	if f.Raw != nil { // which is not the same as no bytes
+		begin, appended := `,"raw":"`, appendString
+		if !utf8.Valid(f.Raw) {
+			begin, appended = `,"raw64":"`, base64.StdEncoding.AppendEncode
+		}
+		b = append(b, begin...)
+		for piece := range slices.Chunk(f.Raw, pieceLength) {
+			b = flush(appended(b, piece))
+		}
+		b = append(b, '"')
 	}
-	return rawForm{`,"raw64":"`, base64.StdEncoding.AppendEncode}
+	return append(b, '}')
 }
 
 // appendFacts begins a line with all but the bytes.
@@ -174,43 +158,17 @@ func appendFacts(b []byte, f wire.Frame) []byte {
 
 // AppendEnd appends an end as one line, line feed included.
 func AppendEnd(b []byte, e End) []byte {
-	b = append(b, `{"end":{"exit":`...)
-	b = strconv.AppendInt(b, int64(e.Exit), 10)
-	b = appendTime(b, "time", e.Time)
-	if e.ID != "" {
-		b = append(append(b, `,"id":`...), e.ID...)
-	}
-	b = appendText(b, "kind", string(e.Kind))
-	if e.Many {
-		b = append(b, `,"many":true`...)
-	}
-	b = appendText(b, "method", e.Method)
-	b = appendText(b, "name", e.Name)
-	b = appendInt(b, "took", int64(e.Took))
-	b = appendText(b, "text", e.Text)
-	b = appendText(b, "hint", e.Hint)
-	if len(e.Findings) > 0 {
-		b = append(b, `,"findings":[`...)
-		for i, f := range e.Findings {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendFinding(b, f)
-		}
-		b = append(b, ']')
-	}
-	return append(b, '}', '}', '\n')
+	e.Time = e.Time.UTC()
+	return appendLine(b, map[string]End{"end": e})
 }
 
-func appendFinding(b []byte, f wire.Finding) []byte {
-	b = append(b, `{"rule":`...)
-	b = append(b, wire.Quote(f.Rule)...)
-	b = appendText(b, "level", f.Level.String())
-	b = appendText(b, "where", f.Where)
-	b = appendText(b, "text", f.Text)
-	b = appendText(b, "want", f.Want)
-	b = appendText(b, "got", f.Got)
-	return append(b, '}')
+// appendLine appends a value of which no member fails as one line.
+func appendLine(b []byte, value any) []byte {
+	line := bytes.NewBuffer(b)
+	e := json.NewEncoder(line)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value)
+	return line.Bytes()
 }
 
 func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
@@ -264,22 +222,6 @@ func appendText(b []byte, name, value string) []byte {
 	}
 	b = append(append(append(b, ',', '"'), name...), '"', ':')
 	return append(b, wire.Quote(value)...)
-}
-
-// appendWords appends a member that is not empty.
-func appendWords(b []byte, name string, words []string) []byte {
-	for i, word := range words {
-		if i == 0 {
-			b = append(append(append(b, ',', '"'), name...), `":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		b = append(b, wire.Quote(word)...)
-	}
-	if len(words) > 0 {
-		b = append(b, ']')
-	}
-	return b
 }
 
 // appendInt appends a member that is not 0.

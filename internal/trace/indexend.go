@@ -12,7 +12,7 @@ import (
 // of its method, or a row of its own where it came to none. One that is about many
 // says nothing of any of them but that who has no answer will get none.
 func (x *index) end(e *End, at stretch) {
-	if e.ID != "" {
+	if e.ID != nil {
 		x.givenUp(e, at)
 		return
 	}
@@ -65,7 +65,7 @@ func (x *index) end(e *End, at stretch) {
 
 // givenUp gives an exchange the ending that whoever waited for it told.
 func (x *index) givenUp(e *End, at stretch) {
-	row := x.asked[e.ID]
+	row := x.asked[string(e.ID)]
 	if row == nil {
 		return
 	}

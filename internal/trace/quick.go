@@ -40,11 +40,12 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 	case f.Kind == wire.Head:
 		return s.quickHead(f, rest, at)
 	case f.Kind == wire.Event:
-		object, behind, ok := quickObject(rest, `,"sse":`)
-		if !ok || object == nil {
+		object, there := bytes.CutPrefix(rest, []byte(`,"sse":`))
+		end := bytes.Index(object[:min(len(object), prefixWithin)], rawBegins)
+		if !there || end < 0 || wire.Valid(object[:end]) != nil {
 			return false
 		}
-		f.SSE, rest = parseSSE(object), behind
+		f.SSE, rest = parseSSE(object[:end]), object[end:]
 	case f.Kind != wire.Body:
 		return false
 	}

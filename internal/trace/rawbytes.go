@@ -10,30 +10,11 @@ import (
 // without reading all of it as JSON; false where it is not, which parseLine reads. What
 // it gives stands in buf, which is used again.
 func bytesIn(line, buf []byte) (raw []byte, ok bool) {
-	_, members, ok := cutMark(line)
-	if !ok {
+	at := bytes.Index(line[:min(len(line), prefixWithin)], rawBegins)
+	if at < 0 {
 		return nil, false
 	}
-	_, rest, ok := quickFrame(members)
-	if !ok {
-		return nil, false
-	}
-	for _, name := range []string{`,"http":`, `,"sse":`, `,"close":`} {
-		if _, rest, ok = quickObject(rest, name); !ok {
-			return nil, false
-		}
-	}
-	for _, name := range []string{`,"hidden":`, `,"size":`} {
-		if text, there := bytes.CutPrefix(rest, []byte(name)); there {
-			if _, rest, ok = quickNumber(text); !ok {
-				return nil, false
-			}
-		}
-	}
-	if string(rest) == "}" {
-		return nil, true
-	}
-	quoted, ok := quickRaw(rest)
+	quoted, ok := quickRaw(line[at:])
 	if !ok {
 		return nil, false
 	}
@@ -47,43 +28,6 @@ func quickRaw(rest []byte) (quoted []byte, ok bool) {
 		return nil, false
 	}
 	return rest[len(rawBegins)-1 : len(rest)-1], true
-}
-
-// quickObject reads a member that is an object, if it stands next; ok is false where it
-// is none.
-func quickObject(rest []byte, begins string) (object, behind []byte, ok bool) {
-	text, there := bytes.CutPrefix(rest, []byte(begins))
-	if !there {
-		return nil, rest, true
-	}
-	end := objectEnd(text)
-	if end < 0 || text[0] != '{' || wire.Valid(text[:end]) != nil {
-		return nil, nil, false
-	}
-	return text[:end], text[end:], true
-}
-
-// objectEnd is where the object ends with which text begins, or -1; that its brackets
-// match is all that is looked at.
-func objectEnd(text []byte) int {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return -1
 }
 
 // parseLong is parseLine for who needs the line only once: the bytes of a long frame are

@@ -43,38 +43,6 @@ func NewReader(r interface {
 // ErrNoCapture is the error of a file that does not begin as a capture does.
 var ErrNoCapture = errors.New("not a capture: its first line is not a header")
 
-// Next gives the next line that it understands; io.EOF is the end. Damaged lines
-// and lines of unknown kinds are left out, a torn last line as well: it is what a
-// recorder that was killed leaves behind. ErrNoCapture and a
-// *VersionError are final.
-func (r *Reader) Next() (Line, error) {
-	for {
-		raw, at, err := r.rawLine()
-		if err != nil {
-			return Line{}, err
-		}
-		line, err := parseLine(raw)
-		var version *VersionError
-		switch {
-		case errors.As(err, &version):
-			return Line{}, err
-		case !r.begun && line.Head == nil:
-			return Line{}, ErrNoCapture
-		case err != nil && !r.whole:
-			r.found("torn_line", fmt.Sprintf("line %d, the last, is incomplete and was skipped", r.line))
-			continue
-		case err != nil:
-			r.found("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", r.line, err))
-			continue
-		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0 && line.Next == 0 && line.Carried == nil:
-			continue
-		}
-		r.begun = true
-		line.Offset, line.Length = at, r.offset-at
-		return line, nil
-	}
-}
-
 func (r *Reader) found(rule, text string) {
 	if r.Found != nil {
 		r.Found(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})

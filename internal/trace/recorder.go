@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -225,7 +224,7 @@ func (r *Recorder) frameLocked(c caught) {
 	if len(f.Raw) < longFrame || r.mark != "" {
 		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
-		r.longLocked(f)
+		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
 	}
 	full := r.rec.Turn.Bytes > 0 && r.size+int64(len(r.buf)) >= r.rec.Turn.Bytes
 	if full || len(r.buf) >= writeFrom {
@@ -244,17 +243,11 @@ func (r *Recorder) lineLocked(line func(b []byte) []byte) {
 	}
 }
 
-// longLocked writes a frame in pieces.
-func (r *Recorder) longLocked(f wire.Frame) {
-	form := formOf(f.Raw)
-	r.buf = append(appendFacts(r.buf, f), form.begin...)
-	for piece := range slices.Chunk(f.Raw, pieceLength) {
-		r.buf = form.append(r.buf, piece)
-		if r.writeLocked(); r.failed != nil {
-			return
-		}
-	}
-	r.buf = append(r.buf, frameEnd...)
+// flushPieceLocked writes what there is of a long frame.
+func (r *Recorder) flushPieceLocked(b []byte) []byte {
+	r.buf = b
+	r.writeLocked()
+	return r.buf
 }
 
 // writeLocked writes the buffer behind the head.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -49,17 +50,8 @@ func (r required) mayStandIn(line []byte) bool {
 	if len(r.exact)+len(r.anyCase) == 0 {
 		return true
 	}
-	for _, text := range r.exact {
-		if bytes.Contains(line, text) {
-			return true
-		}
-	}
-	for _, text := range r.anyCase {
-		if text.in(line) {
-			return true
-		}
-	}
-	return spelledByNumber(line) || isBase64(line)
+	return slices.ContainsFunc(r.exact, func(text []byte) bool { return bytes.Contains(line, text) }) ||
+		slices.ContainsFunc(r.anyCase, func(text form) bool { return text.in(line) }) || spelledByNumber(line) || isBase64(line)
 }
 
 // A literal is a text that an expression matches as it stands, or in any case.

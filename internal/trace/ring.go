@@ -160,12 +160,11 @@ func (r *Ring) Find(number int) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	for i := len(runs) - 1; i >= 0; i-- {
-		if runs[i].Number == number {
-			return runs[i], nil
-		}
+	i := slices.IndexFunc(runs, func(r Run) bool { return r.Number == number })
+	if i < 0 {
+		return Run{}, ErrNoRun
 	}
-	return Run{}, ErrNoRun
+	return runs[i], nil
 }
 
 // Prune removes the oldest runs beyond the limits, but never one that was written

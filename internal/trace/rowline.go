@@ -13,28 +13,19 @@ import (
 type rowLine struct {
 	at     int64
 	length int32 // a line has at most MaxLine bytes
-	// part is the role, whether it is a guess, and above these the item from 1.
-	part uint32
+	item   int32
+	role   wire.Role
+	guess  bool
 }
 
-const (
-	roleBits = 5
-	guessBit = 1 << roleBits
-	itemFrom = roleBits + 1
-)
-
 func newRowLine(s stretch, p wire.Place) rowLine {
-	part := uint32(p.Role) | uint32(p.Item+1)<<itemFrom
-	if p.Guess {
-		part |= guessBit
-	}
-	return rowLine{s.at, int32(s.length), part}
+	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.Guess}
 }
 
 func (l rowLine) stretch() stretch { return stretch{l.at, int(l.length)} }
 
 func (l rowLine) place() wire.Place {
-	return wire.Place{Role: wire.Role(l.part & (1<<roleBits - 1)), Guess: l.part&guessBit != 0, Item: int(l.part>>itemFrom) - 1}
+	return wire.Place{Role: l.role, Guess: l.guess, Item: int(l.item)}
 }
 
 // stretches are the lines in the order of the file, each once: a request's head comes

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -30,9 +31,8 @@ type Group struct {
 	// Sent and Received are the bytes of all messages.
 	Sent, Received int64
 	// times are how long those took that were sent and came to an end, well or not,
-	// in nanoseconds; sorted is set while they are in order.
-	times  []int64
-	sorted bool
+	// in nanoseconds.
+	times []int64
 }
 
 // Add counts one row more; what is no exchange does not count.
@@ -68,7 +68,7 @@ func (g *Group) add(r *Row) {
 	if r.Size() > 0 {
 		// What a capture says may be nonsense.
 		t := min(max(int64(r.Duration), 0), math.MaxInt64-1)
-		g.times, g.sorted = append(g.times, t), false
+		g.times = append(g.times, t)
 	}
 	if r.Failed() {
 		if g.failed == nil {
@@ -83,14 +83,9 @@ func (s *Stats) All() *Group { return &s.all }
 
 // Groups are those of each method and name, the most frequent first.
 func (s *Stats) Groups() []*Group {
-	var groups []*Group
-	for _, g := range s.groups {
-		groups = append(groups, g)
-	}
-	slices.SortFunc(groups, func(a, b *Group) int {
+	return slices.SortedFunc(maps.Values(s.groups), func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Name, b.Name))
 	})
-	return groups
 }
 
 // A Failure is how many rows ended in one channel.
@@ -121,16 +116,9 @@ func (g *Group) Percentile(p float64) time.Duration {
 	if len(g.times) == 0 {
 		return 0
 	}
-	g.sort()
+	slices.Sort(g.times)
 	rank := int(math.Ceil(p / 100 * float64(len(g.times))))
 	return time.Duration(g.times[min(max(rank, 1), len(g.times))-1])
-}
-
-func (g *Group) sort() {
-	if !g.sorted {
-		slices.Sort(g.times)
-		g.sorted = true
-	}
 }
 
 // Tokens is about how many tokens a model has for the messages: one for four
@@ -140,8 +128,9 @@ func (g *Group) Tokens() int64 { return (g.Sent + g.Received + 3) / 4 }
 
 // A Bucket is how many rows took at least From and less than To.
 type Bucket struct {
-	From, To time.Duration
-	Count    int
+	From  time.Duration `json:"fromNs"`
+	To    time.Duration `json:"toNs"`
+	Count int           `json:"count"`
 }
 
 // Histogram counts the durations in steps of 1, 2, 5 and 10, from the shortest to
@@ -150,7 +139,7 @@ func (g *Group) Histogram() (buckets []Bucket) {
 	if len(g.times) == 0 {
 		return nil
 	}
-	g.sort()
+	slices.Sort(g.times)
 	from, next := time.Duration(0), 0
 	for to := range steps {
 		end, _ := slices.BinarySearch(g.times, int64(to))

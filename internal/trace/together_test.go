@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func record(t *testing.T, runs ...string) (path string) {
 	}
 	for _, run := range runs {
 		r := recorders[run]
-		r.End(End{Time: noon, Kind: wire.Signal, Exit: 130, ID: "1"})
+		r.End(End{Time: noon, Kind: wire.Signal, Exit: 130, ID: json.RawMessage("1")})
 		r.Lost(1)
 		r.End(End{Time: noon, Kind: wire.Timeout, Exit: 9, Method: "tools/call"})
 		if err := r.Close(); err != nil {

@@ -1,13 +1,14 @@
 package validate
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"mcpc/internal/wire"
 )
 
 // How much of a value or a list is printed.
@@ -80,15 +81,7 @@ func writeBriefObject(sb *strings.Builder, obj map[string]any) {
 }
 
 // quote prints the beginning of a string as JSON.
-func quote(s string) string {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(cut(s)); err != nil {
-		return `""`
-	}
-	return strings.TrimSuffix(buf.String(), "\n")
-}
+func quote(s string) string { return string(wire.Quote(cut(s))) }
 
 // cut shortens a text, and says so.
 func cut(s string) string {

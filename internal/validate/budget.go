@@ -233,7 +233,7 @@ func (n *node) measure() {
 	for _, limit := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
 		if limit != nil {
 			n.numbers += 3
-			n.digits = max(n.digits, ratMagnitude(limit))
+			n.digits = max(n.digits, limit.Num().BitLen()/3, limit.Denom().BitLen()/3)
 		}
 	}
 	if s.MultipleOf != nil {
@@ -252,34 +252,20 @@ func (n *node) measureValue(v any) {
 	case json.Number:
 		n.numbers += 3
 		n.digits = max(n.digits, magnitude(v))
-	case []any:
-		for _, item := range v {
-			n.measureValue(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			n.measureValue(item)
-		}
+	}
+	for item := range parts(v) {
+		n.measureValue(item)
 	}
 }
 
 // measure gives the depth of a value and the length of its longest number.
 func measure(v any) (depth, digits int) {
-	inside := func(v any) {
-		d, n := measure(v)
-		depth, digits = max(depth, d+1), max(digits, n)
+	if n, ok := v.(json.Number); ok {
+		return 0, magnitude(n)
 	}
-	switch v := v.(type) {
-	case json.Number:
-		return 0, magnitude(v)
-	case []any:
-		for _, item := range v {
-			inside(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			inside(item)
-		}
+	for item := range parts(v) {
+		d, n := measure(item)
+		depth, digits = max(depth, d+1), max(digits, n)
 	}
 	return depth, digits
 }

@@ -126,12 +126,7 @@ func (a *alternative) among(alts []alternative) tally {
 
 // sameTag says whether alternatives are told apart by the same member.
 func sameTag(alts []alternative) bool {
-	for _, a := range alts {
-		if !slices.Equal(a.tagged().at, alts[0].tagged().at) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(alts, func(a alternative) bool { return !slices.Equal(a.tagged().at, alts[0].tagged().at) })
 }
 
 // wants lists the values and types that a problem says would do.

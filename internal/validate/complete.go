@@ -32,7 +32,7 @@ func (c *completer) complete(value json.RawMessage, at string, e Expected) json.
 	if members, err := wire.Object(value); err == nil {
 		for _, m := range members {
 			if inner, known := c.schema.Member(e, m.Name); known {
-				if whole := c.complete(m.Value, at+pointer(m.Name), inner); !bytes.Equal(whole, m.Value) {
+				if whole := c.complete(m.Value, wire.Pointer(at, m.Name), inner); !bytes.Equal(whole, m.Value) {
 					value = wire.With(value, m.Name, whole)
 				}
 			}
@@ -40,20 +40,15 @@ func (c *completer) complete(value json.RawMessage, at string, e Expected) json.
 		return c.required(value, at, e)
 	}
 	items, _ := wire.Array(value)
-	list, changed := []byte{'['}, false
+	changed := false
 	for i, item := range items {
-		whole := item
 		if inner, known := c.schema.Item(e, i); known {
-			whole = c.complete(item, at+pointer(strconv.Itoa(i)), inner)
+			items[i] = c.complete(item, at+"/"+strconv.Itoa(i), inner)
 		}
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, whole...)
-		changed = changed || !bytes.Equal(whole, item)
+		changed = changed || !bytes.Equal(items[i], item)
 	}
 	if changed {
-		return append(list, ']')
+		return wire.List(items)
 	}
 	return value
 }
@@ -68,7 +63,7 @@ func (c *completer) required(object json.RawMessage, at string, e Expected) json
 			inner, _ := c.schema.Member(e, name)
 			if value := c.defaultOf(inner); value != nil {
 				object = wire.With(object, name, value)
-				c.added = append(c.added, Default{at + pointer(name), value})
+				c.added = append(c.added, Default{wire.Pointer(at, name), value})
 			}
 		}
 	}
@@ -82,14 +77,11 @@ func (c *completer) defaultOf(e Expected) json.RawMessage {
 			continue
 		}
 		v := *s.Default
-		err := c.schema.budget.run(s, v)
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err != nil || enc.Encode(v) != nil {
+		raw, err := wire.Marshal(v)
+		if err != nil || c.schema.budget.run(s, v) != nil {
 			return nil
 		}
-		return bytes.TrimSpace(b.Bytes())
+		return raw
 	}
 	return nil
 }

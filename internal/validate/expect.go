@@ -215,12 +215,7 @@ func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bo
 
 // Closed reports that no other members than those of the schema may stand here.
 func (e Expected) Closed() bool {
-	for _, s := range e.every {
-		if no, ok := s.AdditionalProperties.(bool); ok && !no {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.every, func(s *jsonschema.Schema) bool { return s.AdditionalProperties == false })
 }
 
 // Member is what may stand under a name, and whether the schema speaks of it at

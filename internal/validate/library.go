@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -144,7 +145,7 @@ func (l *library) unloaded(target string) error {
 	return &SchemaError{
 		Reason: ExternalRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", orRef(kw), brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", cmp.Or(kw, "$ref"), brief(spelled)),
 	}
 }
 
@@ -153,15 +154,8 @@ func (l *library) unresolved(target string) error {
 	return &SchemaError{
 		Reason: UnresolvedRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s points to nothing in the schema", orRef(kw), brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points to nothing in the schema", cmp.Or(kw, "$ref"), brief(spelled)),
 	}
-}
-
-func orRef(kw string) string {
-	if kw == "" {
-		return "$ref"
-	}
-	return kw
 }
 
 // misnamed explains the errors about names: ids, anchors, URLs.
@@ -183,10 +177,7 @@ func (l *library) misnamed(err error) error {
 		return bad(max(dupAnchor.Ptr1, dupAnchor.Ptr2), "two subschemas have the anchor "+brief(dupAnchor.Anchor))
 	case errors.As(err, &badURL):
 		ptr, kw, spelled := l.whoNames(badURL.URL)
-		if spelled == "" {
-			spelled = badURL.URL
-		}
-		return bad(ptr, strings.TrimSpace(kw+" "+brief(spelled)+" is not a URL"))
+		return bad(ptr, strings.TrimSpace(kw+" "+brief(cmp.Or(spelled, badURL.URL))+" is not a URL"))
 	case errors.As(err, &badMeta):
 		return bad("", "a $schema is not a URL")
 	case errors.As(err, &noDraft):

@@ -75,7 +75,7 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 	yes := true
 	for re := range s.PatternProperties {
 		if p, ok := re.(*pattern); ok && p.re == nil {
-			warn("/patternProperties"+pointer(p.source), p)
+			warn("/patternProperties"+wire.Pointer("", p.source), p)
 			s.PatternProperties[re] = &jsonschema.Schema{Bool: &yes}
 		}
 	}

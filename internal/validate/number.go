@@ -2,7 +2,6 @@ package validate
 
 import (
 	"encoding/json"
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -31,14 +30,6 @@ const (
 	maxDigits   = 100_000 // of a number that is compared
 )
 
-// ratMagnitude is the same for a number in a compiled schema.
-func ratMagnitude(r *big.Rat) int {
-	if r == nil {
-		return 0
-	}
-	return max(r.Num().BitLen(), r.Denom().BitLen()) / 3
-}
-
 // numberWork is what it costs to read a number or compare it, in units of work.
 func numberWork(magnitude int) int {
 	if magnitude > maxDigits {
@@ -47,27 +38,11 @@ func numberWork(magnitude int) int {
 	return 3 + magnitude/10 + magnitude*magnitude/20_000
 }
 
-// canonical spells a number so that equal numbers are spelled alike. It cannot
-// fail on what has been paid for.
-func canonical(n json.Number) string {
-	if r, ok := new(big.Rat).SetString(string(n)); ok {
-		return r.RatString()
-	}
-	return string(n)
-}
-
 // sizeOf counts the values in a value, itself included.
 func sizeOf(v any) int {
 	n := 1
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			n += sizeOf(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			n += sizeOf(item)
-		}
+	for item := range parts(v) {
+		n += sizeOf(item)
 	}
 	return n
 }

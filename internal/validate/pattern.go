@@ -113,18 +113,16 @@ func parseWork(source string) int {
 // wideClasses counts what may be a class that goes beyond ASCII. Folding one
 // means to look at every letter of Unicode.
 func wideClasses(source string) int {
-	n := len(source) - len(strings.Map(asciiOnly, source))
+	n := 0
+	for i := range len(source) {
+		if source[i] >= utf8.RuneSelf {
+			n++
+		}
+	}
 	for _, escape := range []string{`\W`, `\D`, `\S`, `\P`, `\p`, `\x{`} {
 		n += strings.Count(source, escape)
 	}
 	return n
-}
-
-func asciiOnly(r rune) rune {
-	if r >= utf8.RuneSelf {
-		return -1
-	}
-	return r
 }
 
 // foldsCase says whether a flag group such as (?i) or (?i:…) stands somewhere.

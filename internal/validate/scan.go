@@ -2,6 +2,9 @@ package validate
 
 import (
 	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,18 +22,6 @@ func tooDeep(b []byte) bool {
 func member(v any, name string) any {
 	obj, _ := v.(map[string]any)
 	return obj[name]
-}
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// pointer writes a JSON pointer (RFC 6901).
-func pointer(tokens ...string) string {
-	var sb strings.Builder
-	for _, tok := range tokens {
-		sb.WriteByte('/')
-		_, _ = pointerEscaper.WriteString(&sb, tok)
-	}
-	return sb.String()
 }
 
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
@@ -69,6 +60,18 @@ func step(v any, tok string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// parts are the items of an array, or the values of an object.
+func parts(v any) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		switch v := v.(type) {
+		case []any:
+			slices.Values(v)(yield)
+		case map[string]any:
+			maps.Values(v)(yield)
+		}
+	}
 }
 
 // typeName is the JSON type of a decoded value.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"mcpc/internal/wire"
 )
 
 // What a schema may be. The library compiles in time that grows with the square
@@ -89,20 +91,12 @@ func lookOver(doc any, spoken dialect) (*survey, error) {
 // weigh counts what it costs to hold any of the JSON against a meta-schema.
 func (sv *survey) weigh(v any) error {
 	sv.work += 400
-	switch v := v.(type) {
-	case json.Number:
-		sv.work += 300 * numberWork(magnitude(v))
-	case []any:
-		for _, item := range v {
-			if err := sv.weigh(item); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, item := range v {
-			if err := sv.weigh(item); err != nil {
-				return err
-			}
+	if n, ok := v.(json.Number); ok {
+		sv.work += 300 * numberWork(magnitude(n))
+	}
+	for item := range parts(v) {
+		if err := sv.weigh(item); err != nil {
+			return err
 		}
 	}
 	if sv.work > maxCompileWork {
@@ -186,7 +180,7 @@ func (sv *survey) noteUnique(obj map[string]any, ptr string) error {
 	for _, kw := range []string{"dependentRequired", "dependencies"} {
 		if deps, ok := obj[kw].(map[string]any); ok {
 			for name, list := range deps {
-				lists[kw+pointer(name)] = list
+				lists[kw+wire.Pointer("", name)] = list
 			}
 		}
 	}
@@ -229,7 +223,7 @@ func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
 	named, _ := obj["patternProperties"].(map[string]any)
 	for _, src := range slices.Sorted(maps.Keys(named)) {
 		if _, err := sv.patterns.compile(src); err != nil {
-			return tooComplex(ptr+"/patternProperties"+pointer(src), "%v", err)
+			return tooComplex(ptr+"/patternProperties"+wire.Pointer("", src), "%v", err)
 		}
 	}
 	return nil
@@ -257,7 +251,7 @@ func (sv *survey) descend(obj map[string]any, ptr string, nesting int) error {
 	for _, kw := range schemaMapKeywords {
 		named, _ := obj[kw].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
-			if err := sv.visit(named[name], ptr+"/"+kw+pointer(name), nesting); err != nil {
+			if err := sv.visit(named[name], ptr+"/"+kw+wire.Pointer("", name), nesting); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"mcpc/internal/wire"
 )
 
 // takeOver replaces two keywords by extensions, which is what the library calls
@@ -104,7 +106,7 @@ func writeKey(sb *strings.Builder, v any) {
 		sb.WriteByte(':')
 		sb.WriteString(v)
 	case json.Number:
-		sb.WriteString(canonical(v))
+		sb.WriteString(wire.PlainNumber(string(v)))
 		sb.WriteByte(';')
 	case bool:
 		sb.WriteString(strconv.FormatBool(v))

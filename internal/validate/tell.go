@@ -29,7 +29,7 @@ func (x explainer) tell(p problem) wire.Finding {
 	return wire.Finding{
 		Rule:  p.rule,
 		Level: wire.Error,
-		Where: pointer(p.at...),
+		Where: wire.Pointer("", p.at...),
 		Text:  said.text,
 		Want:  said.want,
 		Got:   said.got,
@@ -143,7 +143,7 @@ func (x explainer) sayChoice(p problem) saying {
 			break
 		}
 		tried := a.first[0]
-		inner := pointer(tried.at[min(len(p.at), len(tried.at)):]...)
+		inner := wire.Pointer("", tried.at[min(len(p.at), len(tried.at)):]...)
 		why = append(why, strings.TrimSpace(inner+" "+x.say(tried).text))
 	}
 	text := fmt.Sprintf("matches none of %d alternatives", c.of)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"mcpc/internal/wire"
 )
 
 // sayMember is about which members an object has.
@@ -26,7 +28,10 @@ func (x explainer) sayMember(p problem) (saying, bool) {
 	return saying{}, false
 }
 
-// sayUnknown tells the nearest names that are known, or all if none is near.
+// maxNearNames bounds the names of which the nearest is looked for.
+const maxNearNames = 1000
+
+// sayUnknown tells the nearest name that is known, or all if none is near.
 func (x explainer) sayUnknown(p problem, location string) saying {
 	said := saying{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
 	if x.found == nil {
@@ -34,8 +39,8 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 		return said
 	}
 	known := x.found.at(location).Names()
-	if near := nearest(p.member, known); len(near) > 0 {
-		said.want = list(near, quote)
+	if near := wire.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
+		said.want = quote(near)
 		said.text += ", did you mean " + said.want + "?"
 	} else if len(known) > 0 {
 		said.want = list(known, quote)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -186,10 +187,6 @@ func (c *threads) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	return ended
 }
 
-func (c *threads) inOrder() (all []*thread) {
-	for t := range c.waiters {
-		all = append(all, t)
-	}
-	slices.SortFunc(all, func(a, b *thread) int { return cmp.Compare(a.number, b.number) })
-	return all
+func (c *threads) inOrder() []*thread {
+	return slices.SortedFunc(maps.Keys(c.waiters), func(a, b *thread) int { return cmp.Compare(a.number, b.number) })
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -83,10 +84,7 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	value = orNull(value)
 	var out json.RawMessage
 	members, taken := 0, 0 // of object, the first so many bytes are in out
-	_, err := eachMember(object, func(i int, is string, from, to int) bool {
-		if i == 0 {
-			out, taken = nil, 0
-		}
+	err := eachMember(object, func(i int, is string, from, to int) bool {
 		if members = i + 1; is == name {
 			out, taken = append(append(out, object[taken:from]...), value...), to
 		}
@@ -130,31 +128,58 @@ func Append(object json.RawMessage, more ...Member) json.RawMessage {
 	return append(out, object[end:]...)
 }
 
-// Without gives the object without the member name, in whichever of its places.
-// Every other byte stays as it is. What is no object, or has no such member, comes
+// Without gives the object without the member name, in whichever of its places. The
+// values of the others stay as they are. What is no object, or has no such member, comes
 // back unchanged.
 func Without(object json.RawMessage, name string) json.RawMessage {
-	var out json.RawMessage
-	taken, kept, found := 0, 0, false
-	_, err := eachMember(object, func(i int, is string, _, to int) bool {
-		if i == 0 {
-			taken = bytes.IndexByte(object, '{') + 1
-			out, kept, found = append(out[:0], object[:taken]...), 0, false
-		}
-		part := object[taken:to]
-		taken = to
-		if is == name {
-			found = true
-			return true
-		}
-		if kept == 0 && i > 0 { // what stood before it is gone
-			part = bytes.TrimLeft(part, ","+whiteSpace)
-		}
-		out, kept = append(out, part...), kept+1
-		return true
-	})
-	if err != nil || !found {
+	members, err := Object(object)
+	if _, found := members.Get(name); err != nil || !found {
 		return object
 	}
-	return append(out, object[taken:]...)
+	members = slices.DeleteFunc(members, func(m Member) bool { return m.Name == name })
+	return Append(json.RawMessage("{}"), members...)
+}
+
+// List is a JSON array of the items.
+func List(items []json.RawMessage) json.RawMessage {
+	return ListOf(items, func(item json.RawMessage) json.RawMessage { return item })
+}
+
+// ListOf is a JSON array of the values that each item makes.
+func ListOf[T any, B ~[]byte](items []T, value func(T) B) json.RawMessage {
+	b := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, value(item)...)
+	}
+	return append(b, ']')
+}
+
+// Marshal is json.Marshal without the rewriting of <, > and &.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Pointer is a JSON pointer (RFC 6901) with more names behind it.
+func Pointer(at string, names ...string) string {
+	for _, name := range names {
+		at += "/" + pointerEscaper.Replace(name)
+	}
+	return at
+}
+
+// ShellWord makes s one word of a POSIX shell.
+func ShellWord(s string) string {
+	if s != "" && strings.Trim(s, lettersAndDigits+"_@%+=:,./-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

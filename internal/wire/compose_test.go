@@ -117,10 +117,10 @@ func TestWith(t *testing.T) {
 func TestWithout(t *testing.T) {
 	for _, c := range []struct{ object, want string }{
 		{`{"a":1,"_meta":{},"b":2}`, `{"a":1,"b":2}`},
-		{`{"_meta":{},"b" : 2 }`, `{"b" : 2 }`},
-		{`{ "a":1 , "_meta":3 }`, `{ "a":1 }`},
+		{`{"_meta":{},"b" : 2 }`, `{"b":2}`},
+		{`{ "a":1 , "_meta":3 }`, `{"a":1}`},
 		{`{"_meta":{}}`, `{}`},
-		{`{"\u0061":1e0,"_meta":1,"_meta":2,"b":2}`, `{"\u0061":1e0,"b":2}`},
+		{`{"\u0061":1e0,"_meta":1,"_meta":2,"b":2}`, `{"a":1e0,"b":2}`},
 		{`{"a":1}`, `{"a":1}`},
 		{`{}`, `{}`},
 		{`[1]`, `[1]`},
@@ -129,6 +129,14 @@ func TestWithout(t *testing.T) {
 	} {
 		if got := string(Without(json.RawMessage(c.object), "_meta")); got != c.want {
 			t.Errorf("Without(%s) = %s, want %s", c.object, got, c.want)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"/a/b": "/a/b", "": "''", "a b": "'a b'", "it's": `'it'\''s'`} {
+		if got := ShellWord(in); got != want {
+			t.Errorf("ShellWord(%q) is %s, want %s", in, got, want)
 		}
 	}
 }

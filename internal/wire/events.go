@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"io"
-	"strings"
 	"time"
 )
 
@@ -145,7 +144,7 @@ func (r *EventReader) rest() []byte {
 		rest = append(rest, r.buf[r.from:]...)
 	}
 	r.past, r.from = nil, len(r.buf)
-	return bytes.TrimLeft(rest, "\r\n")
+	return bytes.TrimLeft(bytes.TrimPrefix(rest, []byte(byteOrderMark)), "\r\n")
 }
 
 // milliseconds reads a retry field: ASCII digits only. More than a year is a
@@ -186,9 +185,6 @@ func (r *EventReader) buffered() ([]byte, bool) {
 		}
 		r.skipLF = false
 	}
-	if !r.began && !r.skipBOM() {
-		return nil, false
-	}
 	i := lineEnd(r.buf[r.start+r.scanned:])
 	if i < 0 {
 		r.scanned = len(r.buf) - r.start
@@ -198,23 +194,10 @@ func (r *EventReader) buffered() ([]byte, bool) {
 	line := r.buf[r.start:end]
 	r.skipLF = r.buf[end] == '\r'
 	r.start, r.scanned = end+1, 0
+	if !r.began {
+		line, r.began = bytes.TrimPrefix(line, []byte(byteOrderMark)), true
+	}
 	return line, true
-}
-
-// skipBOM reports whether the start of the stream is decided: the mark has
-// three bytes, which may come in three pieces.
-func (r *EventReader) skipBOM() bool {
-	const bom = "\xEF\xBB\xBF"
-	head := r.buf[r.start:]
-	if len(head) < len(bom) && strings.HasPrefix(bom, string(head)) && r.err == nil {
-		return false
-	}
-	if bytes.HasPrefix(head, []byte(bom)) {
-		r.start += len(bom)
-		r.from = r.start
-	}
-	r.began = true
-	return true
 }
 
 // Sizes of the buffer: a block of it holds many short events, and is read into

@@ -10,15 +10,15 @@ const (
 	Error
 )
 
-func (l Level) String() string {
-	switch l {
-	case Info:
-		return "info"
-	case Warning:
-		return "warning"
-	default:
-		return "error"
-	}
+func (l Level) String() string { return [...]string{"info", "warning", "error"}[l] }
+
+// MarshalText is the level by its name.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads the name; one that is not known is Info.
+func (l *Level) UnmarshalText(name []byte) error {
+	*l = map[string]Level{"warning": Warning, "error": Error}[string(name)]
+	return nil
 }
 
 // RuleMore is the rule of a last finding that stands for more than could be
@@ -29,14 +29,15 @@ const RuleMore = "more"
 // violation and a lint result are the same thing.
 type Finding struct {
 	// Rule is a short stable name: "type", "required", "duplicate_member".
-	Rule  string
-	Level Level
+	Rule  string `json:"rule"`
+	Level Level  `json:"level"`
 	// Where is a JSON pointer (RFC 6901) into the value that was looked at;
 	// "" is the whole value.
-	Where string
+	Where string `json:"where,omitempty"`
 	// Text says what is wrong, in lower case and without a full stop.
-	Text string
+	Text string `json:"text,omitempty"`
 	// Want and Got are what the rule asks for and what stands there, as short
 	// JSON or plain words; either may be empty.
-	Want, Got string
+	Want string `json:"want,omitempty"`
+	Got  string `json:"got,omitempty"`
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -51,12 +52,7 @@ func isApart(raw []byte, at int) bool {
 }
 
 func areHex(digits []byte) bool {
-	for _, c := range digits {
-		if c |= 'a' - 'A'; ('0' > c || c > '9') && ('a' > c || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(digits, func(c byte) bool { return hexValues[c] == 255 })
 }
 
 // isPlain reports a token that is known for one although it is glued to a word: there is

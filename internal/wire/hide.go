@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -236,12 +237,7 @@ func schemeOf(value []byte) int {
 var marks = [...]string{"••••(len", "****(len-", "%E2%80%A2%E2%80%A2%E2%80%A2%E2%80%A2%28len"}
 
 func beginsHidden(word string) bool {
-	for _, mark := range marks {
-		if strings.HasPrefix(word, mark) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(marks[:], func(mark string) bool { return strings.HasPrefix(word, mark) })
 }
 
 // wordAt finds a value without quotes. Behind a "=" any is one; behind a ":" the
@@ -320,7 +316,7 @@ func isSchema(raw []byte) bool {
 		return false
 	}
 	schema := false
-	_, _ = eachMember(raw, func(_ int, name string, from, to int) bool {
+	_ = eachMember(raw, func(_ int, name string, from, to int) bool {
 		text, ok := Text(raw[from:to])
 		switch name {
 		case "type":

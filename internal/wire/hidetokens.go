@@ -54,8 +54,9 @@ func hideTokens(raw []byte) (safe []byte, n int) {
 		if there&(1<<i) == 0 {
 			continue
 		}
-		found := 0
-		raw, found = hideTokensBy(raw, begin)
+		e, found := edit{raw: raw}, 0
+		eachToken(raw, begin, func(from, to int) { e.put(from, to, Redacted(string(raw[from:to]))) })
+		raw, found = e.result()
 		n += found
 	}
 	return raw, n
@@ -91,12 +92,6 @@ func beginsIn(raw []byte) (there uint32) {
 		from = to
 	}
 	return there
-}
-
-func hideTokensBy(raw []byte, begin string) ([]byte, int) {
-	e := edit{raw: raw}
-	eachToken(raw, begin, func(from, to int) { e.put(from, to, Redacted(string(raw[from:to]))) })
-	return e.result()
 }
 
 func eachToken(raw []byte, begin string, found func(from, to int)) {

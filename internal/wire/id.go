@@ -28,7 +28,7 @@ func idKey(id json.RawMessage) string {
 		return string(Quote(text))
 	}
 	if isNumber(id) {
-		return plainNumber(string(id))
+		return PlainNumber(string(id))
 	}
 	return string(id)
 }
@@ -37,9 +37,9 @@ func isNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-// plainNumber writes a JSON number as its digits and a power of ten, without
+// PlainNumber writes a JSON number as its digits and a power of ten, without
 // zeros at either end: 7, 7.0 and 70e-1 are 7e0. Nothing is rounded.
-func plainNumber(number string) string {
+func PlainNumber(number string) string {
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	digits, negative := strings.CutPrefix(digits, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")

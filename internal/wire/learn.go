@@ -79,13 +79,9 @@ func (s *Secrets) learnURL(raw string, levels int) {
 // LearnCommand notes the secrets among the words of a command.
 func (s *Secrets) LearnCommand(argv []string) {
 	for i, word := range argv {
-		name, value, assigned := strings.Cut(word, "=")
-		switch {
-		case i > 0 && !strings.HasPrefix(word, "-") && isSecretFlag(argv[i-1]):
-			s.Learn(word)
-		case assigned && secretName(name) && !strings.Contains(name, "://"):
-			s.Learn(value)
-		default:
+		if _, secret, found := secretWord(argv, i); found {
+			s.Learn(secret)
+		} else {
 			s.LearnURL(word)
 		}
 	}

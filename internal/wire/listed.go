@@ -29,16 +29,13 @@ func ParsePrompt(raw json.RawMessage) (Prompt, *Finding) {
 	}
 	p := Prompt{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description")}
 	if p.Name == "" {
-		name, _ := members.Get("name")
-		return Prompt{}, lacking("prompt", "name", name)
+		return Prompt{}, lacking("prompt", "name", members.Value("name"))
 	}
-	list, _ := members.Get("arguments")
-	items, _ := Array(list)
+	items, _ := Array(members.Value("arguments"))
 	for _, item := range items {
 		argument, _ := Object(item)
-		required, _ := argument.Get("required")
 		p.Arguments = append(p.Arguments, PromptArgument{Name: argument.Text("name"), Title: argument.Text("title"),
-			Description: argument.Text("description"), Required: string(required) == "true"})
+			Description: argument.Text("description"), Required: string(argument.Value("required")) == "true"})
 	}
 	return p, nil
 }
@@ -71,11 +68,9 @@ func parseResource(raw json.RawMessage, uri string) (Resource, *Finding) {
 	r := Resource{Raw: raw, URI: members.Text(uri), Name: members.Text("name"), Title: members.Text("title"),
 		Description: members.Text("description"), MIMEType: members.Text("mimeType"), Size: -1}
 	if r.URI == "" {
-		value, _ := members.Get(uri)
-		return Resource{}, lacking("resource", uri, value)
+		return Resource{}, lacking("resource", uri, members.Value(uri))
 	}
-	size, _ := members.Get("size")
-	if n, err := strconv.ParseInt(string(size), 10, 64); err == nil && n >= 0 {
+	if n, err := strconv.ParseInt(string(members.Value("size")), 10, 64); err == nil && n >= 0 {
 		r.Size = n
 	}
 	return r, nil

@@ -11,7 +11,8 @@ import (
 // else resolves; a page in a browser names its origin (basic/transports, "Security
 // Warning"). Of several Origin fields each has to be of this machine.
 func Foreign(host string, fields map[string][]string) string {
-	if !isLoopback(hostname(host)) {
+	asked := url.URL{Host: host}
+	if !isLoopback(asked.Hostname()) {
 		return "the Host field has another host: " + Excerpt([]byte(host), 100)
 	}
 	named := false
@@ -28,12 +29,6 @@ func Foreign(host string, fields map[string][]string) string {
 		}
 	}
 	return ""
-}
-
-// hostname is a Host field's value without its port.
-func hostname(host string) string {
-	u := url.URL{Host: host}
-	return u.Hostname()
 }
 
 func isLoopback(host string) bool {

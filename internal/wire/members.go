@@ -34,17 +34,21 @@ func (m Members) Get(name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
+// Value gives the value of the first member called name, or nil.
+func (m Members) Value(name string) json.RawMessage {
+	value, _ := m.Get(name)
+	return value
+}
+
 // Text gives the string that stands under name, or "".
 func (m Members) Text(name string) string {
-	raw, _ := m.Get(name)
-	s, _ := Text(raw)
+	s, _ := Text(m.Value(name))
 	return s
 }
 
 // Words are the strings in the array that stands under name.
 func (m Members) Words(name string) map[string]bool {
-	raw, _ := m.Get(name)
-	items, _ := Array(raw)
+	items, _ := Array(m.Value(name))
 	words := make(map[string]bool, len(items))
 	for _, item := range items {
 		if word, ok := Text(item); ok {
@@ -57,14 +61,6 @@ func (m Members) Words(name string) map[string]bool {
 // Duplicate names the first member that stands twice, if there is one: "" is a
 // name like any other.
 func (m Members) Duplicate() (name string, twice bool) {
-	if len(m) <= 16 { // what every message is; a map would cost more than the loop
-		for i := range m {
-			if _, twice := m[:i].Get(m[i].Name); twice {
-				return m[i].Name, true
-			}
-		}
-		return "", false
-	}
 	seen := make(map[string]bool, len(m))
 	for i := range m {
 		if seen[m[i].Name] {
@@ -78,34 +74,46 @@ func (m Members) Duplicate() (name string, twice bool) {
 // Valid reports how raw fails to be one JSON value of bounded depth in UTF-8,
 // or nil.
 func Valid(raw []byte) *SyntaxError {
-	if plainValue(raw) {
-		return nil
+	s := scanner{raw: raw, twice: true}
+	if !s.value() {
+		return s.failed()
 	}
-	return anyValid(raw)
+	return s.ended()
 }
 
-// anyValid is Valid for whatever may come.
-func anyValid(raw []byte) *SyntaxError {
-	_, err := read(raw, func(d *jsontext.Decoder) *SyntaxError {
-		if _, err := d.ReadValue(); err != nil {
-			return syntaxError(d, err)
-		}
-		return atEnd(d, raw)
-	})
-	return err
+// Prefix gives the value with which a text begins, and what follows it; nil where it
+// begins with none.
+func Prefix(text []byte) (value, rest []byte) {
+	s := scanner{raw: text, twice: true}
+	if !s.value() {
+		return nil, text
+	}
+	return text[:s.at:s.at], text[s.at:]
+}
+
+// notA says why raw does not begin as an object or an array does.
+func notA(raw []byte, rule, text string) *SyntaxError {
+	if err := Valid(raw); err != nil {
+		return err // "not found" is no JSON, although it begins like null
+	}
+	return &SyntaxError{Rule: rule, Text: text}
 }
 
 // Object takes the JSON object raw apart. The values alias raw. With an error
 // come the members that stand before it.
 func Object(raw []byte) (Members, *SyntaxError) {
-	members, _, err := object(raw, math.MaxInt)
+	members := make(Members, 0, 4) // as most objects have, or fewer
+	err := eachMember(raw, func(_ int, name string, from, to int) bool {
+		members = append(members, Member{Name: name, Value: raw[from:to:to]})
+		return true
+	})
 	return members, err
 }
 
 // First gives the value of the first member called name, or nil. It reads no
 // further, whatever follows.
 func First(raw []byte, name string) (value json.RawMessage) {
-	_, _ = eachMember(raw, func(_ int, is string, from, to int) bool {
+	_ = eachMember(raw, func(_ int, is string, from, to int) bool {
 		if is == name {
 			value = raw[from:to:to]
 		}
@@ -114,51 +122,30 @@ func First(raw []byte, name string) (value json.RawMessage) {
 	return value
 }
 
-// object is Object for at most so many members. unpaired is set where a string
-// holds an unpaired surrogate.
-func object(raw []byte, most int) (members Members, unpaired bool, err *SyntaxError) {
-	members = make(Members, 0, 4) // as most objects have, or fewer
-	unpaired, err = eachMember(raw, func(i int, name string, from, to int) bool {
-		members = append(members[:i], Member{Name: name, Value: raw[from:to:to]})
-		return i < most
-	})
-	if len(members) > most {
-		return nil, false, &SyntaxError{Rule: "too_many", Text: "more members than any message has"}
-	}
-	return members, unpaired, err
-}
-
 // eachMember tells f of every member of the object raw: its index, its name and
-// where in raw its value stands, until f says that it is enough. The indexes
-// may start again from 0, where a second look is needed.
-func eachMember(raw []byte, f func(i int, name string, from, to int) bool) (unpaired bool, err *SyntaxError) {
-	if plainMembers(raw, f) {
-		return false, nil
+// where in raw its value stands, until f says that it is enough.
+func eachMember(raw []byte, f func(i int, name string, from, to int) bool) *SyntaxError {
+	s := scanner{raw: raw, twice: true}
+	if s.next() != '{' {
+		return notA(raw, "not_object", "not a JSON object")
 	}
-	return anyMembers(raw, f)
-}
-
-// anyMembers is eachMember for whatever may come.
-func anyMembers(raw []byte, f func(i int, name string, from, to int) bool) (unpaired bool, err *SyntaxError) {
-	return read(raw, func(d *jsontext.Decoder) *SyntaxError {
-		if err := open(d, raw, '{'); err != nil {
-			return err
+	i, enough := 0, false
+	whole := s.object(func(name string) bool {
+		from := s.at
+		if !s.value() {
+			return false
 		}
-		for i := 0; d.PeekKind() == '"'; i++ {
-			name, err := nextName(d)
-			if err != nil {
-				return syntaxError(d, err)
-			}
-			from, to, err := nextValue(d)
-			if err != nil {
-				return syntaxError(d, err)
-			}
-			if !f(i, name, from, to) {
-				return nil
-			}
-		}
-		return closed(d, raw)
+		enough = !f(i, name, from, s.at)
+		i++
+		return !enough
 	})
+	switch {
+	case enough:
+		return nil
+	case !whole:
+		return s.failed()
+	}
+	return s.ended()
 }
 
 // Array takes the JSON array raw apart. The items alias raw. With an error come
@@ -166,33 +153,26 @@ func anyMembers(raw []byte, f func(i int, name string, from, to int) bool) (unpa
 func Array(raw []byte) ([]json.RawMessage, *SyntaxError) { return array(raw, math.MaxInt) }
 
 // array is Array for at most so many items.
-func array(raw []byte, most int) ([]json.RawMessage, *SyntaxError) {
-	if items, ok := plainItems(raw, most); ok {
-		return items, nil
+func array(raw []byte, most int) (items []json.RawMessage, err *SyntaxError) {
+	s := scanner{raw: raw, twice: true}
+	if s.next() != '[' {
+		return nil, notA(raw, "not_array", "not a JSON array")
 	}
-	return anyItems(raw, most)
-}
-
-// anyItems is array for whatever may come.
-func anyItems(raw []byte, most int) ([]json.RawMessage, *SyntaxError) {
-	var items []json.RawMessage
-	_, err := read(raw, func(d *jsontext.Decoder) *SyntaxError {
-		if err := open(d, raw, '['); err != nil {
-			return err
+	whole := s.array(func() bool {
+		from := s.at
+		if !s.value() {
+			return false
 		}
-		items = items[:0]
-		for k := d.PeekKind(); k != ']' && k != 0; k = d.PeekKind() {
-			from, to, err := nextValue(d)
-			if err != nil {
-				return syntaxError(d, err)
-			}
-			if items = append(items, raw[from:to:to]); len(items) > most {
-				return &SyntaxError{Rule: "too_many", Text: "more messages than any batch has"}
-			}
-		}
-		return closed(d, raw)
+		items = append(items, raw[from:s.at:s.at])
+		return len(items) <= most
 	})
-	return items, err
+	switch {
+	case len(items) > most:
+		return items, &SyntaxError{Rule: "too_many", Text: "more messages than any batch has"}
+	case !whole:
+		return items, s.failed()
+	}
+	return items, s.ended()
 }
 
 // Text gives the string that raw holds; false where raw is no JSON string. An
@@ -205,7 +185,7 @@ func Text(raw []byte) (string, bool) {
 		return "", false
 	}
 	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && plainString(inner) {
-		return nameOf(inner), true
+		return nameOf(raw, false), true
 	}
 	// To the decoder an unpaired surrogate is an error like any other.
 	s, err := jsontext.AppendUnquote(nil, raw)
@@ -227,7 +207,7 @@ func Unquote(dst, quoted []byte) (_ []byte, ok bool) {
 func plainString(inner []byte) bool {
 	ascii := true
 	for _, c := range inner {
-		if !bareUTF8[c] {
+		if !bare[c] {
 			return false
 		}
 		ascii = ascii && c < utf8.RuneSelf
@@ -239,7 +219,7 @@ func plainString(inner []byte) bool {
 // what a user typed is what is sent. Bytes that are no UTF-8, which JSON cannot
 // carry, become U+FFFD.
 func Quote(s string) []byte {
-	if isBare(s) {
+	if isASCII(s) && plainString([]byte(s)) {
 		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
 	}
 	b, err := jsontext.AppendQuote(nil, s)

@@ -78,7 +78,7 @@ func ParseMessage(raw []byte) *Message {
 	if len(text) < len(raw) {
 		m.warn("bom", "a byte order mark before the JSON")
 	}
-	if startsWith(text, '[') {
+	if bytes.HasPrefix(bytes.TrimLeft(text, whiteSpace), []byte("[")) {
 		m.parseBatch(text)
 		return m
 	}
@@ -93,13 +93,6 @@ func ParseMessage(raw []byte) *Message {
 	}
 	m.parseEnvelope(members)
 	return m
-}
-
-func startsWith(text []byte, c byte) bool {
-	if len(text) > 0 && text[0] <= ' ' {
-		text = bytes.TrimLeft(text, whiteSpace)
-	}
-	return len(text) > 0 && text[0] == c
 }
 
 // broken records why text, the end of m.Raw, is no JSON object or array.
@@ -176,7 +169,7 @@ func (m *Message) parseEnvelope(members Members) {
 			return
 		}
 	}
-	if !isVersion(version) {
+	if text, _ := Text(version); text != "2.0" {
 		m.invalid("jsonrpc", "not a JSON-RPC 2.0 message: \"jsonrpc\" is %s", orMissing(version))
 		return
 	}
@@ -196,14 +189,6 @@ func (m *Message) parseEnvelope(members Members) {
 		m.invalid("shape", "neither \"method\" nor \"result\" nor \"error\"")
 	}
 	m.checkID()
-}
-
-func isVersion(raw json.RawMessage) bool {
-	if string(raw) == `"2.0"` {
-		return true
-	}
-	version, ok := Text(raw)
-	return ok && version == "2.0"
 }
 
 func orMissing(raw json.RawMessage) string {
@@ -249,8 +234,7 @@ func (m *Message) parseError(raw json.RawMessage) {
 	if !ok {
 		m.invalid("error_message", "the error's \"message\" is not a string: %s", orMissing(message))
 	}
-	data, _ := members.Get("data")
-	m.Error = &RPCError{Code: number, Message: text, Data: data, Raw: raw}
+	m.Error = &RPCError{Code: number, Message: text, Data: members.Value("data"), Raw: raw}
 }
 
 // checkID records an id that JSON-RPC or MCP forbids. A null id is input that

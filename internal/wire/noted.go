@@ -76,15 +76,67 @@ func (m *Message) DuplicateInResult() string {
 	return duplicateIn(m.Result)
 }
 
-// envelope is object for a message; in is what stands in its params or its
-// result. Of a message that has both, or one of them twice, nothing is noted:
-// it is no message. Nor is it of one that is not plain. The members are put into
-// room as far as they fit there.
+// envelope takes a message apart that has at most maxParts members, and puts them into
+// room as far as they fit there; in is what stands in its params or its result. Of a
+// message that has both, or one of them twice, nothing is noted: it is no message.
+// unpaired is set where a string holds an unpaired surrogate.
 func envelope(raw []byte, in *noted, room Members) (members Members, unpaired bool, err *SyntaxError) {
-	if members, ok := plainEnvelope(raw, in, room); ok {
-		return members, false, nil
+	s := scanner{raw: raw}
+	if s.next() != '{' {
+		return nil, false, notA(raw, "not_object", "not a JSON object")
 	}
-	return object(raw, maxParts)
+	asked := 0
+	members = room[:0]
+	whole := s.object(func(name string) bool {
+		payload := name == "params" || name == "result"
+		if payload {
+			asked++
+		}
+		from, fine := s.at, false
+		if payload && asked == 1 && s.is('{') {
+			in.known, in.members = true, in.few[:0]
+			fine = s.object(func(name string) bool { return in.read(&s, name) })
+		} else {
+			fine = s.value()
+		}
+		members = append(members, s.member(name, from))
+		return fine && len(members) <= maxParts
+	})
+	switch {
+	case len(members) > maxParts:
+		err = &SyntaxError{Rule: "too_many", Text: "more members than any message has"}
+	case !whole:
+		err = s.failed()
+	default:
+		err = s.ended()
+	}
+	if err != nil {
+		*in = noted{}
+		return nil, false, err
+	}
+	in.known, in.single = in.known && asked == 1, !s.twice
+	return members, s.unpaired, nil
+}
+
+// read reads one member under params or result.
+func (n *noted) read(s *scanner, name string) bool {
+	from, fine := s.at, false
+	var items []json.RawMessage
+	whole := s.is('[')
+	if whole {
+		fine = s.array(func() bool {
+			start := s.at
+			fine := s.value()
+			if whole = whole && len(items) < maxNoted; whole {
+				items = append(items, s.raw[start:s.at:s.at])
+			}
+			return fine
+		})
+	} else {
+		fine = s.value()
+	}
+	n.add(s.member(name, from), items, whole)
+	return fine
 }
 
 // add notes one member; its items where they are whole. It forgets all where there are

@@ -23,9 +23,10 @@ type Outcome struct {
 	Where string
 	// Line is the line of a script that asked, from 1; 0 where there is none.
 	Line int
-	// Text says what happened, in lower case and without a full stop. Hint is
-	// one command or one sentence that leads on; it may be empty.
-	Text, Hint string
+	// Text says what happened, in lower case and without a full stop.
+	Text string
+	// Hint is one command or one sentence that leads on; it may be empty.
+	Hint Hint
 	// Phase is how far it came: "arguments", "connect", "discover",
 	// "initialize", "send", "wait", "read", "result", "close".
 	Phase string

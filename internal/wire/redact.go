@@ -106,18 +106,25 @@ func pairOf(a, b byte) int { return 32*int(a-'a') + int(b-'a') }
 func RedactCommand(argv []string) []string {
 	out := make([]string, len(argv))
 	for i, word := range argv {
-		name, value, assigned := strings.Cut(word, "=")
-		flag := strings.HasPrefix(word, "-") || assigned
-		switch {
-		case i > 0 && !strings.HasPrefix(word, "-") && isSecretFlag(argv[i-1]):
-			out[i] = hide(word)
-		case flag && assigned && secretName(name) && !strings.Contains(name, "://"):
-			out[i] = name + "=" + hide(value)
-		default:
+		if before, secret, found := secretWord(argv, i); found {
+			out[i] = before + hide(secret)
+		} else {
 			out[i] = RedactURL(word)
 		}
 	}
 	return out
+}
+
+// secretWord gives the secret in a word of a command, and what stands before it there.
+func secretWord(argv []string, i int) (before, secret string, found bool) {
+	name, value, assigned := strings.Cut(argv[i], "=")
+	switch {
+	case i > 0 && !strings.HasPrefix(argv[i], "-") && isSecretFlag(argv[i-1]):
+		return "", argv[i], true
+	case assigned && secretName(name) && !strings.Contains(name, "://"):
+		return name + "=", value, true
+	}
+	return "", "", false
 }
 
 // isSecretFlag reports whether a word is a flag whose value is the next word.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,20 +41,15 @@ func ParseTool(raw json.RawMessage) (Tool, *Finding) {
 	if err != nil {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", Excerpt(raw, 60))
 	}
-	name, _ := members.Get("name")
-	text, ok := Text(name)
-	if !ok || text == "" {
-		return Tool{}, lacking("tool", "name", name)
+	t := Tool{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description"),
+		InputSchema: members.Value("inputSchema"), OutputSchema: members.Value("outputSchema"), Meta: members.Value("_meta")}
+	if t.Name == "" {
+		return Tool{}, lacking("tool", "name", members.Value("name"))
 	}
-	t := Tool{Raw: raw, Name: text, Title: members.Text("title"), Description: members.Text("description")}
-	t.InputSchema, _ = members.Get("inputSchema")
-	t.OutputSchema, _ = members.Get("outputSchema")
-	t.Meta, _ = members.Get("_meta")
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
-		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", text)
+		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", t.Name)
 	}
-	execution, _ := members.Get("execution")
-	t.TaskSupport, _ = Text(First(execution, "taskSupport"))
+	t.TaskSupport, _ = Text(First(members.Value("execution"), "taskSupport"))
 	t.UI, t.AppOnly = pageIn(t.Meta), AppOnly(t.Meta)
 	t.readAnnotations(members)
 	return t, nil
@@ -94,14 +90,11 @@ func badEntry(rule, format string, args ...any) *Finding {
 // readAnnotations also gives the title its second place: the display name is
 // title, then annotations.title, then name.
 func (t *Tool) readAnnotations(members Members) {
-	raw, _ := members.Get("annotations")
-	hints, err := Object(raw)
+	hints, err := Object(members.Value("annotations"))
 	if err != nil {
 		return
 	}
-	if t.Title == "" {
-		t.Title = hints.Text("title")
-	}
+	t.Title = cmp.Or(t.Title, hints.Text("title"))
 	t.Hints = Hints{
 		ReadOnly:    hint(hints, "readOnlyHint"),
 		Destructive: hint(hints, "destructiveHint"),
@@ -111,14 +104,9 @@ func (t *Tool) readAnnotations(members Members) {
 }
 
 func hint(m Members, name string) *bool {
-	raw, _ := m.Get(name)
-	switch string(raw) {
-	case "true":
-		yes := true
-		return &yes
-	case "false":
-		no := false
-		return &no
+	raw := string(m.Value(name))
+	if raw != "true" && raw != "false" {
+		return nil
 	}
-	return nil
+	return new(raw == "true")
 }

@@ -75,11 +75,7 @@ func asks(m *Message) uint64 {
 	if token := inside(params, "_meta", "progressToken"); token != nil {
 		params = bytes.Replace(params, append([]byte(`"progressToken":`), token...), nil, 1)
 	}
-	var h maphash.Hash
-	h.SetSeed(sumSeed)
-	_, _ = h.WriteString(m.Method + " ")
-	_, _ = h.Write(params)
-	return h.Sum64()
+	return maphash.String(sumSeed, m.Method+" "+string(params))
 }
 
 func keyInside(raw []byte, names ...string) string {
@@ -103,11 +99,7 @@ func asksForMore(result []byte) bool {
 // nil.
 func inside(raw []byte, names ...string) []byte {
 	for _, name := range names {
-		members, err := Object(raw)
-		if err != nil {
-			return nil
-		}
-		raw, _ = members.Get(name)
+		raw = First(raw, name)
 	}
 	return raw
 }

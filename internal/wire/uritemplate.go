@@ -145,8 +145,7 @@ func (t URITemplate) Expand(values Members) (string, error) {
 		}
 		lead := p.how.first
 		for _, v := range p.vars {
-			raw, _ := values.Get(v.name)
-			text, err := p.how.expand(v, raw)
+			text, err := p.how.expand(v, values.Value(v.name))
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", v.name, err)
 			}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func withheldText(raw []byte) []byte {
 	if err != nil {
 		return []byte(Redacted(string(raw)))
 	}
-	safe := []byte(`{`)
+	var safe []Member
 	for _, m := range members {
 		value := m.Value
 		switch text, isText := Text(value); {
@@ -84,12 +85,9 @@ func withheldText(raw []byte) []byte {
 		default:
 			continue
 		}
-		if len(safe) > 1 {
-			safe = append(safe, ',')
-		}
-		safe = append(append(append(safe, Quote(m.Name)...), ':'), value...)
+		safe = append(safe, Member{m.Name, value})
 	}
-	return append(safe, '}')
+	return Append(json.RawMessage("{}"), safe...)
 }
 
 // isMethod reports a text that can be a method of the protocol.

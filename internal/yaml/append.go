@@ -18,12 +18,12 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, err := Write(joined([]json.RawMessage{item}))
+	written, err := Write(wire.List([]json.RawMessage{item}))
 	if err != nil {
 		return nil, err
 	}
 	items, _ := wire.Array(wire.First(old.JSON, name))
-	indent, ok := dashOf(text, old, Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
+	indent, ok := dashOf(text, old, wire.Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
 	if !ok {
 		return nil, fmt.Errorf("%s is not a block list (lines that begin with a dash)", name)
 	}
@@ -35,7 +35,7 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	again, err := Parse(append(bytes.Clone(text), more.Bytes()...))
 	same, _ := Parse(written)
 	last, _ := wire.Array(same.JSON)
-	if err != nil || !bytes.Equal(again.JSON, wire.With(old.JSON, name, joined(append(items, last...)))) {
+	if err != nil || !bytes.Equal(again.JSON, wire.With(old.JSON, name, wire.List(append(items, last...)))) {
 		return nil, fmt.Errorf("%s is not at the end", name)
 	}
 	return more.Bytes(), nil
@@ -76,15 +76,4 @@ func dashOf(text []byte, doc Document, pointer string) (indent string, ok bool) 
 	}
 	indent, _, dash := strings.Cut(lines[place.Line-1], "- ")
 	return indent, dash && strings.Trim(indent, " ") == ""
-}
-
-func joined(items []json.RawMessage) json.RawMessage {
-	b := []byte{'['}
-	for i, item := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, item...)
-	}
-	return append(b, ']')
 }

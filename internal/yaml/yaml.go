@@ -49,9 +49,6 @@ type Problem struct {
 	Pointer string
 }
 
-// Place says where the value at a JSON pointer begins, or what it would be in.
-func (d Document) Place(pointer string) Place { return nearest(d.values, pointer) }
-
 // NamePlace says where the name of a member stands.
 func (d Document) NamePlace(pointer string) Place {
 	if place, ok := d.names[pointer]; ok {
@@ -60,9 +57,10 @@ func (d Document) NamePlace(pointer string) Place {
 	return d.Place(pointer)
 }
 
-func nearest(places map[string]Place, pointer string) Place {
+// Place says where the value at a JSON pointer begins, or what it would be in.
+func (d Document) Place(pointer string) Place {
 	for {
-		if place, ok := places[pointer]; ok {
+		if place, ok := d.values[pointer]; ok {
 			return place
 		}
 		at := strings.LastIndexByte(pointer, '/')
@@ -71,11 +69,6 @@ func nearest(places map[string]Place, pointer string) Place {
 		}
 		pointer = pointer[:at]
 	}
-}
-
-// Pointer is a JSON pointer one step further.
-func Pointer(parent, name string) string {
-	return parent + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // Limits for documents that were made to hurt: aliases let a short text stand for
@@ -95,10 +88,9 @@ func Parse(text []byte) (Document, error) {
 	lines := &lineReader{rest: string(text)}
 	d := yaml.NewDecoder(lines)
 	var root, more yaml.Node
-	if err := d.Decode(&root); err != nil {
-		if root.Kind == 0 && len(strings.TrimSpace(withoutComments(string(text)))) == 0 {
-			return Document{JSON: json.RawMessage("null")}, nil
-		}
+	if err := d.Decode(&root); err == io.EOF {
+		return Document{JSON: json.RawMessage("null")}, nil
+	} else if err != nil {
 		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
 	switch err := d.Decode(&more); {
@@ -116,16 +108,6 @@ func Parse(text []byte) (Document, error) {
 		return doc, &r.problems[0].Error
 	}
 	return doc, nil
-}
-
-func withoutComments(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 // syntaxError is the library's error with a place. What the library says of lines is
@@ -255,7 +237,7 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 		}
 		seen[name.Value] = true
 		r.b = append(append(r.b, wire.Quote(name.Value)...), ':')
-		inner := Pointer(pointer, name.Value)
+		inner := wire.Pointer(pointer, name.Value)
 		r.names[inner] = at
 		if err := r.value(n.Content[i+1], inner, depth+1); err != nil {
 			return err

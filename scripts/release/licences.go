@@ -23,7 +23,11 @@ func (r *release) licences() error {
 	if err != nil {
 		return err
 	}
-	modules["go"] = module{"Go, its standard library and run-time", runtime.Version(), runtimeRoot(r)}
+	root, err := r.command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	modules["go"] = module{"Go, its standard library and run-time", runtime.Version(), strings.TrimSpace(string(root))}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "mcpc is licensed as LICENSE says. Linked into it are:\n")
 	for _, key := range sorted(modules) {
@@ -36,11 +40,6 @@ func (r *release) licences() error {
 	}
 	r.notices = out.Bytes()
 	return nil
-}
-
-func runtimeRoot(r *release) string {
-	root, _ := r.command("go", "env", "GOROOT").Output()
-	return strings.TrimSpace(string(root))
 }
 
 // modules are those linked into any target, by path.

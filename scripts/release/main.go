@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,10 +144,4 @@ func (r *release) write(name string, raw []byte) error {
 	return os.WriteFile(path, raw, 0o644)
 }
 
-func sorted[V any](m map[string]V) (names []string) {
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,12 +15,7 @@ var (
 	nodeArch = map[string]string{"amd64": "x64"}
 )
 
-func inNode(words map[string]string, word string) string {
-	if other := words[word]; other != "" {
-		return other
-	}
-	return word
-}
+func inNode(words map[string]string, word string) string { return cmp.Or(words[word], word) }
 
 // npmName is that of the package with the program for a target.
 func npmName(t target) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"encoding/pem"
@@ -24,10 +25,7 @@ type file struct{ URL, Sum, Stem string }
 func (r *release) file(os, arch string) file {
 	t := target{os, arch}
 	name := r.archive(t)
-	sum := r.sums[name]
-	if sum == "" {
-		sum = "not built" // with --only
-	}
+	sum := cmp.Or(r.sums[name], "not built") // with --only
 	return file{r.downloads + "/v" + r.version + "/" + name, sum, r.stem(t)}
 }
 

@@ -1,13 +1,12 @@
 package auth
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"net/url"
 	"time"
@@ -26,20 +25,13 @@ func (w *Walk) assertion(c Client, s *Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	algorithm := c.Algorithm
-	if algorithm == "" {
-		algorithm = usualAlgorithm(key)
-	}
+	algorithm := cmp.Or(c.Algorithm, usualAlgorithm(key))
 	how := jwt.GetSigningMethod(algorithm)
 	if how == nil || how == jwt.SigningMethodNone {
 		return "", keyUnusable(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
 	}
-	audience := c.Audience
-	if audience == "" {
-		audience = s.Issuer
-	}
 	now := w.now()
-	claims := jwt.MapClaims{"iss": c.ID, "sub": c.ID, "aud": audience, "iat": now.Unix(), "exp": now.Add(assertionTime).Unix(), "jti": rand.Text()}
+	claims := jwt.MapClaims{"iss": c.ID, "sub": c.ID, "aud": cmp.Or(c.Audience, s.Issuer), "iat": now.Unix(), "exp": now.Add(assertionTime).Unix(), "jti": rand.Text()}
 	token := jwt.NewWithClaims(how, claims)
 	if c.KeyID != "" {
 		token.Header["kid"] = c.KeyID
@@ -66,22 +58,16 @@ func (w *Walk) readKey(path string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, keyUnusable("the key cannot be read: "+err.Error(), err)
 	}
-	block, _ := pem.Decode(raw)
-	if block == nil {
-		return nil, keyUnusable(path+" contains no PEM key", nil)
-	}
-	if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
-		if signer, ok := key.(crypto.Signer); ok {
-			return signer, nil
-		}
-	}
-	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+	if key, err := jwt.ParseRSAPrivateKeyFromPEM(raw); err == nil {
 		return key, nil
 	}
-	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+	if key, err := jwt.ParseECPrivateKeyFromPEM(raw); err == nil {
 		return key, nil
 	}
-	return nil, keyUnusable(path+" contains no supported private key, or it is encrypted", nil)
+	if key, err := jwt.ParseEdPrivateKeyFromPEM(raw); err == nil {
+		return key.(crypto.Signer), nil
+	}
+	return nil, keyUnusable(path+" contains no supported private key in PEM, or it is encrypted", nil)
 }
 
 func usualAlgorithm(key crypto.Signer) string {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // callbackPath is where the browser is sent back to.
@@ -158,7 +160,7 @@ func readPasted(ctx context.Context, a *authorization, paste func(context.Contex
 		switch {
 		case err != nil || u.Scheme+"://"+u.Host+u.Path != a.redirect:
 			wrong = &Error{Rule: ResponseInvalid, Text: "this is not the redirect URI",
-				Hint: "it begins with " + a.redirect + "? and contains the code"}
+				Hint: wire.Hint("it begins with " + a.redirect + "? and contains the code")}
 		case !a.isOurs(u.Query()):
 			wrong = &Error{Rule: ResponseInvalid, Text: "this URL belongs to another login",
 				Hint: "paste the URL to which the browser is redirected after opening the URL above"}

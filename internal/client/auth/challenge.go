@@ -1,8 +1,9 @@
 package auth
 
 import (
-	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // A Challenge is one of those that a WWW-Authenticate field holds (RFC 9110,
@@ -13,13 +14,51 @@ type Challenge struct {
 	Params map[string]string
 }
 
+// A scheme may be followed by credentials, as Negotiate is, which have no parameters; the
+// value of a parameter is a token or a quoted-string, and one that does not end is taken as
+// it is.
+const (
+	blanks   = " \t\r\n"
+	blank    = `[` + blanks + `]*`
+	word     = `[-\w!#$%&'*+.^\x60|~]+`
+	token68  = `[-\w!#$%&'*+.^\x60|~/]+=*`
+	quoted   = `"((?:[^"\\]|\\.|\\$)*)"?`
+	unquoted = `([^,` + blanks + `]*)`
+)
+
+var (
+	schemeIn  = compiled(`^(` + word + `)(?:` + blank + token68 + blank + `(?:,|$))?`)
+	paramIn   = compiled(`(?s)^(` + word + `)` + blank + `=` + blank + `(?:` + quoted + `|` + unquoted + `)`)
+	escapedIn = compiled(`(?s)\\(.)`)
+)
+
+// compiled compiles a pattern when it is needed: most servers challenge nobody.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // ParseChallenges reads the values of WWW-Authenticate. It takes what makes sense
-// of a value and leaves the rest: servers forget commas and quotes.
+// of a value and leaves the rest: servers forget commas and quotes. What is neither a
+// scheme nor a parameter is skipped, one character at a time.
 func ParseChallenges(values []string) (all []Challenge) {
+	behind := func(rest string, n int) string { return strings.TrimLeft(rest[n:], blanks+",") }
 	for _, value := range values {
-		s := scanner{value}
-		for s.next() {
-			all = append(all, s.challenge()...)
+		for rest := behind(value, 0); rest != ""; {
+			found := schemeIn().FindStringSubmatch(rest)
+			if found == nil {
+				rest = behind(rest, 1)
+				continue
+			}
+			c := Challenge{strings.ToLower(found[1]), map[string]string{}}
+			rest = behind(rest, len(found[0]))
+			for p := paramIn().FindStringSubmatch(rest); p != nil; p = paramIn().FindStringSubmatch(rest) {
+				name := strings.ToLower(p[1])
+				if _, twice := c.Params[name]; !twice {
+					c.Params[name] = escapedIn().ReplaceAllString(p[2], "$1") + p[3]
+				}
+				rest = behind(rest, len(p[0]))
+			}
+			all = append(all, c)
 		}
 	}
 	return all
@@ -38,119 +77,5 @@ func Wanted(all []Challenge) (best Challenge, ok bool) {
 	return best, ok
 }
 
-// wantedOf is the challenge of a response.
-func wantedOf(h http.Header) (Challenge, bool) {
-	return Wanted(ParseChallenges(h.Values("WWW-Authenticate")))
-}
-
 // Scopes are those that the challenge asks for; nil where it names none.
 func (c Challenge) Scopes() []string { return strings.Fields(c.Params["scope"]) }
-
-// A scanner walks over a field's value.
-type scanner struct{ rest string }
-
-const blanks = " \t\r\n"
-
-// next goes to what comes behind blanks and commas; false at the end.
-func (s *scanner) next() bool {
-	s.rest = strings.TrimLeft(s.rest, blanks+",")
-	return s.rest != ""
-}
-
-// challenge reads a scheme and what belongs to it. What is neither a scheme nor a
-// parameter is skipped, one character at a time.
-func (s *scanner) challenge() []Challenge {
-	scheme := s.token()
-	if scheme == "" {
-		s.rest = s.rest[1:]
-		return nil
-	}
-	c := Challenge{strings.ToLower(scheme), map[string]string{}}
-	if s.token68() {
-		return []Challenge{c}
-	}
-	for s.next() {
-		before := s.rest
-		name, value, ok := s.param()
-		if !ok {
-			s.rest = before
-			break
-		}
-		if _, twice := c.Params[name]; !twice {
-			c.Params[name] = value
-		}
-	}
-	return []Challenge{c}
-}
-
-// param reads name = value; false where the next word is a scheme.
-func (s *scanner) param() (name, value string, ok bool) {
-	name = strings.ToLower(s.token())
-	rest := strings.TrimLeft(s.rest, blanks)
-	if name == "" || !strings.HasPrefix(rest, "=") {
-		return "", "", false
-	}
-	s.rest = strings.TrimLeft(rest[1:], blanks)
-	if strings.HasPrefix(s.rest, `"`) {
-		return name, s.quoted(), true
-	}
-	end := strings.IndexAny(s.rest, blanks+",")
-	if end < 0 {
-		end = len(s.rest)
-	}
-	value, s.rest = s.rest[:end], s.rest[end:]
-	return name, value, true
-}
-
-// quoted reads a quoted-string; one that does not end is taken as it is.
-func (s *scanner) quoted() string {
-	var b strings.Builder
-	for i := 1; i < len(s.rest); i++ {
-		switch c := s.rest[i]; {
-		case c == '"':
-			s.rest = s.rest[i+1:]
-			return b.String()
-		case c == '\\' && i+1 < len(s.rest):
-			i++
-			b.WriteByte(s.rest[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	s.rest = ""
-	return b.String()
-}
-
-func (s *scanner) token() string {
-	end := 0
-	for end < len(s.rest) && isTokenByte(s.rest[end]) {
-		end++
-	}
-	word := s.rest[:end]
-	s.rest = s.rest[end:]
-	return word
-}
-
-// token68 skips the credentials of schemes like Negotiate, which have no
-// parameters.
-func (s *scanner) token68() bool {
-	rest := strings.TrimLeft(s.rest, blanks)
-	end := 0
-	for end < len(rest) && (isTokenByte(rest[end]) || rest[end] == '/') {
-		end++
-	}
-	word := end
-	for end < len(rest) && rest[end] == '=' {
-		end++
-	}
-	after := strings.TrimLeft(rest[end:], blanks)
-	if word == 0 || after != "" && after[0] != ',' {
-		return false
-	}
-	s.rest = after
-	return true
-}
-
-func isTokenByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
-}

@@ -90,7 +90,7 @@ func (g *Guard) Held() []wire.Field {
 			return nil
 		}
 		var err error
-		if _, c, err = g.openLocked(t); err != nil {
+		if c, err = g.openLocked(t); err != nil {
 			return nil
 		}
 	}

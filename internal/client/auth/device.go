@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,16 +17,11 @@ const usualInterval = 5 * time.Second
 // elsewhere gets a token for somebody who goes through a browser on another machine,
 // and types a code there (RFC 8628).
 func (l *login) elsewhere(ctx context.Context) error {
-	s := l.found.Server
-	c, err := l.identity(ctx, s, "")
+	p, err := l.client(ctx, "")
 	if err != nil {
 		return err
 	}
-	secret, err := l.secretOf(&c)
-	if err != nil {
-		return err
-	}
-	code, err := l.deviceCode(ctx, clientAt{c, secret, s})
+	code, err := l.deviceCode(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -37,24 +33,21 @@ func (l *login) elsewhere(ctx context.Context) error {
 	if lasts := code.Expires.duration(); lasts > 0 && lasts < limit {
 		limit, over = lasts, "it has expired"
 	}
-	interval := code.Interval.duration()
-	if interval == 0 {
-		interval = usualInterval
-	}
+	interval := cmp.Or(code.Interval.duration(), usualInterval)
 	if interval > deviceTime {
-		return &Error{Rule: TokenRefused, Text: fmt.Sprintf("%s requires a longer polling interval than the %v that mcpc waits", hostOf(s.Device), deviceTime)}
+		return &Error{Rule: TokenRefused, Text: fmt.Sprintf("%s requires a longer polling interval than the %v that mcpc waits", hostOf(p.server.Device), deviceTime)}
 	}
 	l.req.ShowCode(ctx, address.String(), code.UserCode)
 	ctx, stop := context.WithTimeoutCause(ctx, limit, over)
 	defer stop()
-	t, err := l.untilTyped(ctx, clientAt{c, secret, s}, code.DeviceCode, interval)
+	t, err := l.untilTyped(ctx, p, code.DeviceCode, interval)
 	if late, ok := errors.AsType[Late](context.Cause(ctx)); ok && err != nil {
 		return &Error{Rule: NoResponse, Text: "the code was not entered: " + late.Error(), Hint: hints["expired_token"], Err: late}
 	}
 	if err != nil {
 		return err
 	}
-	return l.keep(ctx, c, t)
+	return l.keep(ctx, p.client, t)
 }
 
 // deviceCode asks for a code, and for where it is to be typed.
@@ -89,7 +82,7 @@ func (l *login) untilTyped(ctx context.Context, p clientAt, code string, interva
 		case <-time.After(interval):
 		}
 		form := url.Values{"grant_type": {deviceType}, "device_code": {code}, "resource": {l.token.Resource}}
-		t, err := l.w.redeem(ctx, p.server, p.client, p.secret, form, l.key)
+		t, err := l.w.redeem(ctx, p, form, l.key)
 		switch {
 		case errors.Is(err, errSlowDown):
 			interval += usualInterval

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"mcpc/internal/wire"
 )
 
 // A token may be bound to a key, so that it is of no use to whoever steals it
@@ -35,7 +37,7 @@ func (l *login) bind() (err error) {
 	}
 	if err := l.w.holds("\"dpop_signing_alg_values_supported\" has "+proofAlgorithm+" (RFC 9449 section 5.1)", listed, &Error{Rule: NoProof,
 		Text: "the authorization server does not declare DPoP with " + proofAlgorithm,
-		Hint: "mcpc logout, then mcpc login without --dpop, gets a bearer token"}); err != nil {
+		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token"}); err != nil {
 		return err
 	}
 	l.key, l.token.Key, err = l.w.newKey(l.store)
@@ -75,41 +77,18 @@ func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 		}
 		err = failed
 	}
-	return nil, &Error{Rule: StoreFailed, Text: "the key that the token is bound to is damaged", Hint: "mcpc logout, then mcpc login", Err: err}
-}
-
-// nonces are those that servers gave last, by origin. They are to be in the next
-// proof for that origin.
-type nonces struct {
-	mu sync.Mutex
-	of map[string]string
-}
-
-func (n *nonces) at(origin string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.of[origin]
-}
-
-func (n *nonces) heard(origin, nonce string) {
-	if nonce == "" {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.of == nil {
-		n.of = map[string]string{}
-	}
-	n.of[origin] = nonce
+	return nil, &Error{Rule: StoreFailed, Text: "the key that the token is bound to is damaged", Hint: wire.Run("logout") + ", then " + wire.Run("login"), Err: err}
 }
 
 // A prover adds a proof of its key to each request on the way to base, and once
 // more where the server wants its nonce in it.
 type prover struct {
-	base   http.RoundTripper
-	key    *ecdsa.PrivateKey
-	now    func() time.Time
-	nonces *nonces
+	base http.RoundTripper
+	key  *ecdsa.PrivateKey
+	now  func() time.Time
+	// nonces are those that servers gave last, by origin. They are to be in the next
+	// proof for that origin.
+	nonces *sync.Map
 	// access is the token that goes along; "" where one is asked for.
 	access string
 }
@@ -134,8 +113,8 @@ func (p prover) send(req *http.Request) (*http.Response, error) {
 	}
 	again.Header.Set("DPoP", proof)
 	resp, err := p.base.RoundTrip(again)
-	if err == nil {
-		p.nonces.heard(originOf(req.URL), resp.Header.Get("DPoP-Nonce"))
+	if err == nil && resp.Header.Get("DPoP-Nonce") != "" {
+		p.nonces.Store(originOf(req.URL), resp.Header.Get("DPoP-Nonce"))
 	}
 	return resp, err
 }
@@ -147,7 +126,7 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 		sum := sha256.Sum256([]byte(p.access))
 		claims["ath"] = base64.RawURLEncoding.EncodeToString(sum[:])
 	}
-	if nonce := p.nonces.at(originOf(u)); nonce != "" {
+	if nonce, ok := p.nonces.Load(originOf(u)); ok {
 		claims["nonce"] = nonce
 	}
 	point, err := p.key.PublicKey.Bytes() // 4, x, y
@@ -196,6 +175,6 @@ func (w *Walk) bound(key *ecdsa.PrivateKey) *http.Client {
 		return w.Net.web
 	}
 	web := *w.Net.web
-	web.Transport = prover{base: web.Transport, key: key, now: w.now, nonces: &nonces{}}
+	web.Transport = prover{base: web.Transport, key: key, now: w.now, nonces: &sync.Map{}}
 	return &web
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"errors"
 
 	"mcpc/internal/wire"
@@ -40,7 +41,7 @@ const (
 type Error struct {
 	Rule Rule
 	Text string
-	Hint string
+	Hint wire.Hint
 	Err  error
 	// Other is the resource of ResourceMismatch that was found for At, else both are "".
 	Other, At string
@@ -60,17 +61,8 @@ func (e *Error) Kind() wire.Kind {
 	if _, late := errors.AsType[Late](e.Err); late {
 		return wire.Timeout
 	}
-	switch e.Rule {
-	case URLBlocked:
-		return wire.Refused
-	case Unreachable:
-		return wire.Transport
-	case StoreFailed:
-		return wire.LocalIO
-	case KeyUnusable:
-		return wire.Usage
-	}
-	return wire.Auth
+	kinds := map[Rule]wire.Kind{URLBlocked: wire.Refused, Unreachable: wire.Transport, StoreFailed: wire.LocalIO, KeyUnusable: wire.Usage}
+	return cmp.Or(kinds[e.Rule], wire.Auth)
 }
 
 // Is reports whether err is, or wraps, an [Error] of that rule.

@@ -19,29 +19,27 @@ type Forgotten struct {
 // last login did not succeed: the server may not know it any more. Another one that proves
 // itself with nothing stays. The challenge is kept where there was no token. The old lists of b are not written to.
 func (b *Book) Forget(endpoint, account string) (f Forgotten) {
-	var tokens []Token
-	for _, t := range b.Tokens {
-		if t.Account == account && Covers(t.Resource, endpoint) {
+	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
+		gone := t.Account == account && Covers(t.Resource, endpoint)
+		if gone {
 			f.Tokens = append(f.Tokens, t)
-		} else {
-			tokens = append(tokens, t)
 		}
-	}
-	b.Tokens = tokens
-	var clients []Client
-	for _, c := range b.Clients {
+		return gone
+	})
+	b.Clients = slices.DeleteFunc(slices.Clone(b.Clients), func(c Client) bool {
 		here := c.Endpoint == endpoint || slices.ContainsFunc(f.Tokens, func(t Token) bool { return t.Issuer == c.Issuer })
 		doubtful := c.Origin == Registered && (c.Untried || len(f.Tokens) == 0)
-		switch needed := slices.ContainsFunc(b.Tokens, c.has); {
-		case here && (c.Proof() != "" || doubtful) && !needed:
+		if !here || c.Proof() == "" && !doubtful {
+			return false
+		}
+		needed := slices.ContainsFunc(b.Tokens, c.has)
+		if !needed {
 			f.Clients = append(f.Clients, c)
-			continue
-		case here && c.Proof() != "":
+		} else if c.Proof() != "" {
 			f.Needed = append(f.Needed, c)
 		}
-		clients = append(clients, c)
-	}
-	b.Clients = clients
+		return !needed
+	})
 	if b.Pending != nil && b.Pending.Endpoint == endpoint && len(f.Tokens) > 0 {
 		b.Pending = nil
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"net/url"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // A Grant is how a token is come by.
@@ -96,7 +98,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 	if len(t.Requested) > 0 {
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}
-	got, err := there.ask(ctx, &Server{Token: c.IDP.TokenEndpoint}, Client{ID: c.IDP.ClientID}, secret, form, nil)
+	got, err := there.ask(ctx, clientAt{Client{ID: c.IDP.ClientID}, secret, &Server{Token: c.IDP.TokenEndpoint}}, form, nil)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +108,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 // secretIn reads a token from a file.
 func (w *Walk) secretIn(name string) (string, error) {
 	if name == "" {
-		return "", &Error{Rule: KeyUnusable, Text: "the client has no stored assertion", Hint: "use mcpc login TARGET --client-id ID with --assertion FILE, or with all --idp-… flags and --id-token FILE"}
+		return "", &Error{Rule: KeyUnusable, Text: "the client has no stored assertion", Hint: "use " + wire.Run("login TARGET --client-id ID") + " with --assertion FILE, or with all --idp-… flags and --id-token FILE"}
 	}
 	raw, err := w.Read(name)
 	if err != nil {

@@ -64,7 +64,7 @@ type Guard struct {
 	unsolved *Refusal
 	// failed is why a token that may be there was not used.
 	failed error
-	nonces nonces
+	nonces sync.Map
 }
 
 // Over makes base what the guard stands before.
@@ -113,12 +113,10 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 // cannot be read is not there: perhaps the server asks for none.
 func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, c credential) {
 	switch {
-	case !g.ours(u):
+	case !g.ours(u) || g.Fixed == "" && g.Store == nil:
 		return Token{}, credential{}
 	case g.Fixed != "":
 		return Token{}, credential{secret: g.Fixed}
-	case g.Store == nil:
-		return Token{}, credential{}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,13 +125,11 @@ func (g *Guard) token(ctx context.Context, u *url.URL) (t Token, c credential) {
 		return Token{}, credential{}
 	}
 	if t.StaleAt(g.Now()) && t.Renewable() && !g.Now().Before(g.renewAt) {
-		w := g.Walk(ctx)
-		defer w.Net.Close()
-		if fresh, err := g.renewLocked(ctx, w, t, false); err == nil {
+		if fresh, err := g.renewLocked(ctx, t, false); err == nil {
 			t = fresh
 		}
 	}
-	t, c, err := g.openLocked(t)
+	c, err := g.openLocked(t)
 	if err != nil {
 		g.failed = err
 		return Token{}, credential{}
@@ -159,16 +155,16 @@ func (g *Guard) storedLocked() (Token, bool) {
 	return g.book.Token(g.Endpoint, g.Account)
 }
 
-func (g *Guard) openLocked(t Token) (Token, credential, error) {
+func (g *Guard) openLocked(t Token) (credential, error) {
 	secret, err := g.Store.Open(t.Access)
 	if g.Learn != nil {
 		g.Learn(secret)
 	}
 	if err != nil {
-		return t, credential{}, err
+		return credential{}, err
 	}
 	key, err := g.Store.key(t.Key)
-	return t, credential{secret, key}, err
+	return credential{secret, key}, err
 }
 
 // renewAgain is how long a renewal that failed is not tried again: each request would
@@ -176,7 +172,9 @@ func (g *Guard) openLocked(t Token) (Token, credential, error) {
 const renewAgain = time.Minute
 
 // renewLocked renews and reads the store anew.
-func (g *Guard) renewLocked(ctx context.Context, w *Walk, t Token, refused bool) (Token, error) {
+func (g *Guard) renewLocked(ctx context.Context, t Token, refused bool) (Token, error) {
+	w := g.Walk(ctx)
+	defer w.Net.Close()
 	if g.Pause != nil {
 		defer g.Pause(ctx)()
 	}
@@ -192,7 +190,8 @@ func (g *Guard) renewLocked(ctx context.Context, w *Walk, t Token, refused bool)
 // judge says whether a response is a refusal that a token could change, and keeps
 // it. Any other 403 is policy, and no challenge (authorization, "Error Handling").
 func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
-	c, challenged := wantedOf(resp.Header)
+	fields := resp.Header.Values("WWW-Authenticate")
+	c, challenged := Wanted(ParseChallenges(fields))
 	short := resp.StatusCode == http.StatusForbidden && challenged && c.Params["error"] == "insufficient_scope"
 	if resp.StatusCode != http.StatusUnauthorized && !short {
 		if resp.StatusCode/100 == 2 && t.Access != "" {
@@ -202,7 +201,7 @@ func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(resp.Header.Values("WWW-Authenticate")),
+	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
 		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: missing(c.Scopes(), t.Requested)}
 	if t.Access == "" && !own {
 		r.Err = g.failed
@@ -220,19 +219,10 @@ func (g *Guard) better(ctx context.Context, r *Refusal, t *Token, c *credential)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	ok := g.otherLocked(t)
-	if !ok && r.Status == http.StatusUnauthorized {
-		ok = g.renewRefusedLocked(ctx, r, t)
-	}
-	if !ok {
-		ok = g.loginLocked(ctx, r, t)
-	}
-	if !ok {
+	if !g.otherLocked(t) && !g.renewRefusedLocked(ctx, r, t) && !g.loginLocked(ctx, r, t) {
 		return false
 	}
-	var err error
-	if *t, *c, err = g.openLocked(*t); err != nil {
-		r.Err = err
+	if *c, r.Err = g.openLocked(*t); r.Err != nil {
 		return false
 	}
 	g.unsolved = nil
@@ -257,7 +247,7 @@ func (g *Guard) otherLocked(t *Token) bool {
 // renewRefusedLocked renews once: a token that is refused when it is new will be
 // refused again.
 func (g *Guard) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bool {
-	if g.renewed.Load() || !t.Renewable() {
+	if r.Status != http.StatusUnauthorized || g.renewed.Load() || !t.Renewable() {
 		return false
 	}
 	if g.Now().Before(g.renewAt) {
@@ -265,9 +255,7 @@ func (g *Guard) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bo
 		return false
 	}
 	g.renewed.Store(true)
-	w := g.Walk(ctx)
-	defer w.Net.Close()
-	fresh, err := g.renewLocked(ctx, w, *t, true)
+	fresh, err := g.renewLocked(ctx, *t, true)
 	if err != nil || fresh.Access == "" {
 		r.Err = err
 		return false
@@ -281,10 +269,7 @@ func (g *Guard) loginLocked(ctx context.Context, r *Refusal, t *Token) bool {
 		return false
 	}
 	g.logins++
-	done, err := g.Login(ctx, *r)
-	if err != nil || !done {
-		r.Err = err
-		return false
-	}
-	return g.otherLocked(t)
+	var done bool
+	done, r.Err = g.Login(ctx, *r)
+	return r.Err == nil && done && g.otherLocked(t)
 }

@@ -33,7 +33,7 @@ func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
 	w.documents[serverAt+end] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE`+end+`/"`, 1)
 	_, err := w.login(newStore(), nil)
 	wantRule(t, err, IssuerMismatch)
-	if e, ok := err.(*Error); ok && (strings.Contains(e.Hint, "$(") || !strings.Contains(e.Hint, "--issuer")) {
+	if e, ok := err.(*Error); ok && (strings.Contains(e.Hint.String(), "$(") || !strings.Contains(e.Hint.String(), "--issuer")) {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 }

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -138,7 +137,8 @@ func (l *login) registration(s *Server, redirect string) []byte {
 
 // register asks for a client id.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
-	raw, status, err := l.w.post(ctx, s.Registration, l.registration(s, redirect))
+	raw, status, err := l.w.Net.send(ctx, l.w.Net.web, http.MethodPost, s.Registration,
+		http.Header{"Content-Type": {"application/json"}}, l.registration(s, redirect))
 	l.w.tell(Step{URL: s.Registration, Status: status})
 	if err != nil {
 		return Client{}, err
@@ -199,19 +199,4 @@ func saying(code, description string, status int) string {
 		return " (" + statusText(status) + ")"
 	}
 	return ""
-}
-
-// post sends JSON to an endpoint.
-func (w *Walk) post(ctx context.Context, where string, body []byte) ([]byte, int, error) {
-	if err := w.Net.check(where); err != nil {
-		return nil, 0, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, bytes.NewReader(body))
-	if err != nil {
-		return nil, 0, blocked("not a URL: " + where)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "mcpc")
-	return w.Net.do(w.Net.web, req)
 }

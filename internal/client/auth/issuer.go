@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // A server may name several authorization servers, each of which is independent of
@@ -25,7 +27,7 @@ func (w *Walk) issuers(ctx context.Context, req Request, r *Resource, known Book
 	chosen, err := req.Choose(ctx, all)
 	if err != nil {
 		return nil, &Error{Rule: Denied, Text: "no authorization server was chosen: " + err.Error(), Err: err,
-			Hint: "use mcpc login --issuer URL: " + strings.Join(all, ", ")}
+			Hint: "use " + wire.Run("login --issuer URL") + ": " + wire.Hint(strings.Join(all, ", "))}
 	}
 	return []string{chosen}, nil
 }

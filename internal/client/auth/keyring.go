@@ -95,7 +95,9 @@ func (k *Keyring) load(create bool) (cipher.AEAD, error) {
 		}
 		text, err := ask(func() (string, error) { return keyring.Get(keyringService, keyringUser) })
 		if create && errors.Is(err, keyring.ErrNotFound) {
-			text = base64.StdEncoding.EncodeToString(randomBytes(32))
+			key := make([]byte, 32)
+			_, _ = rand.Read(key) // it never fails
+			text = base64.StdEncoding.EncodeToString(key)
 			_, err = ask(func() (string, error) { return "", keyring.Set(keyringService, keyringUser, text) })
 		}
 		if err != nil {
@@ -110,7 +112,7 @@ func (k *Keyring) load(create bool) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, keyringFailed(err)
 	}
-	return cipher.NewGCM(block)
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 func (k *Keyring) seal(text string) (string, error) {
@@ -118,8 +120,7 @@ func (k *Keyring) seal(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	nonce := randomBytes(box.NonceSize())
-	return base64.RawURLEncoding.EncodeToString(box.Seal(nonce, nonce, []byte(text), nil)), nil
+	return base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, []byte(text), nil)), nil
 }
 
 func (k *Keyring) open(sealed string) (string, error) {
@@ -128,18 +129,11 @@ func (k *Keyring) open(sealed string) (string, error) {
 		return "", err
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
-	if err != nil || len(raw) < box.NonceSize() {
-		return "", keyringFailed(err)
+	if err == nil {
+		raw, err = box.Open(nil, nil, raw, nil)
 	}
-	text, err := box.Open(nil, raw[:box.NonceSize()], raw[box.NonceSize():], nil)
 	if err != nil {
 		return "", keyringFailed(err)
 	}
-	return string(text), nil
-}
-
-func randomBytes(n int) []byte {
-	raw := make([]byte, n)
-	_, _ = rand.Read(raw) // it never fails
-	return raw
+	return string(raw), nil
 }

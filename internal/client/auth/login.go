@@ -173,7 +173,7 @@ func (l *login) forget(ctx context.Context, why error) error {
 	}
 	_, given := l.known.client(l.found.Server.Issuer, Given, l.req.Grant)
 	if e, ok := errors.AsType[*Error](why); ok && l.req.Client.ID == "" && !given {
-		e.Hint = "the registered client is no longer known there and was deleted here: run mcpc login again"
+		e.Hint = "the registered client is no longer known there and was deleted here: run " + wire.Run("login") + " again"
 	}
 	return why
 }
@@ -195,27 +195,38 @@ func (l *login) chooseScopes(endpoint string) {
 
 // alone gets a token for a program that acts without anybody.
 func (l *login) alone(ctx context.Context) error {
-	c, err := l.identity(ctx, l.found.Server, "")
+	p, err := l.client(ctx, "")
 	if err != nil {
 		return err
 	}
-	secret, err := l.secretOf(&c)
-	if err != nil {
-		return err
-	}
-	if l.req.Grant == ClientCredentials && secret == "" && c.KeyFile == "" {
+	if l.req.Grant == ClientCredentials && p.secret == "" && p.client.KeyFile == "" {
 		return &Error{Rule: NoRegistration, Text: "client_credentials needs a secret or a key",
 			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id"}
 	}
-	form, err := l.w.byItself(ctx, l.store, c, l.token)
+	form, err := l.w.byItself(ctx, l.store, p.client, l.token)
 	if err != nil {
 		return err
 	}
-	t, err := l.w.redeem(ctx, l.found.Server, c, secret, form, l.key)
+	return l.redeem(ctx, p, form)
+}
+
+// client is who mcpc is at the server that was found, with what it proves itself by.
+func (l *login) client(ctx context.Context, redirect string) (clientAt, error) {
+	c, err := l.identity(ctx, l.found.Server, redirect)
+	if err != nil {
+		return clientAt{}, err
+	}
+	secret, err := l.secretOf(&c)
+	return clientAt{c, secret, l.found.Server}, err
+}
+
+// redeem gets the token and keeps it.
+func (l *login) redeem(ctx context.Context, p clientAt, form url.Values) error {
+	t, err := l.w.redeem(ctx, p, form, l.key)
 	if err != nil {
 		return err
 	}
-	return l.keep(ctx, c, t)
+	return l.keep(ctx, p.client, t)
 }
 
 // secretOf is the secret of a client; one that was given is from then on kept with
@@ -245,28 +256,20 @@ func (l *login) throughBrowser(ctx context.Context) error {
 		return err
 	}
 	defer back.close()
-	c, err := l.identity(ctx, l.found.Server, back.redirect())
+	p, err := l.client(ctx, back.redirect())
 	if err != nil {
 		return err
 	}
-	secret, err := l.secretOf(&c)
-	if err != nil {
-		return err
-	}
-	code, a, err := l.authorize(ctx, c, back)
-	if late, ok := errors.AsType[*Error](err); ok && late.Kind() == wire.Timeout && c.Origin == Registered {
-		c.Untried = true // the page may have reported an unknown client
-		_ = l.store.Change(context.WithoutCancel(ctx), func(b *Book) { b.putClient(c) })
+	code, a, err := l.authorize(ctx, p.client, back)
+	if late, ok := errors.AsType[*Error](err); ok && late.Kind() == wire.Timeout && p.client.Origin == Registered {
+		p.client.Untried = true // the page may have reported an unknown client
+		_ = l.store.Change(context.WithoutCancel(ctx), func(b *Book) { b.putClient(p.client) })
 	}
 	if err != nil {
 		return err
 	}
-	t, err := l.w.redeem(ctx, l.found.Server, c, secret, url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
-		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}, "resource": {l.token.Resource}}, l.key)
-	if err != nil {
-		return err
-	}
-	return l.keep(ctx, c, t)
+	return l.redeem(ctx, p, url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
+		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}, "resource": {l.token.Resource}})
 }
 
 // listen takes the port that was asked for, or the one that mcpc registered here

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -119,12 +122,7 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 func nearness(ip netip.Addr) Nearness {
 	ip = ip.Unmap().WithZone("")
 	within := func(nets []netip.Prefix) bool {
-		for _, p := range nets {
-			if p.Contains(ip) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(ip) })
 	}
 	switch {
 	case ip.IsLoopback():
@@ -169,14 +167,8 @@ func (n *Net) proxy(req *http.Request) (*url.URL, error) {
 
 // hostPort is where a URL leads, with the port of its scheme where it names none.
 func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
-	if port == "" {
-		port = "80"
-	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	usual := map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[strings.ToLower(u.Scheme)]
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), usual, "80"))
 }
 
 func (n *Net) redirect(req *http.Request, via []*http.Request) error {
@@ -243,12 +235,13 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// get fetches a document of at most 1 MiB.
-func (n *Net) get(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
+// send sends a request to an address that a server named, once the rules were held
+// against it, and reads the answer: a document of at most 1 MiB.
+func (n *Net) send(ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte) (raw []byte, status int, err error) {
 	if err := n.check(where); err != nil {
 		return nil, 0, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
 	if err != nil {
 		return nil, 0, blocked(fmt.Sprintf("not a URL: %q", where))
 	}
@@ -257,7 +250,7 @@ func (n *Net) get(ctx context.Context, where string, fields http.Header) (raw []
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "mcpc")
-	return n.do(n.reader, req)
+	return n.do(web, req)
 }
 
 // do sends a request and reads the whole answer. No error holds any of it.

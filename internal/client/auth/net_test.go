@@ -1,7 +1,9 @@
 package auth
 
 import (
+	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -124,4 +126,8 @@ func TestNearnessOf(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", endpoint, got, want)
 		}
 	}
+}
+
+func (n *Net) get(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
+	return n.send(ctx, n.reader, http.MethodGet, where, fields, nil)
 }

@@ -95,7 +95,7 @@ func (w *Walk) renew(ctx context.Context, store *Store, book Book, t Token) (Tok
 	if err != nil {
 		return Token{}, err
 	}
-	fresh, err := w.redeem(ctx, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}, c, secret, form, key)
+	fresh, err := w.redeem(ctx, clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}, form, key)
 	if err != nil {
 		return Token{}, err
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -34,17 +35,11 @@ func Canonical(endpoint string) (*url.URL, error) {
 // else; without that at the well-known places, the one with the path first. It is
 // nil where there is none.
 func (w *Walk) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*Resource, error) {
-	if named := c.Params["resource_metadata"]; named != "" {
-		raw, found, err := w.document(ctx, named, nil)
-		if err == nil && !found {
-			err = &Error{Rule: ResourceMissing, Text: "the challenge's resource metadata does not exist: " + named}
-		}
-		if err != nil {
-			return nil, err
-		}
-		return w.readResource(raw, endpoint)
+	named, places := c.Params["resource_metadata"], resourceURLs(endpoint)
+	if named != "" {
+		places = []string{named}
 	}
-	for _, where := range resourceURLs(endpoint) {
+	for _, where := range places {
 		raw, found, err := w.document(ctx, where, nil)
 		if err != nil {
 			return nil, err
@@ -52,6 +47,9 @@ func (w *Walk) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*R
 		if found {
 			return w.readResource(raw, endpoint)
 		}
+	}
+	if named != "" {
+		return nil, &Error{Rule: ResourceMissing, Text: "the challenge's resource metadata does not exist: " + named}
 	}
 	return nil, nil
 }
@@ -63,12 +61,7 @@ func resourceURLs(endpoint *url.URL) []string {
 	if strings.Trim(endpoint.Path, "/") == "" {
 		return []string{root.String()}
 	}
-	with := root
-	with.Path, with.RawPath = root.Path+endpoint.Path, ""
-	if endpoint.RawPath != "" {
-		with.RawPath = root.Path + endpoint.RawPath
-	}
-	return []string{with.String(), root.String()}
+	return []string{root.String() + endpoint.EscapedPath(), root.String()}
 }
 
 // readResource checks what was fetched (RFC 9728, section 3.3; basic/
@@ -86,7 +79,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 		return nil, err
 	}
 	if err := w.holds("\"resource\" is this server (RFC 9728 section 3.3)", Covers(r.ID, endpoint.String()),
-		&Error{Rule: ResourceMismatch, Text: "the resource metadata is for another server: " + orNothing(r.ID) + ", not " + endpoint.String(),
+		&Error{Rule: ResourceMismatch, Text: "the resource metadata is for another server: " + cmp.Or(r.ID, "nothing") + ", not " + endpoint.String(),
 			Hint: "its tokens would be for another server; contact the server's operator", Other: r.ID, At: endpoint.String()}); err != nil {
 		return nil, err
 	}
@@ -96,7 +89,7 @@ func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
 	bad := slices.IndexFunc(r.AuthorizationServers, func(issuer string) bool { _, err := SafeURL(issuer); return err != nil })
 	if bad >= 0 {
 		return nil, w.holds("authorization servers are https, or http on this machine (RFC 8414 section 2)", false,
-			blocked("the resource metadata names an authorization server without https: "+orNothing(r.AuthorizationServers[bad])))
+			blocked("the resource metadata names an authorization server without https: "+cmp.Or(r.AuthorizationServers[bad], "nothing")))
 	}
 	return &r, nil
 }
@@ -117,19 +110,5 @@ func Covers(resource, at string) bool {
 }
 
 func sameOrigin(a, b *url.URL) bool {
-	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
-}
-
-func portOf(u *url.URL) string {
-	if port := u.Port(); port != "" {
-		return port
-	}
-	return map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
-}
-
-func orNothing(s string) string {
-	if s == "" {
-		return "nothing"
-	}
-	return s
+	return strings.EqualFold(a.Scheme, b.Scheme) && hostPort(a) == hostPort(b)
 }

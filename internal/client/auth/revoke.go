@@ -12,6 +12,12 @@ func (w *Walk) Revoke(ctx context.Context, store *Store, book Book, t Token) (to
 	if t.Revocation == "" {
 		return false, nil
 	}
+	c := book.of(t)
+	secret, err := store.Open(c.Secret)
+	if err != nil {
+		return false, err
+	}
+	w.learn(secret)
 	for _, kind := range []struct {
 		hint   string
 		stored Secret
@@ -24,24 +30,16 @@ func (w *Walk) Revoke(ctx context.Context, store *Store, book Book, t Token) (to
 			return false, err
 		}
 		w.learn(text)
-		if err := w.revoke(ctx, store, book.of(t), t, url.Values{"token": {text}, "token_type_hint": {kind.hint}}); err != nil {
+		// The client proves itself as at the token endpoint (RFC 7009, section 2.1). A token
+		// that the server does not know is no error.
+		_, status, err := w.submit(ctx, w.Net.web, t.Revocation, clientAt{c, secret, &Server{Issuer: t.Issuer, Methods: t.Methods}},
+			url.Values{"token": {text}, "token_type_hint": {kind.hint}})
+		if err == nil && status/100 != 2 {
+			err = &Error{Rule: TokenRefused, Text: hostOf(t.Revocation) + " answered " + statusText(status)}
+		}
+		if err != nil {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-// revoke sends one request, in which the client proves itself as at the token
-// endpoint (RFC 7009, section 2.1). A token that the server does not know is no error.
-func (w *Walk) revoke(ctx context.Context, store *Store, c Client, t Token, form url.Values) error {
-	secret, err := store.Open(c.Secret)
-	if err != nil {
-		return err
-	}
-	w.learn(secret)
-	_, status, err := w.submit(ctx, w.Net.web, t.Revocation, clientAt{c, secret, &Server{Issuer: t.Issuer, Methods: t.Methods}}, form)
-	if err == nil && status/100 != 2 {
-		err = &Error{Rule: TokenRefused, Text: hostOf(t.Revocation) + " answered " + statusText(status)}
-	}
-	return err
 }

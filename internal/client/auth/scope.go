@@ -38,11 +38,6 @@ func union(a, b []string) (all []string) {
 }
 
 // missing are those of wanted that had does not hold.
-func missing(wanted, had []string) (lacking []string) {
-	for _, scope := range wanted {
-		if !slices.Contains(had, scope) {
-			lacking = append(lacking, scope)
-		}
-	}
-	return lacking
+func missing(wanted, had []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(scope string) bool { return slices.Contains(had, scope) })
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 // A Server is the checked metadata of an authorization server (RFC 8414, OpenID
@@ -88,7 +90,7 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 		hint = "contact the server's operator; if you trust it, pass the first issuer with --issuer"
 	}
 	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,
-		Text: fmt.Sprintf("the authorization server metadata has another issuer: %q, not %q", s.Issuer, issuer), Hint: hint}); err != nil {
+		Text: fmt.Sprintf("the authorization server metadata has another issuer: %q, not %q", s.Issuer, issuer), Hint: wire.Hint(hint)}); err != nil {
 		return nil, err
 	}
 	if err := w.endpoints(&s, g); err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // A File keeps bytes that nobody else may read: mode 0600, replaced as a whole.
@@ -94,7 +96,7 @@ func readBook(raw []byte) (b Book, err error) {
 		return Book{}, nil
 	}
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: "mcpc state repair replaces it and keeps the old file", Err: err}
+		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: wire.Run("state repair") + " replaces it and keeps the old file", Err: err}
 	}
 	if b.Version > bookVersion {
 		return Book{}, &Error{Rule: StoreFailed, Text: "the token file was written by a newer mcpc"}
@@ -118,7 +120,7 @@ func (s *Store) Change(ctx context.Context, change func(*Book)) error {
 		b.Version = bookVersion
 		raw, err := json.MarshalIndent(b, "", "\t")
 		if len(raw) > max(mostBook, len(old)) {
-			return nil, &Error{Rule: StoreFailed, Text: "the token file would be larger than 4 MiB; it was not changed", Hint: "mcpc auth lists the tokens, mcpc logout TARGET deletes one"}
+			return nil, &Error{Rule: StoreFailed, Text: "the token file would be larger than 4 MiB; it was not changed", Hint: wire.Run("auth") + " lists the tokens, " + wire.Run("logout TARGET") + " deletes one"}
 		}
 		return raw, err
 	})
@@ -135,7 +137,7 @@ func storeFailed(err error) error {
 		return err
 	}
 	failed := &Error{Rule: StoreFailed, Text: err.Error(), Err: err}
-	if hinted, ok := err.(interface{ Hint() string }); ok { // the file knows where else it could be
+	if hinted, ok := err.(interface{ Hint() wire.Hint }); ok { // the file knows where else it could be
 		failed.Hint = hinted.Hint()
 	}
 	return failed

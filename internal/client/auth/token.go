@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcpc/internal/wire"
 )
 
 // method is how a client proves itself at the token endpoint: as it was registered,
@@ -24,20 +26,20 @@ func method(c Client, secret string, supported []string) string {
 		return "private_key_jwt"
 	case secret == "":
 		return "none"
-	case len(supported) == 0 || slices.Contains(supported, "client_secret_basic"):
-		return "client_secret_basic"
-	case slices.Contains(supported, "client_secret_post"):
-		return "client_secret_post"
-	case slices.Contains(supported, "none"):
-		return "none"
 	}
-	return "client_secret_basic"
+	const usual = "client_secret_basic"
+	for _, how := range []string{usual, "client_secret_post", "none"} {
+		if slices.Contains(supported, how) {
+			return how
+		}
+	}
+	return usual
 }
 
 // redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
 // is bound to key, where that is not nil.
-func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
-	t, err := w.ask(ctx, s, c, secret, form, key)
+func (w *Walk) redeem(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+	t, err := w.ask(ctx, p, form, key)
 	if err != nil {
 		return nil, err
 	}
@@ -46,21 +48,22 @@ func (w *Walk) redeem(ctx context.Context, s *Server, c Client, secret string, f
 
 // ask asks for a token of any sort. How a client proves itself is never found out by
 // trying: a code would be sent twice.
-func (w *Walk) ask(ctx context.Context, s *Server, c Client, secret string, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
-	raw, status, err := w.submit(ctx, w.bound(key), s.Token, clientAt{c, secret, s}, form)
+func (w *Walk) ask(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+	where := p.server.Token
+	raw, status, err := w.submit(ctx, w.bound(key), where, p, form)
 	if err != nil {
 		return nil, err
 	}
-	t, err := readAnswer(s.Token, raw, status)
+	t, err := readAnswer(where, raw, status)
 	w.learn(t.Access, t.Refresh)
 	if err != nil {
 		return nil, err
 	}
 	if t.Access == "" {
-		return nil, &Error{Rule: TokenRefused, Text: hostOf(s.Token) + " sent an invalid token response"}
+		return nil, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
 	}
 	return t, w.holds("the tokens contain only allowed characters (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
-		&Error{Rule: TokenRefused, Text: hostOf(s.Token) + " sent a token with invalid characters"})
+		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"})
 }
 
 // isWord reports a text without blanks and without what could end a header field.
@@ -81,7 +84,7 @@ func (w *Walk) submit(ctx context.Context, web *http.Client, where string, p cli
 	if err := w.Net.check(where); err != nil {
 		return nil, 0, err
 	}
-	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}, "User-Agent": {"mcpc"}}
+	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	switch how := method(p.client, p.secret, p.server.Methods); how {
 	case "client_secret_basic":
 		basic := http.Request{Header: fields}
@@ -98,12 +101,7 @@ func (w *Walk) submit(ctx context.Context, web *http.Client, where string, p cli
 	default:
 		return nil, 0, &Error{Rule: NoRegistration, Text: fmt.Sprintf("unsupported client authentication method %q", how)}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, 0, blocked("not a URL: " + where)
-	}
-	req.Header = fields
-	raw, status, err = w.Net.do(web, req)
+	raw, status, err = w.Net.send(ctx, web, http.MethodPost, where, fields, []byte(form.Encode()))
 	w.tell(Step{URL: where, Status: status})
 	return raw, status, err
 }
@@ -190,11 +188,11 @@ var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client"
 	"authorization_pending": errPending, "slow_down": errSlowDown}
 
 // hints are for those of these codes that the user can do something about.
-var hints = map[string]string{
+var hints = map[string]wire.Hint{
 	"invalid_client":      "the client ID or secret is wrong: --client-id ID --client-secret-file FILE",
 	"unauthorized_client": "the client may not use this grant: use another --grant, or contact the server's operator",
 	"invalid_scope":       "the client may not request these scopes: reduce --scope",
-	"expired_token":       "the code was not entered in time: run mcpc login --grant device again",
+	"expired_token":       "the code was not entered in time: run " + wire.Run("login --grant device") + " again",
 	"access_denied":       "the request was denied",
 }
 

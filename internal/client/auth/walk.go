@@ -64,7 +64,7 @@ func (w *Walk) holds(rule string, ok bool, broken *Error) error {
 
 // document fetches a JSON document. A refusal (4xx) is no error: found is false.
 func (w *Walk) document(ctx context.Context, where string, fields http.Header) (raw []byte, found bool, err error) {
-	raw, status, err := w.Net.get(ctx, where, fields)
+	raw, status, err := w.Net.send(ctx, w.Net.reader, http.MethodGet, where, fields, nil)
 	s := Step{URL: where, Status: status}
 	if err != nil {
 		s.Broken, s.Text = true, err.Error()

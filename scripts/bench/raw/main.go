@@ -51,7 +51,11 @@ func replay(url, name string, times, parallel int) error {
 		if i == len(requests)-1 && times > 1 {
 			return repeat(url, r, times, parallel)
 		}
-		given, err := send(url, r)
+		to := io.Discard
+		if r.Print {
+			to = os.Stdout
+		}
+		given, err := sendTo(to, url, r)
 		if err != nil {
 			return err
 		}
@@ -106,14 +110,7 @@ func sendWhole(url string, r plan.Request) error {
 	return err
 }
 
-// send gives the session id that came with the answer, or "".
-func send(url string, r plan.Request) (session string, err error) {
-	if r.Print {
-		return sendTo(os.Stdout, url, r)
-	}
-	return sendTo(io.Discard, url, r)
-}
-
+// sendTo gives the session id that came with the answer, or "".
 func sendTo(to io.Writer, url string, r plan.Request) (session string, err error) {
 	req, err := http.NewRequest(r.Method, url, strings.NewReader(r.Body))
 	if err != nil {

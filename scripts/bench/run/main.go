@@ -78,14 +78,13 @@ func run(ctx context.Context, c config) error {
 	b.printTable(os.Stdout)
 	b.printRates(os.Stdout)
 	b.printFactors(os.Stdout)
-	b.printBudgets(os.Stdout)
 	if c.history == "" {
 		return nil
 	}
 	return b.appendHistory(c.history)
 }
 
-// chosen always keeps the start: the budgets are made of it.
+// chosen always keeps the start: it is a part of all that is measured.
 func chosen(all []*measure, only *regexp.Regexp) (some []*measure) {
 	for _, m := range all {
 		if m.key == startKey || only.MatchString(m.key) {

@@ -96,15 +96,9 @@ func (b *bench) prepare(ctx context.Context, m *measure) error {
 	return nil
 }
 
-// rawReader is the raw program when it has to read what comes.
-const rawReader = "raw reader"
-
-// schemasAlone is a program that starts with jsonschema/v6 and ends.
-const schemasAlone = "jsonschema alone"
-
 // prepareVersion: what it takes to start and to end.
 func (b *bench) prepareVersion(ctx context.Context, m *measure) error {
-	m.entries = []*entry{{name: "empty Go", run: b.plain(b.tool("empty"))}, {name: schemasAlone, run: b.plain(b.tool("schemas"))},
+	m.entries = []*entry{{name: "empty Go", run: b.plain(b.tool("empty"))}, {name: "jsonschema alone", run: b.plain(b.tool("schemas"))},
 		{name: "mcpc", run: b.plain(b.mcpc, "version")}}
 	if b.against != "" {
 		m.entries = append(m.entries, &entry{name: "mcpc-b", run: b.plain(b.against, "version")})
@@ -157,14 +151,7 @@ func (b *bench) others(m *measure, sent []plan.Request) ([]*entry, error) {
 	}
 	entries := []*entry{{name: "raw", run: b.plain(b.tool("raw"), "{URL}", all)}}
 	if m.reader {
-		entries = append(entries, &entry{name: rawReader, run: b.plain(b.tool("raw"), "-read", "{URL}", all)})
-	}
-	if fewest := needed(sent); len(fewest) < len(sent) {
-		few := b.path("plan")
-		if err := plan.Save(few, fewest); err != nil {
-			return nil, err
-		}
-		entries = append(entries, &entry{name: "raw, least", run: b.plain(b.tool("raw"), "{URL}", few)})
+		entries = append(entries, &entry{name: "raw reader", run: b.plain(b.tool("raw"), "-read", "{URL}", all)})
 	}
 	for _, times := range m.curls {
 		name := "curl"
@@ -183,19 +170,7 @@ func (b *bench) others(m *measure, sent []plan.Request) ([]*entry, error) {
 	return entries, nil
 }
 
-// needed are the requests without which there is no answer: the handshake, and
-// what was asked.
-func needed(sent []plan.Request) (few []plan.Request) {
-	for _, r := range sent {
-		switch method := methodOf(r); {
-		case r.Print, method == "initialize", method == "notifications/initialized":
-			few = append(few, r)
-		}
-	}
-	return few
-}
-
-// startKey is the key of the measure that all budgets rest on.
+// startKey is the key of the measure of the start.
 const startKey = "version"
 
 const sumArguments = `{"a":2,"b":3}`

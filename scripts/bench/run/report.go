@@ -45,19 +45,13 @@ func (e *entry) peak() float64 {
 }
 
 // ratios are those of e to what it is compared to, round by round.
-func (m *measure) ratios(e *entry) []float64 {
-	out, base := e.took(), m.base().took()
-	for i := range out {
-		out[i] /= base[i]
-	}
-	return out
-}
+func (m *measure) ratios(e *entry) []float64 { return ratios(e, m.base()) }
 
-// factors are how many times slower than mcpc a contender is, round by round.
-func (m *measure) factors(e *entry) []float64 {
-	out, mcpc := e.took(), m.entry("mcpc").took()
+// ratios are how many times slower than another a contender is, round by round.
+func ratios(e, other *entry) []float64 {
+	out, took := e.took(), other.took()
 	for i := range out {
-		out[i] /= mcpc[i]
+		out[i] /= took[i]
 	}
 	return out
 }
@@ -77,7 +71,7 @@ func (b *bench) printFactors(w io.Writer) {
 		for _, name := range peers {
 			cell := ""
 			if e := m.entry(name); e != nil {
-				cell, measured = fmt.Sprintf("%.2f", median(m.factors(e))), true
+				cell, measured = fmt.Sprintf("%.2f", median(ratios(e, m.entry("mcpc")))), true
 			}
 			row += fmt.Sprintf(" %13s", cell)
 		}
@@ -89,7 +83,6 @@ func (b *bench) printFactors(w io.Writer) {
 
 func (b *bench) printTable(w io.Writer) {
 	fmt.Fprintf(w, "mcpc %s. Medians; × is the median of the ratios within a round, with its quartiles; MB is the largest peak.\n", b.commit)
-	fmt.Fprintln(w, "\"raw, least\" sends nothing but the handshake and what was asked.")
 	for _, m := range b.done {
 		fmt.Fprintf(w, "\n%-38s %9s %9s %7s %15s %8s %9s\n", m.name, "ms", "CPU ms", "×", "quartiles", "peak MB", "requests")
 		for _, e := range m.entries {
