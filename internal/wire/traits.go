@@ -75,7 +75,11 @@ func asks(m *Message) uint64 {
 	if token := inside(params, "_meta", "progressToken"); token != nil {
 		params = bytes.Replace(params, append([]byte(`"progressToken":`), token...), nil, 1)
 	}
-	return maphash.String(sumSeed, m.Method+" "+string(params))
+	var h maphash.Hash
+	h.SetSeed(sumSeed)
+	_, _ = h.WriteString(m.Method + " ")
+	_, _ = h.Write(params)
+	return h.Sum64()
 }
 
 func keyInside(raw []byte, names ...string) string {
