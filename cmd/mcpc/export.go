@@ -127,6 +127,9 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 	}
 	if len(rows) == 0 {
 		c.Close()
+		if !o.several && o.word != c.Path {
+			return nil, nil, usage(hintedError{nameOf(row) + " was not sent: nothing to export", "mcpc show " + render.ShellQuote(o.word) + " shows how it ended"})
+		}
 		return nil, nil, usage(hintedError{"nothing to export: no recorded exchange matches", "mcpc log lists recorded exchanges"})
 	}
 	return c, rows, wire.Outcome{}
