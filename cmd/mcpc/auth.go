@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,11 @@ func (a *app) whoAmI(ctx context.Context) {
 		a.note("no tokens are stored: mcpc login TARGET gets one")
 	}
 	if p := book.Pending; p != nil {
-		a.note(wire.RedactURL(p.Endpoint) + " requires authentication: run mcpc login")
+		what := "authentication"
+		if c, _ := auth.Wanted(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
+			what = fmt.Sprintf("a token with scope %q", wire.Excerpt([]byte(strings.Join(c.Scopes(), " ")), mostSaid))
+		}
+		a.note(wire.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
 	}
 	a.show(ctx, wire.Outcome{}, ans)
 }

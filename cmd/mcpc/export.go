@@ -126,6 +126,9 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 	}
 	if len(rows) == 0 {
 		c.Close()
+		if !o.several && o.word != c.Path {
+			return nil, nil, usage(hinted(nameOf(row)+" was not sent: nothing to export", wire.Run("show "+render.ShellQuote(o.word))+" shows how it ended"))
+		}
 		return nil, nil, usage(hinted("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
 	}
 	return c, rows, wire.Outcome{}

@@ -23,6 +23,9 @@ type saver struct {
 	secrets []hiddenText
 	// endless are the rows that nothing can be expected of.
 	endless []string
+	// omitted says why exchanges are not steps, in order, and omissions how many they are.
+	omitted   []string
+	omissions int
 	// taken is a text whose variables have their names already.
 	taken string
 }
@@ -38,6 +41,7 @@ func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) erro
 			return err
 		}
 		if exchange == nil {
+			s.omit("not sent")
 			continue
 		}
 		if err := s.add(again{row: row, exchange: exchange, capture: c, version: a.version}, len(rows) > 1); err != nil {
@@ -46,6 +50,9 @@ func (a *app) exportSaved(w io.Writer, c *trace.Capture, rows []*trace.Row) erro
 	}
 	if len(s.endless) > 0 {
 		a.warn("the file omits " + strings.Join(s.endless, ", ") + ": its outcome cannot be expected again")
+	}
+	if s.omissions > 0 && len(s.file.Steps) > 0 {
+		a.note(plural(s.omissions, "exchange") + " omitted: " + strings.Join(s.omitted, ", "))
 	}
 	if len(s.file.Steps) == 0 {
 		return &render.Unscriptable{Text: "no call, read, prompt, list or other request to save"}
@@ -94,15 +101,32 @@ func (s *saver) has(name string) bool {
 		slices.ContainsFunc(s.secrets, func(h hiddenText) bool { return h.variable == name })
 }
 
+// omit counts an exchange that is no step.
+func (s *saver) omit(why string) {
+	s.omissions++
+	if !slices.Contains(s.omitted, why) {
+		s.omitted = append(s.omitted, why)
+	}
+}
+
 // add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
 func (s *saver) add(g again, among bool) error {
 	if g.bare() || byServer(g.row) {
+		s.omit("without a client request")
 		return nil
 	}
 	m := wire.ParseMessage(g.exchange.Request.Raw)
 	step, ok := stepOf(m.Method, g.params())
-	if slices.Contains(opens, m.Method) || among && (!ok || step.Verb == saved.List && !g.had("list")) {
+	switch {
+	case slices.Contains(opens, m.Method) && !(g.row.Own && g.had("raw")):
+		s.omit("handshake")
+		return nil
+	case among && !ok:
+		s.omit("further page of a list")
+		return nil
+	case among && step.Verb == saved.List && !g.had("list"):
+		s.omit("list for another request")
 		return nil
 	}
 	kind, ended := g.kind()
@@ -115,7 +139,8 @@ func (s *saver) add(g again, among bool) error {
 	}
 	flags := g.answering()
 	if among && kind == wire.InputRequired && !isZero(flags) {
-		return nil // the round that was answered comes behind it
+		s.omit("request repeated with input")
+		return nil
 	}
 	if err := s.aim(g); err != nil {
 		return err

@@ -58,7 +58,7 @@ help filters describes FILTER.`,
 			alone := o.prune && (len(args) > 0 || o.lines || o.follow || slices.ContainsFunc([]string{"count", "sort", "file"}, cmd.Flags().Changed))
 			switch {
 			case alone:
-				return hinted("--prune takes no filter and no other flag of log", "mcpc log --prune deletes the oldest recordings beyond the limits")
+				return hinted("--prune takes no filter and no other flag of log", wire.Run("log --prune")+" deletes old recordings")
 			case o.count < 0:
 				return hinted("--count must be 0 (all) or more", "")
 			case sortKeys[o.sort] == nil:
@@ -80,7 +80,7 @@ help filters describes FILTER.`,
 	f.StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
 	f.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
 	f.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
-	f.BoolVar(&o.prune, "prune", false, "delete recordings beyond the limits, and list nothing")
+	f.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,5 +82,14 @@ func TestWhatOf(t *testing.T) {
 		if got := whatOf(c[0], c[1]); got != c[2] {
 			t.Errorf("%q, want %q", got, c[2])
 		}
+	}
+}
+
+// The help of --prune names the limits that it applies.
+func TestPruneHelpNamesTheLimits(t *testing.T) {
+	l := trace.DefaultLimits
+	want := fmt.Sprintf("%d runs, %d MiB, %d days", l.Runs, l.Bytes>>20, l.Age/(24*time.Hour))
+	if got := newLog(&app{}).Flags().Lookup("prune").Usage; !strings.Contains(got, want) {
+		t.Errorf("%q does not name %q", got, want)
 	}
 }

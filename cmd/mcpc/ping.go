@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,9 +50,10 @@ everything else ends the command at once.`,
 // last attempt, which may take the rest of wait, or a second.
 func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration) {
 	limit := a.now().Add(wait)
+	bound := false // by wait, and no longer by --timeout
 	for waiting := false; ; waiting = true {
 		if rest := max(limit.Sub(a.now()), time.Second); wait > 0 && (a.limits.Idle <= 0 || a.limits.Idle > rest) {
-			a.limits.Idle = rest
+			a.limits.Idle, bound = rest, true
 		}
 		c, method, out := a.ping(ctx, argv)
 		left := limit.Sub(a.now())
@@ -60,6 +62,10 @@ func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration
 			again, method, out = false, "", wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
 		if !again {
+			if bound && strings.HasPrefix(string(out.Hint), "--timeout ") {
+				out.Text = strings.Replace(out.Text, a.limits.Idle.String(), max(wait, time.Second).String(), 1)
+				out.Hint = "--wait TIME waits longer"
+			}
 			a.showPing(ctx, c, method, out)
 			a.close(ctx, c)
 			return
@@ -67,6 +73,7 @@ func (a *app) waitForPing(ctx context.Context, argv []string, wait time.Duration
 		if !waiting {
 			a.note("waiting for the server: " + out.Text)
 		}
+		a.gaveUp(out, out.ExitCode())
 		a.close(ctx, c)
 	}
 }
@@ -93,6 +100,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (a *app) ping(ctx context.Context, argv []string) (c *conversation, method string, out wire.Outcome) {
 	c, out = a.open(ctx, opening{argv: argv})
 	if !out.Good() {
+		if out.Method == "server/discover" { // which is what ping sends in revisions with it
+			out.Part = wire.Operation
+		}
 		return c, "", out
 	}
 	method = client.PingMethod(c.Revision())

@@ -40,7 +40,9 @@ Bodies are forwarded unchanged, as they arrive. Header fields keep their values,
 including Authorization and cookies, which are meant for that server; redirects
 are passed on and not followed. The only change: if an HTTP+SSE server names its
 endpoint by its own URL, the URL is replaced by the proxy's. Only clients on
-this machine are served, and no web page of another origin.`,
+this machine are served, and no web page of another origin.
+
+mcpc log lists an exchange up to 0.3 s after its response.`,
 		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
   mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,

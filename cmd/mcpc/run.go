@@ -49,8 +49,8 @@ With --junit - the JUnit report goes to stdout, and the text report to stderr.
 The server is the file's, unless -s, MCPC_SERVER or a command after -- names
 another. A command in a file is started only with --allow-exec.
 
-Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid, and
-nothing was sent. A step that ends with transport, timeout or auth and does not
+Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid or the
+server is unknown. A step that ends with transport, timeout or auth and does not
 expect it is an error, not a failure. If there are errors and no failures, the
 exit code is that of the first error.`,
 		Example: `  mcpc run smoke.mcpc.yaml

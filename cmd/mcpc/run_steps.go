@@ -36,7 +36,7 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
-	run.result = render.RunFile{Path: f.path, Server: shownServer(f.File), Started: a.now()}
+	run.result = render.RunFile{Path: f.path, Server: cmp.Or(r.replacement(), shownServer(f.File)), Started: a.now()}
 	before := a.globals()
 	if len(f.Steps) > 0 && !r.stopped {
 		run.open(ctx)
@@ -334,6 +334,14 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 	}
 	t.answer, t.took = r.a.answerOfLists(l, false, false), r.a.now().Sub(begun)
 	return t
+}
+
+// replacement is the server that the user names instead of the files', or "".
+func (r *runner) replacement() string {
+	if r.o.argv != nil {
+		return commandLine(r.o.argv)
+	}
+	return wire.RedactURL(cmp.Or(r.a.server, r.a.getenv(envName("server"))))
 }
 
 // shownServer is the server of a file of saved calls as it may be shown.

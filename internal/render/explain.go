@@ -93,7 +93,7 @@ func (e *explainer) exchange(x *wire.Exchange) {
 		e.message(f, follows)
 	}
 	if x.Request.Raw != nil && x.Response.Raw == nil {
-		e.line(e.st.arrow(wire.Received)+" no response", bold, "")
+		e.line(e.st.arrow(wire.Received)+" no "+missing(x), bold, "")
 	}
 }
 

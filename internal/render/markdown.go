@@ -49,7 +49,7 @@ func Markdown(w io.Writer, r Report) error {
 		case x.Response.Raw != nil:
 			m.message("Response", x.Response)
 		case x.Request.Raw != nil || len(x.Heads) == 1:
-			m.paragraph("No response came.")
+			m.paragraph("No " + missing(x) + " came.")
 		}
 		m.drawn("Events", func(v *viewer) { v.beside(x) })
 		m.drawn("HTTP", func(v *viewer) {

@@ -98,11 +98,19 @@ func (v *viewer) exchange(x *wire.Exchange, headsOnly bool) {
 		case x.Response.Raw != nil:
 			v.message("response", x.Response, "")
 		case x.Request.Raw != nil || len(x.Heads) == 1:
-			v.section("no response")
+			v.section("no " + missing(x))
 		}
 		v.beside(x)
 	}
 	v.timing(x)
+}
+
+// missing names what did not come: an HTTP response may have come without it.
+func missing(x *wire.Exchange) string {
+	if len(x.Heads) > 1 {
+		return "JSON-RPC response"
+	}
+	return "response"
 }
 
 // between names a message that is neither the request nor the response.
@@ -113,7 +121,7 @@ func (s Style) between(f wire.Frame) string {
 	case m.Method != "":
 		word = s.glimpse([]byte(m.Method), 100)
 	case m.Kind == wire.Invalid:
-		word = "no message"
+		word = f.Kind.String() + ", not a JSON-RPC message"
 	}
 	return s.arrow(f.Dir) + " " + word
 }
@@ -242,6 +250,8 @@ func (s Style) ending(f wire.Frame) string {
 		text = "connection error"
 	case "cancelled":
 		text = by + " cancelled it"
+	case "exit", "signal": // of the server's process, also after the client closed its stdin
+		text = "the server exited"
 	default:
 		text = by + " ended: " + s.Line(f.Close.How)
 	}
