@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/demo"
-	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -136,7 +135,7 @@ func (a *env) unknownTarget(err error) wire.Outcome {
 	if hint != "" {
 		hints = append(hints, string(hint))
 	}
-	if near := render.Nearest(unknown.Name, unknown.Known); near != "" {
+	if near := wire.Nearest(unknown.Name, unknown.Known); near != "" {
 		hints = append(hints, "did you mean "+near+"?")
 	}
 	if unknown.Source != target.FromSession {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/render"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -236,7 +235,7 @@ func meant(path []part, names []string) string {
 			return escapedName(dotted)
 		}
 	}
-	return render.Nearest(path[0].name, names)
+	return wire.Nearest(path[0].name, names)
 }
 
 // written is a path as it would be typed.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 )
 
 // What a server asks, as a person at a terminal meets it. Where CI is set nobody
@@ -209,7 +209,7 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
 	opened := filepath.Join(t.TempDir(), "opened")
-	browser := inPath(t, "#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+render.ShellQuote(opened)+"\n")
+	browser := inPath(t, "#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+shellwords.Quote(opened)+"\n")
 	if err := os.WriteFile(opened, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

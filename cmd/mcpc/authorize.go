@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/question"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -143,14 +143,14 @@ func (a *env) loginCommand(kept bool, more string) wire.Hint {
 	command := "login"
 	switch {
 	case a.fromFile != "":
-		command += " " + render.ShellQuote(a.fromFile)
+		command += " " + shellwords.Quote(a.fromFile)
 	case !hasSecret(a.guard.Endpoint):
-		command += " " + render.ShellQuote(a.guard.Endpoint)
+		command += " " + shellwords.Quote(a.guard.Endpoint)
 	case !kept:
 		command += " TARGET"
 	}
 	if a.auth.account != "" && !a.accountTyped { // the session's own
-		command += " --account " + render.ShellQuote(a.auth.account)
+		command += " --account " + shellwords.Quote(a.auth.account)
 	}
 	return wire.Run(command + more)
 }
@@ -178,7 +178,7 @@ func authFailed(err error, o wire.Outcome) wire.Outcome {
 	o.Hint = cmp.Or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
 		if server, err := auth.SafeURL(failed.Other); err == nil {
-			o.Hint = "if " + wire.Hint(wire.RedactURL(failed.At)) + " is your proxy: run " + wire.Run("login "+render.ShellQuote(server.String())) + "; otherwise contact the server's operator"
+			o.Hint = "if " + wire.Hint(wire.RedactURL(failed.At)) + " is your proxy: run " + wire.Run("login "+shellwords.Quote(server.String())) + "; otherwise contact the server's operator"
 		}
 	}
 	return o

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -316,7 +317,7 @@ func (c *conversation) callTool(ctx context.Context, tool *definition, o callReq
 		out = c.Do(ctx, call)
 	}
 	if client.DeniesTool(out) && tool != nil && (tool.fresh || !c.denied(ctx, &out, o.name)) {
-		c.describes(&out, "describe "+render.ShellQuote(o.name))
+		c.describes(&out, "describe "+shellwords.Quote(o.name))
 	}
 	c.undeclared(out, toolKind.capability)
 	switch task, ok := c.TaskIn(call, out); {

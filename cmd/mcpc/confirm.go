@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -30,7 +30,7 @@ func (c *conversation) confirmed(ctx context.Context, tool *definition, o callRe
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.name, why),
 		Hint: "--yes calls it without a confirmation"}
 	if c.origin != nil && !c.trusted {
-		refused.Hint += "; " + wire.Run("trust "+render.ShellQuote(c.origin.ID())) + " trusts the server"
+		refused.Hint += "; " + wire.Run("trust "+shellwords.Quote(c.origin.ID())) + " trusts the server"
 	}
 	if !c.a.ui.interactive() {
 		return refused

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -67,7 +68,7 @@ func (a *env) trusts(store *state.Store) []state.Trust {
 func (c *conversation) consented(ctx context.Context) wire.Outcome {
 	s := *c.origin
 	if s.Problem != "" {
-		return usage(hinted(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+render.ShellQuote(s.ID()))+" shows its entry"))
+		return usage(hinted(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
 	}
 	now := standingOf(c.a.trusts(c.store), s)
 	c.trusted = now == confirmed
@@ -79,7 +80,7 @@ func (c *conversation) consented(ctx context.Context) wire.Outcome {
 		what = "changed since it was approved"
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.a.tilde(s.File), what),
-		Hint: wire.Run("trust "+render.ShellQuote(s.ID())) + " shows and approves it"}
+		Hint: wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it"}
 	c.a.ui.showServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
 	if !c.a.ui.interactive() {
 		return refused
@@ -185,7 +186,7 @@ const wideBlank = 4
 // shownWord is a word of a command, quoted, in which a long gap is counted: what
 // stands behind it must be seen.
 func shownWord(word string) string {
-	quoted := render.ShellQuote(word)
+	quoted := shellwords.Quote(word)
 	var b strings.Builder
 	for quoted != "" {
 		rest := strings.TrimLeftFunc(quoted, isBlank)

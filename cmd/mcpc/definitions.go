@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/validate"
@@ -333,7 +332,7 @@ func (c *conversation) noSuchTool(name string, all catalogue) wire.Outcome {
 	}
 	other := c.otherwiseNamed(toolKind, name)
 	hint := cmp.Or(other, nearestIn(toolKind, name, names))
-	if other == "" && len(names) > fewNames && render.Nearest(name, names) == "" && string(c.promised) == "{}" {
+	if other == "" && len(names) > fewNames && wire.Nearest(name, names) == "" && string(c.promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
 	return c.refusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)

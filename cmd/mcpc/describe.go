@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -63,7 +64,7 @@ func (a *app) describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := kindNamed(words[0])
 		if !ok {
-			return o, hinted(fmt.Sprintf("unknown kind %q", words[0]), didYouMean(wire.There("describe %s "+render.ShellQuote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.There("describe tool|prompt|resource|template NAME")))
+			return o, hinted(fmt.Sprintf("unknown kind %q", words[0]), didYouMean(wire.There("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.There("describe tool|prompt|resource|template NAME")))
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
@@ -118,7 +119,7 @@ func (c *conversation) otherKind(ctx context.Context, o describeOptions) wire.Hi
 			continue
 		}
 		if _, out := c.entry(ctx, k, o.name); out.Good() {
-			return "there is a " + wire.Hint(k.one) + " of that name: " + wire.There("describe "+k.one+" "+render.ShellQuote(o.name))
+			return "there is a " + wire.Hint(k.one) + " of that name: " + wire.There("describe "+k.one+" "+shellwords.Quote(o.name))
 		}
 	}
 	return ""

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"mcpc/internal/glossary"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -13,7 +13,7 @@ import (
 // was perhaps meant, in the place of %s in a form, or what else leads on. Nothing is
 // ever corrected by itself.
 func didYouMean(form wire.Hint, typed string, known []string, otherwise wire.Hint) wire.Hint {
-	if near := render.Nearest(typed, known); near != "" {
+	if near := wire.Nearest(typed, known); near != "" {
 		return "did you mean " + wire.Hint(strings.Replace(string(form), "%s", near, 1)) + "?"
 	}
 	return otherwise
@@ -21,7 +21,7 @@ func didYouMean(form wire.Hint, typed string, known []string, otherwise wire.Hin
 
 // orMeant is a text about a name that is unknown, with the one that was perhaps meant.
 func orMeant(text, name string, known []string) string {
-	if near := render.Nearest(name, known); near != "" {
+	if near := wire.Nearest(name, known); near != "" {
 		return text + "; did you mean " + near + "?"
 	}
 	return text
@@ -44,12 +44,12 @@ func (c *conversation) otherwiseNamed(k kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range c.rememberedEntries(kinds[i]) {
 			if title, _ := wire.Text(wire.First(entry.Raw, "name")); kinds[i] != k && (entry.Name == name || title == name) {
-				return "there is a " + wire.Hint(kinds[i].one) + " with this name: " + wire.There(command+render.ShellQuote(entry.Name))
+				return "there is a " + wire.Hint(kinds[i].one) + " with this name: " + wire.There(command+shellwords.Quote(entry.Name))
 			}
 		}
 	}
 	if strings.Contains(name, "://") {
-		return "for a resource: " + wire.There("read "+render.ShellQuote(name))
+		return "for a resource: " + wire.There("read "+shellwords.Quote(name))
 	}
 	return ""
 }

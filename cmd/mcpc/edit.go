@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -45,7 +46,7 @@ func (a *app) edited(ctx context.Context, method string, params json.RawMessage)
 	default:
 		if bad := wire.Valid(after); bad != nil {
 			return nil, &inputError{"the edited params are not JSON: " + bad.Error(),
-				"they are saved: " + wire.Run("raw "+render.ShellQuote(method)+" @"+render.ShellQuote(name)), wire.InputFacts{Raw: after, Offset: bad.Offset}}
+				"they are saved: " + wire.Run("raw "+shellwords.Quote(method)+" @"+shellwords.Quote(name)), wire.InputFacts{Raw: after, Offset: bad.Offset}}
 		}
 	}
 	return after, errors.Join(err, os.Remove(name))

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/glossary"
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -71,8 +72,8 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 
 func unexplained(entries []glossary.Entry, word, all string) error {
 	known, hint := glossaryWords(entries), wire.Run("explain")+" lists all terms"
-	if near := cmp.Or(render.Nearest(all, known), render.Nearest(word, known)); near != "" {
-		hint = "did you mean " + wire.Run("explain "+render.ShellQuote(near)) + "?"
+	if near := cmp.Or(wire.Nearest(all, known), wire.Nearest(word, known)); near != "" {
+		hint = "did you mean " + wire.Run("explain "+shellwords.Quote(near)) + "?"
 	}
 	return hinted(fmt.Sprintf("unknown term: %s", shortened(all)), hint)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
@@ -60,7 +61,7 @@ positions, not their values, and exits with 1 if there are any.`,
   mcpc export last --as har | mcpc export --check -`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && (len(args) > 0 || o.format != "") {
-				return hinted("--check looks into one file, and exports none", wire.Run("export --check "+render.ShellQuote(o.check)))
+				return hinted("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
 			} else if o.check != "" {
 				a.checkFile(o.check)
 				return nil
@@ -127,7 +128,7 @@ func (a *app) exported(o exportOptions) (*trace.Capture, []*trace.Row, wire.Outc
 	if len(rows) == 0 {
 		c.Close()
 		if !o.several && o.word != c.Path {
-			return nil, nil, usage(hinted(nameOf(row)+" was not sent: nothing to export", wire.Run("show "+render.ShellQuote(o.word))+" shows how it ended"))
+			return nil, nil, usage(hinted(nameOf(row)+" was not sent: nothing to export", wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
 		}
 		return nil, nil, usage(hinted("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
 	}

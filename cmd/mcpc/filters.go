@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
@@ -22,7 +21,7 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 	}
 	wrong, _ := errors.AsType[*trace.FilterError](err)
 	hint := wire.Run("help filters") + " shows the language"
-	if near := cmp.Or(render.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
+	if near := cmp.Or(wire.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
 		hint = wire.Hint("did you mean " + near + "?")
 	}
 	return f, &inputError{fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), hint,

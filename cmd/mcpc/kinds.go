@@ -328,7 +328,7 @@ const fewNames = 8
 
 // nearestIn names what was perhaps meant, or what there is.
 func nearestIn(k kind, name string, names []string) wire.Hint {
-	switch near := render.Nearest(name, names); {
+	switch near := wire.Nearest(name, names); {
 	case near != "":
 		return wire.Hint("did you mean " + near + "?")
 	case len(names) == 0:

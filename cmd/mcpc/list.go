@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -119,9 +119,9 @@ func (a *app) kindsOf(words []string) ([]kind, error) {
 	}
 	hint := a.behindDashes("list", words)
 	if words[0] == "demo" {
-		return nil, hinted("name a server with -s", wire.Run("list -s "+render.ShellQuote(words[0])))
+		return nil, hinted("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
-	if near := render.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
+	if near := wire.Nearest(words[0], kindWords()); near != "" && !isFile(words[0]) {
 		hint = "did you mean " + wire.There("list "+near) + "?"
 	}
 	return nil, hinted(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(kindWords(), ", ")), hint)

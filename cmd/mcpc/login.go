@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/client/auth"
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
@@ -134,13 +135,13 @@ func (a *app) login(ctx context.Context, o loginOptions) {
 		a.end(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
 		shown := wire.RedactURL(req.Endpoint)
-		o := wire.Outcome{Where: shown, Hint: wire.Run("auth explain "+render.ShellQuote(shown)) + " shows each step"}
+		o := wire.Outcome{Where: shown, Hint: wire.Run("auth explain "+shellwords.Quote(shown)) + " shows each step"}
 		switch {
 		case auth.Is(err, auth.StoreFailed):
 			o.Reached = wire.Answered // with the token or the client that could not be kept
 		case auth.Is(err, auth.NoResponse):
 			o.Reached = wire.Answered // with the metadata; the rest is up to the browser
-			o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+render.ShellQuote(shown)) + " and log in again"
+			o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+shellwords.Quote(shown)) + " and log in again"
 		}
 		a.end(authFailed(err, o))
 	default:

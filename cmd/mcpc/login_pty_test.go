@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mcpc/internal/demo"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 )
 
 // Logging in as a person at a terminal meets it.
@@ -82,7 +82,7 @@ func TestTerminalLoginByPasting(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
 	opened := filepath.Join(t.TempDir(), "opened")
-	tm := onTerminal(t, 80, []string{"BROWSER=" + inPath(t, "#!/bin/sh\ntouch "+render.ShellQuote(opened)+"\n")}, "mcpc", "login", url, "--no-browser")
+	tm := onTerminal(t, 80, []string{"BROWSER=" + inPath(t, "#!/bin/sh\ntouch "+shellwords.Quote(opened)+"\n")}, "mcpc", "login", url, "--no-browser")
 	tm.await(`then paste the URL`)
 	shown := regexp.MustCompile(`(?s)log in here, in any browser:\s+(http.*?)\r\nmcpc: note`).FindStringSubmatch(sgr.ReplaceAllString(tm.output(), ""))
 	if shown == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client/auth"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
@@ -170,9 +170,9 @@ func (a *app) revokeOne(ctx context.Context, store *auth.Store, book auth.Book, 
 
 // logoutOf is the command that forgets a token.
 func (a *app) logoutOf(t auth.Token) string {
-	command := "mcpc logout " + render.ShellQuote(wire.RedactURL(t.Endpoint))
+	command := "mcpc logout " + shellwords.Quote(wire.RedactURL(t.Endpoint))
 	if t.Account != "" {
-		command += " --account " + render.ShellQuote(t.Account)
+		command += " --account " + shellwords.Quote(t.Account)
 	}
 	return a.errStyle.Line(command)
 }

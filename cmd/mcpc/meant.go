@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -29,7 +29,7 @@ func (a *app) unnamed(cmd *cobra.Command, k kind, before, args []string, err err
 	}
 	names, shows := a.argumentNames(cmd, k, before[1]), "list "+k.many
 	if len(names) > 0 {
-		shows = "describe " + k.one + " " + render.ShellQuote(before[1])
+		shows = "describe " + k.one + " " + shellwords.Quote(before[1])
 	}
 	words, guessed, left := namedWords(args, names)
 	if _, again := a.given(words, "", k != toolKind); again != nil {
@@ -113,7 +113,7 @@ func isName(word string) bool {
 	return inert(word) && !isScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") && !strings.Contains("0123456789", word[:1])
 }
 
-func quotedWords(words []string) []string { return mapped(words, render.ShellQuote) }
+func quotedWords(words []string) []string { return mapped(words, shellwords.Quote) }
 
 // runners are programs that start a server which they are told.
 var runners = []string{"npx", "bunx", "pnpx", "npm", "uvx", "uv", "pipx", "node", "bun", "deno", "tsx", "python", "python3",
@@ -167,7 +167,7 @@ func (a *app) commandStarting(verb string, argv []string) wire.Hint {
 	if !a.commandIs(verb, alone) {
 		verb = "list"
 	}
-	line := verb + " -- " + render.ShellQuote(argv[0])
+	line := verb + " -- " + shellwords.Quote(argv[0])
 	switch {
 	case !slices.Equal(wire.RedactCommand(argv), argv):
 		line += " ..."
@@ -184,9 +184,9 @@ func meantByFile(name string) wire.Hint {
 	case !isFile(name):
 		return ""
 	case strings.HasSuffix(name, ".mcpc.yaml"):
-		return "did you mean " + wire.Run("run "+render.ShellQuote(name)) + "?"
+		return "did you mean " + wire.Run("run "+shellwords.Quote(name)) + "?"
 	case strings.HasSuffix(name, ".jsonl"):
-		return "did you mean " + wire.Run("log --file "+render.ShellQuote(name)) + "?"
+		return "did you mean " + wire.Run("log --file "+shellwords.Quote(name)) + "?"
 	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
 		return wire.Run("servers") + " lists configured servers, and -s NAME selects one"
 	}
@@ -210,9 +210,9 @@ func (a *app) meantByPath(text string) (what string, hint wire.Hint) {
 	case err == nil:
 		return "a file", cmp.Or(meantByFile(text), a.behindDashes("list", []string{text}))
 	case len(words) > 0 && startedBy(words) != nil:
-		hint = behind(render.ShellQuote(startedBy(words)[0]))
+		hint = behind(shellwords.Quote(startedBy(words)[0]))
 		if len(words) > 1 {
-			return "a command", behind(render.ShellQuote(startedBy(words)[0]) + " ...") // a word may be a secret
+			return "a command", behind(shellwords.Quote(startedBy(words)[0]) + " ...") // a word may be a secret
 		}
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
 		return "a path that does not exist", behind("COMMAND")
@@ -236,14 +236,14 @@ func (a *app) misplaced(verb string, words, argv []string) error {
 	case len(words) == 0 || a.serverGiven || argv != nil || a.shell != nil:
 		return nil
 	case len(words) == 1 && takesWords && isURL(words[0]):
-		return hinted(verb+where, wire.Run("list "+render.ShellQuote(words[0]))+" shows the tools")
+		return hinted(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
 	case len(words) == 1 || !isUnnamed(words[1]):
 		return nil
 	case slices.Contains(runners, words[0]) && (isFile(words[1]) || strings.HasSuffix(words[0], "x")), isFile(words[0]):
-		return hinted(verb+" takes a name; a server's command goes after --", wire.Run(verb+" NAME -- "+render.ShellQuote(words[0])+" ..."))
+		return hinted(verb+" takes a name; a server's command goes after --", wire.Run(verb+" NAME -- "+shellwords.Quote(words[0])+" ..."))
 	case words[0] == demoEndpoint || isURL(words[0]):
 		return hinted(verb+where,
-			"did you mean "+wire.Run("-s "+render.ShellQuote(words[0])+" "+verb+" "+strings.Join(quotedWords(words[1:]), " "))+"?")
+			"did you mean "+wire.Run("-s "+shellwords.Quote(words[0])+" "+verb+" "+strings.Join(quotedWords(words[1:]), " "))+"?")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -21,7 +22,7 @@ func (a *app) nameServer(argv []string) {
 			aim.Behind = "-- " + commandLine(argv)
 		}
 	case a.serverGiven && a.server != "" && wire.RedactURL(a.server) == a.server:
-		aim.Flag = "-s " + render.ShellQuote(a.server)
+		aim.Flag = "-s " + shellwords.Quote(a.server)
 	}
 	if line := aim.Command(""); a.secrets.Text(line) != line {
 		aim = render.Aim{}
@@ -72,7 +73,7 @@ func (a *app) aimAnyway(flags *pflag.FlagSet) {
 // there from a variable.
 func typedFlag(f *pflag.Flag) (words []string) {
 	for _, value := range flagValues(f) {
-		word := " " + render.ShellQuote(value)
+		word := " " + shellwords.Quote(value)
 		switch {
 		case f.Value.Type() == "bool":
 			word = ""

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 )
 
 // What is longer than the screen, as a person meets it.
@@ -86,7 +86,7 @@ func TestTerminalWithoutPager(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, "speaks "+client.Revisions()[1]+"\ncapabilities {\"tools\":{\"listChanged\":true}}\n"+manyTools())
 	pager := aPager(t, untilQ)
-	list := "mcpc list -- spied " + render.ShellQuote(script) + " " + render.ShellQuote(log)
+	list := "mcpc list -- spied " + shellwords.Quote(script) + " " + shellwords.Quote(log)
 	for name, c := range map[string]struct{ env, command, says string }{
 		"not there":         {"MCPC_PAGER=/no/such/pager", list, "the pager /no/such/pager cannot be started"},
 		"cat":               {"MCPC_PAGER=cat", list, ""},

@@ -21,7 +21,7 @@ import (
 	"testing"
 
 	"mcpc/internal/client/auth"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 )
 
 // Logging in with a real browser without a window, at the built-in demo server and at
@@ -95,7 +95,7 @@ func (v visitor) remark(text string) { fmt.Fprintf(v.told, "(%s)\n\n", text) }
 func (v visitor) tell(args []string, r ran) {
 	words := make([]string, len(args))
 	for i, word := range args {
-		words[i] = render.ShellQuote(word)
+		words[i] = shellwords.Quote(word)
 	}
 	fmt.Fprintf(v.told, "```console\n$ mcpc %s\n%s%s", strings.Join(words, " "), v.shown.Replace(r.stdout), v.shown.Replace(r.stderr))
 	if seen := v.saw(); seen != "" {

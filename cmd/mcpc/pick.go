@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
@@ -104,7 +104,7 @@ func rowNumbered(c *trace.Capture, number, path string) (*trace.Capture, *trace.
 	if len(rows) > 1 {
 		which += " to " + rows[len(rows)-1].Number()
 	}
-	return nil, nil, usage(hinted(path+" has no exchange "+number+", only "+which, wire.Run("log --file "+render.ShellQuote(path))+" shows them"))
+	return nil, nil, usage(hinted(path+" has no exchange "+number+", only "+which, wire.Run("log --file "+shellwords.Quote(path))+" shows them"))
 }
 
 func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row, wire.Outcome) {

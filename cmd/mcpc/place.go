@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
@@ -153,7 +153,7 @@ func writableAs(flag, name string) wire.Outcome {
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		out := bad(name+" is a directory", nil)
-		out.Hint = wire.Hint(flag + " " + render.ShellQuote(filepath.Join(name, "FILE")))
+		out.Hint = wire.Hint(flag + " " + shellwords.Quote(filepath.Join(name, "FILE")))
 		return out
 	}
 	folder := filepath.Dir(name)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -94,7 +94,7 @@ func (c *conversation) getPrompt(ctx context.Context, o promptOptions) wire.Outc
 		}
 	}
 	if listed && client.DeniesTool(out) {
-		c.describes(&out, "describe prompt "+render.ShellQuote(o.name))
+		c.describes(&out, "describe prompt "+shellwords.Quote(o.name))
 	}
 	return c.lacking(out, promptKind.capability)
 }
@@ -138,7 +138,7 @@ func (c *conversation) fitsPrompt(raw json.RawMessage, o promptOptions) (out wir
 	for _, a := range prompt.Arguments {
 		if _, there := given.Get(a.Name); a.Required && !there {
 			text := "is required and missing"
-			if near := render.Nearest(a.Name, unknown); near != "" {
+			if near := wire.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
 			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: pointer(a.Name), Text: text})

@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/shellwords"
+
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
-
-	"mcpc/internal/render"
 )
 
 // The program as a person meets it: on a terminal, where there is colour, a bar,
@@ -344,7 +344,7 @@ func TestTerminalCtrlCTwice(t *testing.T) {
 func TestTerminalCtrlCStopsALoop(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, silent)
-	loop := "for i in 1 2 3; do mcpc call wait -- spied " + render.ShellQuote(script) + " " + render.ShellQuote(log) + "; done; echo the loop went on"
+	loop := "for i in 1 2 3; do mcpc call wait -- spied " + shellwords.Quote(script) + " " + shellwords.Quote(log) + "; done; echo the loop went on"
 	tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", loop)
 	awaitFile(t, log, "IN tools/call")
 	tm.typed("\x03")

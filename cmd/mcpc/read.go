@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -123,10 +124,10 @@ func (a *app) read(ctx context.Context, o readOptions) {
 func (c *conversation) readResource(ctx context.Context, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: wire.With(nil, "uri", wire.Quote(uri))})
 	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
-		out.Hint = "a template needs values: " + wire.There("read "+render.ShellQuote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
+		out.Hint = "a template needs values: " + wire.There("read "+shellwords.Quote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
-		if near := render.Nearest(uri, c.rememberedNames(resourceKind)); near != "" && near != uri {
+		if near := wire.Nearest(uri, c.rememberedNames(resourceKind)); near != "" && near != uri {
 			out.Hint = wire.Hint("did you mean " + near + "?")
 		}
 	}

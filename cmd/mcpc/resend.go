@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -100,11 +100,11 @@ func (a *app) recorded(word string) (again, wire.Outcome) {
 	case err != nil:
 		return again{}, localIO("reading "+row.Path(), err)
 	case byServer(row):
-		return again{}, usage(hinted(nameOf(row)+" is a server request, not a client request", wire.Run("show "+render.ShellQuote(word))+" shows it"))
+		return again{}, usage(hinted(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
-		return again{}, usage(hinted(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+render.ShellQuote(word)+" --as curl")+" sends it again"))
+		return again{}, usage(hinted(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
 	case exchange == nil:
-		return again{}, usage(hinted("nothing was sent in "+nameOf(row), wire.Run("show "+render.ShellQuote(word))+" shows how it ended"))
+		return again{}, usage(hinted("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
 	}
 	return again{row: row, exchange: exchange, capture: c, version: a.version}, wire.Outcome{}
 }
@@ -130,20 +130,20 @@ func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
 	case o.allowExec:
 		o.argv = g.serverArgv()
 		if o.argv == nil {
-			return usage(hinted("no server command is recorded there", wire.Run("resend "+render.ShellQuote(o.word)+" --to TARGET")))
+			return usage(hinted("no server command is recorded there", wire.Run("resend "+shellwords.Quote(o.word)+" --to TARGET")))
 		}
 		if g.row.Target == demoEndpoint {
 			a.server, a.serverGiven, o.argv = demoEndpoint, true, nil
 		}
 		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
 	}
-	again := "resend " + render.ShellQuote(o.word)
+	again := "resend " + shellwords.Quote(o.word)
 	hint := wire.Run(again + " --to TARGET")
 	switch address := g.address(); {
 	case slices.Contains(a.sessionNames(""), g.row.Target):
-		hint = wire.Run(again + " --to " + render.ShellQuote(g.row.Target))
+		hint = wire.Run(again + " --to " + shellwords.Quote(g.row.Target))
 	case isAddress(address) || address == demoEndpoint || a.finds(address):
-		hint = wire.Run(again + " --to " + render.ShellQuote(address))
+		hint = wire.Run(again + " --to " + shellwords.Quote(address))
 	case g.serverArgv() != nil:
 		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(commandLine(g.serverArgv()))
 	case address != "": // a session that was closed

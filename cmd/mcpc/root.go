@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -206,7 +207,7 @@ func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 	hint := runOf(cmd, " --help") + " shows the commands"
 	argv := startedBy(args)
 	if !cmd.HasParent() && isURL(args[0]) {
-		url := render.ShellQuote(args[0])
+		url := shellwords.Quote(args[0])
 		hint = wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
 		if len(args) > 1 && slices.Contains(commandNames(cmd), args[1]) {
 			hint = "did you mean " + wire.Run(strings.Join(quotedWords(args[1:]), " ")+" -s "+url) + "?"
@@ -217,13 +218,13 @@ func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 		hint = meant
 	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || isFile(args[0])) {
 		hint = "did you mean " + a.commandStarting("list", argv) + "?"
-	} else if near := render.Nearest(args[0], commandNames(cmd)); near != "" {
+	} else if near := wire.Nearest(args[0], commandNames(cmd)); near != "" {
 		hint = "did you mean " + runOf(cmd, " "+near) + "?"
 	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
 		hint = "did you mean " + wire.Run(other) + "?"
 	} else if len(args) > 1 && !cmd.HasParent() {
 		if at, _ := operator(args[1]); at > 0 || strings.HasPrefix(args[1], "{") {
-			hint = "did you mean " + wire.Run("call "+render.ShellQuote(args[0])) + "?"
+			hint = "did you mean " + wire.Run("call "+shellwords.Quote(args[0])) + "?"
 		} else if argv != nil {
 			hint = "did you mean " + a.commandStarting("list", argv) + "?"
 		}
@@ -267,7 +268,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		argv := a.startedAmong(cmd)
-		if near := render.Nearest(name, names); near != "" {
+		if near := wire.Nearest(name, names); near != "" {
 			hint = wire.Hint("did you mean --" + near + "?")
 		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
 			hint = wire.Hint("did you mean --" + other + "?")
@@ -396,13 +397,13 @@ func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	case cmd.Name() == "demo" && slices.Contains(commandNames(cmd.Root()), args[0]):
 		hint = "did you mean " + wire.Run("-s demo "+strings.Join(quotedWords(args), " ")) + "?"
 	case cmd.Flag("to") != nil && isURL(args[0]):
-		hint = runOf(cmd, " --to "+render.ShellQuote(args[0]))
+		hint = runOf(cmd, " --to "+shellwords.Quote(args[0]))
 	case cmd.Flag("script") != nil:
-		hint = runOf(cmd, " --script "+render.ShellQuote(args[0]))
+		hint = runOf(cmd, " --script "+shellwords.Quote(args[0]))
 	case cmd.Flag("listen") != nil:
 		hint = runOf(cmd, " --help") + " shows the flags; use --listen ADDRESS"
 	case len(args) == 1 && (isURL(args[0]) || args[0] == "demo"):
-		hint = runOf(cmd, " -s "+render.ShellQuote(args[0]))
+		hint = runOf(cmd, " -s "+shellwords.Quote(args[0]))
 	}
 	return hinted(fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint)
 }

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -265,7 +266,7 @@ func (r *fileRun) see(t taken) wire.Hint {
 	case row == nil:
 		return ""
 	case r.a.recordTo != "":
-		return wire.Run("show " + render.ShellQuote(r.a.recordTo) + "#" + row.Number())
+		return wire.Run("show " + shellwords.Quote(r.a.recordTo) + "#" + row.Number())
 	}
 	return wire.Run(fmt.Sprintf("show %d.%d", row.Run, row.Index))
 }

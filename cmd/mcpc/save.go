@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
 	"mcpc/internal/yaml"
@@ -36,7 +37,7 @@ func newSaving(path string, expectResult bool) (*saving, error) {
 	}
 	s := &saving{path: path, expectResult: expectResult}
 	bad := func(why string) error {
-		return hinted("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+render.ShellQuote(path)+" --list")+" shows this one")
+		return hinted("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
 	}
 	if !isFile(path) {
 		return s, nil
@@ -160,7 +161,7 @@ func (s *saving) add(a *app, c *conversation, o callRequest, out wire.Outcome) {
 		return
 	}
 	s.file.Steps = append(s.file.Steps, step)
-	run := "mcpc run " + render.ShellQuote(s.path)
+	run := "mcpc run " + shellwords.Quote(s.path)
 	commands := c.answering.OnElicit != "" || c.answering.OnSampling != ""
 	if s.file.Command != nil || s.text == nil && c.asSaved().Command != nil || commands {
 		run += " --allow-exec"

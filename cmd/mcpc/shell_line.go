@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/lineedit"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -38,7 +37,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	a := s.a
 	a.ending, a.exit = wire.Outcome{}, 0
 	a.setGlobals(s.globals)
-	words, err := lineedit.Words(text, s.value)
+	words, err := shellwords.Split(text, s.value)
 	if err != nil {
 		a.end(usage(hinted("the line cannot be parsed "+err.Error(), "quote literal text: '...'")))
 	} else if len(words) > 0 {
@@ -153,7 +152,7 @@ func (s *shellRun) getenv(name string) string {
 func (s *shellRun) complete(head string) (before string, found []string) {
 	start := strings.LastIndexAny(head, " \t") + 1
 	before, typed := head[:start], head[start:]
-	words, err := lineedit.Words(before, s.value)
+	words, err := shellwords.Split(before, s.value)
 	if err != nil || strings.ContainsAny(typed, "'\"$\\`") {
 		return head, nil
 	}
@@ -190,14 +189,14 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 // quotedOn quotes a word that begins with what is typed, so that it still does: a
 // value as a whole where it has not begun, else what is not typed yet.
 func quotedOn(word, typed string) string {
-	if render.ShellQuote(word) == word || !strings.HasPrefix(word, typed) {
+	if shellwords.Quote(word) == word || !strings.HasPrefix(word, typed) {
 		return word
 	}
 	from := len(typed)
-	if name := word[:strings.IndexByte(word, '=')+1]; strings.HasPrefix(name, typed) && render.ShellQuote(name) == name {
+	if name := word[:strings.IndexByte(word, '=')+1]; strings.HasPrefix(name, typed) && shellwords.Quote(name) == name {
 		from = len(name)
 	}
-	return word[:from] + render.ShellQuote(word[from:])
+	return word[:from] + shellwords.Quote(word[from:])
 }
 
 func withBlanks(words []string) []string {

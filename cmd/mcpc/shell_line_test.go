@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/lineedit"
+	"mcpc/internal/shellwords"
 )
 
 // What TAB offers begins with what was typed, and is the word again for the shell.
@@ -23,7 +23,7 @@ func TestQuotedOn(t *testing.T) {
 		{"tool (old)", "tool", "tool' (old)'"},
 	} {
 		got := quotedOn(c.word, c.typed)
-		words, err := lineedit.Words(got, func(string) string { return "" })
+		words, err := shellwords.Split(got, func(string) string { return "" })
 		if got != c.want || !strings.HasPrefix(got, c.typed) || err != nil || !slices.Equal(words, []string{c.word}) {
 			t.Errorf("%s behind %s: got %s (%q %v), want %s", c.word, c.typed, got, words, err, c.want)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -211,7 +212,7 @@ func (a *app) askOne(ctx context.Context, o surveyOptions, s *surveyed) {
 	b := a.beside(&said, s.id)
 	defer func() {
 		if crash := recover(); crash != nil {
-			s.out = wire.Outcome{Kind: wire.Internal, Where: s.id, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+render.ShellQuote(s.id)+" list")}
+			s.out = wire.Outcome{Kind: wire.Internal, Where: s.id, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.id)+" list")}
 		}
 		b.ending = b.withoutSecrets(s.out)
 		s.out = b.ending

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -58,7 +59,7 @@ the client afterwards. A CLIENT is one of these:
 		o.client, o.server = args[0], args[1]
 		client, ok := target.ClientNamed(o.client)
 		if !ok || !client.Editable() {
-			return hinted(fmt.Sprintf("unknown client %q", o.client), didYouMean(runOf(cmd, " %s "+render.ShellQuote(o.server)), o.client, clientNames(), runOf(cmd, " --help")+" shows the clients"))
+			return hinted(fmt.Sprintf("unknown client %q", o.client), didYouMean(runOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(), runOf(cmd, " --help")+" shows the clients"))
 		}
 		a.tapInstall(cmd.Context(), client, o)
 		return nil

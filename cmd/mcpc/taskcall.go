@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"mcpc/internal/client"
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -119,7 +119,7 @@ func settled(out wire.Outcome) bool {
 // wayBack is the hint of a command that left its task running, where nothing else
 // has to be done first.
 func wayBack(kept state.Task, out wire.Outcome) wire.Hint {
-	back := wire.Run("tasks wait " + render.ShellQuote(kept.ID))
+	back := wire.Run("tasks wait " + shellwords.Quote(kept.ID))
 	switch out.Kind {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
 		return "the task continues on the server: " + back

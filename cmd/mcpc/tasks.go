@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -173,7 +174,7 @@ func (a *app) fetched(once bool) func(context.Context, *conversation, state.Task
 func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) {
 	if c.TaskOffer("").Asked {
 		a.end(c.unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
-			wire.Run("tasks wait "+render.ShellQuote(kept.ID))+" takes the same flags"))
+			wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags"))
 		return
 	}
 	var answered []string
@@ -183,7 +184,7 @@ func (a *app) taskUpdate(ctx context.Context, c *conversation, kept state.Task) 
 		c.keepTask(ctx, kept)
 	}})
 	if out.Good() && len(answered) == 0 {
-		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run("tasks wait "+render.ShellQuote(kept.ID))
+		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run("tasks wait "+shellwords.Quote(kept.ID))
 	}
 	ans := answerOf(out)
 	if len(answered) > 0 {
@@ -205,12 +206,12 @@ func (a *app) taskCancel(ctx context.Context, c *conversation, kept state.Task) 
 	}
 	out := c.CancelTask(ctx, kept.ID)
 	if out.RPC() != nil && out.RPC().Code == -32602 {
-		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+render.ShellQuote(kept.ID))
+		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+shellwords.Quote(kept.ID))
 	}
 	ans := answerOf(out)
 	task, known := c.ParseTask(out.Result)
 	ans.human = func(w io.Writer, st render.Style) error {
-		said := "cancellation requested: mcpc tasks get " + render.ShellQuote(kept.ID) + " shows the status"
+		said := "cancellation requested: mcpc tasks get " + shellwords.Quote(kept.ID) + " shows the status"
 		if known {
 			said = "the task is " + string(task.Status)
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/render"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -92,7 +91,7 @@ func listedValue(w word, values []json.RawMessage) (value json.RawMessage, probl
 		return values[at], "", ""
 	}
 	problem = "must be " + shortList(words)
-	if near := render.Nearest(w.text, words); near != "" {
+	if near := wire.Nearest(w.text, words); near != "" {
 		problem += " (did you mean " + near + "?)"
 	}
 	return wire.Quote(w.text), problem, ""

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -104,7 +104,7 @@ func (a *env) word(typed string, flat bool) (word, error) {
 			return w, err
 		}
 		if err != nil {
-			return w, hinted(err.Error(), wire.Hint(render.ShellQuote(w.key()+":="+string(wire.Quote(value)))+" sends this string"))
+			return w, hinted(err.Error(), wire.Hint(shellwords.Quote(w.key()+":="+string(wire.Quote(value)))+" sends this string"))
 		}
 		if !isJSON && !utf8.Valid(raw) {
 			return w, hinted(name+" is not UTF-8, which JSON requires", "")

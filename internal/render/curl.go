@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -59,7 +60,7 @@ func (s *Script) curl(p Post, session string) ([]string, error) {
 		if !isToken(p.Method) {
 			return nil, &Unscriptable{"the recorded method is not an HTTP method"}
 		}
-		command += " -X " + ShellQuote(p.Method) // a token may have a "|" in it
+		command += " -X " + shellwords.Quote(p.Method) // a token may have a "|" in it
 	}
 	lines := []string{command + " " + s.URL(p.URL)}
 	for _, o := range s.Options {
@@ -69,7 +70,7 @@ func (s *Script) curl(p Post, session string) ([]string, error) {
 		case strings.Contains(o[1], "://"):
 			lines = append(lines, o[0]+" "+s.URL(o[1]))
 		default:
-			lines = append(lines, o[0]+" "+ShellQuote(o[1]))
+			lines = append(lines, o[0]+" "+shellwords.Quote(o[1]))
 		}
 	}
 	for _, f := range p.Fields {
@@ -136,7 +137,7 @@ func (s *Script) field(f wire.Field, session string) string {
 	case f.Value == "" && name == "user-agent":
 		return "'User-Agent:'" // a client that sends none
 	case f.Value == "":
-		return ShellQuote(f.Name + ";")
+		return shellwords.Quote(f.Name + ";")
 	}
 	return s.Word(f.Name+": "+f.Value, f.Name)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -40,10 +41,10 @@ func DescribePrompt(w io.Writer, st Style, p wire.Prompt) error {
 // ExamplePrompt is a command line that asks for a prompt, with every argument
 // that it requires.
 func (a Aim) ExamplePrompt(p wire.Prompt) string {
-	words := []string{"prompt", ShellQuote(p.Name)}
+	words := []string{"prompt", shellwords.Quote(p.Name)}
 	for _, a := range p.Arguments {
 		if a.Required {
-			words = append(words, ShellQuote(a.Name+"=VALUE"))
+			words = append(words, shellwords.Quote(a.Name+"=VALUE"))
 		}
 	}
 	return a.Command(strings.Join(words, " "))
@@ -53,7 +54,7 @@ func (a Aim) ExamplePrompt(p wire.Prompt) string {
 func DescribeResource(w io.Writer, st Style, r wire.Resource) error {
 	return st.resource(w, r, func(s *sheet) {
 		s.heading("example")
-		s.line(1, st.Aim.Command("read "+ShellQuote(r.URI)))
+		s.line(1, st.Aim.Command("read "+shellwords.Quote(r.URI)))
 	})
 }
 
@@ -67,10 +68,10 @@ func DescribeTemplate(w io.Writer, st Style, r wire.Resource) error {
 			return
 		}
 		s.heading("variables")
-		read := "read " + ShellQuote(r.URI)
+		read := "read " + shellwords.Quote(r.URI)
 		for _, name := range t.Variables() {
 			s.line(1, st.paint(cyan, st.Line(name)))
-			read += " " + ShellQuote(name+"=VALUE")
+			read += " " + shellwords.Quote(name+"=VALUE")
 		}
 		s.heading("example")
 		s.line(1, st.Aim.Command(read))
@@ -116,5 +117,5 @@ func (s *sheet) page(uri string, said json.RawMessage) {
 			s.wrapped(1, name+": none declared")
 		}
 	}
-	s.line(1, s.st.Aim.Command("read "+ShellQuote(uri)+" -o page.html"))
+	s.line(1, s.st.Aim.Command("read "+shellwords.Quote(uri)+" -o page.html"))
 }

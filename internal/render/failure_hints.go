@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -198,7 +199,7 @@ func argumentsHint(o wire.Outcome) wire.Hint {
 	if o.Name == "" || len(o.Findings) == 0 {
 		return wire.There("list") + " lists the tools" + anyway
 	}
-	return wire.There(cmp.Or(way.describe, "describe ")+ShellQuote(o.Name)) + " shows its arguments" + anyway
+	return wire.There(cmp.Or(way.describe, "describe ")+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
 }
 
 func httpHint(o wire.Outcome) wire.Hint {

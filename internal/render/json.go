@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/tidwall/pretty"
 
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
@@ -62,10 +60,11 @@ const longJSON = 8 << 20
 
 // showLong is showJSON in pieces.
 func (s Style) showLong(w io.Writer, raw []byte) error {
-	clean, bad := &sanitizer{w: w, c: cleaner{block: true, show: jsonPicture}}, wire.Valid(raw)
+	show, bad := sanitize.Picture(sanitize.JSON), wire.Valid(raw)
 	if bad != nil {
-		clean.c.show = s.picture()
+		show = s.picture()
 	}
+	clean := sanitize.NewWriter(w, show)
 	out := bufio.NewWriterSize(clean, 64<<10)
 	for piece := range slices.Chunk(raw, 64<<10) {
 		_, _ = out.Write(piece) // Flush has the error
@@ -154,36 +153,7 @@ func tokenLength(text []byte) int {
 
 // escapeHidden writes the hidden characters of valid JSON, which can only stand
 // in its strings, as \u escapes.
-func escapeHidden(raw []byte) []byte {
-	c := cleaner{block: true, show: jsonPicture}
-	if plainJSON(raw) {
-		return raw
-	}
-	out, _ := c.clean(make([]byte, 0, len(raw)+len(raw)/8), string(raw), true)
-	return out
-}
-
-func plainJSON(raw []byte) bool {
-	for _, b := range raw {
-		if b != '\n' && (b < 0x20 || b > 0x7e) {
-			return false
-		}
-	}
-	return true
-}
-
-func jsonPicture(b []byte, r rune, raw string) []byte {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
-		return append(b, `\ufffd`...)
-	case r == '\r':
-		return append(b, ' ') // between tokens: strings hold no raw controls
-	case r > 0xffff:
-		high, low := utf16.EncodeRune(r)
-		return fmt.Appendf(b, `\u%04x\u%04x`, high, low)
-	}
-	return fmt.Appendf(b, `\u%04x`, r)
-}
+func escapeHidden(raw []byte) []byte { return sanitize.Bytes(raw, sanitize.JSON) }
 
 // watched says whether a person will see this stream: there is a terminal, or
 // colour was asked for, which only a terminal behind a pager can use.

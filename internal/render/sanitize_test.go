@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mcpc/internal/sanitize"
 )
 
 func TestLine(t *testing.T) {
@@ -90,8 +92,8 @@ func TestHidden(t *testing.T) {
 		"\xff\xfe":                             2,
 		strings.Repeat("a\u200b", 1000) + "\r": 1001,
 	} {
-		if got := Hidden(in); got != want {
-			t.Errorf("Hidden(%q) = %d, want %d", in, got, want)
+		if got := sanitize.Hidden(in); got != want {
+			t.Errorf("sanitize.Hidden(%q) = %d, want %d", in, got, want)
 		}
 	}
 }
@@ -170,8 +172,8 @@ func FuzzBlock(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		checkClean(t, s)
-		if (Hidden(s) == 0) != (Block(s) == s) {
-			t.Fatalf("Hidden(%q) = %d, Block gives %q", s, Hidden(s), Block(s))
+		if (sanitize.Hidden(s) == 0) != (Block(s) == s) {
+			t.Fatalf("sanitize.Hidden(%q) = %d, Block gives %q", s, sanitize.Hidden(s), Block(s))
 		}
 		var b bytes.Buffer
 		w := Style{}.Sanitizer(&b)

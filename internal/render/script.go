@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -65,7 +66,7 @@ func quotedLines(text string) string {
 	if strings.Contains(text, "\n") && Block(text) == text {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
-	return ShellQuote(text)
+	return shellwords.Quote(text)
 }
 
 // parts goes through a text that may have secrets in it.
@@ -164,10 +165,10 @@ func (s *Script) Print(raw []byte, line bool) string {
 	var all []string
 	s.parts(string(raw), InBody, func(part string) {
 		if Line(part) == part {
-			all = append(all, "printf %s "+ShellQuote(part))
+			all = append(all, "printf %s "+shellwords.Quote(part))
 			return
 		}
-		all = append(all, "printf '"+printfText(part)+"'")
+		all = append(all, "printf '"+shellwords.PrintfText(part)+"'")
 	}, func(variable string) { all = append(all, `printf %s "$`+variable+`"`) })
 	switch {
 	case len(all) == 1 && strings.HasPrefix(all[0], "printf %s "):

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+
+	"mcpc/internal/shellwords"
 )
 
 // The transport of 2024-11-05, HTTP+SSE: a stream of events is opened with GET, whose
@@ -21,7 +23,7 @@ func (s *Script) CurlStream(p Post) error {
 		return err
 	}
 	u, _ := url.Parse(p.URL)
-	origin := ShellQuote(u.Scheme + "://" + u.Host)
+	origin := shellwords.Quote(u.Scheme + "://" + u.Host)
 	for _, line := range []string{
 		"events=$(mktemp) || exit",
 		strings.Join(words, " \\\n  ") + ` >"$events" &`,
@@ -68,7 +70,7 @@ func (s *Script) Heard(id json.RawMessage, printed bool) {
 		}
 		pattern.WriteRune(c)
 	}
-	command := "heard " + ShellQuote(`"id" *: *`+pattern.String()+` *[,}]`)
+	command := "heard " + shellwords.Quote(`"id" *: *`+pattern.String()+` *[,}]`)
 	if !printed {
 		command += " >/dev/null"
 	}

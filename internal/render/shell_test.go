@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -23,7 +24,7 @@ func TestShellQuote(t *testing.T) {
 		"plain", "", "two words", "it's", "'", `"$HOME" $(touch x) ` + "`touch x`", `back\slash`, "a\nb", "100%s %d\x1b[2J",
 		"\u202e日本語", "日本語", "-n", "*", "~", "!history", "#no comment", "a;b|c&d", "\x1b]0;x\x07it's \"\\", "tab\tand\rCR", "\xff\x80",
 	} {
-		word := ShellQuote(s)
+		word := shellwords.Quote(s)
 		if strings.IndexFunc(word, forbidden) >= 0 || strings.ContainsAny(word, "\n\t\r") {
 			t.Errorf("%q shows %q", s, word)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
@@ -153,7 +154,7 @@ func (s Style) warning() string { return s.ornament("!", "⚠ ") }
 // hiddenInJSON counts the hidden characters in all strings of a definition, since a
 // model reads all of them.
 func hiddenInJSON(raw json.RawMessage) int {
-	if plainJSON(raw) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) &&
+	if sanitize.PlainBytes(raw) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) &&
 		!bytes.Contains(raw, []byte(`\b`)) && !bytes.Contains(raw, []byte(`\f`)) {
 		return 0
 	}
@@ -166,7 +167,7 @@ func hiddenInJSON(raw json.RawMessage) int {
 			return n
 		}
 		if text, ok := token.(string); ok {
-			n += Hidden(text)
+			n += sanitize.Hidden(text)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
@@ -329,7 +330,7 @@ func (v *verbose) pretty(raw []byte) {
 // where that is enough, else with the escapes of a Go string.
 func quoted(raw []byte) string {
 	s := string(raw)
-	if plain(s) && strconv.CanBackquote(s) {
+	if sanitize.IsPlain(s) && strconv.CanBackquote(s) {
 		return "`" + s + "`"
 	}
 	return strconv.QuoteToASCII(s)

@@ -1,11 +1,11 @@
-package lineedit
+package shellwords
 
 import (
 	"slices"
 	"testing"
 )
 
-func TestWords(t *testing.T) {
+func TestSplit(t *testing.T) {
 	lookup := func(name string) string { return map[string]string{"last": `{"a": 1}`}[name] }
 	for _, c := range []struct {
 		line  string
@@ -24,7 +24,7 @@ func TestWords(t *testing.T) {
 		{"call x a=`touch x`", nil, "unexpected command substitution at 1:10"},
 		{`call x > y`, nil, "at column 8: `>` is not a valid word"},
 	} {
-		words, err := Words(c.line, lookup)
+		words, err := Split(c.line, lookup)
 		text := ""
 		if err != nil {
 			text = err.Error()

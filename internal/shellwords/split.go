@@ -1,4 +1,4 @@
-package lineedit
+package shellwords
 
 import (
 	"errors"
@@ -8,11 +8,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Words takes a line apart as a POSIX shell would: blanks part words, quotes and
+// Split takes a line apart as a POSIX shell would: blanks part words, quotes and
 // backslashes keep them together, $NAME stands for what lookup gives, and # begins a
 // comment. Nothing is ever run: a substitution, a pipe or a redirection is an error,
 // and so is a quote that is not closed.
-func Words(line string, lookup func(name string) string) ([]string, error) {
+func Split(line string, lookup func(name string) string) ([]string, error) {
 	words, err := shell.Fields(line, lookup)
 	if err == nil {
 		return words, nil

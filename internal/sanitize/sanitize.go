@@ -1,0 +1,270 @@
+// Package sanitize makes text from a server or a file safe to show: what could act on a
+// terminal or hide from the reader becomes visible text.
+package sanitize
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A Picture writes the visible form of the character r, whose bytes are raw. An
+// invalid byte comes as utf8.RuneError with a raw of length one.
+type Picture func(b []byte, r rune, raw string) []byte
+
+// Signs are the pictures for a reader: ␛, ␊, \x9b for an invalid byte, ⟨U+202E⟩.
+func Signs(b []byte, r rune, raw string) []byte {
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		return fmt.Appendf(b, `\x%02x`, raw[0])
+	case r < 0x20:
+		return utf8.AppendRune(b, 0x2400+r)
+	case r == 0x7f:
+		return append(b, "␡"...)
+	}
+	return fmt.Appendf(b, "⟨U+%04X⟩", r)
+}
+
+// ASCII are Signs in plain ASCII: ^[, <U+202E>.
+func ASCII(b []byte, r rune, raw string) []byte {
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		return fmt.Appendf(b, `\x%02x`, raw[0])
+	case r < 0x20 || r == 0x7f:
+		return append(b, '^', byte(r)^0x40)
+	}
+	return fmt.Appendf(b, "<U+%04X>", r)
+}
+
+// JSON are the pictures in the strings of JSON: \u escapes.
+func JSON(b []byte, r rune, raw string) []byte {
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		return append(b, `\ufffd`...)
+	case r == '\r':
+		return append(b, ' ') // between tokens: strings hold no raw controls
+	case r > 0xffff:
+		high, low := utf16.EncodeRune(r)
+		return fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(b, `\u%04x`, r)
+}
+
+// Line gives a name or a one-line text so that it can stand on a terminal:
+// every byte and character that could act on the terminal or hide from the
+// reader becomes visible text. The result has no line ends. What was made visible stays
+// as it is the second time.
+func Line(s string, show Picture) string { return (&cleaner{show: show}).all(s) }
+
+// Block is Line for text of many lines: line ends and tabs stay. A carriage
+// return stays only as a part of CRLF, because alone it overwrites what stands
+// before it.
+func Block(s string, show Picture) string { return (&cleaner{block: true, show: show}).all(s) }
+
+// Hidden counts the characters of s that Block would make visible: the ones
+// that a reader of the plain text would not have seen.
+func Hidden(s string) int {
+	n := 0
+	Block(s, func(b []byte, _ rune, _ string) []byte {
+		n++
+		return b
+	})
+	return n
+}
+
+// Bytes is Block for bytes, which are given back as they are where nothing is hidden.
+func Bytes(raw []byte, show Picture) []byte {
+	if PlainBytes(raw) {
+		return raw
+	}
+	out, _ := (&cleaner{block: true, show: show}).clean(make([]byte, 0, len(raw)+len(raw)/8), string(raw), true)
+	return out
+}
+
+// NewWriter gives a writer that passes on to w what Block makes of the text
+// written to it. Close writes what was held back, a character cut in half for
+// instance, and leaves w open.
+func NewWriter(w io.Writer, show Picture) io.WriteCloser {
+	return &writer{w: w, c: cleaner{block: true, show: show}}
+}
+
+type writer struct {
+	w    io.Writer
+	c    cleaner
+	held string
+}
+
+func (s *writer) Write(p []byte) (int, error) {
+	if s.held == "" && len(p) > 0 && PlainBytes(p) {
+		s.c.follow(rune(p[len(p)-1]))
+		return s.w.Write(p)
+	}
+	if err := s.pass(s.held+string(p), false); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (s *writer) Close() error { return s.pass(s.held, true) }
+
+func (s *writer) pass(text string, final bool) error {
+	out, used := s.c.clean(nil, text, final)
+	s.held = text[used:]
+	if len(out) == 0 {
+		return nil
+	}
+	_, err := s.w.Write(out)
+	return err
+}
+
+// PlainBytes reports printable ASCII and line feeds.
+func PlainBytes(raw []byte) bool {
+	for _, b := range raw {
+		if b != '\n' && (b < 0x20 || b > 0x7e) {
+			return false
+		}
+	}
+	return true
+}
+
+// A cleaner walks over text and has a picture shown of what is not plain. It
+// remembers the characters before, since an emoji may hold joiners that would
+// be hidden text anywhere else.
+type cleaner struct {
+	block bool
+	show  Picture
+	// prev is the character before; emoji says that it ends an emoji, which a
+	// joiner may follow; chosen that a variation selector was among it already.
+	prev          rune
+	emoji, chosen bool
+}
+
+func (c *cleaner) all(s string) string {
+	if IsPlain(s) {
+		return s
+	}
+	out, _ := c.clean(make([]byte, 0, len(s)+len(s)/4), s, true)
+	return string(out)
+}
+
+// IsPlain reports a text of printable ASCII.
+func IsPlain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// clean appends the cleaned text to b and says how much of s it has used. What
+// is left needs the characters that follow it; there is none when s is final.
+func (c *cleaner) clean(b []byte, s string, final bool) (out []byte, used int) {
+	for used < len(s) {
+		rest := s[used:]
+		r, n := utf8.DecodeRuneInString(rest)
+		after := rest[n:]
+		if !final && (!utf8.FullRuneInString(rest) || looksAhead(r) && !utf8.FullRuneInString(after)) {
+			break
+		}
+		next, _ := utf8.DecodeRuneInString(after)
+		if c.stays(r, next, n) {
+			b = append(b, rest[:n]...)
+			c.follow(r)
+		} else {
+			b = c.show(b, r, rest[:n])
+			c.prev, c.emoji, c.chosen = 0, false, false
+		}
+		used += n
+	}
+	return b, used
+}
+
+const (
+	joiner        = 0x200d
+	emojiSelector = 0xfe0f
+	keycap        = 0x20e3
+)
+
+func looksAhead(r rune) bool { return r == '\r' || r == joiner || r == emojiSelector }
+
+func (c *cleaner) stays(r, next rune, size int) bool {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return false
+	case r == '\n' || r == '\t':
+		return c.block
+	case r == '\r':
+		return c.block && next == '\n'
+	// A joiner between two emoji and one selector behind one are how families
+	// and hearts are spelled, and cannot carry text. Everywhere else, and the
+	// second time in a row, they can.
+	case r == joiner:
+		return c.emoji && pictographic(next)
+	case r == emojiSelector:
+		return c.emoji && !c.chosen || next == keycap && strings.ContainsRune("0123456789#*", c.prev)
+	}
+	return !invisible(r)
+}
+
+func (c *cleaner) follow(r rune) {
+	switch {
+	case r == emojiSelector:
+		c.chosen = true
+	case r == joiner:
+		c.emoji, c.chosen = false, false
+	default:
+		c.emoji, c.chosen = pictographic(r), false
+	}
+	c.prev = r
+}
+
+// invisible says whether r acts on a terminal or leaves nothing to see: the
+// controls, the format characters (bidi, zero-width, tags), the separators of
+// lines, and what Unicode asks a renderer to ignore by default.
+func invisible(r rune) bool {
+	if r < 0x80 {
+		return r < 0x20 || r == 0x7f
+	}
+	if unicode.Is(unicode.Cc, r) || r == 0x2028 || r == 0x2029 {
+		return true
+	}
+	// Noncharacters are never text, and what a terminal does with one is open.
+	if r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef {
+		return true
+	}
+	if unicode.Is(unicode.Cf, r) {
+		// Signs that go before a number in Arabic and Kaithi: they are drawn.
+		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+	}
+	return unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, ignorable)
+}
+
+// ignorable are the default-ignorable ranges that no table of package unicode
+// names: unassigned ones, kept for more format characters.
+var ignorable = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0xfff0, Hi: 0xfff8, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
+}
+
+// pictographic is Unicode's Extended_Pictographic by blocks, with the skin
+// tones. It is generous: what it wrongly holds may be joined to an emoji.
+func pictographic(r rune) bool { return unicode.Is(pictographs, r) }
+
+var pictographs = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00a9, Hi: 0x00a9, Stride: 1}, {Lo: 0x00ae, Hi: 0x00ae, Stride: 1},
+		{Lo: 0x203c, Hi: 0x203c, Stride: 1}, {Lo: 0x2049, Hi: 0x2049, Stride: 1},
+		{Lo: 0x2122, Hi: 0x2122, Stride: 1}, {Lo: 0x2139, Hi: 0x2139, Stride: 1},
+		{Lo: 0x2194, Hi: 0x21aa, Stride: 1}, {Lo: 0x231a, Hi: 0x23ff, Stride: 1},
+		{Lo: 0x24c2, Hi: 0x24c2, Stride: 1}, {Lo: 0x25aa, Hi: 0x25fe, Stride: 1},
+		{Lo: 0x2600, Hi: 0x27bf, Stride: 1}, {Lo: 0x2934, Hi: 0x2935, Stride: 1},
+		{Lo: 0x2b05, Hi: 0x2b55, Stride: 1}, {Lo: 0x3030, Hi: 0x3030, Stride: 1},
+		{Lo: 0x303d, Hi: 0x303d, Stride: 1}, {Lo: 0x3297, Hi: 0x3299, Stride: 2},
+	},
+	R32:         []unicode.Range32{{Lo: 0x1f000, Hi: 0x1faff, Stride: 1}},
+	LatinOffset: 2,
+}

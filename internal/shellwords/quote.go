@@ -1,0 +1,38 @@
+package shellwords
+
+import (
+	"fmt"
+	"strings"
+
+	"mcpc/internal/sanitize"
+)
+
+// Quote writes s as one word for a POSIX shell. The word is printable: what
+// hides or acts on a terminal is spelled out for printf, so that pasting the word
+// gives s again.
+func Quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,") == "" {
+		return s
+	}
+	if sanitize.Line(s, sanitize.Signs) == s {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return `"$(printf '` + PrintfText(s) + `')"`
+}
+
+// PrintfText spells every byte outside printable ASCII in octal. $(…) drops line
+// ends at the end of its text, which no name that a person can call ends in.
+func PrintfText(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '%':
+			b.WriteString("%%")
+		case c < 0x20 || c > 0x7e || c == '\\' || c == '\'' || c == '"' || c == '$' || c == '`':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
