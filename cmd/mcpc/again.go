@@ -35,15 +35,19 @@ func (g again) bareBody() []byte {
 	return nil
 }
 
-// errBare and errUnasked say why no command asks the same.
+// errBare, errNoRequest and errUnasked say why no command asks the same.
 var (
-	errBare    = &render.Unscriptable{Text: "it contains no JSON-RPC request"}
-	errUnasked = &render.Unscriptable{Text: "it is a server request, not a client request"}
+	errBare      = &render.Unscriptable{Text: "it contains no JSON-RPC request"}
+	errNoRequest = &render.Unscriptable{Text: "it has no client request"}
+	errUnasked   = &render.Unscriptable{Text: "it is a server request, not a client request"}
 )
 
 // unasked is the error for what a client cannot ask.
 func (g again) unasked() error {
-	if byServer(g.row) {
+	switch {
+	case g.row.Apart:
+		return errNoRequest
+	case byServer(g.row):
 		return errUnasked
 	}
 	return nil
@@ -87,7 +91,7 @@ func addCurl(s *render.Script, g again) error {
 	head := g.head()
 	switch {
 	case g.unasked() != nil:
-		return errUnasked
+		return g.unasked()
 	case g.exchange.Request.Stream == 0:
 		g.addPipeline(s)
 		return nil

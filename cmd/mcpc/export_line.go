@@ -18,7 +18,7 @@ import (
 func addLine(s *render.Script, g again) error {
 	switch {
 	case g.unasked() != nil:
-		return errUnasked
+		return g.unasked()
 	case g.bare():
 		return errBare
 	}

@@ -14,6 +14,9 @@ import (
 // filterOf reads the words of a command line as one filter. Its error shows the
 // place.
 func (a *app) filterOf(words []string) (trace.Filter, error) {
+	if err := a.ofEachServer(); err != nil {
+		return trace.Filter{}, err
+	}
 	text := strings.Join(words, " ")
 	f, err := trace.ParseFilter(text, a.now())
 	if err == nil {
@@ -28,6 +31,14 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 	}
 	return f, &inputError{fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), hint,
 		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}
+}
+
+// ofEachServer rejects -s on a command that reads recordings, which are of all servers.
+func (a *app) ofEachServer() error {
+	if !a.serverGiven || a.shell != nil {
+		return nil
+	}
+	return hintedError{"-s does not select recorded exchanges", "use the filter target: mcpc log target:" + render.ShellQuote(wire.RedactURL(a.server))}
 }
 
 // withNegations writes -name:x and -(…) as "not", which no flag is: -n is one. They

@@ -191,7 +191,10 @@ func argumentsHeadline(o wire.Outcome) string {
 	case o.Reached != wire.Unsent: // it is the answer to a question of the server's
 		return text + "; it was not sent"
 	}
-	return text + "; nothing was sent"
+	if o.Method == "tools/call" {
+		return text + "; the call was not sent"
+	}
+	return text + "; the request was not sent"
 }
 
 // line is `line 3: ` for a line of a script.

@@ -135,7 +135,7 @@ func (s Style) hintOf(o wire.Outcome) string {
 
 var kindHints = map[wire.Kind]string{
 	wire.ToolError:     "tool execution error, not a protocol error; the message is on stdout",
-	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw sends and prints without validation",
+	wire.BadResponse:   "-vvv shows the exact bytes; mcpc raw prints an invalid response unchanged",
 	wire.Timeout:       "--timeout TIME waits longer",
 	wire.OutputInvalid: "the result is on stdout; --no-validate skips this check",
 	wire.InputRequired: "the request is on stdout; see mcpc help answering",
