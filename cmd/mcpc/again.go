@@ -35,8 +35,16 @@ func (g again) bareBody() []byte {
 	return nil
 }
 
-// errUnasked says why no command asks the same.
-var errUnasked = &render.Unscriptable{Text: "it is a server request, not a client request"}
+// unasked is the error for what a client cannot ask.
+func (g again) unasked() error {
+	switch {
+	case g.row.Apart:
+		return &render.Unscriptable{Text: "it has no client request"}
+	case byServer(g.row):
+		return &render.Unscriptable{Text: "it is a server request, not a client request"}
+	}
+	return nil
+}
 
 // byServer reports what the server sent of its own accord.
 func byServer(r *trace.Row) bool { return r.Apart || r.Dir == wire.Received }
@@ -75,8 +83,8 @@ const session = "session"
 func addCurl(s *render.Script, g again) error {
 	head := g.head()
 	switch {
-	case byServer(g.row):
-		return errUnasked
+	case g.unasked() != nil:
+		return g.unasked()
 	case g.exchange.Request.Stream == 0:
 		g.addPipeline(s)
 		return nil

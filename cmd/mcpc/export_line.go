@@ -16,8 +16,8 @@ import (
 // addLine writes the mcpc command that asks the same.
 func addLine(s *render.Script, g again) error {
 	switch {
-	case byServer(g.row):
-		return errUnasked
+	case g.unasked() != nil:
+		return g.unasked()
 	case g.bare():
 		return &render.Unscriptable{Text: "it contains no JSON-RPC request"}
 	}

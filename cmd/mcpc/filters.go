@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
@@ -14,6 +15,9 @@ import (
 // filterOf reads the words of a command line as one filter. Its error shows the
 // place.
 func (a *app) filterOf(words []string) (trace.Filter, error) {
+	if err := a.ofEachServer(); err != nil {
+		return trace.Filter{}, err
+	}
 	text := strings.Join(words, " ")
 	f, err := trace.ParseFilter(text, a.now())
 	if err == nil {
@@ -26,6 +30,14 @@ func (a *app) filterOf(words []string) (trace.Filter, error) {
 	}
 	return f, &inputError{fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), hint,
 		wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}
+}
+
+// ofEachServer rejects -s on a command that reads recordings, which are of all servers.
+func (a *app) ofEachServer() error {
+	if !a.serverGiven || a.shell != nil {
+		return nil
+	}
+	return hinted("-s does not select recorded exchanges", "use the filter target: "+wire.Run("log target:"+shellwords.Quote(wire.RedactURL(a.server))))
 }
 
 // withNegations writes -name:x and -(…) as "not", which no flag is: -n is one. They

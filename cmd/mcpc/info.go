@@ -80,12 +80,16 @@ func (c *conversation) present(w io.Writer, st render.Style, result json.RawMess
 	info := c.Info()
 	server, _ := wire.Object(info.ServerInfo)
 	members, _ := wire.Object(result)
+	why := c.Why()
+	if c.saved != nil && c.saved.Pinned && c.a.protocol == "" && c.Revision() == c.saved.Revision {
+		why = "set by --protocol at mcpc init"
+	}
 	rows := [][]string{
 		{"server", serverName(info.ServerInfo)},
 		{"about", server.Text("description")},
 		{"website", server.Text("websiteUrl")},
 		{"protocol", c.Revision() + c.sessionWord()},
-		{"why this revision", c.Why()},
+		{"why this revision", why},
 		{"also supports", strings.Join(otherRevisions(members, c.Revision()), ", ")},
 		{"transport", transportWords[c.Transport()]},
 		{"kept", c.heldWord()},

@@ -119,6 +119,7 @@ func (c *conversation) keep(ctx context.Context, name string) error {
 	err := c.store.Update(ctx, func(st *state.State) error {
 		place.Name = cmp.Or(name, cmp.Or(place.Name, c.freeName(st)))
 		fillSession(&place, memory)
+		place.Pinned = c.a.protocol != ""
 		if place.Answering = nil; !isZero(c.answering) {
 			place.Answering = &c.answering
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"mcpc/internal/client"
@@ -109,7 +110,7 @@ func (a *env) unheld(o wire.Outcome) wire.Outcome {
 	}
 	if errors.Is(o.Err, client.ErrNotHeld) {
 		client.SweepHeld(filepath.Dir(a.held.Held.Socket))
-		o.Text = "the server that session " + a.held.Name + " kept has exited" + a.whyUnheld()
+		o.Text = "the server of session " + strconv.Quote(a.held.Name) + " has exited" + a.whyUnheld()
 	}
 	if o.Hint == "" {
 		o.Hint = wire.Run("init --keep "+a.held.Name) + " starts it again"

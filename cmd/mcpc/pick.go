@@ -112,7 +112,9 @@ func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row
 	if index > 0 {
 		row = c.Row(index)
 	}
-	if row == nil {
+	if len(c.Rows()) == 0 {
+		return nil, nil, usage(hinted(name+" has no exchanges", ""))
+	} else if row == nil {
 		return nil, nil, usage(hinted(fmt.Sprintf("%s has %d exchanges", name, len(c.Rows())), wire.Run("log")+" lists them"))
 	}
 	return c, row, wire.Outcome{}

@@ -31,9 +31,10 @@ func newRaw(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "raw METHOD [PARAMS] [-- COMMAND...]",
 		Short: "send any method, any params, or exact bytes",
-		Long: `Send any request or notification and print the response unchanged. Nothing is
-validated. The protocol version, session id and _meta are added unless
---no-stamp is given; -H adds, replaces or removes header fields.`,
+		Long: `Send any request or notification. The request is not validated; the response is
+printed unchanged even if it is invalid (exit 8). The protocol version, session
+id and _meta are added unless --no-stamp is given; -H adds, replaces or removes
+header fields.`,
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,

@@ -28,7 +28,7 @@ type resendOptions struct {
 func newResend(a *app) *cobra.Command {
 	var o resendOptions
 	cmd := &cobra.Command{
-		Use:   "resend NUMBER | last | FILE#NUMBER --to TARGET [-- COMMAND...]",
+		Use:   "resend NUMBER|last|FILE#NUMBER [--to TARGET|--allow-exec|-- COMMAND...]",
 		Short: "send a recorded request again",
 		Long: `Send a recorded request again, to the server in --to: a recording may come from
 someone else, so its server is not contacted by default. A recorded command is
@@ -150,7 +150,7 @@ func (a *app) aimResend(o *resendOptions, g again) wire.Outcome {
 		hint = wire.Run(again + " -- COMMAND")
 	}
 	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
-		Text: "resend needs --to"}
+		Text: "resend needs --to, --allow-exec or a command after --"}
 }
 
 // finds reports whether -s takes a name.

@@ -51,8 +51,9 @@ another. A command in a file is started only with --allow-exec.
 
 Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid or the
 server is unknown. A step that ends with transport, timeout or auth and does not
-expect it is an error, not a failure. If there are errors and no failures, the
-exit code is that of the first error.`,
+expect it is an error, not a failure; so is a step of a file that was refused
+because --allow-exec is missing. If there are errors and no failures, the exit
+code is that of the first error.`,
 		Example: `  mcpc run smoke.mcpc.yaml
   mcpc run . --junit report.xml --fail-fast
   mcpc run smoke.mcpc.yaml --var a=40 --only adds

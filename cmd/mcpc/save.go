@@ -131,7 +131,11 @@ func (s *saving) add(a *app, c *conversation, o callRequest, out wire.Outcome) {
 		return
 	}
 	if !slices.Contains(savedEndings, out.Kind) || out.Reached == wire.Unsent {
-		a.note("not saved: the call got no response")
+		if out.Reached == wire.Unsent {
+			a.note("not saved: the call was not sent")
+		} else {
+			a.note("not saved: the call got no response")
+		}
 		return
 	}
 	b := &saver{taken: string(s.text)}

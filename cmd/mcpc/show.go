@@ -42,6 +42,9 @@ requested operation, or for a tap or a proxy its last exchange.`,
 			if len(args) > 1 {
 				return hinted("show takes one number", wire.Run("log")+" lists them")
 			}
+			if err := a.ofEachServer(); err != nil {
+				return err
+			}
 			o.word = strings.Join(args, "")
 			a.showRow(cmd.Context(), o)
 			return nil

@@ -52,6 +52,8 @@ type facts struct {
 	// probed is the answer to a probe that refuted an earlier run's word: the next
 	// conversation begins with it. It is nil elsewhere.
 	probed *reply
+	// sent is when the last request was sent.
+	sent time.Time
 }
 
 // begin opens a conversation. What it opened before it failed is closed, which is
@@ -60,6 +62,9 @@ func (s *Session) begin(ctx context.Context, known string, resume *Memory, probe
 	t := &talk{s: s, asked: newRecent(), guarded: guarded[facts]{is: facts{probed: probed}}}
 	began := s.opt.Now()
 	o := t.open(ctx, known, resume)
+	if !o.Good() && o.ID != nil {
+		began = t.now().sent // of the request that failed, not of a probe before it
+	}
 	o.Took = s.opt.Now().Sub(began)
 	if !o.Good() {
 		t.close(context.WithoutCancel(ctx), true)

@@ -39,6 +39,8 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	t.noteAsked(out, false)
+	now := t.s.opt.Now()
+	t.update(func(f *facts) { f.sent = now })
 	w := t.s.startWatch(out, idle, func(cause error) {
 		t.noteAsked(out, true)
 		if !out.lasting && out.id != nil && cause != errServerEnds {

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
+
+	"mcpc/internal/wire"
 )
 
 // A reader's values are broken at the terminal's width and hang under each other; a
@@ -49,6 +52,27 @@ func TestShownFactsStayWhole(t *testing.T) {
 		var b bytes.Buffer
 		if err := ShowTraffic(&b, c.st, Traffic{Title: "#1", Facts: [][]string{{"command", command}}}); err != nil || b.String() != c.want {
 			t.Errorf("%v\ngot\n%s\nwant\n%s", err, b.String(), c.want)
+		}
+	}
+}
+
+// A message that matches no request has no timing: nothing was sent. mcpc closes the
+// stdin of a server, which then exits or is terminated.
+func TestShownWithoutRequest(t *testing.T) {
+	message := wire.Frame{Time: time.Unix(100, 0), Dir: wire.Received, Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":999,"result":{}}`)}
+	for how, want := range map[string]string{
+		"exit status 0":      "  the client closed the server's stdin; the server then exited (exit status 0)\n",
+		"signal: terminated": "  the client closed the server's stdin; the server was then terminated (signal: terminated)\n",
+	} {
+		closed := wire.Frame{Time: time.Unix(101, 0), Dir: wire.Sent, Kind: wire.Closed,
+			Close: &wire.CloseFacts{By: wire.Sent, How: "end", Text: "the server exited (" + how + ")"}}
+		x := &wire.Exchange{Between: []wire.Frame{message}, Beside: []wire.Frame{closed}}
+		var b bytes.Buffer
+		if err := ShowTraffic(&b, Style{Width: 120}, Traffic{Title: "#1", Exchange: x}); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.HasSuffix(text, want) || strings.Contains(text, "timing") {
+			t.Errorf("%s:\n%s", how, text)
 		}
 	}
 }

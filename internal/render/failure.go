@@ -122,7 +122,7 @@ var channels = map[wire.Kind]struct {
 	wire.Auth:          {"authorization", "the server rejected the credentials", ""},
 	wire.Transport:     {"transport", "no response", ""},
 	wire.ToolError:     {"", "", "tool execution error, not a protocol error; the message is on stdout"},
-	wire.BadResponse:   {"bad response", "the response is invalid", "-vvv shows the exact bytes; " + wire.Run("raw") + " sends and prints without validation"},
+	wire.BadResponse:   {"bad response", "the response is invalid", "-vvv shows the exact bytes; " + wire.Run("raw") + " prints an invalid response unchanged"},
 	wire.Timeout:       {"timeout", "no response in time", "--timeout TIME waits longer"},
 	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema", "the result is on stdout; --no-validate skips this check"},
 	wire.InputRequired: {"input required", "the server requested input and got no answer", "the request is on stdout; see " + wire.Run("help answering")},
@@ -187,7 +187,10 @@ func argumentsHeadline(o wire.Outcome) string {
 	case o.Reached != wire.Unsent: // it is the answer to a question of the server's
 		return text + "; it was not sent"
 	}
-	return text + "; nothing was sent"
+	if o.Method == "tools/call" {
+		return text + "; the call was not sent"
+	}
+	return text + "; the request was not sent"
 }
 
 // line is `line 3: ` for a line of a script.

@@ -246,6 +246,9 @@ func (s Style) ending(f wire.Frame) string {
 	text := by + " closed the stream"
 	switch f.Close.How {
 	case "end":
+		if f.Close.By == wire.Sent && f.Stream == 0 {
+			return by + " closed the server's stdin" + s.thenEnded(f.Close.Text)
+		}
 	case "cut":
 		text = "connection error"
 	case "cancelled":
@@ -259,6 +262,20 @@ func (s Style) ending(f wire.Frame) string {
 		text += " (" + s.glimpse([]byte(f.Close.Text), 200) + ")"
 	}
 	return text
+}
+
+// thenEnded says how the server ended after its stdin was closed.
+func (s Style) thenEnded(text string) string {
+	how, exited := strings.CutPrefix(text, "the server exited (")
+	switch {
+	case text == "":
+		return ""
+	case !exited:
+		return " (" + s.glimpse([]byte(text), 200) + ")"
+	case strings.HasPrefix(how, "signal: "):
+		return "; the server was then terminated (" + s.glimpse([]byte(how), 200)
+	}
+	return "; the server then exited (" + s.glimpse([]byte(how), 200)
 }
 
 // A phase is a stretch of time within an exchange.
@@ -310,9 +327,12 @@ const mostTicks = 12
 func phasesOf(x *wire.Exchange) (phases []phase) {
 	start := x.Request.Time
 	for _, h := range x.Heads {
-		if h.Time.Before(start) {
+		if start.IsZero() || h.Time.Before(start) {
 			start = h.Time
 		}
+	}
+	if start.IsZero() {
+		return nil // nothing was sent: the messages match no request
 	}
 	since := func(f wire.Frame) time.Duration { return max(f.Time.Sub(start), 0) }
 	sent := map[int]time.Duration{}

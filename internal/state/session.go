@@ -39,6 +39,8 @@ type Session struct {
 	Transport string `json:"transport,omitempty"`
 	// Revision is the protocol revision that was agreed on.
 	Revision string `json:"revision,omitempty"`
+	// Pinned is set where --protocol named the revision.
+	Pinned bool `json:"pinned,omitempty"`
 	// SessionID is the Mcp-Session-Id, if the server gave one.
 	SessionID Secret `json:"session_id,omitempty"`
 

@@ -79,6 +79,9 @@ func (r *Row) endAs(e *End) {
 	r.settle(e.Kind)
 	r.told, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
 	r.Findings = append(r.Findings, e.Findings...)
+	if e.Took > 0 { // not also until the server's process was ended
+		r.Duration = min(r.Duration, e.Took)
+	}
 }
 
 // own is the exchange that a command's ending speaks of.

@@ -264,6 +264,10 @@ func TestRowsAreFolded(t *testing.T) {
 			`<0 {"jsonrpc":"2.0","id":3,"result":{"isError":true}}`, `{"end":{"exit":9,"id":7,"kind":"timeout"}}`,
 			`>0 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"c"}}`, `{"end":{"many":true}}`},
 			[]string{"42.1 ping  ok 0 1ms 0", "42.2 tools/call a signal 130 1ms 0", "42.3 tools/call b timeout 9 0s 0", "42.4 tools/call c open -1 0s 0"}},
+		"its process was ended later": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"a"}`, `>0 {"jsonrpc":"2.0","method":"n"}`, `>0 {"jsonrpc":"2.0","method":"n"}`, `>0 closed end`,
+			`{"end":{"exit":9,"kind":"timeout","method":"a","took":1000000}}`},
+			[]string{"42.1 a  timeout 9 1ms 0", "42.2 (conversation)  ok 0 1ms 0"}},
 		"nothing was sent": {[]string{`{"end":{"exit":3,"kind":"invalid_arguments","method":"tools/call","name":"x"}}`},
 			[]string{"42 tools/call x invalid_arguments 3 0s 0"}},
 	} {
