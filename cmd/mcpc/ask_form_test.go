@@ -13,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/elicit"
 	"mcpc/internal/question"
 	"mcpc/internal/render"
 )
@@ -42,7 +45,7 @@ func fillFile(t *testing.T, name string) {
 	}
 	typed := strings.Split(strings.TrimRight(string(archive.Files[1].Data), "\n"), "\n")
 	var out bytes.Buffer
-	d := &dialog{out: &out, line: render.Line, next: func() (string, error) {
+	d := &cmdutil.Dialog{Out: &out, Line: render.Line, Next: func() (string, error) {
 		if len(typed) == 0 {
 			return "", errors.New("nothing more is typed")
 		}
@@ -54,9 +57,9 @@ func fillFile(t *testing.T, name string) {
 		out.WriteString(line + "\n")
 		return line, nil
 	}}
-	r := &responder{a: &env{}}
-	f := formDialog{dialog: d, form: form, asker: "server\x1b[2J", broken: r.broken}
-	answer := f.run()
+	r := &elicit.Answerer{A: &connect.Env{}}
+	f := cmdutil.FormDialog{Dialog: d, Form: form, Asker: "server\x1b[2J", Broken: r.Broken}
+	answer := f.Run()
 	if len(typed) > 0 {
 		t.Errorf("nobody asked for %q", typed)
 	}

@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mcpc/internal/cli"
+	"mcpc/internal/connect"
 )
 
 // crashing is mcpc with a clock that breaks when it is looked at for the n-th time, as
@@ -22,12 +25,12 @@ func crashing() {
 		panic(err)
 	}
 	var looked atomic.Int64
-	a := newApp(os.Stdin, os.Stdout, os.Stderr)
-	a.leave = os.Exit
-	a.getenv = os.Getenv
-	a.environ = os.Environ
-	a.version = "test"
-	a.now = func() time.Time {
+	a := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	a.Leave = os.Exit
+	a.Getenv = os.Getenv
+	a.Environ = os.Environ
+	a.Version = "test"
+	a.Now = func() time.Time {
 		if inCommand() != (where == "command") || looked.Add(1) != n {
 			return time.Now()
 		}
@@ -37,7 +40,7 @@ func crashing() {
 		var nothing *time.Time
 		return *nothing
 	}
-	code, _ := a.run(os.Args[1:], nil)
+	code, _ := cli.Run(a, os.Args[1:], nil)
 	os.Exit(code)
 }
 
@@ -88,8 +91,8 @@ func TestNoSecretIsShownByACrash(t *testing.T) {
 				t.Errorf("%d: the bug is not told:\n%s", n, stderr.String())
 			}
 			findCanaries(t, "standard error of a crash "+where+" "+strconv.Itoa(n), []byte(stderr.String()))
-			if _, err := os.Stat(filepath.Join(dir, trafficDir)); err == nil {
-				findCanariesIn(t, filepath.Join(dir, trafficDir))
+			if _, err := os.Stat(filepath.Join(dir, connect.TrafficDir)); err == nil {
+				findCanariesIn(t, filepath.Join(dir, connect.TrafficDir))
 			}
 		}
 		if crashes < 3 || stacks < 2 {

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"testing"
 
+	"mcpc/internal/connect"
 	"mcpc/internal/demo"
 )
 
@@ -134,7 +135,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 		}
 		return name
 	}
-	target, kept := s.URL+"/mcp", filepath.Join(dir, tokensName)
+	target, kept := s.URL+"/mcp", filepath.Join(dir, connect.TokensName)
 	run := func(env string, args ...string) (code int) {
 		t.Helper()
 		cmd := exec.Command(binary, args...)

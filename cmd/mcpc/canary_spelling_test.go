@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 
+	"mcpc/internal/cli/traffic"
+	"mcpc/internal/connect"
 	"mcpc/internal/wire"
 )
 
@@ -254,7 +256,7 @@ func TestNoSpellingIsKeptOrShown(t *testing.T) {
 func (b canaryBench) lookAtAll() {
 	b.Helper()
 	files, frames := 0, 0
-	err := filepath.WalkDir(filepath.Join(b.dir, trafficDir), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(b.dir, connect.TrafficDir), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -272,7 +274,7 @@ func (b canaryBench) lookAtAll() {
 	for run := 1; run <= files; run++ {
 		n := fmt.Sprint(run)
 		var all [][]string
-		for _, form := range exportFormats {
+		for _, form := range traffic.ExportFormats {
 			all = append(all, []string{"export", n, "-method:initialize", "--as", form})
 		}
 		for _, args := range append(all, []string{"show", n, "--json"}, []string{"show", n, "--raw"}, []string{"show", n}) {

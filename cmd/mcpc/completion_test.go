@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/help"
+	"mcpc/internal/cli/shell"
 )
 
 // hostileTools is what a server may list: names that a shell would run, that act
@@ -124,17 +128,17 @@ func TestCompletionOffersOwnFlagsFirst(t *testing.T) {
 		var want []string
 		add := func(f *pflag.Flag) { want = append(want, "--"+f.Name) }
 		if c.HasParent() {
-			for _, f := range append(ownFlags(c), answeringFlags(c)...) {
+			for _, f := range append(help.OwnFlags(c), cmdutil.AnsweringFlags(c)...) {
 				add(f)
 			}
 		}
 		want = append(want, "--help")
-		for _, g := range globalGroups {
-			for _, name := range strings.Fields(g.names) {
+		for _, g := range help.GlobalGroups {
+			for _, name := range strings.Fields(g.Names) {
 				add(c.Root().PersistentFlags().Lookup(name))
 			}
 		}
-		if in := strings.Join(flagsLike(c, "--j"), ""); c.Name() == "list" && in != "--jsonl --jq --json " {
+		if in := strings.Join(shell.FlagsLike(c, "--j"), ""); c.Name() == "list" && in != "--jsonl --jq --json " {
 			t.Errorf("the shell of mcpc offers %s", in)
 		}
 		out, err := exec.Command("mcpc", line...).Output()
@@ -233,7 +237,7 @@ func TestCompletionScripts(t *testing.T) {
 			t.Errorf("mcpc completion %s: %v\n%s", shell, err, out)
 			continue
 		}
-		if instead := evaluations[shell]; shell != "bash" && (!strings.Contains(string(out), instead[1]) || strings.Contains(string(out), "(eval ")) {
+		if instead := help.Evaluations[shell]; shell != "bash" && (!strings.Contains(string(out), instead[1]) || strings.Contains(string(out), "(eval ")) {
 			t.Errorf("the script for %s has the shell run what is being typed", shell)
 		}
 		if check == nil {

@@ -137,23 +137,23 @@ func splitSteps(block string) []step {
 	return steps
 }
 
-// shell runs commands one after the other, as a person at a prompt: $? is what
+// sessionShell runs commands one after the other, as a person at a prompt: $? is what
 // the command before ended with.
-type shell struct {
+type sessionShell struct {
 	dir  string
 	env  []string
 	last int
 }
 
-func newShell(t *testing.T) *shell {
+func newShell(t *testing.T) *sessionShell {
 	t.Helper()
 	// mcpc is on the PATH: see TestMain.
 	env := append(cleanEnv(),
 		"MCPC_STATE="+t.TempDir(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "MCPC_SERVER=", "BROWSER=visit", "LC_ALL=C.UTF-8")
-	return &shell{dir: t.TempDir(), env: env}
+	return &sessionShell{dir: t.TempDir(), env: env}
 }
 
-func (s *shell) run(t *testing.T, st step) {
+func (s *sessionShell) run(t *testing.T, st step) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command("bash", "-c", "(exit "+strconv.Itoa(s.last)+"); "+st.command)
@@ -167,7 +167,7 @@ func (s *shell) run(t *testing.T, st step) {
 }
 
 // write makes the file that a block of YAML is: its first line is "# NAME".
-func (s *shell) write(t *testing.T, text string) {
+func (s *sessionShell) write(t *testing.T, text string) {
 	t.Helper()
 	first, _, _ := strings.Cut(text, "\n")
 	name, ok := strings.CutPrefix(first, "# ")

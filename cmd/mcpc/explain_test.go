@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/connect"
 	"mcpc/internal/glossary"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -166,8 +167,8 @@ func TestEveryKindAndCodeIsExplained(t *testing.T) {
 			t.Errorf("code %d: %v", code, found)
 		}
 	}
-	for _, kind := range kinds {
-		for _, word := range []string{kind.one, kind.method} {
+	for _, kind := range connect.Kinds {
+		for _, word := range []string{kind.One, kind.Method} {
 			if glossary.Find(entries, word) == nil {
 				t.Errorf("%s is not explained", word)
 			}

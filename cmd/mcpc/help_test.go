@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/cli"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/help"
 	"mcpc/internal/glossary"
 )
 
@@ -33,17 +36,17 @@ func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
 }
 
 // helpApp is one with all commands.
-func helpApp() *app {
-	a := newApp(nil, os.Stdout, os.Stderr)
-	a.now, a.getenv = time.Now, func(string) string { return "" }
+func helpApp() *cmdutil.Factory {
+	a := cli.New(nil, os.Stdout, os.Stderr)
+	a.Now, a.Getenv = time.Now, func(string) string { return "" }
 	return a
 }
 
 func allCommands(t *testing.T) []*cobra.Command {
 	t.Helper()
 	a := helpApp()
-	a.settleStyles()
-	all := commandsOf(newRoot(a))
+	cmdutil.SettleStyles(a)
+	all := commandsOf(cli.NewRoot(a))
 	if len(all) < 12 {
 		t.Fatalf("only %d commands", len(all))
 	}
@@ -54,22 +57,22 @@ func allCommands(t *testing.T) []*cobra.Command {
 func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
 	a := helpApp()
-	a.settleStyles()
-	for _, c := range a.commands() {
-		if got := c.make(a).Name(); got != c.name {
-			t.Errorf("%s makes %s", c.name, got)
+	cmdutil.SettleStyles(a)
+	for _, c := range cmdutil.Commands(a) {
+		if got := c.Make(a).Name(); got != c.Name {
+			t.Errorf("%s makes %s", c.Name, got)
 		}
 	}
 	for line, want := range map[string]int{
 		"list": 1, "-s demo list": 2, "call list a=1": 2, "tasks wait": 1, "--json version": 1,
-		"": len(a.commands()), "--help": len(a.commands()), "lst": len(a.commands()), "lst list": len(a.commands()),
-		"help list": len(a.commands()), "__complete list": len(a.commands()), "completion bash": len(a.commands()), "man list": len(a.commands()),
+		"": len(cmdutil.Commands(a)), "--help": len(cmdutil.Commands(a)), "lst": len(cmdutil.Commands(a)), "lst list": len(cmdutil.Commands(a)),
+		"help list": len(cmdutil.Commands(a)), "__complete list": len(cmdutil.Commands(a)), "completion bash": len(cmdutil.Commands(a)), "man list": len(cmdutil.Commands(a)),
 	} {
-		args := withNegations(strings.Fields(line))
-		root := rootFor(a, args)
+		args := cmdutil.WithNegations(strings.Fields(line))
+		root := cli.RootFor(a, args)
 		made := 0
 		for _, c := range root.Commands() {
-			if !isTopic(c) {
+			if !help.IsTopic(c) {
 				made++
 			}
 		}
@@ -77,7 +80,7 @@ func TestCommandsAreMadeByName(t *testing.T) {
 			t.Errorf("%q: %d commands were made, want %d", line, made, want)
 		}
 		found, _, err := root.Find(args)
-		all, _, errOfAll := newRoot(a).Find(args)
+		all, _, errOfAll := cli.NewRoot(a).Find(args)
 		if found.CommandPath() != all.CommandPath() || (err == nil) != (errOfAll == nil) {
 			t.Errorf("%q: %s, among all %s", line, found.CommandPath(), all.CommandPath())
 		}
@@ -121,7 +124,7 @@ func TestHelpHasOneVoice(t *testing.T) {
 			t.Errorf("%s has fewer than three examples", c.CommandPath())
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() != "bool" && f.Value.Type() != "count" && placeholder(f) == "" {
+			if f.Value.Type() != "bool" && f.Value.Type() != "count" && cmdutil.Placeholder(f) == "" {
 				t.Errorf("%s --%s says not what it takes", c.CommandPath(), f.Name)
 			}
 		})
@@ -267,18 +270,18 @@ func TestHelpLeadsOn(t *testing.T) {
 		known[strings.TrimPrefix(c.CommandPath(), "mcpc ")] = c
 	}
 	for path, c := range known {
-		if c.HasParent() && !isTopic(c) && seeAlso[path] == "" {
+		if c.HasParent() && !help.IsTopic(c) && help.SeeAlso[path] == "" {
 			t.Errorf("mcpc %s leads nowhere: seeAlso in help_tables.go", path)
 		}
 	}
-	for from, all := range seeAlso {
+	for from, all := range help.SeeAlso {
 		for _, to := range strings.Split(all, ", ") {
 			word, explains := strings.CutPrefix(to, "explain ")
 			topic, helps := strings.CutPrefix(to, "help ")
 			switch {
 			case explains && glossary.Find(entries, word) == nil:
 				t.Errorf("%s leads to %q, which is not explained", from, to)
-			case helps && (known[topic] == nil || !isTopic(known[topic])):
+			case helps && (known[topic] == nil || !help.IsTopic(known[topic])):
 				t.Errorf("%s leads to %q, which is no topic", from, to)
 			case !explains && !helps && known[to] == nil:
 				t.Errorf("%s leads to %q, which is no command", from, to)
@@ -290,15 +293,15 @@ func TestHelpLeadsOn(t *testing.T) {
 // -h fits a screen and has at most eight flags; what it leaves out --help has.
 func TestShortHelpIsShort(t *testing.T) {
 	for _, c := range allCommands(t) {
-		if isTopic(c) {
+		if help.IsTopic(c) {
 			continue
 		}
-		short, long := helpApp().helpText(c, true), helpApp().helpText(c, false)
+		short, long := help.HelpText(helpApp(), c, true), help.HelpText(helpApp(), c, false)
 		if lines := strings.Count(short, "\n"); lines > 45 {
 			t.Errorf("%s -h has %d lines", c.CommandPath(), lines)
 		}
 		_, flags, _ := strings.Cut(short, "Common flags:\n")
-		if shown := len(regexp.MustCompile(`(?m)^  (-., |    )--`).FindAllString(flags, -1)); shown > maxCommon {
+		if shown := len(regexp.MustCompile(`(?m)^  (-., |    )--`).FindAllString(flags, -1)); shown > help.MaxCommon {
 			t.Errorf("%s -h has %d flags", c.CommandPath(), shown)
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
@@ -353,7 +356,7 @@ func TestHelpKeepsFlagsTogether(t *testing.T) {
 	word := regexp.MustCompile(`(?m)^  (?:-., |    )--(\S+)|^\S.*:$`)
 	for _, c := range allCommands(t) {
 		shown := ""
-		for _, m := range word.FindAllStringSubmatch(helpApp().helpText(c, false), -1) {
+		for _, m := range word.FindAllStringSubmatch(help.HelpText(helpApp(), c, false), -1) {
 			name, _, _ := strings.Cut(m[1], "[")
 			shown += " " + name + " "
 		}

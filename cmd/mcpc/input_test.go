@@ -9,6 +9,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/request"
+	"mcpc/internal/connect/arguments"
 	"mcpc/internal/wire"
 )
 
@@ -20,20 +23,20 @@ func FuzzArguments(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	name := filepath.Join(f.TempDir(), "arguments")
-	a := &app{}
-	a.ui = a
-	a.getenv = func(string) string { return "" }
+	a := &cmdutil.Factory{}
+	a.UI = a
+	a.Getenv = func(string) string { return "" }
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if err := os.WriteFile(name, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := a.arguments("@" + name)
+		got, err := arguments.Arguments(&a.Env, "@"+name)
 		checkArguments(t, bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), got, err)
 		if text := string(raw); text != "-" && !strings.HasPrefix(text, "@") {
-			got, err := a.arguments(text)
+			got, err := arguments.Arguments(&a.Env, text)
 			checkArguments(t, raw, got, err)
 		}
-		if id := rawID(string(raw)); len(raw) > 0 && wire.Valid(id) != nil {
+		if id := request.RawID(string(raw)); len(raw) > 0 && wire.Valid(id) != nil {
 			t.Errorf("the id %q becomes %s", raw, id)
 		}
 	})

@@ -10,6 +10,9 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"mcpc/internal/cli"
+	"mcpc/internal/cli/cmdutil"
 )
 
 // The release script sets these: what it is called, the commit that it was built
@@ -21,15 +24,15 @@ var (
 )
 
 func main() {
-	a := newApp(os.Stdin, os.Stdout, os.Stderr)
-	a.commit, a.date, a.leave = commit, date, os.Exit
-	a.getenv, a.environ, a.now, a.version = os.Getenv, os.Environ, time.Now, version
+	a := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	a.Commit, a.Date, a.Leave = commit, date, os.Exit
+	a.Getenv, a.Environ, a.Now, a.Version = os.Getenv, os.Environ, time.Now, version
 	// net/http logs what a server sends unasked. The failure says it, sanitized.
 	log.SetOutput(io.Discard)
-	catchBrokenPipes()
+	cmdutil.CatchBrokenPipes()
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, interrupts...)
-	code, died := a.run(os.Args[1:], signals)
+	signal.Notify(signals, cmdutil.Interrupts...)
+	code, died := cli.Run(a, os.Args[1:], signals)
 	if died != nil {
 		dieOf(died)
 	}
@@ -41,7 +44,7 @@ func main() {
 func dieOf(sig os.Signal) {
 	signal.Reset()
 	if s, ok := sig.(syscall.Signal); ok {
-		raise(s)
+		cmdutil.Raise(s)
 		os.Exit(128 + int(s))
 	}
 	os.Exit(130)

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
 )
 
@@ -261,7 +262,7 @@ func (v visitor) walk(c desk) {
 func (v visitor) kept() auth.Token {
 	v.t.Helper()
 	var b auth.Book
-	mustUnmarshal(v.t, read(v.t, filepath.Join(v.state, tokensName)), &b)
+	mustUnmarshal(v.t, read(v.t, filepath.Join(v.state, connect.TokensName)), &b)
 	if len(b.Tokens) != 1 {
 		v.t.Fatalf("kept %+v", b.Tokens)
 	}

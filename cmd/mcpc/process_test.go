@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/cli"
+	"mcpc/internal/connect"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -43,19 +45,19 @@ func TestABugIsAnEndingToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := newApp(out, out, out)
-	a.now = time.Now
-	a.version = "test"
-	a.getenv = func(name string) string {
+	a := cli.New(out, out, out)
+	a.Now = time.Now
+	a.Version = "test"
+	a.Getenv = func(name string) string {
 		switch name {
-		case envName("state"):
+		case connect.EnvName("state"):
 			return t.TempDir()
-		case envName("server"):
+		case connect.EnvName("server"):
 			panic("the bug")
 		}
 		return ""
 	}
-	code, died := a.run([]string{"list", "--json"}, nil)
+	code, died := cli.Run(a, []string{"list", "--json"}, nil)
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -86,10 +88,10 @@ func TestASignalAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := newApp(nil, nil, out)
-	a.getenv = func(string) string { return "" }
-	a.killed([]string{"call", "echo", "-"}, syscall.SIGTERM)
-	a.killed([]string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
+	a := cli.New(nil, nil, out)
+	a.Getenv = func(string) string { return "" }
+	cli.Killed(a, []string{"call", "echo", "-"}, syscall.SIGTERM)
+	cli.Killed(a, []string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
 	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","operation_sent":false,"retryable":false}}`
 	if got := strings.TrimSpace(read(t, out.Name())); got != want {
 		t.Errorf("got %s\nwant %s", got, want)

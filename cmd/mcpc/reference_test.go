@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/cli/help"
 	"mcpc/internal/render"
 )
 
@@ -23,9 +24,9 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 		"`go test ./cmd/mcpc -run DocumentedCommands -reference`. `mcpc man DIR` writes the same text as manual pages.\n")
 	var topics strings.Builder
 	for _, c := range allCommands(t) {
-		into, head, text := &b, c.CommandPath(), helpApp().helpText(c, false)
-		if isTopic(c) {
-			into, head, text = &topics, "mcpc help "+c.Name(), topicText(c, render.Style{})
+		into, head, text := &b, c.CommandPath(), help.HelpText(helpApp(), c, false)
+		if help.IsTopic(c) {
+			into, head, text = &topics, "mcpc help "+c.Name(), help.TopicText(c, render.Style{})
 		}
 		fmt.Fprintf(into, "\n## %s\n\n```text\n%s\n```\n", head, strings.TrimRight(text, "\n"))
 	}
@@ -48,17 +49,17 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 func TestHelpIsAlsoAManual(t *testing.T) {
 	requests := regexp.MustCompile(`^\.(TH|SH|in|nf|fi)( |$)`)
 	for _, c := range allCommands(t) {
-		page := helpApp().manPage(c)
+		page := help.ManPage(helpApp(), c)
 		for _, line := range strings.Split(page, "\n") {
 			if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !requests.MatchString(line) {
 				t.Errorf("%s has the request %q", c.CommandPath(), line)
 			}
 		}
-		if strings.Count(page, "\n.nf") != strings.Count(page, "\n.fi") || !strings.Contains(page, ".SH NAME\n"+roff(manName(c))+` \- `) {
+		if strings.Count(page, "\n.nf") != strings.Count(page, "\n.fi") || !strings.Contains(page, ".SH NAME\n"+help.Roff(help.ManName(c))+` \- `) {
 			t.Errorf("%s:\n%s", c.CommandPath(), page)
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" && !strings.Contains(page, roff("--"+f.Name)) {
+			if !f.Hidden && f.Name != "help" && !strings.Contains(page, help.Roff("--"+f.Name)) {
 				t.Errorf("%s has no --%s", c.CommandPath(), f.Name)
 			}
 		})
@@ -72,7 +73,7 @@ func TestRoffMeansItself(t *testing.T) {
 		`a\.b ~ ^ ` + "`": `a\e.b \(ti \(ha \(ga`,
 		"'x":              `\(aqx`,
 	} {
-		if got := roff(text); got != want {
+		if got := help.Roff(text); got != want {
 			t.Errorf("roff(%q) = %q, want %q", text, got, want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcpc/internal/cli/shell"
 )
 
 // The shell as a person meets it.
@@ -78,7 +80,7 @@ func TestTerminalShellGoesOn(t *testing.T) {
 	tm.await(`spied> call x(?s:.*)spied> $`)
 	tm.typed(ctrlD)
 	tm.ends("0")
-	history := filepath.Join(tm.cmd.Dir, "state", historyName)
+	history := filepath.Join(tm.cmd.Dir, "state", shell.HistoryName)
 	raw, err := os.ReadFile(history)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"testing"
+
+	"mcpc/internal/cli/cmdutil"
 )
 
 func TestBrokenPipeIsRecognized(t *testing.T) {
@@ -12,7 +14,7 @@ func TestBrokenPipeIsRecognized(t *testing.T) {
 	}
 	defer w.Close()
 	r.Close()
-	if _, err := w.Write([]byte("x")); !isBrokenPipe(err) {
+	if _, err := w.Write([]byte("x")); !cmdutil.IsBrokenPipe(err) {
 		t.Errorf("got %v", err)
 	}
 }

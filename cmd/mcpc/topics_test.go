@@ -3,12 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"mcpc/internal/cli/help"
 )
 
 // The lines of a topic that begin with a command work, as the examples of commands do:
 // they are what an agent or a script copies first.
 func TestTopicExamplesRun(t *testing.T) {
-	for name, text := range map[string]string{"scripting": textOfTopic("scripting"), "agents": textOfTopic("agents")} {
+	for name, text := range map[string]string{"scripting": help.TextOfTopic("scripting"), "agents": help.TextOfTopic("agents")} {
 		seen := 0
 		for line := range strings.Lines(text) {
 			line = strings.TrimSpace(line)

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/usage"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -110,9 +113,9 @@ func TestArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := &app{}
-	a.ui = a
-	a.getenv = func(string) string { return "" }
+	a := &cmdutil.Factory{}
+	a.UI = a
+	a.Getenv = func(string) string { return "" }
 	for _, row := range argumentRows {
 		schema, _, err := validate.Compile([]byte(argumentSchemas[row.tool]))
 		if err != nil {
@@ -130,23 +133,23 @@ func said(got, want string) bool {
 }
 
 // readWords gives the arguments, or the exit code and the error.
-func readWords(t *testing.T, a *app, schema *validate.Schema, typed []string) string {
+func readWords(t *testing.T, a *cmdutil.Factory, schema *validate.Schema, typed []string) string {
 	t.Helper()
-	g, err := a.given(typed, "", false)
+	g, err := arguments.Parse(&a.Env, typed, "", false)
 	if err != nil {
-		return "2 " + err.Error() + " " + usage(err).Hint.String()
+		return "2 " + err.Error() + " " + usage.Outcome(err).Hint.String()
 	}
-	r := g.read(schema, false)
-	if len(r.findings) == 0 {
-		if r.findings, err = schema.Check(r.arguments); err != nil {
+	r := g.Read(schema, false)
+	if len(r.Findings) == 0 {
+		if r.Findings, err = schema.Check(r.Arguments); err != nil {
 			return "3 " + err.Error()
 		}
 	}
-	if len(r.findings) == 0 {
-		return string(r.arguments)
+	if len(r.Findings) == 0 {
+		return string(r.Arguments)
 	}
 	text := "3"
-	for _, f := range r.findings {
+	for _, f := range r.Findings {
 		text += " " + f.Where + " " + f.Text
 	}
 	return text
@@ -154,9 +157,9 @@ func readWords(t *testing.T, a *app, schema *validate.Schema, typed []string) st
 
 // What the types of a place come from: references, alternatives, conditions.
 func TestArgumentsOfOddSchemas(t *testing.T) {
-	a := &app{}
-	a.ui = a
-	a.getenv = func(string) string { return "" }
+	a := &cmdutil.Factory{}
+	a.UI = a
+	a.Getenv = func(string) string { return "" }
 	for _, row := range []struct{ schema, word, want string }{
 		{`{"properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"integer"}}}`, "n=1", `{"n":1}`},
 		{`{"properties":{"n":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`, "n=null", `{"n":null}`},
@@ -202,15 +205,15 @@ func FuzzWords(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a := &app{}
-	a.ui = a
-	a.getenv = func(string) string { return "" }
+	a := &cmdutil.Factory{}
+	a.UI = a
+	a.Getenv = func(string) string { return "" }
 	f.Fuzz(func(t *testing.T, typed string) {
 		if strings.Contains(typed, "@") || strings.HasPrefix(typed, "-") {
 			return // files
 		}
 		words := strings.Split(typed, "\x00")
-		g, err := a.given(words, "", false)
+		g, err := arguments.Parse(&a.Env, words, "", false)
 		if err != nil {
 			if err.Error() == "" {
 				t.Errorf("%q is refused without a word", words)
@@ -218,28 +221,28 @@ func FuzzWords(f *testing.F) {
 			return
 		}
 		for _, s := range []*validate.Schema{nil, schema} {
-			checkReading(t, g, g.read(s, false), s == nil)
-			checkReading(t, g, g.read(s, true), s == nil)
+			checkReading(t, g, g.Read(s, false), s == nil)
+			checkReading(t, g, g.Read(s, true), s == nil)
 		}
 	})
 }
 
-func checkReading(t *testing.T, g given, r reading, untyped bool) {
+func checkReading(t *testing.T, g arguments.Given, r arguments.Reading, untyped bool) {
 	t.Helper()
-	if len(r.findings) > 0 {
+	if len(r.Findings) > 0 {
 		return
 	}
 	var decoded map[string]any
-	if wire.Valid(r.arguments) != nil || json.Unmarshal(r.arguments, &decoded) != nil || decoded == nil {
-		t.Fatalf("%v become %s", g, r.arguments)
+	if wire.Valid(r.Arguments) != nil || json.Unmarshal(r.Arguments, &decoded) != nil || decoded == nil {
+		t.Fatalf("%v become %s", g, r.Arguments)
 	}
-	if len(g.words) == 1 && len(g.words[0].path) == 1 && untyped && g.words[0].raw == nil {
-		w := g.words[0]
-		if decoded[w.path[0].name] != w.text {
-			t.Errorf("%q becomes %s", w.typed, r.arguments)
+	if len(g.Words) == 1 && len(g.Words[0].Path) == 1 && untyped && g.Words[0].Raw == nil {
+		w := g.Words[0]
+		if decoded[w.Path[0].Name] != w.Text {
+			t.Errorf("%q becomes %s", w.Typed, r.Arguments)
 		}
-		if again, err := readPath(escapedName(w.path[0].name), false); err != nil || len(again) != 1 || again[0] != w.path[0] {
-			t.Errorf("the name %q is written %q, which is read as %v (%v)", w.path[0].name, escapedName(w.path[0].name), again, err)
+		if again, err := arguments.ReadPath(arguments.EscapedName(w.Path[0].Name), false); err != nil || len(again) != 1 || again[0] != w.Path[0] {
+			t.Errorf("the name %q is written %q, which is read as %v (%v)", w.Path[0].Name, arguments.EscapedName(w.Path[0].Name), again, err)
 		}
 	}
 }
@@ -254,15 +257,15 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	a := &app{in: file}
-	a.ui = a
-	a.getenv = func(string) string { return "" }
-	g, err := a.given([]string{"a=@-"}, "", false)
-	if err != nil || string(g.words[0].raw) != `"typed"` {
+	a := &cmdutil.Factory{In: file}
+	a.UI = a
+	a.Getenv = func(string) string { return "" }
+	g, err := arguments.Parse(&a.Env, []string{"a=@-"}, "", false)
+	if err != nil || string(g.Words[0].Raw) != `"typed"` {
 		t.Errorf("%v, %v", g, err)
 	}
 	for _, typed := range [][]string{{"-", "a=@-"}, {"a=@-", "b:=@-"}} {
-		if _, err := a.given(typed, "", false); err == nil {
+		if _, err := arguments.Parse(&a.Env, typed, "", false); err == nil {
 			t.Errorf("%q reads standard input twice", typed)
 		}
 	}

@@ -8,6 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/cli"
+	"mcpc/internal/cli/batch"
+	"mcpc/internal/cli/catalog"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
 	"mcpc/internal/wire"
 )
 
@@ -32,7 +37,7 @@ func TestWorseDecidesEveryPair(t *testing.T) {
 	}
 	for i, a := range severities {
 		for j, b := range severities {
-			if got, want := worse(a, b), severities[min(i, j)]; got != want {
+			if got, want := cmdutil.Worse(a, b), severities[min(i, j)]; got != want {
 				t.Errorf("worse(%q, %q) is %q, want %q", a, b, got, want)
 			}
 		}
@@ -47,7 +52,7 @@ func TestBatchHelpListsSeverities(t *testing.T) {
 			codes = append(codes, fmt.Sprint(kind.ExitCode()))
 		}
 	}
-	if want := strings.Join(codes, ", ") + "."; !strings.Contains(newBatch(&app{}).Long, want) {
+	if want := strings.Join(codes, ", ") + "."; !strings.Contains(batch.NewBatch(&cmdutil.Factory{}).Long, want) {
 		t.Errorf("the help of batch does not list %s", want)
 	}
 }
@@ -59,14 +64,14 @@ func TestWorstServerDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	a := newApp(null, null, null)
-	a.now = time.Now
-	a.getenv = func(string) string { return "" }
-	a.settleStyles()
+	a := cli.New(null, null, null)
+	a.Now = time.Now
+	a.Getenv = func(string) string { return "" }
+	cmdutil.SettleStyles(a)
 	for i, one := range severities {
 		for j, other := range severities {
-			asked := []*surveyed{{id: "one", out: wire.Outcome{Kind: one}}, {id: "other", out: wire.Outcome{Kind: other}}}
-			if out, _ := a.endingOfAll(t.Context(), asked, nil); out.Kind != severities[min(i, j)] {
+			asked := []*catalog.Surveyed{{ID: "one", Out: wire.Outcome{Kind: one}}, {ID: "other", Out: wire.Outcome{Kind: other}}}
+			if out, _ := catalog.EndingOfAll(t.Context(), a, asked, nil); out.Kind != severities[min(i, j)] {
 				t.Errorf("%q and %q end in %q, want %q", one, other, out.Kind, severities[min(i, j)])
 			}
 		}
@@ -74,21 +79,21 @@ func TestWorstServerDecides(t *testing.T) {
 }
 
 func TestRepeatsBoundsWarnings(t *testing.T) {
-	var r repeats
+	var r cmdutil.Repeats
 	for round := range 2 {
-		for i := range mostWarnings + 5 {
-			held := r.again(fmt.Sprint("warning ", i))
+		for i := range connect.MostWarnings + 5 {
+			held := r.Again(fmt.Sprint("warning ", i))
 			if want := round > 0 || i >= 20; held != want {
 				t.Errorf("round %d, warning %d: held back %t, want %t", round, i, held, want)
 			}
 		}
 	}
-	if got := r.left(); got != 5+25 {
+	if got := r.Left(); got != 5+25 {
 		t.Errorf("%d warnings were held back, want 30", got)
 	}
-	var none *repeats
+	var none *cmdutil.Repeats
 	for range 2 {
-		if none.again("x") {
+		if none.Again("x") {
 			t.Error("without a bound a warning was held back")
 		}
 	}

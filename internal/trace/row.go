@@ -293,3 +293,6 @@ func (r *Row) Head() Head { return r.capture.Heads[r.head] }
 
 // SameRun reports whether two rows of one capture were recorded by one run.
 func (r *Row) SameRun(other *Row) bool { return r.capture == other.capture && r.head == other.head }
+
+// ByServer reports what the server sent of its own accord.
+func ByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }

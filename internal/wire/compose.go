@@ -183,3 +183,11 @@ func ShellWord(s string) string {
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+// OrEmpty is the object, or an empty one where there is none.
+func OrEmpty(params json.RawMessage) json.RawMessage {
+	if params == nil {
+		return json.RawMessage("{}")
+	}
+	return params
+}

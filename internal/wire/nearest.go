@@ -63,3 +63,21 @@ func swapped(word string) (all []string) {
 	}
 	return all
 }
+
+// DidYouMean is the hint for a word that is none of those that are known: the one that
+// was perhaps meant, in the place of %s in a form, or what else leads on. Nothing is
+// ever corrected by itself.
+func DidYouMean(form Hint, typed string, known []string, otherwise Hint) Hint {
+	if near := Nearest(typed, known); near != "" {
+		return "did you mean " + Hint(strings.Replace(string(form), "%s", near, 1)) + "?"
+	}
+	return otherwise
+}
+
+// OrMeant is a text about a name that is unknown, with the one that was perhaps meant.
+func OrMeant(text, name string, known []string) string {
+	if near := Nearest(name, known); near != "" {
+		return text + "; did you mean " + near + "?"
+	}
+	return text
+}

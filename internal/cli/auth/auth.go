@@ -1,0 +1,228 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewAuth(a *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "auth [COMMAND]",
+		Short: "list stored tokens, or explain how a server's login works",
+		Long: `List the stored tokens: server, issuer, scopes and expiry. The tokens themselves
+are never shown.`,
+		Example: `  mcpc auth
+  mcpc auth --json
+  mcpc auth --jq '.tokens[].issuer'`,
+		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			whoAmI(cmd.Context(), a)
+			return nil
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:               "explain [TARGET]",
+		ValidArgsFunction: complete.CompleteTarget(a),
+		Short:             "check each step of a server's login, and which rule it breaks",
+		Long: `Check the steps of a login up to the browser: the challenge, the resource
+metadata, the authorization server metadata. Each document is shown, and each
+rule with pass or fail. Nothing is registered and no login is started. A broken
+rule makes exit code 1; a server without authentication breaks none. The default
+TARGET is the server that rejected the last command, as for mcpc login.`,
+		Example: `  mcpc auth explain https://mcp.example/mcp
+  mcpc auth explain https://mcp.example/mcp --json
+  mcpc auth explain https://mcp.example/mcp -v`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneTarget(a, args); err != nil {
+				return err
+			}
+			explainAuth(cmd.Context(), a)
+			return nil
+		},
+	})
+	return cmd
+}
+
+func whoAmI(ctx context.Context, a *cmdutil.Factory) {
+	store, err := connect.Tokens(&a.Env)
+	if err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	book, err := store.Load()
+	if err != nil {
+		a.End(connect.AuthFailed(err, wire.Outcome{}))
+		return
+	}
+	facts, rows := []tokenJSON{}, [][]string{}
+	for _, t := range book.Tokens {
+		f := tokenFacts(t)
+		facts = append(facts, f)
+		rows = append(rows, []string{f.Server, cmp.Or(f.Account, "-"), f.Issuer, cmp.Or(strings.Join(f.Scopes, " "), "-"), whenExpires(a, t), f.Kept})
+	}
+	raw, _ := json.Marshal(map[string]any{"tokens": facts})
+	ans := cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
+		return render.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "STORE"}, rows)
+	})
+	if len(rows) == 0 {
+		a.Note("no tokens are stored: mcpc login TARGET gets one")
+	}
+	if p := book.Pending; p != nil {
+		what := "authentication"
+		if c, _ := auth.Wanted(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
+			what = fmt.Sprintf("a token with scope %q", wire.Excerpt([]byte(strings.Join(c.Scopes(), " ")), connect.MostSaid))
+		}
+		a.Note(wire.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
+	}
+	cmdutil.Show(ctx, a, wire.Outcome{}, ans)
+}
+
+// openAsNobody opens a conversation without a token, and closes it: the guard has
+// then seen whether the server asks for one.
+func openAsNobody(ctx context.Context, c *connect.Conn) (*auth.Guard, wire.Outcome) {
+	g := &auth.Guard{Now: c.Env.Now}
+	opt, out := connect.ClientOptions(ctx, c, connect.Options{NoResume: true, RequireServerInfo: true})
+	if !out.Good() {
+		return g, out
+	}
+	c.Env.Guard = nil
+	opt.Through, opt.Extensions = g.Over, nil
+	session, out := client.Open(ctx, opt)
+	if out.Good() {
+		session.Close(ctx, true)
+	}
+	return g, out
+}
+
+// stepJSON is a step as a script reads it.
+type stepJSON struct {
+	URL      string          `json:"url,omitempty"`
+	Status   int             `json:"status,omitempty"`
+	Document json.RawMessage `json:"document,omitempty"`
+	Rule     string          `json:"rule,omitempty"`
+	OK       bool            `json:"ok"`
+	Text     string          `json:"text,omitempty"`
+}
+
+// explainAuth walks as far as nobody has to be asked, and shows all of it.
+func explainAuth(ctx context.Context, a *cmdutil.Factory) {
+	a.Record.Many = true // it judges the walk, and not the request that was refused
+	if store, err := connect.Tokens(&a.Env); err == nil {
+		book, _ := store.Load() // what is not readable has no challenge
+		meanRefused(a, book)
+	}
+	c, out := meant(ctx, a)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
+	if endpoint == "" || endpoint == connect.DemoEndpoint {
+		a.End(usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run("auth explain https://…"))))
+		return
+	}
+	g, out := openAsNobody(ctx, c)
+	r := g.Unsolved()
+	if r == nil && !out.Good() {
+		a.End(out)
+		return
+	}
+	var steps []auth.Step
+	w := connect.Walk(ctx, &a.Env, endpoint)
+	defer w.Net.Close()
+	w.Told = func(s auth.Step) { steps = append(steps, s) }
+	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}
+	steps = append(steps, challengeStep(endpoint, r))
+	if r != nil {
+		req.Challenge, req.Challenged = r.Challenge, true
+	}
+	found, err := w.Discover(ctx, req, auth.Book{})
+	if err == nil {
+		steps = append(steps, auth.Step{Text: waysIn(found)})
+	}
+	showSteps(ctx, a, steps, err)
+}
+
+// challengeStep is what the server said to a request without a token.
+func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
+	if r == nil {
+		return auth.Step{URL: wire.RedactURL(endpoint), Text: "the server accepted a request without a token"}
+	}
+	return auth.Step{URL: wire.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + cmp.Or(strings.Join(r.Fields, ", "), "(none)")}
+}
+
+// waysIn says how mcpc can become known to the server.
+func waysIn(found auth.Found) string {
+	ways := []string{"--client-id with a registered client"}
+	if found.Server.Documents {
+		ways = append(ways, "--client-metadata-url")
+	}
+	if found.Server.Registration != "" {
+		ways = append(ways, "dynamic client registration")
+	}
+	return "supported client registration: " + strings.Join(ways, "; ")
+}
+
+// showSteps prints the walk, as far as it came. A rule that is broken is the answer
+// "no", and what could not be fetched an ending of its own.
+func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err error) {
+	all := []stepJSON{}
+	for i, s := range steps {
+		s.URL, s.Text = a.Secrets.Text(s.URL), a.Secrets.Text(s.Text) // the endpoint's own, which servers repeat
+		s.Document, _ = a.Secrets.Bytes(s.Document)
+		steps[i] = s
+		doc := json.RawMessage(s.Document)
+		if wire.Valid(doc) != nil {
+			doc = nil
+		}
+		all = append(all, stepJSON{s.URL, s.Status, doc, s.Rule, !s.Broken, s.Text})
+	}
+	raw, _ := json.Marshal(map[string]any{"steps": all})
+	out := wire.Outcome{}
+	if err != nil {
+		out = connect.AuthFailed(err, wire.Outcome{})
+		switch {
+		case auth.Is(err, auth.NotAsked):
+			out = wire.Outcome{}
+		case auth.Is(err, auth.Unreachable):
+			out.Kind = wire.Transport
+		case out.Kind == wire.Auth || out.Kind == wire.Refused:
+			out.Kind = wire.CheckFailed
+		}
+	}
+	cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
+		for _, s := range steps {
+			if err := showStep(w, st, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	a.EndAlso(out)
+}
+
+func showStep(w io.Writer, st render.Style, s auth.Step) error {
+	if _, err := fmt.Fprintln(w, st.Line(connect.StepLine(s))); err != nil {
+		return err
+	}
+	if s.Document == nil || wire.Valid(s.Document) != nil {
+		return nil
+	}
+	return render.JSON(w, st, s.Document)
+}

@@ -1,0 +1,116 @@
+package auth
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// clientFlags say as whom to log in, and how.
+func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+" (default: that of the stored token, then the first)")
+	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")
+	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
+	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")
+	f.StringVar(&o.documentURL, "client-metadata-url", "", "`URL` of your client ID metadata document")
+	f.StringVar(&o.client.KeyFile, "private-key", "", "`file` with the private key of the client (PEM)")
+	f.StringVar(&o.client.KeyID, "key-id", "", "key `ID` (kid) of --private-key")
+	f.StringVar(&o.client.Algorithm, "alg", "", "signature `alg`orithm of --private-key (default: by key type)")
+	f.StringVar(&o.client.AssertionFile, "assertion", "", "jwt-bearer: `file` with the assertion")
+	f.StringVar(&o.client.Audience, "audience", "", "`audience` of the assertion (default: the issuer)")
+	f.StringVar(&o.idp.IDTokenFile, "id-token", "", "id-jag: `file` with the ID token")
+	f.StringVar(&o.idp.TokenEndpoint, "idp-token-endpoint", "", "id-jag: `URL` of the identity provider's token endpoint")
+	f.StringVar(&o.idp.ClientID, "idp-client-id", "", "id-jag: client `ID` at the identity provider")
+	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: `file` with its client secret, if it has one")
+}
+
+func grantWords() []string {
+	return sliceutil.Map(auth.Grants, func(g auth.Grant) string { return string(g) })
+}
+
+// check refuses what does not go together, and reads the secrets' files.
+func (o *loginOptions) check(a *cmdutil.Factory) error {
+	switch {
+	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
+		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), wire.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))))
+	case o.store != "" && o.store != "keyring" && o.store != "file":
+		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", o.store), wire.DidYouMean("--token-store %s", o.store, []string{"keyring", "file"}, ""))
+	case o.secret != "" && o.secretFile != "":
+		return usage.New("--client-secret and --client-secret-file exclude each other", "")
+	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):
+		return usage.New("a secret, a key or an assertion needs a client", "add --client-id ID")
+	case o.port < 0 || o.port > 65535:
+		return usage.New(fmt.Sprintf("%d is not a port", o.port), "")
+	}
+	if err := o.checkGrant(); err != nil {
+		return err
+	}
+	if o.documentURL != "" {
+		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
+			return usage.New("--client-metadata-url must be an https URL with a path", "")
+		}
+	}
+	// These are read again when the token ends, wherever mcpc is started then.
+	for _, name := range []*string{&o.client.KeyFile, &o.client.AssertionFile, &o.idp.IDTokenFile} {
+		if *name != "" {
+			if full, err := filepath.Abs(*name); err == nil {
+				*name = full
+			}
+		}
+	}
+	var err error
+	if o.secretFile != "" {
+		o.secret, err = secretIn(a, "--client-secret-file", o.secretFile)
+	}
+	if o.idpSecretFile != "" && err == nil {
+		o.idpSecret, err = secretIn(a, "--idp-client-secret-file", o.idpSecretFile)
+	}
+	return err
+}
+
+// checkGrant: two grants need what the others do not know.
+func (o *loginOptions) checkGrant() error {
+	enterprise := o.idp != auth.IDP{}
+	switch auth.Grant(o.grant) {
+	case auth.JWTBearer:
+		if o.client.ID != "" && o.client.AssertionFile == "" {
+			return usage.New("--grant jwt-bearer needs an assertion", "--assertion FILE")
+		}
+	case auth.IDJAG:
+		if o.client.ID != "" && (o.idp.TokenEndpoint == "" || o.idp.ClientID == "" || o.idp.IDTokenFile == "") {
+			return usage.New("--grant id-jag needs the identity provider", "--idp-token-endpoint URL --idp-client-id ID --id-token FILE")
+		}
+		if _, err := auth.SafeURL(o.idp.TokenEndpoint); err != nil && enterprise {
+			return usage.New("--idp-token-endpoint must be an https URL", "")
+		}
+		o.client.IDP = &o.idp
+		return nil
+	}
+	if enterprise || o.idpSecretFile != "" {
+		return usage.New("--idp-… and --id-token need --grant id-jag", "")
+	}
+	return nil
+}
+
+// secretIn reads the file of a flag, which has one line.
+func secretIn(a *cmdutil.Factory, flag, name string) (string, error) {
+	raw, err := connect.ReadFile(&a.Env, name, connect.MostSecret)
+	if err != nil {
+		return "", usage.NotRead(flag+" "+name, err, "")
+	}
+	secret := strings.TrimRight(string(raw), "\r\n")
+	if secret == "" {
+		return "", usage.New(flag+" "+name+": the file is empty", "the file must contain the secret on one line, and nothing else")
+	}
+	return secret, nil
+}

@@ -1,0 +1,334 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// loginOptions are what `mcpc login` was asked.
+type loginOptions struct {
+	grant      string
+	client     auth.Client
+	idp        auth.IDP
+	secret     string
+	secretFile string
+	idpSecret  string
+	// idpSecretFile is where idpSecret stands.
+	idpSecretFile string
+	documentURL   string
+	scope         string
+	issuer        string
+	dpop          bool
+	port          int
+	noBrowser     bool
+	store         string
+}
+
+func NewLogin(a *cmdutil.Factory) *cobra.Command {
+	var o loginOptions
+	cmd := &cobra.Command{
+		Use:   "login [TARGET]",
+		Short: "get an access token for a server",
+		Long: `Get an access token for a server: discover its authorization server, register if
+necessary, log in in the browser ($BROWSER, or the system's), and store the
+token for later commands. The default TARGET is the server that rejected the
+last command. mcpc auth explain shows which step fails.
+
+If the browser is on another machine, --no-browser accepts a pasted redirect
+URL, and --grant device shows a code to enter there. Programs use --grant
+client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
+		Example: `  mcpc login https://mcp.example/mcp
+  mcpc login https://mcp.example/mcp --no-browser
+  mcpc login https://mcp.example/mcp --grant device
+  mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteTarget(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneTarget(a, args); err != nil {
+				return err
+			}
+			if err := o.check(a); err != nil {
+				return err
+			}
+			runLogin(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.scope, "scope", "", "`scopes` to request, instead of those the server names")
+	f.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
+	f.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
+	o.clientFlags(f)
+	f.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
+	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
+	f.StringVar(&o.store, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
+	_ = cmd.RegisterFlagCompletionFunc("grant", complete.Fixed(grantWords()...))
+	_ = cmd.RegisterFlagCompletionFunc("token-store", complete.Fixed("keyring", "file"))
+	return cmd
+}
+
+// oneTarget takes TARGET for -s.
+func oneTarget(a *cmdutil.Factory, args []string) error {
+	if len(args) > 1 {
+		return usage.New("login takes one target", "a token belongs to one server")
+	}
+	if len(args) == 1 {
+		a.Server, a.ServerGiven = args[0], true
+	}
+	return nil
+}
+
+func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) {
+	a.Secrets.Learn(o.secret, o.idpSecret)
+	a.Record.Many = true // what is refused on the way is not the ending
+	out := connect.TryState(ctx, &a.Env)
+	var req auth.Request
+	if out.Good() {
+		req, out = whatToLogInTo(ctx, a)
+	}
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	if err := connect.ReachAgain(&a.Env, req.Endpoint); err != nil {
+		a.End(usage.Outcome(err))
+		return
+	}
+	store, err := loginStore(a, o.store)
+	if err != nil {
+		a.End(connect.AuthFailed(err, wire.Outcome{}))
+		return
+	}
+	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
+	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
+	unopened := make(chan error, 1)
+	req.Visit, req.ShowCode, req.Issuer = cmdutil.Visitor(a, unopened), func(p0 context.Context, address, code string) { cmdutil.ShowCode(p0, a, address, code) }, o.issuer
+	if !a.ErrStyle.Terminal {
+		req.NoBrowser = unopened
+	}
+	if a.CanAsk() && !a.Auth.NoPrompt {
+		req.Choose = func(ctx context.Context, issuers []string) (string, error) {
+			return cmdutil.ChooseIssuer(ctx, a, issuers)
+		}
+	}
+	if o.noBrowser {
+		req.Visit, req.Paste = func(p0 context.Context, address string) { showLogin(p0, a, address) }, func(ctx context.Context, wrong *auth.Error) (string, error) { return pasted(ctx, a, wrong) }
+	}
+	w := connect.Walk(ctx, &a.Env, req.Endpoint)
+	defer w.Net.Close()
+	a.Talking.Store(true)
+	inTime, stop := bounded(ctx, a)
+	defer stop()
+	t, err := w.Login(inTime, store, req)
+	a.Talking.Store(false)
+	switch {
+	case ctx.Err() != nil:
+		a.End(wire.Outcome{Kind: wire.Signal})
+	case err != nil:
+		shown := wire.RedactURL(req.Endpoint)
+		o := wire.Outcome{Where: shown, Hint: wire.Run("auth explain "+shellwords.Quote(shown)) + " shows each step"}
+		switch {
+		case auth.Is(err, auth.StoreFailed):
+			o.Reached = wire.Answered // with the token or the client that could not be kept
+		case auth.Is(err, auth.NoResponse):
+			o.Reached = wire.Answered // with the metadata; the rest is up to the browser
+			o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+shellwords.Quote(shown)) + " and log in again"
+		}
+		a.End(connect.AuthFailed(err, o))
+	default:
+		cmdutil.Show(ctx, a, wire.Outcome{}, tokenAnswer(a, t, store))
+	}
+}
+
+// bounded is the time for a login as a whole, where the user gives one.
+func bounded(ctx context.Context, a *cmdutil.Factory) (context.Context, context.CancelFunc) {
+	if limit := a.Limits.Hard; limit > 0 {
+		return context.WithTimeoutCause(ctx, limit, auth.Late("--max-time is over"))
+	}
+	return ctx, func() {}
+}
+
+// showLogin is for where the browser is on another machine.
+func showLogin(_ context.Context, a *cmdutil.Factory, address string) {
+	a.Note("log in here, in any browser: " + a.ErrStyle.Line(address))
+	cmdutil.WarnOfAddress(a, address)
+	a.Note("then paste the URL that the browser was redirected to, even if the page does not load:")
+}
+
+// pasted reads the address that the browser ended at; wrong is what was pasted before.
+func pasted(ctx context.Context, a *cmdutil.Factory, wrong *auth.Error) (string, error) {
+	if wrong != nil {
+		a.Warn(wrong.Text + ": " + wrong.Hint.String())
+		a.Note("paste it again; Ctrl-C cancels:")
+	}
+	return a.Typist.Line(ctx)
+}
+
+// whatToLogInTo is the target, or without one the server whose challenge is kept.
+// Where none is kept the server is asked for one.
+func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.Outcome) {
+	tokens, err := connect.Tokens(&a.Env)
+	if err != nil {
+		return auth.Request{}, connect.StateFailed(err)
+	}
+	book, err := tokens.Load()
+	if err != nil {
+		return auth.Request{}, connect.AuthFailed(err, wire.Outcome{})
+	}
+	kept := book.Pending
+	if meanRefused(a, book) {
+		return answering(a, *kept), wire.Outcome{}
+	}
+	c, out := meant(ctx, a)
+	if !out.Good() {
+		return auth.Request{}, out
+	}
+	if c.Target.Source == target.FromDefault {
+		return auth.Request{}, usage.Outcome(usage.New("no server is given, and none has rejected a command since the last login", wire.Run("login https://…")))
+	}
+	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
+	if endpoint == "" || endpoint == connect.DemoEndpoint {
+		return auth.Request{}, usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run("login https://…")))
+	}
+	if kept != nil && kept.Endpoint == endpoint {
+		return answering(a, *kept), wire.Outcome{}
+	}
+	return askForChallenge(ctx, a, c, endpoint)
+}
+
+// meanRefused takes the server whose challenge is kept for -s, where none is named.
+func meanRefused(a *cmdutil.Factory, book auth.Book) bool {
+	kept := book.Pending
+	if kept == nil || a.ServerGiven || a.Getenv(connect.EnvName("server")) != "" {
+		return false
+	}
+	a.Server, a.ServerGiven = kept.Endpoint, true
+	a.Auth.Account = cmp.Or(a.Auth.Account, kept.Account)
+	a.Note("for " + wire.RedactURL(kept.Endpoint) + ", which rejected the last command")
+	return true
+}
+
+// meant is the server that a command means, with nothing opened.
+func meant(ctx context.Context, a *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
+	c := &connect.Conn{Env: &a.Env}
+	out := connect.Find(c, nil)
+	if out.Good() {
+		out = connect.SettleOrigin(ctx, c, false)
+	}
+	return c, out
+}
+
+func answering(a *cmdutil.Factory, p auth.Pending) auth.Request {
+	c, _ := auth.Wanted(auth.ParseChallenges(p.Fields))
+	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: a.Auth.Account}
+}
+
+// askForChallenge opens a conversation without any token and sees what comes of it.
+// A server that takes it may ask later, for a tool.
+func askForChallenge(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, endpoint string) (auth.Request, wire.Outcome) {
+	req := auth.Request{Endpoint: endpoint, Account: a.Auth.Account}
+	g, out := openAsNobody(ctx, c)
+	if r := g.Unsolved(); r != nil {
+		req.Challenge, req.Challenged = r.Challenge, true
+		return req, wire.Outcome{}
+	}
+	if !out.Good() && out.Kind != wire.Auth {
+		return req, out
+	}
+	a.Note("the server did not require authentication; trying its metadata")
+	return req, wire.Outcome{}
+}
+
+// loginStore settles where the token is kept.
+func loginStore(a *cmdutil.Factory, where string) (*auth.Store, error) {
+	store, err := connect.Tokens(&a.Env)
+	if err != nil {
+		return nil, err
+	}
+	if where == "file" {
+		return store, nil
+	}
+	if store.Seals = store.Keyring.Answers(); where == "keyring" && !store.Seals {
+		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring is available", Hint: "--token-store file stores the token in a file with mode 0600"}
+	}
+	return store, nil
+}
+
+// tokenJSON is a token as a script reads it; no member of it is a secret.
+type tokenJSON struct {
+	Server      string   `json:"server"`
+	Resource    string   `json:"resource"`
+	Account     string   `json:"account,omitempty"`
+	Issuer      string   `json:"issuer"`
+	Client      string   `json:"clientId"`
+	Grant       string   `json:"grant"`
+	Scopes      []string `json:"scopes"`
+	Expires     string   `json:"expires,omitempty"`
+	Refreshable bool     `json:"refreshable"`
+	Bound       bool     `json:"keyBound"`
+	Kept        string   `json:"kept"`
+}
+
+func tokenFacts(t auth.Token) tokenJSON {
+	expires := ""
+	if !t.Expires.IsZero() {
+		expires = t.Expires.UTC().Format(time.RFC3339)
+	}
+	return tokenJSON{wire.RedactURL(t.Endpoint), wire.RedactURL(t.Resource), t.Account, t.Issuer, t.Client, string(t.Grant),
+		append([]string{}, t.Scopes...), expires, t.Renewable(), t.Key != "", keptIn(t)}
+}
+
+// keptIn says where the secret lies, and never what it is.
+func keptIn(t auth.Token) string {
+	if t.Access.Sealed() {
+		return "keyring"
+	}
+	return "file"
+}
+
+func tokenAnswer(a *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.Answer {
+	facts := tokenFacts(t)
+	raw, _ := json.Marshal(facts)
+	where := map[string]string{"keyring": "encrypted, the key in the keyring", "file": "a file with mode 0600"}[facts.Kept]
+	if file, ok := store.File.(interface{ Path() string }); ok {
+		where += " (" + file.Path() + ")"
+	}
+	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
+	return cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
+		return render.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
+			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", whenExpires(a, t)}, {"bound", bound}, {"token", where}})
+	})
+}
+
+// whenExpires is an end as a person plans with it.
+func whenExpires(a *cmdutil.Factory, t auth.Token) string {
+	renewed := ""
+	if tokenFacts(t).Refreshable {
+		renewed = ", refreshed automatically"
+	}
+	switch left := t.Expires.Sub(a.Now()); {
+	case t.Expires.IsZero():
+		return "not given" + renewed
+	case left <= 0:
+		return "is over" + renewed
+	case left < 48*time.Hour:
+		return "in " + left.Round(time.Minute).String() + renewed
+	default:
+		return t.Expires.Format(time.DateOnly) + renewed
+	}
+}

@@ -1,0 +1,182 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// logoutOptions are what `mcpc logout` was asked.
+type logoutOptions struct{ all, local bool }
+
+// revokeTime bounds what is said to authorization servers of tokens that are over.
+const revokeTime = 10 * time.Second
+
+func NewLogout(a *cmdutil.Factory) *cobra.Command {
+	var o logoutOptions
+	cmd := &cobra.Command{
+		Use:   "logout [TARGET]",
+		Short: "delete the token for a server",
+		Long: `Delete the token for a server (of the account in --account), and revoke it if
+the authorization server supports that (RFC 7009). --local only deletes. The
+client's credentials (--client-secret, --private-key, --assertion, --id-token)
+are deleted as well, unless another token uses them. --all deletes every token
+and every client, registered or given.
+
+The default TARGET is the server that rejected the last command, as for mcpc
+login, else that of the session, else the only one with a token.`,
+		Example: `  mcpc logout https://mcp.example/mcp
+  mcpc logout https://mcp.example/mcp --local
+  mcpc logout --all`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteTarget(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.all && len(args) > 0 {
+				return usage.New("--all and a target exclude each other", "")
+			}
+			if err := oneTarget(a, args); err != nil {
+				return err
+			}
+			runLogout(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "delete all tokens and clients")
+	cmd.Flags().BoolVar(&o.local, "local", false, "delete locally, without revocation")
+	return cmd
+}
+
+func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) {
+	store, err := connect.Tokens(&a.Env)
+	if err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	if o.all {
+		logoutAll(ctx, a, store, o)
+		return
+	}
+	book, err := store.Load()
+	if err != nil {
+		a.End(connect.AuthFailed(err, wire.Outcome{}))
+		return
+	}
+	meanRefused(a, book)
+	c, out := meant(ctx, a)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	where, endpoint := c.Where, cmp.Or(c.Saved, c.OneOff).Endpoint
+	if c.Target.Source == target.FromDefault && a.Auth.Account == "" && len(book.Tokens) == 1 {
+		only := book.Tokens[0]
+		endpoint, a.Auth.Account = only.Endpoint, only.Account
+		where = a.ErrStyle.Line(wire.RedactURL(endpoint))
+	}
+	var before, after auth.Book
+	var f auth.Forgotten
+	err = store.Change(ctx, func(b *auth.Book) {
+		before = *b
+		f = b.Forget(endpoint, a.Auth.Account)
+		after = *b
+	})
+	switch {
+	case err != nil:
+		a.End(connect.AuthFailed(err, wire.Outcome{}))
+		return
+	case len(f.Tokens) == 0 && c.Target.Source == target.FromSession && len(after.Tokens) == 1:
+		a.Note("no token is stored for " + where + "; " + logoutOf(a, after.Tokens[0]) + " deletes the only stored token")
+	case len(f.Tokens) == 0 && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
+		a.Note("no server is given, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET deletes one, --all deletes all")
+	case len(f.Tokens) == 0:
+		a.Note("no token is stored for " + where + " (mcpc auth lists the tokens)")
+	default:
+		a.Note(fmt.Sprintf("the token for %s was deleted locally", where) + revoke(ctx, a, store, before, f.Tokens, o))
+	}
+	for _, gone := range slices.DeleteFunc(f.Clients, func(c auth.Client) bool { return c.Proof() == "" }) { // the others register again unasked
+		next := "has to name it again"
+		if gone.Origin == auth.Registered {
+			next = "registers again"
+		}
+		a.Note(a.ErrStyle.Line(fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next)))
+	}
+	for _, c := range f.Needed {
+		a.Note(a.ErrStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
+	}
+}
+
+// logoutAll forgets everything, also where the file of it is damaged.
+func logoutAll(ctx context.Context, a *cmdutil.Factory, store *auth.Store, o logoutOptions) {
+	before, _ := store.Load()
+	if err := store.Reset(ctx); err != nil {
+		a.End(connect.AuthFailed(err, wire.Outcome{}))
+		return
+	}
+	a.Note("all tokens were deleted locally" + revoke(ctx, a, store, before, before.Tokens, o))
+}
+
+// revoke tells the issuers of tokens that those are over, and says what came of it.
+// That it fails changes nothing here: the tokens are forgotten already.
+func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Book, tokens []auth.Token, o logoutOptions) string {
+	switch {
+	case len(tokens) == 0:
+		return "" // there was none
+	case o.local:
+		return "; none was revoked"
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, revokeTime, errors.New("timeout"))
+	defer stop()
+	var heard, deaf []string
+	for _, t := range tokens {
+		told, err := revokeOne(ctx, a, store, book, t)
+		switch {
+		case err != nil:
+			a.Warn(a.ErrStyle.Line(fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)))
+		case told:
+			heard = append(heard, t.Issuer)
+		default:
+			deaf = append(deaf, t.Issuer)
+		}
+	}
+	said := ""
+	if len(heard) > 0 {
+		said = ", and revoked at " + strings.Join(slices.Compact(heard), ", ")
+	}
+	if len(deaf) > 0 {
+		said += "; " + strings.Join(slices.Compact(deaf), ", ") + " has no revocation endpoint"
+	}
+	return a.ErrStyle.Line(said)
+}
+
+func revokeOne(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Book, t auth.Token) (bool, error) {
+	a.Way = nil // that of another server's token
+	if err := connect.ReachAgain(&a.Env, t.Endpoint); err != nil {
+		return false, err
+	}
+	w := connect.Walk(ctx, &a.Env, t.Endpoint)
+	defer w.Net.Close()
+	return w.Revoke(ctx, store, book, t)
+}
+
+// logoutOf is the command that forgets a token.
+func logoutOf(a *cmdutil.Factory, t auth.Token) string {
+	command := "mcpc logout " + shellwords.Quote(wire.RedactURL(t.Endpoint))
+	if t.Account != "" {
+		command += " --account " + shellwords.Quote(t.Account)
+	}
+	return a.ErrStyle.Line(command)
+}

@@ -1,0 +1,235 @@
+package batch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// batchOptions are what `mcpc batch` was asked.
+type batchOptions struct {
+	// from is a file, or - for standard input.
+	from     string
+	argv     []string
+	parallel int
+	// stop begins no call behind one that failed.
+	stop bool
+	// call is what all calls have in common.
+	call toolcall.Request
+}
+
+// mostParallel bounds the requests under way: each by HTTP has a connection.
+const mostParallel = 256
+
+func NewBatch(a *cmdutil.Factory) *cobra.Command {
+	o := batchOptions{from: "-"}
+	cmd := &cobra.Command{
+		Use:   "batch [FILE|-] [-- COMMAND...]",
+		Short: "make many calls over one connection, one per line",
+		Long: `Read calls, one JSON object per line, from a file or stdin, and write one line
+for each, in the same order. A call is
+
+  {"tool":"get-sum","arguments":{"a":1,"b":2},"key":"any JSON"}
+  {"method":"resources/read","params":{"uri":"demo://x"}}
+
+with an optional key (or id), which is returned unchanged. A result is
+
+  {"line":1,"key":"any JSON","kind":"ok","exit":0,"ms":0.4,"result":{...}}
+
+with the bytes of the server's result; kind and exit are those of mcpc help
+exit-codes. If exit is not 0, "error" is the same object as on stderr with
+--json. An invalid line has a result as well, with exit 2. If the server cannot
+be reached there are no results. --jq filters each result; a result on which it
+fails is omitted with a warning and counts as exit 2.
+
+Arguments and results are validated as in mcpc call. There are no prompts: flags
+answer server requests (mcpc help answering), and destructive tools need --yes.
+After Ctrl-C every call that was sent has a line. The exit code is the most
+severe of all lines: a signal's, 70, 13, 12, 4, 9, 7, 8, 6, 11, 10, 5, 3, 2.
+
+The recording keeps the first 2 MiB; --record FILE keeps everything.`,
+		Example: `  echo '{"tool":"get-sum","arguments":{"a":1,"b":2}}' | mcpc -s demo batch
+  echo '{"method":"tools/list"}' | mcpc -s demo batch --jq .result.tools[].name
+  echo '{"method":"prompts/list","key":"p"}' | mcpc -s demo batch - --parallel 8`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if o.argv = argv; len(own) > 1 {
+				return usage.New("batch takes one file, or - for standard input", "name a server with -s, or give its command after --")
+			}
+			if len(own) == 1 {
+				o.from = own[0]
+			}
+			in, err := batchInput(a, o)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			runBatch(cmd.Context(), a, o, in)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent calls, 1 to 256")
+	f.BoolVar(&o.stop, "stop-on-error", false, "start no call after a failure")
+	f.BoolVar(&o.call.NoValidate, "no-validate", false, "do not validate arguments and results")
+	f.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without a confirmation")
+	cmdutil.AddAnswering(a, f)
+	return cmd
+}
+
+// batchInput checks what was asked and opens the calls.
+func batchInput(a *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
+	fromStandardInput := o.from == "-"
+	switch {
+	case o.parallel < 1 || o.parallel > mostParallel:
+		return nil, usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), wire.Run("batch --help"))
+	case a.Output != "":
+		return nil, usage.New("batch writes as it runs, so it has no -o", "use > FILE")
+	case a.Wire:
+		return nil, usage.New("batch writes one line per call, so it has no --wire", "--record FILE saves the messages")
+	case fromStandardInput && a.Answers.Sampling == "-":
+		return nil, usage.New("stdin can be read only once", "read the calls or the sampling answer from a file")
+	}
+	if fromStandardInput {
+		if cmdutil.IsTyped(a) {
+			a.Note("reading from stdin, Ctrl-D ends it")
+		}
+		return io.NopCloser(a.In), nil
+	}
+	f, err := os.Open(o.from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage.New("no such file: "+o.from, "pass a file of calls, or - for stdin; name a server with -s")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", o.from, usage.Bare(err))
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, usage.New(o.from+" is a directory", "pass a file of calls, or - for stdin; "+wire.Run("run")+" takes folders of saved calls")
+	}
+	return f, nil
+}
+
+// A batch is one run of many calls.
+type batch struct {
+	a *cmdutil.Factory
+	c *connect.Conn
+	batchOptions
+	// make makes the call of one line.
+	make func(ctx context.Context, raw []byte) (echo []wire.Member, out wire.Outcome)
+	// reading holds one token: whoever has it takes the next line.
+	reading chan struct{}
+	src     *lineReader
+	window  *window
+	// What follows belongs to who writes, one at a time. stopAll ends what is under
+	// way too.
+	out      *bufio.Writer
+	flushing bool // soon
+	stopAll  context.CancelFunc
+	// tally counts the kinds; failed is the line of the first that was not good, last
+	// that of the last result.
+	tally               map[wire.Kind]int
+	lines, failed, last int
+	began, told         time.Time
+}
+
+func newBatchOf(a *cmdutil.Factory, o batchOptions) *batch {
+	return &batch{a: a, batchOptions: o, reading: make(chan struct{}, 1), window: newWindow(mostLines, mostHeld), tally: map[wire.Kind]int{}, began: a.Now()}
+}
+
+func runBatch(ctx context.Context, a *cmdutil.Factory, o batchOptions, in io.Reader) {
+	a.NoInput, a.Repeats, a.Record.Most = true, &cmdutil.Repeats{}, cmdutil.MostRecorded
+	if o.from == "-" && cmdutil.IsTyped(a) {
+		a.Progress.Done() // the line of progress would be in the way of what is typed
+	}
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	b := newBatchOf(a, o)
+	b.c, b.make = c, b.do
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	b.run(ctx, stop, in)
+	a.Progress.Done()
+	if a.Ending.Kind != wire.Signal { // else nobody reads it
+		b.summary(ctx)
+	}
+}
+
+// summary says on one line what became of all calls, and is the ending.
+func (b *batch) summary(ctx context.Context) {
+	took := b.a.Now().Sub(b.began)
+	text := fmt.Sprintf("%s in %s", english.Plural(b.lines, "call"), render.Took(took))
+	if b.lines > 1 && took > 0 {
+		text += fmt.Sprintf(" (%.0f a second)", float64(b.lines)/took.Seconds())
+	}
+	bad := b.counts()
+	switch {
+	case b.lines == 0:
+	case bad == "":
+		text += ", all ok"
+	case ctx.Err() != nil:
+		text += fmt.Sprintf(": %d ok, %s", b.tally[wire.OK], bad)
+	default: // the ending says the rest
+		text += fmt.Sprintf(", %d ok", b.tally[wire.OK])
+	}
+	if b.window.isOver() && b.a.Ending.Good() {
+		text += fmt.Sprintf("; stopped after line %d", b.last)
+	}
+	b.a.Note(text)
+	if n := b.a.Repeats.Left(); n > 0 {
+		b.a.Note(english.Plural(n, "more warning") + " of the same kind")
+	}
+	b.a.End(b.ending(ctx, bad))
+}
+
+// ending is the worst of all lines.
+func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
+	if ctx.Err() != nil && b.a.Ending.Kind == wire.OK {
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+	}
+	out := wire.Outcome{Where: b.c.Where, Many: true}
+	for kind := range b.tally {
+		out.Kind = cmdutil.Worse(out.Kind, kind)
+	}
+	if !out.Good() {
+		out.Reached = wire.Unknown
+		out.Text = fmt.Sprintf("%d of %s failed: %s", b.lines-b.tally[wire.OK], english.Plural(b.lines, "call"), bad)
+		out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", b.failed))
+		if b.a.Jq != "" {
+			out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; without --jq the full results are printed", b.failed))
+		}
+	}
+	return out
+}
+
+// counts are those of the kinds that are not good, the worst first.
+func (b *batch) counts() (text string) {
+	for _, kind := range cmdutil.WorstFirst() {
+		if n := b.tally[kind]; n > 0 {
+			if text != "" {
+				text += ", "
+			}
+			text += fmt.Sprintf("%d %s", n, kind)
+		}
+	}
+	return text
+}

@@ -1,0 +1,125 @@
+package call
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// callOptions are what `mcpc call` was asked.
+type callOptions struct {
+	toolcall.Request
+	argv []string
+	// dryRun shows the request and sends nothing, curl shows it as a command.
+	dryRun, curl bool
+	// offline keeps them from asking for the definition.
+	offline bool
+	// save is a file that the call is to be added to, saving what is in it; nil where
+	// there is none.
+	save   string
+	saving *savedfile.Saving
+	// expectResult makes the result that comes what is expected of the saved call.
+	expectResult bool
+}
+
+func NewCall(a *cmdutil.Factory) *cobra.Command {
+	var o callOptions
+	var document string
+	cmd := &cobra.Command{
+		Use:   "call NAME [JSON] [NAME=VALUE...] [-- COMMAND...]",
+		Short: "call a tool",
+		Long: `Call a tool and print its result.
+
+Arguments are NAME=VALUE words, typed by the tool's inputSchema, or one JSON
+object, @FILE or - for stdin; words after an object change its members (mcpc
+help arguments). Arguments are validated against the inputSchema before they are
+sent, and structuredContent against the outputSchema.`,
+		Example: `  mcpc -s demo call get-sum a=1 b=2
+  mcpc -s demo call get-sum '{"a":1}' b=2
+  mcpc -s demo call get-structured-content location='New York' --json
+  mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
+  echo '{"message":"hi"}' | mcpc -s demo call echo -
+  mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteCall(a)),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			args, o.argv = cmdutil.SplitDash(cmd, args)
+			if len(args) == 0 {
+				return usage.New("call needs the name of a tool", wire.There("list")+" shows the tools")
+			}
+			if err := cmdutil.Misplaced(a, "call", args, o.argv); err != nil {
+				return err
+			}
+			o.Name = args[0]
+			if o.Given, err = arguments.Parse(&a.Env, args[1:], document, false); err != nil {
+				return complete.Unnamed(a, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
+			}
+			if o.save != "" && (o.dryRun || o.curl || o.Task != 0) {
+				return usage.New("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")
+			}
+			if o.dryRun || o.curl {
+				return dryRun(cmd.Context(), a, o)
+			}
+			if o.saving, err = savedfile.NewSaving(o.save, o.expectResult); err != nil {
+				return err
+			}
+			runCall(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
+	f.BoolVarP(&o.Yes, "yes", "y", false, "call without a confirmation")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
+	f.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
+	f.BoolVar(&o.offline, "offline", false, "with --dry-run or --curl: do not request the tool's definition")
+	f.BoolVar(&o.NoValidate, "no-validate", false, "do not validate arguments and result")
+	cmdutil.AddIndex(a, f)
+	cmdutil.AddCut(a, f)
+	f.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
+	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice, only what both have in common")
+	f.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
+	f.Lookup("task").NoOptDefVal = "0"
+	cmdutil.AddAnswering(a, f)
+	return cmd
+}
+
+// runCall is the walk of a tool call, from the server that is meant to the ending.
+func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) {
+	if o.offline {
+		a.End(usage.Outcome(usage.New("--offline needs --dry-run or --curl", "remove it")))
+		return
+	}
+	if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
+		a.End(out)
+		return
+	}
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	out, begun := toolcall.Perform(ctx, c, &o.Request)
+	ans := cmdutil.AnswerOf(out)
+	if begun != nil {
+		ans.Method, ans.Human = "tasks/get", func(w io.Writer, st render.Style) error {
+			_, err := fmt.Fprintln(w, st.Line(begun.ID))
+			return err
+		}
+	}
+	cmdutil.Show(ctx, a, out, ans)
+	o.saving.Add(a, c, o.Request, out)
+	cmdutil.Explained(a, "tools/call", "tasks/get", "tasks/result", "tasks/update")
+}

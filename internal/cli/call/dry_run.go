@@ -1,0 +1,201 @@
+package call
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// dryRun shows the request that a call would send. What it depends on is what is
+// remembered; where the tool's definition is not, or forbids the arguments, the server is
+// asked for it as the call would ask, unless that is not wanted. The call is not sent.
+func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
+	if o.Task != 0 {
+		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
+	}
+	c := &connect.Conn{Env: &a.Env}
+	if out := cmdutil.Writable(a.Output); !out.Good() {
+		a.End(out)
+		return nil
+	}
+	out := connect.Find(c, o.argv)
+	var opt client.Options
+	if out.Good() {
+		opt, out = connect.ClientOptions(ctx, c, connect.Options{Draft: true})
+	}
+	if !out.Good() {
+		a.End(out)
+		return nil
+	}
+	if o.curl && opt.Server.URL == "" {
+		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
+	}
+	tool := connect.InMemory(c, o.Name)
+	if a.Index > 0 && !o.offline {
+		tool = nil // it is chosen from a fresh list
+	}
+	if tool != nil || o.offline {
+		out = checkedOffline(c, tool, &o.Request)
+	}
+	asked := !o.offline && (tool == nil && wantsDefinition(opt, o) || tool != nil && !out.Good())
+	if asked {
+		tool, out = definitionFor(ctx, a, o.argv, c, &opt, &o.Request)
+	} else if tool == nil && !o.offline {
+		out = toolcall.Unchecked(c, nil, &o.Request)
+	}
+	if !out.Good() {
+		a.End(out)
+		return nil
+	}
+	if tool != nil {
+		arguments.Tell(&a.Env, o.Reading)
+	}
+	if err := showDraft(ctx, a, c, opt, o, tool); err != nil {
+		return err
+	}
+	if asked {
+		a.Note("requested the definition of " + o.Name + "; the call was not sent")
+	} else {
+		a.Note("nothing was sent")
+	}
+	return nil
+}
+
+// wantsDefinition reports that a call would ask for the definition.
+func wantsDefinition(opt client.Options, o callOptions) bool {
+	overHTTP := opt.Server.URL != "" && (opt.Known == "" || client.Stateless(opt.Known))
+	return !o.NoValidate || len(o.Given.Words) > 0 || overHTTP
+}
+
+// definitionFor gets the definition as the call would, and what the conversation turns out to
+// be.
+func definitionFor(ctx context.Context, a *cmdutil.Factory, argv []string, c *connect.Conn, opt *client.Options, o *toolcall.Request) (*connect.Definition, wire.Outcome) {
+	real, out := a.Open(ctx, connect.Options{Argv: argv})
+	defer a.Close(ctx, real)
+	if !out.Good() {
+		return nil, out
+	}
+	tool, out := connect.Define(ctx, real, o.Name)
+	switch {
+	case o.NoValidate && (out.Good() || out.Kind == wire.InvalidArguments):
+		out = toolcall.Unchecked(real, tool, o)
+	case out.Good():
+		out = toolcall.CheckArguments(real, tool, o)
+	}
+	if c.Saved == nil {
+		opt.Known = real.Revision()
+	}
+	return tool, out
+}
+
+// checkedOffline holds the arguments against a remembered definition. Without one the
+// types of words are not known, and what is shown would not be what is sent.
+func checkedOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Request) wire.Outcome {
+	switch untyped := slices.IndexFunc(o.Given.Words, func(w arguments.Word) bool { return w.Raw == nil }); {
+	case tool == nil && untyped >= 0:
+		w := o.Given.Words[untyped]
+		return usage.Outcome(usage.New("no definition of "+o.Name+" is cached, so the type is unknown of "+wire.Excerpt([]byte(w.Typed), 60),
+			wire.Hint("without --offline it is requested from the server; "+w.Key()+":=JSON gives the type")))
+	case tool == nil && !o.NoValidate:
+		c.Env.UI.Warn("no definition of " + o.Name + " is cached, so the arguments were not validated; a real call requests it")
+	}
+	if tool == nil || o.NoValidate {
+		return toolcall.Unchecked(c, tool, o)
+	}
+	return toolcall.CheckArguments(c, tool, o)
+}
+
+func showDraft(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, opt client.Options, o callOptions, tool *connect.Definition) error {
+	if a.Guard != nil {
+		opt.Fields = append(a.Guard.Held(), opt.Fields...)
+	}
+	d, err := client.Compose(opt, presumed(c, opt), o.ClientCall(tool))
+	if err != nil {
+		return fmt.Errorf("composing the request: %w", err)
+	}
+	ans := cmdutil.Answer{Method: "tools/call", Result: draftJSON(d), Human: func(w io.Writer, st render.Style) error { return writeDraft(w, st, d) }}
+	if o.curl {
+		script, err := asCurl(d, a.Way.Options(a.Network.Insecure))
+		if err != nil {
+			return err
+		}
+		ans.Human = func(w io.Writer, _ render.Style) error { _, err := io.WriteString(w, script); return err }
+	}
+	cmdutil.Print(ctx, a, ans)
+	return nil
+}
+
+// presumed is the conversation in which the request would be sent, as far as it is
+// known without asking.
+func presumed(c *connect.Conn, opt client.Options) client.Memory {
+	if opt.Resume != nil {
+		return *opt.Resume
+	}
+	m := client.Memory{Revision: cmp.Or(c.Env.Protocol, opt.Known), Declared: opt.Capabilities}
+	if m.Revision == "" {
+		if m.Revision = client.Revisions()[0]; c.Target.Kind == target.Demo {
+			return m // the built-in demo server supports it
+		}
+		c.Env.UI.Warn("the server's revision is not known yet; this is " + m.Revision + ", --protocol selects another")
+	}
+	switch {
+	case client.Stateless(m.Revision):
+	case opt.Server.URL == "":
+		c.Env.UI.Note("a real call sends initialize first")
+	default:
+		c.Env.UI.Note("a real call sends initialize first, and then includes the session id")
+	}
+	return m
+}
+
+// draftJSON is the request as one JSON document, the message in it byte for byte.
+func draftJSON(d client.Draft) json.RawMessage {
+	var all json.RawMessage
+	if d.URL != "" {
+		fields := json.RawMessage("{}")
+		for _, f := range d.Fields {
+			fields = wire.With(fields, f.Name, wire.Quote(f.Value))
+		}
+		all = wire.With(wire.With(all, "method", wire.Quote(d.Method)), "url", wire.Quote(d.URL))
+		all = wire.With(all, "headers", fields)
+	}
+	return wire.With(all, "message", d.Message)
+}
+
+func writeDraft(w io.Writer, st render.Style, d client.Draft) error {
+	var b bytes.Buffer
+	if d.URL != "" {
+		fmt.Fprintf(&b, "%s %s\n", d.Method, st.Line(d.URL))
+		for _, f := range d.Fields {
+			fmt.Fprintf(&b, "%s: %s\n", f.Name, st.Line(f.Value))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(st.Block(string(d.Message)) + "\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func asCurl(d client.Draft, options [][2]string) (string, error) {
+	s := render.Script{Options: options}
+	err := s.Curl(render.Post{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")
+	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
+		return "", usage.New(failed.Text, "")
+	}
+	return s.String(), err
+}

@@ -1,0 +1,271 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A survey asks all servers that mcpc knows by name for their lists, several at once.
+// Whatever one of them does, the others are shown.
+
+// surveyOptions are what the commands that make one have in common.
+type surveyOptions struct {
+	kinds    []connect.Kind
+	words    []string // all of which an entry has to hold
+	long     bool
+	bill     bool // in place of the lists
+	parallel int
+}
+
+func (o *surveyOptions) flags(f *pflag.FlagSet) {
+	f.IntVar(&o.parallel, "parallel", 8, "number of concurrent requests (default 8)")
+}
+
+// check refuses what makes no sense for several servers.
+func (o *surveyOptions) check(a *cmdutil.Factory, command string, argv []string) error {
+	switch {
+	case a.Shell != nil:
+		return usage.New("the shell uses one server, and "+command+" all known servers", wire.Run(command)+", in another terminal")
+	case o.parallel < 1:
+		return usage.New("--parallel must be 1 or more", "--parallel 1 queries one after the other")
+	case a.ServerGiven || argv != nil:
+		return usage.New(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+wire.There("list"))
+	case len(a.Headers) > 0 || len(a.HeaderFiles) > 0 || a.Auth.TokenFile != "":
+		return usage.New("header fields and tokens would be sent to every server", "use -s NAME")
+	case a.RecordTo != "" && a.RecordTo != connect.OffWord:
+		return usage.New("--record FILE holds one connection, and this opens one per server", wire.Run("log")+" lists the recordings")
+	}
+	return nil
+}
+
+// A Surveyed server and what came of it.
+type Surveyed struct {
+	ID, title, file string
+	// also are servers that are the same, and were not asked again.
+	also  []string
+	lists []connect.Sorted
+	Out   wire.Outcome
+	said  string // on standard error
+}
+
+// runSurvey is the whole walk: who is asked, what they have, what went wrong.
+func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) {
+	asked, unasked := whomToAsk(a)
+	connect.SpareCollections(&a.Env, false)
+	a.Talking.Store(true) // a Ctrl-C ends the conversations in order
+	defer a.Talking.Store(false)
+	stop := cmdutil.Ticking(a)
+	askAll(ctx, a, o, asked)
+	stop()
+	a.Progress.Done()
+	for _, s := range asked {
+		for line := range strings.Lines(s.said) {
+			fmt.Fprint(a.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+a.ErrStyle.Line(s.ID)+": ", 1))
+		}
+	}
+	tellUnasked(a, unasked)
+	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st render.Style) error {
+		if o.bill {
+			return billOfServers(asked).write(w, st)
+		}
+		return render.Sections(w, st, sectionsOf(asked, st, o))
+	}}
+	found, answered := 0, 0
+	for _, s := range asked {
+		if s.Out.Good() {
+			answered++
+		}
+		for _, l := range s.lists {
+			ans.Messages = append(ans.Messages, l.Pages...)
+			found += len(l.Items)
+		}
+	}
+	switch {
+	case len(asked)+len(unasked) == 0:
+		a.Note("no known servers: mcpc init TARGET opens a session, mcpc servers lists other programs' servers")
+	case found == 0 && answered > 0:
+		a.Note("no match" + inVain(o.words, answered))
+	}
+	out, told := EndingOfAll(ctx, a, asked, unasked)
+	if out.Kind != wire.Signal {
+		cmdutil.Print(ctx, a, ans)
+		if o.bill && found > 0 {
+			explainBill(a)
+		}
+	}
+	if told && a.Ending.Good() {
+		a.Warn(out.Text)
+		a.Ending = out
+		return
+	}
+	a.EndAlso(out)
+}
+
+// inVain says what was looked for, and where, without success.
+func inVain(words []string, answered int) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return ": no entry of " + english.Plural(answered, "server") + " holds " + strings.Join(sliceutil.Map(words, strconv.Quote), " and ")
+}
+
+// An unasked server, and why it is.
+type unasked struct{ id, why string }
+
+// The reasons, in the order in which they are told.
+const (
+	neverConfirmed = "not trusted"
+	isDisabled     = "disabled"
+	isUnusable     = "unusable"
+)
+
+// whomToAsk are the sessions, and the servers of other programs that may be asked
+// without a question. Of several that are the same one is asked.
+func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
+	var trusts []state.Trust
+	origins := map[string]string{}
+	if store, st, err := connect.LoadState(&a.Env); err != nil {
+		a.Warn("sessions are omitted: " + err.Error())
+	} else {
+		trusts = connect.LoadTrusts(&a.Env, store)
+		for _, name := range st.Names() {
+			s, _ := st.Session(name)
+			asked = append(asked, &Surveyed{ID: name, title: "session"})
+			if s.From != nil {
+				origins[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
+			}
+		}
+	}
+	firsts := map[string]*Surveyed{}
+	var same []target.Server
+	for _, s := range connect.KnownServers(&a.Env) {
+		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
+		switch {
+		case s.Problem != "":
+			left = append(left, unasked{s.ID(), isUnusable})
+		case s.Disabled:
+			left = append(left, unasked{s.ID(), isDisabled})
+		case connect.AsksFirst(s, connect.StandingOf(trusts, s)):
+			left = append(left, unasked{s.ID(), neverConfirmed})
+		case origins[s.ID()+"\n"+s.File] != "": // its session is asked
+		case i >= 0:
+			first := firsts[same[i].ID()]
+			first.also = append(first.also, s.ID())
+		default:
+			same = append(same, s)
+			firsts[s.ID()] = &Surveyed{ID: s.ID(), title: s.Client.Title, file: s.File}
+			asked = append(asked, firsts[s.ID()])
+		}
+	}
+	return asked, left
+}
+
+// askAll asks them, so many at once, and shows how many answered.
+func askAll(ctx context.Context, a *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
+	var mu sync.Mutex
+	waiting, done := []string{}, 0
+	tell := func(change func()) {
+		mu.Lock()
+		defer mu.Unlock()
+		change()
+		a.Progress.Update(wire.Members{
+			{Name: "progress", Value: json.RawMessage(fmt.Sprint(done))}, {Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
+			{Name: "message", Value: wire.Quote(strings.Join(waiting, ", "))}})
+	}
+	room := make(chan struct{}, o.parallel)
+	var group sync.WaitGroup
+	for _, s := range all {
+		room <- struct{}{}
+		group.Go(func() {
+			tell(func() { waiting = append(waiting, s.ID) })
+			askOne(ctx, a, o, s)
+			tell(func() {
+				waiting = slices.DeleteFunc(waiting, func(id string) bool { return id == s.ID })
+				done++
+			})
+			<-room
+		})
+	}
+	group.Wait()
+}
+
+// askOne is a conversation beside the others: with an app of its own, which has nobody
+// to ask and no token that was meant for one server.
+func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveyed) {
+	var said bytes.Buffer
+	b := beside(a, &said, s.ID)
+	defer func() {
+		if crash := recover(); crash != nil {
+			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
+		}
+		b.Ending = cmdutil.WithoutSecrets(b, s.Out)
+		s.Out = b.Ending
+		b.Record.Many = s.Out.Good() // else it names the list that failed
+		connect.EndRecording(&b.Env, b.Ending, cmdutil.ExitCode(b))
+		s.said = said.String()
+	}()
+	if ctx.Err() != nil {
+		s.Out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		return
+	}
+	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
+	defer b.Close(ctx, c)
+	if s.Out = out; !out.Good() {
+		return
+	}
+	for _, k := range connect.Offered(c, o.kinds) {
+		list, out := connect.Listed(ctx, c, k, nil)
+		if client.UnknownMethod(out) {
+			continue
+		}
+		if list.Items = holding(list.Items, o.words); len(list.Items) > 0 {
+			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: connect.SortEntries(c, k, list)})
+		}
+		if s.Out = out; !out.Good() {
+			return
+		}
+	}
+}
+
+// beside is an app that shares with this one what the user wants, and nothing that
+// goes on.
+func beside(a *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
+	b := &cmdutil.Factory{Leave: a.Leave}
+	b.Asker, b.UI, b.Environ, b.Now, b.Version, b.Args, b.Known, b.Ballast = a.Asker, b, a.Environ, a.Now, a.Version, a.Args, a.Known, []byte{}
+	b.SetGlobals(a.Globals())
+	b.Getenv = func(name string) string {
+		if name == "MCPC_TOKEN" || name == connect.EnvName("server") {
+			return ""
+		}
+		return a.Getenv(name)
+	}
+	b.Server, b.ServerGiven, b.NoInput = id, true, true
+	b.JSON, b.Wire, b.Jq, b.Output, b.Explain, b.Verbose = false, false, "", "", false, 0
+	b.Auth.NoPrompt, b.Auth.Account = true, ""
+	b.OutStyle, b.ErrStyle = render.Style{Width: 80}, render.Style{Width: 80}
+	b.Typist = &cmdutil.Typist{In: strings.NewReader("")}
+	b.Progress = render.NewProgress(said, b.ErrStyle, a.Now)
+	b.Record.Quiet.Store(true) // a folder that cannot be written to is told of by one command
+	return b
+}

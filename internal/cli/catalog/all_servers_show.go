@@ -1,0 +1,159 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// holding are the entries that hold all of the words, in whatever they say of
+// themselves to a reader: names, titles, descriptions, names of arguments.
+func holding(items []json.RawMessage, words []string) []json.RawMessage {
+	if len(words) == 0 {
+		return items
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(raw json.RawMessage) bool {
+		text := strings.ToLower(strings.Join(textsOf(raw), "\n"))
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
+	})
+}
+
+func textsOf(raw json.RawMessage) (texts []string) {
+	m, _ := wire.Object(raw)
+	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
+		texts = append(texts, m.Text(name))
+	}
+	schema, _ := m.Get("inputSchema")
+	properties, _ := wire.Object(wire.First(schema, "properties"))
+	for _, p := range properties {
+		texts = append(texts, p.Name)
+	}
+	arguments, _ := m.Get("arguments")
+	list, _ := wire.Array(arguments)
+	for _, argument := range list {
+		texts = append(texts, toolcall.TextOf(wire.First(argument, "name")))
+	}
+	return texts
+}
+
+// sectionsOf are what a person reads: the entries of each server below its name.
+func sectionsOf(all []*Surveyed, st render.Style, o surveyOptions) (parts []render.Section) {
+	for _, s := range all {
+		for _, l := range s.lists {
+			name := st.Line(s.ID)
+			part := render.Section{Heading: name, Prefix: name}
+			if len(o.kinds) > 1 {
+				part.Heading, part.Prefix = name+" "+l.Many, name+"\t"+l.One
+			}
+			if len(s.also) > 0 {
+				part.Heading += st.Line(" (the same as " + strings.Join(s.also, ", ") + ")")
+			}
+			part.Write = func(w io.Writer) error { return cmdutil.WriteEntriesOf(l.Entries, w, st, l.Kind, o.long) }
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// surveyJSON has each server with its lists, whose entries are the server's own bytes,
+// or with the bill of its tools.
+func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
+	var rows []json.RawMessage
+	text := func(row json.RawMessage, name, value string) json.RawMessage {
+		if value == "" {
+			return row
+		}
+		return wire.With(row, name, wire.Quote(value))
+	}
+	for _, s := range all {
+		row := text(text(text(nil, "id", s.ID), "from", s.title), "file", s.file)
+		if len(s.also) > 0 {
+			also, _ := json.Marshal(s.also)
+			row = wire.With(row, "same", also)
+		}
+		if !s.Out.Good() {
+			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.Out.Kind)), "message", s.Out.Text), "hint", s.Out.Hint.String()))
+		}
+		for _, l := range s.lists {
+			if bills {
+				b, _ := json.Marshal(billOf(l.List))
+				row = wire.With(row, "bill", b)
+				continue
+			}
+			member, _ := l.List.Array()
+			row = wire.With(row, member, arguments.AsList(l.Items))
+		}
+		rows = append(rows, row)
+	}
+	for _, u := range left {
+		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
+	}
+	if !bills {
+		return wire.With(nil, "servers", arguments.AsList(rows))
+	}
+	sum := billOfServers(all)
+	sum.Rows = arguments.AsList(rows)
+	raw, _ := json.Marshal(sum)
+	return raw
+}
+
+// tellUnasked names those that were left out.
+func tellUnasked(a *cmdutil.Factory, all []unasked) {
+	for _, why := range []string{neverConfirmed, isDisabled, isUnusable} {
+		var ids []string
+		for _, u := range all {
+			if u.why == why {
+				ids = append(ids, u.id)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		text := "skipped because " + why + ": " + strings.Join(ids, ", ")
+		if why == neverConfirmed {
+			text += " (mcpc trust NAME approves one)"
+		}
+		a.Note(text)
+	}
+}
+
+// EndingOfAll tells of each failure, and is the worst of them; told is set where there
+// is no more to say than that. That only servers were known which wait for a yes is no
+// success.
+func EndingOfAll(ctx context.Context, a *cmdutil.Factory, asked []*Surveyed, left []unasked) (worst wire.Outcome, told bool) {
+	if ctx.Err() != nil {
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
+	}
+	waiting := slices.ContainsFunc(left, func(u unasked) bool { return u.why == neverConfirmed })
+	if len(asked) == 0 && waiting {
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: wire.Run("trust NAME") + " approves one"}, false
+	}
+	var failed []string
+	for _, s := range asked {
+		if s.Out.Good() {
+			continue
+		}
+		failed = append(failed, s.ID)
+		if cmdutil.Worse(worst.Kind, s.Out.Kind) != worst.Kind {
+			worst = s.Out
+		}
+		if len(asked) > 1 {
+			s.Out.Where = s.ID
+			render.Failure(a.Stderr(), a.ErrStyle, s.Out)
+		}
+	}
+	if len(failed) == 0 || len(asked) == 1 {
+		return worst, false
+	}
+	return wire.Outcome{Kind: worst.Kind, Reached: worst.Reached,
+		Text: fmt.Sprintf("%d of %d servers failed: %s", len(failed), len(asked), strings.Join(failed, ", "))}, true
+}

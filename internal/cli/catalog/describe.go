@@ -1,0 +1,192 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// describeOptions are what `mcpc describe` was asked.
+type describeOptions struct {
+	kind connect.Kind
+	name string
+	argv []string
+}
+
+func NewDescribe(a *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
+		Short: "show one tool, prompt, resource or template in full",
+		Long: `Show a tool's description, arguments and output, and an example call that works
+when pasted (VALUE stands for a value to fill in); or a prompt, a resource or a
+template by its URI. Without a kind NAME is a tool, or if it is a URI a resource
+or template. --json prints the definition unchanged.
+
+If a tool has a UI resource (MCP Apps), its metadata is read and shown; it is
+never opened.`,
+		Example: `  mcpc -s demo describe get-sum
+  mcpc -s demo describe prompt args-prompt
+  mcpc -s demo describe demo://resource/static/image/logo.png
+  mcpc -s demo describe get-sum --jq .inputSchema`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteDescribe(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if err := cmdutil.Misplaced(a, "describe", own, argv); err != nil {
+				return err
+			}
+			o, err := describeWhat(own)
+			if err != nil {
+				return err
+			}
+			o.argv = argv
+			runDescribe(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	cmdutil.AddIndex(a, cmd.Flags())
+	cmdutil.AddCut(a, cmd.Flags())
+	return cmd
+}
+
+// describeWhat reads the kind and the name. A URI alone tells its kind.
+func describeWhat(words []string) (o describeOptions, err error) {
+	switch {
+	case len(words) == 2:
+		k, ok := connect.KindNamed(words[0])
+		if !ok {
+			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), wire.DidYouMean(wire.There("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.There("describe tool|prompt|resource|template NAME")))
+		}
+		return describeOptions{kind: k, name: words[1]}, nil
+	case len(words) != 1:
+		return o, usage.New("describe takes one name, optionally after its kind", wire.There("list all")+" shows what is available")
+	case !strings.Contains(words[0], "://"):
+		return describeOptions{kind: connect.ToolKind, name: words[0]}, nil
+	case strings.Contains(words[0], "{"):
+		return describeOptions{kind: connect.TemplateKind, name: words[0]}, nil
+	}
+	return describeOptions{kind: connect.ResourceKind, name: words[0]}, nil
+}
+
+func runDescribe(ctx context.Context, a *cmdutil.Factory, o describeOptions) {
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	var found described
+	if o.kind == connect.ToolKind {
+		found, out = describeTool(ctx, c, o.name, cmdutil.ShowsTables(a))
+	} else {
+		found, out = describeEntry(ctx, c, o.kind, o.name)
+	}
+	if !out.Good() {
+		out.Method = o.kind.Method
+		if out.Kind == wire.InvalidArguments {
+			out.Reached = wire.Answered // the list was all that there was to ask for
+			if hint := otherKind(ctx, c, o); hint != "" {
+				out.Hint = hint
+			}
+			if cmdutil.IsURL(o.name) {
+				out.Hint += "; name a server with -s"
+			}
+		}
+		a.End(out)
+		return
+	}
+	cmdutil.Show(ctx, a, out, cmdutil.Document(found.raw, found.human))
+	cmdutil.Explained(a, o.kind.Method)
+}
+
+// otherKind leads on to a prompt or a resource that has the name, where the server has
+// no tool of it.
+func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hint {
+	if o.kind != connect.ToolKind {
+		return ""
+	}
+	for _, k := range []connect.Kind{connect.PromptKind, connect.ResourceKind} {
+		if declared, known := connect.Declares(c, k.Capability); known && !declared {
+			continue
+		}
+		if _, out := connect.Entry(ctx, c, k, o.name); out.Good() {
+			return "there is a " + wire.Hint(k.One) + " of that name: " + wire.There("describe "+k.One+" "+shellwords.Quote(o.name))
+		}
+	}
+	return ""
+}
+
+// described is a definition, and how a person is shown it.
+type described struct {
+	raw   json.RawMessage
+	human func(w io.Writer, st render.Style) error
+}
+
+func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bool) (described, wire.Outcome) {
+	tool, out := connect.Define(ctx, c, name)
+	if !out.Good() {
+		return described{}, out
+	}
+	var page json.RawMessage
+	if tool.UI != "" && withPage {
+		page = uiPage(ctx, c, tool.UI)
+	}
+	return described{tool.Raw, func(w io.Writer, st render.Style) error {
+		return render.Describe(w, st, tool.Tool, cmdutil.ValidExample(tool.InputSchema), page)
+	}}, out
+}
+
+// uiPage reads what a UI resource says of itself, nil where it cannot be read.
+func uiPage(ctx context.Context, c *connect.Conn, uri string) json.RawMessage {
+	out := toolcall.ReadResource(ctx, c, uri)
+	if !out.Good() {
+		c.Env.UI.Warn("the tool's UI resource " + uri + " could not be read: " + out.Text)
+		return nil
+	}
+	items, _ := out.Message.ResultItems("contents")
+	if len(items) > 0 {
+		if said := wire.First(wire.First(items[0], "_meta"), "ui"); said != nil {
+			return said
+		}
+	}
+	return json.RawMessage("{}")
+}
+
+func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name string) (described, wire.Outcome) {
+	raw, out := connect.Entry(ctx, c, k, name)
+	if !out.Good() {
+		return described{}, out
+	}
+	var human func(w io.Writer, st render.Style) error
+	var bad *wire.Finding
+	switch k {
+	case connect.PromptKind:
+		human, bad = shownBy(raw, wire.ParsePrompt, render.DescribePrompt)
+	case connect.ResourceKind:
+		human, bad = shownBy(raw, wire.ParseResource, render.DescribeResource)
+	default:
+		human, bad = shownBy(raw, wire.ParseTemplate, render.DescribeTemplate)
+	}
+	if bad != nil {
+		return described{}, connect.Unsent(c, k.Method, name, bad.Text, "")
+	}
+	return described{raw, human}, out
+}
+
+func shownBy[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
+	show func(io.Writer, render.Style, T) error) (func(io.Writer, render.Style) error, *wire.Finding) {
+	one, bad := parse(raw)
+	return func(w io.Writer, st render.Style) error { return show(w, st, one) }, bad
+}

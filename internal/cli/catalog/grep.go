@@ -1,0 +1,45 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewGrep(a *cmdutil.Factory) *cobra.Command {
+	o := surveyOptions{kinds: connect.Kinds}
+	cmd := &cobra.Command{
+		Use:   "grep WORD...",
+		Short: "search the tools, prompts and resources of all known servers",
+		Long: `Search the tools, prompts, resources and templates of all known servers: the
+sessions, and the servers of mcpc servers. An entry matches if it contains every
+WORD in its name, title, description, URI or argument names, ignoring case. No
+match is reported on stderr, with exit code 0.
+
+Servers that are disabled or not trusted are named and skipped. If servers fail,
+the exit code is the most severe one.`,
+		Example: `  mcpc grep sum
+  mcpc grep research topic
+  mcpc grep weather --jq '.servers[] | select(.tools) | .id'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			words, argv := cmdutil.SplitDash(cmd, args)
+			if len(words) == 0 || strings.TrimSpace(strings.Join(words, "")) == "" {
+				return usage.New("grep takes a word", wire.Run("list --all")+" shows everything")
+			}
+			if err := o.check(a, "grep", argv); err != nil {
+				return err
+			}
+			o.words = words
+			runSurvey(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")
+	o.flags(cmd.Flags())
+	return cmd
+}

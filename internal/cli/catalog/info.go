@@ -1,0 +1,190 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/wire"
+)
+
+func NewInfo(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info [URL] [-- COMMAND...]",
+		Short: "show a server's name, capabilities and negotiated revision",
+		Long: `Connect to a server as init does, without storing anything, and print its name,
+version and website, the negotiated revision and why, its capabilities and
+extensions with their settings, and its instructions. A session is queried in
+its own revision, unless --protocol is given. --json prints the result of
+server/discover or initialize unchanged.`,
+		Example: `  mcpc -s demo info
+  mcpc -s demo info --protocol ` + client.Revisions()[1] + `
+  mcpc -s demo info --jq .capabilities`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+				return err
+			}
+			runInfo(cmd.Context(), a, argv)
+			return nil
+		},
+	}
+}
+
+func runInfo(ctx context.Context, a *cmdutil.Factory, argv []string) {
+	c, out := a.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, UseKept: true})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	if connect.IsHeld(c) && !c.Passing || a.Shell != nil {
+		out = askHeld(ctx, c)
+	}
+	ans := cmdutil.AnswerOf(out)
+	ans.Human = func(w io.Writer, st render.Style) error { return present(c, w, st, out.Result) }
+	cmdutil.Show(ctx, a, out, ans)
+	cmdutil.Explained(a, "server/discover", "initialize")
+}
+
+// askHeld asks a held server who it is. Where that takes a handshake there was one, and
+// what it said then is the answer; a ping tells that it is still there.
+func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
+	method := client.PingMethod(c.Revision())
+	out := c.Do(ctx, client.Call{Method: method})
+	if !out.Good() || method != "ping" {
+		return out
+	}
+	result := wire.With(nil, "protocolVersion", wire.Quote(c.Revision()))
+	info := c.Info()
+	for _, m := range []wire.Member{{Name: "capabilities", Value: info.Capabilities}, {Name: "serverInfo", Value: info.ServerInfo}} {
+		if m.Value != nil {
+			result = wire.With(result, m.Name, m.Value)
+		}
+	}
+	if info.Instructions != "" {
+		result = wire.With(result, "instructions", wire.Quote(info.Instructions))
+	}
+	out.Result = json.RawMessage(result)
+	return out
+}
+
+// present tells a person all that a server said of itself.
+func present(c *connect.Conn, w io.Writer, st render.Style, result json.RawMessage) error {
+	info := c.Info()
+	server, _ := wire.Object(info.ServerInfo)
+	members, _ := wire.Object(result)
+	why := c.Why()
+	if c.Saved != nil && c.Saved.Pinned && c.Env.Protocol == "" && c.Revision() == c.Saved.Revision {
+		why = "set by --protocol at mcpc init"
+	}
+	rows := [][]string{
+		{"server", connect.ServerName(info.ServerInfo)},
+		{"about", server.Text("description")},
+		{"website", server.Text("websiteUrl")},
+		{"protocol", c.Revision() + cmdutil.SessionWord(c)},
+		{"why this revision", why},
+		{"also supports", strings.Join(otherRevisions(members, c.Revision()), ", ")},
+		{"transport", cmdutil.TransportWords[c.Transport()]},
+		{"kept", cmdutil.HeldWord(c)},
+	}
+	if err := render.Facts(w, st, rows); err != nil {
+		return err
+	}
+	if err := parted(w, st, func(w io.Writer) error {
+		return writeDeclarations(w, st, declarations(info.Capabilities))
+	}); err != nil {
+		return err
+	}
+	return parted(w, st, func(w io.Writer) error {
+		return render.Facts(w, st, [][]string{{"instructions", strings.TrimSpace(info.Instructions)}})
+	})
+}
+
+// parted puts a blank line before what a person reads next.
+func parted(w io.Writer, st render.Style, write func(io.Writer) error) error {
+	var b strings.Builder
+	if err := write(&b); err != nil || b.Len() == 0 {
+		return err
+	}
+	text := b.String()
+	if st.Terminal {
+		text = "\n" + text
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// otherRevisions are those that the server names beside the negotiated one.
+func otherRevisions(result wire.Members, negotiated string) []string {
+	raw, _ := result.Get("supportedVersions")
+	items, _ := wire.Array(raw)
+	return slices.DeleteFunc(sliceutil.Map(items, toolcall.TextOf), func(revision string) bool { return revision == "" || revision == negotiated })
+}
+
+// writeDeclarations shows what a server declares, of which nothing is cut: a pipe
+// gets a row for each, a reader each kind once.
+func writeDeclarations(w io.Writer, st render.Style, rows [][]string) error {
+	if !st.Terminal {
+		return render.Table(w, st, nil, rows)
+	}
+	var kinds [][]string
+	for _, row := range rows {
+		line := strings.TrimRight(render.Line(row[1])+"  "+render.Line(row[2]), " ")
+		if last := len(kinds) - 1; last >= 0 && kinds[last][0] == row[0] {
+			kinds[last][1] += "\n" + line
+		} else {
+			kinds = append(kinds, []string{row[0], line})
+		}
+	}
+	return render.Facts(w, st, kinds)
+}
+
+// declarations are the rows of the table of capabilities. What stands in
+// extensions and experimental is a name of its own, known or not, and its
+// capabilityText are shown as they came.
+func declarations(capabilities json.RawMessage) (rows [][]string) {
+	members, _ := wire.Object(capabilities)
+	for _, m := range members {
+		inner, err := wire.Object(m.Value)
+		what := map[string]string{"extensions": "extension", "experimental": "experimental"}[m.Name]
+		if what == "" || err != nil {
+			rows = append(rows, []string{"capability", m.Name, capabilityText(m.Value)})
+			continue
+		}
+		for _, one := range inner {
+			rows = append(rows, []string{what, one.Name, capabilityText(one.Value)})
+		}
+	}
+	return rows
+}
+
+// capabilityText names the options that are set where that says all, and is the JSON
+// otherwise.
+func capabilityText(raw json.RawMessage) string {
+	members, err := wire.Object(raw)
+	if err != nil {
+		return string(wire.Compact(raw))
+	}
+	var set []string
+	for _, m := range members {
+		switch string(m.Value) {
+		case "true", "{}":
+			set = append(set, m.Name)
+		case "false":
+		default:
+			return string(wire.Compact(raw))
+		}
+	}
+	return strings.Join(set, ", ")
+}

@@ -1,0 +1,194 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// listOptions are what `mcpc list` was asked.
+type listOptions struct {
+	kinds []connect.Kind
+	argv  []string
+	long  bool
+	bill  bool
+	watch watchOptions
+	// all asks every known server.
+	all    bool
+	survey surveyOptions
+}
+
+func NewList(a *cmdutil.Factory) *cobra.Command {
+	var o listOptions
+	cmd := &cobra.Command{
+		Use:   "list [tools|prompts|resources|templates|all] [URL] [-- COMMAND...]",
+		Short: "list a server's tools, prompts, resources or templates",
+		Long: `List a server's tools: name, arguments as a signature, annotations and the first
+line of the description. Prompts are listed in the same way; resources and
+templates by URI, with name, type and size. All pages are fetched. In a pipe the
+output is one line per entry, with TABs between the columns.
+
+The annotations are hints of the server: ro is read-only, destr destructive,
+idem idempotent, open interacts with external systems, ui has a UI resource, app
+only is for that UI and not for a model (--bill does not count it). Names that
+can be confused with others are marked. Some servers list more tools if the
+client declares elicitation, as mcpc does at a terminal; a note gives the other
+number, if mcpc has seen it.
+
+"all" lists everything for which the server declares a capability. In a pipe
+each line then begins with the kind; --json prints one document.
+
+--watch keeps running, lists again when the server reports a change, and prints
+the differences: "+" is new, "-" is removed, "~" is changed.
+
+--all queries all known servers: the sessions, and the servers of mcpc servers.
+Servers that are disabled or not trusted are named and skipped. If servers fail,
+the exit code is the most severe one. With --bill it prints the size of each
+server's tools, and the sum.`,
+		Example: `  mcpc -s demo list
+  mcpc -s demo list resources
+  mcpc -s demo list all --long
+  mcpc -s demo list --bill
+  mcpc -s demo list --watch --for 100ms
+  mcpc list --all
+  mcpc list --all --bill
+  mcpc -s demo list --jq '.tools[].name'`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.Fixed(append(connect.KindWords(), "all")...)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			o.argv = argv
+			own, err := cmdutil.WithoutURL(a, own, argv)
+			if err != nil {
+				return err
+			}
+			if o.kinds, err = kindsOf(a, own); err != nil {
+				return err
+			}
+			return listAs(cmd.Context(), a, o, len(own) > 0)
+		},
+	}
+	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list all known servers (mcpc servers)")
+	o.survey.flags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.bill, "bill", false, "show the size of the tools: bytes, and tokens at 4 bytes each")
+	cmdutil.AddCut(a, cmd.Flags())
+	o.watch.flags(cmd.Flags())
+	cmdutil.AddAnswering(a, cmd.Flags())
+	return cmd
+}
+
+// listAs picks among the ways to list: as it is, of all servers, as a bill, going on.
+func listAs(ctx context.Context, a *cmdutil.Factory, o listOptions, named bool) error {
+	if err := o.watch.check(a); err != nil {
+		return err
+	}
+	switch {
+	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, connect.Kinds[:1])):
+		return usage.New("--bill applies to tools only, without --watch, --json or --jq", wire.There("list --bill"))
+	case o.all:
+		return listAll(ctx, a, o)
+	case o.bill:
+		runBill(ctx, a, o)
+	case o.watch.on:
+		watchLists(ctx, a, o)
+	default:
+		runList(ctx, a, o)
+	}
+	return nil
+}
+
+// kindsOf reads what is to be listed.
+func kindsOf(a *cmdutil.Factory, words []string) ([]connect.Kind, error) {
+	switch {
+	case len(words) == 0:
+		return connect.Kinds[:1], nil
+	case len(words) > 1:
+		return nil, usage.New(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
+			cmdutil.BehindDashes(a, "list", words))
+	case words[0] == "all":
+		return connect.Kinds, nil
+	}
+	if k, ok := connect.KindNamed(words[0]); ok {
+		return []connect.Kind{k}, nil
+	}
+	hint := cmdutil.BehindDashes(a, "list", words)
+	if words[0] == "demo" {
+		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
+	}
+	if near := wire.Nearest(words[0], connect.KindWords()); near != "" && !cmdutil.IsFile(words[0]) {
+		hint = "did you mean " + wire.There("list "+near) + "?"
+	}
+	return nil, usage.New(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(connect.KindWords(), ", ")), hint)
+}
+
+// listAll lists what every known server has.
+func listAll(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
+	if o.watch.on {
+		return usage.New("--watch needs one server", "-s NAME names it")
+	}
+	o.survey.kinds, o.survey.long, o.survey.bill = o.kinds, o.long, o.bill
+	if err := o.survey.check(a, "list --all", o.argv); err != nil {
+		return err
+	}
+	runSurvey(ctx, a, o.survey)
+	return nil
+}
+
+func runList(ctx context.Context, a *cmdutil.Factory, o listOptions) {
+	all := len(o.kinds) > 1
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	if all {
+		o.kinds = connect.Offered(c, o.kinds)
+	}
+	var l connect.Listing
+	for _, k := range o.kinds {
+		var left bool
+		if out, left = l.Add(ctx, c, k, all, cmdutil.ShowsTables(a)); left {
+			out = wire.Outcome{}
+		}
+		if !out.Good() {
+			break
+		}
+	}
+	ans := cmdutil.AnswerOfLists(a, l, all, o.long)
+	// A list that a limit cut is shown as far as it came, and is no success.
+	if len(ans.Messages) > 0 && out.Kind == wire.BadResponse {
+		cmdutil.Print(ctx, a, ans)
+	}
+	if out.Good() && l.Shown == 0 {
+		a.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
+	}
+	a.Record.Many = all && out.Good() // else it names the list that failed
+	cmdutil.Show(ctx, a, out, ans)
+	for _, list := range l.Lists {
+		connect.CompareNumbers(ctx, c, list, cmdutil.ShowsTables(a))
+	}
+	cmdutil.Explained(a, connect.MethodsOf(o.kinds)...)
+}
+
+// nothing names what a server turned out not to have, or none that can be used.
+func nothing(asked []connect.Kind, unusable bool) string {
+	what := strings.Join(connect.KindWords(), ", ")
+	if len(asked) == 1 {
+		what = asked[0].Many
+	}
+	if unusable {
+		what = "usable " + what
+	}
+	return what
+}

@@ -1,0 +1,182 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// A bill is what a server's list of tools costs a model, which has all of it in its
+// context before it calls the first one.
+type bill struct {
+	Tools  []billed   `json:"tools"`
+	Tokens int        `json:"tokens"`
+	Bytes  billedSize `json:"bytes"`
+	// BytesPerToken is how tokens are estimated: no model's own tokenizer is asked.
+	BytesPerToken int `json:"bytesPerToken"`
+}
+
+type billed struct {
+	Name   string     `json:"name"`
+	Tokens int        `json:"tokens"`
+	Bytes  billedSize `json:"bytes"`
+	// AppOnly is a tool that a model never gets: it is for its page alone (MCP Apps).
+	AppOnly bool `json:"appOnly,omitempty"`
+}
+
+// A billedSize is in bytes of JSON without blanks. Model is what clients hand to a
+// model: name, description and inputSchema; All is the entry with everything else.
+type billedSize struct {
+	Model       int `json:"model"`
+	Description int `json:"description"`
+	InputSchema int `json:"inputSchema"`
+	All         int `json:"all"`
+}
+
+// bytesPerToken is what a token is taken for. That of English prose is near; names and
+// brackets make more tokens of a schema, other scripts make fewer or more.
+const bytesPerToken = 4
+
+// billOf makes the bill of a list, the largest tool first.
+func billOf(list client.List) bill {
+	b := bill{Tools: []billed{}, BytesPerToken: bytesPerToken}
+	for _, raw := range list.Items {
+		members, err := wire.Object(raw)
+		if err != nil {
+			continue
+		}
+		one := billed{Name: members.Text("name")}
+		model := json.RawMessage("{}")
+		for _, name := range []string{"name", "description", "inputSchema"} {
+			if value, ok := members.Get(name); ok {
+				model = wire.With(model, name, wire.Compact(value))
+			}
+		}
+		description, _ := members.Get("description")
+		schema, _ := members.Get("inputSchema")
+		one.Bytes = billedSize{Model: len(model), Description: len(description), InputSchema: len(wire.Compact(schema)), All: len(wire.Compact(raw))}
+		meta, _ := members.Get("_meta")
+		if one.AppOnly = wire.AppOnly(meta); one.AppOnly {
+			one.Bytes.Model = 0
+		}
+		one.Tokens = (one.Bytes.Model + bytesPerToken - 1) / bytesPerToken
+		b.Tools = append(b.Tools, one)
+		b.add(one)
+	}
+	slices.SortStableFunc(b.Tools, func(x, y billed) int { return y.Bytes.Model - x.Bytes.Model })
+	return b
+}
+
+func (b *bill) add(one billed) {
+	b.Tokens += one.Tokens
+	b.Bytes.Model += one.Bytes.Model
+	b.Bytes.Description += one.Bytes.Description
+	b.Bytes.InputSchema += one.Bytes.InputSchema
+	b.Bytes.All += one.Bytes.All
+}
+
+// runBill lists the tools and prints what they cost.
+func runBill(ctx context.Context, a *cmdutil.Factory, o listOptions) {
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	list, out := connect.Listed(ctx, c, connect.ToolKind, nil)
+	b := billOf(list)
+	raw, _ := json.Marshal(b)
+	ans := cmdutil.Document(raw, b.write)
+	if a.Output != "" && !a.JSON && a.Jq == "" {
+		ans.Result = nil // a file gets what a person reads
+	}
+	cmdutil.Show(ctx, a, out, ans)
+	if out.Good() {
+		explainBill(a)
+	}
+	cmdutil.Explained(a, connect.ToolKind.Method)
+}
+
+func explainBill(a *cmdutil.Factory) {
+	if !cmdutil.OneDocument(a) {
+		a.Note(fmt.Sprintf("tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends", bytesPerToken))
+	}
+}
+
+func (b bill) write(w io.Writer, st render.Style) error {
+	var rows [][]string
+	for _, one := range b.Tools {
+		name := one.Name
+		if one.AppOnly {
+			name += " (app only)"
+		}
+		rows = append(rows, append([]string{name}, b.cells(one)...))
+	}
+	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.Tools))}, b.cells(b.sum())...))
+	return render.Table(w, st, slices.Concat([]string{"TOOL"}, billHead), rows)
+}
+
+var billHead = []string{"TOKENS", "SHARE", "DESCRIPTION", "SCHEMA", "ENTRY"}
+
+func (b bill) sum() billed { return billed{Tokens: b.Tokens, Bytes: b.Bytes} }
+
+// cells are what one costs, and its share of the bill.
+func (b bill) cells(one billed) []string {
+	share := 100
+	if b.Bytes.Model > 0 {
+		share = (100*one.Bytes.Model + b.Bytes.Model/2) / b.Bytes.Model
+	}
+	return []string{fmt.Sprint(one.Tokens), fmt.Sprintf("%d%%", share),
+		fmt.Sprint(one.Bytes.Description), fmt.Sprint(one.Bytes.InputSchema), fmt.Sprint(one.Bytes.All)}
+}
+
+// A billOfAll is what the tools of several servers cost together.
+type billOfAll struct {
+	// Rows are the servers as a survey gives them, servers those that have tools, the
+	// largest first.
+	Rows          json.RawMessage `json:"servers"`
+	Tokens        int             `json:"tokens"`
+	Bytes         billedSize      `json:"bytes"`
+	BytesPerToken int             `json:"bytesPerToken"`
+	servers       []serverBill
+}
+
+type serverBill struct {
+	id string
+	bill
+}
+
+func billOfServers(asked []*Surveyed) billOfAll {
+	var sum bill
+	all := billOfAll{BytesPerToken: bytesPerToken}
+	for _, s := range asked {
+		for _, l := range s.lists {
+			b := serverBill{s.ID, billOf(l.List)}
+			all.servers = append(all.servers, b)
+			sum.add(b.sum())
+		}
+	}
+	slices.SortStableFunc(all.servers, func(x, y serverBill) int { return y.Bytes.Model - x.Bytes.Model })
+	all.Tokens, all.Bytes = sum.Tokens, sum.Bytes
+	return all
+}
+
+func (b billOfAll) write(w io.Writer, st render.Style) error {
+	sum := bill{Tokens: b.Tokens, Bytes: b.Bytes}
+	var rows [][]string
+	tools := 0
+	for _, s := range b.servers {
+		tools += len(s.Tools)
+		rows = append(rows, append([]string{s.id, fmt.Sprint(len(s.Tools))}, sum.cells(s.sum())...))
+	}
+	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.servers)), fmt.Sprint(tools)}, sum.cells(sum.sum())...))
+	return render.Table(w, st, slices.Concat([]string{"SERVER", "TOOLS"}, billHead), rows)
+}

@@ -1,0 +1,316 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// watchOptions are what `mcpc list --watch` was asked.
+type watchOptions struct {
+	on    bool
+	jsonl bool
+	until cmdutil.Endurance
+}
+
+func (o *watchOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.on, "watch", false, "keep running, and print changes")
+	o.until.Flags(f, "changes")
+	f.BoolVar(&o.jsonl, "jsonl", false, "with --watch: print one JSON document per entry and change")
+}
+
+func (o *watchOptions) check(a *cmdutil.Factory) error {
+	switch {
+	case !o.on && (o.jsonl || o.until != cmdutil.Endurance{}):
+		return usage.New("--jsonl, --for and --count need --watch", wire.There("list --watch")+" runs until it is stopped")
+	case o.on && (a.Output != "" || a.Wire):
+		return usage.New("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
+	}
+	o.jsonl = o.jsonl || a.JSON || a.Jq != ""
+	return o.until.Check()
+}
+
+// A watcher knows what a server listed last, and which of it is no longer true.
+type watcher struct {
+	a *cmdutil.Factory
+	c *connect.Conn
+	o listOptions
+	// known is what was listed last; nil before the first time.
+	known map[connect.Kind][]item
+	read  time.Time
+
+	mu    sync.Mutex
+	stale map[connect.Kind]bool
+	wake  chan struct{}
+}
+
+// An item is one entry of a list.
+type item struct {
+	name, about string
+	raw         json.RawMessage
+}
+
+// betweenReads is the shortest time between two reads of the lists: however often
+// a server says that they changed.
+const betweenReads = time.Second
+
+func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) {
+	w := &watcher{a: a, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	w.c = c
+	if len(o.kinds) > 1 {
+		w.o.kinds = connect.Offered(c, o.kinds)
+	}
+	filter, out := w.filter()
+	if out.Good() {
+		out = w.follow(ctx, filter)
+	}
+	a.End(out)
+	cmdutil.Explained(a, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
+}
+
+// filter asks for the changes of what is listed. A server that tells of none of
+// them cannot be watched.
+func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
+	var missing []string
+	for _, k := range w.o.kinds {
+		there := connect.Offers(w.c, k.Capability, "listChanged")
+		f.Tools = f.Tools || there && k == connect.ToolKind
+		f.Prompts = f.Prompts || there && k == connect.PromptKind
+		f.Resources = f.Resources || there && (k == connect.ResourceKind || k == connect.TemplateKind)
+		if !there {
+			missing = append(missing, k.Many)
+		}
+	}
+	text := "the server does not report changes of its " + strings.Join(missing, ", ")
+	if len(missing) == len(w.o.kinds) {
+		return f, wire.Outcome{Kind: wire.InvalidArguments, Where: w.c.Where, Phase: "arguments",
+			Text: text, Hint: "omit --watch to list once"}
+	}
+	if len(missing) > 0 {
+		w.a.Note(text)
+	}
+	return f, wire.Outcome{}
+}
+
+// follow reads the lists when the server begins to tell, and again whenever it
+// tells or may have told somebody else. The time of --for begins when they are shown.
+func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
+	a, left := w.a, w.o.watch.until.Count
+	on := cmdutil.Start(ctx, w.c, client.Listening{Filter: f, Patience: w.o.watch.until.Patience(a.Limits.Idle),
+		Began: func(client.Filter) { w.mark(w.o.kinds...) },
+		Lost:  func(why string) { a.Note(why + "; retrying") },
+	}, cmdutil.Endurance{})
+	defer on.Enough()
+	read := time.NewTicker(cmdutil.UnreadEvery)
+	defer read.Stop()
+	for {
+		select {
+		case <-read.C:
+			if cmdutil.Unread(a) {
+				on.Enough()
+			}
+		case <-w.wake:
+			first := w.known == nil
+			n, out := w.reread(ctx, on.Ctx)
+			if !out.Good() && on.Ctx.Err() == nil {
+				return out
+			}
+			if first && w.known != nil {
+				w.o.watch.until.Begin(on.Enough)
+			}
+			if left -= n; n > 0 && left <= 0 && w.o.watch.until.Count > 0 || a.Ending.Kind != wire.OK {
+				on.Enough()
+			}
+		case out := <-on.Ended:
+			if out.Good() {
+				a.Note("the server closed the subscription")
+			}
+			return on.Ending(out)
+		}
+	}
+}
+
+// heard notes which list is no longer true.
+func (w *watcher) heard(m *wire.Message) {
+	for _, k := range connect.Kinds {
+		if m.Method == "notifications/"+k.Capability+"/list_changed" {
+			w.mark(k)
+		}
+	}
+}
+
+func (w *watcher) mark(kinds ...connect.Kind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range kinds {
+		w.stale[k] = true
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher) takeStale() map[connect.Kind]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	stale := w.stale
+	w.stale = map[connect.Kind]bool{}
+	return stale
+}
+
+// reread reads what is no longer true and shows what became of it; it gives how
+// many changes there were. That a list cannot be read now is no reason to stop,
+// unless it never could. What was read is shown also when ctx ends meanwhile, and
+// until whole does.
+func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outcome) {
+	if wait := betweenReads - w.a.Now().Sub(w.read); wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return 0, wire.Outcome{}
+		}
+	}
+	w.read = w.a.Now()
+	if w.known == nil {
+		return 0, w.first(ctx)
+	}
+	stale := w.takeStale()
+	for _, k := range w.o.kinds {
+		if _, listed := w.known[k]; !listed || !stale[k] {
+			continue
+		}
+		list, out := connect.Listed(ctx, w.c, k, nil)
+		switch {
+		case ctx.Err() != nil:
+			return changes, out
+		case !out.Good():
+			w.a.Warn("the list of " + k.Many + " could not be read again: " + out.Text)
+		default:
+			old := w.known[k]
+			w.known[k] = itemsOf(k, list)
+			changes += w.compare(whole, k, old, w.known[k])
+		}
+	}
+	return changes, wire.Outcome{}
+}
+
+// first lists everything, as without --watch.
+func (w *watcher) first(ctx context.Context) wire.Outcome {
+	var l connect.Listing
+	several := len(w.o.kinds) > 1
+	w.takeStale()
+	for _, k := range w.o.kinds {
+		if out, left := l.Add(ctx, w.c, k, several, cmdutil.ShowsTables(w.a)); !out.Good() && !left {
+			return out
+		}
+	}
+	w.known = map[connect.Kind][]item{}
+	for _, list := range l.Lists {
+		w.known[list.Kind] = itemsOf(list.Kind, list.List)
+		for _, it := range w.known[list.Kind] {
+			w.line(ctx, "listed", list.Kind, it.name, nil, it.raw)
+		}
+	}
+	if !w.o.watch.jsonl {
+		w.a.NoPager = true // it goes on below
+		cmdutil.Print(ctx, w.a, cmdutil.AnswerOfLists(w.a, l, several, w.o.long))
+	}
+	w.a.Note("watching for changes; Ctrl-C stops")
+	return wire.Outcome{}
+}
+
+// itemsOf names the entries of a list: what has no name cannot be told from
+// others.
+func itemsOf(k connect.Kind, list client.List) (items []item) {
+	for _, raw := range list.Items {
+		members, _ := wire.Object(raw)
+		about, _, _ := strings.Cut(strings.TrimSpace(members.Text("description")), "\n")
+		if name := members.Text(k.Key); name != "" {
+			items = append(items, item{name, about, raw})
+		}
+	}
+	return items
+}
+
+// compare shows what is new, what is gone and what is another of the same name,
+// and counts it.
+func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) int {
+	var changes []render.Change
+	show := func(sign, change, about string, it item, was json.RawMessage) {
+		changes = append(changes, render.Change{Sign: sign, Kind: k.One, Name: it.name, About: about})
+		w.line(ctx, change, k, it.name, was, it.raw)
+	}
+	for _, it := range old {
+		if !slices.ContainsFunc(now, it.isNamed) {
+			show("-", "removed", "", item{name: it.name}, it.raw)
+		}
+	}
+	for _, it := range now {
+		at := slices.IndexFunc(old, it.isNamed)
+		if at < 0 {
+			show("+", "added", it.about, it, nil)
+		} else if parts := differing(old[at].raw, it.raw); len(parts) > 0 {
+			show("~", "changed", "another "+strings.Join(parts, ", "), it, old[at].raw)
+		}
+	}
+	if !w.o.watch.jsonl {
+		if err := render.Changes(w.a.Stdout(), w.a.OutStyle, changes); err != nil {
+			w.a.End(cmdutil.Unwritten(w.a, err))
+		}
+	}
+	return len(changes)
+}
+
+func (it item) isNamed(other item) bool { return it.name == other.name }
+
+// differing names the members of which one has another value than the other.
+func differing(a, b json.RawMessage) (names []string) {
+	left, _ := wire.Object(a)
+	right, _ := wire.Object(b)
+	for _, m := range slices.Concat(left, right) {
+		x, _ := left.Get(m.Name)
+		y, _ := right.Get(m.Name)
+		if !bytes.Equal(wire.Compact(x), wire.Compact(y)) && !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// line writes an entry for scripts: what happened to it, what it was before and
+// what it is now, as it came.
+func (w *watcher) line(ctx context.Context, change string, k connect.Kind, name string, was, now json.RawMessage) {
+	if !w.o.watch.jsonl {
+		return
+	}
+	doc := wire.With(nil, "change", wire.Quote(change))
+	doc = wire.With(doc, "kind", wire.Quote(k.One))
+	doc = wire.With(doc, "name", wire.Quote(name))
+	if was != nil {
+		doc = wire.With(doc, "was", was)
+	}
+	if now != nil {
+		doc = wire.With(doc, "now", now)
+	}
+	cmdutil.PrintLine(ctx, w.a, doc)
+}

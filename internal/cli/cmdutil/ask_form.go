@@ -1,0 +1,226 @@
+package cmdutil
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/elicit"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/question"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/wire"
+)
+
+// FillForm has the user fill in a form.
+func (a *Factory) FillForm(ctx context.Context, q client.Asking, from string, check connect.FormCheck) client.Answer {
+	form, err := question.ParseForm(q.Params)
+	if err != nil {
+		return elicit.NoForm(err)
+	}
+	d := a.dialog(ctx)
+	if a.forms++; a.forms > 1 {
+		d.say("") // parts it from the one before
+	}
+	f := FormDialog{Dialog: d, Form: form, Asker: from, Broken: check}
+	return client.Answer{Result: f.Run()}
+}
+
+// A FormDialog asks for one field after the other, shows what will be sent, and
+// sends it after a word.
+type FormDialog struct {
+	*Dialog
+	Form  question.Form
+	Asker string
+	// own is set where mcpc asks for itself: nobody is there to be declined.
+	own bool
+	// Broken holds a value against a schema.
+	Broken connect.FormCheck
+}
+
+var errDeclined = errors.New("declined")
+
+func (f *FormDialog) Run() json.RawMessage {
+	f.say("%s asks: %s", f.Line(f.Asker), f.style.Strong(f.Line(f.Form.Message)))
+	if len(f.Form.Fields) > 0 {
+		f.say("%s", f.style.Faint("An empty line accepts the [default], - omits a field,"))
+		f.say("%s", f.style.Faint("/decline declines, Ctrl-D cancels, Ctrl-C ends the command."))
+	}
+	values := map[string]json.RawMessage{}
+	for {
+		if err := f.fields(values); err != nil {
+			return refused(err)
+		}
+		content := f.Form.Content(values)
+		f.summary(content)
+		findings := append(f.Form.Check(content), f.Broken(f.Form.Schema, content)...)
+		for _, finding := range findings {
+			f.say("  %s", f.style.Alert(f.Line(strings.TrimSpace(finding.Where+" "+finding.Text))))
+		}
+		prompt, words := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
+		if len(findings) > 0 {
+			prompt, words = "[e]dit (Enter), [d]ecline, [c]ancel", words[1:]
+		}
+		switch word, err := f.choose(prompt, words[0], words...); {
+		case err != nil:
+			return question.Cancel()
+		case word == "send":
+			return question.Accept(content)
+		case word == "decline":
+			return question.Decline()
+		case word == "cancel":
+			return question.Cancel()
+		}
+	}
+}
+
+// refused is the answer of who did not go through with it.
+func refused(err error) json.RawMessage {
+	if errors.Is(err, errDeclined) {
+		return question.Decline()
+	}
+	return question.Cancel()
+}
+
+// fields asks for every field; what was typed before stands there already.
+func (f *FormDialog) fields(values map[string]json.RawMessage) error {
+	for _, field := range f.Form.Fields {
+		current, given := values[field.Name]
+		if !given {
+			current = field.Default
+		}
+		f.introduce(field)
+		value, err := f.field(field, current)
+		if err != nil {
+			return err
+		}
+		values[field.Name] = value
+	}
+	return nil
+}
+
+// introduce says what a field is about.
+func (f *FormDialog) introduce(field question.Field) {
+	f.say("")
+	line := f.style.Strong(f.Line(field.Label()))
+	if field.Required && !f.own {
+		line += " (required)"
+	}
+	if field.Description != "" {
+		line += ": " + f.Line(field.Description)
+	}
+	f.say("%s", line)
+	if field.Secret() && !f.own {
+		f.say("  %s this looks like a secret; servers must not request secrets in a form", f.style.Alert("warning:"))
+	}
+	for i, o := range field.Options {
+		title := f.Line(o.Title)
+		if o.Title != o.Value {
+			title += " (" + f.Line(o.Value) + ")"
+		}
+		f.say("  %d  %s", i+1, title)
+	}
+}
+
+// field asks until what is typed fits.
+func (f *FormDialog) field(field question.Field, current json.RawMessage) (json.RawMessage, error) {
+	prompt := hints[field.Kind]
+	if field.Kind == question.Other {
+		if example := ValidExample(field.Schema); example != nil && len(example) <= longestExample {
+			prompt += ", such as " + f.Line(string(example))
+		}
+	}
+	if limits := f.Line(field.Limits()); limits != "" {
+		prompt = strings.TrimPrefix(prompt+", "+limits, ", ")
+	}
+	if len(current) > 0 {
+		prompt = strings.TrimSpace(prompt + " [" + f.Line(f.plain(field, current)) + "]")
+	}
+	for {
+		text, err := f.ask(prompt)
+		switch word := strings.TrimSpace(text); {
+		case err != nil:
+			return nil, err
+		case word == "/decline" && !f.own:
+			return nil, errDeclined
+		case word == "" && (len(current) > 0 || !field.Required):
+			return current, nil
+		case word == "-" && !field.Required:
+			return nil, nil
+		case word == "":
+			f.say("  %s", f.style.Alert(needed[f.own]))
+			continue
+		}
+		value, err := field.Read(text, true)
+		if err == nil {
+			if findings := f.Broken(field.Schema, value); len(findings) > 0 {
+				err = errors.New(findings[0].Text)
+			}
+		}
+		if err == nil {
+			return value, nil
+		}
+		f.say("  %s", f.style.Alert(f.Line(err.Error())))
+	}
+}
+
+// longestExample of a value still fits beside a prompt.
+const longestExample = 120
+
+// needed is what who leaves out a required field is told.
+var needed = map[bool]string{false: "required by the server", true: "required by the tool"}
+
+// hints are what the kinds of fields take, where it is no plain text.
+var hints = map[question.Kind]string{
+	question.Number: "number", question.Integer: "integer", question.Boolean: "yes or no",
+	question.Choices: "several, separated by commas", question.Other: "JSON",
+}
+
+// plain is a value as a person would type it.
+func (f *FormDialog) plain(field question.Field, value json.RawMessage) string {
+	switch text, isText := wire.Text(value); {
+	case isText:
+		return text
+	case string(value) == "true":
+		return "yes"
+	case string(value) == "false":
+		return "no"
+	case field.Kind == question.Choices:
+		items, _ := wire.Array(value)
+		return strings.Join(sliceutil.Map(items, toolcall.TextOf), ", ")
+	}
+	return string(wire.Compact(value))
+}
+
+// summary shows what will be sent, in the server's own names.
+func (f *FormDialog) summary(content json.RawMessage) {
+	f.say("")
+	f.say("%s", f.style.Strong("This will be sent to "+f.Line(f.Asker)+":"))
+	members, _ := wire.Object(content)
+	if len(members) == 0 {
+		f.say("  (no fields)")
+	}
+	width := 0
+	for _, m := range members {
+		width = max(width, len(f.Line(m.Name)))
+	}
+	for _, m := range members {
+		f.say("  %s", strings.TrimRight(fmt.Sprintf("%-*s  %s", width, f.Line(m.Name), f.Line(string(m.Value))), " "))
+	}
+}
+
+// FillArguments asks for arguments of a tool, nil where the user gives up.
+func (a *Factory) FillArguments(ctx context.Context, tool string, form question.Form, check connect.FormCheck) map[string]json.RawMessage {
+	f := FormDialog{Dialog: a.dialog(ctx), Form: form, Asker: tool, Broken: check, own: true}
+	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(tool))
+	values := map[string]json.RawMessage{}
+	if f.fields(values) != nil {
+		return nil
+	}
+	f.say("")
+	return values
+}

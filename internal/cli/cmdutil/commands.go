@@ -1,0 +1,81 @@
+package cmdutil
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/wire"
+)
+
+// A Maker makes one command and what is below it, and says what has to be known of it
+// where it is not made.
+type Maker struct {
+	Name string
+	Make func(*Factory) *cobra.Command
+	Is   trait
+}
+
+func Command(name string, make func(*Factory) *cobra.Command, is trait) Maker {
+	return Maker{name, make, is}
+}
+
+type trait uint8
+
+const (
+	Asks    trait = 1 << iota // asks a server
+	Local                     // needs the state, and asks no server
+	InShell                   // is a word of the shell too
+	Alone                     // takes no other word than what names a server
+	Whole                     // writes of all commands
+)
+
+// A Group is some commands under a heading.
+type Group struct {
+	Head     string
+	Commands []Maker
+}
+
+// Commands are the makers of all commands.
+func Commands(a *Factory) (all []Maker) {
+	if a.Groups == nil {
+		return nil
+	}
+	for _, g := range a.Groups() {
+		all = append(all, g.Commands...)
+	}
+	return all
+}
+
+// CommandIs reports that a command has a trait.
+func CommandIs(a *Factory, name string, t trait) bool {
+	return slices.ContainsFunc(Commands(a), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
+}
+
+// CommandsHint is the hint where the first word is no command.
+var CommandsHint = wire.Run("--help") + " shows the commands"
+
+// RunOf is the command line of a command, and what stands behind its name.
+func RunOf(cmd *cobra.Command, behind string) wire.Hint {
+	return wire.Run(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc")+behind, " "))
+}
+
+func CommandNames(cmd *cobra.Command) []string {
+	return sliceutil.Map(slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden }), (*cobra.Command).Name)
+}
+
+// IsURL tells a server's address from a word.
+func IsURL(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+}
+
+// SplitDash parts the arguments at "--": what follows is a server's command.
+func SplitDash(cmd *cobra.Command, args []string) (own, argv []string) {
+	at := cmd.ArgsLenAtDash()
+	if at < 0 {
+		return args, nil
+	}
+	return args[:at], args[at:]
+}

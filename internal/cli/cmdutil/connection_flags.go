@@ -1,0 +1,58 @@
+package cmdutil
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/connect"
+)
+
+// AddIndex declares --index on a command that names a tool.
+func AddIndex(a *Factory, f *pflag.FlagSet) {
+	f.IntVar(&a.Index, "index", 0, "which of several tools with the same name, from 1")
+}
+
+// AnsweringFlags are those of mcpc help answering, where a command has them.
+func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
+	for _, name := range []string{"answer", "answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "root"} {
+		if f := cmd.LocalNonPersistentFlags().Lookup(name); f != nil {
+			answers = append(answers, f)
+		}
+	}
+	return answers
+}
+
+// addAuthFlags declares the flags of every command about who asks.
+func addAuthFlags(f *pflag.FlagSet, o *connect.AuthFlags) {
+	f.StringVar(&o.Account, "account", "", "`name` of the account, if there are several at the server")
+	f.StringVar(&o.TokenFile, "token-file", "", "send the token in `FILE` (or in MCPC_TOKEN)")
+	f.BoolVar(&o.NoPrompt, "no-auth-prompt", false, "never prompt for a login; exit with code 4")
+}
+
+// addNetworkFlags declares the flags of every command about the way to a server.
+func addNetworkFlags(f *pflag.FlagSet, o *connect.ReachFlags) {
+	f.StringVar(&o.CACert, "cacert", "", "`file` with CA certificates to trust, not the system's (PEM)")
+	f.StringVar(&o.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
+	f.StringVar(&o.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")
+	f.BoolVar(&o.Insecure, "insecure", false, "do not verify the server's certificate; never remembered")
+	f.StringVar((*string)(&o.Proxy), "proxy", "", "proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it")
+	f.StringArrayVar(&o.Resolve, "resolve", nil, "`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST")
+	f.StringVar(&o.Socket, "unix-socket", "", "connect through the unix socket at this `path`")
+}
+
+// AddKeepFlags declares the flags of mcpc init about a server that stays.
+func AddKeepFlags(f *pflag.FlagSet, k *connect.Keeping) {
+	f.BoolVar(&k.On, "keep", false, "keep the server after -- running for later commands")
+	f.Var((*Seconds)(&k.Idle), "idle", "with --keep: stop it after this idle time (default 10m, 0 never)")
+}
+
+// AddAnswering declares them on a command that talks to a server.
+func AddAnswering(a *Factory, f *pflag.FlagSet) {
+	f.StringArrayVar(&a.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
+	f.BoolVar(&a.Answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
+	f.BoolVar(&a.Answers.Decline, "decline", false, "decline every form and page")
+	f.StringVar(&a.Answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
+	f.StringVar(&a.Answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
+	f.StringVar(&a.Answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
+	f.StringArrayVar(&a.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
+}

@@ -1,0 +1,99 @@
+package cmdutil
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// errEmptied is what a person does who wants nothing to be sent.
+var errEmptied = errors.New("the params are empty; nothing was sent")
+
+// Edited opens params in the user's editor and gives what came of them. What was
+// not changed keeps its bytes; what is no JSON is kept in its file.
+func Edited(ctx context.Context, a *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
+	editor := strings.Fields(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
+	if len(editor) == 0 {
+		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
+	}
+	var before bytes.Buffer
+	if err := render.JSON(&before, render.Style{Terminal: true, Width: 80}, wire.OrEmpty(params)); err != nil {
+		return nil, err
+	}
+	name, err := draft(before.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	after, err := runEdit(ctx, a, editor, name)
+	switch {
+	case err != nil:
+	case bytes.Equal(after, before.Bytes()):
+		after = params
+	case len(bytes.TrimSpace(after)) == 0:
+		err = errEmptied
+	default:
+		if bad := wire.Valid(after); bad != nil {
+			return nil, &usage.JSONError{Text: "the edited params are not JSON: " + bad.Error(),
+				Hint: "they are saved: " + wire.Run("raw "+shellwords.Quote(method)+" @"+shellwords.Quote(name)), Facts: wire.InputFacts{Raw: after, Offset: bad.Offset}}
+		}
+	}
+	return after, errors.Join(err, os.Remove(name))
+}
+
+// draft writes a file that nobody else reads.
+func draft(text []byte) (name string, err error) {
+	f, err := os.CreateTemp("", "mcpc-*.json")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(text)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// runEdit runs the editor, whose words are not seen by a shell, and reads the file.
+func runEdit(ctx context.Context, a *Factory, editor []string, name string) ([]byte, error) {
+	client.StartsOthers()
+	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Err, a.Err
+	if a.OutStyle.Terminal {
+		cmd.Stdout = a.Out
+	}
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("the editor %s: %w", editor[0], err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	limit := a.Limits.WithDefaults().Message
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(raw)) > limit {
+		err = fmt.Errorf("the edited params have more than %s", render.Bytes(limit))
+	}
+	return raw, err
+}
+
+// NotEdited is the ending where the editor gave nothing to send.
+func NotEdited(err error) wire.Outcome {
+	switch _, typed := errors.AsType[*usage.JSONError](err); {
+	case typed || IsUsage(err):
+		return usage.Outcome(err)
+	case errors.Is(err, errEmptied):
+		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: errEmptied.Error()}
+	}
+	return usage.LocalIO("editing", err)
+}

@@ -1,0 +1,26 @@
+package cmdutil
+
+import (
+	"encoding/json"
+	"errors"
+
+	"mcpc/internal/render"
+	"mcpc/internal/validate"
+)
+
+// ValidExample is a small value that satisfies a schema, nil where none is known. What
+// is no schema is not checked in a call either: no arguments are as good as any.
+func ValidExample(raw json.RawMessage) json.RawMessage {
+	example := render.Example(raw)
+	schema, warnings, err := validate.Compile(raw)
+	if failed, ok := errors.AsType[*validate.SchemaError](err); ok && failed.Reason == validate.NotASchema && string(example) == "{}" {
+		return example
+	}
+	if err != nil || len(warnings) > 0 {
+		return nil
+	}
+	if findings, err := schema.Check(example); err != nil || len(findings) > 0 {
+		return nil
+	}
+	return example
+}

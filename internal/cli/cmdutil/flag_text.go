@@ -1,0 +1,58 @@
+package cmdutil
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// FlagText says which flag it is, what it wants, and what it got.
+func FlagText(err error) string {
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		f := missing.GetFlag()
+		return "--" + f.Name + " needs a value: --" + f.Name + ValueOf(f)
+	}
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return "--" + bad.GetFlag().Name + flagCause(bad)
+	}
+	return err.Error()
+}
+
+// flagCause says what a flag wants and what it got. Types of mcpc's own say it
+// themselves.
+func flagCause(bad *pflag.InvalidValueError) string {
+	number, isNumber := errors.AsType[*strconv.NumError](bad)
+	wants, ok := map[string]string{"int": "an integer", "int64": "an integer", "count": "an integer",
+		"bool": "true or false"}[bad.GetFlag().Value.Type()]
+	switch {
+	case isNumber && ok && errors.Is(number.Err, strconv.ErrRange):
+		wants += " that is not that large"
+	case !isNumber || !ok:
+		return ": " + bad.Unwrap().Error()
+	}
+	return fmt.Sprintf(" wants %s, got %q", wants, bad.GetValue())
+}
+
+// ValueOf is what stands behind a flag's name: nothing has to where it has a
+// value of its own.
+func ValueOf(f *pflag.Flag) string {
+	if f.NoOptDefVal != "" {
+		return "[=" + Placeholder(f) + "]"
+	}
+	return " " + Placeholder(f)
+}
+
+// Placeholder is what the usage of a flag has in back quotes, or a type of mcpc's own.
+func Placeholder(f *pflag.Flag) string {
+	switch name, _ := pflag.UnquoteUsage(f); name {
+	case "int":
+		return "N"
+	case "string", "strings", "stringArray":
+		return ""
+	default:
+		return strings.ToUpper(name)
+	}
+}

@@ -1,0 +1,223 @@
+package cmdutil
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// display is what they say about the output.
+type display struct {
+	JSON       bool
+	Wire       bool
+	Jq         string
+	Output     string
+	Explain    bool
+	color      string
+	RedactFile string
+	maxChars   int
+	limitFlags
+	seeing
+}
+
+// limitFlags are the limits as they are typed: 0 is none.
+type limitFlags struct {
+	connect  time.Duration
+	timeout  time.Duration
+	maxTime  time.Duration
+	probe    time.Duration
+	maxSize  size
+	maxPages int
+	maxItems int
+}
+
+// Flags are the flags that every command knows.
+type Flags struct {
+	connect.Settings
+	display
+}
+
+// AddGlobals declares them. Their defaults are those of internal/client, where
+// zero means "the default" and the flag's 0 means "no limit".
+func AddGlobals(g *Factory, f *pflag.FlagSet) {
+	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, name that mcpc servers lists, \"demo\"; or -- COMMAND")
+	f.StringVar(&g.Protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
+	f.StringArrayVarP(&g.Headers, "header", "H", nil, "HTTP header `field` \"Name: value\"; \"Name:\" removes one")
+	f.StringArrayVar(&g.HeaderFiles, "header-file", nil, "`file` with header fields, one per line")
+	f.StringVar(&g.State, "state", "", "state `dir`ectory")
+	f.BoolVar(&g.JSON, "json", false, "print the server's result as JSON, unchanged")
+	f.BoolVar(&g.Wire, "wire", false, "print the whole JSON-RPC message, unchanged")
+	f.StringVar(&g.Jq, "jq", "", "filter the JSON with a jq `expr`ession")
+	f.StringVarP(&g.Output, "output", "o", "", "write the result to a `file`")
+	f.BoolVar(&g.Explain, "explain", false, "show the exchange with explanatory notes")
+	f.CountVarP(&g.Verbose, "verbose", "v", "show the traffic: -v lines, -vv bodies, -vvv bytes")
+	f.StringVar(&g.color, "color", "auto", "`when` to use color: auto, always or never")
+	g.seeing.flags(f)
+	f.StringVar(&g.LogLevel, "log-level", "", "request log messages of this `level` and above")
+	f.StringVar(&g.RecordTo, "record", "", "write the recording to `FILE`; \"off\" disables it")
+	addAuthFlags(f, &g.Auth)
+	addNetworkFlags(f, &g.Network)
+	f.BoolVar(&g.NoRecord, "no-record", false, "do not record (the recording is what mcpc log shows)")
+	f.StringVar(&g.RedactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
+	f.Var((*Seconds)(&g.connect), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
+	f.Var((*Seconds)(&g.timeout), "timeout", "time limit without a response or progress (default 60s)")
+	f.Var((*Seconds)(&g.maxTime), "max-time", "time limit for a whole request or list (default 10m)")
+	f.Var((*Seconds)(&g.probe), "probe-timeout", "time limit for protocol detection over stdio (default 10s)")
+	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
+	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
+	f.StringVar(&g.Confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")
+	f.BoolVar(&g.Strict, "strict", false, "reject malformed responses (exit code 8), and arguments that mcpc cannot check (3)")
+	f.BoolVar(&g.NoInput, "no-input", false, "never prompt")
+	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
+}
+
+// AsLimits are those of internal/client, where 0 means the default and -1 none.
+func (g *limitFlags) AsLimits() client.Limits {
+	return client.Limits{
+		Connect: g.connect, Idle: g.timeout, Hard: g.maxTime, Probe: g.probe, Message: g.maxSize.bytes(),
+		Pages: noLimit(g.maxPages), Items: noLimit(g.maxItems),
+	}
+}
+
+func noLimit(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// FromEnvironment gives every flag that was not set the value of its variable:
+// --max-time is MCPC_MAX_TIME. It runs before any command does.
+func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
+	var failed error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		name := connect.EnvName(f.Name)
+		value := getenv(name)
+		// Which server is meant is the target's to settle, and who said so matters.
+		if f.Changed || value == "" || f.Name == "help" || f.Name == "server" {
+			return
+		}
+		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
+			failed = usage.New("the variable "+name+": "+FlagText(err), wire.Hint("unset "+name+" removes it"))
+		}
+	})
+	return failed
+}
+
+// Check refuses values that no type could refuse.
+func Check(g *Factory) error {
+	known := client.Revisions()
+	if g.Protocol != "" && !slices.Contains(known, g.Protocol) {
+		return usage.New(fmt.Sprintf("unknown revision %q", g.Protocol), wire.Hint("mcpc supports "+strings.Join(known, ", ")))
+	}
+	if colors := []string{"auto", "always", "never"}; !slices.Contains(colors, g.color) {
+		return usage.New(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), wire.DidYouMean("--color %s", g.color, colors, ""))
+	}
+	if !slices.Contains(toolcall.ConfirmWords, g.Confirm) {
+		return usage.New(fmt.Sprintf("--confirm must be auto, always or never, not %q", g.Confirm), "auto asks for destructive tools and servers that are not trusted")
+	}
+	if g.LogLevel != "" && !slices.Contains(connect.LogLevels, g.LogLevel) {
+		return usage.New(fmt.Sprintf("unknown log level %q", g.LogLevel), wire.DidYouMean("--log-level %s", g.LogLevel, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
+	}
+	if g.maxPages < 0 || g.maxItems < 0 {
+		return usage.New("--max-pages and --max-items must be 0 or more", "0 means no limit")
+	}
+	if err := g.seeing.check(); err != nil {
+		return err
+	}
+	_, err := g.TypedFields()
+	return err
+}
+
+// targetFlag is what names a server.
+type targetFlag string
+
+func (t *targetFlag) Type() string { return "target" }
+
+func (t *targetFlag) String() string { return string(*t) }
+
+func (t *targetFlag) Set(text string) error { *t = targetFlag(text); return nil }
+
+// Seconds is a duration flag: "5" and "5s" are the same. 0 is none and kept as -1, so
+// that the zero value is a flag that was not set.
+type Seconds time.Duration
+
+func (s *Seconds) Type() string { return "time" }
+
+func (s *Seconds) String() string {
+	switch *s {
+	case 0:
+		return ""
+	case -1:
+		return "0s"
+	}
+	return time.Duration(*s).String()
+}
+
+func (s *Seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, bad := strconv.ParseFloat(text, 64); bad == nil {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is not a duration: use 5, 500ms or 2m", text)
+	}
+	if *s = Seconds(d); d == 0 {
+		*s = -1
+	}
+	return nil
+}
+
+// size is a number of bytes: "64MiB", "10mb", "4096"; 0 is no limit.
+type size struct {
+	set   bool
+	value int64
+}
+
+func (s *size) Type() string { return "size" }
+
+func (s *size) String() string {
+	if !s.set {
+		return ""
+	}
+	return strconv.FormatInt(s.value, 10)
+}
+
+var units = []struct {
+	suffix string
+	factor int64
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"b", 1}}
+
+func (s *size) Set(text string) error {
+	number, factor := strings.ToLower(strings.TrimSpace(text)), int64(1)
+	for _, u := range units {
+		if strings.HasSuffix(number, u.suffix) {
+			number, factor = strings.TrimSuffix(number, u.suffix), u.factor
+			break
+		}
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+	if err != nil || n < 0 || n > 1<<53/factor {
+		return fmt.Errorf("%q is not a size: use 4096, 64MiB or 10mb", text)
+	}
+	s.set, s.value = true, n*factor
+	return nil
+}
+
+func (s *size) bytes() int64 {
+	if s.set && s.value == 0 {
+		return -1
+	}
+	return s.value
+}

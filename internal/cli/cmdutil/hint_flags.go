@@ -1,0 +1,113 @@
+package cmdutil
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/wire"
+)
+
+// NameServer settles how the commands in hints and examples name the server: as
+// this command line did, with -s or behind --, and not at all where that would
+// give a secret away. What redaction leaves could not be pasted.
+func (a *Factory) NameServer(argv []string) {
+	aim := render.Aim{}
+	switch {
+	case len(argv) > 0:
+		if slices.Equal(wire.RedactCommand(argv), argv) {
+			aim.Behind = "-- " + connect.CommandLine(argv)
+		}
+	case a.ServerGiven && a.Server != "" && wire.RedactURL(a.Server) == a.Server:
+		aim.Flag = "-s " + shellwords.Quote(a.Server)
+	}
+	if line := aim.Command(""); a.Secrets.Text(line) != line {
+		aim = render.Aim{}
+	}
+	aim.Typed = a.typed
+	a.OutStyle.Aim, a.ErrStyle.Aim = aim, aim
+}
+
+// carriedFlags are flags of all commands without which the command of a hint would do
+// something else: whom it asks, and as whom. --state is every command's.
+var carriedFlags = []string{"protocol", "header", "header-file", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}
+
+// NoteTyped remembers which of these were typed, before variables fill in others. Who
+// sets a variable has it set for the next command too.
+func NoteTyped(a *Factory, flags *pflag.FlagSet) {
+	t := &render.Typed{Commands: map[string]bool{}}
+	if f := flags.Lookup("state"); f != nil && f.Changed {
+		t.Local = typedFlag(f)[0]
+	}
+	f := flags.Lookup("account")
+	a.AccountTyped = f != nil && f.Changed
+	var there []string
+	for _, name := range carriedFlags {
+		if f := flags.Lookup(name); f != nil && f.Changed {
+			there = append(there, typedFlag(f)...)
+		}
+	}
+	if t.There = strings.Join(there, " "); t.Local+t.There == "" {
+		return
+	}
+	for _, c := range Commands(a) {
+		if c.Is&(Asks|Local) != 0 {
+			t.Commands[c.Name] = c.Is&Asks != 0
+		}
+	}
+	a.typed = t
+}
+
+// AimAnyway lets the hint of a command line that could not be read carry what was read.
+func AimAnyway(a *Factory, flags *pflag.FlagSet) {
+	if !a.Prepared {
+		NoteTyped(a, flags)
+		a.ErrStyle.Aim.Typed = a.typed
+	}
+}
+
+// typedFlag is a flag as it was typed. A secret is named and not said: the shell puts it
+// there from a variable.
+func typedFlag(f *pflag.Flag) (words []string) {
+	for _, value := range FlagValues(f) {
+		word := " " + shellwords.Quote(value)
+		switch {
+		case f.Value.Type() == "bool":
+			word = ""
+		case f.Name == "header":
+			name, text, _ := strings.Cut(value, ":")
+			field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
+			if wire.RedactField(field) != field || new(wire.Secrets).Text(value) != value {
+				word = ` "` + name + ": $" + variableFor(name) + `"`
+			}
+		case wire.RedactURL(value) != value:
+			word = ` "$` + variableFor(f.Name) + `"`
+		}
+		words = append(words, "--"+f.Name+word)
+	}
+	return words
+}
+
+func FlagValues(f *pflag.Flag) []string {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
+// variableFor is what a shell could call the secret of that name.
+func variableFor(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z':
+			return c - 'a' + 'A'
+		case 'A' <= c && c <= 'Z' || '0' <= c && c <= '9':
+			return c
+		}
+		return '_'
+	}, name)
+}

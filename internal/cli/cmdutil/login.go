@@ -1,0 +1,98 @@
+package cmdutil
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
+	"mcpc/internal/question"
+	"mcpc/internal/wire"
+)
+
+// ShowCode is for where somebody types a code at another machine.
+func ShowCode(_ context.Context, a *Factory, address, code string) {
+	a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(wire.Excerpt([]byte(code), connect.MostSaid)))
+	WarnOfAddress(a, address)
+}
+
+// OfferLogin asks the person at the terminal, in the middle of a command. Nobody's
+// patience runs out meanwhile.
+func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
+	defer client.Pause(ctx)()
+	d := a.dialog(ctx)
+	what := "requires authentication"
+	if r.Sent && len(r.Scopes) > 0 {
+		what = "requires more scopes: " + d.Line(wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), connect.MostSaid))
+	}
+	d.say("%s %s.", d.Line(wire.RedactURL(a.Guard.Endpoint)), what)
+	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
+	if err != nil || word != "yes" {
+		return false, nil
+	}
+	store, err := connect.Tokens(&a.Env)
+	if err != nil {
+		return false, err
+	}
+	store.Seals = store.Keyring.Answers()
+	w := connect.Walk(ctx, &a.Env, a.Guard.Endpoint)
+	defer w.Net.Close()
+	_, err = w.Login(ctx, store, auth.Request{Endpoint: a.Guard.Endpoint, Account: a.Auth.Account,
+		Challenge: r.Challenge, Challenged: true, Visit: Visitor(a, nil), ShowCode: func(p0 context.Context, address, code string) { ShowCode(p0, a, address, code) }, Choose: func(ctx context.Context, issuers []string) (string, error) { return ChooseIssuer(ctx, a, issuers) }})
+	return err == nil, err
+}
+
+// ChooseIssuer lets the person at the terminal say with whom to log in.
+func ChooseIssuer(ctx context.Context, a *Factory, issuers []string) (string, error) {
+	d := a.dialog(ctx)
+	d.say("The server has several authorization servers:")
+	var numbers []string
+	for i, issuer := range issuers {
+		numbers = append(numbers, strconv.Itoa(i+1))
+		d.say("  %d  %s", i+1, d.Line(issuer))
+	}
+	for {
+		text, err := d.ask("Which one?")
+		if err != nil {
+			return "", err
+		}
+		if i := slices.Index(numbers, strings.TrimSpace(text)); i >= 0 {
+			return issuers[i], nil
+		}
+		d.say("  type a number from 1 to %d", len(issuers))
+	}
+}
+
+// Visitor shows where to log in, and opens it. Where no browser can be started a person at
+// a terminal is told, and a program gets the error.
+func Visitor(a *Factory, unopened chan<- error) func(context.Context, string) {
+	noBrowser := func(err error) {
+		if !a.ErrStyle.Terminal && unopened != nil {
+			unopened <- err
+			return
+		}
+		a.Note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
+	}
+	failedLater := func(err error) {
+		if a.Talking.Load() { // else somebody has come back all the same
+			noBrowser(err)
+		}
+	}
+	return func(_ context.Context, address string) {
+		a.Note("log in here: " + a.ErrStyle.Line(address))
+		WarnOfAddress(a, address)
+		if err := browse(a, address, failedLater); err != nil {
+			noBrowser(err)
+		}
+	}
+}
+
+// WarnOfAddress says in what an address may be another than it seems.
+func WarnOfAddress(a *Factory, address string) {
+	for _, odd := range question.Oddities(address) {
+		a.Warn(a.ErrStyle.Line(odd))
+	}
+}

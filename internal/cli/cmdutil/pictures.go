@@ -1,0 +1,118 @@
+package cmdutil
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/render"
+	"mcpc/internal/tty"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// seeing are the flags about what a person sees, and no pipe.
+type seeing struct {
+	images                     string
+	noImages, rawText, NoPager bool
+}
+
+func (s *seeing) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.images, "images", "auto", "`how` a terminal shows images: "+strings.Join(Drawings, ", "))
+	f.BoolVar(&s.noImages, "no-images", false, "show an image's type and size only")
+	f.BoolVar(&s.rawText, "raw-text", false, "print Markdown without formatting")
+	f.BoolVar(&s.NoPager, "no-pager", false, "do not use a pager (MCPC_PAGER, PAGER or less)")
+}
+
+// Drawings are the values of --images, in the order of render's constants behind the
+// first.
+var Drawings = []string{"auto", "none", "blocks", "kitty", "iterm2", "sixel"}
+
+func (s *seeing) check() error {
+	if !slices.Contains(Drawings, s.images) {
+		return usage.New(fmt.Sprintf("unknown value %q for --images", s.images), wire.Hint("it is one of "+strings.Join(Drawings, ", ")))
+	}
+	return nil
+}
+
+// canvas says how the pictures of an answer are drawn. The terminal is asked, and only
+// here: an answer without pictures costs no question.
+func canvas(ctx context.Context, a *Factory) render.Canvas {
+	c := render.Canvas{Rows: a.OutStyle.Height, TrueColor: trueColor(a)}
+	switch {
+	case a.noImages || a.images == "none":
+		return render.Canvas{}
+	case a.images == "blocks":
+		c.By = render.HalfBlocks
+		return c
+	}
+	facts := facts(ctx, a)
+	c.CellWidth, c.CellHeight = facts.CellWidth, facts.CellHeight
+	switch remote := remote(a); {
+	case a.images != "auto":
+		c.By = slices.Index(Drawings, a.images) - 1
+	case facts.Kitty:
+		c.By = render.Kitty
+	case inlineImages(facts.Name):
+		c.By = render.ITerm
+	case facts.Sixel:
+		c.By = render.Sixel
+	// At the other end of a slow line a picture out of characters is not worth its
+	// bytes, and nobody knows which characters are there.
+	case remote || a.OutStyle.ASCII:
+	// Who knows the newer question for the name knows 256 colours, whatever TERM says.
+	case c.TrueColor || strings.Contains(a.Getenv("TERM"), "256") || facts.Name != "":
+		c.By = render.HalfBlocks
+	}
+	return c
+}
+
+// inlineImages says whether a terminal of that name draws images by the protocol of
+// iTerm2, which has no question of its own.
+func inlineImages(name string) bool {
+	return slices.ContainsFunc([]string{"iTerm2 ", "WezTerm ", "mintty "}, func(known string) bool { return strings.HasPrefix(name, known) })
+}
+
+func remote(a *Factory) bool { return a.Getenv("SSH_CONNECTION") != "" || a.Getenv("SSH_TTY") != "" }
+
+func trueColor(a *Factory) bool {
+	kind := a.Getenv("COLORTERM")
+	return kind == "truecolor" || kind == "24bit" || strings.Contains(a.Getenv("TERM"), "direct")
+}
+
+// facts asks the terminal what it is. Two are not asked, because they print a question
+// that they do not know: Apple's and the console of Linux.
+func facts(ctx context.Context, a *Factory) tty.Facts {
+	if a.Getenv("TERM_PROGRAM") == "Apple_Terminal" || a.Getenv("TERM") == "linux" || a.Typist.busy() {
+		return tty.Facts{}
+	}
+	t, err := tty.Open()
+	if err != nil {
+		return tty.Facts{}
+	}
+	a.terminal.Store(t)
+	patience := 1
+	if remote(a) {
+		patience = 2
+	}
+	facts := t.Ask(patience)
+	a.terminal.Store(nil)
+	t.Close()
+	if facts.Interrupted {
+		// The key came as a letter: it ends the command as if it had not.
+		go Raise(syscall.SIGINT)
+		<-ctx.Done()
+	}
+	return facts
+}
+
+// LeaveTerminal gives the terminal back before a signal ends the process.
+func LeaveTerminal(a *Factory) {
+	if t := a.terminal.Load(); t != nil {
+		t.Restore()
+	}
+}

@@ -1,0 +1,128 @@
+package cmdutil
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A redaction is a line of the user's file of what is to be hidden: a value or a pattern.
+type redaction struct {
+	line    int
+	value   string
+	pattern *regexp.Regexp
+}
+
+const (
+	// mostRedactions bounds the file, in bytes.
+	mostRedactions = 16 << 20
+	// shortestValue is how long a value must be: shorter ones stand within words.
+	// shortestSpelled is from where on it is found in base64 and in digits as well.
+	shortestValue   = 4
+	shortestSpelled = 8
+)
+
+// ReadRedactFile hides what the user's own file names, before anything else is read. A
+// file that cannot be read or understood ends the command: nobody would notice otherwise.
+func ReadRedactFile(a *Factory) error {
+	if a.RedactFile == "" || a.redactions != nil {
+		return nil
+	}
+	raw, err := connect.ReadFile(&a.Env, a.RedactFile, mostRedactions)
+	if err != nil {
+		return usage.NotRead("--redact-file "+a.RedactFile, err, "")
+	}
+	a.redactions = []redaction{}
+	for i, line := range strings.Split(string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		r, problem := redactionOf(line)
+		if problem != "" {
+			return usage.New(fmt.Sprintf("--redact-file %s:%d: %s", a.RedactFile, i+1, problem),
+				"each line is a value, a \"JSON string\", a /regular expression/ or a # comment")
+		}
+		r.line = i + 1
+		a.redactions = append(a.redactions, r)
+		switch {
+		case r.pattern != nil:
+			a.Secrets.Hide(r.pattern)
+		case len(r.value) < shortestSpelled:
+			a.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(r.value)))
+		default:
+			a.Secrets.Learn(r.value)
+		}
+	}
+	return nil
+}
+
+// redactionOf reads a line. What is wrong is said without the value.
+func redactionOf(line string) (r redaction, problem string) {
+	switch pattern, flags := asPattern(line); {
+	case !utf8.ValidString(line):
+		return r, "not UTF-8"
+	case pattern != "":
+		compiled, err := regexp.Compile(flags + pattern)
+		if err != nil {
+			return r, "not a regular expression: " + regexpFault(err)
+		}
+		if compiled.MatchString("") {
+			return r, "the pattern also matches the empty text"
+		}
+		r.pattern = compiled
+		return r, ""
+	case line[0] == '"':
+		value, ok := wire.Text([]byte(line))
+		if !ok {
+			return r, "not a JSON string"
+		}
+		r.value = value
+	default:
+		r.value = line
+	}
+	if len(r.value) < shortestValue {
+		return r, fmt.Sprintf("a value needs at least %d characters", shortestValue)
+	}
+	return r, ""
+}
+
+// asPattern takes /.../ or /.../i apart; "" is no pattern.
+func asPattern(line string) (pattern, flags string) {
+	line, ignoring := strings.CutSuffix(line, "/i")
+	if ignoring {
+		line, flags = line+"/", "(?i)"
+	}
+	if len(line) < 3 || line[0] != '/' || line[len(line)-1] != '/' {
+		return "", ""
+	}
+	return line[1 : len(line)-1], flags
+}
+
+// regexpFault says what is wrong with a pattern, without the pattern.
+func regexpFault(err error) string {
+	if fault, ok := errors.AsType[*syntax.Error](err); ok {
+		return fault.Code.String()
+	}
+	return "it is too large"
+}
+
+// RedactionFor is the line of the file that names a secret; 0 where none does.
+func RedactionFor(a *Factory, secret string) int {
+	at := slices.IndexFunc(a.redactions, func(r redaction) bool {
+		return r.value == secret || r.pattern != nil && r.pattern.MatchString(secret)
+	})
+	if at < 0 {
+		return 0
+	}
+	return a.redactions[at].line
+}

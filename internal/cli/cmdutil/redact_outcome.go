@@ -1,0 +1,73 @@
+package cmdutil
+
+import (
+	"slices"
+
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// WithoutSecrets is an outcome as it may be told and kept: a server's last words, a
+// body or an error may repeat what nobody wants in a log. The answer on standard
+// output is the user's, and is not touched.
+func WithoutSecrets(a *Factory, o wire.Outcome) wire.Outcome {
+	s := &a.Secrets
+	o.Text, o.Hint = s.Text(o.Text), wire.Hint(s.Text(string(o.Hint)))
+	o.Method, o.Name, o.Where = s.Text(o.Method), s.Text(o.Name), s.Text(o.Where)
+	if o.Process != nil {
+		process := *o.Process
+		process.Stderr = s.Text(process.Stderr)
+		o.Process = &process
+	}
+	if o.HTTP != nil {
+		facts := *o.HTTP
+		facts.URL, facts.ContentType = s.Text(facts.URL), s.Text(facts.ContentType)
+		facts.Body, _ = s.Bytes(facts.Body)
+		facts.Fields = slices.Clone(facts.Fields)
+		for i, f := range facts.Fields {
+			facts.Fields[i].Value = s.Text(wire.RedactField(f).Value)
+		}
+		o.HTTP = &facts
+	}
+	if o.Message != nil && o.Result == nil {
+		if safe, n := s.Bytes(o.Message.Raw); n > 0 {
+			o.Message = wire.ParseMessage(safe)
+		}
+	}
+	if o.Input != nil {
+		if safe, n := s.Bytes(o.Input.Raw); n > 0 { // of which the bytes are no longer those that were typed
+			before, _ := s.Bytes(o.Input.Raw[:min(o.Input.Offset, int64(len(o.Input.Raw)))])
+			o.Input = &wire.InputFacts{Raw: safe, Offset: int64(min(len(before), len(safe))), Words: true}
+		}
+	}
+	o.Findings = slices.Clone(o.Findings)
+	for i, f := range o.Findings {
+		o.Findings[i].Text, o.Findings[i].Got = s.Text(f.Text), s.Text(f.Got)
+	}
+	return o
+}
+
+// Withholding says that from now on nothing is shown or recorded of what crosses.
+func Withholding(a *Factory) {
+	render.Warn(a.Stderr(), a.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
+}
+
+// HideIn hides in what a recording gives out what is known by now, and was perhaps not when
+// it was recorded.
+func HideIn(a *Factory, c *trace.Capture) {
+	if a.Environ != nil {
+		a.Secrets.LearnEnvironment(a.Environ())
+	}
+	c.Hide(&a.Secrets)
+}
+
+// HideRows does that for rows in a table, where the user names what is to be hidden.
+func HideRows(a *Factory, rows []*trace.Row) []*trace.Row {
+	if len(a.redactions) > 0 {
+		for _, row := range rows {
+			row.Hide(&a.Secrets)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,23 @@
+package cmdutil
+
+import (
+	"fmt"
+	"io"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/target"
+)
+
+// ShowServer shows what has to be confirmed of a server.
+func (a *Factory) ShowServer(headline string, s target.Server) {
+	fmt.Fprintln(a.Stderr(), a.ErrStyle.Asked(headline))
+	_ = WriteServer(a, a.Stderr(), a.ErrStyle, s)
+}
+
+// WriteServer shows all that is confirmed: the command word for word, the names of
+// variables and header fields, and where it stands. Nothing is cut, and no value that
+// may be a secret is among it.
+func WriteServer(a *Factory, w io.Writer, st render.Style, s target.Server) error {
+	return render.Facts(w, st, connect.ServerFacts(&a.Env, s))
+}

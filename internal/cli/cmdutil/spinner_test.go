@@ -1,0 +1,73 @@
+package cmdutil
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpc/internal/render"
+)
+
+// A screen is what was written since somebody last looked. The clock of a bubble
+// orders nothing that the race detector knows of.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *screen) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.text.Reset()
+	return s.text.String()
+}
+
+// What a person sees who waits for a server that says nothing.
+func TestTicking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen screen
+		a := &Factory{ErrStyle: render.Style{Terminal: true, Width: 80}}
+		a.UI = a
+		a.Now = time.Now
+		a.Progress = render.NewProgress(&screen, a.ErrStyle, a.Now)
+		stop := Ticking(a)
+		after := func(d time.Duration) string {
+			screen.take()
+			time.Sleep(d)
+			synctest.Wait()
+			return screen.take()
+		}
+		if early := after(299 * time.Millisecond); early != "" {
+			t.Errorf("what is quick flashes: %q", early)
+		}
+		if n := strings.Count(after(time.Second), "waiting for the response"); n < 5 || n > 10 {
+			t.Errorf("%d drawings in a second", n)
+		}
+		if got := after(9 * time.Second); !strings.Contains(got, "(10 s, Ctrl-C cancels)") {
+			t.Errorf("after ten seconds it does not say how to get out: %q", got[max(0, len(got)-80):])
+		}
+		stop()
+		if late := after(time.Second); late != "" {
+			t.Errorf("it goes on behind the end: %q", late)
+		}
+	})
+}
+
+func TestTickingInAPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &Factory{}
+		a.UI = a // whose progress would be a nil pointer
+		stop := Ticking(a)
+		time.Sleep(time.Minute)
+		stop()
+	})
+}

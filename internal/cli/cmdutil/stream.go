@@ -1,0 +1,160 @@
+package cmdutil
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// An Endurance is how long a command that never ends by itself goes on.
+type Endurance struct {
+	time  time.Duration
+	Count int
+}
+
+func (p *Endurance) Flags(f *pflag.FlagSet, what string) {
+	f.Var((*Seconds)(&p.time), "for", "stop after this time")
+	f.IntVar(&p.Count, "count", 0, "stop after N "+what)
+}
+
+func (p *Endurance) Check() error {
+	if p.Count < 0 {
+		return usage.New("--count must be 1 or more", "omit it for no limit")
+	}
+	return nil
+}
+
+// errEnough is the cause of a context that --for or --count ended.
+var errEnough = errors.New("done")
+
+// A Notice is a notification and when it came.
+type Notice struct {
+	*wire.Message
+	At time.Time
+}
+
+// An ear keeps what came until the command has shown the one before: whoever
+// reads a stream must not wait for whoever reads standard output.
+type ear struct {
+	// ctx ends when nobody listens any more; what comes then is dropped.
+	ctx     context.Context
+	Deaf    context.CancelFunc
+	notices chan *wire.Message
+}
+
+// maxNotices is how many may wait. A server that tells more, and faster than it is
+// read, is read more slowly.
+const maxNotices = 4096
+
+func NewEar(ctx context.Context) *ear {
+	ctx, deaf := context.WithCancel(ctx)
+	return &ear{ctx, deaf, make(chan *wire.Message, maxNotices)}
+}
+
+func (e *ear) Hear(m *wire.Message) {
+	select {
+	case e.notices <- m:
+	case <-e.ctx.Done():
+	}
+}
+
+// A listening is what a command listens to, until it has enough.
+type listening struct {
+	Ctx    context.Context
+	Enough func()
+	// Ended gets how it ended, once.
+	Ended chan wire.Outcome
+}
+
+// Start listens beside the command, until ctx is done or the time is up.
+func Start(ctx context.Context, c *connect.Conn, l client.Listening, until Endurance) listening {
+	ctx, cancel := context.WithCancelCause(ctx)
+	on := listening{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
+	l.Began = until.from(l.Began, on.Enough)
+	go func() { on.Ended <- c.Listen(ctx, l) }()
+	return on
+}
+
+// Ending is the outcome: what the user asked for is good, and who pressed Ctrl-C
+// knows that.
+func (on listening) Ending(out wire.Outcome) wire.Outcome {
+	switch {
+	case context.Cause(on.Ctx) == errEnough:
+		return wire.Outcome{}
+	case out.Kind == wire.Signal:
+		return wire.Outcome{Kind: wire.Signal, Reached: out.Reached}
+	}
+	return out
+}
+
+// HearAll listens and gives each notification to take, which says how many it
+// counts for, until that is enough, the time is up, or the listening ends.
+func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.Listening, until Endurance, take func(Notice) int) wire.Outcome {
+	on := Start(ctx, c, l, until)
+	defer on.Enough()
+	defer e.Deaf()
+	left := cmp.Or(until.Count, math.MaxInt)
+	count := func(m *wire.Message) {
+		if left > 0 && a.Ending.Kind == wire.OK {
+			left -= take(Notice{m, a.Now()})
+		}
+		if left <= 0 || a.Ending.Kind != wire.OK {
+			on.Enough()
+		}
+	}
+	read := time.NewTicker(UnreadEvery)
+	defer read.Stop()
+	for {
+		select {
+		case <-read.C:
+			if Unread(a) {
+				on.Enough()
+			}
+		case m := <-e.notices:
+			count(m)
+		case out := <-on.Ended:
+			for len(e.notices) > 0 {
+				count(<-e.notices)
+			}
+			return on.Ending(out)
+		}
+	}
+}
+
+// leastPatience is how long a server may take to agree, however short --for is.
+const leastPatience = 5 * time.Second
+
+// Patience is how long a server may take to agree: who wants to listen for a while does
+// not wait for it much longer than that, unless --timeout says so.
+func (p Endurance) Patience(idle time.Duration) time.Duration {
+	if d := p.time; d > 0 && idle == 0 {
+		return max(d, leastPatience)
+	}
+	return 0
+}
+
+// from starts the time when the server has agreed for the first time.
+func (p Endurance) from(began func(client.Filter), enough func()) func(client.Filter) {
+	var once sync.Once
+	return func(agreed client.Filter) {
+		once.Do(func() { p.Begin(enough) })
+		began(agreed)
+	}
+}
+
+// Begin starts the time, if there is one.
+func (p Endurance) Begin(enough func()) {
+	if d := p.time; d > 0 {
+		time.AfterFunc(d, enough)
+	}
+}

@@ -1,0 +1,76 @@
+package cmdutil
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// OnlyURL takes a URL for the server's, and refuses other words.
+func OnlyURL(a *Factory, cmd *cobra.Command, words, argv []string) error {
+	words, err := WithoutURL(a, words, argv)
+	if err != nil {
+		return err
+	}
+	return NoArguments(a, cmd, words)
+}
+
+// WithoutURL takes the first URL among the words of a command for the server's, as
+// behind -s: nothing else that they could be is written so.
+func WithoutURL(a *Factory, words, argv []string) (others []string, err error) {
+	at := slices.IndexFunc(words, IsURL)
+	if at < 0 {
+		return words, nil
+	}
+	others = slices.Delete(slices.Clone(words), at, at+1)
+	switch {
+	case a.Shell != nil:
+		return nil, usage.New("every line of the shell goes to the same server", "use another terminal for another server")
+	case slices.ContainsFunc(others, IsURL):
+		return nil, usage.New("two servers are given", "use only one of them")
+	}
+	return others, GoTo(a, words[at], argv)
+}
+
+// GoTo settles that a word of the command names the server.
+func GoTo(a *Factory, server string, argv []string) error {
+	switch {
+	case a.ServerGiven:
+		return usage.New("two servers are given: "+wire.RedactURL(server)+" and one with -s", "use only one of them")
+	case argv != nil:
+		return usage.New("two servers are given: "+wire.RedactURL(server)+" and one after --", "use only one of them")
+	}
+	a.Server, a.ServerGiven = server, true
+	a.NameServer(nil)
+	return nil
+}
+
+// NoArguments refuses words that a command has no use for.
+func NoArguments(a *Factory, cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := RunOf(cmd, " --help") + " shows what it takes"
+	switch {
+	case CommandIs(a, cmd.Name(), Alone) && args[0] != "demo":
+		hint = BehindDashes(a, cmd.Name(), args)
+	case cmd.Name() == "demo" && slices.Contains(CommandNames(cmd.Root()), args[0]):
+		hint = "did you mean " + wire.Run("-s demo "+strings.Join(connect.QuotedWords(args), " ")) + "?"
+	case cmd.Flag("to") != nil && IsURL(args[0]):
+		hint = RunOf(cmd, " --to "+shellwords.Quote(args[0]))
+	case cmd.Flag("script") != nil:
+		hint = RunOf(cmd, " --script "+shellwords.Quote(args[0]))
+	case cmd.Flag("listen") != nil:
+		hint = RunOf(cmd, " --help") + " shows the flags; use --listen ADDRESS"
+	case len(args) == 1 && (IsURL(args[0]) || args[0] == "demo"):
+		hint = RunOf(cmd, " -s "+shellwords.Quote(args[0]))
+	}
+	return usage.New(fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint)
+}

@@ -1,0 +1,161 @@
+package cmdutil
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// fewestChars is the least that an answer can be cut to and still say something.
+const fewestChars = 100
+
+// AddCut declares --max-chars on a command that prints what a server sent.
+func AddCut(a *Factory, f *pflag.FlagSet) {
+	f.IntVar(&a.maxChars, "max-chars", 0, "print at most N characters of the result")
+}
+
+// CheckCut refuses what cannot be done together.
+func CheckCut(a *Factory) error {
+	switch {
+	case a.maxChars == 0:
+		return nil
+	case a.maxChars < fewestChars:
+		return usage.New(fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, a.maxChars), "--max-chars 4000 is about 1000 tokens")
+	case a.Wire:
+		return usage.New("--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars")
+	}
+	return nil
+}
+
+// printCut writes an answer to standard output with no more than --max-chars
+// characters, and says on standard error what is missing and where it is.
+func printCut(ctx context.Context, a *Factory, ans Answer) error {
+	var cut render.Cut
+	var err error
+	switch {
+	case a.Jq != "":
+		cut, err = filterCut(ctx, a, ans)
+	case a.JSON:
+		cut, err = printJSONCut(a, ans.Result, a.maxChars)
+	default:
+		cut, err = printTextCut(a, ans)
+	}
+	if errors.Is(err, render.ErrUncuttable) {
+		return usage.New(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, a.maxChars, err), rest(a, ans))
+	}
+	if err == nil && cut.Made() {
+		rest, _ := a.ErrStyle.Aim.Hint(rest(a, ans))
+		a.Note(cut.String() + "; " + rest)
+	}
+	return err
+}
+
+func printJSONCut(a *Factory, raw []byte, most int) (render.Cut, error) {
+	short, cut, err := render.CutJSON(raw, most)
+	if err != nil {
+		return cut, err
+	}
+	return cut, render.JSON(a.Stdout(), a.OutStyle, short)
+}
+
+// printTextCut cuts what a person reads. Colours and pictures are left out of what
+// is cut, and bytes that are no text are named as for a terminal.
+func printTextCut(a *Factory, ans Answer) (render.Cut, error) {
+	st := a.OutStyle
+	var b bytes.Buffer
+	if err := ans.Human(&b, st); err != nil {
+		return render.Cut{}, err
+	}
+	if !utf8.Valid(b.Bytes()) {
+		st.Terminal = true
+	}
+	if st.Terminal != a.OutStyle.Terminal || st.Color && utf8.RuneCount(b.Bytes()) > a.maxChars {
+		st.Color = false
+		b.Reset()
+		if err := ans.Human(&b, st); err != nil {
+			return render.Cut{}, err
+		}
+	}
+	text, cut := render.CutText(b.String(), a.maxChars)
+	_, err := io.WriteString(a.Stdout(), text)
+	return cut, err
+}
+
+// filterCut runs the jq expression, and cuts each value so that all of them fit.
+func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Cut, err error) {
+	program, err := render.Query(a.Jq)
+	if err != nil {
+		return all, usage.New("--jq: "+err.Error(), "")
+	}
+	values, err := program.Values(ctx, ans.Result)
+	if err != nil {
+		return all, unfiltered(ctx, err)
+	}
+	if lines, ok := allTexts(values); ok {
+		text, cut := render.CutText(lines, a.maxChars)
+		_, err := io.WriteString(a.Stdout(), shownText(a, text))
+		return cut, err
+	}
+	left := a.maxChars
+	for i, v := range values {
+		cut := render.Cut{Whole: utf8.RuneCount(v)}
+		if text, ok := wire.Text(v); ok && left > 0 {
+			text, cut = render.CutText(text, left)
+			_, err = fmt.Fprintln(a.Stdout(), strings.TrimSuffix(shownText(a, text), "\n"))
+		} else if left > 0 {
+			cut, err = printJSONCut(a, v, left)
+		}
+		switch {
+		case errors.Is(err, render.ErrUncuttable) && i > 0:
+			left, err = 0, nil
+		case err != nil:
+			all.Whole += cut.Whole
+			return all, err
+		}
+		left -= cut.Shown
+		all.Shown, all.Whole, all.Texts, all.Lists = all.Shown+cut.Shown, all.Whole+cut.Whole, all.Texts+cut.Texts, append(all.Lists, cut.Lists...)
+	}
+	return all, nil
+}
+
+// allTexts joins values that are all texts, one on a line.
+func allTexts(values []json.RawMessage) (lines string, ok bool) {
+	var b strings.Builder
+	for _, v := range values {
+		text, ok := wire.Text(v)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String(), true
+}
+
+// shownText is a text for standard output: on a terminal nothing in it hides.
+func shownText(a *Factory, text string) string {
+	if a.OutStyle.Terminal {
+		return a.OutStyle.Block(text)
+	}
+	return text
+}
+
+// rest says how to get all of an answer. What was recorded needs no second call.
+func rest(a *Factory, ans Answer) wire.Hint {
+	if r := &a.Record; r.Ring != nil && r.Crossed.Load() && len(ans.Messages) == 1 && a.Jq == "" {
+		if run := r.Run(); run > 0 {
+			return wire.Run(fmt.Sprintf("show %d --json --jq .response.result", run)) + " has all of it"
+		}
+	}
+	return "omit --max-chars, or use -o FILE"
+}

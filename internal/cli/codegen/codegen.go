@@ -1,0 +1,133 @@
+package codegen
+
+import (
+	"context"
+	"fmt"
+	"go/token"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/codegen"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// codegenOptions are what `mcpc codegen` was asked.
+type codegenOptions struct {
+	goCode, tsCode bool
+	pkg            string
+	argv           []string
+}
+
+func NewCodegen(a *cmdutil.Factory) *cobra.Command {
+	var o codegenOptions
+	cmd := &cobra.Command{
+		Use:   "codegen --go | --ts [URL] [-- COMMAND...]",
+		Short: "generate typed wrappers of a server's tools, in Go or TypeScript",
+		Long: `Generate code that calls a server's tools: one method per tool, with types from
+its inputSchema and outputSchema. The code runs mcpc call --json and needs only
+mcpc on the path; an error has the kind and exit code of mcpc.
+
+Go code needs Go 1.24 and its standard library; TypeScript runs without a
+compiler in Node 22.18, 23.6 or later. The code names the server that it was
+generated from, unless its URL contains a secret. The same list of tools gives
+the same code.`,
+		Example: `  mcpc -s demo codegen --go -o tools.go
+  mcpc -s demo codegen --ts -o tools.ts
+  mcpc codegen --go --package weather -- mcpc demo --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			o.argv = argv
+			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+				return err
+			}
+			switch {
+			case o.goCode == o.tsCode:
+				return usage.New("choose one language: --go or --ts", wire.There("codegen --go")+", or --ts")
+			case a.JSON || a.Wire || a.Jq != "":
+				return usage.New("codegen prints code, not JSON", wire.There("list --json")+" prints the definitions")
+			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
+				return usage.New(fmt.Sprintf("%q is not a package name", o.pkg), "--package tools")
+			}
+			runCodegen(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.goCode, "go", false, "write Go")
+	f.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
+	f.StringVar(&o.pkg, "package", "tools", "Go package `name`")
+	return cmd
+}
+
+func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) {
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	all, out := connect.Tools(ctx, c, nil)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	src := codegen.Source{Server: a.Secrets.Text(named(c)), Tools: connect.Unique(all.Tools)}
+	aimCode(c, &src)
+	var code []byte
+	var left []codegen.LeftOut
+	if o.tsCode {
+		code, left = codegen.TypeScript(src)
+	} else {
+		code, left = codegen.Go(src, o.pkg)
+	}
+	for _, text := range connect.Ambiguous(all.Tools) {
+		a.Warn(text)
+	}
+	for _, l := range append(sliceutil.Map(all.LeftOut, asLeftOut), left...) {
+		a.Warn(l.Name + " is omitted: " + l.Why)
+	}
+	if err := cmdutil.WriteOut(a, func(w io.Writer) error {
+		_, err := w.Write(code)
+		return err
+	}); err != nil {
+		a.End(cmdutil.Afterwards(a, usage.LocalIO("writing the code", usage.Bare(err))))
+	}
+}
+
+// named is how the server calls itself, and where it is.
+func named(c *connect.Conn) string {
+	info, _ := wire.Object(c.Info().ServerInfo)
+	name := strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
+	if name == "" {
+		return c.Where
+	}
+	return name + " (" + c.Where + ")"
+}
+
+// aimCode says in the code which server it calls, unless a secret is in that.
+func aimCode(c *connect.Conn, src *codegen.Source) {
+	t := c.Target
+	switch {
+	case t.Kind == target.Command && slices.Equal(wire.RedactCommand(t.Command), t.Command):
+		src.Command = t.Command
+	case t.Kind != target.Command && wire.RedactURL(t.String()) == t.String():
+		src.Target = t.String()
+	}
+	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.Env.Secrets.Text(words) != words {
+		src.Target, src.Command = "", nil
+		c.Env.UI.Note("the server's URL contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
+	}
+}
+
+func asLeftOut(l connect.LeftOut) codegen.LeftOut {
+	return codegen.LeftOut{Name: render.Line(l.Name), Why: l.Why}
+}

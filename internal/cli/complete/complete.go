@@ -1,0 +1,319 @@
+package complete
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// A Completer gives what may stand next on a command line.
+type Completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// BeforeDash leaves what stands behind -- to the shell: it is another program's.
+// cobra's own count is that of a line to which it has added a --.
+func BeforeDash(a *cmdutil.Factory, f Completer) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if slices.Contains(a.Args[:max(len(a.Args)-1, 0)], "--") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return f(cmd, args, typed)
+	}
+}
+
+// Fixed completes one of some words.
+func Fixed(words ...string) Completer {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return Begin(words, typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// Begin are those of the words that begin with what is typed, and that no shell
+// takes for more than a word.
+func Begin(words []string, typed string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !cmdutil.Inert(word) })
+}
+
+// What a session's server lists, for a shell that completes a line. It comes from
+// what is remembered: nothing is sent, and whatever is not there is not offered. Only
+// the built-in demo server is asked, which runs in this process.
+
+const (
+	NoFiles = cobra.ShellCompDirectiveNoFileComp
+	noSpace = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+)
+
+// maxOffered bounds what a shell has to show.
+const maxOffered = 500
+
+// onLine finds the remembered session that a command line means, or the server in
+// the box; nil where it means neither.
+func onLine(a *cmdutil.Factory, cmd *cobra.Command) *connect.Conn {
+	a.ServerGiven = cmd.Flags().Changed("server")
+	c := &connect.Conn{Env: &a.Env}
+	if out := connect.Find(c, nil); !out.Good() || c.Saved == nil && !opensBox(c) {
+		return nil
+	}
+	fields, err := connect.Fields(&a.Env)
+	if err != nil {
+		return nil
+	}
+	c.Fields = fields
+	return c
+}
+
+// opensBox opens a conversation with the built-in demo server, where that is meant. It
+// is recorded nowhere and ends with the process.
+func opensBox(c *connect.Conn) bool {
+	if c.Target.Kind != target.Demo {
+		return false
+	}
+	session, out := client.Open(context.Background(), client.Options{
+		Server: client.Server{Pipe: connect.DemoPipe, Name: c.Where}, Version: c.Env.Version, Now: c.Env.Now})
+	c.Session = session
+	return out.Good()
+}
+
+// names are those of one kind that the session's server listed last.
+func names(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, typed string) []string {
+	names := Begin(sliceutil.Map(entries(a, cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
+	return names[:min(len(names), maxOffered)]
+}
+
+// entries are those of one kind, as the session's server listed them last, or as that
+// of the shell lists them now.
+func entries(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind) []state.Tool {
+	if a.Shell != nil {
+		return a.Shell.Entries(k)
+	}
+	c := onLine(a, cmd)
+	switch {
+	case c == nil:
+		return nil
+	case c.Saved == nil:
+		return new(ShellLists).Of(c, k)
+	}
+	return connect.RememberedEntries(c, k)
+}
+
+// entryOf is the entry of that name, or nil.
+func entryOf(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
+	all := entries(a, cmd, k)
+	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
+		return &all[at]
+	}
+	return nil
+}
+
+func CompleteCall(a *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return names(a, cmd, connect.ToolKind, typed), NoFiles
+		}
+		entry := entryOf(a, cmd, connect.ToolKind, args[0])
+		if entry == nil {
+			return nil, NoFiles
+		}
+		tool, bad := wire.ParseTool(entry.Raw)
+		if bad != nil {
+			return nil, NoFiles
+		}
+		schema, _, err := validate.Compile(tool.InputSchema)
+		if err != nil {
+			return nil, NoFiles
+		}
+		return completeArgument(schema, args[1:], typed)
+	}
+}
+
+// completeArgument gives NAME= for the members that are not given yet, below an
+// object as well, and NAME=VALUE where the schema lists values.
+func completeArgument(schema *validate.Schema, before []string, typed string) ([]string, cobra.ShellCompDirective) {
+	place := schema.Expected()
+	enter := func(text string) bool {
+		path, err := arguments.ReadPath(text, false)
+		for _, p := range path {
+			place, _ = arguments.Below(schema, place, p)
+		}
+		return err == nil
+	}
+	if at, value := arguments.Operator(typed); at >= 0 {
+		if typed[at] == ':' || !enter(typed[:at]) {
+			return nil, NoFiles
+		}
+		return Begin(sliceutil.Map(valueWords(place), func(v string) string { return typed[:value] + v }), typed), NoFiles
+	}
+	inside := ""
+	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
+		inside = typed[:dot+1]
+		if !enter(typed[:dot]) {
+			return nil, noSpace
+		}
+	}
+	var words []string
+	for _, name := range place.Names() {
+		in, _ := schema.Member(place, name)
+		if word := inside + arguments.EscapedName(name) + endingOf(in); !strings.HasSuffix(word, "=") || !standsIn(before, word) {
+			words = append(words, word)
+		}
+	}
+	return Begin(words, typed), noSpace
+}
+
+// endingOf is what stands behind a name of that type.
+func endingOf(place validate.Expected) string {
+	switch types := place.Types(); {
+	case len(types) == 1 && types[0] == "array":
+		return "[]="
+	case len(types) == 1 && types[0] == "object" && len(place.Names()) > 0:
+		return "."
+	}
+	return "="
+}
+
+// standsIn reports an argument that has its value already. A list takes more.
+func standsIn(words []string, name string) bool {
+	return !strings.HasSuffix(name, "[]=") && slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, name) || strings.HasPrefix(w, strings.TrimSuffix(name, "=")+":=")
+	})
+}
+
+// valueWords are the values that a schema lists, as they are typed.
+func valueWords(place validate.Expected) (words []string) {
+	words = sliceutil.Map(place.Values(), arguments.PlainValue)
+	if words == nil && slices.Contains(place.Types(), "boolean") {
+		words = []string{"true", "false"}
+	}
+	return words
+}
+
+func CompletePrompt(a *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return names(a, cmd, connect.PromptKind, typed), NoFiles
+		}
+		entry := entryOf(a, cmd, connect.PromptKind, args[0])
+		if entry == nil {
+			return nil, NoFiles
+		}
+		prompt, _ := wire.ParsePrompt(entry.Raw)
+		words := sliceutil.Map(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name + "=" })
+		return Begin(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
+	}
+}
+
+func CompleteRead(a *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, NoFiles
+		}
+		return names(a, cmd, connect.ResourceKind, typed), NoFiles
+	}
+}
+
+// CompleteDescribe: a name alone is a tool's.
+func CompleteDescribe(a *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			if k, ok := connect.KindNamed(args[0]); ok {
+				return names(a, cmd, k, typed), NoFiles
+			}
+		}
+		if len(args) > 0 {
+			return nil, NoFiles
+		}
+		words := names(a, cmd, connect.ToolKind, typed)
+		for _, k := range connect.Kinds {
+			words = append(words, Begin([]string{k.One}, typed)...)
+		}
+		return words, NoFiles
+	}
+}
+
+// CompleteComplete offers the kinds that mcpc complete takes, and their names; tools have
+// no completion.
+func CompleteComplete(a *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return Begin([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
+		case 1:
+			if k, ok := connect.KindNamed(args[0]); ok && k != connect.ToolKind {
+				return names(a, cmd, k, typed), NoFiles
+			}
+		}
+		return nil, NoFiles
+	}
+}
+
+// SessionNames are those of the remembered ones.
+func SessionNames(a *cmdutil.Factory, typed string) []string {
+	_, remembered, err := connect.LoadState(&a.Env)
+	if err != nil {
+		return nil
+	}
+	return Begin(remembered.Names(), typed)
+}
+
+func CompleteSessions(a *cmdutil.Factory) Completer {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, NoFiles
+		}
+		return SessionNames(a, typed), NoFiles
+	}
+}
+
+func CompleteServer(a *cmdutil.Factory) Completer {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return slices.Concat(SessionNames(a, typed), completedKnown(a, typed), Begin([]string{connect.DemoEndpoint}, typed)), NoFiles
+	}
+}
+
+// CompleteTarget is for commands that take a TARGET in the place of -s.
+func CompleteTarget(a *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, NoFiles
+		}
+		return CompleteServer(a)(cmd, args, typed)
+	}
+}
+
+func CompleteMethod(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return Begin(cmdutil.MethodNames(), typed), NoFiles
+}
+
+// CompleteKnown completes the names of known servers; no file's server is started for
+// that.
+func CompleteKnown(a *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && cmd.Name() != "trust" {
+			return nil, NoFiles
+		}
+		return slices.DeleteFunc(completedKnown(a, typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
+	}
+}
+
+// completedKnown are the plain names, and once a program's is typed those with it.
+func completedKnown(a *cmdutil.Factory, typed string) []string {
+	return slices.DeleteFunc(Begin(connect.KnownNames(&a.Env), typed), func(name string) bool {
+		client, _, qualified := strings.Cut(name, ":")
+		_, known := target.ClientNamed(client)
+		return qualified && known && !strings.Contains(typed, ":")
+	})
+}

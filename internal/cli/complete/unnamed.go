@@ -1,0 +1,108 @@
+package complete
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// What a person perhaps meant by words that stand in the wrong place or are written as
+// another program wants them. It is said, and never done.
+
+// Unnamed gives an error of arguments without names a hint that has them, unless that
+// would be as wrong. before are the words of the command, "call NAME", and args what
+// follows.
+func Unnamed(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
+	reads := func(arg string) bool { return arg == "-" || strings.Contains(arg, "@") }
+	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
+		return err
+	}
+	names, shows := argumentNames(a, cmd, k, before[1]), "list "+k.Many
+	if len(names) > 0 {
+		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
+	}
+	words, guessed, left := namedWords(args, names)
+	if _, again := arguments.Parse(&a.Env, words, "", k != connect.ToolKind); again != nil {
+		return err
+	}
+	command := strings.Join(connect.QuotedWords(slices.Concat(before, words, left)), " ")
+	switch {
+	case len(left) > 0:
+		return hintedAnew(err, "arguments need names: "+wire.There(command)+"; "+wire.There(shows)+" shows the names")
+	case guessed:
+		return hintedAnew(err, "arguments need names: "+wire.There(command))
+	}
+	return hintedAnew(err, "did you mean "+wire.There(command)+"?")
+}
+
+// hintedAnew is a usage error with another hint.
+func hintedAnew(err error, hint wire.Hint) error {
+	several := &usage.Errors{}
+	if errors.As(err, &several) {
+		several.Hint = hint
+		return several
+	}
+	return usage.New(err.Error(), hint)
+}
+
+// namedWords gives words a name that have none: a:1 is a=1, three words a = 1 are one,
+// and others have the names of the tool in turn, which is guessed. left are those for
+// which it has none.
+func namedWords(args, names []string) (words []string, guessed bool, left []string) {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if arguments.IsUnnamed(word) && i+1 < len(args) && strings.HasPrefix(args[i+1], "=") {
+			i++
+			word += args[i]
+		}
+		if _, value := arguments.Operator(word); value == len(word) && i+1 < len(args) && arguments.IsUnnamed(args[i+1]) {
+			i++
+			word += args[i]
+		}
+		name, value, colon := strings.Cut(word, ":")
+		aName := len(names) == 0 && cmdutil.Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
+		if colon && arguments.IsUnnamed(word) && (aName || slices.Contains(names, name)) {
+			word = name + "=" + value
+		}
+		if i+1 < len(args) && arguments.IsUnnamed(word) && arguments.IsUnnamed(args[i+1]) {
+			switch {
+			case slices.Contains(names, word):
+				i++
+				word += "=" + args[i]
+			case len(names) == 0 && cmdutil.IsName(word): // perhaps a name and its value
+				i++
+				left = append(left, "NAME=VALUE")
+				continue
+			}
+		}
+		words = append(words, word)
+	}
+	given := func(name string) bool {
+		object, _ := wire.Object(json.RawMessage(strings.Join(words[:min(1, len(words))], "")))
+		_, there := object.Get(name)
+		return there || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, name+"=") })
+	}
+	names = slices.DeleteFunc(slices.Clone(names), given)
+	named := words[:0]
+	for _, word := range words {
+		switch {
+		case !arguments.IsUnnamed(word):
+			named = append(named, word)
+		case len(names) == 0:
+			left = append(left, "NAME="+word)
+		default:
+			named, names, guessed = append(named, names[0]+"="+word), names[1:], true
+		}
+	}
+	return named, guessed, left
+}

@@ -1,0 +1,42 @@
+package complete
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/wire"
+)
+
+// argumentNames are those that a remembered tool or prompt takes, if they are words to
+// every shell, the required ones first.
+func argumentNames(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
+	entry := entryOf(a, cmd, k, name)
+	if entry == nil {
+		return nil
+	}
+	var required, others []string
+	listed, _ := wire.Array(wire.First(wire.First(entry.Raw, "inputSchema"), "required"))
+	properties, _ := wire.Object(wire.First(wire.First(entry.Raw, "inputSchema"), "properties"))
+	for _, m := range properties {
+		others = append(others, m.Name)
+	}
+	arguments, _ := wire.Array(wire.First(entry.Raw, "arguments"))
+	for _, raw := range arguments {
+		if name, _ := wire.Text(wire.First(raw, "name")); string(wire.First(raw, "required")) == "true" {
+			required = append(required, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	for _, name := range slices.Concat(required, sliceutil.Map(listed, toolcall.TextOf), others) {
+		if cmdutil.Inert(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

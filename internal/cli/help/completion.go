@@ -1,0 +1,166 @@
+package help
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// bashCompletion is a script of our own: cobra's needs the package
+// bash-completion, and has the shell evaluate the line that is being typed.
+//
+//go:embed completion.bash
+var bashCompletion string
+
+// shells are those that there is a script for.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+// NewCompletion is `mcpc completion SHELL`.
+func NewCompletion(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell",
+		Short: "print the completion script for a shell",
+		Long: `Print a completion script for a shell: it completes commands, flags and their
+values, sessions, and what a session's server has listed: tools, their arguments
+and values, prompts and resources. Completion uses the cached lists; no server
+is contacted except the built-in demo server.
+
+  bash        echo 'eval "$(mcpc completion bash)"' >> ~/.bashrc
+  zsh         echo 'autoload -U compinit && compinit' >> ~/.zshrc
+              echo 'source <(mcpc completion zsh)' >> ~/.zshrc
+  fish        echo 'mcpc completion fish | source' >> ~/.config/fish/config.fish
+  powershell  mcpc completion powershell | Out-String | Invoke-Expression
+
+zsh needs compinit: omit its first line if ~/.zshrc has it already.
+
+Names with characters that are special to the shell are omitted.`,
+		Example: `  mcpc completion bash
+  mcpc completion zsh
+  mcpc completion fish
+  mcpc completion powershell`,
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage.New("completion takes the name of a shell", wire.Run("completion bash"))
+			}
+			if !slices.Contains(shells, args[0]) {
+				all := wire.Run("completion " + strings.Join(shells, ", mcpc completion "))
+				if slices.Contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
+					return usage.New("no script for the shell "+args[0], all)
+				}
+				return usage.New("no script for the shell "+arguments.Shortened(args[0]), wire.DidYouMean(wire.Run("completion %s"), args[0], shells, all))
+			}
+			script := bashCompletion
+			if args[0] != "bash" {
+				script = unevaluated(cmd.Root(), args[0])
+			}
+			err := cmdutil.WriteOut(a, func(w io.Writer) error {
+				_, err := io.WriteString(w, script)
+				return err
+			})
+			if err != nil {
+				a.End(usage.LocalIO("writing the script", usage.Bare(err)))
+			}
+			return nil
+		},
+	}
+}
+
+// Evaluations are the places where cobra's scripts have the shell run the line that
+// is being typed, and what stands there instead: TAB runs nothing but mcpc.
+var Evaluations = map[string][2]string{
+	"zsh": {"    out=$(eval ${requestComp} 2>/dev/null)\n",
+		"    local -a asked\n    asked=(\"${(@Q)${(z)requestComp}}\")\n    out=$(\"${asked[@]}\" 2>/dev/null)\n"},
+	"fish": {"    set -l results (eval $requestComp 2> /dev/null)\n",
+		"    set -l typed (commandline -ct)\n    set -l results (MCPC_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] \"$typed\" 2> /dev/null)\n"},
+	// Invoke-Expression runs what is more than words, so there is no answer to that.
+	"powershell": {"    # Get the current command line and convert into a string\n",
+		`    foreach ($Element in $CommandAst.CommandElements) {
+        if ($Element -is [System.Management.Automation.Language.CommandParameterAst] -and -not $Element.Argument) { continue }
+        if ($Element.GetType().Name -ne 'StringConstantExpressionAst' -and $Element.GetType().Name -ne 'ConstantExpressionAst') { return }
+    }
+
+    # Get the current command line and convert into a string
+`},
+}
+
+// unevaluated is cobra's script without its evaluations.
+func unevaluated(root *cobra.Command, shell string) string {
+	var b strings.Builder
+	switch shell {
+	case "zsh":
+		_ = root.GenZshCompletion(&b)
+	case "fish":
+		_ = root.GenFishCompletion(&b, true)
+	default:
+		_ = root.GenPowerShellCompletionWithDesc(&b)
+	}
+	return strings.Replace(b.String(), Evaluations[shell][0], Evaluations[shell][1], 1)
+}
+
+// OwnFirst has cobra's command for shells offer a command's own flags first, and the flags
+// of all commands after them, in the order of help; cobra itself does it the other way round.
+func OwnFirst(complete *cobra.Command) {
+	offer := complete.Run
+	complete.Run = func(cmd *cobra.Command, args []string) {
+		var offered bytes.Buffer
+		root, out := cmd.Root(), cmd.OutOrStdout()
+		root.SetOut(&offered)
+		offer(cmd, args)
+		lines := strings.SplitAfter(strings.TrimSuffix(offered.String(), "\n"), "\n")
+		if last := len(lines) - 1; strings.HasPrefix(lines[0], "-") {
+			for i := range lines {
+				lines[i] = strings.ReplaceAll(lines[i], "`", "") // of a placeholder
+			}
+			slices.SortStableFunc(lines[:last], func(x, y string) int { return cmp.Compare(globalRank(root, x), globalRank(root, y)) })
+			lines[last] = fmt.Sprint(":", int(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
+		}
+		_, _ = io.WriteString(out, strings.Join(lines, "")+"\n")
+	}
+}
+
+// globalRank is where help has the flag of a line that cobra offers among those of all
+// commands; -1 is none of them.
+func globalRank(root *cobra.Command, line string) int {
+	name := strings.TrimLeft(strings.Fields(line)[0], "-")
+	if f := root.PersistentFlags().ShorthandLookup(name[:1]); f != nil && len(name) == 1 {
+		name = f.Name
+	}
+	var names []string
+	for _, g := range GlobalGroups {
+		names = append(names, strings.Fields(g.Names)...)
+	}
+	return slices.Index(names, name)
+}
+
+// AddCompletions tells the tree what the flags of all commands may be, and that a word of
+// which its command says nothing may be a file.
+func AddCompletions(a *cmdutil.Factory, root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
+			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+		}
+	}
+	for name, f := range map[string]complete.Completer{
+		"server": complete.CompleteServer(a), "protocol": complete.Fixed(client.Revisions()...),
+		"color": complete.Fixed("auto", "always", "never"), "images": complete.Fixed(cmdutil.Drawings...), "log-level": complete.Fixed(connect.LogLevels...),
+	} {
+		_ = root.RegisterFlagCompletionFunc(name, f)
+	}
+}

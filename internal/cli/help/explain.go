@@ -1,0 +1,154 @@
+package help
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/glossary"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// NewExplain is `mcpc explain WORD`, which asks no server.
+func NewExplain(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [TERM...]",
+		Short: "explain a code, a status, a method or a term",
+		Long: `Explain a term of the protocol, of a server or of mcpc: JSON-RPC codes, exit
+codes, HTTP statuses, methods, members of messages, and the names of mcpc's
+warnings: in which revisions it occurs, which side sends it, what to do next,
+and the page of the specification. No server is contacted.
+
+Without a term it lists all terms.`,
+		Example: `  mcpc explain -32602
+  mcpc explain exit 6
+  mcpc explain http 404
+  mcpc explain isError
+  mcpc explain --jq '.entries[].words[0]'`,
+		ValidArgsFunction: completeExplain,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entries, groups := glossary.Read()
+			found, err := explained(entries, args)
+			if err != nil {
+				return err
+			}
+			cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st render.Style) error {
+				if len(args) == 0 {
+					return writeGlossary(w, st, entries, groups)
+				}
+				return writeEntries(w, st, found)
+			}))
+			return nil
+		},
+	}
+}
+
+// explained finds the entries for what was typed: one word of several parts, or
+// several words.
+func explained(entries []glossary.Entry, args []string) (found []glossary.Entry, err error) {
+	if len(args) == 0 {
+		return entries, nil
+	}
+	if found = glossary.Find(entries, strings.Join(args, " ")); found != nil {
+		return found, nil
+	}
+	for _, word := range args {
+		these := glossary.Find(entries, word)
+		if these == nil {
+			return nil, unexplained(entries, word, strings.Join(args, " "))
+		}
+		found = append(found, these...)
+	}
+	return found, nil
+}
+
+func unexplained(entries []glossary.Entry, word, all string) error {
+	known, hint := glossaryWords(entries), wire.Run("explain")+" lists all terms"
+	if near := cmp.Or(wire.Nearest(all, known), wire.Nearest(word, known)); near != "" {
+		hint = "did you mean " + wire.Run("explain "+shellwords.Quote(near)) + "?"
+	}
+	return usage.New(fmt.Sprintf("unknown term: %s", arguments.Shortened(all)), hint)
+}
+
+func glossaryWords(entries []glossary.Entry) (words []string) {
+	for _, e := range entries {
+		words = append(words, e.Words...)
+	}
+	return words
+}
+
+func entriesJSON(entries []glossary.Entry) json.RawMessage {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(map[string][]glossary.Entry{"entries": entries})
+	return json.RawMessage(strings.TrimSpace(b.String()))
+}
+
+// writeGlossary lists the words that are known, group by group; into a pipe goes
+// one line for each.
+func writeGlossary(w io.Writer, st render.Style, entries []glossary.Entry, groups []glossary.Group) error {
+	var b strings.Builder
+	for _, g := range groups {
+		var words []string
+		for _, e := range entries {
+			switch {
+			case e.Group != g.Name:
+			case st.Terminal:
+				words = append(words, e.Words[0])
+			default:
+				fmt.Fprintf(&b, "%s\t%s\t%s\n", g.Name, e.Words[0], e.Title)
+			}
+		}
+		if st.Terminal {
+			b.WriteString(g.Heading + "\n")
+			cmdutil.HelpRow(&b, "  ", strings.Join(words, ", "))
+		}
+	}
+	if st.Terminal {
+		b.WriteString("\nmcpc explain TERM explains one.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeEntries(w io.Writer, st render.Style, entries []glossary.Entry) error {
+	for i, e := range entries {
+		if i > 0 {
+			_, _ = io.WriteString(w, "\n")
+		}
+		words := slices.DeleteFunc(slices.Clone(e.Words), func(w string) bool { return strings.EqualFold(w, e.Title) })
+		_, _ = fmt.Fprintf(w, "%s - %s\n", strings.Join(words, ", "), e.Title)
+		err := render.Facts(w, st, [][]string{{"means", e.Means}, {"revisions", e.Revisions}, {"from", e.From},
+			{"exit", e.Exit}, {"next", e.Next}, {pageWord(e.Where), e.Where}, {"see", strings.Join(e.See, ", ")}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageWord heads the page that describes a term: of the specification, or of mcpc.
+func pageWord(page string) string {
+	if strings.HasPrefix(page, "mcpc ") || strings.HasPrefix(page, "docs/") {
+		return "documentation"
+	}
+	return "spec page"
+}
+
+func completeExplain(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	entries, _ := glossary.Read()
+	words := slices.DeleteFunc(glossaryWords(entries), func(w string) bool { return strings.Contains(w, " ") })
+	return complete.Begin(words, typed), complete.NoFiles
+}

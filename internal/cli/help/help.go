@@ -1,0 +1,42 @@
+package help
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// NewHelp is `mcpc help`, which cobra's own would end well also where there is no
+// such command.
+func NewHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "show what a command does, or a topic",
+		Example: `  mcpc help call
+  mcpc help exit-codes
+  mcpc help tasks wait`,
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return complete.Begin(cmdutil.CommandNames(cmd.Root()), typed), complete.NoFiles
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("output") {
+				return usage.New("help goes to stdout, and takes no -o", wire.Run("help "+strings.Join(connect.QuotedWords(args), " ")+" > FILE"))
+			}
+			about, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) == 0 {
+				return about.Help()
+			}
+			return usage.New(fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
+				wire.DidYouMean(wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"), args[len(args)-1], cmdutil.CommandNames(about),
+					wire.Run("--help")+" shows the commands and topics"))
+		},
+	}
+}

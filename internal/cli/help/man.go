@@ -1,0 +1,128 @@
+package help
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// NewMan is `mcpc man DIR`. The pages say what --help says; they are written here
+// and not by cobra's documents, whose way through Markdown undoes every table.
+func NewMan(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "write the manual pages",
+		Long: `Write the manual pages into DIR/man1 and DIR/man7: one for each command, as
+mcpc-call(1), and one for each topic, as mcpc-arguments(7). If DIR is on the
+manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
+		Example: `  mcpc man manual
+  mcpc man ~/.local/share/man
+  mcpc man manual && ls manual/man1`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return usage.New("man takes a directory", wire.Run("man ~/.local/share/man"))
+			}
+			if err := notAPage(cmd.Root(), args[0]); err != nil {
+				return err
+			}
+			writeManual(a, cmd.Root(), args[0])
+			return nil
+		},
+	}
+}
+
+// notAPage refuses to make a folder of a name that somebody wants to read about.
+func notAPage(root *cobra.Command, name string) error {
+	if _, err := os.Stat(name); err == nil || !slices.Contains(cmdutil.CommandNames(root), name) {
+		return nil
+	}
+	return usage.New(fmt.Sprintf("man takes a directory, and %q is the name of a page", name),
+		wire.Run("help "+name)+" shows it; "+wire.Run("man ./"+name)+" writes all pages into a directory of that name")
+}
+
+func writeManual(a *cmdutil.Factory, root *cobra.Command, dir string) {
+	pages := AllOf(root)
+	for _, c := range pages {
+		name := filepath.Join(dir, "man"+section(c), ManName(c)+"."+section(c))
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = os.WriteFile(name, []byte(ManPage(a, c)), 0o644)
+		}
+		if err != nil {
+			a.End(usage.LocalIO("writing the manual", err))
+			return
+		}
+	}
+	a.Note(fmt.Sprintf("%d pages saved to %s", len(pages), dir))
+}
+
+// AllOf walks the tree, hidden commands left out.
+func AllOf(cmd *cobra.Command) (all []*cobra.Command) {
+	if cmd.Hidden {
+		return nil
+	}
+	all = append(all, cmd)
+	for _, c := range cmd.Commands() {
+		all = append(all, AllOf(c)...)
+	}
+	return all
+}
+
+// section is 1 for commands and 7 for what is told about them.
+func section(c *cobra.Command) string {
+	if IsTopic(c) {
+		return "7"
+	}
+	return "1"
+}
+
+func ManName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// verbatim begins lines of up to 80 columns, which an indented page has no place for.
+const verbatim = ".nf\n.in 0\n"
+
+// ManPage is one page, in the macros of man(7): what help says, with its headings.
+func ManPage(a *cmdutil.Factory, c *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(ManName(c)), section(c))
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n"+verbatim, Roff(ManName(c)), Roff(c.Short))
+	if IsTopic(c) {
+		b.WriteString(Roff(TopicText(c, render.Style{})) + ".fi\n")
+		return b.String()
+	}
+	before := ""
+	for line := range strings.Lines(HelpText(a, c, false)) {
+		head, ends := strings.CutSuffix(line, ":\n")
+		if ends && before == "\n" && head[0] != ' ' && len(head) < 30 {
+			b.WriteString(".fi\n.SH " + Roff(strings.ToUpper(head)) + "\n" + verbatim)
+		} else {
+			b.WriteString(Roff(line))
+		}
+		before = line
+	}
+	return b.String() + ".fi\n"
+}
+
+// roffed are the characters that troff would take for something else, or print as
+// another one: a pasted command must hold the ASCII that it is made of.
+var roffed = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+
+// Roff makes a text mean itself; no line of it is a request.
+func Roff(text string) string {
+	lines := strings.Split(roffed.Replace(text), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}

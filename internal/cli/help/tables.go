@@ -1,0 +1,111 @@
+package help
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/sliceutil"
+)
+
+// What help shows first, and where it leads on.
+
+// A helpGroup is some flags under a heading.
+type helpGroup struct{ head, Names string }
+
+// GlobalGroups are the flags of all commands, each of which is in one of them.
+var GlobalGroups = []helpGroup{
+	{"Common global flags", "server json wire jq output verbose explain log-level protocol header header-file timeout"},
+	{"Connection", "account token-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
+	{"At a terminal", "color images no-images no-pager raw-text no-input confirm"},
+	{"Recording and state", "record no-record redact-file state"},
+	{"Limits", "strict connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
+}
+
+// MaxCommon is how many flags a command shows first, in the order of their declaration.
+const MaxCommon = 8
+
+// SeeAlso is where a command's help leads on: commands, topics, words.
+var SeeAlso = map[string]string{
+	"auth":         "login, logout, auth explain",
+	"auth explain": "login, explain http 401",
+	"batch":        "call, run, shell, help answering",
+	"call":         "describe, help arguments, help answering, explain isError",
+	"codegen":      "describe, list, help agents",
+	"close":        "sessions, init",
+	"complete":     "prompt, read, describe",
+	"completion":   "help arguments",
+	"demo":         "mock, init",
+	"describe":     "list, call, help arguments",
+	"explain":      "help exit-codes, show",
+	"export":       "log, resend, help filters",
+	"grep":         "list, servers, help targets",
+	"info":         "init, ping, help revisions",
+	"init":         "sessions, close, help revisions, help answering",
+	"list":         "describe, call, listen",
+	"listen":       "list, tasks, explain list_changed",
+	"log":          "show, stats, help filters",
+	"login":        "auth, auth explain, logout",
+	"logout":       "login, auth",
+	"man":          "completion, help exit-codes",
+	"mock":         "help mock-scripts, demo, tap, proxy",
+	"ping":         "info, explain ping",
+	"prompt":       "list, describe, help arguments",
+	"proxy":        "tap, log",
+	"raw":          "call, help revisions, explain",
+	"read":         "list, describe, complete",
+	"resend":       "log, export, call",
+	"run":          "call, export, help exit-codes, help scripting",
+	"servers":      "trust, init, help targets",
+	"shell":        "batch, run, help arguments",
+	"sessions":     "init, close, sessions use",
+	"sessions use": "sessions, init",
+	"show":         "log, export, explain",
+	"state":        "sessions, state repair",
+	"state repair": "sessions",
+	"stats":        "log, help filters",
+	"tap":          "proxy, log, tap install",
+	"tap install":  "tap, tap remove, log",
+	"tap remove":   "tap install",
+	"tasks":        "call, help answering, explain task",
+	"tasks cancel": "tasks get",
+	"tasks get":    "tasks wait, explain task",
+	"tasks list":   "tasks get, call",
+	"tasks result": "tasks wait, call",
+	"tasks update": "tasks wait, help answering",
+	"tasks wait":   "tasks get, tasks result, help answering",
+	"trust":        "servers, help targets",
+	"version":      "help revisions",
+}
+
+// OwnFlags are a command's flags without those of all commands, and without those
+// that answer a server.
+func OwnFlags(cmd *cobra.Command) (own []*pflag.Flag) {
+	answers := cmdutil.AnsweringFlags(cmd)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" && !slices.Contains(answers, f) {
+			own = append(own, f)
+		}
+	})
+	return own
+}
+
+// sharedFlags are the flags of all commands that a newcomer needs with this one:
+// those of a command that talks to a server.
+func sharedFlags(cmd *cobra.Command) []*pflag.Flag {
+	talks := strings.Contains(cmd.Use, "[-- COMMAND...]") && cmd.LocalNonPersistentFlags().Lookup("to") == nil
+	if !talks && cmd.Parent().Name() != "tasks" {
+		return nil
+	}
+	names := "server json jq"
+	switch cmd.Name() {
+	case "batch", "run":
+		names = "server jq" // what they write is JSON, and not one result
+	case "codegen":
+		names = "server"
+	}
+	return sliceutil.Map(strings.Fields(names), cmd.InheritedFlags().Lookup)
+}

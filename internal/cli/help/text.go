@@ -1,0 +1,185 @@
+package help
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
+)
+
+// The texts of help: -h is what fits a screen, --help is all of it. They are
+// written here and not by cobra's templates, which would cost every start of the
+// program.
+
+// Help writes a command's help.
+func Help(a *cmdutil.Factory, cmd *cobra.Command, _ []string) {
+	if !cmd.HasParent() && len(a.Args) > 0 && !strings.HasPrefix(a.Args[0], "-") && a.Args[0] != "help" {
+		a.End(usage.Outcome(cmdutil.UnknownCommand(a, cmd, a.Args))) // mcpc frobnicate --help
+		return
+	}
+	if a.Shell == nil {
+		_ = cmdutil.FromEnvironment(cmd, a.Getenv) // MCPC_NO_PAGER: --help runs before prepare
+	}
+	switch {
+	case IsTopic(cmd):
+		_ = cmdutil.WritePaged(a, []byte(TopicText(cmd, a.OutStyle)))
+	case asksShort(a, cmd):
+		_, _ = a.Stdout().Write([]byte(HelpText(a, cmd, true)))
+	default:
+		_ = cmdutil.WritePaged(a, []byte(HelpText(a, cmd, false)))
+	}
+}
+
+// asksShort tells -h from --help and `mcpc help`.
+func asksShort(a *cmdutil.Factory, cmd *cobra.Command) bool {
+	own := cmdutil.BeforeDashes(a.Args)
+	if !cmd.HasParent() {
+		return !slices.Contains(own, "--help") && !slices.Contains(own, "help")
+	}
+	return slices.Contains(own, "-h") && !slices.Contains(own, "--help")
+}
+
+func HelpText(a *cmdutil.Factory, cmd *cobra.Command, short bool) string {
+	if !cmd.HasParent() {
+		return rootText(a.Groups(), cmd, short)
+	}
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
+	}
+	if short {
+		text = firstWords(text)
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, cmd.UseLine())
+	helpCommands(&b, "Commands", "", cmd.Commands())
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	own := OwnFlags(cmd)
+	shared := sharedFlags(cmd)
+	most := min(len(own), MaxCommon-len(shared))
+	more := own[most:]
+	helpFlags(&b, "Common flags", append(shared, own[:most]...))
+	answers := cmdutil.AnsweringFlags(cmd)
+	if short {
+		if len(more)+len(answers) > 0 {
+			cmdutil.HelpRow(&b, "\n", fmt.Sprintf("%s --help shows %s.", cmd.CommandPath(), moreFlags(len(more)+len(answers))))
+		}
+	} else {
+		helpFlags(&b, "More flags", more)
+		if len(answers) > 0 {
+			b.WriteString("\nServer requests are answered at a terminal, or by (mcpc help answering):\n")
+			cmdutil.HelpRow(&b, "  ", strings.Join(sliceutil.Map(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+		}
+	}
+	if also := SeeAlso[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")]; also != "" {
+		b.WriteString("\n")
+		cmdutil.HelpRow(&b, "See also: ", "mcpc "+strings.ReplaceAll(also, ", ", ", mcpc "))
+	}
+	b.WriteString("\nmcpc --help lists the global flags, mcpc help exit-codes the exit codes.\n")
+	return b.String()
+}
+
+// firstWords are the first paragraph of a text, without a sentence that only leads on
+// to the next one.
+func firstWords(text string) string {
+	text, _, _ = strings.Cut(text, "\n\n")
+	if end := strings.LastIndex(text, "."); end > 0 {
+		text = text[:end+1]
+	}
+	return text
+}
+
+// rootText is the first thing that a person sees.
+func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
+	for i, g := range groups {
+		var of []*cobra.Command
+		for _, made := range g.Commands {
+			if c, _, err := root.Find([]string{made.Name}); err == nil && !c.Hidden {
+				of = append(of, c)
+			}
+		}
+		switch {
+		case !short || i == 0:
+			helpCommands(&b, g.Head, "", of)
+			continue
+		case i == 1:
+			b.WriteString("\n")
+		}
+		cmdutil.HelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(of))
+	}
+	topics := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !IsTopic(c) })
+	if short {
+		cmdutil.HelpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topics))
+		b.WriteString("\n" + howToName + "\nmcpc --help lists everything, mcpc COMMAND --help one command.\n")
+		return b.String()
+	}
+	helpCommands(&b, "Topics", "help ", topics)
+	for _, g := range GlobalGroups {
+		helpFlags(&b, g.head, sliceutil.Map(strings.Fields(g.Names), root.PersistentFlags().Lookup))
+	}
+	b.WriteString("\n" + howToName + "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME.\n")
+	return b.String()
+}
+
+// howToName says how a server is named.
+const howToName = `Name a server with -s: a URL, "demo", a session, or a server of another program
+(mcpc servers). The command of a stdio server goes after --: mcpc list -- npx -y
+SERVER. The default is the session of the last mcpc init, or
+http://localhost:3001/mcp.`
+
+func commandList(all []*cobra.Command) string {
+	return strings.Join(sliceutil.Map(all, (*cobra.Command).Name), ", ")
+}
+
+// helpCommands lists commands with what they do; before stands before each name.
+func helpCommands(b *strings.Builder, head, before string, all []*cobra.Command) {
+	helpRows(b, head, sliceutil.Map(all, func(c *cobra.Command) [2]string { return [2]string{before + c.Name(), c.Short} }))
+}
+
+func helpRows(b *strings.Builder, head string, rows [][2]string) {
+	if len(rows) == 0 {
+		return
+	}
+	width := 0
+	for _, row := range rows {
+		width = max(width, len(row[0]))
+	}
+	fmt.Fprintf(b, "\n%s:\n", head)
+	for _, row := range rows {
+		cmdutil.HelpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
+	}
+}
+
+// helpFlags lists flags with what they do, in 80 columns.
+func helpFlags(b *strings.Builder, head string, flags []*pflag.Flag) {
+	var rows [][2]string
+	for _, f := range flags {
+		name := "    --" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", --" + f.Name
+		}
+		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
+			name += cmdutil.ValueOf(f)
+		}
+		_, usage := pflag.UnquoteUsage(f)
+		rows = append(rows, [2]string{name, usage})
+	}
+	helpRows(b, head, rows)
+}
+
+func moreFlags(n int) string {
+	if n == 1 {
+		return "one more flag"
+	}
+	return fmt.Sprintf("%d more flags", n)
+}

@@ -1,0 +1,72 @@
+package help
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/render"
+	"mcpc/internal/serve"
+)
+
+//go:embed topic_*.txt
+var topicTexts embed.FS
+
+// NewTopics are the help topics that are no commands: `mcpc help exit-codes`. What they
+// say is their Long.
+func NewTopics() (topics []*cobra.Command) {
+	for _, t := range [][2]string{
+		{"agents", "a short guide for programs that run mcpc"},
+		{"answering", "answering a server's requests: forms, pages, sampling, roots"},
+		{"arguments", "the arguments of a tool or a prompt"},
+		{"exit-codes", "the exit codes"},
+		{"filters", "the filter language for recorded exchanges"},
+		{"mock-scripts", "the script language of mcpc mock"},
+		{"revisions", "protocol revisions: the differences, and how one is negotiated"},
+		{"scripting", "scripting: streams, exit codes, JSON"},
+		{"targets", "naming a server, and which servers need approval"},
+	} {
+		topics = append(topics, &cobra.Command{Use: t[0], Short: t[1], Long: TextOfTopic(t[0])})
+	}
+	return topics
+}
+
+func TextOfTopic(name string) string {
+	text, _ := topicTexts.ReadFile("topic_" + strings.ReplaceAll(name, "-", "_") + ".txt")
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// TopicText is what mcpc help TOPIC prints: of two of them a table too, which is drawn
+// where it is asked for.
+func TopicText(c *cobra.Command, st render.Style) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
+	switch c.Name() {
+	case "exit-codes":
+		b.WriteString("\n")
+		render.ExitCodes(&b, st)
+	case "mock-scripts":
+		b.WriteString("\n" + mockWords())
+	}
+	return b.String()
+}
+
+// IsTopic tells a topic from a command.
+func IsTopic(c *cobra.Command) bool {
+	return !c.Hidden && c.HasParent() && !c.Runnable() && !c.HasSubCommands()
+}
+
+func mockWords() string {
+	var b strings.Builder
+	for _, w := range serve.Words {
+		does := w[2]
+		if w[1] != "" {
+			does = w[1] + ": " + does
+		}
+		cmdutil.HelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
+	}
+	return b.String()
+}

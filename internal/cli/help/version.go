@@ -1,0 +1,83 @@
+package help
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+func NewVersion(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "print the version and the supported protocol revisions",
+		Example: `  mcpc version
+  mcpc version --json
+  mcpc version --jq .version`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+				return err
+			}
+			PrintVersion(cmd.Context(), a)
+			return nil
+		},
+	}
+}
+
+// builtFrom is the commit that the program was built from and the time of it, in RFC
+// 3339: as the release script says, else as the go command wrote it into the program,
+// with + where something was changed since. A program built away from its repository
+// has none.
+func builtFrom(a *cmdutil.Factory) (commit, date string) {
+	info, ok := debug.ReadBuildInfo()
+	if a.Commit != "" || !ok {
+		return short(cmp.Or(a.Commit, "unknown")), a.Date
+	}
+	changed := ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		case "vcs.modified":
+			changed = map[string]string{"true": "+"}[s.Value]
+		}
+	}
+	return short(cmp.Or(commit, "unknown")) + changed, date
+}
+
+// short is a commit as people write it, with a + that stands behind it.
+func short(commit string) string {
+	plain, changed := strings.CutSuffix(commit, "+")
+	if plain = plain[:min(len(plain), 12)]; changed {
+		return plain + "+"
+	}
+	return plain
+}
+
+func PrintVersion(ctx context.Context, a *cmdutil.Factory) {
+	commit, date := builtFrom(a)
+	when := "null"
+	if date != "" {
+		when = string(wire.Quote(date))
+	}
+	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.Version),
+		wire.Quote(commit), when, wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
+	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ render.Style) error {
+		day, _, _ := strings.Cut(date, "T")
+		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", a.Version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
+		return err
+	}))
+}

@@ -1,0 +1,145 @@
+package mock
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/serve"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// mockOptions are what `mcpc mock` was asked.
+type mockOptions struct {
+	script string
+	listen string
+	stdio  bool
+}
+
+func NewMock(a *cmdutil.Factory) *cobra.Command {
+	var o mockOptions
+	cmd := &cobra.Command{
+		Use:   "mock --script FILE",
+		Short: "run a scripted mock server (fault injection)",
+		Long: `Run a mock server from a script, to test how a client handles faults. Without
+rules the mock behaves like a correct server; the script lists the differences.
+This is fault.txt of the examples below:
+
+    speaks ` + client.Revisions()[1] + `
+    tool echo {"type":"object"}
+
+    on tools/call #2
+        error -32000 out of order
+
+It supports that revision, has one tool, and responds to the second call with an
+error. An action that the transport does not support, such as status with
+--stdio, is an error at the start. mcpc help mock-scripts describes all of it.`,
+		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
+  mcpc list -- mcpc mock --script fault.txt --stdio
+  mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+				return err
+			}
+			return runMock(cmd.Context(), a, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
+	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
+	return cmd
+}
+
+func runMock(ctx context.Context, a *cmdutil.Factory, o mockOptions) error {
+	if o.script == "" {
+		return usage.New("mock needs a script", "use --script FILE; "+wire.Run("help mock-scripts")+" describes it")
+	}
+	text, _, err := a.Input("@" + o.script) // - is standard input
+	if err != nil {
+		return err
+	}
+	script, err := serve.Parse(string(text))
+	if err != nil {
+		return usage.New(o.script+": "+err.Error(), "see "+wire.Run("help mock-scripts"))
+	}
+	if err := fitting(a, script, o); err != nil {
+		return err
+	}
+	if o.stdio {
+		// It waits for its input, which no signal interrupts: it just dies of one.
+		mockStdio(ctx, a, script)
+		return nil
+	}
+	a.Talking.Store(true)
+	mockHTTP(ctx, a, script, o.listen)
+	return nil
+}
+
+// fitting refuses a script that the transport cannot play, and says what of it will not
+// come about.
+func fitting(a *cmdutil.Factory, script *serve.Script, o mockOptions) error {
+	over, hint := serve.OverHTTP, wire.Hint("use --stdio for stdio")
+	if o.stdio {
+		over, hint = serve.OverStdio, "use --listen instead of --stdio for HTTP"
+	}
+	idle, err := script.Fits(over)
+	for _, rule := range idle {
+		a.Warn(o.script + ": " + rule.Error())
+	}
+	if err != nil {
+		return usage.New(o.script+": "+err.Error(), hint)
+	}
+	return nil
+}
+
+func mockStdio(ctx context.Context, a *cmdutil.Factory, script *serve.Script) {
+	err := script.Stdio(ctx, serve.Process{
+		In: a.In, Out: a.Out, Err: a.Err, Exit: a.Leave,
+		Kill:       func(name string) { cmdutil.Raise(killedBy[name]) },
+		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
+		Fork:       func(d time.Duration) { leaveBehind(a, d) },
+	})
+	if err != nil {
+		a.End(usage.LocalIO("the mock", err))
+	}
+}
+
+var killedBy = map[string]syscall.Signal{
+	"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "SEGV": syscall.SIGSEGV, "ABRT": syscall.SIGABRT,
+}
+
+// leaveBehind starts a process that holds this one's standard streams.
+func leaveBehind(a *cmdutil.Factory, d time.Duration) {
+	sleep := exec.Command("sleep", fmt.Sprint(d.Seconds()))
+	sleep.Stdin, sleep.Stdout, sleep.Stderr = a.In, a.Out, a.Err
+	if err := sleep.Start(); err != nil {
+		a.Warn("fork: " + err.Error())
+	}
+}
+
+func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *serve.Script, address string) {
+	listener, out := cmdutil.ListenLoopback(address)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	scheme := "http"
+	if script.TLS != "" {
+		scheme = "https"
+	}
+	a.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
+	if err := script.HTTP(ctx, listener, nil); err != nil {
+		a.End(usage.LocalIO("serving", err))
+		return
+	}
+	a.End(wire.Outcome{Kind: wire.Signal})
+}

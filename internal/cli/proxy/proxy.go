@@ -1,0 +1,169 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// proxyOptions are what `mcpc proxy` was asked.
+type proxyOptions struct {
+	to     []string
+	listen string
+}
+
+func NewProxy(a *cmdutil.Factory) *cobra.Command {
+	var o proxyOptions
+	cmd := &cobra.Command{
+		Use:   "proxy --to URL",
+		Short: "record the HTTP traffic of other clients",
+		Long: `Forward the requests of other clients to a server, and record the traffic:
+Streamable HTTP and HTTP+SSE, in every revision. Clients use the proxy's URL
+instead of the server's. With --to /path=URL one proxy serves several servers,
+each under its own path.
+
+Bodies are forwarded unchanged, as they arrive. Header fields keep their values,
+including Authorization and cookies, which are meant for that server; redirects
+are passed on and not followed. The only change: if an HTTP+SSE server names its
+endpoint by its own URL, the URL is replaced by the proxy's. Only clients on
+this machine are served, and no web page of another origin.
+
+mcpc log lists an exchange up to 0.3 s after its response.`,
+		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
+  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
+  mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+				return err
+			}
+			routes, err := routesOf(o.to)
+			if err != nil {
+				return err
+			}
+			if a.Network.Socket != "" && len(routes) > 1 {
+				return usage.New("--unix-socket needs one server, not several", "run one proxy per server")
+			}
+			runProxy(cmd.Context(), a, o, routes)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
+	return cmd
+}
+
+// routesOf reads --to.
+func routesOf(words []string) (routes []trace.Route, err error) {
+	taken := map[string]bool{}
+	for _, word := range words {
+		var r trace.Route
+		if before, after, ok := strings.Cut(word, "="); ok && strings.HasPrefix(before, "/") {
+			r.Path, word = strings.TrimRight(before, "/"), after
+		}
+		r.To, err = url.Parse(word)
+		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
+			return nil, usage.New(fmt.Sprintf("--to must be a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL")
+		}
+		if r.Path != "" && (path.Clean(r.Path) != r.Path || strings.ContainsAny(r.Path, `%\?#`)) {
+			return nil, usage.New(fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL")
+		}
+		if taken[r.Path] {
+			return nil, usage.New(fmt.Sprintf("two servers for the path %q", cmp.Or(r.Path, "/")), "--to /one=URL --to /two=URL")
+		}
+		taken[r.Path] = true
+		routes = append(routes, r)
+	}
+	if len(routes) == 0 {
+		return nil, usage.New("proxy needs a server", "--to http://localhost:3001/mcp")
+	}
+	return routes, nil
+}
+
+func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []trace.Route) {
+	w, err := connect.ReachServer2(&a.Env, routes[0].To.String(), nil) // the user named all of them
+	if err != nil {
+		a.End(usage.Outcome(err))
+		return
+	}
+	a.Talking.Store(true)
+	listener, out := cmdutil.ListenLoopback(o.listen)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	defer listener.Close()
+	var targets []string
+	for _, r := range routes {
+		if leadsTo(r.To, listener.Addr().String()) {
+			a.End(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + wire.RedactURL(r.To.String()),
+				Hint: "--listen 127.0.0.1:0 takes a free port"})
+			return
+		}
+		a.Secrets.LearnURL(r.To.String())
+		targets = append(targets, wire.RedactURL(r.To.String()))
+	}
+	watcher := overhear(a, strings.Join(targets, " "), trace.ByProxy)
+	p := &trace.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
+		Dial: w.Dialer(connectTime(a)), Through: w.ProxyFunc, TLS: w.Tls}
+	introduceProxy(a, p, targets)
+	err = serveProxy(ctx, a, p, listener)
+	watcher.Close()
+	if err != nil {
+		a.End(usage.LocalIO("serving", err))
+		return
+	}
+	a.End(wire.Outcome{Kind: wire.Signal})
+}
+
+func connectTime(a *cmdutil.Factory) time.Duration {
+	return max(0, cmp.Or(a.Limits.Connect, 10*time.Second))
+}
+
+// leadsTo reports a URL that leads to an address of this machine.
+func leadsTo(u *url.URL, address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	ip := net.ParseIP(u.Hostname())
+	return err == nil && cmp.Or(u.Port(), "80") == port && (strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback())
+}
+
+// introduceProxy says what the clients are to be told.
+func introduceProxy(a *cmdutil.Factory, p *trace.Proxy, targets []string) {
+	for i, r := range p.Routes {
+		a.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, wire.RedactURL(r.To.RequestURI())), targets[i]))
+	}
+	a.Note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
+}
+
+// serveProxy serves until ctx is done, and until what was under way has come to its
+// end.
+func serveProxy(ctx context.Context, a *cmdutil.Factory, p *trace.Proxy, listener net.Listener) error {
+	server := &http.Server{Handler: p.Handler(connectTime(a)),
+		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err := server.Serve(listener)
+	server.Close()
+	p.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,206 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewTap(a *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tap -- COMMAND...",
+		Short: "record the stdio traffic of another client",
+		Long: `Run a stdio server for another client and record the traffic. Put it before the
+server's command in the client's configuration, or use "mcpc tap install".
+
+Stdin, stdout and stderr are passed through unchanged, and so are signals and
+the exit status; 128+n means ended by signal n. Traffic that cannot be recorded
+is forwarded anyway, and without -v mcpc prints nothing itself. mcpc log lists
+the traffic, with --follow while it happens. For clients that interpret "--",
+such as MCP Inspector, it may be omitted.`,
+		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
+  mcpc list -- mcpc tap -- mcpc demo --stdio
+  mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
+				if _, err := exec.LookPath(args[0]); err != nil {
+					return cmdutil.UnknownCommand(a, cmd, args)
+				}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.New("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
+			}
+			runTap(a, args)
+			return nil
+		},
+	}
+	// Behind the command's first word all words are the command's, with or without --.
+	cmd.Flags().SetInterspersed(false)
+	cmd.AddCommand(newTapInstall(a, false), newTapInstall(a, true))
+	return cmd
+}
+
+// A tapping is a server that runs for another client.
+type tapping struct {
+	a     *cmdutil.Factory
+	cmd   *exec.Cmd
+	watch *trace.Watcher
+	// in, out and err are this side's ends of its standard streams.
+	in, out, err *os.File
+	// send sends the server a signal.
+	send   func(os.Signal)
+	copies sync.WaitGroup
+	// left is set when the client has ended what it writes.
+	left atomic.Bool
+}
+
+func runTap(a *cmdutil.Factory, argv []string) {
+	a.Record.Quiet.Store(a.Verbose == 0)
+	a.Secrets.LearnCommand(argv)
+	// All signals are the server's from now on.
+	a.Relaying.Store(true)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, cmdutil.Relayed...)
+	t := &tapping{a: a, cmd: exec.Command(argv[0], argv[1:]...)}
+	if out := t.start(); !out.Good() {
+		a.End(out)
+		return
+	}
+	t.watch = overhear(a, connect.CommandLine(argv), trace.ByTap)
+	go func() {
+		for sig := range signals {
+			t.send(sig)
+		}
+	}()
+	go t.feed()
+	t.copies.Add(2)
+	go t.drain(a.Out, t.out, t.watch.Messages(wire.Received))
+	go t.drain(a.Err, t.err, t.watch.Stderr())
+	t.wait()
+	t.watch.Close()
+}
+
+// start connects the server with pipes of its own.
+func (t *tapping) start() wire.Outcome {
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+	}()
+	var failed error
+	open := func() (r, w *os.File) {
+		r, w, err := os.Pipe()
+		failed = errors.Join(failed, err)
+		return r, w
+	}
+	stdin, in := open()
+	out, stdout := open()
+	errs, stderr := open()
+	theirs = []*os.File{stdin, stdout, stderr}
+	if failed != nil {
+		return usage.LocalIO("opening a pipe for the server", failed)
+	}
+	t.in, t.out, t.err = in, out, errs
+	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = stdin, stdout, stderr
+	if t.send, failed = cmdutil.StartGroup(t.cmd); failed != nil {
+		return unstarted(t.cmd.Path, failed)
+	}
+	return wire.Outcome{}
+}
+
+func unstarted(name string, err error) wire.Outcome {
+	o := wire.Outcome{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server could not be started: " + connect.Reason(err)}
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		o.Text = "no such command: " + name
+	}
+	return o
+}
+
+// feed passes on what the client writes, and the end of it. A server that reads no
+// more is told to the client as the system does without mcpc.
+func (t *tapping) feed() {
+	seen := t.watch.Messages(wire.Sent)
+	_, err := io.Copy(writerOnly{t.in}, io.TeeReader(t.a.In, seen))
+	seen.Close()
+	t.left.Store(err == nil)
+	t.in.Close()
+	if err != nil {
+		t.a.In.Close()
+	}
+}
+
+// writerOnly keeps io.Copy from asking for more than Write.
+type writerOnly struct{ io.Writer }
+
+// graceForOthers is how long a process that the server left behind is listened to
+// since it wrote last, because it holds the streams.
+const graceForOthers = time.Second
+
+// drain passes on what the server writes, as far as its end.
+func (t *tapping) drain(to, from *os.File, seen io.WriteCloser) {
+	defer t.copies.Done()
+	defer seen.Close()
+	defer from.Close()
+	buf := make([]byte, 64<<10)
+	for silent := false; ; {
+		n, err := from.Read(buf)
+		if n > 0 {
+			silent = false
+			_, _ = seen.Write(buf[:n])
+			if _, lost := to.Write(buf[:n]); lost != nil {
+				return // nobody reads: the server learns it from its own next write
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded) && !silent: // the server is dead
+			silent = true
+			_ = from.SetReadDeadline(t.a.Now().Add(graceForOthers))
+		default:
+			return
+		}
+	}
+}
+
+// wait waits for the server, and for what it has still written.
+func (t *tapping) wait() {
+	_ = t.cmd.Wait()
+	by := wire.Received
+	if t.left.Load() {
+		by = wire.Sent // the server was asked to
+	}
+	for _, f := range []*os.File{t.out, t.err} {
+		if err := f.SetReadDeadline(t.a.Now()); errors.Is(err, os.ErrNoDeadline) {
+			t.send(os.Kill) // on Windows, where only the end of all writers ends the reading
+		}
+	}
+	t.copies.Wait()
+	state := t.cmd.ProcessState
+	how := "exit"
+	if t.a.Exit = state.ExitCode(); t.a.Exit < 0 {
+		how = "signal"
+		if status, ok := state.Sys().(syscall.WaitStatus); ok {
+			t.a.Exit = 128 + int(status.Signal())
+		}
+	}
+	t.watch.Closed(by, how, state.String())
+}

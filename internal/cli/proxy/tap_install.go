@@ -1,0 +1,280 @@
+package proxy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// installOptions are what `mcpc tap install` and `mcpc tap remove` were asked.
+type installOptions struct {
+	client, server, file string
+	yes, remove          bool
+}
+
+func newTapInstall(a *cmdutil.Factory, remove bool) *cobra.Command {
+	o := installOptions{remove: remove}
+	cmd := &cobra.Command{
+		Use:   "install CLIENT SERVER",
+		Short: "record one of a client's servers with mcpc tap",
+		Example: `  mcpc tap install claude-code box --yes
+  mcpc tap install codex box --file config.toml --yes
+  mcpc tap install cursor other --file .mcp.json --yes`,
+	}
+	before := "Add mcpc tap to the command of a server in a client's configuration."
+	if remove {
+		cmd.Use, cmd.Short = "remove CLIENT SERVER", "restore a server's original command"
+		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes
+  mcpc tap remove claude-desktop box --file mcp.json -y
+  mcpc tap remove claude-code old -y`
+		before = "Remove mcpc tap from the command of a server in a client's configuration."
+	}
+	cmd.Long = before + `
+The change is shown first, without values of variables or header fields.
+Everything else in the file stays unchanged, comments included, and a copy of
+the original file is kept next to it (mode 0600). Nothing is started; restart
+the client afterwards. A CLIENT is one of these:
+
+` + clientRows()
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return usage.New(cmd.Name()+" takes a client and the name of a server", cmdutil.RunOf(cmd, " --help")+" shows the clients")
+		}
+		o.client, o.server = args[0], args[1]
+		client, ok := target.ClientNamed(o.client)
+		if !ok || !client.Editable() {
+			return usage.New(fmt.Sprintf("unknown client %q", o.client), wire.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(), cmdutil.RunOf(cmd, " --help")+" shows the clients"))
+		}
+		tapInstall(cmd.Context(), a, client, o)
+		return nil
+	}
+	cmd.ValidArgsFunction = completeClients
+	cmd.Flags().StringVar(&o.file, "file", "", "configuration `file`, if not the client's default")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without a confirmation")
+	return cmd
+}
+
+// completeClients completes the client; its servers stand in its own file.
+func completeClients(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, complete.NoFiles
+	}
+	return complete.Begin(clientNames(), typed), complete.NoFiles
+}
+
+func clientRows() string {
+	var b strings.Builder
+	for _, c := range target.Clients {
+		if c.Editable() {
+			cmdutil.HelpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func clientNames() (names []string) {
+	for _, c := range target.Clients {
+		if c.Editable() {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o installOptions) {
+	file := cmp.Or(o.file, client.File(runtime.GOOS, a.Getenv))
+	if folder, err := os.Getwd(); err == nil {
+		client = client.ForProject(folder)
+	}
+	old, err := os.ReadFile(file)
+	if err != nil {
+		out := usage.LocalIO("reading the configuration of "+client.Title, err)
+		out.Hint = "--file names another file"
+		a.End(out)
+		return
+	}
+	changed, err := tapEdit(a, old, client, o)
+	if err != nil {
+		out := usage.Outcome(err)
+		if entry, ok := errors.AsType[*target.EntryError](err); ok && len(entry.Servers) > 0 {
+			out.Hint = wire.Hint("it has " + strings.Join(entry.Servers, ", "))
+		}
+		out.Where = file
+		a.End(out)
+		return
+	}
+	if bytes.Equal(old, changed) {
+		state := "already uses mcpc tap"
+		if o.remove {
+			state = "does not use mcpc tap"
+		}
+		a.Note(fmt.Sprintf("nothing to change in %s: %q %s", render.Line(file), o.server, state))
+		return
+	}
+	a.Secrets.LearnCommand(client.CommandOf(old, o.server))
+	fmt.Fprintf(a.Stdout(), "%s\n%s", render.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
+		return a.Secrets.Text(render.Line(line))
+	}))
+	if out := confirmedEdit(ctx, a, file, o); !out.Good() {
+		a.End(out)
+		return
+	}
+	backup, err := editFile(file, old, changed)
+	if err != nil {
+		a.End(usage.LocalIO("writing "+file, err))
+		return
+	}
+	a.Note("written; the previous file is " + backup + " (mode 0600); restart " + client.Title)
+}
+
+// tapEdit gives the text that the file is to have.
+func tapEdit(a *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	was := installed(self, client.CommandOf(old, o.server))
+	plain, err := client.Unwrap(old, o.server, was)
+	if err != nil || o.remove {
+		return plain, err
+	}
+	prefix := append([]string{self, "tap"}, stateWords(a)...)
+	if a.RedactFile != "" {
+		file, err := filepath.Abs(a.RedactFile)
+		if err != nil {
+			return nil, err
+		}
+		prefix = append(prefix, "--redact-file", file)
+	}
+	if !client.OwnDashes {
+		prefix = append(prefix, "--")
+	}
+	if !bytes.Equal(old, plain) && slices.Equal(was, prefix) {
+		return old, nil
+	}
+	return client.Wrap(plain, o.server, prefix)
+}
+
+// installed are the words that were put before a server's command, as far as they are
+// those of an installation.
+func installed(self string, argv []string) []string {
+	words := []string{self, "tap"}
+	at := 2
+	for len(argv) > at+1 && (argv[at] == "--state" || argv[at] == "--redact-file") {
+		words = append(words, argv[at:at+2]...)
+		at += 2
+	}
+	if len(argv) <= at || argv[at] == "--" {
+		words = append(words, "--")
+	}
+	return words
+}
+
+// stateWords say where to record, where a program that a client starts would look
+// elsewhere: clients pass on HOME and PATH, and hardly another variable.
+func stateWords(a *cmdutil.Factory) []string {
+	store, err := state.Open(a.State)
+	if err != nil || a.State == "" && a.Getenv("XDG_STATE_HOME") == "" {
+		return nil
+	}
+	if home := a.Getenv("HOME"); runtime.GOOS == "linux" && store.Dir() == filepath.Join(home, ".local", "state", "mcpc") {
+		return nil
+	}
+	return []string{"--state", store.Dir()}
+}
+
+func confirmedEdit(ctx context.Context, a *cmdutil.Factory, file string, o installOptions) wire.Outcome {
+	switch {
+	case o.yes:
+		return wire.Outcome{}
+	case !a.Interactive():
+		return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed", Hint: "--yes writes it without a confirmation"}
+	case a.Ask(ctx, "Write this change?"):
+		return wire.Outcome{}
+	case ctx.Err() != nil:
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	}
+	return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed"}
+}
+
+// editFile writes the new text in one step, with the old file's rights, and before
+// the first change a copy of the old one beside it, which is for its owner alone: it
+// may hold secrets, and nobody looks after it. A link stays a link.
+func editFile(file string, old, changed []byte) (backup string, err error) {
+	file, err = filepath.EvalSymlinks(file)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	backup = file + ".before-mcpc"
+	if err := keepOriginal(backup, old); err != nil {
+		return "", err
+	}
+	if err := cmdutil.ReplaceFile(file, changed); err != nil {
+		return "", err
+	}
+	return backup, os.Chmod(file, info.Mode().Perm())
+}
+
+// keepOriginal writes the copy, unless there is one: the file as it was before all
+// that mcpc did to it is what somebody may want back.
+func keepOriginal(backup string, old []byte) error {
+	f, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(old)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(backup) // half of it is no copy
+	}
+	return err
+}
+
+// lineDiff shows the lines that differ between two texts, from the first to the
+// last of them, with a line around.
+func lineDiff(old, changed []byte, shown func(string) string) string {
+	a, b := strings.Split(string(old), "\n"), strings.Split(string(changed), "\n")
+	head, tail := 0, 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var out strings.Builder
+	write := func(mark string, lines []string) {
+		for _, line := range lines {
+			out.WriteString(mark + shown(strings.TrimSuffix(line, "\r")) + "\n")
+		}
+	}
+	write("  ", a[max(0, head-1):head])
+	write("- ", a[head:len(a)-tail])
+	write("+ ", b[head:len(b)-tail])
+	write("  ", a[len(a)-tail:min(len(a), len(a)-tail+1)])
+	return out.String()
+}

@@ -1,0 +1,105 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// Revision is that of the conversation; of a handshake that was refused the one in
+// which it was asked for.
+func (g Again) Revision() string {
+	if g.Row.Method != "initialize" || g.Row.Revision != "" {
+		return g.Row.Revision
+	}
+	params, _ := wire.Object(g.Params())
+	return cmp.Or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
+}
+
+// Request adds the words of the command that sends the request, and gives its last
+// one: call where that can say all of it, else raw.
+func (g Again) Request(s *render.Script, words []string) ([]string, []byte) {
+	m, params := wire.ParseMessage(g.Exchange.Request.Raw), g.Params()
+	name, arguments, simple := asToolCall(m.Method, params)
+	_, notObject := wire.Object(params)
+	switch {
+	case m.Method == "initialize" && !(g.Row.Own && g.Had("raw")):
+		return append(words, "info"), nil // raw would open a conversation first, and then ask for one
+	case simple && !strings.HasPrefix(name, "-") && !g.Had("raw"):
+		words = append(words, "call")
+		if g.Had("--no-validate") || !g.Had("call") { // nobody else checks what he sends
+			words = append(words, "--no-validate")
+		}
+		if g.Had("--yes") || g.Had("-y") {
+			words = append(words, "--yes")
+		}
+		return append(words, s.Word(name, "name")), arguments
+	case strings.HasPrefix(m.Method, "-") || m.Method == "" || params != nil && notObject != nil:
+		return append(words, "raw", "--bytes"), m.Raw
+	}
+	return append(words, "raw", s.Word(m.Method, "method")), params
+}
+
+// Had reports whether the recorded command line had this word for mcpc itself.
+func (g Again) Had(word string) bool {
+	return g.Row.By == trace.ByCommand && slices.Contains(g.ownArgv(), word)
+}
+
+// ownArgv is the recorded command line without a server's command.
+func (g Again) ownArgv() []string { return cmdutil.BeforeDashes(g.Row.Head().Argv) }
+
+// OwnFields are the header fields that the user had given.
+func (g Again) OwnFields() []wire.Field {
+	head := g.head()
+	if head == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(head.Fields), func(f wire.Field) bool {
+		name := strings.ToLower(f.Name)
+		return slices.Contains(clientFields, name) || render.OfConnection[name] || strings.HasPrefix(name, "mcp-")
+	})
+}
+
+// answerFlags are the flags of the recorded command line that say how to answer what the
+// server asks.
+func (g Again) answerFlags() (*pflag.FlagSet, connect.Answers) {
+	a, f := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags, f.ParseErrorsWhitelist.UnknownFlags = false, true
+	cmdutil.AddAnswering(a, f)
+	if g.Row.By == trace.ByCommand {
+		_ = f.Parse(g.ownArgv()) // it was parsed once, by the command
+	}
+	return f, a.Answers
+}
+
+func (g Again) Answering() connect.Answers {
+	_, flags := g.answerFlags()
+	return flags
+}
+
+// AnswerWords are those flags again, where the command has them.
+func (g Again) AnswerWords(s *render.Script) (words []string) {
+	if g.Row.Method == "initialize" {
+		return nil
+	}
+	flags, _ := g.answerFlags()
+	flags.Visit(func(f *pflag.Flag) {
+		for _, text := range cmdutil.FlagValues(f) {
+			switch {
+			case f.Value.Type() != "bool":
+				words = append(words, "--"+f.Name, s.Word(text, f.Name))
+			case text == "true":
+				words = append(words, "--"+f.Name)
+			}
+		}
+	})
+	return words
+}

@@ -1,0 +1,38 @@
+package replay
+
+import (
+	"slices"
+
+	"mcpc/internal/saved"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// Unchecked reports whether a step has to be taken without a check, so that the same
+// is sent again: nobody had checked it, or a check would not let it through.
+func (g Again) Unchecked(s saved.Step) bool {
+	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
+	switch s.Verb {
+	case saved.Call:
+		return g.Had("--no-validate") || !g.Had("call") && (!g.Had("run") || failed)
+	case saved.Prompt:
+		return g.Had("--no-validate") || failed
+	}
+	return false
+}
+
+// Kind is the ending of the request; not ok where it has none that a step may expect.
+// A command that judges ends in another way than its last request.
+func (g Again) Kind() (kind wire.Kind, ok bool) {
+	kind = wire.Kind(g.Row.Channel)
+	answer := wire.ParseMessage(g.Exchange.Response.Raw)
+	switch {
+	case slices.Contains(SavedEndings, kind):
+		return kind, true
+	case answer.Error != nil:
+		return wire.RPCFailed, true
+	case kind == wire.CheckFailed && string(wire.First(answer.Result, "isError")) == "true":
+		return wire.ToolError, true
+	}
+	return wire.OK, answer.Result != nil || g.Row.Channel == trace.ChannelOK
+}

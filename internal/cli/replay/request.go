@@ -1,0 +1,302 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// An Again is a recorded request that is to be issued again.
+type Again struct {
+	Row      *trace.Row
+	Exchange *wire.Exchange
+	Capture  *trace.Capture
+	Version  string
+}
+
+// Bare reports an HTTP request that carries no request of JSON-RPC.
+func (g Again) Bare() bool { return g.Exchange.Request.Raw == nil }
+
+// bareBody is what such a request did carry.
+func (g Again) bareBody() []byte {
+	for _, f := range g.Exchange.Between {
+		if f.Dir == wire.Sent {
+			return f.Raw
+		}
+	}
+	return nil
+}
+
+// Unasked is the error for what a client cannot ask.
+func (g Again) Unasked() error {
+	switch {
+	case g.Row.Apart:
+		return &render.Unscriptable{Text: "it has no client request"}
+	case trace.ByServer(g.Row):
+		return &render.Unscriptable{Text: "it is a server request, not a client request"}
+	}
+	return nil
+}
+
+// head is that of the HTTP request, nil over stdio.
+func (g Again) head() *wire.HTTPHead {
+	for _, f := range g.Exchange.Heads {
+		if f.Dir == wire.Sent && f.Stream == g.Exchange.Request.Stream && f.HTTP != nil {
+			return f.HTTP
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether the answer was to come on another stream than that of the
+// request, as the transport of 2024 has it: the request itself was only accepted, if
+// that was still waited for. A stream that was resumed began with an answer.
+func (g Again) elsewhere() bool {
+	x := g.Exchange
+	for _, f := range x.Heads {
+		if f.Dir == wire.Received && f.Stream == x.Request.Stream && f.HTTP != nil {
+			return f.HTTP.Status == http.StatusAccepted
+		}
+	}
+	return x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
+}
+
+// Opens are the methods that begin a conversation, or are one of their own.
+var Opens = []string{"initialize", "server/discover"}
+
+// session is the variable of the session's id in a script.
+const session = "session"
+
+// AddCurl writes the request as curl sends it, or over stdio as a pipeline. A session
+// is opened first where the request names one.
+func AddCurl(s *render.Script, g Again) error {
+	head := g.head()
+	switch {
+	case g.Unasked() != nil:
+		return g.Unasked()
+	case g.Exchange.Request.Stream == 0:
+		g.addPipeline(s)
+		return nil
+	case head == nil:
+		return &render.Unscriptable{Text: "its HTTP request headers were not recorded"}
+	case g.Bare():
+		return s.Curl(render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
+	case g.elsewhere():
+		return g.addStream(s, head)
+	}
+	if len(g.Exchange.Between) > 0 && g.Row.Notes.Rounds > 0 {
+		s.Comment("this is the first round: the server then requests input")
+	}
+	post := render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.Exchange.Request.Raw}
+	if head.Field("Mcp-Session-Id") == "" {
+		return s.Curl(post, "") // nothing ties it to what was sent before
+	}
+	opening, opened := post, post
+	opening.Fields = connect.Without(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
+	opening.Body, opened.Body = g.initialize(), wire.ComposeNotification("notifications/initialized", nil)
+	if err := s.CurlSession(opening, session); err != nil {
+		return err
+	}
+	if err := s.Curl(opened, session); err != nil {
+		return err
+	}
+	return s.Curl(post, session)
+}
+
+// addStream writes the request as the transport of 2024 has it: a stream is opened, and
+// what comes on it tells where requests go and what was answered.
+func (g Again) addStream(s *render.Script, head *wire.HTTPHead) error {
+	stream, err := g.Capture.StreamBefore(g.Row, g.Exchange.Request)
+	if err != nil {
+		return err
+	}
+	if stream == nil {
+		return &render.Unscriptable{Text: "the response came on a stream (HTTP+SSE) whose start was not recorded"}
+	}
+	if err := s.CurlStream(render.Post{Method: stream.Method, URL: stream.URL, Fields: stream.Fields}); err != nil {
+		return err
+	}
+	post := render.Post{Method: head.Method, URL: stream.URL, Fields: head.Fields}
+	send := func(body []byte, printed bool) error {
+		post.Body = body
+		if err := s.CurlEndpoint(post); err != nil {
+			return err
+		}
+		if m := wire.ParseMessage(body); m.ID != nil {
+			s.Heard(m.ID, printed)
+		}
+		return nil
+	}
+	if !slices.Contains(Opens, g.Row.Method) {
+		err = errors.Join(send(g.initialize(), false), send(wire.ComposeNotification("notifications/initialized", nil), false))
+	}
+	return errors.Join(err, send(g.Exchange.Request.Raw, true))
+}
+
+// opening is the request that opened the conversation, and how that ended; nil where
+// it was not recorded.
+func (g Again) opening() (raw []byte, channel string) {
+	for _, row := range g.Capture.Rows() {
+		if row.Method != "initialize" || !row.SameRun(g.Row) {
+			continue
+		}
+		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.Exchange.Request.Conn {
+			if raw, channel = x.Request.Raw, row.Channel; channel == trace.ChannelOK {
+				break
+			}
+		}
+	}
+	return raw, channel
+}
+
+// initialize is the request that opened the conversation, or where a run before
+// did that, one like it.
+func (g Again) initialize() []byte {
+	if raw, channel := g.opening(); channel == trace.ChannelOK {
+		return raw
+	}
+	revision := g.Row.Revision
+	for _, known := range client.Revisions() {
+		if revision == "" && !client.Stateless(known) {
+			revision = known
+		}
+	}
+	params := wire.With(nil, "protocolVersion", wire.Quote(revision))
+	params = wire.With(params, "capabilities", json.RawMessage("{}"))
+	who := wire.With(wire.With(nil, "name", wire.Quote("mcpc")), "version", wire.Quote(g.Version))
+	return wire.ComposeRequest(json.RawMessage("0"), "initialize", wire.With(params, "clientInfo", who))
+}
+
+// shaken reports that on a pipe the request comes behind a handshake. One that a
+// server refused is not repeated, nor is one made up for who did without.
+func (g Again) shaken() bool {
+	if client.Stateless(g.Row.Revision) || slices.Contains(Opens, g.Row.Method) {
+		return false
+	}
+	raw, channel := g.opening()
+	if raw == nil {
+		return g.Row.By == trace.ByCommand // a server that was kept, and opened before
+	}
+	return channel == trace.ChannelOK || channel == trace.ChannelOpen
+}
+
+func (g Again) addPipeline(s *render.Script) {
+	messages := [][]byte{g.Exchange.Request.Raw}
+	if g.shaken() {
+		messages = [][]byte{g.initialize(), wire.ComposeNotification("notifications/initialized", nil), g.Exchange.Request.Raw}
+	}
+	s.Comment("read it before you run it: the last line starts the recorded command")
+	s.Feed(messages, g.command(s))
+}
+
+// command is that of a stdio server, as far as the recording knows it.
+func (g Again) command(s *render.Script) string {
+	argv := g.ServerArgv()
+	if argv == nil {
+		s.Comment("the recording has no command for " + g.Row.Target + ": set MCPC_COMMAND to it")
+		return `sh -c "$MCPC_COMMAND"`
+	}
+	return s.Argv(argv)
+}
+
+// ServerArgv is the command of a stdio server; nil where it is not known.
+func (g Again) ServerArgv() []string {
+	if g.Row.Target == connect.DemoEndpoint && !g.ofNextFile() {
+		return []string{"mcpc", "demo", "--stdio"}
+	}
+	head := g.Row.Head()
+	if at := slices.Index(head.Argv, "--"); at >= 0 && at+1 < len(head.Argv) {
+		return head.Argv[at+1:]
+	}
+	if g.ofNextFile() || len(head.Command) == 0 {
+		return nil
+	}
+	return head.Command
+}
+
+// ofNextFile reports a request of a run of several files that is not of the first one: the
+// server of that alone is recorded.
+func (g Again) ofNextFile() bool { return g.Exchange.Request.Conn > 0 && g.Had("run") }
+
+// Address is what -s takes to mean the recorded server, "" where only a command
+// does.
+func (g Again) Address() string {
+	target := g.Row.Target
+	if _, link, ok := strings.Cut(target, ", "); ok && IsAddress(link) {
+		target = link // of a session, "name, URL"
+	}
+	head := g.head()
+	switch {
+	case !g.ofNextFile() && (target == connect.DemoEndpoint || IsAddress(target) && (head == nil || g.Row.By == trace.ByCommand)):
+		return target
+	case head != nil && IsAddress(head.URL):
+		return head.URL
+	case g.ServerArgv() == nil && !g.ofNextFile() && !strings.HasPrefix(target, "-"):
+		return target // a session's name
+	}
+	return ""
+}
+
+func IsAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// Params are those of the request without the marks that every client puts on its
+// own.
+func (g Again) Params() json.RawMessage {
+	m := wire.ParseMessage(g.Exchange.Request.Raw)
+	members, err := m.ParamMembers()
+	if err != nil {
+		return m.Params
+	}
+	if _, round := members.Get("inputResponses"); round && !connect.IsZero(g.Answering()) {
+		m.Params = wire.Without(wire.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
+	}
+	raw, there := members.Get("_meta")
+	meta, bad := wire.Object(raw)
+	if !there || bad != nil {
+		return m.Params
+	}
+	rest := raw
+	for _, member := range meta {
+		if member.Name == "progressToken" || strings.HasPrefix(member.Name, "io.modelcontextprotocol/") {
+			rest = wire.Without(rest, member.Name)
+		}
+	}
+	if left, _ := wire.Object(rest); len(left) > 0 {
+		return wire.With(m.Params, "_meta", rest)
+	}
+	rest = wire.Without(m.Params, "_meta")
+	if left, _ := wire.Object(rest); len(left) == 0 {
+		return nil
+	}
+	return rest
+}
+
+// asToolCall gives name and arguments where the params have nothing else.
+func asToolCall(method string, params json.RawMessage) (name string, arguments json.RawMessage, ok bool) {
+	members, err := wire.Object(params)
+	if err != nil || method != "tools/call" || len(members) > 2 {
+		return "", nil, false
+	}
+	name = members.Text("name")
+	given, there := members.Get("arguments")
+	arguments = wire.OrEmpty(given)
+	_, bad := wire.Object(arguments)
+	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
+}
+
+// SavedEndings are those of a request that a step may expect: what became of it at the
+// server, or on the way.
+var SavedEndings = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
+	wire.Auth, wire.Transport, wire.BadResponse, wire.Timeout}

@@ -1,0 +1,173 @@
+package request
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// completeOptions are what `mcpc complete` was asked.
+type completeOptions struct {
+	kind connect.Kind
+	name string
+	// ref names the prompt or the template, argument one of its arguments and
+	// value what is typed of it.
+	ref             json.RawMessage
+	argument, value string
+	// chosen are the arguments that have their values already.
+	chosen json.RawMessage
+	argv   []string
+}
+
+func NewComplete(a *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "complete prompt|template NAME ARGUMENT [VALUE [NAME=VALUE...]]",
+		Short: "complete an argument's value",
+		Long: `Complete the VALUE of a prompt's argument or a resource template's variable, and
+print one value per line. Arguments with known values follow VALUE, which may be
+'': some servers use them to select values.`,
+		Example: `  mcpc -s demo complete prompt completable-prompt department
+  mcpc -s demo complete prompt completable-prompt name '' department=Sales
+  mcpc -s demo complete prompt resource-prompt resourceType T`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteComplete(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			o, err := completeWhat(a, own)
+			if err != nil {
+				return err
+			}
+			o.argv = argv
+			runComplete(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	cmdutil.AddCut(a, cmd.Flags())
+	return cmd
+}
+
+func completeWhat(a *cmdutil.Factory, words []string) (o completeOptions, err error) {
+	forms := wire.There("complete prompt NAME ARGUMENT") + ", or " + wire.There("complete template URI ARGUMENT")
+	if len(words) < 3 {
+		return o, usage.New("complete takes a kind, a name and an argument", forms)
+	}
+	o.name = words[1]
+	switch o.kind, _ = connect.KindNamed(words[0]); o.kind {
+	case connect.PromptKind:
+		o.ref = wire.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", wire.Quote(words[1]))
+	case connect.TemplateKind, connect.ResourceKind:
+		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
+	default:
+		return o, usage.New(fmt.Sprintf("no completion for %q", words[0]), wire.DidYouMean(wire.Run("complete %s"), words[0], []string{"prompt", "template"}, forms))
+	}
+	o.argument = words[2]
+	if len(words) > 3 {
+		o.value = words[3]
+	}
+	if len(words) <= 4 {
+		return o, nil
+	}
+	if o.chosen, err = arguments.Assigned(&a.Env, words[4:]); err != nil {
+		return o, err
+	}
+	members, _ := wire.Object(o.chosen)
+	if bad := toolcall.NotStrings(members); len(bad) > 0 {
+		return o, fmt.Errorf("the value of %q is not a string", strings.TrimPrefix(bad[0].Where, "/"))
+	}
+	return o, nil
+}
+
+func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) {
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	argument := wire.With(wire.With(nil, "name", wire.Quote(o.argument)), "value", wire.Quote(o.value))
+	params := wire.With(wire.With(nil, "ref", o.ref), "argument", argument)
+	switch {
+	case o.chosen == nil:
+	case client.CompletesInContext(c.Revision()):
+		params = wire.With(params, "context", wire.With(nil, "arguments", o.chosen))
+	default:
+		a.Warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
+	}
+	out = connect.Lacking(c, c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
+	ans := cmdutil.AnswerOf(out)
+	values := completions(a, o, out)
+	rpc := out.RPC()
+	switch refused := rpc != nil && rpc.Code == -32602; {
+	case refused:
+		out.Hint = wire.Hint(argumentsThere(ctx, c, o))
+		if known := connect.RememberedNames(c, o.kind); !slices.Contains(known, o.name) {
+			out.Hint = wire.DidYouMean("%s", o.name, known, out.Hint)
+		}
+	case out.Good() && len(values) == 0:
+		if there := argumentsThere(ctx, c, o); there != "" {
+			a.Note(there)
+		}
+	}
+	ans.Human = func(w io.Writer, st render.Style) error { return render.Values(w, st, values) }
+	cmdutil.Show(ctx, a, out, ans)
+	cmdutil.Explained(a, "completion/complete")
+}
+
+// argumentsThere says which arguments there are, where none is called like the one
+// that was asked about; else it is "".
+func argumentsThere(ctx context.Context, c *connect.Conn, o completeOptions) string {
+	var names []string
+	if o.kind == connect.PromptKind {
+		raw, out := connect.Entry(ctx, c, o.kind, o.name)
+		if !out.Good() {
+			return ""
+		}
+		prompt, _ := wire.ParsePrompt(raw)
+		names = sliceutil.Map(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
+	} else if t, err := wire.ParseURITemplate(o.name); err == nil {
+		names = t.Variables()
+	}
+	switch {
+	case slices.Contains(names, o.argument):
+		return ""
+	case len(names) == 0:
+		return o.name + " has no arguments"
+	}
+	return fmt.Sprintf("%s has no argument %q; it has %s", o.name, o.argument, strings.Join(names, ", "))
+}
+
+// completions takes the values out of a result, and says what they are of.
+func completions(a *cmdutil.Factory, o completeOptions, out wire.Outcome) []json.RawMessage {
+	if !out.Good() {
+		return nil
+	}
+	completion := wire.First(out.Result, "completion")
+	values, _ := wire.Array(wire.First(completion, "values"))
+	total := string(wire.First(completion, "total"))
+	switch {
+	case len(values) == 0 && strings.Contains(o.value, "=") && o.chosen == nil:
+		a.Note(fmt.Sprintf("no values begin with %q; other arguments follow the value, which may be ''", o.value))
+	case len(values) == 0:
+		a.Note("no values")
+	case total != "" && total != fmt.Sprint(len(values)):
+		a.Note(fmt.Sprintf("%d of %s values", len(values), total))
+	case string(wire.First(completion, "hasMore")) == "true":
+		a.Note(fmt.Sprintf("%d values, and the server has more", len(values)))
+	}
+	return values
+}

@@ -1,0 +1,129 @@
+package request
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/wire"
+)
+
+// pingEvery is the interval between the attempts of ping --wait.
+const pingEvery = 250 * time.Millisecond
+
+func NewPing(a *cmdutil.Factory) *cobra.Command {
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "ping [URL] [-- COMMAND...]",
+		Short: "check that a server answers, and how fast",
+		Long: `Check that a server answers, and print how long it took. It sends ping, or
+server/discover in revisions without ping.
+
+--wait repeats this until the server answers, for scripts that have just started
+it. Failures to connect, timeouts and responses that are not MCP are retried;
+everything else ends the command at once.`,
+		Example: `  mcpc -s demo ping
+  mcpc -s demo ping --json
+  mcpc -s demo ping --wait 30s
+  mcpc -s demo ping --protocol ` + client.Revisions()[1],
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+				return err
+			}
+			waitForPing(cmd.Context(), a, argv, max(0, wait))
+			return nil
+		},
+	}
+	cmd.Flags().Var((*cmdutil.Seconds)(&wait), "wait", "retry for this time until the server answers")
+	return cmd
+}
+
+// waitForPing pings until the server answers or wait is over. The outcome is that of the
+// last attempt, which may take the rest of wait, or a second.
+func waitForPing(ctx context.Context, a *cmdutil.Factory, argv []string, wait time.Duration) {
+	limit := a.Now().Add(wait)
+	bound := false // by wait, and no longer by --timeout
+	for waiting := false; ; waiting = true {
+		if rest := max(limit.Sub(a.Now()), time.Second); wait > 0 && (a.Limits.Idle <= 0 || a.Limits.Idle > rest) {
+			a.Limits.Idle, bound = rest, true
+		}
+		c, method, out := runPing(ctx, a, argv)
+		left := limit.Sub(a.Now())
+		again := isNotReady(out) && left > 0
+		if again && !pause(ctx, min(pingEvery, left)) {
+			again, method, out = false, "", wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		}
+		if !again {
+			if bound && strings.HasPrefix(string(out.Hint), "--timeout ") {
+				out.Text = strings.Replace(out.Text, a.Limits.Idle.String(), max(wait, time.Second).String(), 1)
+				out.Hint = "--wait TIME waits longer"
+			}
+			showPing(ctx, a, c, method, out)
+			a.Close(ctx, c)
+			return
+		}
+		if !waiting {
+			a.Note("waiting for the server: " + out.Text)
+		}
+		connect.GaveUp(&a.Env, out, out.ExitCode())
+		a.Close(ctx, c)
+	}
+}
+
+// isNotReady reports whether a server that is still starting may fail with o.
+func isNotReady(o wire.Outcome) bool {
+	return slices.Contains([]wire.Kind{wire.Transport, wire.Timeout, wire.BadResponse}, o.Kind)
+}
+
+// pause waits for d. It reports false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// runPing opens a connection and sends the revision's ping. method is empty if the connection
+// failed. The caller closes the conversation.
+func runPing(ctx context.Context, a *cmdutil.Factory, argv []string) (c *connect.Conn, method string, out wire.Outcome) {
+	c, out = a.Open(ctx, connect.Options{Argv: argv})
+	if !out.Good() {
+		if out.Method == "server/discover" { // which is what ping sends in revisions with it
+			out.Part = wire.Operation
+		}
+		return c, "", out
+	}
+	method = client.PingMethod(c.Revision())
+	return c, method, c.Do(ctx, client.Call{Method: method})
+}
+
+func showPing(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, method string, out wire.Outcome) {
+	if method == "" {
+		a.End(out)
+		return
+	}
+	if client.UnknownMethod(out) {
+		out.Hint = wire.Hint("the server responds, but does not support " + method + ", which every server must support")
+	}
+	ans := cmdutil.AnswerOf(out)
+	ans.Human = func(w io.Writer, _ render.Style) error {
+		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", render.Line(c.Where), method, render.Took(out.Took))
+		return err
+	}
+	cmdutil.Show(ctx, a, out, ans)
+	cmdutil.Explained(a, method)
+}

@@ -1,0 +1,66 @@
+package request
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewPrompt(a *cmdutil.Factory) *cobra.Command {
+	var o toolcall.PromptOptions
+	cmd := &cobra.Command{
+		Use:   "prompt NAME [JSON] [NAME=VALUE...] [-- COMMAND...]",
+		Short: "get a prompt, filled with arguments",
+		Long: `Get a prompt and print its messages, each with its role.
+
+A prompt's arguments are strings: NAME=VALUE or NAME=@FILE, or one JSON object,
+@FILE or - for stdin (mcpc help arguments). Missing required arguments are
+detected with the server's list before anything is sent; --no-validate skips
+that.`,
+		Example: `  mcpc -s demo prompt simple-prompt
+  mcpc -s demo prompt args-prompt city=Paris
+  mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompletePrompt(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.Argv = cmdutil.SplitDash(cmd, args)
+			if len(args) == 0 {
+				return usage.New("prompt takes a prompt's name and its arguments", wire.There("list prompts")+" lists the prompts")
+			}
+			if err := cmdutil.Misplaced(a, "prompt", args, o.Argv); err != nil {
+				return err
+			}
+			o.Name = args[0]
+			typed, err := arguments.Parse(&a.Env, args[1:], "", true)
+			if err != nil {
+				return complete.Unnamed(a, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
+			}
+			o.Arguments = typed.Texts()
+			runPrompt(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&o.NoValidate, "no-validate", false, "do not check the arguments")
+	cmdutil.AddCut(a, cmd.Flags())
+	cmdutil.AddAnswering(a, cmd.Flags())
+	return cmd
+}
+
+func runPrompt(ctx context.Context, a *cmdutil.Factory, o toolcall.PromptOptions) {
+	c, out := a.Open(ctx, connect.Options{Argv: o.Argv})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	out = toolcall.GetPrompt(ctx, c, o)
+	cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
+	cmdutil.Explained(a, "prompts/get")
+}

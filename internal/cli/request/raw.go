@@ -1,0 +1,157 @@
+package request
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// rawOptions are what `mcpc raw` was asked.
+type rawOptions struct {
+	method string
+	params json.RawMessage
+	bytes  []byte
+	id     string
+	notify bool
+	bare   bool
+	argv   []string
+}
+
+func NewRaw(a *cmdutil.Factory) *cobra.Command {
+	var o rawOptions
+	var file string
+	cmd := &cobra.Command{
+		Use:   "raw METHOD [PARAMS] [-- COMMAND...]",
+		Short: "send any method, any params, or exact bytes",
+		Long: `Send any request or notification. The request is not validated; the response is
+printed unchanged even if it is invalid (exit 8). The protocol version, session
+id and _meta are added unless --no-stamp is given; -H adds, replaces or removes
+header fields.`,
+		Example: `  mcpc -s demo raw tools/list
+  mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
+  mcpc -s demo raw --bytes @message.json`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteMethod),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			o.argv = argv
+			if err := rawInput(a, &o, own, file); err != nil {
+				return err
+			}
+			runRaw(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.notify, "notify", false, "send a notification (no id, no response)")
+	f.StringVar(&o.id, "id", "", "the request's `id`: a number, or any JSON; other text is a string")
+	f.BoolVar(&o.bare, "no-stamp", false, "send no protocol version, session id or _meta")
+	f.StringVar(&file, "bytes", "", "send exactly this `data`: @FILE, - or the text itself")
+	cmdutil.AddCut(a, f)
+	cmdutil.AddAnswering(a, f)
+	return cmd
+}
+
+// rawInput reads what is to be sent. The bytes of --bytes are not looked at.
+func rawInput(a *cmdutil.Factory, o *rawOptions, args []string, file string) error {
+	if file != "" {
+		if len(args) > 0 {
+			return usage.New("--bytes is the whole message, so there is no method", "")
+		}
+		var err error
+		o.bytes, _, err = cmdutil.InputBytes(a, file)
+		return err
+	}
+	if len(args) == 0 || len(args) > 2 {
+		return usage.New("raw takes a method and its params", wire.There("raw tools/list"))
+	}
+	o.method = args[0]
+	if len(args) == 2 {
+		raw, from, err := a.Input(args[1])
+		if err != nil {
+			return err
+		}
+		if bad := wire.Valid(raw); bad != nil {
+			return arguments.NotJSON(raw, from, bad)
+		}
+		o.params = raw
+	}
+	return nil
+}
+
+func runRaw(ctx context.Context, a *cmdutil.Factory, o rawOptions) {
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv, SkipNegotiation: true})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	call := client.Call{Method: o.method, Params: o.params, ID: RawID(o.id), Bare: o.bare, Once: true}
+	switch {
+	case o.bytes != nil:
+		out = c.Raw(ctx, o.bytes, o.bare)
+	case o.notify:
+		out = c.Notify(ctx, call)
+	default:
+		out = c.Do(ctx, call)
+	}
+	if known := cmdutil.MethodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
+		out.Hint = wire.DidYouMean("%s", o.method, known, out.Hint)
+		if strings.HasPrefix(o.method, "{") {
+			out.Hint = "pass a whole message with --bytes, as in " + wire.There("raw --bytes @message.json")
+		}
+	}
+	if out.Kind == wire.BadResponse && out.Hint == "" {
+		out.Hint = "-vvv shows the exact bytes and header fields"
+	}
+	showRaw(ctx, a, out)
+	cmdutil.Explained(a, o.method)
+}
+
+// RawID takes a flag's text for JSON where it is JSON, else for a string.
+func RawID(text string) json.RawMessage {
+	switch {
+	case text == "":
+		return nil
+	case wire.Valid([]byte(text)) == nil:
+		return json.RawMessage(text)
+	default:
+		return wire.Quote(text)
+	}
+}
+
+// showRaw prints whatever came back, message or not, good or not. With --json
+// or --jq it is about the result alone, as everywhere.
+func showRaw(ctx context.Context, a *cmdutil.Factory, out wire.Outcome) {
+	if (a.JSON || a.Jq != "" && !a.Wire) && out.Result != nil {
+		cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
+		return
+	}
+	// A notification's acknowledgement is nothing, and not an empty line.
+	if raw := cameBack(out); raw != nil {
+		cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }))
+	}
+	a.EndAlso(out)
+}
+
+func cameBack(out wire.Outcome) []byte {
+	switch {
+	case out.Message != nil && len(out.Message.Raw) > 0:
+		return out.Message.Raw
+	case out.HTTP != nil && len(out.HTTP.Body) > 0:
+		return out.HTTP.Body
+	}
+	return nil
+}

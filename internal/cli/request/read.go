@@ -1,0 +1,130 @@
+package request
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// readOptions are what `mcpc read` was asked.
+type readOptions struct {
+	uri string
+	// left are the variables of a template that nothing was put into.
+	left []string
+	argv []string
+}
+
+func NewRead(a *cmdutil.Factory) *cobra.Command {
+	var o readOptions
+	var template bool
+	cmd := &cobra.Command{
+		Use:   "read URI [NAME=VALUE... | JSON] [-- COMMAND...]",
+		Short: "read a resource",
+		Long: `Read a resource and print its contents: text unchanged; binary data as bytes in
+a pipe or with -o FILE, and as a line with type and size at a terminal. If there
+are several contents, each is named.
+
+With NAME=VALUE the URI is a template (RFC 6570), which is expanded with the
+values; a repeated name makes a list, and a JSON object can contain lists and
+maps. --template expands without any value. The URI is sent to the server,
+whatever its scheme: mcpc never fetches it itself.`,
+		Example: `  mcpc -s demo read demo://resource/static/document/features.md
+  mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
+  mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteRead(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.argv = cmdutil.SplitDash(cmd, args)
+			if len(args) == 0 {
+				return usage.New("read takes a resource's URI", wire.There("list resources")+" lists the resources")
+			}
+			if err := cmdutil.Misplaced(a, "read", args, o.argv); err != nil {
+				return err
+			}
+			if err := aimRead(a, &o, args, template); err != nil {
+				return err
+			}
+			runRead(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&template, "template", false, "treat the URI as a template, even without values")
+	cmdutil.AddCut(a, cmd.Flags())
+	cmdutil.AddAnswering(a, cmd.Flags())
+	return cmd
+}
+
+// aimRead settles which URI is meant.
+func aimRead(a *cmdutil.Factory, o *readOptions, args []string, template bool) error {
+	o.uri = args[0]
+	if len(args) == 1 && !template {
+		return nil
+	}
+	if !strings.Contains(o.uri, "{") && len(args) > 1 {
+		return usage.New(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), wire.There("list templates")+" lists the templates")
+	}
+	t, err := wire.ParseURITemplate(o.uri)
+	if err != nil {
+		return fmt.Errorf("invalid URI template: %w", err)
+	}
+	raw, err := arguments.Assigned(&a.Env, args[1:])
+	if err != nil {
+		return err
+	}
+	values, _ := wire.Object(raw)
+	if err := toolcall.UnknownVariable(t, values); err != nil {
+		return err
+	}
+	o.left = slices.DeleteFunc(t.Variables(), func(name string) bool {
+		_, given := values.Get(name)
+		return given
+	})
+	o.uri, err = t.Expand(values)
+	return err
+}
+
+func runRead(ctx context.Context, a *cmdutil.Factory, o readOptions) {
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	if len(o.left) > 0 {
+		a.Note("no value for " + strings.Join(o.left, ", ") + "; reading " + o.uri)
+	}
+	out = toolcall.ReadResource(ctx, c, o.uri)
+	nameContents(a, out)
+	cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
+	cmdutil.Explained(a, "resources/read")
+}
+
+// nameContents says what is wrong with a resource's contents, and where there
+// are several and no reader sees their headings, which they are.
+func nameContents(a *cmdutil.Factory, out wire.Outcome) {
+	if !out.Good() {
+		return
+	}
+	items, _ := out.Message.ResultItems("contents")
+	if len(items) == 0 {
+		a.Warn("the resource has no contents; for a missing resource the server should return an error")
+	}
+	names := render.Contents(out.Result)
+	if len(names) < 2 || a.JSON || a.Wire || a.Jq != "" || a.OutStyle.Terminal && a.Output == "" {
+		return
+	}
+	for i, name := range names {
+		a.Note(fmt.Sprintf("content %d of %d: %s", i+1, len(names), name))
+	}
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/auth"
+	"mcpc/internal/cli/batch"
+	"mcpc/internal/cli/call"
+	"mcpc/internal/cli/catalog"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/codegen"
+	"mcpc/internal/cli/help"
+	"mcpc/internal/cli/mock"
+	"mcpc/internal/cli/proxy"
+	"mcpc/internal/cli/request"
+	"mcpc/internal/cli/run"
+	"mcpc/internal/cli/server"
+	"mcpc/internal/cli/session"
+	"mcpc/internal/cli/shell"
+	"mcpc/internal/cli/task"
+	"mcpc/internal/cli/traffic"
+	"mcpc/internal/cli/watch"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// commandGroups are the commands as a person looks for them.
+func commandGroups() []cmdutil.Group {
+	return []cmdutil.Group{
+		{Head: "Talk to a server", Commands: []cmdutil.Maker{
+			cmdutil.Command("init", session.NewInit, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("info", catalog.NewInfo, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone), cmdutil.Command("list", catalog.NewList, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone),
+			cmdutil.Command("describe", catalog.NewDescribe, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("call", call.NewCall, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("read", request.NewRead, cmdutil.Asks|cmdutil.InShell),
+			cmdutil.Command("prompt", request.NewPrompt, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("complete", request.NewComplete, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("listen", watch.NewListen, cmdutil.Asks|cmdutil.Alone),
+			cmdutil.Command("tasks", task.NewTasks, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("ping", request.NewPing, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone), cmdutil.Command("raw", request.NewRaw, cmdutil.Asks|cmdutil.InShell),
+		}},
+		{Head: "Many servers and calls", Commands: []cmdutil.Maker{
+			cmdutil.Command("servers", server.NewServers, cmdutil.Local), cmdutil.Command("trust", server.NewTrust, cmdutil.Local), cmdutil.Command("grep", catalog.NewGrep, cmdutil.Local), cmdutil.Command("batch", batch.NewBatch, cmdutil.Asks),
+			cmdutil.Command("run", run.NewRun, cmdutil.Local), cmdutil.Command("shell", shell.NewLines, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("codegen", codegen.NewCodegen, cmdutil.Alone),
+		}},
+		{Head: "Recorded traffic", Commands: []cmdutil.Maker{
+			cmdutil.Command("log", traffic.NewLog, cmdutil.Local|cmdutil.InShell), cmdutil.Command("show", traffic.NewShow, cmdutil.Local|cmdutil.InShell), cmdutil.Command("stats", traffic.NewStats, cmdutil.Local|cmdutil.InShell),
+			cmdutil.Command("export", traffic.NewExport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("resend", traffic.NewResend, cmdutil.Local), cmdutil.Command("tap", proxy.NewTap, cmdutil.Local), cmdutil.Command("proxy", proxy.NewProxy, cmdutil.Local),
+		}},
+		{Head: "Authentication", Commands: []cmdutil.Maker{cmdutil.Command("login", auth.NewLogin, cmdutil.Asks), cmdutil.Command("logout", auth.NewLogout, cmdutil.Asks), cmdutil.Command("auth", auth.NewAuth, cmdutil.Asks)}},
+		{Head: "Test servers", Commands: []cmdutil.Maker{cmdutil.Command("demo", server.NewDemo, 0), cmdutil.Command("mock", mock.NewMock, 0)}},
+		{Head: "mcpc", Commands: []cmdutil.Maker{
+			cmdutil.Command("explain", help.NewExplain, cmdutil.InShell), cmdutil.Command("sessions", session.NewSessions, cmdutil.Local), cmdutil.Command("close", session.NewClose, cmdutil.Local), cmdutil.Command("state", session.NewState, 0),
+			cmdutil.Command("completion", help.NewCompletion, cmdutil.Whole), cmdutil.Command("man", help.NewMan, cmdutil.Whole), cmdutil.Command("version", help.NewVersion, cmdutil.InShell), cmdutil.Command("hold", session.NewHold, 0),
+		}},
+	}
+}
+
+// RootFor is the tree that a command line needs: of the commands only those that it
+// names somewhere, which is a third of a millisecond less at every start.
+func RootFor(a *cmdutil.Factory, args []string) *cobra.Command {
+	root := rootOf(a, args)
+	if found, _, err := root.Find(args); err != nil || found == root || cmdutil.CommandIs(a, found.Name(), cmdutil.Whole) {
+		return NewRoot(a)
+	}
+	return root
+}
+
+// NewRoot builds the whole command tree. Nothing of it is kept in package variables,
+// so that two apps, as in tests, share nothing.
+func NewRoot(a *cmdutil.Factory) *cobra.Command { return rootOf(a, nil) }
+
+// rootOf has the commands with these names; nil is all of them, and the topics.
+func rootOf(a *cmdutil.Factory, among []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpc",
+		Short: "a client for the Model Context Protocol, and an inspector of its traffic",
+		Long: `mcpc is a client for MCP servers, over HTTP and stdio, in every protocol
+revision. It prints the result or reports which layer failed, and records the
+traffic. "demo" is a built-in server to try it with.`,
+		Example: `  mcpc -s demo list
+  mcpc -s demo describe get-sum
+  mcpc -s demo call get-sum a=1 b=2`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:              func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked, _ := cmd.Flags().GetBool("version"); asked {
+				help.PrintVersion(cmd.Context(), a)
+				return nil
+			}
+			return cmd.Help()
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(a, cmd, args) },
+	}
+	root.SetOut(a.Stdout())
+	root.SetErr(a.Stderr())
+	cmdutil.AddGlobals(a, root.PersistentFlags())
+	root.Flags().Bool("version", false, "the same as mcpc version")
+	_ = root.Flags().MarkHidden("version")
+	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(a, cmd, p1) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(a, cmd, nil); return nil })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
+	for _, c := range cmdutil.Commands(a) {
+		if among == nil || slices.Contains(among, c.Name) {
+			root.AddCommand(c.Make(a))
+		}
+	}
+	if among == nil {
+		root.AddCommand(help.NewTopics()...)
+	}
+	root.SetHelpCommand(help.NewHelp())
+	help.AddCompletions(a, root)
+	for _, c := range help.AllOf(root) {
+		c.Flags().SortFlags = false // they are declared in the order in which help has them
+		c.DisableFlagsInUseLine = true
+	}
+	return root
+}
+
+// prepare settles what all commands share once the flags are known.
+func prepare(a *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+	if cmd.Name() == cobra.ShellCompRequestCmd {
+		help.OwnFirst(cmd)
+	}
+	if a.Shell != nil {
+		if err := a.Shell.MayRun(cmd); err != nil {
+			return err
+		}
+		if err := cmdutil.FromEnvironment(cmd, a.Shell.Getenv); err != nil {
+			return err
+		}
+	} else {
+		cmdutil.NoteTyped(a, cmd.Flags())
+		a.Prepared = true
+		if err := cmdutil.FromEnvironment(cmd, a.Getenv); err != nil {
+			return err
+		}
+		a.ServerGiven = a.ServerGiven || cmd.Flags().Changed("server")
+		cmdutil.SettleStyles(a)
+		_, argv := cmdutil.SplitDash(cmd, args)
+		a.NameServer(argv)
+	}
+	if err := cmdutil.ReadRedactFile(a); err != nil {
+		return err
+	}
+	if err := cmdutil.Check(a); err != nil {
+		return err
+	}
+	a.Limits = a.AsLimits()
+	if f := cmd.Flags().Lookup("output"); f != nil && f.Changed && a.Output == "" {
+		return usage.New("-o needs a file name", "without -o the result goes to stdout")
+	}
+	if err := cmdutil.CheckCut(a); err != nil {
+		return err
+	}
+	if a.Jq != "" {
+		if _, err := render.Query(a.Jq); err != nil {
+			var hint wire.Hint
+			if cmdutil.Inert(a.Jq) && !strings.ContainsAny(a.Jq, " .|") {
+				hint = wire.Hint("a member starts with a dot: --jq ." + a.Jq)
+			}
+			return usage.New("--jq: "+err.Error(), hint)
+		}
+	}
+	return nil
+}
+
+// otherFlags are what other clients call these flags.
+var otherFlags = map[string]string{
+	"url": "server", "endpoint": "server", "host": "server", "params": "args", "arguments": "args", "input": "args", "data": "args",
+	"format": "json", "filter": "jq", "token": "token-file", "debug": "verbose", "file": "output", "name": "as",
+}
+
+// flagError suggests the flag that was perhaps meant.
+func flagError(a *cmdutil.Factory, cmd *cobra.Command, err error) error {
+	hint := cmdutil.RunOf(cmd, " --help") + " shows the flags"
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		name := unknown.GetSpecifiedName()
+		argv := cmdutil.StartedAmong(a, cmd)
+		if near := wire.Nearest(name, names); near != "" {
+			hint = wire.Hint("did you mean --" + near + "?")
+		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
+			hint = wire.Hint("did you mean --" + other + "?")
+		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
+			hint = "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + hint
+		} else if argv != nil {
+			hint = "a server's command goes after --: " + cmdutil.CommandStarting(a, cmd.Name(), argv)
+		}
+	}
+	return usage.New(cmdutil.FlagText(err), hint)
+}

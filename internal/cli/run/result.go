@@ -1,0 +1,50 @@
+package run
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/saved"
+	"mcpc/internal/wire"
+)
+
+// holdsResult holds what came against the result that is expected.
+func (j *judgement) holdsResult(e saved.Expect) {
+	want, err := j.filled(e.Result)
+	got := j.judged()
+	switch {
+	case err != nil:
+		j.fails(e.ResultAt, err.Error())
+	case got == nil:
+		j.miss(e.ResultAt, "a result", "no response")
+	default:
+		j.holdsValue(want, got, e.ResultAt)
+	}
+}
+
+func (j *judgement) holdsValue(want, got json.RawMessage, at string) {
+	if toolcall.TextOf(want) == saved.Any {
+		return
+	}
+	if members, others, both := savedfile.Objects(want, got); both {
+		for _, m := range members {
+			if other, there := others.Get(m.Name); there {
+				j.holdsValue(m.Value, other, wire.Pointer(at, m.Name))
+			} else {
+				j.miss(wire.Pointer(at, m.Name), m.Name+": "+wire.Excerpt(m.Value, mostGot), "no "+m.Name)
+			}
+		}
+		return
+	}
+	if items, others, both := savedfile.Arrays(want, got); both {
+		for i, item := range items {
+			j.holdsValue(item, others[i], wire.Pointer(at, strconv.Itoa(i)))
+		}
+		return
+	}
+	if !savedfile.SameScalar(want, got) {
+		j.miss(at, wire.Excerpt(want, mostGot), wire.Excerpt(got, mostGot))
+	}
+}

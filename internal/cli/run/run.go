@@ -1,0 +1,302 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// runOptions are what `mcpc run` was asked.
+type runOptions struct {
+	paths, only, vars []string
+	junit             string
+	argv              []string
+	list, failFast    bool
+	allowExec, yes    bool
+}
+
+// smokeSteps are the file that the examples speak of.
+const smokeSteps = `    server: demo
+    vars: {a: 1}
+    steps:
+      - name: adds
+        call: get-sum
+        args: {a: "${a}", b: 2}
+        expect: {within: 5s}
+`
+
+func NewRun(a *cmdutil.Factory) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run FILE | FOLDER... [-- COMMAND...]",
+		Short: "run saved calls and check the results: *.mcpc.yaml",
+		Long: `Run the steps of files of saved calls, over one connection per file, and compare
+the results with the expectations. A FOLDER stands for all *.mcpc.yaml in it.
+docs/saved-calls.md describes the files, and mcpc export --as mcpc-yaml writes
+one from recorded calls. This is smoke.mcpc.yaml of the examples below:
+
+` + smokeSteps + `
+With --junit - the JUnit report goes to stdout, and the text report to stderr.
+
+The server is the file's, unless -s, MCPC_SERVER or a command after -- names
+another. A command in a file is started only with --allow-exec.
+
+Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid or the
+server is unknown. A step that ends with transport, timeout or auth and does not
+expect it is an error, not a failure; so is a step of a file that was refused
+because --allow-exec is missing. If there are errors and no failures, the exit
+code is that of the first error.`,
+		Example: `  mcpc run smoke.mcpc.yaml
+  mcpc run . --junit report.xml --fail-fast
+  mcpc run smoke.mcpc.yaml --var a=40 --only adds
+  mcpc run smoke.mcpc.yaml --list
+  mcpc run smoke.mcpc.yaml -- mcpc demo --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths, o.argv = cmdutil.SplitDash(cmd, args)
+			if len(o.paths) == 0 {
+				return usage.New("run takes files of saved calls, or directories", wire.Run("run .")+" runs all *.mcpc.yaml in this directory")
+			}
+			if o.junit == "-" && a.Output == "" && cmdutil.OneDocument(a) {
+				return usage.New("only one report can go to stdout: --junit - or --json", "use --junit FILE")
+			}
+			r, err := newRunner(a, o)
+			if o.list && r != nil {
+				cmdutil.Show(cmd.Context(), a, wire.Outcome{}, r.listed())
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			r.run(cmd.Context())
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.vars, "var", nil, "a variable: `NAME=VALUE`, NAME:=JSON or NAME=@FILE")
+	f.StringArrayVar(&o.only, "only", nil, "run only the steps with this `name`, and those they need")
+	f.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed step")
+	f.StringVar(&o.junit, "junit", "", "write a JUnit report to a `file`")
+	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting a server command in a file")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
+	f.BoolVar(&o.list, "list", false, "list the steps without running them")
+	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
+	cmdutil.AddAnswering(a, f)
+	return cmd
+}
+
+// A runner takes the steps of several files.
+type runner struct {
+	a     *cmdutil.Factory
+	o     runOptions
+	given map[string]saved.Value
+	files []*runFile
+	done  []render.RunFile
+	// broken is the ending of the first step that could not be taken, and stopped is
+	// set where no further one is to be.
+	broken  wire.Outcome
+	stopped bool
+	// live writes lines as steps end, in a style; nil where all of it is one document.
+	live      io.Writer
+	liveStyle render.Style
+}
+
+// newRunner reads the files. What is wrong with them is said before anything is sent.
+// With --list the runner has the files that are right, also beside an error.
+func newRunner(a *cmdutil.Factory, o runOptions) (*runner, error) {
+	r := &runner{a: a, o: o}
+	var err error
+	if r.given, err = givenVars(a, o.vars); err != nil {
+		return nil, err
+	}
+	paths, err := savedFiles(o.paths)
+	if err != nil {
+		return nil, err
+	}
+	var wrong problems
+	for _, path := range paths {
+		f, bad := readSaved(a, path, r.given)
+		for i := range bad {
+			bad[i].Mild = bad[i].Mild || o.list && bad[i].Unset
+		}
+		wrong = append(wrong, bad...)
+		if !o.list || bad.err() == nil {
+			r.files = append(r.files, f)
+		}
+	}
+	bad := wrong.err()
+	if bad != nil && len(r.files) == 0 || bad != nil && !o.list {
+		return nil, bad
+	}
+	for _, w := range wrong {
+		if w.Mild {
+			a.Warn(w.String())
+		}
+	}
+	r.warnUnused()
+	if err := r.choose(); err != nil && bad == nil {
+		return nil, err
+	}
+	return r, bad
+}
+
+// run is the walk over all files.
+func (r *runner) run(ctx context.Context) {
+	a := r.a
+	if out := r.places(); !out.Good() {
+		a.End(out)
+		return
+	}
+	a.NoInput = true // what asks a person is no test
+	a.Record.Many = true
+	switch {
+	case cmdutil.OneDocument(a) || a.Output != "":
+	case r.o.junit == "-":
+		r.live, r.liveStyle = a.Stderr(), a.ErrStyle
+	default:
+		r.live, r.liveStyle = a.Stdout(), a.OutStyle
+	}
+	for _, f := range r.files {
+		r.file(ctx, f)
+	}
+	a.Progress.Done()
+	if r.live != nil {
+		_ = render.RunSum(r.live, r.liveStyle, r.done)
+	} else {
+		cmdutil.Print(ctx, a, r.answer())
+	}
+	if r.o.junit == "-" {
+		_ = render.JUnit(a.Stdout(), r.done) // which ends the run where it cannot be written
+	}
+	a.EndAlso(r.ending())
+	a.EndAlso(r.writeJUnit())
+}
+
+// places refuses files that cannot be written, before anything is sent.
+func (r *runner) places() wire.Outcome {
+	if out := cmdutil.Writable(r.a.Output); !out.Good() || r.o.junit == "-" {
+		return out
+	}
+	return cmdutil.WritableAs("--junit", r.o.junit)
+}
+
+// answer is what a run prints when it is over: one document, or with -o alone what
+// a person reads.
+func (r *runner) answer() cmdutil.Answer {
+	if cmdutil.OneDocument(r.a) {
+		return cmdutil.Document(render.RunJSON(r.done), r.report)
+	}
+	return cmdutil.Answer{Human: r.report}
+}
+
+// report is all of it for a person.
+func (r *runner) report(w io.Writer, st render.Style) error {
+	for _, f := range r.done {
+		if err := render.RunHead(w, st, f); err != nil {
+			return err
+		}
+		for _, s := range f.Steps {
+			if err := render.RunStepLines(w, st, f.Path, s); err != nil {
+				return err
+			}
+		}
+	}
+	return render.RunSum(w, st, r.done)
+}
+
+func (r *runner) writeJUnit() wire.Outcome {
+	if r.o.junit == "" || r.o.junit == "-" {
+		return wire.Outcome{}
+	}
+	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return render.JUnit(w, r.done) })
+	if err != nil {
+		return cmdutil.Afterwards(r.a, usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
+	}
+	r.a.Note(fmt.Sprintf("%d bytes saved to %s", n, r.o.junit))
+	return wire.Outcome{}
+}
+
+// ending is that of the whole run. An expectation that does not hold comes before a
+// step that could not be taken, and both after an interruption.
+func (r *runner) ending() wire.Outcome {
+	missed, broken := render.CountSteps(r.done, render.StepMissed), render.CountSteps(r.done, render.StepBroken)
+	switch {
+	case r.broken.Kind == wire.Signal:
+		return r.broken
+	case missed > 0:
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
+			Text: fmt.Sprintf("%d of %s failed", missed, english.Plural(r.stepsDone(), "step"))}
+	case broken > 0 && !r.broken.Good():
+		return r.broken
+	case broken > 0:
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
+			Text: fmt.Sprintf("%d of %s could not run", broken, english.Plural(r.stepsDone(), "step"))}
+	}
+	return wire.Outcome{}
+}
+
+// stepsDone counts the steps of all files so far.
+func (r *runner) stepsDone() int {
+	n := 0
+	for _, f := range r.done {
+		n += len(f.Steps)
+	}
+	return n
+}
+
+// firstSight is the command that shows the first step that went wrong.
+func (r *runner) firstSight() wire.Hint {
+	for _, f := range r.done {
+		for _, s := range f.Steps {
+			if len(s.Misses) > 0 && s.See != "" {
+				return s.See + " shows the exchange"
+			}
+		}
+	}
+	return ""
+}
+
+// listed is what --list prints: whom the files speak to, and what they do.
+func (r *runner) listed() cmdutil.Answer {
+	type step struct {
+		Name    string   `json:"name"`
+		Line    int      `json:"line"`
+		Verb    string   `json:"does"`
+		Subject string   `json:"subject"`
+		Uses    []string `json:"uses,omitempty"`
+	}
+	type file struct {
+		Path   string `json:"file"`
+		Server string `json:"server"`
+		Steps  []step `json:"steps"`
+	}
+	all := []file{}
+	var rows [][]string
+	for _, f := range r.files {
+		one := file{Path: f.path, Server: savedfile.ShownServer(f.File), Steps: []step{}}
+		for i, s := range f.Steps {
+			if !f.chosen[i] {
+				continue
+			}
+			line := f.doc.Place(s.At).Line
+			one.Steps = append(one.Steps, step{s.Name, line, string(s.Verb), s.Subject, s.Uses()})
+			rows = append(rows, []string{fmt.Sprintf("%s:%d", f.path, line), s.Name, string(s.Verb) + " " + s.Subject, one.Server, strings.Join(s.Uses(), ", ")})
+		}
+		all = append(all, one)
+	}
+	raw, _ := json.Marshal(all)
+	return cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
+		return render.Table(w, st, []string{"WHERE", "NAME", "DOES", "SERVER", "USES"}, rows)
+	})
+}

@@ -1,0 +1,352 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A fileRun is one file while its steps are taken.
+type fileRun struct {
+	*runner
+	f    *runFile
+	vars map[string]saved.Value
+	c    *connect.Conn // nil where there is none
+	// opening is how the conversation could not be opened; the first step that is
+	// taken ends with it.
+	opening wire.Outcome
+	result  render.RunFile
+}
+
+// file takes the steps of one file, in one conversation.
+func (r *runner) file(ctx context.Context, f *runFile) {
+	a := r.a
+	run := &fileRun{runner: r, f: f, vars: map[string]saved.Value{}}
+	for _, v := range f.Vars {
+		run.vars[v.Name] = saved.Value{JSON: v.Value}
+	}
+	maps.Copy(run.vars, r.given)
+	run.result = render.RunFile{Path: f.path, Server: cmp.Or(r.replacement(), savedfile.ShownServer(f.File)), Started: a.Now()}
+	before := a.Globals()
+	if len(f.Steps) > 0 && !r.stopped {
+		run.open(ctx)
+	}
+	if r.live != nil {
+		_ = render.RunHead(r.live, r.liveStyle, run.result)
+	}
+	for i, s := range f.Steps {
+		if f.chosen[i] {
+			run.step(ctx, s)
+		}
+	}
+	if run.c != nil {
+		a.Close(ctx, run.c)
+	}
+	a.SetGlobals(before)
+	run.result.Took = a.Now().Sub(run.result.Started)
+	r.done = append(r.done, run.result)
+}
+
+// open opens the conversation of the file. Whom it is with is said by the command
+// line, else by the file, else as for every command.
+func (r *fileRun) open(ctx context.Context) {
+	a, argv := r.a, r.o.argv
+	named := argv != nil || a.ServerGiven || a.Getenv(connect.EnvName("server")) != ""
+	fill := func(text string) string {
+		filled, err := saved.FillText(text, r.lookup)
+		if err != nil && r.opening.Good() {
+			r.opening = usage.Outcome(err)
+		}
+		return filled
+	}
+	if !named && r.f.Command != nil {
+		argv = sliceutil.Map(r.f.Command, fill)
+		if !r.o.allowExec {
+			r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would start " + connect.CommandLine(argv),
+				Hint: "--allow-exec starts it"}
+			return
+		}
+	} else if !named && r.f.Server != "" {
+		a.Server, a.ServerGiven = fill(r.f.Server), true
+	}
+	a.Headers = slices.Clone(a.Headers)
+	for _, h := range r.f.Headers {
+		a.Headers = append(a.Headers, h.Name+": "+fill(h.Value))
+	}
+	if how := r.f.Answering; how.Commands() && !r.o.allowExec {
+		r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would run " + fill(how.OnElicit+how.OnSampling),
+			Hint: "--allow-exec starts it"}
+		return
+	}
+	before := r.answering(fill)
+	a.Answers = connect.Behind(a.Answers, &before)
+	a.Protocol = cmp.Or(a.Protocol, r.f.Protocol)
+	if err := cmdutil.Check(a); err != nil {
+		r.opening = usage.Outcome(err)
+	}
+	if !r.opening.Good() {
+		return
+	}
+	c, out := a.Open(ctx, connect.Options{Argv: argv, MultiCall: true})
+	r.result.Server = a.Secrets.Text(cmp.Or(c.Where, r.result.Server))
+	if r.opening = out; out.Good() {
+		r.c = c
+	} else {
+		a.Close(ctx, c)
+	}
+}
+
+// answering is how the file answers what the server asks.
+func (r *fileRun) answering(fill func(string) string) connect.Answers {
+	how := r.f.Answering
+	flags := connect.Answers{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
+		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: sliceutil.Map(how.Roots, fill)}
+	if r.f.Answer == nil {
+		return flags
+	}
+	answer, err := r.filled(r.f.Answer)
+	if err != nil {
+		r.opening = usage.Outcome(err)
+	}
+	items, _ := wire.Array(answer)
+	if items == nil {
+		items = []json.RawMessage{answer}
+	}
+	flags.Answers = sliceutil.Map(items, arguments.PlainValue)
+	return flags
+}
+
+// filled is a value with all variables; those without a type are texts, as in a list.
+func (r *fileRun) filled(raw json.RawMessage) (json.RawMessage, error) {
+	filled, _, err := saved.Fill(json.RawMessage("["+string(raw)+"]"), r.lookup)
+	if err != nil {
+		return nil, err
+	}
+	return filled[1 : len(filled)-1], nil
+}
+
+// lookup gives the value of a variable. What comes from the environment is secret.
+func (r *fileRun) lookup(name string) (saved.Value, error) {
+	if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
+		value, set := fromEnviron(r.a, variable)
+		if !set {
+			return saved.Value{}, fmt.Errorf("the environment has no variable %s", variable)
+		}
+		r.a.Secrets.Learn(value)
+		return saved.Value{JSON: wire.Quote(value), Untyped: true}, nil
+	}
+	v, ok := r.vars[name]
+	if !ok {
+		return v, fmt.Errorf("nothing was captured as %s", name)
+	}
+	return v, nil
+}
+
+// step takes one step and judges what came.
+func (r *fileRun) step(ctx context.Context, s saved.Step) {
+	result := render.RunStep{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: render.StepPassed}
+	if why := r.skipped(ctx, s); why != "" {
+		if ctx.Err() != nil {
+			r.interrupted()
+		}
+		result.State, result.Why = render.StepSkipped, why
+		r.add(result)
+		return
+	}
+	taken := r.take(ctx, s)
+	taken.out = cmdutil.Signalled(ctx, taken.out)
+	connect.GaveUp(&r.a.Env, taken.out, taken.out.ExitCode())
+	if taken.out.Kind == wire.Signal {
+		r.interrupted()
+	}
+	result.Kind, result.Took = taken.out.Kind, taken.took
+	j := &judgement{fileRun: r, ctx: ctx, step: s, taken: taken, result: &result}
+	j.judge()
+	if len(result.Misses) > 0 || r.live == nil { // else nobody is told, and a long file need not be read
+		result.See = r.see(taken)
+	}
+	if result.State != render.StepPassed && ctx.Err() != nil { // so may an expression be that has no end
+		result.State = render.StepBroken
+		r.interrupted()
+	}
+	if result.State != render.StepPassed {
+		result.Ended = cmdutil.WithoutSecrets(r.a, taken.out)
+	}
+	if result.State != render.StepPassed && r.o.failFast {
+		r.stopped = true
+	}
+	r.add(result)
+}
+
+// interrupted is the ending of a run that no further step is taken of.
+func (r *runner) interrupted() {
+	r.broken, r.stopped = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}, true
+}
+
+// skipped says why a step is not taken, "" where it is.
+func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
+	if r.stopped || ctx.Err() != nil {
+		if r.o.failFast && ctx.Err() == nil {
+			return "--fail-fast"
+		}
+		return "interrupted"
+	}
+	if r.c == nil && len(r.result.Steps) > 0 {
+		return "no connection"
+	}
+	for _, name := range append(s.Uses(), usedInQueries(s)...) {
+		own := slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })
+		if strings.HasPrefix(name, saved.Environment) || own || !r.captured(name) {
+			continue
+		}
+		if _, there := r.vars[name]; !there {
+			return "needs " + name + ", which was not captured"
+		}
+	}
+	return ""
+}
+
+// captured reports whether some step of the file captures a variable.
+func (r *fileRun) captured(name string) bool {
+	return slices.ContainsFunc(r.f.Steps, func(s saved.Step) bool {
+		return slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })
+	})
+}
+
+// add keeps what came of a step, without secrets, and shows it.
+func (r *fileRun) add(s render.RunStep) {
+	hide := r.a.Secrets.Text
+	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), wire.Hint(hide(string(s.See))), wire.Hint(hide(string(s.Hint)))
+	for i, m := range s.Misses {
+		s.Misses[i].Want, s.Misses[i].Got = hide(m.Want), hide(m.Got)
+	}
+	r.result.Steps = append(r.result.Steps, s)
+	if r.live != nil {
+		r.a.Progress.Done()
+		_ = render.RunStepLines(r.live, r.liveStyle, r.f.path, s)
+	}
+}
+
+// A taken step is how its request ended, and what it gave.
+type taken struct {
+	out wire.Outcome
+	// method is what was asked last, answer what a command would print.
+	method string
+	answer cmdutil.Answer
+	took   time.Duration
+}
+
+var methodOf = map[saved.Verb]string{saved.Call: "tools/call", saved.Read: "resources/read", saved.Prompt: "prompts/get"}
+
+// take asks the server for what a step wants.
+func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
+	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
+	if t.out = r.opening; !t.out.Good() {
+		return t
+	}
+	subject, err := saved.FillText(s.Subject, r.lookup)
+	args, untyped := json.RawMessage(nil), []saved.Untyped(nil)
+	switch {
+	case err != nil || s.Args == nil:
+	case s.Verb == saved.Raw:
+		args, err = r.filled(s.Args)
+	default:
+		args, untyped, err = saved.Fill(s.Args, r.lookup)
+	}
+	if err != nil {
+		t.out = usage.Outcome(err)
+		return t
+	}
+	given := arguments.Given{Document: args, Words: wordsOf(untyped)}
+	begun := r.a.Now()
+	switch s.Verb {
+	case saved.Call:
+		given.Document = wire.OrEmpty(args)
+		t.out, _ = toolcall.Perform(ctx, r.c, &toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes})
+	case saved.Prompt:
+		given.Document = wire.OrEmpty(args)
+		t.out = toolcall.GetPrompt(ctx, r.c, toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose})
+	case saved.Read:
+		t.out = r.read(ctx, subject, given)
+	case saved.List:
+		return r.list(ctx, subject)
+	default:
+		t.out = r.c.Do(ctx, client.Call{Method: subject, Params: args, Once: true})
+	}
+	t.answer, t.took = cmdutil.AnswerOf(t.out), t.out.Took
+	if t.took == 0 && t.out.Reached == wire.Answered {
+		t.took = r.a.Now().Sub(begun)
+	}
+	return t
+}
+
+// wordsOf are arguments without a type as words of a command line.
+func wordsOf(untyped []saved.Untyped) (words []arguments.Word) {
+	for _, u := range untyped {
+		w := arguments.Word{Text: u.Text, Path: sliceutil.Map(u.Path, func(name string) arguments.Part { return arguments.Part{Name: name} })}
+		w.Typed = arguments.Written(w.Path) + "=" + u.Text
+		words = append(words, w)
+	}
+	return words
+}
+
+// read reads a resource, or what a template becomes with values.
+func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) wire.Outcome {
+	if values.Document == nil {
+		return toolcall.ReadResource(ctx, r.c, uri)
+	}
+	t, err := wire.ParseURITemplate(uri)
+	var members wire.Members
+	if err == nil {
+		members, _ = wire.Object(values.Texts())
+		err = toolcall.UnknownVariable(t, members)
+	}
+	if err == nil {
+		uri, err = t.Expand(members)
+	}
+	if err != nil {
+		return usage.Outcome(err)
+	}
+	return toolcall.ReadResource(ctx, r.c, uri)
+}
+
+// list lists one kind, all pages of it.
+func (r *fileRun) list(ctx context.Context, word string) (t taken) {
+	k, _ := connect.KindNamed(word)
+	var l connect.Listing
+	begun := r.a.Now()
+	t.method = k.Method
+	if t.out, _ = l.Add(ctx, r.c, k, false, cmdutil.ShowsTables(r.a)); t.out.Good() {
+		t.out.Result = l.Result(false)
+		if list := l.Lists[0]; list.Entries.Count() == 0 {
+			l.Lists[0].Entries = connect.SortEntries(r.c, k, list.List)
+		}
+	}
+	t.answer, t.took = cmdutil.AnswerOfLists(r.a, l, false, false), r.a.Now().Sub(begun)
+	return t
+}
+
+// replacement is the server that the user names instead of the files', or "".
+func (r *runner) replacement() string {
+	if r.o.argv != nil {
+		return connect.CommandLine(r.o.argv)
+	}
+	return wire.RedactURL(cmp.Or(r.a.Server, r.a.Getenv(connect.EnvName("server"))))
+}

@@ -1,0 +1,175 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// unresolved are variables that nothing gives a value, jq expressions that cannot be
+// read, and a revision that nobody speaks.
+func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (all []saved.Problem) {
+	known := knownVars(f.File, given)
+	check := func(at string, raw json.RawMessage) {
+		saved.EachReference(raw, at, func(at, name string) {
+			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
+				if _, set := fromEnviron(a, variable); !set {
+					all = append(all, saved.Problem{At: at, Unset: true, Text: "the environment has no variable " + variable, Hint: f.howToSet(variable)})
+				}
+			} else if saved.IsName(name) && !slices.Contains(known, name) {
+				all = append(all, saved.Problem{At: at, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here"})
+			}
+		})
+	}
+	query := func(at, expr string) {
+		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
+		null := func(name string) render.Variable { return render.Variable{Name: name, Value: json.RawMessage("null")} }
+		if _, err := render.Query(expr, sliceutil.Map(names, null)...); err != nil {
+			all = append(all, saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()})
+		}
+	}
+	check("/server", wire.Quote(f.Server))
+	check("/command", wire.Quote(strings.Join(f.Command, " ")))
+	for _, h := range f.Headers {
+		check(wire.Pointer("/headers", h.Name), wire.Quote(h.Value))
+	}
+	if f.Answer != nil {
+		check("/answer", f.Answer)
+	}
+	if f.Protocol != "" && !slices.Contains(client.Revisions(), f.Protocol) {
+		all = append(all, saved.Problem{At: "/protocol", Got: f.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", f.Protocol)})
+	}
+	for _, s := range f.Steps {
+		check(s.At+"/"+string(s.Verb), wire.Quote(s.Subject))
+		if s.Args != nil {
+			check(s.ArgsAt, s.Args)
+		}
+		for _, c := range s.Capture {
+			query(c.At, c.Query)
+			known = append(known, c.Name)
+		}
+		for _, w := range s.Expect.Queries {
+			query(w.At, w.Text)
+		}
+		if s.Expect.Result != nil {
+			check(s.Expect.ResultAt, s.Expect.Result)
+		}
+		for _, w := range s.Expect.Texts {
+			check(w.At, wire.Quote(w.Text))
+		}
+		all = append(all, unlisted(s)...)
+	}
+	return all
+}
+
+// howToSet is the hint for a variable of the environment that is not set: the comment
+// that export writes says what its value is.
+func (f *runFile) howToSet(variable string) string {
+	for i, line := range strings.Split(f.text, "\n") {
+		if strings.HasPrefix(line, "# Set "+variable+" to ") {
+			return fmt.Sprintf("set %s; the comment in line %d describes its value", variable, i+1)
+		}
+	}
+	return "set " + variable
+}
+
+// unlisted is a kind that no server lists.
+func unlisted(s saved.Step) []saved.Problem {
+	if _, ok := connect.KindNamed(s.Subject); ok || s.Verb != saved.List || s.Subject == "" {
+		return nil
+	}
+	return []saved.Problem{{At: s.At + "/list", Got: s.Subject, Known: connect.KindWords(), Text: fmt.Sprintf("cannot list %q", s.Subject)}}
+}
+
+// knownVars are the names that have a value before the first step.
+func knownVars(f saved.File, given map[string]saved.Value) []string {
+	names := slices.Collect(maps.Keys(given))
+	for _, v := range f.Vars {
+		names = append(names, v.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// givenVars reads the --var flags.
+func givenVars(a *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
+	values := map[string]saved.Value{}
+	for _, text := range typed {
+		w, err := arguments.ParseWord(&a.Env, text, true)
+		if err != nil {
+			return nil, err
+		}
+		if name := w.Path[0].Name; len(w.Path) > 1 || !saved.IsName(name) {
+			return nil, usage.New(fmt.Sprintf("--var: %q is not a variable name", name), "letters, digits and _, and no digit first")
+		}
+		v := saved.Value{JSON: w.Raw}
+		if w.Raw == nil {
+			v = saved.Value{JSON: wire.Quote(w.Text), Untyped: true}
+		}
+		values[w.Path[0].Name] = v
+	}
+	return values, nil
+}
+
+// fromEnviron reads a variable that a file names.
+func fromEnviron(a *cmdutil.Factory, name string) (value string, set bool) {
+	for _, entry := range a.Environ() {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// warnUnused tells of a --var that no file has a place for.
+func (r *runner) warnUnused() {
+	var used []string
+	for _, f := range r.files {
+		for _, v := range f.Vars {
+			used = append(used, v.Name)
+		}
+		for _, ref := range saved.References(f.doc.JSON) {
+			used = append(used, strings.Trim(ref, "${}"))
+		}
+	}
+	for name := range r.given {
+		inQuery := func(f *runFile) bool { return bytes.Contains(f.doc.JSON, []byte("$"+name)) }
+		if slices.Contains(used, name) || slices.ContainsFunc(r.files, inQuery) {
+			continue
+		}
+		r.a.Warn(wire.OrMeant("no file uses the variable "+name, name, used))
+	}
+}
+
+// usedInQueries are words behind a $ in the jq expressions of a step.
+func usedInQueries(s saved.Step) (names []string) {
+	all := slices.Clone(s.Expect.Queries)
+	for _, c := range s.Capture {
+		all = append(all, saved.Wanted{Text: c.Query})
+	}
+	for _, w := range all {
+		for _, part := range strings.Split(w.Text, "$")[1:] {
+			end := strings.IndexFunc(part, func(r rune) bool {
+				return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+			})
+			if end < 0 {
+				end = len(part)
+			}
+			names = append(names, part[:end])
+		}
+	}
+	return names
+}

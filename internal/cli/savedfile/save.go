@@ -1,0 +1,291 @@
+package savedfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/replay"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+	"mcpc/internal/yaml"
+)
+
+// A Saving adds calls to a file of saved calls, which it begins where there is none.
+type Saving struct {
+	path string
+	text []byte // nil where there is no file yet
+	file saved.File
+	// expectResult makes the result that comes what is expected of the saved call.
+	expectResult bool
+}
+
+// NewSaving reads the file and refuses one that nothing can be added to: before a call
+// is made, and not when it is over. It is nil for no file.
+func NewSaving(path string, expectResult bool) (*Saving, error) {
+	switch {
+	case path == "" && expectResult:
+		return nil, usage.New("--expect-result needs --save", "use --save FILE")
+	case path == "":
+		return nil, nil
+	}
+	s := &Saving{path: path, expectResult: expectResult}
+	bad := func(why string) error {
+		return usage.New("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
+	}
+	if !cmdutil.IsFile(path) {
+		return s, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, bad(usage.Bare(err).Error())
+	}
+	s.text = text
+	doc, err := yaml.Parse(text)
+	if err != nil {
+		return nil, bad(err.Error())
+	}
+	var found []saved.Problem
+	s.file, found = saved.ReadFile(doc.JSON)
+	if i := slices.IndexFunc(found, func(p saved.Problem) bool { return !p.Mild }); i >= 0 {
+		return nil, bad(found[i].Text)
+	}
+	if _, err := yaml.Appended(text, "steps", saved.Step{Verb: saved.List, Subject: "tools"}.JSON()); err != nil {
+		return nil, bad("a step can be added only at the end: " + err.Error())
+	}
+	return s, nil
+}
+
+// Fits refuses a file that is about another server.
+func (s *Saving) Fits(c *connect.Conn) wire.Outcome {
+	typedForms(c) // of other calls
+	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
+		return out
+	}
+	is := fileOf(c)
+	if s.file.Server == c.Target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
+		return wire.Outcome{}
+	}
+	return usage.Outcome(usage.New(fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, ShownServer(s.file), c.Where), "--save with another file"))
+}
+
+// answersAlike refuses a file that does not answer what the server asks as the call does:
+// the step would not end as the call did.
+func (s *Saving) answersAlike(c *connect.Conn) wire.Outcome {
+	if s == nil || s.text == nil {
+		return wire.Outcome{}
+	}
+	f := fileOf(c)
+	asSaved(answerFlags(c), &f, (&Saver{}).variable)
+	own, theirs := f.Answers(), s.file.Answers()
+	if len(own) == 0 || s.file.Same(f) {
+		return wire.Outcome{}
+	}
+	text := "the file's answers differ from the call's"
+	if len(theirs) == 0 {
+		text = "the call has answers to server requests, and the file has none"
+	}
+	return usage.Outcome(usage.New("--save "+s.path+": "+text, "--save with another file"))
+}
+
+// answerFlags are those that say how this conversation answers, as they were typed.
+func answerFlags(c *connect.Conn) connect.Answers {
+	var before *connect.Answers
+	if c.Saved != nil {
+		before = c.Saved.Answering
+	}
+	return connect.Behind(c.Env.Answers, before)
+}
+
+// fileOf is a file about the server of the conversation.
+func fileOf(c *connect.Conn) (f saved.File) {
+	place := cmp.Or(c.Saved, c.OneOff)
+	switch {
+	case c.Target.Kind == target.Known:
+		f.Server = c.Target.Name
+	case place.Endpoint == connect.DemoEndpoint:
+		f.Server = "demo"
+	case place.Endpoint != "":
+		f.Server = place.Endpoint
+	default:
+		f.Command = place.Command
+	}
+	return f
+}
+
+// Add writes a call behind the others, with how it ended. Of a secret the file gets a
+// variable of the environment.
+func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) {
+	if s == nil {
+		return
+	}
+	if !slices.Contains(replay.SavedEndings, out.Kind) || out.Reached == wire.Unsent {
+		if out.Reached == wire.Unsent {
+			a.Note("not saved: the call was not sent")
+		} else {
+			a.Note("not saved: the call got no response")
+		}
+		return
+	}
+	b := &Saver{taken: string(s.text)}
+	arguments, _ := a.Secrets.Bytes(o.Arguments)
+	step := saved.Step{Verb: saved.Call, Subject: saved.LiteralText(o.Name, b.variable), Args: saved.Literal(arguments, b.variable),
+		Loose: o.NoValidate, Expect: saved.Expect{Kind: out.Kind}}
+	expects := s.expectResult && (out.Good() || out.Kind == wire.ToolError)
+	if expects {
+		step.Expect.Result = saved.Literal(expectable(a, out.Result), b.variable)
+	}
+	flags, answers := s.answers(c)
+	text, err := s.widened(step), error(nil)
+	again := text != nil
+	if again {
+		err = cmdutil.ReplaceFile(s.path, text)
+	} else if text, err = s.written(c, b, step, flags); err == nil {
+		err = cmdutil.AppendTo(s.path, text)
+	}
+	if err != nil {
+		failed := usage.LocalIO("saving the call in "+s.path, usage.Bare(err))
+		failed.Reached = out.Reached
+		a.EndAlso(failed)
+		return
+	}
+	if again {
+		a.Note(fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers))
+		return
+	}
+	s.file.Steps = append(s.file.Steps, step)
+	run := "mcpc run " + shellwords.Quote(s.path)
+	commands := c.Answering.OnElicit != "" || c.Answering.OnSampling != ""
+	if s.file.Command != nil || s.text == nil && fileOf(c).Command != nil || commands {
+		run += " --allow-exec"
+	}
+	if o.Yes {
+		run += " --yes"
+	}
+	note := fmt.Sprintf("saved as step %d of %s", len(s.file.Steps), s.path)
+	if !out.Good() {
+		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
+	}
+	note += "; run it with: " + run
+	for _, h := range b.Secrets {
+		note += fmt.Sprintf("; set %s to %s: %s", h.Variable, h.Where, h.Shown)
+	}
+	if s.expectResult && !expects {
+		note += "; the call has no result to expect"
+	}
+	a.Note(note + answers)
+}
+
+// answers are the flags that answer what the server asks as it was done: those that were
+// typed, and for a new file what a person typed into the forms. missing says that the
+// file does not answer as the person did.
+func (s *Saving) answers(c *connect.Conn) (flags connect.Answers, missing string) {
+	flags, typed := answerFlags(c), typedForms(c)
+	isSaid := !connect.Elicits(flags)
+	for _, content := range typed {
+		shown, _ := c.Env.Secrets.Bytes(content)
+		flags.Answers = append(slices.Clip(flags.Answers), string(shown))
+		isSaid = isSaid && content != nil
+	}
+	var f saved.File
+	if asSaved(flags, &f, (&Saver{}).variable); len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
+		return flags, ""
+	}
+	return answerFlags(c), "; the file does not contain your answers: see mcpc help answering"
+}
+
+// typedForms takes what a person typed since they were last taken.
+func typedForms(c *connect.Conn) (typed []json.RawMessage) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	typed, c.Typed = c.Typed, nil
+	return typed
+}
+
+// widened is the file where its last step is the same call: it then expects of the result
+// what both have in common. It is nil where another step is needed.
+func (s *Saving) widened(step saved.Step) []byte {
+	last := len(s.file.Steps) - 1
+	if s.text == nil || last < 0 || step.Expect.Result == nil {
+		return nil
+	}
+	was, expects := s.file.Steps[last], s.file.Steps[last].Expect
+	same := was.Verb == step.Verb && was.Subject == step.Subject && was.Loose == step.Loose && expects.Kind == step.Expect.Kind
+	doc, err := yaml.Parse(s.text)
+	if err != nil || !same || expects.Result == nil || !bytes.Equal(wire.Compact(was.Args), wire.Compact(step.Args)) {
+		return nil
+	}
+	text, ok := yaml.Replaced(s.text, doc.NamePlace(expects.ResultAt), "result", expects.Result, commonOf(expects.Result, step.Expect.Result))
+	if !ok {
+		return nil
+	}
+	return text
+}
+
+// written is what the file gets: all of it, or one step more.
+func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags connect.Answers) ([]byte, error) {
+	if s.text != nil {
+		return yaml.Appended(s.text, "steps", step.JSON())
+	}
+	f := fileOf(c)
+	f.Server = saved.LiteralText(c.Env.Secrets.Text(f.Server), b.in(render.InURL))
+	f.Command = sliceutil.Map(c.Env.Secrets.Command(f.Command), func(word string) string { return saved.LiteralText(word, b.in(render.InArgv)) })
+	f.Steps, f.Protocol = []saved.Step{step}, c.Env.Protocol
+	asSaved(flags, &f, b.variable)
+	for _, line := range c.Env.Headers {
+		name, value, _ := strings.Cut(line, ":")
+		field := wire.RedactField(wire.Field{Name: name, Value: c.Env.Secrets.Text(strings.TrimSpace(value))})
+		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.in(name))})
+	}
+	return yaml.Write(f.JSON())
+}
+
+// asSaved puts flags into a file of saved calls, as they were typed. Of a secret it gets
+// a variable.
+func asSaved(flags connect.Answers, f *saved.File, variable func(string) string) {
+	var items []json.RawMessage
+	for _, text := range flags.Answers {
+		item := wire.Quote(saved.LiteralText(text, variable))
+		if raw := json.RawMessage(text); wire.Valid(raw) == nil && raw[0] == '{' {
+			item = saved.Literal(raw, variable)
+		} else if list, err := wire.Array(raw); err == nil {
+			for _, one := range list {
+				items = append(items, saved.Literal(one, variable))
+			}
+			continue
+		}
+		items = append(items, item)
+	}
+	if f.Answer = arguments.AsList(items); len(items) == 1 {
+		f.Answer = items[0]
+	} else if items == nil {
+		f.Answer = nil
+	}
+	text := func(s string) string { return saved.LiteralText(s, variable) }
+	f.Answering = saved.Answering{Defaults: flags.Defaults, Decline: flags.Decline,
+		OnElicit: text(flags.OnElicit), Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling)}
+	for _, dir := range flags.Roots {
+		f.Answering.Roots = append(f.Answering.Roots, text(dir))
+	}
+}
+
+// ShownServer is the server of a file of saved calls as it may be shown.
+func ShownServer(f saved.File) string {
+	if f.Command != nil {
+		return connect.CommandLine(f.Command)
+	}
+	return wire.RedactURL(f.Server)
+}

@@ -1,0 +1,188 @@
+package savedfile
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/replay"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/saved"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// A Saver makes saved calls of recorded exchanges.
+type Saver struct {
+	File saved.File
+	// where is whom the calls are for, and secrets what stands for a hidden text.
+	where   string
+	Secrets []hiddenText
+	// Endless are the rows that nothing can be expected of.
+	Endless []string
+	// Omitted says why exchanges are not steps, in order, and omissions how many they are.
+	Omitted   []string
+	Omissions int
+	// taken is a text whose variables have their names already.
+	taken string
+}
+
+type hiddenText struct{ Shown, Variable, Where string }
+
+// variable is what stands for a hidden text in a message.
+func (s *Saver) variable(shown string) string { return s.in(render.InBody)(shown) }
+
+// in is what stands for a hidden text in that place, as in a script. What is shown of a
+// secret is the same wherever it stood.
+func (s *Saver) in(what string) func(string) string {
+	return func(shown string) string {
+		for _, h := range s.Secrets {
+			if h.Shown == shown {
+				return h.Variable
+			}
+		}
+		first, where := render.VariableFor(what)
+		if what == render.InBody {
+			where = "the value in the message" // which YAML encodes
+		}
+		name := first
+		for n := 2; s.has(name); n++ {
+			name = fmt.Sprintf("%s_%d", first, n)
+		}
+		s.Secrets = append(s.Secrets, hiddenText{shown, name, where})
+		return name
+	}
+}
+
+// has reports whether a variable is called so already.
+func (s *Saver) has(name string) bool {
+	return strings.Contains(s.taken, "${"+saved.Environment+name+"}") ||
+		slices.ContainsFunc(s.Secrets, func(h hiddenText) bool { return h.Variable == name })
+}
+
+// Omit counts an exchange that is no step.
+func (s *Saver) Omit(why string) {
+	s.Omissions++
+	if !slices.Contains(s.Omitted, why) {
+		s.Omitted = append(s.Omitted, why)
+	}
+}
+
+// Add makes a step of one exchange. Among several those are left out that led to
+// others: openings, and lists that a call was checked with.
+func (s *Saver) Add(g replay.Again, among bool) error {
+	if g.Bare() || trace.ByServer(g.Row) {
+		s.Omit("without a client request")
+		return nil
+	}
+	m := wire.ParseMessage(g.Exchange.Request.Raw)
+	step, ok := stepOf(m.Method, g.Params())
+	switch {
+	case slices.Contains(replay.Opens, m.Method) && !(g.Row.Own && g.Had("raw")):
+		s.Omit("handshake")
+		return nil
+	case among && !ok:
+		s.Omit("further page of a list")
+		return nil
+	case among && step.Verb == saved.List && !g.Had("list"):
+		s.Omit("list for another request")
+		return nil
+	}
+	kind, ended := g.Kind()
+	switch {
+	case !ended && among:
+		s.Endless = append(s.Endless, "#"+g.Row.Number())
+		return nil
+	case !ended:
+		return &render.Unscriptable{Text: "its outcome cannot be expected again: " + g.Row.Channel}
+	}
+	flags := g.Answering()
+	if among && kind == wire.InputRequired && !connect.IsZero(flags) {
+		s.Omit("request repeated with input")
+		return nil
+	}
+	if err := s.aim(g); err != nil {
+		return err
+	}
+	if err := s.answers(flags); err != nil {
+		return err
+	}
+	step.Subject = saved.LiteralText(step.Subject, s.variable)
+	if step.Args != nil {
+		step.Args = saved.Literal(step.Args, s.variable)
+	}
+	step.Expect.Kind = kind
+	step.Loose = g.Unchecked(step)
+	s.File.Steps = append(s.File.Steps, step)
+	return nil
+}
+
+// stepOf is a request as a step; not ok where it is the next page of a list.
+func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
+	members, _ := wire.Object(params)
+	arguments, _ := members.Get("arguments")
+	simple := func(names ...string) bool {
+		return !slices.ContainsFunc(members, func(m wire.Member) bool { return !slices.Contains(names, m.Name) })
+	}
+	switch {
+	case method == "tools/call" && members.Text("name") != "" && simple("name", "arguments"):
+		return saved.Step{Verb: saved.Call, Subject: members.Text("name"), Args: arguments}, true
+	case method == "prompts/get" && members.Text("name") != "" && simple("name", "arguments"):
+		return saved.Step{Verb: saved.Prompt, Subject: members.Text("name"), Args: arguments}, true
+	case method == "resources/read" && members.Text("uri") != "" && simple("uri"):
+		return saved.Step{Verb: saved.Read, Subject: members.Text("uri")}, true
+	}
+	for _, k := range connect.Kinds {
+		if method == k.Method && simple("cursor") {
+			_, next := members.Get("cursor")
+			return saved.Step{Verb: saved.List, Subject: k.Many}, !next
+		}
+	}
+	return saved.Step{Verb: saved.Raw, Subject: method, Args: params}, true
+}
+
+// answers settles how the file answers what the server asks, which is the same for all
+// its steps.
+func (s *Saver) answers(flags connect.Answers) error {
+	if connect.IsZero(flags) {
+		return nil
+	}
+	with := s.File
+	asSaved(flags, &with, s.variable)
+	if len(s.File.Answers()) > 0 && !s.File.Same(with) {
+		return &render.Unscriptable{Text: "its requests answer server requests differently, and a file of saved calls has one set of answers"}
+	}
+	s.File = with
+	return nil
+}
+
+// aim settles whom the file speaks to, which is the same for all its steps.
+func (s *Saver) aim(g replay.Again) error {
+	address, argv := g.Address(), g.ServerArgv()
+	where := cmp.Or(address, strings.Join(argv, " "))
+	switch {
+	case where == "":
+		return &render.Unscriptable{Text: "the recording does not name the server"}
+	case s.where == where:
+		return nil
+	case s.where != "":
+		return &render.Unscriptable{Text: "it uses several servers, and a file of saved calls has one"}
+	}
+	s.where = where
+	if address != "" {
+		s.File.Server = saved.LiteralText(address, s.in(render.InURL))
+	} else {
+		s.File.Command = sliceutil.Map(argv, func(word string) string { return saved.LiteralText(word, s.in(render.InArgv)) })
+	}
+	if g.Had("--protocol") {
+		s.File.Protocol = g.Row.Revision
+	}
+	for _, f := range g.OwnFields() {
+		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.in(f.Name))})
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/demo"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// demoOptions are what `mcpc demo` was asked.
+type demoOptions struct {
+	demo.Options
+	listen      string
+	stdio, auth bool
+}
+
+func NewDemo(a *cmdutil.Factory) *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "run the built-in demo server for other clients",
+		Long: `Run the built-in demo server, based on the official Go SDK, until it is
+interrupted: Streamable HTTP at /mcp in every revision, HTTP+SSE at /sse, or
+stdio. mcpc itself needs no running server: use -s demo. With --auth it requires
+a token and is its own authorization server: mcpc login gets a token, tool calls
+require another scope (mcp:call), and every login with a browser or a device
+code is accepted.`,
+		Example: `  mcpc demo --listen 127.0.0.1:3001
+  mcpc demo --listen 127.0.0.1:3001 --stateless
+  mcpc demo --listen 127.0.0.1:3001 --auth
+  mcpc demo --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+				return err
+			}
+			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {
+				return usage.New("--stdio cannot be combined with --listen or --auth", "")
+			}
+			runDemo(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
+	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
+	f.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
+	f.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
+	f.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
+	return cmd
+}
+
+func runDemo(ctx context.Context, a *cmdutil.Factory, o demoOptions) {
+	a.Talking.Store(true)
+	if o.stdio {
+		err := demo.Serve(ctx, a.In, a.Out)
+		switch {
+		case ctx.Err() != nil:
+			a.End(wire.Outcome{Kind: wire.Signal})
+		case err != nil:
+			a.End(wire.Outcome{Kind: wire.BadResponse, Text: "the client: " + err.Error(), Err: err})
+		}
+		return
+	}
+	listener, out := cmdutil.ListenLoopback(o.listen)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	serveDemo(ctx, a, listener, o)
+}
+
+// serveDemo serves until ctx is done. Open streams do not hold it up.
+func serveDemo(ctx context.Context, a *cmdutil.Factory, listener net.Listener, o demoOptions) {
+	server := &http.Server{Handler: demoHandler(a, o), ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	also := " (HTTP+SSE at /sse)"
+	if o.auth {
+		also = ", which requires a token"
+	}
+	a.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		a.End(usage.LocalIO("serving", err))
+		return
+	}
+	a.End(wire.Outcome{Kind: wire.Signal})
+}
+
+func demoHandler(a *cmdutil.Factory, o demoOptions) http.Handler {
+	mcp := demo.Handler(o.Options)
+	if o.auth {
+		return demo.Protect(mcp, a.Now)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcp)
+	mux.Handle("/sse", demo.SSEHandler())
+	return mux
+}

@@ -1,0 +1,201 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewServers(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "servers [NAME]",
+		Short: "list the servers in other programs' configurations",
+		Long: `List the servers in the configurations of other programs: Claude Desktop, Claude
+Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed,
+Goose, MCP Inspector, and the current project. -s NAME uses one with any
+command; if a name is in several files, use PROGRAM:NAME. With a NAME the whole
+entry is shown.
+
+No server is started or contacted. Of variables and header fields only the names
+are shown (mcpc help targets).`,
+		Example: `  mcpc servers
+  mcpc servers other
+  mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
+		ValidArgsFunction: complete.CompleteKnown(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")
+			}
+			servers(cmd.Context(), a, strings.Join(args, ""))
+			return nil
+		},
+	}
+}
+
+// A serverRow is a server as a list shows it.
+type serverRow struct {
+	ID       string           `json:"id"`
+	Name     string           `json:"name"`
+	From     string           `json:"from"`
+	Title    string           `json:"title,omitempty"`
+	File     string           `json:"file,omitempty"`
+	Kind     target.Transport `json:"kind"`
+	Command  []string         `json:"command,omitempty"`
+	Cwd      string           `json:"cwd,omitempty"`
+	Env      []string         `json:"env,omitempty"`
+	URL      string           `json:"url,omitempty"`
+	Headers  []string         `json:"headers,omitempty"`
+	Uses     []string         `json:"variables,omitempty"`
+	Disabled bool             `json:"disabled"`
+	Trusted  bool             `json:"trusted"`
+	Problem  string           `json:"problem,omitempty"`
+	standing connect.Standing `json:"-"`
+	server   *target.Server   `json:"-"`
+	place    string           `json:"-"`
+}
+
+// serverRows are those of all files in the order of their names, so that duplicates
+// stand side by side.
+func serverRows(a *cmdutil.Factory) []serverRow {
+	var trusts []state.Trust
+	if store, err := state.Open(a.State); err == nil {
+		trusts = connect.LoadTrusts(&a.Env, store)
+	}
+	rows := []serverRow{}
+	for _, s := range connect.KnownServers(&a.Env) {
+		r := serverRow{ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
+			Command: a.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
+			URL: a.Secrets.Text(wire.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
+			Disabled: s.Disabled, Problem: s.Problem, standing: connect.StandingOf(trusts, s), server: &s}
+		r.Trusted = r.standing == connect.Confirmed
+		r.place = r.URL
+		if len(r.Command) > 0 {
+			r.place = a.Secrets.Text(connect.CommandLine(s.Command))
+		}
+		rows = append(rows, r)
+	}
+	slices.SortStableFunc(rows, func(x, y serverRow) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name)), cmp.Compare(x.Name, y.Name))
+	})
+	return rows
+}
+
+// remark is what a person should know of a server before using it.
+func (r serverRow) remark() string {
+	switch {
+	case r.Problem != "":
+		return "unusable"
+	case r.Disabled:
+		return "disabled"
+	case r.Trusted:
+		return "trusted"
+	case r.standing == connect.Changed:
+		return "changed, not trusted"
+	case connect.AsksFirst(*r.server, r.standing):
+		return "not trusted"
+	}
+	return ""
+}
+
+func servers(ctx context.Context, a *cmdutil.Factory, name string) {
+	rows := serverRows(a)
+	if name != "" {
+		all := rows
+		rows = slices.DeleteFunc(slices.Clone(all), func(r serverRow) bool { return r.Name != name && r.ID != name })
+		if len(rows) == 0 {
+			a.End(unknownServer(a, "servers", name))
+			return
+		}
+	}
+	if len(rows) == 0 {
+		a.Note("no server found in any configuration; mcpc init TARGET opens a session")
+	}
+	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(serversJSON(a, rows), func(w io.Writer, st render.Style) error {
+		if name != "" {
+			return writeEntries(a, w, st, rows)
+		}
+		return writeServers(a, w, st, rows)
+	}))
+}
+
+func unknownServer(a *cmdutil.Factory, command, name string) wire.Outcome {
+	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
+		wire.DidYouMean(wire.Run(command+" %s"), name, connect.KnownNames(&a.Env), wire.Run("servers")+" lists them")))
+}
+
+func writeServers(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serverRow) error {
+	var cells [][]string
+	for _, r := range rows {
+		row := []string{r.Name, string(r.Kind), r.From, r.remark(), cmp.Or(r.place, "("+r.Problem+")")}
+		if !st.Terminal {
+			row = append(row, r.File)
+		}
+		cells = append(cells, row)
+	}
+	err := render.Table(w, st, []string{"NAME", "KIND", "FROM", "NOTE", "SERVER"}, cells)
+	if err != nil || !st.Terminal {
+		return err
+	}
+	var files [][]string
+	for _, f := range connect.KnownFiles(&a.Env) {
+		if f.Err == nil && len(f.Servers) > 0 {
+			files = append(files, []string{f.Client.Name, connect.Tilde(&a.Env, f.Path)})
+		}
+	}
+	if len(files) > 0 {
+		fmt.Fprintln(w)
+	}
+	return render.Table(w, st, []string{"FROM", "FILE"}, files)
+}
+
+// writeEntries shows servers whole, one below the other.
+func writeEntries(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serverRow) error {
+	for i, r := range rows {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		head := [][]string{{"server", r.ID}, {"program", r.Title}, {"kind", string(r.Kind)}, {"", ""}}
+		if remark := r.remark(); remark != "" {
+			head[3] = []string{"now", remark}
+		}
+		if err := render.Facts(w, st, append(head, connect.ServerFacts(&a.Env, *r.server)...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serversJSON is what a script reads; no member of it is a secret.
+func serversJSON(a *cmdutil.Factory, rows []serverRow) json.RawMessage {
+	type file struct {
+		From    string `json:"from"`
+		File    string `json:"file"`
+		Servers int    `json:"servers"`
+		Error   string `json:"error,omitempty"`
+	}
+	files := []file{}
+	for _, f := range connect.KnownFiles(&a.Env) {
+		one := file{From: f.Client.Name, File: f.Path, Servers: len(f.Servers)}
+		if f.Err != nil {
+			one.Error = f.Err.Error()
+		}
+		files = append(files, one)
+	}
+	raw, _ := json.Marshal(map[string]any{"servers": rows, "files": files})
+	return raw
+}

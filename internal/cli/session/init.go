@@ -1,0 +1,233 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewInit(a *cmdutil.Factory) *cobra.Command {
+	var name string
+	var keep connect.Keeping
+	cmd := &cobra.Command{
+		Use:   "init [TARGET] [-- COMMAND...]",
+		Short: "open a session with a server and remember it",
+		Long: `Open a session: do the handshake (or server/discover, if the revision has no
+handshake), print what was negotiated, and remember the session for later
+commands. TARGET is a URL, "demo", or a name from mcpc servers; the command of a
+stdio server follows --.
+
+A stdio server is started by each command, in the directory of init, and exits
+with it. --keep keeps it running, with its state, until mcpc close or until it
+has been idle for --idle.`,
+		Example: `  mcpc init demo
+  mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
+  mcpc init demo --json
+  mcpc init --keep --as toggles -- mcpc demo --stdio`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteSessions(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if len(own) > 1 {
+				return usage.New("init takes one target", cmdutil.BehindDashes(a, "init", own))
+			}
+			if len(own) == 1 {
+				if err := cmdutil.GoTo(a, own[0], argv); err != nil {
+					return err
+				}
+			}
+			if err := keep.Check(); err != nil {
+				return err
+			}
+			if name != "" {
+				if err := target.ValidName(name); err != nil {
+					return err
+				}
+			}
+			runInit(cmd.Context(), a, argv, name, keep)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&name, "as", "", "session `name`")
+	cmdutil.AddKeepFlags(cmd.Flags(), &keep)
+	cmdutil.AddAnswering(a, cmd.Flags())
+	return cmd
+}
+
+func runInit(ctx context.Context, a *cmdutil.Factory, argv []string, name string, keep connect.Keeping) {
+	how := connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, Remembers: true}
+	if keep.On {
+		how.Keep = &keep
+	}
+	c, out := a.Open(ctx, how)
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	if err := keepSession(ctx, c, name); err != nil {
+		a.End(cmdutil.Afterwards(a, unkept(c, err)))
+		return
+	}
+	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
+		a.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")
+	}
+	ans := cmdutil.AnswerOf(out)
+	ans.Human = func(w io.Writer, st render.Style) error { return introduce(c, w, st) }
+	cmdutil.Show(ctx, a, out, ans)
+	cmdutil.Explained(a, "server/discover", "initialize")
+}
+
+// keepSession remembers the conversation as a session and makes it the current one. A
+// session of that name is replaced; one that was opened anew under its own name
+// keeps its request ids counting.
+func keepSession(ctx context.Context, c *connect.Conn, name string) error {
+	if c.Store == nil {
+		_, err := state.Open(c.Env.State)
+		return err
+	}
+	place := *cmp.Or(c.Saved, c.OneOff)
+	place.Reach, place.Account = c.Env.Way.Kept(), c.Env.Auth.Account
+	if c.Origin != nil { // what stands in its file stays there: it may hold secrets
+		place.Endpoint, place.Command, place.Folder = "", nil, ""
+		if err := connect.Trust(ctx, c.Env, c.Store, *c.Origin); err != nil {
+			return err
+		}
+	}
+	if place.Command != nil && place.Folder == "" {
+		place.Folder, _ = os.Getwd() // where nobody knows it, it is that of each run
+	}
+	place.Held = connect.HeldNow(c)
+	var old *state.Held
+	memory := c.Memory()
+	memory.Info = connect.SafeInfo(c.Env, memory.Info)
+	err := c.Store.Update(ctx, func(st *state.State) error {
+		place.Name = cmp.Or(name, cmp.Or(place.Name, freeName(c, st)))
+		connect.FillSession(&place, memory)
+		place.Pinned = c.Env.Protocol != ""
+		if place.Answering = nil; !connect.IsZero(c.Answering) {
+			place.Answering = &c.Answering
+		}
+		place.OpenedAt, place.NextID = c.Env.Now(), c.LastID()+1
+		before, _ := st.Session(place.Name)
+		old = before.Held
+		kept := st.Put(place)
+		st.SetCurrent(kept.Name)
+		c.Saved, c.Passing = &kept, false
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	connect.LetGo(ctx, c.Env, old)
+	err = c.Keep()
+	if c.Saved.Held != nil && replaced(c) {
+		c.Env.UI.Warn("another mcpc init used the name " + c.Saved.Name + " at the same time; this server was stopped")
+		return nil
+	}
+	return err
+}
+
+// replaced reports that the name belongs to another session than this command's by now.
+func replaced(c *connect.Conn) bool {
+	st, err := c.Store.Load()
+	if err != nil {
+		return false
+	}
+	now, ok := st.Session(c.Saved.Name)
+	return ok && (now.Held == nil || now.Held.Socket != c.Saved.Held.Socket)
+}
+
+// unkept is the ending where a session did not come to stay.
+func unkept(c *connect.Conn, err error) wire.Outcome {
+	if !errors.Is(err, client.ErrNotHeld) {
+		return connect.StateFailed(err)
+	}
+	return wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server exited before it could be kept", Err: err, Where: c.Where,
+		Hint: wire.Run("init --keep "+c.Saved.Name) + " starts it again"}
+}
+
+// freeName makes up a name from the target. One that already stands for the same
+// place is taken again: whoever initializes twice wants one session.
+func freeName(c *connect.Conn, st *state.State) string {
+	return target.NameFor(c.Target, func(name string) bool {
+		old, ok := st.Session(name)
+		return ok && !samePlace(old, *c.OneOff)
+	})
+}
+
+func samePlace(a, b state.Session) bool {
+	if a.From != nil && b.From != nil {
+		return *a.From == *b.From && a.Account == b.Account
+	}
+	return a.Endpoint == b.Endpoint && a.Account == b.Account && slices.Equal(a.Command, b.Command)
+}
+
+// introduce tells a person what was negotiated.
+func introduce(c *connect.Conn, w io.Writer, st render.Style) error {
+	info := c.Info()
+	rows := [][]string{
+		{"session", c.Saved.Name},
+		{"server", connect.ServerName(info.ServerInfo)},
+		{"protocol", c.Revision() + cmdutil.SessionWord(c)},
+		{"transport", cmdutil.TransportWords[c.Transport()]},
+		{"kept", cmdutil.HeldWord(c)},
+		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
+		{"client capabilities", strings.Join(capabilities(c.Promised), ", ")},
+	}
+	if info.Instructions != "" {
+		rows = append(rows, []string{"instructions", firstLines(info.Instructions, 4)})
+	}
+	return render.Facts(w, st, rows)
+}
+
+// firstLines is the start of a text for a model that a person needs not read
+// whole.
+func firstLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) <= n {
+		return text
+	}
+	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n+%d lines (--json shows them)", len(lines)-n)
+}
+
+// capabilities names what a server declares, with the options that are set.
+func capabilities(raw json.RawMessage) []string {
+	members, err := wire.Object(raw)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, m := range members {
+		var set []string
+		options, _ := wire.Object(m.Value)
+		for _, o := range options {
+			if string(o.Value) != "false" {
+				set = append(set, o.Name)
+			}
+		}
+		name := m.Name
+		if len(set) > 0 {
+			name += " (" + strings.Join(set, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// lookTime limits the look at a holder, which answers at once if it answers at all.
+const lookTime = 2 * time.Second
+
+// lookAtHeld asks all holders about themselves; nil stands for one that has gone.
+func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.HeldFacts {
+	ctx, stop := context.WithTimeout(ctx, lookTime)
+	defer stop()
+	found := map[string]*client.HeldFacts{}
+	var mu sync.Mutex
+	var looks sync.WaitGroup
+	turns := make(chan struct{}, 16)
+	for _, s := range all {
+		if s.Held == nil || state.CheckHeld(s.Held.Socket) != nil {
+			continue
+		}
+		turns <- struct{}{}
+		looks.Go(func() {
+			defer func() { <-turns }()
+			if facts, err := client.LookAtHeld(ctx, s.Held.Socket); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				found[s.Name] = &facts
+			}
+		})
+	}
+	looks.Wait()
+	return found
+}
+
+// heldCell says in a table what has become of a session's server.
+func heldCell(s state.Session, facts *client.HeldFacts) string {
+	switch {
+	case s.Held == nil:
+		return ""
+	case facts == nil:
+		return "has ended"
+	}
+	return fmt.Sprintf("%s, process %d", leftWord(*facts), facts.PID)
+}
+
+// leftWord says how long a server will be held.
+func leftWord(f client.HeldFacts) string {
+	switch {
+	case f.Idle == 0:
+		return "until mcpc close"
+	case f.Users > 0:
+		return "in use"
+	case f.Left < time.Minute:
+		return client.Short(f.Left.Round(time.Second)) + " left"
+	}
+	return client.Short(f.Left.Round(time.Minute)) + " left"
+}
+
+// heldRow is what a script learns of a held server; times are in seconds.
+type heldRow struct {
+	Alive  bool      `json:"alive"`
+	PID    int       `json:"pid"`
+	Server int       `json:"serverPid,omitempty"`
+	Since  time.Time `json:"since"`
+	Idle   float64   `json:"idle"`
+	Left   float64   `json:"left"`
+	Users  int       `json:"users"`
+}
+
+func heldRowOf(s state.Session, f *client.HeldFacts) *heldRow {
+	switch {
+	case s.Held == nil:
+		return nil
+	case f == nil:
+		return &heldRow{PID: s.Held.PID, Since: s.Held.Since, Idle: s.Held.Idle.Seconds()}
+	}
+	return &heldRow{true, f.PID, f.Server, f.Since, f.Idle.Seconds(), f.Left.Seconds(), f.Users}
+}
+
+// sweep removes what dead holders left.
+func sweep(store *state.Store) {
+	for _, dir := range store.HeldDirs() {
+		if state.CheckHeld(filepath.Join(dir, "any")) == nil {
+			client.SweepHeld(dir)
+		}
+	}
+}
+
+// closeHeld ends the server of a session that was forgotten.
+func closeHeld(ctx context.Context, a *cmdutil.Factory, store *state.Store, s state.Session) error {
+	err := state.CheckHeld(s.Held.Socket)
+	var facts client.HeldFacts
+	if err == nil {
+		facts, err = client.EndHeld(ctx, s.Held.Socket)
+	}
+	sweep(store)
+	switch {
+	case errors.Is(err, client.ErrNotHeld):
+		a.Note("closed " + s.Name + ", whose server had exited already")
+	case err != nil:
+		a.End(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
+			Text: "the keep process does not stop the server: " + connect.Reason(err),
+			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID)))})
+	default:
+		a.Note("closed " + s.Name + " and stopped its server")
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewSessions(a *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions [COMMAND]",
+		Short: "list sessions, or choose the current one",
+		Long: `List the sessions, and for kept servers the remaining time. A star marks the
+current session, which is used when no server is given. Session ids are never
+shown.`,
+		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		Example: `  mcpc sessions
+  mcpc sessions --json
+  mcpc sessions use box`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			runSessions(cmd.Context(), a)
+			return nil
+		},
+	}
+	cmd.AddCommand(newSessionUse(a))
+	return cmd
+}
+
+func runSessions(ctx context.Context, a *cmdutil.Factory) {
+	store, st, err := connect.LoadState(&a.Env)
+	if err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	sweep(store)
+	var all []state.Session
+	for _, name := range st.Names() {
+		s, _ := st.Session(name)
+		all = append(all, s)
+	}
+	held := lookAtHeld(ctx, all)
+	if len(all) == 0 {
+		a.Note("no sessions: mcpc init TARGET opens one")
+	}
+	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
+		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.Now())
+		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
+			head = append(head, "HELD")
+			for i, s := range all {
+				rows[i] = append(rows[i], heldCell(s, held[s.Name]))
+			}
+		}
+		return render.Table(w, style, head, rows)
+	}))
+}
+
+func sessionRows(all []state.Session, current string, store *state.Store, now time.Time) [][]string {
+	var rows [][]string
+	for _, s := range all {
+		mark := ""
+		if s.Name == current {
+			mark = "*"
+		}
+		rows = append(rows, []string{mark, s.Name, placeOf(s), s.Revision, english.Ago(now, cmp.Or(store.LastUsed(s), s.OpenedAt))})
+	}
+	return rows
+}
+
+// placeOf is where a session's server is; a folder is told where it is another than
+// that of this run.
+func placeOf(s state.Session) string {
+	if s.From != nil {
+		return s.From.Client + ":" + s.From.Name
+	}
+	if len(s.Command) > 0 {
+		if here, _ := os.Getwd(); s.Folder != "" && s.Folder != here {
+			return connect.CommandLine(s.Command) + " (in " + s.Folder + ")"
+		}
+		return connect.CommandLine(s.Command)
+	}
+	return wire.RedactURL(s.Endpoint)
+}
+
+// sessionsJSON is what a script reads; no member of it is a secret.
+func sessionsJSON(all []state.Session, current string, held map[string]*client.HeldFacts) json.RawMessage {
+	type row struct {
+		Name      string          `json:"name"`
+		Current   bool            `json:"current"`
+		Endpoint  string          `json:"endpoint,omitempty"`
+		Command   []string        `json:"command,omitempty"`
+		Cwd       string          `json:"cwd,omitempty"`
+		From      *state.Origin   `json:"from,omitempty"`
+		Transport string          `json:"transport"`
+		Protocol  string          `json:"protocol"`
+		Server    json.RawMessage `json:"serverInfo,omitempty"`
+		OpenedAt  time.Time       `json:"openedAt"`
+		Held      *heldRow        `json:"held,omitempty"`
+	}
+	rows := []row{}
+	for _, s := range all {
+		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command), s.Folder, s.From,
+			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
+	}
+	raw, _ := json.Marshal(map[string]any{"sessions": rows})
+	return raw
+}
+
+func NewClose(a *cmdutil.Factory) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "close [NAME]",
+		Short: "close a session",
+		Long: `Close a session: delete it on the server and forget it; a kept server is
+stopped. The default is the current session.`,
+		Example: `  mcpc close
+  mcpc close box
+  mcpc close --all`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteSessions(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || all && len(args) > 0 {
+				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
+			}
+			// Who is meant is settled as everywhere: -s, the variable, the current one.
+			closeSessions(cmd.Context(), a, append(args, cmp.Or(a.Server, a.Getenv(connect.EnvName("server"))))[0], all)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "end all sessions")
+	return cmd
+}
+
+func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all bool) {
+	store, st, err := connect.LoadState(&a.Env)
+	if err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	names := []string{cmp.Or(name, st.Current())}
+	if all {
+		names = st.Names()
+	}
+	for _, name := range names {
+		s, ok := st.Session(name)
+		if !ok {
+			a.End(noSession(name, st.Names()))
+			return
+		}
+		if err := closeOne(ctx, a, store, s); err != nil {
+			a.End(connect.StateFailed(err))
+			return
+		}
+	}
+	if len(names) == 0 {
+		a.Note("no sessions")
+	}
+}
+
+// guardEnd sends the session's token along, and has nobody log in for an end.
+func guardEnd(c *connect.Conn, opt *client.Options) error {
+	account := c.Env.Auth.Account
+	defer func() { c.Env.Auth.Account = account }()
+	c.Env.Auth.Account = cmp.Or(account, c.Saved.Account)
+	err := connect.Guard(c, opt)
+	if c.Env.Guard != nil {
+		c.Env.Guard.Login = nil
+	}
+	return err
+}
+
+func noSession(name string, known []string) wire.Outcome {
+	if name == "" {
+		return usage.Outcome(usage.New("no current session", wire.Run("sessions")+" lists them"))
+	}
+	return usage.Outcome(usage.New(fmt.Sprintf("no session is named %q", name), wire.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them")))
+}
+
+// closeOne forgets a session first: the server may be gone, and then there is
+// nobody to tell.
+func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s state.Session) error {
+	err := store.Update(ctx, func(st *state.State) error {
+		st.Remove(s.Name)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if s.Held != nil {
+		return closeHeld(ctx, a, store, s)
+	}
+	a.Note("closed " + s.Name)
+	if s.SessionID == "" || client.TransportName(s.Transport) != client.StreamableHTTP {
+		return nil
+	}
+	c := &connect.Conn{Env: &a.Env, Where: s.Name, Saved: &s, Store: store}
+	fields, err := connect.Fields(&a.Env)
+	if err != nil {
+		return err
+	}
+	if s.From != nil {
+		// Whoever changed the file meanwhile is not told that the session is over.
+		if out := connect.FindOrigin(c, s.From); !out.Good() || connect.StandingOf(connect.LoadTrusts(&a.Env, store), *c.Origin) != connect.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
+			return nil
+		}
+		fields = connect.WithFields(c, fields)
+	}
+	connect.LearnSecrets(c, fields)
+	cmdutil.ShowTraffic(a, a.Verbose, a.Explain)
+	opt := client.Options{Version: a.Version, Fields: fields, Limits: a.Limits, Now: a.Now, Tap: connect.Tap(c), Secrets: &a.Secrets,
+		Found: func(f wire.Finding) { a.Note(f.Text) }}
+	connect.ServerOf(c, &opt)
+	if err := connect.ReachServer(c, &opt); err != nil {
+		return err
+	}
+	if err := guardEnd(c, &opt); err != nil {
+		return err
+	}
+	opt.Resume = &client.Memory{Revision: s.Revision, Transport: client.StreamableHTTP, SessionID: string(s.SessionID)}
+	session, out := client.Open(ctx, opt)
+	if out.Good() {
+		session.Close(ctx, true)
+	}
+	return nil
+}

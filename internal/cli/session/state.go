@@ -1,0 +1,73 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewState(a *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "state COMMAND",
+		Short: "repair stored state",
+		Example: `  mcpc state repair
+  mcpc state repair --state ./state
+  mcpc state repair --json`,
+		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		RunE: func(*cobra.Command, []string) error {
+			return usage.New("state takes a command", wire.Run("state --help")+" shows the commands")
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "repair",
+		Short: "replace a damaged state file, and keep the old one",
+		Example: `  mcpc state repair
+  mcpc state repair --state ./state
+  mcpc state repair --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+				return err
+			}
+			repair(cmd.Context(), a)
+			return nil
+		},
+	})
+	return cmd
+}
+
+func repair(ctx context.Context, a *cmdutil.Factory) {
+	store, err := state.Open(a.State)
+	if err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	repaired := []string{}
+	for _, repair := range []func(context.Context) (string, error){store.Repair, func(ctx context.Context) (string, error) {
+		return store.Private(connect.TokensName).Repair(ctx, auth.Damaged)
+	}} {
+		backup, err := repair(ctx)
+		if err != nil {
+			a.End(connect.StateFailed(err))
+			return
+		}
+		if backup != "" {
+			repaired = append(repaired, backup)
+			a.Note("the state was replaced; the old file is " + backup)
+		}
+	}
+	if len(repaired) == 0 {
+		a.Note("the state in " + store.Dir() + " is readable; nothing was changed")
+	}
+	if cmdutil.OneDocument(a) {
+		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
+		cmdutil.Print(ctx, a, cmdutil.Document(raw, nil))
+	}
+}

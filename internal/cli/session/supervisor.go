@@ -1,0 +1,48 @@
+package session
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// NewHold is the process in which a server lives that `mcpc init --keep` keeps. Nobody
+// types it: its standard input is a socket to the command that opens the session.
+func NewHold(a *cmdutil.Factory) *cobra.Command {
+	var socket string
+	var idle time.Duration
+	cmd := &cobra.Command{
+		Use:    "hold --socket PATH -- COMMAND...",
+		Short:  "keep a server running for mcpc init --keep",
+		Hidden: true,
+
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			opener, err := net.FileConn(a.In)
+			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
+				return usage.New("hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND..."))
+			}
+			_ = a.In.Close()
+			hold(cmd.Context(), a, client.Holding{Server: client.Server{Command: argv}, Idle: max(0, idle), Socket: socket,
+				Message: a.Limits.WithDefaults().Message, Opener: opener, Now: a.Now})
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&socket, "socket", "", "socket to listen on")
+	cmd.Flags().Var((*cmdutil.Seconds)(&idle), "idle", "stop the server after this idle time (0 never)")
+	return cmd
+}
+
+func hold(ctx context.Context, a *cmdutil.Factory, h client.Holding) {
+	a.Talking.Store(true)
+	defer a.Talking.Store(false)
+	client.Hold(ctx, h)
+}

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func newSessionUse(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "use NAME",
+		Short: "make a remembered session the current one",
+		Long: `Make a session the current one, which is used when no server is given. Nothing
+is sent.`,
+		Example: `  mcpc sessions use box
+  mcpc sessions use box && mcpc list
+  mcpc sessions use other --json`,
+		ValidArgsFunction: complete.CompleteSessions(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage.New("use takes one session name", wire.Run("sessions")+" lists them")
+			}
+			useSession(cmd.Context(), a, args[0])
+			return nil
+		},
+	}
+}
+
+func useSession(ctx context.Context, a *cmdutil.Factory, name string) {
+	store, st, err := connect.LoadState(&a.Env)
+	if err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	there := false
+	err = store.Update(ctx, func(st *state.State) error {
+		there = name != "" && st.SetCurrent(name)
+		return nil
+	})
+	switch {
+	case err != nil:
+		a.End(connect.StateFailed(err))
+	case !there:
+		a.End(noSession(name, st.Names()))
+	default:
+		a.Note("the current session is " + name)
+	}
+}

@@ -1,0 +1,229 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// lineFlags are the flags of all commands that a line of the shell may have: the others
+// are the conversation's.
+var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
+
+// wordsOfShell are the commands of mcpc that are words of its shell too.
+func wordsOfShell(a *cmdutil.Factory) []string {
+	words := slices.DeleteFunc(cmdutil.Commands(a), func(c cmdutil.Maker) bool { return c.Is&cmdutil.InShell == 0 })
+	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.Maker) string { return c.Name })...)
+}
+
+// shellCommands is the set of these words.
+func shellCommands(a *cmdutil.Factory) map[string]bool {
+	all := map[string]bool{}
+	for _, word := range wordsOfShell(a) {
+		all[word] = true
+	}
+	return all
+}
+
+// line takes one line, and notes what it came to.
+func (s *shellRun) line(ctx context.Context, text string) {
+	a := s.a
+	a.Ending, a.Exit = wire.Outcome{}, 0
+	a.SetGlobals(s.globals)
+	words, err := shellwords.Split(text, s.value)
+	if err != nil {
+		a.End(usage.Outcome(usage.New("the line cannot be parsed "+err.Error(), "quote literal text: '...'")))
+	} else if len(words) > 0 {
+		s.run(ctx, words)
+	}
+	if cmdutil.Worse(s.worst.Kind, a.Ending.Kind) != s.worst.Kind {
+		s.worst = wire.Outcome{Kind: a.Ending.Kind, Signal: a.Ending.Signal, Text: a.Ending.Text}
+	}
+}
+
+// value is what $NAME stands for.
+func (s *shellRun) value(name string) string {
+	if name == "last" {
+		return string(wire.OneLine(s.last))
+	}
+	return s.a.Getenv(name)
+}
+
+// run takes the words of one line: a few of the shell's own, else those of mcpc.
+func (s *shellRun) run(ctx context.Context, words []string) {
+	if words[0] == "mcpc" && len(words) > 1 {
+		words = words[1:]
+	}
+	switch {
+	case words[0] == "exit" || words[0] == "quit":
+		s.ended = true
+	case words[0] == "help" && len(words) == 1 || words[0] == "?":
+		fmt.Fprint(s.a.Stdout(), shellHelp)
+	default:
+		s.command(ctx, words)
+	}
+}
+
+const shellHelp = `list [prompts|resources|templates|all]   describe NAME      info
+call NAME a=1 b=2 | '{"a":1}'            read URI           prompt NAME a=b
+complete prompt NAME ARGUMENT            raw METHOD         tasks   ping
+log   show last   stats   export last    explain WORD       help COMMAND
+
+Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
+"$last" is the result of the line before; exit or Ctrl-D ends.
+`
+
+// command runs a command of mcpc in the shell's conversation. Where a person types,
+// Ctrl-C ends it alone; a script ends with it.
+func (s *shellRun) command(ctx context.Context, words []string) {
+	a := s.a
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if s.number == 0 {
+		defer a.Line.Store(a.Line.Swap(&cancel))
+	}
+	a.Args = words
+	root := s.root()
+	root.SetArgs(cmdutil.WithCodes(cmdutil.WithNegations(words)))
+	a.Progress.Again()
+	a.Frames.Empty()
+	if err := root.ExecuteContext(ctx); err != nil {
+		a.JSON = a.JSON || slices.Contains(words, "--json")
+		out := usage.Outcome(err)
+		if out.Hint == cmdutil.CommandsHint {
+			out.Hint = "help lists the commands"
+		}
+		a.End(out)
+	}
+	a.Progress.Done()
+	cmdutil.ShowTraffic(a, 0, false)
+	a.Ending = cmdutil.Signalled(ctx, a.Ending)
+	connect.GaveUp(&a.Env, a.Ending, cmdutil.ExitCode(a))
+	cmdutil.FailureJSON(a)
+}
+
+// root is the tree of commands for one line, whose flags are the shell's own where
+// the line has none.
+func (s *shellRun) root() *cobra.Command {
+	root := s.a.NewRoot(s.a)
+	s.a.SetGlobals(s.globals)
+	return root
+}
+
+// MayRun refuses what is no word of the shell, and flags that are the conversation's.
+func (s *shellRun) MayRun(cmd *cobra.Command) error {
+	top := cmd
+	for top.HasParent() && top.Parent().HasParent() {
+		top = top.Parent()
+	}
+	if top.HasParent() && !slices.Contains(wordsOfShell(s.a), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
+		return usage.New(top.Name()+" is not a shell command", wire.Run(top.Name())+", in another terminal")
+	}
+	answers := cmdutil.AnsweringFlags(cmd)
+	var bad error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		shared := cmd.InheritedFlags().Lookup(f.Name) != nil && !slices.Contains(lineFlags, f.Name)
+		if shared || slices.Contains(answers, f) {
+			bad = usage.New("--"+f.Name+" applies to the whole shell, not to a line", "exit, and "+wire.Run("shell --"+f.Name))
+		}
+	})
+	if bad == nil {
+		cmdutil.ShowTraffic(s.a, s.a.Verbose, s.a.Explain)
+	}
+	return bad
+}
+
+// Getenv leaves out the variables of the shell's own flags, which have their values.
+func (s *shellRun) Getenv(name string) string {
+	if s.own[name] {
+		return ""
+	}
+	return s.a.Getenv(name)
+}
+
+// complete gives what may stand for the word that is being typed.
+func (s *shellRun) complete(head string) (before string, found []string) {
+	start := strings.LastIndexAny(head, " \t") + 1
+	before, typed := head[:start], head[start:]
+	words, err := shellwords.Split(before, s.value)
+	if err != nil || strings.ContainsAny(typed, "'\"$\\`") {
+		return head, nil
+	}
+	if len(words) == 0 {
+		return before, withBlanks(complete.Begin(append(wordsOfShell(s.a), "exit"), typed))
+	}
+	s.a.Args = append(slices.Clone(words), typed)
+	root := s.root()
+	root.InitDefaultHelpCmd() // which is there only when a line is run
+	cmd, args, err := root.Find(words)
+	if err != nil || !cmd.HasParent() {
+		return before, nil
+	}
+	if strings.HasPrefix(typed, "-") {
+		return before, FlagsLike(cmd, typed)
+	}
+	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	if cmd.HasSubCommands() {
+		return before, withBlanks(complete.Begin(cmdutil.CommandNames(cmd), typed))
+	}
+	if cmd.ValidArgsFunction == nil {
+		return before, nil
+	}
+	found, how := cmd.ValidArgsFunction(cmd, args, typed)
+	for i, word := range found {
+		found[i] = quotedOn(word, typed)
+	}
+	if how&cobra.ShellCompDirectiveNoSpace == 0 {
+		found = withBlanks(found)
+	}
+	return before, found
+}
+
+// quotedOn quotes a word that begins with what is typed, so that it still does: a
+// value as a whole where it has not begun, else what is not typed yet.
+func quotedOn(word, typed string) string {
+	if shellwords.Quote(word) == word || !strings.HasPrefix(word, typed) {
+		return word
+	}
+	from := len(typed)
+	if name := word[:strings.IndexByte(word, '=')+1]; strings.HasPrefix(name, typed) && shellwords.Quote(name) == name {
+		from = len(name)
+	}
+	return word[:from] + shellwords.Quote(word[from:])
+}
+
+func withBlanks(words []string) []string {
+	for i := range words {
+		words[i] += " "
+	}
+	return words
+}
+
+// FlagsLike are the flags of a line that begin so.
+func FlagsLike(cmd *cobra.Command, typed string) (found []string) {
+	answers := cmdutil.AnsweringFlags(cmd)
+	add := func(f *pflag.Flag) {
+		if name := "--" + f.Name; strings.HasPrefix(name, typed) && !f.Hidden && !slices.Contains(answers, f) {
+			found = append(found, name+" ")
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(lineFlags, f.Name) {
+			add(f)
+		}
+	})
+	return found
+}

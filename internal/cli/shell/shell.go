@@ -1,0 +1,298 @@
+package shell
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/lineedit"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A shellRun is one conversation and the lines that are typed in it.
+type shellRun struct {
+	a *cmdutil.Factory
+	c *connect.Conn
+	// globals are the flags of mcpc shell itself, with which each line begins, and own
+	// the variables that they have.
+	globals cmdutil.Flags
+	own     map[string]bool
+	// last is the result of the line before, worst what the lines came to.
+	last  json.RawMessage
+	worst wire.Outcome
+	ended bool
+	stop  bool
+	lists complete.ShellLists
+	// number is that of the line in a script, from 1; 0 where a person types.
+	number int
+}
+
+func NewLines(a *cmdutil.Factory) *cobra.Command {
+	var stop bool
+	cmd := &cobra.Command{
+		Use:   "shell [TARGET] [-- COMMAND...]",
+		Short: "run many commands over one connection, interactively",
+		Long: `Connect to a server and read commands line by line: list, describe, call, read,
+prompt, complete, tasks, ping, raw, info, and the commands for recorded traffic.
+They are written as on the command line, with a shell's quoting, without the
+server: all of them use the same server and session. "$last" is the result of
+the previous line. "help" lists the commands, "exit" or Ctrl-D ends.
+
+At a terminal TAB completes commands, flags, names, arguments and their values,
+the arrow keys and Ctrl-R find older lines, and Ctrl-C cancels the current line
+or request. The history is stored in the state directory (shell_history, mode
+0600), without lines that begin with a space or seem to contain a secret.
+
+From a pipe or a file the lines are a script: there are no prompts, errors have
+line numbers, and the exit code is the most severe one, in the order of mcpc
+batch. At a terminal it is 0.`,
+		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
+  printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
+  echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
+		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteTarget(a)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if len(own) > 1 {
+				return usage.New("shell takes one target", cmdutil.BehindDashes(a, "shell", own))
+			}
+			if len(own) == 1 {
+				if err := cmdutil.GoTo(a, own[0], argv); err != nil {
+					return err
+				}
+			}
+			if a.Output != "" || a.Jq != "" || a.JSON || a.Wire {
+				return usage.New("--json, --wire, --jq and -o go on the shell's lines", "for example: call get-sum a=1 b=2 --json")
+			}
+			openShell(cmd.Context(), a, cmd, argv, stop)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "stop a script at the first line that fails")
+	cmdutil.AddAnswering(a, cmd.Flags())
+	return cmd
+}
+
+// openShell opens the conversation, and reads lines until they end.
+func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) {
+	typed := cmdutil.IsTyped(a)
+	a.NoInput = a.NoInput || !typed
+	a.Record.Most = cmdutil.MostRecorded
+	c, out := a.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
+	if !out.Good() {
+		a.Close(ctx, c)
+		a.End(out)
+		return
+	}
+	c.StopTicking()
+	c.Lent, c.StopTicking = true, nil
+	s := &shellRun{a: a, c: c, globals: a.Globals(), own: map[string]bool{}, stop: stop && !typed}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[connect.EnvName(f.Name)] = true })
+	a.Shell = s
+	words := shellCommands(a)
+	a.OutStyle.Aim.Shell, a.ErrStyle.Aim.Shell = words, words
+	defer s.close(ctx)
+	if typed && a.OutStyle.Terminal && lineedit.Usable() {
+		s.interact(ctx)
+	} else {
+		s.script(ctx, typed)
+	}
+}
+
+// close ends the conversation, and says with what the lines ended.
+func (s *shellRun) close(ctx context.Context) {
+	a := s.a
+	a.Shell = nil
+	a.SetGlobals(s.globals)
+	a.Ending, a.Exit = wire.Outcome{}, 0
+	s.c.Lent, s.c.StopTicking = false, nil
+	a.Close(ctx, s.c)
+	if _, ok := errors.AsType[cmdutil.ErrInterrupted](context.Cause(ctx)); ok {
+		a.Ending = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+		return
+	}
+	a.Ending = s.worst // each line has said its own
+	a.Ending.Many = true
+}
+
+// script reads lines that nobody types, or that nobody can edit.
+func (s *shellRun) script(ctx context.Context, typed bool) {
+	in := bufio.NewReader(s.a.In)
+	if !typed {
+		// What reads standard input would take the lines behind its own.
+		if none, err := os.Open(os.DevNull); err == nil {
+			defer none.Close()
+			s.a.In = none
+		}
+	}
+	lines := make(chan cmdutil.TypedLine)
+	next := make(chan struct{}, 1)
+	defer close(next)
+	go func() {
+		for range next {
+			text, err := in.ReadString('\n')
+			lines <- cmdutil.TypedLine{Text: text, Err: err}
+		}
+	}()
+	for !s.ended && ctx.Err() == nil {
+		if typed {
+			fmt.Fprint(s.a.Stderr(), s.prompt())
+		}
+		next <- struct{}{}
+		select {
+		case l := <-lines:
+			if !typed {
+				s.number++
+			}
+			s.line(ctx, strings.TrimPrefix(l.Text, "\uFEFF"))
+			s.ended = s.ended || l.Err != nil || s.stop && !s.worst.Good()
+		case <-ctx.Done():
+			return
+		}
+	}
+	if typed {
+		s.worst = wire.Outcome{}
+	}
+}
+
+// interact reads lines that a person edits.
+func (s *shellRun) interact(ctx context.Context) {
+	a := s.a
+	e, err := lineedit.Open(s.history(), s.complete)
+	if err != nil {
+		s.script(ctx, true)
+		return
+	}
+	defer e.Close()
+	// A Ctrl-C between two lines, such as the second of two, is ignored.
+	var ignore context.CancelCauseFunc
+	ignore = func(error) { a.Line.CompareAndSwap(nil, &ignore) }
+	a.Line.Store(&ignore)
+	defer a.Line.Store(nil)
+	a.Note(s.c.Where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
+	lines := make(chan cmdutil.TypedLine, 1)
+	for !s.ended {
+		go func() {
+			text, err := e.Line(s.prompt())
+			lines <- cmdutil.TypedLine{Text: text, Err: err}
+		}()
+		var l cmdutil.TypedLine
+		select {
+		case l = <-lines:
+		case <-ctx.Done():
+			a.Progress.Newline()
+			return
+		}
+		switch {
+		case errors.Is(l.Err, lineedit.ErrInterrupted):
+			continue
+		case l.Err != nil:
+			fmt.Fprintln(a.Stderr())
+			return
+		}
+		if text := strings.TrimSpace(l.Text); text != "" && s.keep(ctx, l.Text) {
+			e.Remember(text)
+		}
+		s.line(ctx, l.Text)
+		s.worst = wire.Outcome{}
+	}
+}
+
+// Entries are what the server lists of a kind now.
+func (s *shellRun) Entries(k connect.Kind) []state.Tool { return s.lists.Of(s.c, k) }
+
+func (s *shellRun) LineNumber() int { return s.number }
+
+func (s *shellRun) Answered(result json.RawMessage) { s.last = result }
+
+// prompt names the server in a word.
+func (s *shellRun) prompt() string {
+	name := s.c.Target.Name
+	place := cmp.Or(s.c.Saved, s.c.OneOff)
+	u, err := url.Parse(place.Endpoint)
+	switch {
+	case name != "":
+	case len(place.Command) > 0:
+		name = filepath.Base(place.Command[0])
+	case err == nil && u.Host != "":
+		name = u.Host
+	default:
+		name = place.Endpoint
+	}
+	return s.a.ErrStyle.Line(name) + "> "
+}
+
+// historyName is the file of the lines, and mostKept how many of them are.
+const (
+	HistoryName = "shell_history"
+	mostKept    = 1000
+)
+
+// history are the lines of earlier shells, the oldest first.
+func (s *shellRun) history() []string {
+	if s.c.Store == nil {
+		return nil
+	}
+	raw, err := s.c.Store.Private(HistoryName).Read()
+	if err != nil || len(raw) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n")
+}
+
+// keep remembers a line, unless it may hold a secret: it reports whether it was one
+// to remember. That it could not be written is no reason to stop.
+func (s *shellRun) keep(ctx context.Context, line string) bool {
+	text := strings.TrimSpace(line)
+	if strings.HasPrefix(line, " ") || s.a.Secrets.Text(text) != text {
+		return false
+	}
+	if s.c.Store == nil {
+		return true
+	}
+	err := s.c.Store.Private(HistoryName).Update(ctx, func(old []byte) ([]byte, error) {
+		lines := slices.Collect(strings.Lines(string(old)))
+		if n := len(lines); n > 0 && lines[n-1] == text+"\n" {
+			return old, nil
+		}
+		lines = append(lines, text+"\n")
+		return []byte(strings.Join(lines[max(0, len(lines)-mostKept):], "")), nil
+	})
+	if err != nil && s.a.Verbose > 0 {
+		s.a.Warn("the line was not saved: " + err.Error())
+	}
+	return true
+}
+
+// Lend gives the shell's conversation to a line.
+func (s *shellRun) Lend(how connect.Options) (*connect.Conn, wire.Outcome) {
+	switch {
+	case how.Argv != nil:
+		return &connect.Conn{Env: &s.a.Env}, usage.Outcome(usage.New("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
+	case how.OnNotification != nil:
+		return &connect.Conn{Env: &s.a.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
+	}
+	if o := cmdutil.Writable(s.a.Output); !o.Good() {
+		return &connect.Conn{Env: &s.a.Env}, o
+	}
+	s.c.StopTicking = cmdutil.Ticking(s.a)
+	if how.Fits != nil {
+		return s.c, how.Fits(s.c)
+	}
+	return s.c, wire.Outcome{}
+}

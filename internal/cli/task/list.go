@@ -1,0 +1,165 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+func newTasksList(a *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "list the tasks of a server",
+		Long: `List a server's tasks: those that it lists, if it supports that, and those that
+mcpc remembers, whose status is requested. Tasks that the server no longer knows
+are forgotten. If the server has no tasks the exit code is 3.`,
+		Example: `  mcpc tasks list
+  mcpc tasks list --json
+  mcpc tasks list --jq '.tasks[].taskId'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+				return err
+			}
+			taskList(cmd.Context(), a)
+			return nil
+		},
+	}
+}
+
+// A taskRow is a task as its server told of it, and as it is remembered, if it is.
+type taskRow struct {
+	client.Task
+	raw  json.RawMessage
+	kept state.Task
+}
+
+// A taskSurvey is what is known of a server's tasks.
+type taskSurvey struct {
+	rows     []taskRow
+	messages []*wire.Message
+	// elsewhere counts the remembered tasks of other servers.
+	elsewhere int
+}
+
+func taskList(ctx context.Context, a *cmdutil.Factory) {
+	c, out := a.Open(ctx, connect.Options{RequireServerInfo: true})
+	defer a.Close(ctx, c)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	survey, out := surveyTasks(ctx, c)
+	offer := c.TaskOffer("optional")
+	switch {
+	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
+		out = connect.Unsent(c, "tasks/list", "", offer.Why, wire.There("info")+" shows the server's capabilities")
+	case out.Good():
+		remarkOn(c, survey)
+	}
+	tasks := sliceutil.Map(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
+	ans := cmdutil.Answer{Method: "tasks/list", Result: wire.With(nil, "tasks", arguments.AsList(tasks)), Messages: survey.messages}
+	ans.Human = func(w io.Writer, st render.Style) error {
+		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, sliceutil.Map(survey.rows, func(row taskRow) []string { return cells(c, row) }))
+	}
+	cmdutil.Show(ctx, a, out, ans)
+	cmdutil.Explained(a, "tasks/list", "tasks/get")
+}
+
+// surveyTasks asks the server for its list, and for each remembered task that is
+// not on it.
+func surveyTasks(ctx context.Context, c *connect.Conn) (s taskSurvey, out wire.Outcome) {
+	var kept []state.Task
+	if c.Store != nil {
+		if st, err := c.Store.Load(); err == nil {
+			kept = st.Tasks(c.Env.Now())
+		}
+	}
+	listed := map[string]bool{}
+	if c.TaskOffer("").Lists {
+		var list client.List
+		if list, out = c.List(ctx, "tasks/list"); len(list.Pages) == 0 {
+			return s, out
+		}
+		s.messages = list.Pages
+		for i, raw := range list.Items {
+			task, ok := c.ParseTask(raw)
+			if !ok {
+				c.Env.UI.Warn(fmt.Sprintf("entry %d of tasks/list is not a task", i))
+				continue
+			}
+			listed[task.ID] = true
+			s.rows = append(s.rows, taskRow{task, raw, keptAs(c, task.ID, kept)})
+		}
+	}
+	for _, one := range kept {
+		switch {
+		case !toolcall.IsHere(c, one):
+			if !one.Ended {
+				s.elsewhere++
+			}
+		case !out.Good() || listed[one.ID]:
+		case one.Ended:
+			toolcall.DropTask(ctx, c, one)
+		default:
+			out = lookAt(ctx, c, one, &s)
+		}
+	}
+	return s, out
+}
+
+func keptAs(c *connect.Conn, id string, all []state.Task) state.Task {
+	if at := slices.IndexFunc(all, func(kept state.Task) bool { return kept.ID == id && toolcall.IsHere(c, kept) }); at >= 0 {
+		return all[at]
+	}
+	return state.Task{}
+}
+
+// lookAt asks how a remembered task is.
+func lookAt(ctx context.Context, c *connect.Conn, kept state.Task, s *taskSurvey) wire.Outcome {
+	task, out := c.Task(ctx, kept.ID)
+	switch {
+	case client.NoSuchTask(out):
+		toolcall.DropTask(ctx, c, kept)
+		c.Env.UI.Note("the server no longer knows the task " + kept.ID)
+		return wire.Outcome{}
+	case !out.Good():
+		return out
+	}
+	s.rows, s.messages = append(s.rows, taskRow{task, out.Result, kept}), append(s.messages, out.Message)
+	return wire.Outcome{}
+}
+
+// remarkOn says what the table does not.
+func remarkOn(c *connect.Conn, s taskSurvey) {
+	if why := c.TaskOffer("optional").Why; why != "" {
+		c.Env.UI.Note(why)
+	} else if len(s.rows) == 0 {
+		c.Env.UI.Note("no tasks")
+	}
+	if s.elsewhere > 0 {
+		c.Env.UI.Note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", s.elsewhere))
+	}
+}
+
+// cells are those of a task in the list.
+func cells(c *connect.Conn, row taskRow) []string {
+	begun := english.Ago(c.Env.Now(), cmp.Or(row.kept.BegunAt, row.Created))
+	return []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
+		cmp.Or(left(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
+}

@@ -1,0 +1,231 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewTasks(a *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tasks COMMAND",
+		Short: "manage long-running tasks",
+		Long: `A server may run a call as a task: the client gets an id and fetches the result
+later. mcpc call --task starts one; mcpc remembers it, so "last", or nothing if
+there is only one, can be used instead of the id.`,
+		Example: `  mcpc tasks list
+  mcpc tasks wait last
+  mcpc tasks cancel last`,
+		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		RunE: func(*cobra.Command, []string) error {
+			return usage.New("tasks needs a command", wire.Run("tasks --help")+" shows the commands")
+		},
+	}
+	cmd.AddCommand(newTasksList(a))
+	for _, v := range taskVerbs(a) {
+		cmd.AddCommand(taskCommand(a, v))
+	}
+	return cmd
+}
+
+// A taskVerb is what can be done about one task.
+type taskVerb struct {
+	cobra.Command
+	// answers is set where the task may ask.
+	answers bool
+	// cuts is set where it prints what a server sent.
+	cuts bool
+	run  func(context.Context, *connect.Conn, state.Task)
+}
+
+func taskVerbs(a *cmdutil.Factory) []taskVerb {
+	return []taskVerb{
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) { taskGet(ctx, a, c, kept) }, Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
+			Example: `  mcpc tasks get last
+  mcpc tasks get last --json
+  mcpc tasks get last --jq .status`}},
+		{run: fetched(a, false), answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
+			Long: `Poll a task, at the server's interval, until it has finished; then print its
+result and exit as the call would have. Input requests are handled as in a call
+(mcpc help answering). Ctrl-C leaves the task running.`,
+			Example: `  mcpc tasks wait last
+  mcpc tasks wait last --json
+  mcpc tasks wait last --answer-defaults --max-time 30m`}},
+		{run: fetched(a, true), cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
+			Long: `Print the result of a finished task, and exit as the call would have. If the
+task has not finished the exit code is 1.`,
+			Example: `  mcpc tasks result last
+  mcpc tasks result last --json
+  mcpc tasks result last -o report.md`}},
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) { taskUpdate(ctx, a, c, kept) }, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
+			Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
+are not repeated. Up to revision ` + client.AskingRevision + ` a server
+requests input only while a client waits: use mcpc tasks wait with these flags.`,
+			Example: `  mcpc tasks update last --answer city=Paris
+  mcpc tasks update last --answer '{"city":"Paris"}'
+  mcpc tasks update last --decline`}},
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) { taskCancel(ctx, a, c, kept) }, Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
+			Example: `  mcpc tasks cancel last
+  mcpc tasks cancel last --json
+  mcpc tasks cancel last && mcpc tasks list`}},
+	}
+}
+
+// taskCommand finds the task and the server that a verb means.
+func taskCommand(a *cmdutil.Factory, v taskVerb) *cobra.Command {
+	v.RunE = func(cmd *cobra.Command, args []string) error {
+		kept, err := meantTask(a, args)
+		if _, failed := errors.AsType[*state.Error](err); failed {
+			a.End(connect.StateFailed(err))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		c, out := a.Open(ctx, connect.Options{})
+		defer a.Close(ctx, c)
+		if !out.Good() {
+			a.End(out)
+			return nil
+		}
+		if kept.Endpoint == "" {
+			toolcall.PlaceTask(c, &kept)
+		}
+		v.run(ctx, c, kept)
+		return nil
+	}
+	if v.cuts {
+		cmdutil.AddCut(a, v.Flags())
+	}
+	if v.answers {
+		cmdutil.AddAnswering(a, v.Flags())
+	}
+	return &v.Command
+}
+
+func taskGet(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) {
+	task, out := c.Task(ctx, kept.ID)
+	ans := cmdutil.AnswerOf(out)
+	ans.Human = func(w io.Writer, st render.Style) error { return render.Facts(w, st, taskFacts(c, task, kept)) }
+	cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans)
+	cmdutil.Explained(a, "tasks/get")
+}
+
+// taskFacts tells a person how a task is.
+func taskFacts(c *connect.Conn, task client.Task, kept state.Task) [][]string {
+	rows := [][]string{
+		{"task", task.ID},
+		{"status", string(task.Status)},
+		{"message", task.Message},
+		{"tool", kept.Tool},
+		{"begun", english.Ago(c.Env.Now(), cmp.Or(kept.BegunAt, task.Created))},
+		{"kept for", left(c, task, kept)},
+	}
+	if kept.BegunAt.IsZero() && task.Created.IsZero() {
+		rows[4][1] = ""
+	}
+	return rows
+}
+
+// left is for how long the server still keeps a task: by the clock of this
+// machine where it was begun here.
+func left(c *connect.Conn, task client.Task, kept state.Task) string {
+	begun := cmp.Or(kept.BegunAt, task.Created)
+	if task.TTL == 0 || begun.IsZero() {
+		return ""
+	}
+	switch d := begun.Add(task.TTL).Sub(c.Env.Now()); {
+	case d <= 0:
+		return "over"
+	case d < 2*time.Minute:
+		return render.Took(d)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+}
+
+// fetched ends as the call would that became the task; once does not wait for it.
+func fetched(a *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) {
+	return func(ctx context.Context, c *connect.Conn, kept state.Task) {
+		out := toolcall.WaitFor(ctx, c, client.Task{ID: kept.ID}, kept, once)
+		if tool := connect.Remembered(c, kept.Tool); out.Good() && tool != nil {
+			out = toolcall.CheckResult(c, tool, out)
+		}
+		cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
+		cmdutil.Explained(a, "tasks/get", "tasks/result", "tasks/update")
+	}
+}
+
+func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) {
+	if c.TaskOffer("").Asked {
+		a.End(connect.Unsent(c, "tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
+			wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags"))
+		return
+	}
+	var answered []string
+	out := c.Inform(ctx, kept.ID, client.Waiting{Tool: kept.Tool, Answered: kept.Answered, Answers: func(keys []string) {
+		answered = keys
+		kept.Answered = append(kept.Answered, keys...)
+		toolcall.KeepTask(ctx, c, kept)
+	}})
+	if out.Good() && len(answered) == 0 {
+		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run("tasks wait "+shellwords.Quote(kept.ID))
+	}
+	ans := cmdutil.AnswerOf(out)
+	if len(answered) > 0 {
+		ans.Human = func(w io.Writer, st render.Style) error {
+			_, err := fmt.Fprintln(w, "answered "+st.Line(strings.Join(answered, ", ")))
+			return err
+		}
+	}
+	cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans)
+	cmdutil.Explained(a, "tasks/get", "tasks/update")
+}
+
+// taskCancel: a server may agree to give a task up and finish it all the same.
+func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) {
+	offer := c.TaskOffer("")
+	if !offer.Cancels {
+		a.End(connect.Unsent(c, "tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
+		return
+	}
+	out := c.CancelTask(ctx, kept.ID)
+	if out.RPC() != nil && out.RPC().Code == -32602 {
+		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+shellwords.Quote(kept.ID))
+	}
+	ans := cmdutil.AnswerOf(out)
+	task, known := c.ParseTask(out.Result)
+	ans.Human = func(w io.Writer, st render.Style) error {
+		said := "cancellation requested: mcpc tasks get " + shellwords.Quote(kept.ID) + " shows the status"
+		if known {
+			said = "the task is " + string(task.Status)
+		}
+		_, err := fmt.Fprintln(w, st.Line(said))
+		return err
+	}
+	if known && task.Status.Ended() {
+		toolcall.EndTask(ctx, c, kept)
+	}
+	cmdutil.Show(ctx, a, out, ans)
+	cmdutil.Explained(a, "tasks/cancel")
+}

@@ -1,0 +1,237 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/replay"
+	"mcpc/internal/render"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// exportOptions are what `mcpc export` was asked.
+type exportOptions struct {
+	word   string
+	filter trace.Filter
+	// several is set where a filter picks among the exchanges of a run.
+	several bool
+	format  string
+	// check is a file in which secrets are looked for; "" where something is exported.
+	check string
+}
+
+// ExportFormats are the forms in which an exchange is given away.
+var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown"}
+
+func NewExport(a *cmdutil.Factory) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
+		Short: "export recorded exchanges: HAR, curl, saved calls, Markdown",
+		Long: `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
+exchanges in it. A FILTER (mcpc help filters) selects exchanges; with a NUMBER,
+of its whole run.
+
+  har        HTTP Archive 1.2, for the network panel of a browser
+  curl       shell commands that send the same bytes; with a session they open
+             their own, and over HTTP+SSE a stream; over stdio a pipeline, which
+             is never run by mcpc
+  mcpc       equivalent mcpc commands; each does its own handshake
+  mcpc-yaml  saved calls for mcpc run, which expect the same kind of outcome
+  jsonl      a capture file, as described in docs/capture.md
+  markdown   a report, for an issue
+
+Secrets are not recorded. Commands have variables in their place, with a comment
+that says how to set them.
+
+--check FILE searches any file, or - for stdin, for secrets: the values of
+--redact-file, secrets of the environment, stored tokens and session ids, and
+everything that is named like a secret or looks like one. It prints their
+positions, not their values, and exits with 1 if there are any.`,
+		Example: `  mcpc export last --as curl
+  mcpc export 1 --as har -o call.har
+  mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
+  mcpc export last --as markdown
+  mcpc export last --as har | mcpc export --check -`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.check != "" && (len(args) > 0 || o.format != "") {
+				return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
+			} else if o.check != "" {
+				checkFile(a, o.check)
+				return nil
+			}
+			if !slices.Contains(ExportFormats, o.format) {
+				text := fmt.Sprintf("unknown format %q", o.format)
+				if o.format == "" {
+					text = "export needs --as FORMAT"
+				}
+				return usage.New(text, wire.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
+			}
+			if len(args) == 0 {
+				return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
+			}
+			o.word, o.several = args[0], len(args) > 1
+			if o.filter, err = filterOf(a, args[1:]); err != nil {
+				return err
+			}
+			runExport(a, o)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl or markdown")
+	_ = cmd.RegisterFlagCompletionFunc("as", complete.Fixed(ExportFormats...))
+	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
+	return cmd
+}
+
+// runExport writes the exchanges that are meant.
+func runExport(a *cmdutil.Factory, o exportOptions) {
+	if out := cmdutil.Writable(a.Output); !out.Good() {
+		a.End(out)
+		return
+	}
+	c, rows, out := exported(a, o)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	defer c.Close()
+	warnOf(a, c)
+	cmdutil.HideIn(a, c)
+	if err := cmdutil.WriteOut(a, func(w io.Writer) error { return exportAs(a, o.format, w, c, rows) }); err != nil {
+		a.End(exportFailed(err))
+	}
+}
+
+// exported picks the exchanges: the one that a number means, or all that fit.
+func exported(a *cmdutil.Factory, o exportOptions) (*trace.Capture, []*trace.Row, wire.Outcome) {
+	c, row, out := pickRow(a, o.word)
+	if !out.Good() {
+		return nil, nil, out
+	}
+	rows := []*trace.Row{row}
+	if o.several || o.word == c.Path {
+		rows = lastFitting(c.Rows(), matching(a, o.filter), 0)
+	}
+	if o.format != "jsonl" && o.format != "markdown" {
+		rows = crossing(rows)
+	}
+	if len(rows) > 1 && (o.format == "curl" || o.format == "mcpc") {
+		rows = slices.DeleteFunc(slices.Clone(rows), trace.ByServer)
+	}
+	if len(rows) == 0 {
+		c.Close()
+		if !o.several && o.word != c.Path {
+			return nil, nil, usage.Outcome(usage.New(nameOf(row)+" was not sent: nothing to export", wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
+		}
+		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
+	}
+	return c, rows, wire.Outcome{}
+}
+
+// crossing are the rows of which something crossed: others are kept for their
+// ending alone.
+func crossing(rows []*trace.Row) []*trace.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return row.Kinds == 0 })
+}
+
+func exportAs(a *cmdutil.Factory, format string, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+	switch format {
+	case "har":
+		return trace.WriteHAR(w, a.Version, rows)
+	case "jsonl":
+		return c.Copy(w, rows)
+	case "mcpc-yaml":
+		return exportSaved(a, w, c, rows)
+	case "markdown":
+		return exportReports(a, w, c, rows)
+	}
+	add, script := replay.AddCurl, &render.Script{}
+	if format == "mcpc" {
+		add = addLine
+		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
+			rows = some
+			script.Comment("handshakes are omitted: each command does its own handshake")
+			script.Space()
+		}
+	}
+	for i, row := range rows {
+		if i > 0 {
+			script.Space()
+		}
+		if err := addTo(a, script, c, row, add); err != nil && len(rows) == 1 {
+			return err
+		} else if err != nil {
+			script.Comment("not written: " + err.Error())
+		}
+	}
+	_, err := io.WriteString(w, script.String())
+	return err
+}
+
+// unopened are the rows that opened no conversation.
+func unopened(rows []*trace.Row) []*trace.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return slices.Contains(replay.Opens, row.Method) })
+}
+
+// addTo adds the commands of one exchange to a script.
+func addTo(a *cmdutil.Factory, s *render.Script, c *trace.Capture, row *trace.Row, add func(*render.Script, replay.Again) error) error {
+	exchange, err := row.Exchange()
+	if err != nil || exchange == nil {
+		return err
+	}
+	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
+	return add(s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version})
+}
+
+// exportFailed is the ending where an exchange could not be written.
+func exportFailed(err error) wire.Outcome {
+	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
+		return usage.Outcome(usage.New("it cannot be written as a command: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
+	}
+	return usage.LocalIO("exporting", usage.Bare(err))
+}
+
+func exportReports(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+	for i, row := range rows {
+		exchange, err := row.Exchange()
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		report := render.Report{Traffic: render.Traffic{Title: titleOf(row), Facts: reportFacts(a, c, row), Exchange: exchange, Findings: row.Findings}}
+		if exchange != nil {
+			var s render.Script
+			if addLine(&s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}) == nil {
+				report.Again = s.String()
+			}
+		}
+		if err := render.Markdown(w, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportFacts are those of show, and who spoke with whom.
+func reportFacts(a *cmdutil.Factory, c *trace.Capture, row *trace.Row) [][]string {
+	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + a.Version}}
+	if server := serverIn(c, row); server != "" {
+		facts = append(facts, []string{"server version", server})
+	}
+	return append(facts, factsOf(row)...)
+}

@@ -1,0 +1,198 @@
+package traffic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/connect"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// mostChecked bounds a file that is checked, in bytes.
+const mostChecked = 1 << 30
+
+// A leak is a secret in a file: where it stands and what it is told by, without itself.
+type leak struct {
+	Line   int            `json:"line"`
+	Column int            `json:"column"`
+	Length int            `json:"length"`
+	Kind   wire.FoundKind `json:"kind"`
+	From   string         `json:"from"`
+}
+
+// A checker knows what a file must not hold, and by whom each value is known.
+type checker struct {
+	a    *cmdutil.Factory
+	from map[string]string
+}
+
+// checkFile looks for secrets in any file.
+func checkFile(a *cmdutil.Factory, name string) {
+	raw, err := readChecked(a, name)
+	if err != nil {
+		a.End(usage.Outcome(usage.NotRead("--check "+name, err, "")))
+		return
+	}
+	a.Secrets.Variables = true
+	c := &checker{a: a, from: map[string]string{}}
+	c.environment()
+	if err := c.state(); err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	leaks := c.leaks(raw)
+	if a.Secrets.Withholds() {
+		a.End(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
+		return
+	}
+	if err := cmdutil.WriteOut(a, func(w io.Writer) error { return writeLeaks(w, a.JSON, name, leaks) }); err != nil {
+		a.End(usage.LocalIO("writing what was found", usage.Bare(err)))
+		return
+	}
+	switch n := len(leaks); n {
+	case 0:
+		a.Note("no secret was found in " + render.Line(name))
+	default:
+		a.End(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
+			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)"})
+	}
+}
+
+// readChecked reads the file, or standard input for "-".
+func readChecked(a *cmdutil.Factory, name string) ([]byte, error) {
+	if name == "-" {
+		return connect.ReadUpTo(a.In, mostChecked)
+	}
+	return connect.ReadFile(&a.Env, name, mostChecked)
+}
+
+func (c *checker) know(from string, values ...string) {
+	for _, value := range values {
+		if value != "" && c.from[value] == "" {
+			c.from[value] = from
+		}
+		c.a.Secrets.Learn(value)
+	}
+}
+
+// environment knows the secrets of the environment, and what it says of the account.
+func (c *checker) environment() {
+	if c.a.Environ == nil {
+		return
+	}
+	for _, entry := range c.a.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		before := new(wire.Secrets)
+		before.LearnEnvironment([]string{entry})
+		if before.Knows(value) {
+			c.know("the variable "+name, value)
+		}
+	}
+}
+
+// state knows the tokens of the store and the ids of sessions.
+func (c *checker) state() error {
+	store, err := state.Open(c.a.State)
+	if err != nil {
+		return nil // without a place for the state there is none
+	}
+	st, err := store.Load()
+	if err != nil {
+		return err
+	}
+	for _, name := range st.Names() {
+		s, _ := st.Session(name)
+		c.know("the session "+name, string(s.SessionID))
+	}
+	tokens, err := connect.Tokens(&c.a.Env)
+	if err != nil {
+		return err
+	}
+	book, err := tokens.Load()
+	if err != nil {
+		return err
+	}
+	closed := 0
+	open := func(from string, stored ...auth.Secret) {
+		for _, s := range stored {
+			text, err := tokens.Open(s)
+			if err != nil {
+				closed++
+				continue
+			}
+			c.know(from, text)
+		}
+	}
+	for _, t := range book.Tokens {
+		open("a token for "+wire.RedactURL(t.Endpoint), t.Access, t.Refresh, t.Key)
+	}
+	for _, client := range book.Clients {
+		open("a client of "+wire.RedactURL(client.Issuer), client.Secret)
+	}
+	if closed > 0 {
+		c.a.UI.Warn(fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", english.Plural(closed, "secret")))
+	}
+	return nil
+}
+
+// leaks returns the secrets found in raw, in order; those of a text in UTF-16 by their
+// places in that text.
+func (c *checker) leaks(raw []byte) []leak {
+	all := c.leaksIn(raw)
+	for _, text := range wire.Wide(raw) {
+		all = append(all, c.leaksIn(text)...)
+	}
+	return all
+}
+
+func (c *checker) leaksIn(raw []byte) []leak {
+	all := []leak{}
+	line, begin, at := 1, 0, 0
+	for _, f := range c.a.Secrets.Find(raw) {
+		line += bytes.Count(raw[at:f.From], []byte{'\n'})
+		at = f.From
+		begin = bytes.LastIndexByte(raw[:at], '\n') + 1
+		all = append(all, leak{line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f)})
+	}
+	return all
+}
+
+// source says why something is a secret.
+func (c *checker) source(f wire.Found) string {
+	if from := c.from[f.Secret]; from != "" {
+		return from
+	}
+	if line := cmdutil.RedactionFor(c.a, f.Secret); f.Kind == wire.FoundKnown && line > 0 {
+		return fmt.Sprintf("line %d of %s", line, c.a.RedactFile)
+	}
+	return map[wire.FoundKind]string{
+		wire.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",
+		wire.FoundURL:   "user information or a secret parameter of a URL or a form",
+		wire.FoundName:  "a value of a field named like a secret",
+		wire.FoundToken: "it looks like an API token",
+	}[f.Kind]
+}
+
+func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(leaks)
+	}
+	for _, l := range leaks {
+		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", render.Line(name), l.Line, l.Column, l.Kind, render.Line(l.From)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

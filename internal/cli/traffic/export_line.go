@@ -1,0 +1,80 @@
+package traffic
+
+import (
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/replay"
+	"mcpc/internal/client"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// addLine writes the mcpc command that asks the same.
+func addLine(s *render.Script, g replay.Again) error {
+	switch {
+	case g.Unasked() != nil:
+		return g.Unasked()
+	case g.Bare():
+		return &render.Unscriptable{Text: "it contains no JSON-RPC request"}
+	}
+	words := []string{"mcpc"}
+	if revision := g.Revision(); slices.Contains(client.Revisions(), revision) {
+		words = append(words, "--protocol", revision)
+	}
+	var argv []string
+	switch address := g.Address(); {
+	case replay.IsAddress(address):
+		words = append(words, "-s", s.URL(address))
+	case address != "":
+		words = append(words, "-s", s.Word(address, "server"))
+	case g.ServerArgv() != nil:
+		argv = []string{"--", s.Argv(g.ServerArgv())}
+	default:
+		return &render.Unscriptable{Text: "the recording does not name the server"}
+	}
+	for _, f := range g.OwnFields() {
+		if field := s.Field(f); field != "" {
+			words = append(words, "-H", field)
+		}
+	}
+	words, input := g.Request(s, words)
+	words = append(words, g.AnswerWords(s)...)
+	s.Run(words, input, argv...)
+	return nil
+}
+
+// serverIn is what a server said that it is, when the conversation was opened;
+// "" where that is not in the capture.
+func serverIn(c *trace.Capture, row *trace.Row) string {
+	for _, opening := range c.Rows() {
+		if !slices.Contains(replay.Opens, opening.Method) || opening.Channel != trace.ChannelOK || !opening.SameRun(row) {
+			continue
+		}
+		if x, err := opening.Exchange(); err == nil && x != nil {
+			if name := serverInfoIn(x.Response.Raw); name != "" {
+				return name
+			}
+		}
+	}
+	if x, err := row.Exchange(); err == nil && x != nil {
+		return serverInfoIn(x.Response.Raw)
+	}
+	return ""
+}
+
+// serverInfoIn reads serverInfo, which stands in a result or in its _meta.
+func serverInfoIn(response []byte) string {
+	result, err := wire.ParseMessage(response).ResultMembers()
+	if err != nil {
+		return ""
+	}
+	raw, ok := result.Get("serverInfo")
+	if !ok {
+		meta, _ := result.Get("_meta")
+		raw = wire.First(meta, "io.modelcontextprotocol/serverInfo")
+	}
+	info, _ := wire.Object(raw)
+	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
+}

@@ -1,0 +1,52 @@
+package traffic
+
+import (
+	"io"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/replay"
+	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/yaml"
+)
+
+// exportSaved writes rows as a file that mcpc run takes.
+func exportSaved(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+	s := &savedfile.Saver{}
+	for _, row := range rows {
+		exchange, err := row.Exchange()
+		if err != nil {
+			return err
+		}
+		if exchange == nil {
+			s.Omit("not sent")
+			continue
+		}
+		if err := s.Add(replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}, len(rows) > 1); err != nil {
+			return err
+		}
+	}
+	if len(s.Endless) > 0 {
+		a.Warn("the file omits " + strings.Join(s.Endless, ", ") + ": its outcome cannot be expected again")
+	}
+	if s.Omissions > 0 && len(s.File.Steps) > 0 {
+		a.Note(english.Plural(s.Omissions, "exchange") + " omitted: " + strings.Join(s.Omitted, ", "))
+	}
+	if len(s.File.Steps) == 0 {
+		return &render.Unscriptable{Text: "no call, read, prompt, list or other request to save"}
+	}
+	text, err := yaml.Write(s.File.JSON())
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, h := range s.Secrets {
+		b.WriteString(render.ToBeSet(h.Variable, h.Where, h.Shown))
+	}
+	b.Write(text)
+	_, err = io.WriteString(w, b.String())
+	return err
+}

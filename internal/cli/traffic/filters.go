@@ -1,0 +1,42 @@
+package traffic
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// filterOf reads the words of a command line as one filter. Its error shows the
+// place.
+func filterOf(a *cmdutil.Factory, words []string) (trace.Filter, error) {
+	if err := ofEachServer(a); err != nil {
+		return trace.Filter{}, err
+	}
+	text := strings.Join(words, " ")
+	f, err := trace.ParseFilter(text, a.Now())
+	if err == nil {
+		return f, nil
+	}
+	wrong, _ := errors.AsType[*trace.FilterError](err)
+	hint := wire.Run("help filters") + " shows the language"
+	if near := cmp.Or(wire.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
+		hint = wire.Hint("did you mean " + near + "?")
+	}
+	return f, &usage.JSONError{Text: fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), Hint: hint,
+		Facts: wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}
+}
+
+// ofEachServer rejects -s on a command that reads recordings, which are of all servers.
+func ofEachServer(a *cmdutil.Factory) error {
+	if !a.ServerGiven || a.Shell != nil {
+		return nil
+	}
+	return usage.New("-s does not select recorded exchanges", "use the filter target: "+wire.Run("log target:"+shellwords.Quote(wire.RedactURL(a.Server))))
+}

@@ -1,0 +1,243 @@
+package traffic
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// logOptions are what `mcpc log` was asked.
+type logOptions struct {
+	filter trace.Filter
+	file   string
+	count  int
+	sort   string
+	lines  bool
+	follow bool
+	prune  bool
+}
+
+// fewRows is how many rows a terminal is shown where nobody says how many.
+const fewRows = 20
+
+func NewLog(a *cmdutil.Factory) *cobra.Command {
+	var o logOptions
+	cmd := &cobra.Command{
+		Use:   "log [FILTER...]",
+		Short: "list recorded exchanges",
+		Long: `List the recorded exchanges, the newest last: number, time, server, method,
+name, outcome, exit code, duration, bytes, notes, and tap or proxy if one of
+them recorded it. Terminals of less than 100 columns show no bytes, exit codes
+and notes. mcpc show NUMBER shows one exchange. Failures in a proxy without a
+JSON-RPC request, for example of a stream's GET, are listed too.
+
+Every command records its traffic, without secrets, in the state directory. mcpc
+help filters describes FILTER.`,
+		Example: `  mcpc log
+  mcpc log channel:tool_error 'dur:>500ms'
+  mcpc log --jsonl --jq .method
+  mcpc log --prune`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.filter, err = filterOf(a, args); err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("count") && a.OutStyle.Terminal && !a.JSON && !o.lines {
+				o.count = fewRows
+			}
+			alone := o.prune && (len(args) > 0 || o.lines || o.follow || slices.ContainsFunc([]string{"count", "sort", "file"}, cmd.Flags().Changed))
+			switch {
+			case alone:
+				return usage.New("--prune takes no filter and no other flag of log", wire.Run("log --prune")+" deletes old recordings")
+			case o.count < 0:
+				return usage.New("--count must be 0 (all) or more", "")
+			case sortKeys[o.sort] == nil:
+				return usage.New(fmt.Sprintf("--sort must be dur, size or time, not %q", o.sort), "")
+			case o.follow && o.sort != "time":
+				return usage.New("--follow and --sort cannot be combined", "use only one of them")
+			}
+			if a.Output != "" && (o.follow || o.lines) {
+				return usage.New("--follow and --jsonl write line by line, so they have no -o", "use > FILE")
+			}
+			o.lines = o.lines || o.follow && (a.JSON || a.Jq != "")
+			runLog(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
+	f.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
+	f.StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
+	f.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
+	f.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
+	f.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
+	return cmd
+}
+
+func runLog(ctx context.Context, a *cmdutil.Factory, o logOptions) {
+	switch {
+	case o.prune:
+		prune(a)
+		return
+	case o.follow:
+		runFollow(ctx, a, o)
+		return
+	}
+	rows, out := sortedRows(ctx, a, o)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	if len(cmdutil.HideRows(a, rows)) == 0 {
+		a.Note("no recorded exchange matches")
+	}
+	if o.lines {
+		logLines(ctx, a, rows)
+		return
+	}
+	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style render.Style) error {
+		return logTable(w, style, rows, a.Now())
+	}))
+}
+
+// sortKeys are what rows are sorted by.
+var sortKeys = map[string]func(r *trace.Row) int64{
+	"time": func(r *trace.Row) int64 { return r.Time.UnixNano() },
+	"dur":  func(r *trace.Row) int64 { return int64(r.Duration) },
+	"size": func(r *trace.Row) int64 { return r.Size() },
+}
+
+// sortedRows are the last so many of those that fit, as they are sorted.
+func sortedRows(ctx context.Context, a *cmdutil.Factory, o logOptions) ([]*trace.Row, wire.Outcome) {
+	if o.sort == "time" {
+		return rows(ctx, a, o.file, matching(a, o.filter), o.count)
+	}
+	rows, out := rows(ctx, a, o.file, matching(a, o.filter), 0)
+	key := sortKeys[o.sort]
+	slices.SortStableFunc(rows, func(x, y *trace.Row) int { return cmp.Compare(key(x), key(y)) })
+	if o.count > 0 {
+		rows = rows[max(0, len(rows)-o.count):]
+	}
+	return rows, out
+}
+
+// rowOut is a row as a script reads it. Times are RFC 3339, durations seconds.
+type rowOut struct {
+	Number        string     `json:"number"`
+	Time          time.Time  `json:"time"`
+	Target        string     `json:"target"`
+	Method        string     `json:"method"`
+	Name          string     `json:"name,omitempty"`
+	ID            string     `json:"id,omitempty"`
+	Channel       string     `json:"channel"`
+	Exit          *int       `json:"exit"`
+	Seconds       float64    `json:"seconds"`
+	Sent          int64      `json:"sent"`
+	Received      int64      `json:"received"`
+	Status        int        `json:"http,omitempty"`
+	Code          int64      `json:"code,omitempty"`
+	Revision      string     `json:"protocol,omitempty"`
+	Era           string     `json:"era,omitempty"`
+	By            string     `json:"by,omitempty"`
+	Dir           string     `json:"dir"`
+	Parent        string     `json:"parent,omitempty"`
+	Guess         []string   `json:"guess,omitempty"`
+	FirstByte     float64    `json:"firstByte,omitempty"`
+	Conn          int        `json:"conn,omitempty"`
+	Client        string     `json:"client,omitempty"`
+	Server        string     `json:"server,omitempty"`
+	Session       string     `json:"session,omitempty"`
+	Again         string     `json:"again,omitempty"`
+	Notifications int        `json:"notifications,omitempty"`
+	Questions     int        `json:"questions,omitempty"`
+	Guessed       int        `json:"guessed,omitempty"`
+	Retries       int        `json:"retries,omitempty"`
+	Resumed       int        `json:"resumed,omitempty"`
+	Rounds        int        `json:"rounds,omitempty"`
+	Cuts          int        `json:"cuts,omitempty"`
+	Cancelled     *cancelOut `json:"cancelled,omitempty"`
+	Findings      int        `json:"findings,omitempty"`
+	Text          string     `json:"text,omitempty"`
+}
+
+// cancelOut is who gave up a request, why, after how many seconds, and whether an answer
+// came after all.
+type cancelOut struct {
+	By    string  `json:"by"`
+	Why   string  `json:"why,omitempty"`
+	After float64 `json:"after"`
+	Late  bool    `json:"late,omitempty"`
+}
+
+func rowJSON(r *trace.Row) rowOut {
+	out := rowOut{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
+		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
+		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), FirstByte: r.First.Seconds(), Conn: r.Conn,
+		Client: r.Client(), Server: r.Server(), Session: r.Session(), Retries: r.Notes.Retries,
+		Resumed: r.Notes.Resumed, Rounds: r.Notes.Rounds, Cuts: r.Notes.Cuts, Findings: len(r.Findings), Text: r.Text}
+	if r.Exit >= 0 {
+		out.Exit = &r.Exit
+	}
+	if c := r.Cancel; c != nil {
+		out.Cancelled = &cancelOut{c.Who(), c.Why, c.After.Seconds(), c.Late}
+	}
+	switch {
+	case r.Within == nil:
+	case r.Guess:
+		out.Guess = []string{r.Within.Number()}
+	default:
+		out.Parent = r.Within.Number()
+	}
+	return out
+}
+
+func rowsJSON(rows []*trace.Row) json.RawMessage {
+	out := append([]rowOut{}, sliceutil.Map(rows, rowJSON)...) // not null
+	raw, _ := json.Marshal(map[string]any{"exchanges": out})
+	return raw
+}
+
+func logLines(ctx context.Context, a *cmdutil.Factory, rows []*trace.Row) {
+	for _, r := range rows {
+		raw, _ := json.Marshal(rowJSON(r))
+		if cmdutil.PrintLine(ctx, a, raw); a.Ending.Kind != wire.OK {
+			return
+		}
+	}
+}
+
+// prune brings the ring within its limits.
+func prune(a *cmdutil.Factory) {
+	ring, err := connect.Ring(&a.Env)
+	if err != nil {
+		a.End(connect.StateFailed(err))
+		return
+	}
+	removed, err := ring.Prune(trace.DefaultLimits, a.Now())
+	if err != nil {
+		a.End(usage.LocalIO("removing recordings", err))
+		return
+	}
+	var freed int64
+	for _, run := range removed {
+		freed += run.Bytes
+	}
+	l := trace.DefaultLimits
+	a.Note(fmt.Sprintf("%s removed (%s); the limits are %d runs, %d MiB, %d days",
+		english.Plural(len(removed), "recording"), render.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
+}

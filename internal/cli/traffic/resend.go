@@ -1,0 +1,220 @@
+package traffic
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/replay"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// resendOptions are what `mcpc resend` was asked.
+type resendOptions struct {
+	word      string
+	to        string
+	argv      []string
+	edit      bool
+	allowExec bool
+	yes       bool
+}
+
+func NewResend(a *cmdutil.Factory) *cobra.Command {
+	var o resendOptions
+	cmd := &cobra.Command{
+		Use:   "resend NUMBER|last|FILE#NUMBER [--to TARGET|--allow-exec|-- COMMAND...]",
+		Short: "send a recorded request again",
+		Long: `Send a recorded request again, to the server in --to: a recording may come from
+someone else, so its server is not contacted by default. A recorded command is
+started only with --allow-exec. The request is sent over a new connection, with
+new header fields; only its params are reused.
+
+The new exchange is recorded with the number of the old one.`,
+		Example: `  mcpc resend last --to demo
+  mcpc resend 2 --to demo --json
+  EDITOR=true mcpc resend last --edit --to demo`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.argv = cmdutil.SplitDash(cmd, args)
+			if len(args) != 1 {
+				return usage.New("resend takes the number of one exchange", wire.Run("log")+" lists them")
+			}
+			o.word = args[0]
+			if o.to != "" && (a.ServerGiven || o.allowExec || o.argv != nil) {
+				return usage.New("the server is given twice: --to and another argument", "use only one of them")
+			}
+			runResend(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "`target` to send it to, as with -s")
+	f.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
+	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting the recorded stdio command")
+	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
+	cmdutil.AddCut(a, f)
+	cmdutil.AddAnswering(a, f)
+	return cmd
+}
+
+// runResend is the walk of a request that was recorded: what is meant, to whom, what
+// it becomes, and then as every request.
+func runResend(ctx context.Context, a *cmdutil.Factory, o resendOptions) {
+	g, out := recorded(a, o.word)
+	if out.Good() {
+		out = aimResend(a, &o, g)
+	}
+	var params json.RawMessage
+	if out.Good() {
+		params, out = paramsOf(ctx, a, o, g)
+	}
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	a.Record.Resent = nameOf(g.Row)
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+	defer a.Close(ctx, c)
+	if out.Good() {
+		out = issue(ctx, c, o, client.Call{Method: g.Row.Method, Params: params, Progress: true})
+	}
+	cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
+	cmdutil.Explained(a, g.Row.Method)
+}
+
+// recorded finds the request that a word means.
+func recorded(a *cmdutil.Factory, word string) (replay.Again, wire.Outcome) {
+	c, row, out := pickRow(a, word)
+	if !out.Good() {
+		return replay.Again{}, out
+	}
+	defer c.Close()
+	warnOf(a, c)
+	exchange, err := row.Exchange()
+	switch {
+	case err != nil:
+		return replay.Again{}, usage.LocalIO("reading "+row.Path(), err)
+	case trace.ByServer(row):
+		return replay.Again{}, usage.Outcome(usage.New(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
+	case exchange != nil && exchange.Request.Raw == nil:
+		return replay.Again{}, usage.Outcome(usage.New(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
+	case exchange == nil:
+		return replay.Again{}, usage.Outcome(usage.New("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
+	}
+	return replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}, wire.Outcome{}
+}
+
+// nameOf names an exchange for another recording: its number, and the file where it
+// is none of the ring.
+func nameOf(row *trace.Row) string {
+	if row.Run > 0 {
+		return row.Number()
+	}
+	return filepath.Base(row.Path()) + "#" + row.Number()
+}
+
+// aimResend settles the server. Nothing in a recording is contacted or started
+// because it stands there.
+func aimResend(a *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcome {
+	switch {
+	case o.to != "":
+		a.Server, a.ServerGiven = o.to, true
+		return wire.Outcome{}
+	case a.ServerGiven || o.argv != nil:
+		return wire.Outcome{}
+	case o.allowExec:
+		o.argv = g.ServerArgv()
+		if o.argv == nil {
+			return usage.Outcome(usage.New("no server command is recorded there", wire.Run("resend "+shellwords.Quote(o.word)+" --to TARGET")))
+		}
+		if g.Row.Target == connect.DemoEndpoint {
+			a.Server, a.ServerGiven, o.argv = connect.DemoEndpoint, true, nil
+		}
+		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
+	}
+	again := "resend " + shellwords.Quote(o.word)
+	hint := wire.Run(again + " --to TARGET")
+	switch address := g.Address(); {
+	case slices.Contains(complete.SessionNames(a, ""), g.Row.Target):
+		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
+	case replay.IsAddress(address) || address == connect.DemoEndpoint || finds(a, address):
+		hint = wire.Run(again + " --to " + shellwords.Quote(address))
+	case g.ServerArgv() != nil:
+		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(g.ServerArgv()))
+	case address != "": // a session that was closed
+		hint = wire.Run(again + " -- COMMAND")
+	}
+	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
+		Text: "resend needs --to, --allow-exec or a command after --"}
+}
+
+// finds reports whether -s takes a name.
+func finds(a *cmdutil.Factory, name string) bool {
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(a, ""), Known: func() (names []string) { return connect.KnownNames(&a.Env) }})
+	return name != "" && err == nil
+}
+
+// hiddenIn refuses to send what stands in the place of a secret.
+func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
+	for _, text := range texts {
+		if len(wire.HiddenIn(text)) > 0 {
+			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",
+				Hint: hint}
+		}
+	}
+	return wire.Outcome{}
+}
+
+// paramsOf gives what is to be sent.
+func paramsOf(ctx context.Context, a *cmdutil.Factory, o resendOptions, g replay.Again) (json.RawMessage, wire.Outcome) {
+	params := g.Params()
+	if o.edit {
+		edited, err := cmdutil.Edited(ctx, a, g.Row.Method, params)
+		if err != nil {
+			return nil, cmdutil.NotEdited(err)
+		}
+		params = edited
+	}
+	return params, hiddenIn("use --edit to enter it again", string(params))
+}
+
+// issue sends the request. A tool that is marked as destructive is asked about,
+// as everywhere; arguments go as they were recorded, whatever the schema says.
+func issue(ctx context.Context, c *connect.Conn, o resendOptions, call client.Call) wire.Outcome {
+	if call.Method != "tools/call" {
+		return c.Do(ctx, call)
+	}
+	params, _ := wire.Object(call.Params)
+	given, _ := params.Get("arguments")
+	name := params.Text("name")
+	tool := connect.Remembered(c, name)
+	if tool == nil {
+		var out wire.Outcome
+		if tool, out = connect.Define(ctx, c, name); !out.Good() && out.Kind != wire.InvalidArguments {
+			return out.As(wire.Before)
+		}
+	}
+	if out := toolcall.Confirmed(ctx, c, tool, toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: o.yes}); !out.Good() {
+		return out
+	}
+	if tool != nil {
+		call.Schema = tool.InputSchema
+	}
+	out := c.Do(ctx, call)
+	if out.Good() && tool != nil {
+		return toolcall.CheckResult(c, tool, out)
+	}
+	return out
+}

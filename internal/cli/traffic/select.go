@@ -1,0 +1,155 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Which recorded exchange is meant: "42" is what run 42 was about, "42.3" its
+// third exchange, "last" or nothing the one that ended last; FILE#3 is
+// the third exchange of a file, FILE its last.
+var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
+
+// pickRow finds the exchange that a word means. A caller closes the capture.
+func pickRow(a *cmdutil.Factory, word string) (*trace.Capture, *trace.Row, wire.Outcome) {
+	if number := runNumber().FindStringSubmatch(word); number != nil || word == "" || word == "last" {
+		run, index := 0, 0
+		if number != nil {
+			run, _ = strconv.Atoi(number[1])
+			index, _ = strconv.Atoi(number[2])
+			if run == 0 {
+				return nil, nil, usage.Outcome(usage.New("run numbers start at 1", wire.Run("log")+" lists them"))
+			}
+		}
+		if run == 0 {
+			return pickLast(a)
+		}
+		return pickRun(a, run, index)
+	}
+	path, number := word, ""
+	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) {
+		path, number = word[:at], word[at+1:]
+	}
+	c, err := trace.Open(path)
+	if err != nil {
+		return nil, nil, unreadable(path, err)
+	}
+	return rowNumbered(c, number, path)
+}
+
+// pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
+// seen none.
+func pickLast(a *cmdutil.Factory) (*trace.Capture, *trace.Row, wire.Outcome) {
+	var last *trace.Row
+	var in *trace.Capture
+	out := newestFirst(a, func(c *trace.Capture, written time.Time) (more bool) {
+		if last != nil && last.Settled() && written.Before(last.Ended()) {
+			return false
+		}
+		if row := c.Main(); row != nil && row.LaterThan(last) {
+			last, in = row, c
+		}
+		return true
+	})
+	if out.Good() && last == nil {
+		out = usage.Outcome(usage.New("nothing is recorded", "commands record their traffic, unless --no-record is given"))
+	}
+	return in, last, out
+}
+
+// pickRun finds a run in the ring by its number.
+func pickRun(a *cmdutil.Factory, run, index int) (*trace.Capture, *trace.Row, wire.Outcome) {
+	ring, err := connect.Ring(&a.Env)
+	if err != nil {
+		return nil, nil, connect.StateFailed(err)
+	}
+	found, err := ring.Find(run)
+	switch {
+	case errors.Is(err, trace.ErrNoRun):
+		return nil, nil, usage.Outcome(usage.New(fmt.Sprintf("no recording %d: it was not made, or was deleted", run), wire.Run("log")+" lists the recorded runs"))
+	case err != nil:
+		return nil, nil, usage.LocalIO("reading the recordings", err)
+	}
+	c, err := trace.Open(found.Path)
+	if err != nil {
+		return nil, nil, unreadable(found.Path, err)
+	}
+	return rowOf(c, index, fmt.Sprintf("run %d", found.Number))
+}
+
+// rowNumbered finds an exchange of a file: by the number that mcpc log --file shows,
+// which of a recording from the ring begins with its run, or counted from 1.
+func rowNumbered(c *trace.Capture, number, path string) (*trace.Capture, *trace.Row, wire.Outcome) {
+	rows := c.Rows()
+	if i := slices.IndexFunc(rows, func(r *trace.Row) bool { return r.Number() == number }); i >= 0 {
+		return c, rows[i], wire.Outcome{}
+	}
+	index, err := strconv.Atoi(number)
+	if number == "" || len(rows) == 0 || err == nil && c.Row(index) != nil {
+		return rowOf(c, index, path)
+	}
+	c.Close()
+	which := rows[0].Number()
+	if len(rows) > 1 {
+		which += " to " + rows[len(rows)-1].Number()
+	}
+	return nil, nil, usage.Outcome(usage.New(path+" has no exchange "+number+", only "+which, wire.Run("log --file "+shellwords.Quote(path))+" shows them"))
+}
+
+func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row, wire.Outcome) {
+	row := c.Main()
+	if index > 0 {
+		row = c.Row(index)
+	}
+	if len(c.Rows()) == 0 {
+		return nil, nil, usage.Outcome(usage.New(name+" has no exchanges", ""))
+	} else if row == nil {
+		return nil, nil, usage.Outcome(usage.New(fmt.Sprintf("%s has %d exchanges", name, len(c.Rows())), wire.Run("log")+" lists them"))
+	}
+	return c, row, wire.Outcome{}
+}
+
+// unreadable is the ending of a command that cannot read a capture.
+func unreadable(path string, err error) wire.Outcome {
+	var version *trace.VersionError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage.Outcome(usage.New("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))
+	case errors.Is(err, trace.ErrNoCapture), errors.As(err, &version):
+		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
+	}
+	return usage.LocalIO("reading "+path, usage.Bare(err))
+}
+
+// warnOf says what of a capture could not be read.
+func warnOf(a *cmdutil.Factory, c *trace.Capture) {
+	for _, f := range c.Findings() {
+		a.Warn(c.Path + ": " + f.Text)
+	}
+}
+
+// matching is the filter over a row. What cannot be read does not fit, and is told
+// of.
+func matching(a *cmdutil.Factory, filter trace.Filter) func(*trace.Row) bool {
+	return func(row *trace.Row) bool {
+		fits, err := filter.Match(row)
+		if err != nil {
+			a.Warn(row.Path() + ": " + err.Error())
+		}
+		return fits
+	}
+}

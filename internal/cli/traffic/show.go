@@ -1,0 +1,230 @@
+package traffic
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/trace"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// showOptions are what `mcpc show` was asked.
+type showOptions struct {
+	word    string
+	raw     bool
+	headers bool
+}
+
+func NewShow(a *cmdutil.Factory) *cobra.Command {
+	var o showOptions
+	cmd := &cobra.Command{
+		Use:   "show [NUMBER | last | FILE#NUMBER]",
+		Short: "show one recorded exchange",
+		Long: `Show a recorded exchange: its outcome, header fields and messages, events and
+timing. The default is the last one.
+
+A NUMBER is from mcpc log: 42.3 is the third exchange of run 42, and 42 its
+requested operation, or for a tap or a proxy its last exchange.`,
+		Example: `  mcpc show
+  mcpc show last --explain
+  mcpc show --json --jq .response.result`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage.New("show takes one number", wire.Run("log")+" lists them")
+			}
+			if err := ofEachServer(a); err != nil {
+				return err
+			}
+			o.word = strings.Join(args, "")
+			showRow(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	cmdutil.AddCut(a, f)
+	f.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
+	f.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
+	return cmd
+}
+
+// showRow shows one exchange in the form that was asked for.
+func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) {
+	c, row, out := pickRow(a, o.word)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	defer c.Close()
+	warnOf(a, c)
+	cmdutil.HideIn(a, c)
+	if o.raw && !a.Explain {
+		showBytes(a, row)
+		return
+	}
+	exchange, err := row.Exchange()
+	if err != nil {
+		a.End(usage.LocalIO("reading "+row.Path(), err))
+		return
+	}
+	switch {
+	case a.Explain && exchange != nil:
+		var b bytes.Buffer
+		render.Explain(&b, a.OutStyle, []*wire.Exchange{exchange})
+		_ = cmdutil.WritePaged(a, b.Bytes())
+	case o.raw:
+		showBytes(a, row)
+	case cmdutil.OnlyWritesJSON(a): // of a long message the document has it three times
+		cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
+			x := exchange
+			exchange = nil // its frames are read once more, one at a time
+			return writeExchange(w, row, x)
+		}})
+	default:
+		var ans cmdutil.Answer
+		if a.JSON || a.Wire || a.Jq != "" || a.Output != "" || a.Shell != nil {
+			var b bytes.Buffer
+			_ = writeExchange(&b, row, exchange)
+			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
+		}
+		ans.Human = func(w io.Writer, st render.Style) error {
+			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
+				Findings: row.Findings, HeadsOnly: o.headers})
+		}
+		cmdutil.Show(ctx, a, wire.Outcome{}, ans)
+	}
+}
+
+// showBytes writes what crossed, each message on a line of its own, in the order in
+// which it did. On a terminal what could steer it is made visible.
+func showBytes(a *cmdutil.Factory, row *trace.Row) {
+	err := row.EachFrame(func(f wire.Frame) error {
+		if f.Raw == nil {
+			return nil
+		}
+		line := f.Raw
+		if a.OutStyle.Terminal {
+			line = []byte(a.OutStyle.Block(string(line)))
+		}
+		_, err := a.Stdout().Write(append(line, '\n'))
+		if err != nil {
+			err = errUnread
+		}
+		return err
+	})
+	if err != nil && err != errUnread {
+		a.End(usage.LocalIO("reading "+row.Path(), err))
+	}
+}
+
+// errUnread is the end of what nobody reads any more.
+var errUnread = errors.New("the output was closed")
+
+func titleOf(row *trace.Row) string {
+	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)
+	return "#" + row.Number() + "  " + title + "  " + row.Channel
+}
+
+// factsOf is what is known of an exchange beside its bytes.
+func factsOf(row *trace.Row) [][]string {
+	ending := row.Channel
+	if row.Exit >= 0 {
+		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
+	}
+	if row.Code != 0 {
+		ending += fmt.Sprintf(", error %d", row.Code)
+	}
+	if row.Unended() {
+		ending += "; the recording ends here (killed, or still running)"
+	}
+	status := ""
+	if row.Status > 0 {
+		status = fmt.Sprint(row.Status)
+	}
+	return [][]string{
+		{"server", row.Target}, {"server command", serverCommandOf(row)}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
+		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
+		{"client", row.Client()}, {"server info", row.Server()}, {"took", tookOf(row)},
+		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
+		{"resent from", row.Again}, {"command", connect.CommandLine(row.Head().Argv)},
+	}
+}
+
+// serverCommandOf is the command of a stdio server that has a name in the recording.
+func serverCommandOf(row *trace.Row) string {
+	if command := row.Head().Command; len(command) > 0 && connect.CommandLine(command) != row.Target {
+		return connect.CommandLine(command)
+	}
+	return ""
+}
+
+// writeExchange writes one document on a line: the row, the messages as JSON where they
+// are, and every frame as it stands in the capture.
+func writeExchange(w io.Writer, row *trace.Row, x *wire.Exchange) error {
+	var facts struct {
+		Exchange rowOut       `json:"exchange"`
+		Findings []findingOut `json:"findings,omitempty"`
+	}
+	facts.Exchange = rowJSON(row)
+	for _, f := range row.Findings {
+		facts.Findings = append(facts.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})
+	}
+	var begin bytes.Buffer
+	enc := json.NewEncoder(&begin)
+	enc.SetEscapeHTML(false) // it would change what crossed
+	_ = enc.Encode(facts)
+	out := bufio.NewWriterSize(w, 64<<10)
+	out.Write(bytes.TrimSuffix(begin.Bytes(), []byte("}\n")))
+	for _, name := range []string{"request", "response"} {
+		raw := []byte("null")
+		if x != nil && name == "request" {
+			raw = asJSONValue(x.Request.Raw)
+		} else if x != nil {
+			raw = asJSONValue(x.Response.Raw)
+		}
+		out.WriteString(`,"` + name + `":`)
+		out.Write(raw)
+	}
+	before := `,"frames":[`
+	err := row.EachFrame(func(f wire.Frame) error {
+		out.WriteString(before)
+		before = ","
+		return trace.WriteFrame(out, f)
+	})
+	if before != "," {
+		out.WriteString(before)
+	}
+	out.WriteString("]}\n")
+	return cmp.Or(err, out.Flush())
+}
+
+type findingOut struct {
+	Rule  string `json:"rule"`
+	Level string `json:"level"`
+	Where string `json:"where,omitempty"`
+	Text  string `json:"text"`
+}
+
+// asJSONValue is a message where it is JSON; null otherwise, and then the frames
+// have its bytes.
+func asJSONValue(raw []byte) []byte {
+	if raw == nil || wire.Valid(raw) != nil {
+		return []byte("null")
+	}
+	if len(raw) < 1<<20 || bytes.ContainsAny(raw, "\r\n") {
+		return wire.Compact(raw)
+	}
+	return raw
+}

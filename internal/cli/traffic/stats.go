@@ -1,0 +1,117 @@
+package traffic
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/render"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+func NewStats(a *cmdutil.Factory) *cobra.Command {
+	var o logOptions
+	cmd := &cobra.Command{
+		Use:   "stats [FILTER]",
+		Short: "count recorded exchanges, with durations and sizes",
+		Long: `Count the recorded exchanges by request: number, failures, durations and sizes.
+P50, P95 and P99 are exact percentiles of the duration. SIZE is the size of the
+messages in both directions, and TOKENS an estimate at four bytes per token.
+
+A filter selects exchanges: see mcpc help filters.`,
+		Example: `  mcpc stats
+  mcpc stats method:tools/call since:1d
+  mcpc stats --json
+  mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.filter, err = filterOf(a, args); err != nil {
+				return err
+			}
+			showStats(a, cmd, o)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
+	return cmd
+}
+
+func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) {
+	rows, out := rows(cmd.Context(), a, o.file, matching(a, o.filter), 0)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	var stats trace.Stats
+	for _, row := range cmdutil.HideRows(a, rows) {
+		stats.Add(row)
+	}
+	if stats.All().Count == 0 {
+		a.Note("no recorded exchange matches")
+	}
+	cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
+		bars := sliceutil.Map(stats.All().Histogram(), func(b trace.Bucket) render.Bar { return render.Bar(b) })
+		return render.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
+	}))
+}
+
+func figureOf(g *trace.Group) render.Figure {
+	f := render.Figure{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
+		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
+	for _, failure := range g.Failures() {
+		f.Failures = append(f.Failures, render.Failed(failure))
+	}
+	if g.Open > 0 {
+		f.Failures = append(f.Failures, render.Failed{Channel: "no response", Count: g.Open})
+	}
+	return f
+}
+
+// whatOf names what was asked, for a reader. A run that was interrupted may have
+// asked nothing.
+func whatOf(method, name string) string {
+	return cmp.Or(strings.TrimSpace(method+" "+name), "(no request)")
+}
+
+// statsJSON is what a script reads: {"all":GROUP,"groups":[GROUP...]}. Times are in
+// nanoseconds, sizes in bytes; durationNs and histogram are left out where nothing
+// was sent.
+func statsJSON(stats *trace.Stats) json.RawMessage {
+	groups := append([]groupJSON{}, sliceutil.Map(stats.Groups(), groupOf)...) // not null
+	raw, _ := json.Marshal(map[string]any{"all": groupOf(stats.All()), "groups": groups})
+	return raw
+}
+
+type groupJSON struct {
+	Method     string                   `json:"method,omitempty"`
+	Name       string                   `json:"name,omitempty"`
+	Count      int                      `json:"count"`
+	Open       int                      `json:"open"`
+	Cancelled  int                      `json:"cancelled,omitempty"`
+	Failures   map[string]int           `json:"failures"`
+	DurationNs map[string]time.Duration `json:"durationNs,omitempty"`
+	Bytes      map[string]int64         `json:"bytes"`
+	Tokens     int64                    `json:"tokens"`
+	Histogram  []trace.Bucket           `json:"histogram,omitempty"`
+}
+
+func groupOf(g *trace.Group) groupJSON {
+	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Cancelled: g.Cancelled, Failures: map[string]int{},
+		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens(), Histogram: g.Histogram()}
+	for _, f := range g.Failures() {
+		j.Failures[f.Channel] = f.Count
+	}
+	if g.Timed() > 0 {
+		j.DurationNs = map[string]time.Duration{}
+		for name, p := range map[string]float64{"min": 0, "p50": 50, "p95": 95, "p99": 99, "max": 100} {
+			j.DurationNs[name] = g.Percentile(p)
+		}
+	}
+	return j
+}

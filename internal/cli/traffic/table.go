@@ -1,0 +1,158 @@
+package traffic
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/cli/replay"
+	"mcpc/internal/render"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/trace"
+)
+
+// wideTerminal is from how many columns on there is room for what is said elsewhere
+// too: an exit code says no more than its channel, and mcpc show has size and notes.
+const wideTerminal = 100
+
+// logTable writes rows for a reader, or whole and one line each into a pipe.
+func logTable(w io.Writer, style render.Style, rows []*trace.Row, now time.Time) error {
+	if !style.Terminal {
+		return render.Table(w, style, nil, logLine(rows))
+	}
+	foreign := slices.ContainsFunc(rows, func(r *trace.Row) bool { return by(r) != "" })
+	columns := logColumns(style, foreign, false)
+	grid := render.NewGrid(w, style, columns, logCells(columns, rows, now))
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := grid.Head(); err != nil {
+		return err
+	}
+	return grid.Rows(logCells(columns, rows, now))
+}
+
+// logLine are the cells of rows as a pipe gets them.
+func logLine(rows []*trace.Row) [][]string {
+	return sliceutil.Map(rows, func(r *trace.Row) []string {
+		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
+			tookOf(r), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
+	})
+}
+
+// logColumns are those that a terminal has room for. Of a table that grows nobody knows
+// what is still to come.
+func logColumns(style render.Style, foreign, grows bool) []render.Column {
+	wide, what := style.Width >= wideTerminal, 20
+	if wide {
+		what = 36
+	}
+	min := func(n int) int {
+		if grows {
+			return n
+		}
+		return 0
+	}
+	columns := []render.Column{{Head: "#", Min: min(6)}, {Head: "TIME", Min: min(8)}}
+	if foreign {
+		columns = append(columns, render.Column{Head: "BY", Min: min(5)})
+	}
+	columns = append(columns, render.Column{Head: "SERVER", Min: min(24), Least: 11, Cut: cutServer},
+		render.Column{Head: "WHAT", Min: min(40), Least: what, Cut: cutWhat},
+		render.Column{Head: "CHANNEL", Min: min(10)}, render.Column{Head: "TOOK", Min: min(6)})
+	if wide {
+		columns = append(columns, render.Column{Head: "SIZE", Min: min(7)}, render.Column{Head: "EXIT"}, render.Column{Head: "NOTES", Min: min(16), Least: 8, Rest: true})
+	}
+	return columns
+}
+
+// logCells are the cells of rows under these columns.
+func logCells(columns []render.Column, rows []*trace.Row, now time.Time) [][]string {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
+			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": tookOf(r), "SIZE": render.Bytes(r.Size()),
+			"EXIT": exitOf(r), "NOTES": notesOf(r)}
+		for _, c := range columns {
+			cells[i] = append(cells[i], cell[c.Head])
+		}
+	}
+	return cells
+}
+
+// whatIn is what was asked, and that the server did, for a table without room for notes.
+func whatIn(r *trace.Row) string {
+	if trace.ByServer(r) && !r.Apart {
+		return "asks: " + whatOf(r.Method, r.Name)
+	}
+	return whatOf(r.Method, r.Name)
+}
+
+// cutServer keeps the name of a session, and of an address or a command the end, in
+// which the port and the path or the package stand.
+func cutServer(text string, width int, mark string) string {
+	if name, address, ok := strings.Cut(text, ", "); ok && replay.IsAddress(address) {
+		text = name
+	}
+	return render.CutStart(text, width, mark)
+}
+
+// cutWhat says less of the method before it cuts the name: "call get-sum". Of a URI the
+// end tells more than the beginning.
+func cutWhat(text string, width int, mark string) string {
+	method, name, ok := strings.Cut(text, " ")
+	if !ok {
+		return text
+	}
+	method = method[strings.LastIndexByte(method, '/')+1:]
+	if strings.Contains(name, "://") {
+		name = render.CutStart(name, width-len(method)-1, mark)
+	}
+	return method + " " + name
+}
+
+// by names what recorded a row, where that was no command of its own.
+func by(r *trace.Row) string {
+	if r.By == trace.ByCommand {
+		return ""
+	}
+	return r.By
+}
+
+// tookOf is how long an exchange took; nothing where nobody knows.
+func tookOf(r *trace.Row) string {
+	if r.Open() && r.Duration == 0 {
+		return ""
+	}
+	return render.Took(r.Duration)
+}
+
+func exitOf(r *trace.Row) string {
+	if r.Exit < 0 {
+		return ""
+	}
+	return strconv.Itoa(r.Exit)
+}
+
+// notesOf says what was folded into a row, and what it issued again.
+func notesOf(r *trace.Row) string {
+	notes := r.Remarks()
+	switch {
+	case r.Again == "":
+		return notes
+	case notes == "":
+		return "again " + r.Again
+	}
+	return "again " + r.Again + ", " + notes
+}
+
+// clock is the time of today, and the day where it is another.
+func clock(t, now time.Time) string {
+	t = t.In(now.Location())
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05")
+	}
+	return t.Format("01-02 15:04")
+}

@@ -1,0 +1,235 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/render"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// listenOptions are what `mcpc listen` was asked.
+type listenOptions struct {
+	argv                      []string
+	tools, prompts, resources bool
+	uris                      []string
+	// logs is a level, anyLevel where none was named, "" for no log messages.
+	logs  string
+	jsonl bool
+	until cmdutil.Endurance
+}
+
+const anyLevel = "any"
+
+func NewListen(a *cmdutil.Factory) *cobra.Command {
+	var o listenOptions
+	cmd := &cobra.Command{
+		Use:   "listen [URL] [-- COMMAND...]",
+		Short: "stream server notifications: changes, updates, log messages",
+		Long: `Print a server's notifications, one per line, until Ctrl-C, or the limit of
+--for or --count. Without a kind it subscribes to everything that the server
+supports. A lost connection is opened again; changes in between are not
+reported.
+
+--for starts when the server acknowledges the subscription. If it does not
+within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
+
+--jsonl prints each notification unchanged, one per line; so do --json and
+--wire, and --jq filters each.`,
+		Example: `  mcpc -s demo listen --for 100ms
+  mcpc -s demo listen --tools --prompts --for 100ms --jsonl
+  mcpc -s demo listen --resource demo://resource/dynamic/text/1 --for 100ms
+  mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+				return err
+			}
+			if err := o.check(a); err != nil {
+				return err
+			}
+			o.argv = argv
+			runListen(cmd.Context(), a, o)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.tools, "tools", false, "changes of the list of tools")
+	f.BoolVar(&o.prompts, "prompts", false, "changes of the list of prompts")
+	f.BoolVar(&o.resources, "resources", false, "changes of the list of resources")
+	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this `URI` (repeatable)")
+	f.StringVar(&o.logs, "logs", "", "log messages; --logs=`LEVEL` of that level and above")
+	f.Lookup("logs").NoOptDefVal = anyLevel
+	_ = cmd.RegisterFlagCompletionFunc("logs", complete.Fixed(connect.LogLevels...))
+	o.until.Flags(f, "notifications")
+	f.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
+	cmdutil.AddAnswering(a, f)
+	return cmd
+}
+
+func (o *listenOptions) check(a *cmdutil.Factory) error {
+	if o.logs != "" && o.logs != anyLevel && !slices.Contains(connect.LogLevels, o.logs) {
+		return usage.New(fmt.Sprintf("unknown log level %q", o.logs), wire.DidYouMean("--logs=%s", o.logs, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
+	}
+	if a.Output != "" {
+		return usage.New("listen writes until it is stopped, so it has no -o", "use > FILE")
+	}
+	o.jsonl = o.jsonl || a.JSON || a.Wire || a.Jq != ""
+	return o.until.Check()
+}
+
+// everything reports that no kind was named.
+func (o *listenOptions) everything() bool {
+	return !o.tools && !o.prompts && !o.resources && len(o.uris) == 0 && o.logs == ""
+}
+
+func runListen(ctx context.Context, a *cmdutil.Factory, o listenOptions) {
+	ear := cmdutil.NewEar(ctx)
+	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Hear})
+	defer a.Close(ctx, c)
+	defer ear.Deaf()
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	want, out := subscriptionFor(c, o)
+	if !out.Good() {
+		a.End(out)
+		return
+	}
+	out = cmdutil.HearAll(ctx, a, c, ear, want.listening(a, c, o.until), o.until, func(n cmdutil.Notice) int {
+		if !want.takes(n.Method) {
+			return 0
+		}
+		printNotice(ctx, a, o, n)
+		return 1
+	})
+	if out.Good() && out.Method != "" {
+		a.Note("the server closed the subscription")
+	}
+	a.End(out)
+	cmdutil.Explained(a, "subscriptions/listen", "resources/subscribe")
+}
+
+func printNotice(ctx context.Context, a *cmdutil.Factory, o listenOptions, n cmdutil.Notice) {
+	if o.jsonl {
+		cmdutil.PrintLine(ctx, a, n.Raw)
+	} else if err := render.Heard(a.Stdout(), a.OutStyle, n.At, n.Message); err != nil {
+		a.End(cmdutil.Unwritten(a, err))
+	}
+}
+
+// A wish is what is listened to, and what of it has to be asked for.
+type wish struct {
+	client.Filter
+	// all takes what nobody named as well.
+	all   bool
+	logs  bool
+	level string
+}
+
+// subscriptionFor holds what was asked against what the server declares. What it does not
+// offer is left out and told of; where nothing is left nothing is sent.
+func subscriptionFor(c *connect.Conn, o listenOptions) (wish, wire.Outcome) {
+	all := o.everything()
+	w := wish{all: all, level: o.logs}
+	var missing []string
+	offer := func(asked bool, capability, member, what string) bool {
+		there := connect.Offers(c, capability, member)
+		if !there && (asked || all) {
+			missing = append(missing, what)
+		}
+		return there && (asked || all)
+	}
+	w.Tools = offer(o.tools, "tools", "listChanged", changesOf("tools"))
+	w.Prompts = offer(o.prompts, "prompts", "listChanged", changesOf("prompts"))
+	w.Resources = offer(o.resources, "resources", "listChanged", changesOf("resources"))
+	if len(o.uris) > 0 && offer(true, "resources", "subscribe", "updates of resources") {
+		w.URIs = o.uris
+	}
+	if client.Stateless(c.Revision()) && o.logs != "" {
+		c.Env.UI.Warn("in this revision log messages are sent with the request that they belong to: use --log-level LEVEL with mcpc call")
+	} else if !client.Stateless(c.Revision()) {
+		w.logs = offer(o.logs != "", "logging", "", "log messages")
+	}
+	if w.level == anyLevel {
+		w.level = ""
+	}
+	if len(missing) > 0 {
+		c.Env.UI.Note("not supported by the server: " + strings.Join(missing, ", "))
+	}
+	if len(w.names()) == 0 {
+		return w, nothingToHear(c, all)
+	}
+	return w, wire.Outcome{}
+}
+
+func changesOf(list string) string { return "changes of the list of " + list }
+
+// nothingToHear is the ending where the server offers nothing of what was asked.
+func nothingToHear(c *connect.Conn, all bool) wire.Outcome {
+	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.Where, Phase: "arguments",
+		Text: "the server supports none of the requested notifications", Hint: wire.There("info") + " shows the server's capabilities"}
+	if all && connect.Offers(c, "resources", "subscribe") {
+		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+wire.There("listen --resource URI")
+	}
+	return o
+}
+
+// names is what is listened to, in words.
+func (w wish) names() (names []string) {
+	for i, on := range []bool{w.Tools, w.Prompts, w.Resources} {
+		if on {
+			names = append(names, changesOf(connect.Kinds[i].Many))
+		}
+	}
+	if w.logs {
+		names = append(names, "log messages")
+	}
+	for _, uri := range w.URIs {
+		names = append(names, "updates of "+uri)
+	}
+	return names
+}
+
+// takes reports whether a notification is one that was asked for.
+func (w wish) takes(method string) bool {
+	named := map[string]bool{
+		"notifications/tools/list_changed":     w.Tools,
+		"notifications/prompts/list_changed":   w.Prompts,
+		"notifications/resources/list_changed": w.Resources,
+		"notifications/resources/updated":      len(w.URIs) > 0,
+		"notifications/message":                w.logs,
+	}
+	return method != "notifications/progress" && (w.all || named[method])
+}
+
+// listening is the wish as the client takes it. What the server agreed to is told
+// each time.
+func (w wish) listening(a *cmdutil.Factory, c *connect.Conn, until cmdutil.Endurance) client.Listening {
+	var before atomic.Bool
+	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.Patience(c.Env.Limits.Idle),
+		Began: func(agreed client.Filter) {
+			a.Progress.Done()
+			if before.Swap(true) {
+				c.Env.UI.Note("reconnected; changes in between were not reported")
+				return
+			}
+			given := w
+			given.Filter = agreed
+			c.Env.UI.Note("listening to " + cmp.Or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
+		},
+		Lost: func(why string) { c.Env.UI.Note(why + "; retrying") },
+	}
+}

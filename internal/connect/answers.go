@@ -1,0 +1,198 @@
+package connect
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Answers are the flags that say how to answer what a server asks. It is what
+// a session remembers of them.
+type Answers = state.Answering
+
+// Elicits, samples and shows report which parts of an answering are set.
+func Elicits(f Answers) bool { return Scripted(f) || f.Decline || f.OnElicit != "" }
+
+func Scripted(f Answers) bool { return len(f.Answers) > 0 || f.Defaults }
+
+func samples(f Answers) bool { return f.Sampling != "" || f.OnSampling != "" }
+
+// settle checks the flags of this run, makes their paths absolute, and fills in
+// what the session remembers where this run says nothing.
+func settle(now Answers, before *Answers) (Answers, error) {
+	if err := contradiction(now); err != nil {
+		return now, err
+	}
+	if err := absolute(&now); err != nil {
+		return now, err
+	}
+	return Behind(now, before), nil
+}
+
+// Behind fills in what the session remembers where the flags say nothing.
+func Behind(now Answers, before *Answers) Answers {
+	if before == nil {
+		return now
+	}
+	if !Elicits(now) {
+		now.Answers, now.Defaults, now.Decline, now.OnElicit = before.Answers, before.Defaults, before.Decline, before.OnElicit
+	}
+	if !samples(now) {
+		now.Sampling, now.OnSampling = before.Sampling, before.OnSampling
+	}
+	if len(now.Roots) == 0 {
+		now.Roots = before.Roots
+	}
+	return now
+}
+
+func contradiction(f Answers) error {
+	ways := 0
+	for _, set := range []bool{Scripted(f), f.Decline, f.OnElicit != ""} {
+		if set {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return usage.New("a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit", "use only one of them")
+	case f.Sampling != "" && f.OnSampling != "":
+		return usage.New("use --sampling or --on-sampling, not both", "use only one of them")
+	}
+	return nil
+}
+
+// absolute makes what names a file good in every directory.
+func absolute(f *Answers) error {
+	var failed error
+	path := func(name string) string {
+		full, err := filepath.Abs(name)
+		failed = cmp.Or(failed, err)
+		return full
+	}
+	f.Answers = sliceutil.Map(f.Answers, func(text string) string {
+		if name, ok := strings.CutPrefix(text, "@"); ok && name != "-" {
+			return "@" + path(name)
+		}
+		return text
+	})
+	if f.Sampling != "" && f.Sampling != "-" {
+		f.Sampling = path(f.Sampling)
+	}
+	f.Roots = sliceutil.Map(f.Roots, path)
+	for _, dir := range f.Roots {
+		if info, err := os.Stat(dir); failed == nil && (err != nil || !info.IsDir()) {
+			return usage.New(fmt.Sprintf("--root: there is no directory %s", dir), "")
+		}
+	}
+	return failed
+}
+
+// offer are the ClientCapabilities that can be honoured: by flags, and by
+// a person at the terminal.
+func offer(f Answers, person bool) json.RawMessage {
+	modes, all := json.RawMessage("{}"), json.RawMessage("{}")
+	form, page := Elicits(f) || person, f.Decline || f.OnElicit != "" || person
+	if form {
+		modes = wire.With(modes, "form", json.RawMessage("{}"))
+	}
+	if page {
+		modes = wire.With(modes, "url", json.RawMessage("{}"))
+	}
+	if form {
+		all = wire.With(all, "elicitation", modes)
+	}
+	if samples(f) {
+		all = wire.With(all, "sampling", json.RawMessage("{}"))
+	}
+	if len(f.Roots) > 0 {
+		all = wire.With(all, "roots", json.RawMessage("{}"))
+	}
+	return all
+}
+
+// respondTo settles who answers in this conversation, and offers the server no
+// more than that. A remembered conversation that was opened without what this
+// run's flags offer stays as it is: another one is opened beside it.
+func respondTo(c *Conn, opt *client.Options, how Options) error {
+	var saved *Answers
+	if c.Saved != nil && !how.NoResume {
+		saved = c.Saved.Answering
+	}
+	flags, err := settle(c.Env.Answers, saved)
+	if err != nil {
+		return err
+	}
+	person := c.Env.UI.CanAsk() && !how.SkipNegotiation
+	asker, err := c.Env.Asker(c, flags, person)
+	if err != nil {
+		return err
+	}
+	if opt.Capabilities = offer(flags, person); string(opt.Capabilities) != "{}" {
+		opt.Asker = asker
+	}
+	c.Answering, c.Promised = flags, opt.Capabilities
+	return nil
+}
+
+// IsZero reports flags of which none is set.
+func IsZero(f Answers) bool { return reflect.ValueOf(f).IsZero() }
+
+// standBeside opens a conversation of its own where the remembered one offers the
+// server less than the flags do.
+func standBeside(c *Conn, opt *client.Options) {
+	offered := offer(c.Answering, false)
+	if IsHeld(c) && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
+		c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
+			c.Saved.Name + " with the same flags starts its server again")
+		return
+	}
+	if opt.Resume == nil || c.Saved.Transport != string(client.StreamableHTTP) || client.Stateless(c.Saved.Revision) ||
+		client.Covers(c.Saved.Declared, offered) {
+		return
+	}
+	opt.Resume, c.Passing = nil, true
+	c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
+		"of its own; mcpc init " + c.Saved.Name + " with the same flags opens one that is kept")
+}
+
+// mayBeAsked reports a conversation in which the server may ask: it then gets a
+// stream to do that on.
+func mayBeAsked(opt client.Options) bool {
+	offered := opt.Capabilities
+	if opt.Resume != nil {
+		offered = opt.Resume.Declared
+	}
+	return !client.Covers(nil, offered)
+}
+
+// ServerInfo is what the server called itself, in this run or when the session
+// was opened; while the conversation is being opened nobody knows yet.
+func ServerInfo(c *Conn) json.RawMessage {
+	if c.Session != nil {
+		if info := c.Info().ServerInfo; info != nil {
+			return info
+		}
+	}
+	if c.Saved != nil {
+		return c.Saved.ServerInfo
+	}
+	return nil
+}
+
+// AddTyped notes what the user typed into a form, for a call that is saved.
+func AddTyped(c *Conn, content json.RawMessage) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.Typed = append(c.Typed, content)
+}

@@ -1,0 +1,337 @@
+package arguments
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// Given are the arguments as they are typed: one JSON object, words, or words
+// that are put into the object.
+type Given struct {
+	Document json.RawMessage // nil where there is none
+	Words    []Word
+}
+
+// Parse reads them; flag is the --args of the command. A flat one has names in
+// the place of paths. What is wrong that no schema is needed for is an error, all of
+// it at once.
+func Parse(a *connect.Env, args []string, flag string, flat bool) (g Given, err error) {
+	if flag == "" && len(args) > 0 && isDocument(args[0]) && !IsScalar(args[0]) {
+		flag, args = args[0], args[1:]
+	} else if flag == "" {
+		flag = "{}"
+	}
+	if err := onceFromStandardInput(flag, args); err != nil {
+		return g, err
+	}
+	var wrong []error
+	if g.Document, err = Arguments(a, flag); err != nil {
+		wrong = append(wrong, err)
+	}
+	var unnamed []string
+	places := newPlaced(flat)
+	for _, typed := range args {
+		if IsUnnamed(typed) {
+			unnamed = append(unnamed, Shortened(typed))
+			continue
+		}
+		if isDocument(typed) {
+			wrong = append(wrong, usage.New("not NAME=VALUE: "+Shortened(typed), `the JSON object goes first: '{"a":1}' b=2`))
+			continue
+		}
+		w, err := ParseWord(a, typed, flat)
+		if err == nil {
+			err = places.put(w)
+		}
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		g.Words = append(g.Words, w)
+	}
+	if len(unnamed) > 0 {
+		wrong = append(wrong, usage.New("not NAME=VALUE: "+strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`))
+	}
+	return g, allWrong(wrong)
+}
+
+// allWrong is one error for several, with the first hint among them.
+func allWrong(wrong []error) error {
+	all := &usage.Errors{Text: fmt.Sprintf("%d problems with the arguments", len(wrong))}
+	for _, err := range wrong {
+		if len(wrong) == 1 || usage.IsLate(err) {
+			return err
+		}
+		out := usage.Outcome(err)
+		all.Findings = append(all.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: out.Text})
+		all.Hint = cmp.Or(all.Hint, out.Hint)
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return all
+}
+
+// onceFromStandardInput: who reads it second would find it empty.
+func onceFromStandardInput(document string, words []string) error {
+	uses := 0
+	for _, text := range append([]string{document}, words...) {
+		_, value := Operator(text)
+		if text == "-" || text == "@-" || value > 0 && !isDocument(text) && text[value:] == "@-" {
+			uses++
+		}
+	}
+	if uses > 1 {
+		return usage.New("stdin can be read only once", "pass one of them as a file: @FILE")
+	}
+	return nil
+}
+
+// A Reading is what has become of the words: the arguments, what is wrong with
+// them, and what a person may have meant otherwise.
+type Reading struct {
+	Arguments json.RawMessage
+	// Filled is set where defaults of the schema are among them.
+	Filled   bool
+	Findings []wire.Finding
+	// Warnings and notes are for a person.
+	Warnings, notes []string
+	// doubtful are the words that the notes are about.
+	doubtful []Word
+}
+
+// Otherwise is the hint for a word that was taken for a text, which does not fit.
+func (r Reading) Otherwise(findings []wire.Finding) string {
+	for _, w := range r.doubtful {
+		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
+			return fmt.Sprintf("%s is sent as a string; %s:=%s sends the %s", wire.Excerpt([]byte(w.Typed), 60),
+				w.Key(), wire.Excerpt([]byte(w.Text), 60), kindOfJSON(w.Text))
+		}
+	}
+	return ""
+}
+
+// Unsaid are the findings of a check that are not about the words that were found not to
+// fit, which it saw as texts, and that do not come of them.
+func Unsaid(findings, said []wire.Finding) []wire.Finding {
+	comes := func(f wire.Finding) bool {
+		name, _ := wire.Text(json.RawMessage(f.Want))
+		return slices.ContainsFunc(said, func(s wire.Finding) bool {
+			at, _, _ := strings.Cut(s.Where, "/-")
+			switch about := within(f.Where, at); f.Rule {
+			case "required":
+				return about || within(at, f.Where+Pointer(name))
+			case "additionalProperties", "dependentRequired", wire.RuleMore:
+				return about
+			default:
+				return about || within(at, f.Where)
+			}
+		})
+	}
+	return slices.DeleteFunc(findings, comes)
+}
+
+// within reports that one place in a value is another one, or inside of it.
+func within(place, other string) bool {
+	return place == other || strings.HasPrefix(place, other+"/")
+}
+
+// Tell says them.
+func Tell(a *connect.Env, r Reading) {
+	for _, text := range r.Warnings {
+		a.UI.Warn(text)
+	}
+	for _, text := range r.notes {
+		a.UI.Note(text)
+	}
+}
+
+// Read makes the arguments, with the types that the schema wants; nil is a schema
+// that says nothing. A lenient reading sends what does not fit as a text.
+func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
+	r := Reading{Arguments: g.Document}
+	for _, w := range g.Words {
+		place := schema.Expected()
+		for i, p := range w.Path {
+			next, known := Below(schema, place, p)
+			if !known && !p.list {
+				r.unknown(w, i, place)
+			}
+			place = next
+		}
+		value, problem, note := w.Raw, "", ""
+		if value == nil {
+			value, problem, note = typedText(w, place)
+		}
+		if problem != "" && lenient {
+			problem = ""
+		}
+		object := r.Arguments
+		if problem == "" {
+			object, problem = putAt(r.Arguments, w.Path, value)
+		}
+		if problem != "" {
+			r.Findings = append(r.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Where: w.pointer(), Text: problem + ", got " + wire.Excerpt([]byte(w.Typed), 60)})
+			continue
+		}
+		r.Arguments = object
+		if note != "" {
+			r.notes, r.doubtful = append(r.notes, note), append(r.doubtful, w)
+		}
+	}
+	if bad := wire.Valid(r.Arguments); bad != nil {
+		r.Findings = append(r.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: "they do not form valid JSON: " + bad.Error()})
+	}
+	return r
+}
+
+// Texts makes arguments that are all texts, as a prompt's are.
+func (g Given) Texts() json.RawMessage {
+	object := g.Document
+	for _, w := range g.Words {
+		value := w.Raw
+		if value == nil {
+			value = wire.Quote(w.Text)
+		}
+		object = wire.With(object, w.Path[0].Name, value)
+	}
+	return object
+}
+
+func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.Expected, bool) {
+	if p.list {
+		return schema.Item(place, max(p.at, 0))
+	}
+	return schema.Member(place, p.Name)
+}
+
+// unknown tells of a name that the schema does not list and does not forbid. One
+// that it forbids is a finding of the check that follows.
+func (r *Reading) unknown(w Word, at int, place validate.Expected) {
+	names := place.Names()
+	if len(names) == 0 || place.Closed() || slices.Contains(names, w.Path[at].Name) {
+		return
+	}
+	text := "the inputSchema has no argument " + strconv.Quote(Written(w.Path[:at+1]))
+	if near := meant(w.Path[at:], names); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	r.Warnings = append(r.Warnings, text)
+}
+
+// meant is the name that the path perhaps should have been: one with dots in it,
+// or one that is spelled nearly so.
+func meant(path []Part, names []string) string {
+	var whole []string
+	for _, p := range path {
+		whole = append(whole, p.Name)
+		if dotted := strings.Join(whole, "."); len(whole) > 1 && slices.Contains(names, dotted) {
+			return EscapedName(dotted)
+		}
+	}
+	return wire.Nearest(path[0].Name, names)
+}
+
+// Written is a path as it would be typed.
+func Written(path []Part) string {
+	var b strings.Builder
+	for i, p := range path {
+		switch {
+		case p.list && p.at == behindLast:
+			b.WriteString("[]")
+		case p.list:
+			fmt.Fprintf(&b, "[%d]", p.at)
+		default:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(EscapedName(p.Name))
+		}
+	}
+	return b.String()
+}
+
+// EscapedName is a name as it stands in a path.
+func EscapedName(name string) string {
+	return strings.NewReplacer(`\`, `\\`, ".", `\.`, "[", `\[`, "=", `\=`, ":=", `\:=`).Replace(name)
+}
+
+// pointer is where the word's value stands (RFC 6901).
+func (w Word) pointer() (where string) {
+	for _, p := range w.Path {
+		switch {
+		case !p.list:
+			where += Pointer(p.Name)
+		case p.at == behindLast:
+			where += "/-"
+		default:
+			where += fmt.Sprintf("/%d", p.at)
+		}
+	}
+	return where
+}
+
+// putAt sets a value inside another one, whose other bytes stay. The problem is
+// why it cannot stand there.
+func putAt(into json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
+	if len(path) == 0 {
+		return value, ""
+	}
+	if path[0].list {
+		return putItem(into, path, value)
+	}
+	into = wire.OrEmpty(into)
+	members, bad := wire.Object(into)
+	if bad != nil {
+		return nil, fmt.Sprintf("%s is not an object, so it cannot have the member %q", wire.Excerpt(into, 40), path[0].Name)
+	}
+	inner, _ := members.Get(path[0].Name)
+	if inner, problem = putAt(inner, path[1:], value); problem != "" {
+		return nil, problem
+	}
+	return wire.With(into, path[0].Name, inner), ""
+}
+
+func putItem(into json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
+	if into == nil {
+		into = json.RawMessage("[]")
+	}
+	items, bad := wire.Array(into)
+	if bad != nil {
+		return nil, wire.Excerpt(into, 40) + " is not an array"
+	}
+	at := path[0].at
+	switch {
+	case at == behindLast:
+		at = len(items)
+	case at > len(items):
+		return nil, fmt.Sprintf("item [%d] would leave a gap after %d items", at, len(items))
+	}
+	if at == len(items) {
+		items = append(items, nil)
+	}
+	if items[at], problem = putAt(items[at], path[1:], value); problem != "" {
+		return nil, problem
+	}
+	return AsList(items), ""
+}
+
+// AsList is an array of items, whose bytes stay.
+func AsList(items []json.RawMessage) json.RawMessage {
+	list := json.RawMessage("[")
+	for i, item := range items {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, item...)
+	}
+	return append(list, ']')
+}

@@ -1,0 +1,62 @@
+package arguments
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Arguments reads the JSON object that stands on the command line, in a file or
+// on standard input. Its bytes are what will be sent.
+func Arguments(a *connect.Env, arg string) (json.RawMessage, error) {
+	raw, from, err := a.UI.Input(arg)
+	if err != nil {
+		return nil, err
+	}
+	if limit := a.Limits.WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
+		return nil, usage.New(fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
+			"--max-message-size SIZE raises the limit, 0 removes it")
+	}
+	if bad := wire.Valid(raw); bad != nil {
+		return nil, NotJSON(raw, from, bad)
+	}
+	members, bad := wire.Object(raw)
+	if bad != nil {
+		return nil, usage.New(from+" must be a JSON object, got "+wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
+	}
+	if err := EachOnce(members, from); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(raw), nil
+}
+
+// EachOnce refuses arguments of which each server would take another value.
+func EachOnce(members wire.Members, from string) error {
+	if name, twice := members.Duplicate(); twice {
+		return fmt.Errorf("%s has the member %q twice", from, name)
+	}
+	return nil
+}
+
+// FromArgv is where JSON comes from that stands on the command line itself, where the
+// shell may have taken its quotes.
+const FromArgv = "the argument"
+
+func NotJSON(raw []byte, from string, bad *wire.SyntaxError) error {
+	var hint wire.Hint
+	switch {
+	case from != FromArgv || bytes.Contains(raw, []byte(`"`)):
+	case !strings.Contains("{[", firstOf(string(raw))):
+		hint = `pass one JSON object: '{"a":1}'`
+	case bytes.Contains(raw, []byte("'")):
+		hint = `JSON needs double quotes: '{"a":1}'`
+	default:
+		hint = `quote it for the shell: '{"a":1}'`
+	}
+	return &usage.JSONError{Text: from + " is not JSON: " + bad.Error(), Hint: hint, Facts: wire.InputFacts{Raw: raw, Offset: bad.Offset}}
+}

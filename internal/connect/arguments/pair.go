@@ -1,0 +1,43 @@
+package arguments
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Assigned reads values that are given by name: NAME=VALUE words, each value a
+// string as it stands and a list where its name comes again, or one JSON object
+// in the places where a tool's arguments may stand.
+func Assigned(a *connect.Env, words []string) (json.RawMessage, error) {
+	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
+		return Arguments(a, words[0])
+	}
+	object := json.RawMessage("{}")
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return nil, usage.New(fmt.Sprintf("not NAME=VALUE: %q", word), `pass several one after the other, or all in one JSON object: '{"a":"1"}'`)
+		}
+		members, _ := wire.Object(object)
+		before, again := members.Get(name)
+		object = wire.With(object, name, joinedTo(before, again, wire.Quote(value)))
+	}
+	return object, nil
+}
+
+// joinedTo makes a list of a value whose name came before.
+func joinedTo(before json.RawMessage, again bool, value json.RawMessage) json.RawMessage {
+	if !again {
+		return value
+	}
+	items, err := wire.Array(before)
+	if err != nil {
+		items = []json.RawMessage{before}
+	}
+	return AsList(append(items, value))
+}

@@ -1,0 +1,119 @@
+package arguments
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// typedText makes a value of a word's text, as the schema wants it in its place.
+// Where a text may stand the text is what is sent: 01234 and null are texts like
+// any other there, and := is the way to say something else. Digits stay as they
+// are typed. The problem says what would be right, and comes with the text as a
+// text; the note tells what the person may have meant.
+func typedText(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
+	if values := place.Values(); values != nil {
+		return listedValue(w, values)
+	}
+	types, text := place.Types(), json.RawMessage(wire.Quote(w.Text))
+	other := kindOfJSON(w.Text)
+	switch {
+	case types == nil || slices.Contains(types, "string"):
+		if other != "string" && takes(types, other) && len(types) != 1 {
+			note = fmt.Sprintf("%s is sent as the text %s; %s:=%s sends the %s",
+				wire.Excerpt([]byte(w.Typed), 60), wire.Excerpt(text, 60), w.Key(), wire.Excerpt([]byte(w.Text), 60), other)
+		}
+		return text, "", note
+	case other != "string" && takes(types, other):
+		return json.RawMessage(strings.TrimSpace(w.Text)), "", ""
+	}
+	return text, "must be " + examples(types, w.Key()), ""
+}
+
+// takes reports whether a kind of JSON is among the types. That a number has to
+// be a whole one is the schema's to check.
+func takes(types []string, kind string) bool {
+	return types == nil || slices.Contains(types, kind) || kind == "number" && slices.Contains(types, "integer")
+}
+
+// kindOfJSON is the type of a text that is JSON, and "string" for any other, and
+// for a JSON string: nobody types the quotes of one by chance.
+func kindOfJSON(text string) string {
+	if wire.Valid([]byte(text)) != nil {
+		return "string"
+	}
+	switch first := firstOf(text); {
+	case first == "{":
+		return "object"
+	case first == "[":
+		return "array"
+	case first == "n":
+		return "null"
+	case first == "t" || first == "f":
+		return "boolean"
+	case first == `"`:
+		return "string"
+	}
+	return "number"
+}
+
+// examples says what may stand in a place, and shows how it is written.
+func examples(types []string, key string) string {
+	shown := map[string]string{
+		"null": "null", "boolean": "true or false", "number": "a number, such as " + key + "=0.5",
+		"integer": "a whole number, such as " + key + "=42",
+		"array":   "a list, as " + key + "[]=… for each item or " + key + ":='[…]'", "object": "an object, as " + key + ".NAME=… or " + key + ":='{…}'",
+	}
+	var all []string
+	for _, name := range types {
+		all = append(all, shown[name])
+	}
+	if all == nil {
+		return "no value: the schema allows none"
+	}
+	return strings.Join(all, ", or ")
+}
+
+// listedValue is that of an enum which reads as the text does. A text among them
+// comes before a number that is written the same way.
+func listedValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
+	for _, v := range values {
+		if text, isText := wire.Text(v); isText && text == w.Text {
+			return v, "", ""
+		}
+	}
+	words := sliceutil.Map(values, PlainValue)
+	if at := slices.Index(words, w.Text); at >= 0 {
+		return values[at], "", ""
+	}
+	problem = "must be " + shortList(words)
+	if near := wire.Nearest(w.Text, words); near != "" {
+		problem += " (did you mean " + near + "?)"
+	}
+	return wire.Quote(w.Text), problem, ""
+}
+
+// PlainValue is a value as a person types it: a text without its quotes.
+func PlainValue(v json.RawMessage) string {
+	if text, isText := wire.Text(v); isText {
+		return text
+	}
+	return string(v)
+}
+
+// shortList is "a, b or c", of at most twenty.
+func shortList(words []string) string {
+	const most = 20
+	if len(words) > most {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(" or one of %d more", len(words)-most)
+	}
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}

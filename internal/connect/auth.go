@@ -1,0 +1,217 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// StepLine is a step in one line.
+func StepLine(s auth.Step) string {
+	switch {
+	case s.Rule != "" && s.Broken:
+		return "fail  " + s.Rule + ": " + s.Text
+	case s.Rule != "":
+		return "pass  " + s.Rule
+	case s.URL == "":
+		return "      " + s.Text
+	}
+	line := "      " + s.URL
+	if s.Status != 0 {
+		line += fmt.Sprintf(" answered HTTP %d", s.Status)
+	}
+	if s.Text != "" {
+		line += ": " + s.Text
+	}
+	return line
+}
+
+// AuthFlags are the flags of every command that say who asks.
+type AuthFlags struct {
+	Account   string
+	TokenFile string
+	NoPrompt  bool
+}
+
+// TokensName is the file of the tokens within the state's directory.
+const TokensName = "auth.json"
+
+// Tokens opens the store of the tokens. Where new ones are kept is settled by who
+// logs in.
+func Tokens(a *Env) (*auth.Store, error) {
+	store, err := state.Open(a.State)
+	if err != nil {
+		return nil, err
+	}
+	return &auth.Store{File: store.Private(TokensName), Keyring: &auth.Keyring{Getenv: a.Getenv}}, nil
+}
+
+// Guard puts somebody between a conversation and the network who says who asks.
+func Guard(c *Conn, opt *client.Options) error {
+	none := slices.ContainsFunc(opt.Fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "Authorization") && f.Value == "" })
+	if opt.Server.URL == "" || none {
+		return nil // with -H 'Authorization:' the user wants none
+	}
+	a := c.Env
+	fixed, err := fixedToken(a)
+	if err != nil {
+		return err
+	}
+	a.Secrets.Learn(fixed)
+	g := &auth.Guard{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.Auth.Account, Now: a.Now, Learn: a.Secrets.Learn, Pause: client.Pause,
+		Walk: func(ctx context.Context) *auth.Walk { return Walk(ctx, a, opt.Server.URL) }}
+	g.Store, _ = Tokens(a) // without a place for the state there are none
+	if a.UI.CanAsk() && !a.Auth.NoPrompt {
+		g.Login = a.UI.OfferLogin
+	}
+	a.Guard = g
+	opt.Through, opt.Extensions = g.Over, g.Extensions()
+	return nil
+}
+
+// fixedToken is the one that the user brings himself, or "".
+func fixedToken(a *Env) (string, error) {
+	token := a.Getenv("MCPC_TOKEN")
+	if name := a.Auth.TokenFile; name != "" {
+		raw, err := ReadFile(a, name, MostSecret)
+		if err != nil {
+			return "", usage.NotRead("--token-file "+name, err, "")
+		}
+		if token = string(raw); strings.TrimSpace(token) == "" {
+			return "", usage.New("--token-file "+name+": the file is empty", "the file must contain the token on one line, and nothing else")
+		}
+	}
+	token = strings.TrimSpace(token)
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usage.New("the token contains characters that are not allowed in a token", "pass one word, without \"Bearer\"")
+	}
+	return token, nil
+}
+
+// Walk goes through a server's authorization; -v shows the steps.
+func Walk(ctx context.Context, a *Env, endpoint string) *auth.Walk {
+	way := a.Way.forAuth()
+	way.Limit = a.Limits.Idle
+	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.Now, Learn: a.Secrets.Learn,
+		Read: func(name string) ([]byte, error) { return ReadFile(a, name, MostSecret) }}
+	if a.Verbose > 0 {
+		w.Told = func(s auth.Step) { a.UI.Note("login: " + StepLine(s)) }
+	}
+	return w
+}
+
+// Challenged says of a refusal what is to be done about it. The challenge is kept,
+// so that a bare `mcpc login` answers it.
+func Challenged(a *Env, o wire.Outcome) wire.Outcome {
+	if a.Guard == nil || o.Kind != wire.Auth {
+		return o
+	}
+	r := a.Guard.Unsolved()
+	switch {
+	case r == nil:
+		return o
+	case r.Scheme == "" && len(r.Fields) > 0:
+		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
+		return o
+	case r.OwnField:
+		o.Hint = "the given token was rejected: use a new one, or remove it and run " + loginCommand(a, false, "")
+		return o
+	case r.Again:
+		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
+		o.Hint = "a new login will not help; contact the server's operator"
+		return o
+	}
+	grant := ""
+	if r.Grant.Alone() {
+		grant = " --grant " + string(r.Grant) // with the client and the secret of last time
+	}
+	o.Hint = loginCommand(a, true, grant)
+	switch {
+	case r.Sent && r.Status == http.StatusUnauthorized:
+		o.Text += ": the token was rejected and could not be refreshed"
+	case r.Sent && len(r.Scopes) > 0:
+		o.Text += ": more scopes are required: " + wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), MostSaid)
+	}
+	if failed, ok := errors.AsType[*auth.Error](r.Err); ok {
+		o = AuthFailed(failed, o)
+	} else if len(r.Fields) == 0 {
+		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
+	}
+	if a.fromFile != "" && HasSecret(a.Guard.Endpoint) { // it is not copied
+		return o
+	}
+	if err := keepChallenge(a, *r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
+		o.Hint = loginCommand(a, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
+	}
+	return o
+}
+
+// loginCommand is the command that answers the server's challenge. A URL that holds a
+// secret is not shown: where the challenge is kept the command needs no target.
+func loginCommand(a *Env, kept bool, more string) wire.Hint {
+	command := "login"
+	switch {
+	case a.fromFile != "":
+		command += " " + shellwords.Quote(a.fromFile)
+	case !HasSecret(a.Guard.Endpoint):
+		command += " " + shellwords.Quote(a.Guard.Endpoint)
+	case !kept:
+		command += " TARGET"
+	}
+	if a.Auth.Account != "" && !a.AccountTyped { // the session's own
+		command += " --account " + shellwords.Quote(a.Auth.Account)
+	}
+	return wire.Run(command + more)
+}
+
+// MostSaid is how much is shown of what a server wrote.
+const MostSaid = 2000
+
+// AuthFailed is the ending of what needed a token; o is what is known besides. Who
+// could not be asked, or was waited for too long, may be there the next time; that a
+// server refused for want of a token comes before that (design, section 6).
+func AuthFailed(err error, o wire.Outcome) wire.Outcome {
+	failed, ok := errors.AsType[*auth.Error](err)
+	if !ok {
+		failed = &auth.Error{Text: err.Error()}
+	}
+	kind := failed.Kind()
+	if kind == wire.Transport || kind == wire.Timeout {
+		o.Retryable = true
+	}
+	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
+		kind = wire.Auth
+	}
+	o.Kind, o.Text, o.Err = kind, wire.Excerpt([]byte(failed.Text), MostSaid), failed.Err
+	o.Phase = cmp.Or(o.Phase, "authorization")
+	o.Hint = cmp.Or(failed.Hint, o.Hint)
+	if auth.IsLocal(failed.At) {
+		if server, err := auth.SafeURL(failed.Other); err == nil {
+			o.Hint = "if " + wire.Hint(wire.RedactURL(failed.At)) + " is your proxy: run " + wire.Run("login "+shellwords.Quote(server.String())) + "; otherwise contact the server's operator"
+		}
+	}
+	return o
+}
+
+func keepChallenge(a *Env, r auth.Refusal) error {
+	store, err := Tokens(a)
+	if err != nil {
+		return err
+	}
+	return store.Change(context.Background(), func(b *auth.Book) {
+		b.Pending = &auth.Pending{Endpoint: a.Guard.Endpoint, Account: a.Auth.Account, Status: r.Status, Fields: r.Fields, At: a.Now()}
+	})
+}
+
+func HasSecret(address string) bool { return wire.RedactURL(address) != address }

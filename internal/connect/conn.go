@@ -1,0 +1,359 @@
+package connect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A Conn is a session with the server that a command means, and what
+// mcpc remembers of it.
+type Conn struct {
+	*client.Session
+	Env    *Env
+	Target target.Target
+	// Where is the server as a person would name it.
+	Where string
+	Store *state.Store // nil where no state can be kept
+	// Saved is the remembered session, or nil; oneOff then says where to go.
+	Saved, OneOff *state.Session
+	names         []string // of the remembered sessions
+	// tellsLeftOut is set while a list comes of which each entry that is left out is told.
+	tellsLeftOut atomic.Bool
+	// holding is the process that was started to hold the server.
+	holding *state.Held
+	ids     requestIDs
+	Fields  []wire.Field // the user's own
+	// Origin is the server in another program's file that is meant, or nil. What it says
+	// is settled once consent is given: headers and child come of it, and trusted is set
+	// where it was confirmed for good.
+	Origin           *target.Server
+	settled, Trusted bool
+	headers          []wire.Field
+	child            struct {
+		env []string
+		dir string
+	}
+	// known is the key under which the server's revision is remembered.
+	known string
+	// recalled are the capabilities that an earlier run heard the server declare.
+	recalled       json.RawMessage
+	OnNotification func(*wire.Message) // nil where only answers matter
+	// changed is set when the session had to be opened anew.
+	changed bool
+	// Answering is how this run answers what the server asks, and promised the
+	// client capabilities that come of it.
+	Answering Answers
+	Promised  json.RawMessage
+	// Passing is set while it is another conversation than the remembered one.
+	Passing     bool
+	StopTicking func() // nil where it is done
+	// Dialed is set once the server was tried.
+	Dialed bool
+	// Lent is set while it belongs to a shell, whose lines do not close it.
+	Lent bool
+	// showing is how frames are shown while they cross; nil where they are not.
+	// box is what a conversation of many calls knows of the tools; nil elsewhere.
+	Box *toolbox
+
+	Mu sync.Mutex
+	// warned are the capabilities that are used and were never declared.
+	warned []string
+	// Typed are the contents with which a person answered what was asked; nil is a no.
+	Typed []json.RawMessage
+	// malformed is what was told of messages that are not as their revision has them.
+	malformed []string
+}
+
+// An Options says how a command wants its conversation.
+type Options struct {
+	// Argv is a command to speak stdio with, nil to go by -s.
+	Argv []string
+	// RequireServerInfo asks the server who it is even where nothing depends on it.
+	RequireServerInfo bool
+	// SkipNegotiation sends without making sure of the revision.
+	SkipNegotiation bool
+	// NoResume opens a new conversation where an old one could be gone on with: that is what
+	// the command is for.
+	NoResume bool
+	// Remembers is for what the state is to keep: it is tried before anything is sent.
+	Remembers bool
+	// Draft composes a request that is not sent.
+	Draft bool
+	// Keep lets the server live on; nil does not.
+	Keep *Keeping
+	// UseKept asks a server that is held where another would be started.
+	UseKept bool
+	// MultiCall is set for a conversation of many calls, none of which is waited for by name.
+	MultiCall bool
+	// Fits refuses a server before anything is sent; nil takes every one.
+	Fits func(*Conn) wire.Outcome
+	// OnNotification takes each notification besides; what the server logs is then not shown.
+	OnNotification func(*wire.Message)
+}
+
+// Dial finds the server that a command means and opens or resumes the connection with
+// it. A caller must close it, also after an outcome that is not good.
+func Dial(ctx context.Context, a *Env, how Options) (*Conn, wire.Outcome) {
+	SpareCollections(a, how.MultiCall)
+	c := &Conn{Env: a, OnNotification: how.OnNotification}
+	if how.MultiCall {
+		c.Box = &toolbox{}
+	}
+	o := Find(c, how.Argv)
+	if o.Good() && how.Remembers {
+		o = TryState(ctx, a)
+	}
+	if !o.Good() {
+		return c, o
+	}
+	opt, o := ClientOptions(ctx, c, how)
+	if o.Good() && how.Fits != nil {
+		o = how.Fits(c)
+	}
+	if !o.Good() {
+		return c, o
+	}
+	// A revision that was asked for is made sure of, except where the user wants
+	// to send whatever he likes.
+	opt.Quick = how.SkipNegotiation || !how.RequireServerInfo && a.Protocol == ""
+	a.Talking.Store(true)
+	c.Dialed = true
+	session, o := client.Open(ctx, opt)
+	if !o.Good() {
+		if c.Target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
+			o.Hint = withoutCurrent(c)
+		}
+		if !how.NoResume {
+			o = o.As(wire.Before)
+		}
+		return c, o
+	}
+	c.Session = session
+	remember(ctx, c, opt)
+	if a.Verbose > 0 {
+		a.UI.Note("protocol " + session.Revision() + ": " + session.Why())
+	}
+	setLogLevel(ctx, c)
+	return c, o
+}
+
+// withoutCurrent leads on from the usual address, at which nobody is.
+func withoutCurrent(c *Conn) wire.Hint {
+	const hint = "no current session, using the default URL: "
+	if len(c.names) > 0 {
+		return hint + "-s " + wire.Hint(c.names[0]) + " selects a session; " + wire.Run("sessions") + " lists them"
+	}
+	return hint + wire.Run("init URL") + " opens a session; -s demo is the built-in demo server"
+}
+
+// ClientOptions puts together what the client needs for this target.
+func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, wire.Outcome) {
+	fields, err := Fields(c.Env)
+	if err != nil {
+		return client.Options{}, usage.Outcome(err)
+	}
+	if o := SettleOrigin(ctx, c, how.Draft); !o.Good() {
+		return client.Options{}, o
+	}
+	fields = WithFields(c, fields)
+	c.Fields = fields
+	LearnSecrets(c, fields)
+	c.Env.UI.NameServer(how.Argv)
+	opt := client.Options{
+		Secrets: &c.Env.Secrets, Protocol: c.Env.Protocol, Version: c.Env.Version, LogLevel: c.Env.LogLevel,
+		Fields: fields, Limits: c.Env.Limits, Now: c.Env.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(c) },
+		Notified: func(m *wire.Message) { notified(c, m) }, Found: func(f wire.Finding) { found(c, f) }, Renewed: func(why string) { renewed(c, why) },
+		Shape: func(revision, method string, m *wire.Message) []wire.Finding {
+			return checkShape(c, revision, method, m)
+		}, Strict: func() bool { return c.Env.Strict },
+	}
+	ServerOf(c, &opt)
+	if how.Keep != nil {
+		if o := mayKeep(c, opt.Server); !o.Good() {
+			return opt, o
+		}
+	}
+	if err := ReachServer(c, &opt); err != nil {
+		return opt, usage.Outcome(err)
+	}
+	if err := Guard(c, &opt); err != nil {
+		return opt, usage.Outcome(err)
+	}
+	if err := respondTo(c, &opt, how); err != nil {
+		return opt, usage.Outcome(err)
+	}
+	switch {
+	case how.NoResume && !(how.UseKept && IsHeld(c) && resumes(c)):
+		opt.Server.Transport, c.Passing = "", true
+		if how.UseKept && c.Saved != nil {
+			opt.Known = c.Saved.Revision // what is told of a session is what it speaks
+		}
+		if how.Keep != nil {
+			startsHeld(c, &opt, how.Keep)
+		}
+	case c.Saved != nil:
+		o := resumeFrom(ctx, c, &opt)
+		opt.Standing = mayBeAsked(opt)
+		return opt, o
+	default:
+		recall(c, &opt, how.Draft)
+		opt.Standing = mayBeAsked(opt)
+	}
+	return opt, wire.Outcome{}
+}
+
+// resumeFrom goes on with a remembered session, unless another revision is
+// asked for, and takes request ids that no other process uses.
+func resumeFrom(ctx context.Context, c *Conn, opt *client.Options) wire.Outcome {
+	saved := c.Saved
+	if resumes(c) {
+		opt.Resume = &client.Memory{
+			Revision: saved.Revision, Transport: client.TransportName(saved.Transport), SessionID: string(saved.SessionID),
+			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
+		}
+		opt.Known = saved.Revision
+		standBeside(c, opt)
+		if saved.Held != nil {
+			goesOnHeld(c, opt)
+		}
+	} else if saved.Held != nil {
+		c.Passing = true
+		c.Env.UI.Note("session " + saved.Name + " keeps a server at " + saved.Revision + ": this command starts another server process")
+	}
+	c.ids = requestIDs{ctx: ctx, store: c.Store, session: *saved, warn: c.Env.UI.Warn}
+	if err := c.ids.refill(); err != nil {
+		return StateFailed(err)
+	}
+	opt.NextID = c.ids.next
+	return wire.Outcome{}
+}
+
+// resumes reports that the remembered session is one to go on with.
+func resumes(c *Conn) bool {
+	return c.Env.Protocol == "" || c.Env.Protocol == c.Saved.Revision
+}
+
+// recall takes what an earlier run found out about a target that has no
+// session. It is believed for a day.
+func recall(c *Conn, opt *client.Options, draft bool) {
+	if c.known == "" || c.Store == nil || c.Env.Protocol != "" {
+		return
+	}
+	verdict, ok := c.Store.Verdict(c.known)
+	if !ok || c.Env.Now().Sub(verdict.At) > rememberFor {
+		return
+	}
+	overStdio := len(opt.Server.Command) > 0
+	if overStdio && client.Stateless(verdict.Revision) && !draft {
+		return // a probe costs nothing there, and a wrong guess a process
+	}
+	c.recalled = verdict.Capabilities
+	opt.Known, opt.Server.Transport = verdict.Revision, client.TransportName(verdict.Transport)
+}
+
+// rememberFor is how long a revision or a tool's definition is believed without
+// asking.
+const rememberFor = 24 * time.Hour
+
+// remember keeps what opening the conversation found out. Failing to is no
+// reason to fail: the command's purpose was another.
+func remember(ctx context.Context, c *Conn, opt client.Options) {
+	same := opt.Known == c.Revision() && opt.Server.Transport == c.Transport()
+	if c.Saved != nil || c.known == "" || c.Store == nil || same || c.Env.Protocol != "" {
+		return
+	}
+	_ = c.Store.SaveVerdict(ctx, c.known, state.Verdict{
+		Revision: c.Revision(), Transport: string(c.Transport()), Capabilities: SafeInfo(c.Env, c.Info()).Capabilities, At: c.Env.Now()})
+}
+
+// Close ends the conversation. A session that is not remembered is ended at the
+// server too; one that had to be opened anew is remembered as it now is.
+func Close(ctx context.Context, c *Conn) wire.Outcome {
+	if c.StopTicking != nil {
+		c.StopTicking()
+		c.StopTicking = nil
+	}
+	out := strictly(c)
+	if c.Session == nil || c.Lent {
+		return out
+	}
+	if c.Saved != nil && c.changed && !c.Passing {
+		if err := updateSaved(ctx, c); err != nil {
+			c.Env.UI.Warn("the new session could not be stored: " + err.Error())
+		}
+	}
+	if c.changed {
+		remember(ctx, c, client.Options{})
+	}
+	// With --protocol it may be another conversation than the remembered one.
+	remembered := c.Saved != nil && !c.Passing && (c.changed || c.Saved.Revision == c.Revision())
+	c.Session.Close(context.WithoutCancel(ctx), !remembered)
+	c.Env.Talking.Store(false)
+	return out
+}
+
+// updateSaved writes the renewed session over the remembered one, unless
+// another process closed or replaced it meanwhile.
+func updateSaved(ctx context.Context, c *Conn) error {
+	memory := c.Memory()
+	memory.Info = SafeInfo(c.Env, memory.Info)
+	return c.Store.Update(ctx, func(st *state.State) error {
+		saved, ok := st.Session(c.Saved.Name)
+		if !ok || saved.Key != c.Saved.Key {
+			return nil
+		}
+		FillSession(&saved, memory)
+		st.Put(saved)
+		return nil
+	})
+}
+
+func FillSession(s *state.Session, m client.Memory) {
+	s.Transport, s.Revision, s.SessionID = string(m.Transport), m.Revision, state.Secret(m.SessionID)
+	s.Declared, s.Capabilities, s.ServerInfo, s.Instructions = m.Declared, m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
+}
+
+// TryState refuses a state that cannot be changed.
+func TryState(ctx context.Context, a *Env) wire.Outcome {
+	store, err := state.Open(a.State)
+	if err == nil {
+		err = store.Try(ctx)
+	}
+	if err != nil {
+		return StateFailed(err)
+	}
+	return wire.Outcome{}
+}
+
+// StateFailed is the ending of a command that cannot do without the state.
+func StateFailed(err error) wire.Outcome {
+	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
+	if with, ok := errors.AsType[*state.Error](err); ok {
+		o.Hint = with.Hint()
+	}
+	return o
+}
+
+// SafeInfo is what a server said of itself as it may be kept: it may say again what it was
+// sent.
+func SafeInfo(a *Env, info client.Info) client.Info {
+	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
+		if safe, n := a.Secrets.Bytes(*raw); n > 0 {
+			if *raw = safe; wire.Valid(safe) != nil {
+				*raw = nil
+			}
+		}
+	}
+	info.Instructions = a.Secrets.Text(info.Instructions)
+	return info
+}

@@ -1,0 +1,180 @@
+package connect
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// What stands in a file of another program was written by that program, or came with a
+// project that somebody else wrote. It is run, or a project's URL spoken to, once a
+// person has seen all of it and said yes; what was confirmed is remembered by a hash,
+// and whatever is changed in it asks again.
+
+// A Standing is what the user said of a server before.
+type Standing int
+
+const (
+	unseen Standing = iota
+	Changed
+	Confirmed
+)
+
+// StandingOf looks it up among what is remembered.
+func StandingOf(trusts []state.Trust, s target.Server) Standing {
+	found, print := unseen, s.Fingerprint()
+	for _, t := range trusts {
+		switch {
+		case t.Tool != "":
+		case t.Fingerprint == print:
+			return Confirmed
+		case t.Server == s.ID() && t.File == s.File:
+			found = Changed
+		}
+	}
+	return found
+}
+
+// AsksFirst reports a server that nothing is done with before it is confirmed: a
+// command, and what a project brings. What the user's own files say of a URL, header
+// fields included, is what he told that program to send there.
+func AsksFirst(s target.Server, now Standing) bool {
+	return now != Confirmed && (s.Kind == target.Stdio || s.Client.Project || now == Changed)
+}
+
+// LoadTrusts are those that are remembered. What cannot be read confirms nothing.
+func LoadTrusts(a *Env, store *state.Store) []state.Trust {
+	if store == nil {
+		return nil
+	}
+	all, err := store.Trusts()
+	if err != nil {
+		a.UI.Warn("the stored approvals cannot be read: " + err.Error())
+	}
+	return all
+}
+
+// consented asks, where that is needed, whether the server may be used.
+func consented(ctx context.Context, c *Conn) wire.Outcome {
+	s := *c.Origin
+	if s.Problem != "" {
+		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
+	}
+	now := StandingOf(LoadTrusts(c.Env, c.Store), s)
+	c.Trusted = now == Confirmed
+	if !AsksFirst(s, now) {
+		return wire.Outcome{}
+	}
+	what := "is not trusted yet"
+	if now == Changed {
+		what = "changed since it was approved"
+	}
+	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, Tilde(c.Env, s.File), what),
+		Hint: wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it"}
+	c.Env.UI.ShowServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
+	if !c.Env.UI.Interactive() {
+		return refused
+	}
+	question := "Connect to it?"
+	if s.Kind == target.Stdio {
+		question = "Run it?"
+	}
+	switch c.Env.UI.AskAlways(ctx, question, "/always for exactly this") {
+	case "always":
+		c.Trusted = true
+		if err := Trust(ctx, c.Env, c.Store, s); err != nil {
+			c.Env.UI.Warn("it could not be stored: " + err.Error())
+		}
+	case "yes":
+	default:
+		if ctx.Err() != nil {
+			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		}
+		refused.Text, refused.Hint = "the server was not approved", ""
+		return refused
+	}
+	return wire.Outcome{}
+}
+
+// Trust remembers a server as it now is.
+func Trust(ctx context.Context, a *Env, store *state.Store, s target.Server) error {
+	if store == nil {
+		_, err := state.Open(a.State)
+		return err
+	}
+	return store.SaveTrust(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: a.Now()})
+}
+
+func ServerFacts(a *Env, s target.Server) (rows [][]string) {
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, []string{name, value})
+		}
+	}
+	add("command", strings.Join(sliceutil.Map(a.Secrets.Command(s.Command), ShownWord), " "))
+	add("url", a.Secrets.Text(wire.RedactURL(s.URL)))
+	add("directory", folderOf(s))
+	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))
+	add("variables from", s.EnvFile)
+	add("header fields", strings.Join(target.Names(s.Headers), ", "))
+	add("uses", strings.Join(s.Variables(), ", "))
+	add("config file", s.File)
+	add("cannot be used", s.Problem)
+	return rows
+}
+
+// folderOf is where a command would run.
+func folderOf(s target.Server) string {
+	switch {
+	case s.Kind != target.Stdio:
+		return ""
+	case s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !strings.HasPrefix(s.Cwd, "$"):
+		return filepath.Join(s.Folder, s.Cwd)
+	case s.Cwd != "":
+		return s.Cwd
+	case s.Client.Project:
+		return s.Folder
+	}
+	return "the current directory"
+}
+
+// wideBlank is how many blanks in a row could push the rest out of sight.
+const wideBlank = 4
+
+// ShownWord is a word of a command, quoted, in which a long gap is counted: what
+// stands behind it must be seen.
+func ShownWord(word string) string {
+	quoted := shellwords.Quote(word)
+	var b strings.Builder
+	for quoted != "" {
+		rest := strings.TrimLeftFunc(quoted, isBlank)
+		gap := quoted[:len(quoted)-len(rest)]
+		if n := utf8.RuneCountInString(gap); n >= wideBlank {
+			fmt.Fprintf(&b, "⟨%d spaces⟩", n)
+		} else {
+			b.WriteString(gap)
+		}
+		end := strings.IndexFunc(rest, isBlank)
+		if end < 0 {
+			end = len(rest)
+		}
+		b.WriteString(rest[:end])
+		quoted = rest[end:]
+	}
+	return b.String()
+}
+
+// isBlank reports a character that takes room and shows nothing.
+func isBlank(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\u2800\u3164\u115f\u1160\uffa0", r)
+}

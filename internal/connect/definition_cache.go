@@ -1,0 +1,111 @@
+package connect
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// Unique leaves out tools of which there are two with one name: none of them is
+// called.
+func Unique(tools []wire.Tool) (some []wire.Tool) {
+	times := map[string]int{}
+	for _, t := range tools {
+		times[t.Name]++
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t wire.Tool) bool { return times[t.Name] > 1 })
+}
+
+// A toolbox is what a conversation of many calls knows of the server's tools, so
+// that each is fetched and compiled once. It is emptied when the server tells of
+// a change. A nil one keeps nothing.
+type toolbox struct {
+	// fetching is held by who asks the server, so that many calls ask once.
+	fetching sync.Mutex
+
+	mu    sync.RWMutex
+	tools map[string]*Definition
+	// whole is the list of that time, or nil.
+	whole   *catalogue
+	fetched time.Time
+}
+
+// recentEnough is how long a list that was fetched in this conversation counts as
+// a fresh one to who is told that a call does not fit it.
+const recentEnough = time.Minute
+
+func (b *toolbox) tool(name string) *Definition {
+	if b == nil {
+		return nil
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.tools[name]
+}
+
+// keep gives the one definition of that name that all calls use.
+func (b *toolbox) keep(tool *Definition) *Definition {
+	if b == nil {
+		return tool
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if there := b.tools[tool.Name]; there != nil {
+		return there
+	}
+	if b.tools == nil {
+		b.tools = map[string]*Definition{}
+	}
+	b.tools[tool.Name] = tool
+	return tool
+}
+
+// fill takes a fresh list. Of two tools with one name none is called.
+func (b *toolbox) fill(all catalogue, now time.Time) {
+	if b == nil {
+		return
+	}
+	tools := make(map[string]*Definition, len(all.Tools))
+	for _, tool := range Unique(all.Tools) {
+		tools[tool.Name] = &Definition{Tool: tool, Fresh: true}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tools, b.whole, b.fetched = tools, &all, now
+}
+
+func (b *toolbox) empty() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tools, b.whole = nil, nil
+}
+
+// recent is the list that was fetched a moment ago, or nil.
+func (b *toolbox) recent(now time.Time) *catalogue {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if now.Sub(b.fetched) > recentEnough {
+		return nil
+	}
+	return b.whole
+}
+
+// DefineOnce is define, but that calls which want to know at the same time ask
+// the server once, and do not ask again for a moment.
+func DefineOnce(ctx context.Context, c *Conn, name string) (*Definition, wire.Outcome) {
+	if c.Box == nil {
+		return Define(ctx, c, name)
+	}
+	c.Box.fetching.Lock()
+	defer c.Box.fetching.Unlock()
+	if all := c.Box.recent(c.Env.Now()); all != nil {
+		return pick(c, name, *all)
+	}
+	return Define(ctx, c, name)
+}

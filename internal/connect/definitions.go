@@ -1,0 +1,381 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"mcpc/internal/client"
+	"mcpc/internal/english"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// A Definition is a tool as the server described it, and whether that was in
+// this run.
+type Definition struct {
+	wire.Tool
+	Fresh bool
+	// Input and output are its schemas.
+	Input, Output compiled
+}
+
+// A compiled schema is compiled once, by whoever needs it first.
+type compiled struct {
+	once     sync.Once
+	schema   *validate.Schema
+	warnings []wire.Finding
+	err      error
+}
+
+func (c *compiled) Of(raw json.RawMessage) (*validate.Schema, []wire.Finding, error) {
+	c.once.Do(func() { c.schema, c.warnings, c.err = validate.Compile(raw) })
+	return c.schema, c.warnings, c.err
+}
+
+// A catalogue is what the server lists: the tools that can be called, and why
+// the others cannot.
+type catalogue struct {
+	client.List
+	Tools   []wire.Tool
+	LeftOut []LeftOut
+}
+
+// LeftOut is an entry of a list that cannot be used: how it is told of, and why it is
+// left out. tool is the name that it would be called by, where it has one.
+type LeftOut struct{ Name, Why, tool string }
+
+// in says which entry of a method's list it is, and why it is left out.
+func (l LeftOut) in(method string) string {
+	return fmt.Sprintf("%s from %s is omitted: %s", l.Name, method, l.Why)
+}
+
+// Tools lists the server's tools, page by page until enough says so. The list
+// is remembered with the session.
+func Tools(ctx context.Context, c *Conn, enough func([]json.RawMessage) bool) (catalogue, wire.Outcome) {
+	list, o := Listed(ctx, c, ToolKind, enough)
+	return sort(c, list), o
+}
+
+// Listed lists one kind, for who shows the entries as they crossed, whatever they are
+// good for.
+func Listed(ctx context.Context, c *Conn, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
+	list, o := c.ListUntil(ctx, k.Method, enough)
+	for _, f := range list.Findings {
+		found(c, f)
+	}
+	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
+		keepList(ctx, c, k, list)
+	}
+	return list, Lacking(c, o, k.Capability)
+}
+
+// sort parts what can be called from what cannot.
+func sort(c *Conn, list client.List) catalogue {
+	all := catalogue{List: list, Tools: make([]wire.Tool, len(list.Items))}
+	problems := make([]LeftOut, len(list.Items))
+	wire.Spread(len(list.Items), func(i int) {
+		tool, bad := wire.ParseTool(list.Items[i])
+		if bad != nil {
+			name, _ := wire.Text(wire.First(list.Items[i], "name"))
+			problems[i] = LeftOut{fmt.Sprintf("entry %d", i), bad.Text, name}
+		} else if problem := headerProblem(c, tool); problem != "" {
+			problems[i] = LeftOut{tool.Name, problem, tool.Name}
+		}
+		all.Tools[i] = tool
+	})
+	good := all.Tools[:0]
+	for i, problem := range problems {
+		if problem.Why == "" {
+			good = append(good, all.Tools[i])
+		} else {
+			all.LeftOut = append(all.LeftOut, problem)
+		}
+	}
+	all.Tools = good
+	for _, f := range wire.Confusable("tool", sliceutil.Map(good, func(tool wire.Tool) string { return tool.Name })) {
+		found(c, f)
+	}
+	return all
+}
+
+// Ambiguous says which names several tools have.
+func Ambiguous(tools []wire.Tool) (texts []string) {
+	times := map[string]int{}
+	for _, t := range tools {
+		times[t.Name]++
+	}
+	for _, t := range tools {
+		if n := times[t.Name]; n > 1 {
+			texts = append(texts, fmt.Sprintf("the server lists %d tools named %q: use --index to call one", n, t.Name))
+			times[t.Name] = 1 // told once
+		}
+	}
+	return texts
+}
+
+// headerProblem: only by HTTP, and only where requests stand alone, do broken
+// x-mcp-header annotations make a tool unusable.
+func headerProblem(c *Conn, tool wire.Tool) string {
+	if c.Transport() != client.StreamableHTTP || !client.Stateless(c.Revision()) {
+		return ""
+	}
+	return client.HeaderProblem(tool.InputSchema)
+}
+
+// keepList remembers a list: the tools for the calls that follow, and all kinds for
+// the completion of a command line.
+func keepList(ctx context.Context, c *Conn, k Kind, list client.List) {
+	if !remembers(c, k) {
+		return
+	}
+	kept := state.ToolList{FetchedAt: c.Env.Now(), TTLms: list.TTL}
+	times := map[string]int{}
+	for _, raw := range list.Items {
+		if c.Env.Secrets.Holds(raw) { // a server may say again what it was sent
+			return
+		}
+		if name, ok := k.NameIn(raw); ok {
+			kept.Tools = append(kept.Tools, state.Tool{Name: name, Raw: raw})
+			times[name]++
+		}
+	}
+	// Of two tools with one name none is called, so none is remembered.
+	kept.Tools = slices.DeleteFunc(kept.Tools, func(t state.Tool) bool { return times[t.Name] > 1 })
+	if err := c.Store.SaveTools(ctx, listKey(c, k), kept); err != nil && c.Env.Verbose > 0 {
+		c.Env.UI.Warn("the list of " + k.Many + " could not be cached: " + err.Error())
+	}
+}
+
+// NameIn is what an entry of a list is asked for by; false where nobody could.
+func (k Kind) NameIn(raw json.RawMessage) (string, bool) {
+	if k == ToolKind {
+		tool, bad := wire.ParseTool(raw)
+		return tool.Name, bad == nil
+	}
+	name, ok := wire.Text(wire.First(raw, k.Key))
+	return name, ok && name != ""
+}
+
+// listKey names what is remembered of one kind.
+func listKey(c *Conn, k Kind) string {
+	if k == ToolKind {
+		return toolsKey(c, c.Promised)
+	}
+	return toolsKey(c, c.Promised) + "\n" + k.Method
+}
+
+func ForgetTools(c *Conn) {
+	c.Box.empty()
+	Forget(c, ToolKind)
+}
+
+func Forget(c *Conn, k Kind) {
+	if remembers(c, k) {
+		_ = c.Store.DropTools(listKey(c, k))
+	}
+}
+
+// remembers reports that lists of a kind are kept for the commands that follow: all of a
+// session, and the tools of a server without one.
+func remembers(c *Conn, k Kind) bool {
+	return c.Store != nil && (c.Saved != nil || k == ToolKind)
+}
+
+// toolsKey returns the cache key of a server's tools for these credentials: another token may
+// see other tools (2026-07-28 server/utilities/caching, "private"). Without a session the
+// declared client capabilities are part of it.
+func toolsKey(c *Conn, declared json.RawMessage) string {
+	var key string
+	if c.Saved != nil {
+		key = c.Saved.Key
+	} else {
+		key = oneOffKey(c, declared)
+	}
+	for _, f := range c.Fields {
+		key += "\n" + f.Name + ": " + f.Value
+	}
+	if g := c.Env.Guard; g != nil && g.Account+g.Fixed != "" {
+		key += "\naccount " + g.Account + " token " + g.Fixed
+	}
+	return key
+}
+
+// oneOffKey returns the cache key of a server without a session: address, network options
+// and the client's capabilities, by which a server may list different tools.
+func oneOffKey(c *Conn, declared json.RawMessage) string {
+	key := "one-off\n" + cmp.Or(c.known, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
+	if c.Target.Kind == target.Command {
+		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
+		return key + "\n" + folder
+	}
+	way, _ := json.Marshal(c.Env.Network.Reach) // texts always marshal
+	return key + "\n" + string(way)
+}
+
+// Remembered gives the definition that an earlier run kept. It is used to check
+// arguments before they are sent, to ask before a destructive tool is called,
+// and for the header fields. A server that promises a time has that time kept:
+// after it the definition is fetched anew. One that promises nothing, with a
+// ttlMs of 0 or without one, is believed for a day: a call that the definition
+// allows is sent, and the server judges it anew; one that it forbids is judged
+// by a fresh list. Nobody is ever shown it.
+func Remembered(c *Conn, name string) *Definition {
+	if c.Env.Index > 0 {
+		return nil // it was chosen from a list, and is looked for in one
+	}
+	if tool := c.Box.tool(name); tool != nil {
+		return tool
+	}
+	tool := InMemory(c, name)
+	if tool == nil || headerProblem(c, tool.Tool) != "" {
+		return nil
+	}
+	return c.Box.keep(tool)
+}
+
+// InMemory is remembered for who has no conversation.
+func InMemory(c *Conn, name string) *Definition {
+	raw := CachedEntry(c, ToolKind, name)
+	tool, bad := wire.ParseTool(raw)
+	if raw == nil || bad != nil {
+		return nil
+	}
+	return &Definition{Tool: tool}
+}
+
+// CachedEntry is an entry of a remembered list that is still believed, or nil.
+func CachedEntry(c *Conn, k Kind, name string) json.RawMessage {
+	if !remembers(c, k) {
+		return nil
+	}
+	entry, list, err := c.Store.Tool(listKey(c, k), name)
+	if err != nil || entry == nil || c.Env.Now().Sub(list.FetchedAt) > rememberFor {
+		return nil
+	}
+	if promised := list.TTLms != nil && *list.TTLms > 0; promised && !list.Fresh(c.Env.Now()) {
+		return nil
+	}
+	return entry.Raw
+}
+
+// Define gets a tool's definition from the server. That there is no such tool
+// in a fresh list is an ending of its own: nothing has to be sent to know it. A
+// list that will be remembered is fetched whole; else the page with the tool is
+// enough.
+func Define(ctx context.Context, c *Conn, name string) (*Definition, wire.Outcome) {
+	var enough func([]json.RawMessage) bool
+	if c.Saved == nil && c.Box == nil && c.Env.Index == 0 {
+		enough = func(items []json.RawMessage) bool { return lists(items, name) }
+	}
+	all, o := Tools(ctx, c, enough)
+	if !o.Good() {
+		return nil, o
+	}
+	c.Box.fill(all, c.Env.Now())
+	return pick(c, name, all)
+}
+
+// pick finds a tool in a fresh list: the one of that name, or of several the one that
+// --index says.
+func pick(c *Conn, name string, all catalogue) (*Definition, wire.Outcome) {
+	index := c.Env.Index
+	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {
+		return tool, wire.Outcome{}
+	}
+	found := slices.DeleteFunc(slices.Clone(all.Tools), func(tool wire.Tool) bool { return tool.Name != name })
+	switch n := len(found); {
+	case n == 0:
+		return nil, noSuchTool(c, name, all)
+	case n == 1 && index == 0:
+		index = 1
+	case index < 1 || index > n:
+		return nil, RefusedCall(c, name, fmt.Sprintf("the server lists %s called %q", english.Plural(n, "tool"), name),
+			wire.Hint(fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n)))
+	}
+	return &Definition{Tool: found[index-1], Fresh: true}, wire.Outcome{}
+}
+
+func lists(items []json.RawMessage, name string) bool {
+	return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
+		listed, ok := ToolKind.NameIn(raw)
+		return ok && listed == name
+	})
+}
+
+// noSuchTool says that a fresh list has no tool of that name that can be called,
+// and names the one that was perhaps meant.
+func noSuchTool(c *Conn, name string, all catalogue) wire.Outcome {
+	var names []string
+	for _, out := range all.LeftOut {
+		if out.tool == name {
+			return RefusedCall(c, name, out.in("tools/list"), "")
+		}
+		if out.tool != "" {
+			names = append(names, out.tool)
+		}
+	}
+	for _, tool := range all.Tools {
+		names = append(names, tool.Name)
+	}
+	other := OtherwiseNamed(c, ToolKind, name)
+	hint := cmp.Or(other, nearestIn(ToolKind, name, names))
+	if other == "" && len(names) > fewNames && wire.Nearest(name, names) == "" && string(c.Promised) == "{}" {
+		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
+	}
+	return RefusedCall(c, name, fmt.Sprintf("the server has no tool %q", name), hint)
+}
+
+// RefusedCall is a call that was not sent because of what the list says.
+func RefusedCall(c *Conn, name, text string, hint wire.Hint) wire.Outcome {
+	return Unsent(c, "tools/call", name, text, hint)
+}
+
+// Unsent is a request that was not sent because of what a list says.
+func Unsent(c *Conn, method, name, text string, hint wire.Hint) wire.Outcome {
+	return wire.Outcome{Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.Where,
+		Phase: "arguments", Text: text, Hint: hint}
+}
+
+// Entry finds one thing in a list of its kind, by the name or URI that asks for
+// it, else by the name that it has beside its URI. That it is not there is an
+// ending of its own.
+func Entry(ctx context.Context, c *Conn, k Kind, name string) (json.RawMessage, wire.Outcome) {
+	found := func(items []json.RawMessage, members ...string) json.RawMessage {
+		for _, raw := range items {
+			for _, member := range members {
+				if text, ok := wire.Text(wire.First(raw, member)); ok && text == name {
+					return raw
+				}
+			}
+		}
+		return nil
+	}
+	enough := func(items []json.RawMessage) bool { return found(items, k.Key) != nil }
+	if c.Saved != nil && k == PromptKind {
+		enough = nil // the list will be remembered
+	}
+	list, out := Listed(ctx, c, k, enough)
+	if !out.Good() {
+		return nil, out
+	}
+	for _, member := range []string{k.Key, "name"} {
+		if raw := found(list.Items, member); raw != nil {
+			return raw, out
+		}
+	}
+	var names []string
+	for _, raw := range list.Items {
+		if text, ok := wire.Text(wire.First(raw, k.Key)); ok {
+			names = append(names, text)
+		}
+	}
+	return nil, Unsent(c, k.Method, name, fmt.Sprintf("the server has no %s %q", k.One, name), nearestIn(k, name, names))
+}

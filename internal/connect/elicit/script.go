@@ -1,0 +1,223 @@
+package elicit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/question"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// A script is what --answer says: fields, or whole contents. `mcpc help
+// answering` has its grammar.
+type script struct {
+	// fields are FIELD=VALUE, in the order in which they were typed.
+	fields [][2]string
+	// contents are used in order, a single one again and again; named are those
+	// for the requests of these names.
+	contents []wire.Members
+	named    map[string]wire.Members
+	// used counts the contents that were used, or the forms that got the fields.
+	used int
+}
+
+// readScript reads the texts of --answer.
+func readScript(a *connect.Env, texts []string) (script, error) {
+	s := script{named: map[string]wire.Members{}}
+	for _, text := range texts {
+		raw, from := []byte(text), "--answer"
+		if strings.HasPrefix(text, "@") {
+			var err error
+			if raw, from, err = a.UI.Input(text); err != nil {
+				return s, err
+			}
+		}
+		name, value, isField := strings.Cut(text, "=")
+		switch trimmed := bytes.TrimSpace(raw); {
+		case bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("[")):
+			if err := s.add(trimmed, from); err != nil {
+				return s, err
+			}
+		case isField && !strings.HasPrefix(text, "@"):
+			s.fields = append(s.fields, [2]string{name, value})
+		default:
+			return s, usage.New(from+" is neither FIELD=VALUE nor JSON: "+wire.Excerpt(raw, 40), wire.Run("help answering"))
+		}
+	}
+	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
+		return s, usage.New("--answer takes fields or whole objects, not both", wire.Run("help answering"))
+	}
+	return s, nil
+}
+
+// add takes one content, a list of them, or an object of them by name.
+func (s *script) add(raw []byte, from string) error {
+	if bad := wire.Valid(raw); bad != nil {
+		return arguments.NotJSON(raw, from, bad)
+	}
+	items := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		items, _ = wire.Array(raw)
+	}
+	for _, item := range items {
+		members, err := wire.Object(item)
+		if err != nil {
+			return usage.New(fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), wire.Run("help answering"))
+		}
+		if len(members) == 0 || !allObjects(members) {
+			s.contents = append(s.contents, members)
+			continue
+		}
+		for _, m := range members {
+			s.named[m.Name], _ = wire.Object(m.Value)
+		}
+	}
+	return nil
+}
+
+// allObjects: no field of a form is an object, so that these are several forms.
+func allObjects(members wire.Members) bool {
+	return !slices.ContainsFunc(members, func(m wire.Member) bool { return m.Value[0] != '{' })
+}
+
+// next is the content for a question; false where none is left.
+func (s *script) next(key string) (content wire.Members, ok bool) {
+	if content, ok = s.named[key]; ok && key != "" {
+		return content, true
+	}
+	switch {
+	case len(s.contents) == 1:
+		return s.contents[0], true
+	case s.used < len(s.contents):
+		s.used++
+		return s.contents[s.used-1], true
+	}
+	return nil, false
+}
+
+// fromScript answers a form with what --answer and --answer-defaults say; false
+// where they say nothing about it.
+func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
+	form, err := question.ParseForm(q.Params)
+	if err != nil {
+		return NoForm(err), true
+	}
+	content, ok := r.script.next(q.Key)
+	values, findings := map[string]json.RawMessage{}, []wire.Finding(nil)
+	switch {
+	case ok:
+		for _, m := range content {
+			values[m.Name] = m.Value
+			if string(m.Value) == "null" {
+				values[m.Name] = nil
+			}
+			findings = append(findings, form.Check(wire.With(nil, m.Name, m.Value))...)
+		}
+	case len(r.script.fields) > 0:
+		values, findings = r.script.read(form)
+		r.script.used++
+	case !r.Defaults:
+		return client.Answer{Ending: r.script.elsewhere(q)}, false
+	}
+	answer := form.Content(values)
+	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
+		end := client.Unanswered(q.Method)
+		end.Text = "the form has no default for " + strings.Join(missing, ", ")
+		end.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")
+		return client.Answer{Ending: end}, false
+	}
+	if findings = append(findings, r.Broken(form.Schema, answer)...); len(findings) > 0 {
+		unfit := unfit(form, "the answer does not match the form that the server requested", findings)
+		if len(r.script.fields) > 0 && r.script.used > 1 {
+			unfit.Ending.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
+				"--answer '{...}' once for each form answers them in order; " + unfit.Ending.Hint
+		}
+		return unfit, true
+	}
+	r.told(q.Method, "answered with "+wire.Excerpt(answer, 400))
+	return client.Answer{Result: question.Accept(answer)}, true
+}
+
+// elsewhere is the ending where --answer has nothing for a question, but perhaps for
+// others.
+func (s *script) elsewhere(q client.Asking) wire.Outcome {
+	end := client.Unanswered(q.Method)
+	names := strings.Join(slices.Sorted(maps.Keys(s.named)), ", ")
+	switch {
+	case names == "":
+	case q.Key == "":
+		end.Text = "the server's request has no name, and --answer is for " + names
+	default:
+		end.Text = "the server's request is named " + q.Key + ", and --answer is for " + names
+	}
+	return end
+}
+
+// read takes the fields for those of the form.
+func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Finding) {
+	texts, values := map[string]string{}, map[string]json.RawMessage{}
+	var findings []wire.Finding
+	bad := func(name, text string) {
+		findings = append(findings, wire.Finding{Rule: "answer", Level: wire.Error, Where: "/" + name, Text: text})
+	}
+	for _, pair := range s.fields {
+		name, text := pair[0], pair[1]
+		field, known := form.Field(name)
+		if !known {
+			bad(name, "is not a field of the form")
+			continue
+		}
+		if before := texts[name]; field.Kind == question.Choices && before != "" {
+			text = before + "," + text
+		}
+		texts[name] = text
+		if values[name] = nil; text == "" {
+			continue
+		}
+		value, err := field.Read(text, false)
+		if err != nil {
+			bad(name, err.Error())
+			continue
+		}
+		values[name] = value
+	}
+	return values, findings
+}
+
+// Broken holds an answer against the schema it was asked with. A schema that
+// cannot be followed is the server's fault and stops nobody.
+func (r *Answerer) Broken(schema, value json.RawMessage) []wire.Finding {
+	compiled, _, err := validate.Compile(schema)
+	var findings []wire.Finding
+	if err == nil {
+		findings, err = compiled.Check(value)
+	}
+	if err != nil {
+		r.A.UI.Warn("the answer could not be checked against the form's schema: " + err.Error())
+	}
+	return findings
+}
+
+// NoForm is the ending where what the server asked is no form: nobody can answer it.
+func NoForm(err error) client.Answer {
+	return client.Answer{Ending: wire.Outcome{Kind: wire.BadResponse, Text: err.Error()}}
+}
+
+// unfit is an answer that must not be sent.
+func unfit(form question.Form, text string, findings []wire.Finding) client.Answer {
+	names, hint := sliceutil.Map(form.Fields, func(f question.Field) string { return f.Name }), "the form has no fields"
+	if len(names) > 0 {
+		hint = "the form has the fields " + strings.Join(names, ", ")
+	}
+	return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: wire.Hint(hint), Findings: findings}}
+}

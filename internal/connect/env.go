@@ -1,0 +1,116 @@
+package connect
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/auth"
+	"mcpc/internal/question"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// Env is what the connections of one command have in common: the settings, the outside
+// world, and what was found out while connecting.
+type Env struct {
+	Settings
+	// UI tells and asks the user.
+	UI      UI
+	Getenv  func(string) string
+	Environ func() []string
+	Now     func() time.Time
+	Version string
+	// Args are those of the program, without its name.
+	Args []string
+	// Secrets are what no frame and no recording may show.
+	Secrets wire.Secrets
+	Record  record
+	// Talking is set while there is a connection that must be closed in order.
+	Talking atomic.Bool
+	// Asker makes what answers the requests of a server; person is set where the user can
+	// be asked.
+	Asker func(c *Conn, flags Answers, person bool) (client.Asker, error)
+	// Watch is shown every frame as it crosses; nil shows none.
+	Watch atomic.Pointer[wire.Tap]
+	// Ballast is what spareCollections has put on the heap, nil before.
+	Ballast []byte
+	// AccountTyped is set where --account stands on the command line, whose hints carry it.
+	AccountTyped bool
+	// Known are the configurations of other programs, nil before they are read.
+	Known *[]ConfigFile
+	dialState
+}
+
+// dialState is what is known of the server of a command while it is being connected to.
+type dialState struct {
+	// Guard adds credentials to requests; nil where the connection is not by HTTP.
+	Guard *auth.Guard
+	// held is the session of the command where its server lives on between commands,
+	// and heldUsed when it was used last.
+	held     *state.Session
+	heldUsed time.Time
+	// Way leads to the server of the command; nil before one is settled.
+	Way *Network
+	// fromFile is the server of one of the known configurations that the command went
+	// to, or "".
+	fromFile string
+}
+
+// UI tells the user what happens while a command runs, and asks what only the user knows.
+type UI interface {
+	Note(text string)
+	Warn(text string)
+	// NameServer settles how the commands in hints name the server, once its secrets are
+	// known; hintText is a hint as it is shown.
+	NameServer(argv []string)
+	HintText(hint wire.Hint) string
+
+	// ShowProgress shows a notifications/progress, showLog a notifications/message, and
+	// waiting what a task is doing and what Ctrl-C does.
+	ShowProgress(params wire.Members)
+	ShowLog(level, logger string, data json.RawMessage)
+	Waiting(text, ctrlC string)
+	// Stderr is the standard error of programs that are started for the user.
+	Stderr() io.Writer
+
+	// Interactive reports whether the user can be asked, canAsk whether also while a
+	// request runs.
+	Interactive() bool
+	CanAsk() bool
+	// Ask puts a question to which the answer is no unless it is yes; askAlways one
+	// that may be answered for good, with "yes", "no" or "always".
+	Ask(ctx context.Context, question string) bool
+	AskAlways(ctx context.Context, question, always string) string
+	// TypedLine asks for a line, which is not shown where it is secret.
+	TypedLine(ctx context.Context, prompt string, secret bool) (string, error)
+	// Input is the text that an argument stands for: itself, @FILE, or - for standard
+	// input.
+	Input(arg string) (raw []byte, from string, err error)
+	// MeantByPath is what a text is that names no server but something on this machine, and
+	// a hint for it.
+	MeantByPath(text string) (what string, hint wire.Hint)
+	// ShowServer shows what a configuration says of a server that has to be confirmed.
+	ShowServer(headline string, s target.Server)
+	// OfferLogin offers to log in where a server asks for it, and reports whether that
+	// was done.
+	OfferLogin(ctx context.Context, r auth.Refusal) (bool, error)
+	// FillArguments asks for arguments of a tool; nil is nothing.
+	FillArguments(ctx context.Context, tool string, form question.Form, check FormCheck) map[string]json.RawMessage
+	// FillForm, visitPage and writeMessage have the user answer a request of the server.
+	FillForm(ctx context.Context, q client.Asking, from string, check FormCheck) client.Answer
+	VisitPage(ctx context.Context, q client.Asking, from string) client.Answer
+	WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer
+}
+
+// FormCheck holds a value against the schema of a form.
+type FormCheck func(schema, value json.RawMessage) []wire.Finding
+
+func EnvName(flag string) string {
+	return "MCPC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}

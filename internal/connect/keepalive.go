@@ -1,0 +1,129 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/state"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A Keeping is how long `mcpc init --keep` lets a server live without being used.
+type Keeping struct {
+	On   bool
+	Idle time.Duration // 0 is keepIdle, below 0 none
+}
+
+// keepIdle is how long that is unless --idle says otherwise.
+const keepIdle = 10 * time.Minute
+
+func (k *Keeping) Check() error {
+	if k.Idle != 0 && !k.On {
+		return usage.New("--idle is the idle time of --keep", "use both, or neither")
+	}
+	return nil
+}
+
+func (k *Keeping) limit() time.Duration { return max(0, cmp.Or(k.Idle, keepIdle)) }
+
+// mayKeep refuses to hold what needs no holder.
+func mayKeep(c *Conn, server client.Server) wire.Outcome {
+	switch {
+	case !canHold:
+		return usage.Outcome(usage.New("--keep needs unix sockets and process sessions, which this system does not have",
+			"without --keep each command starts the server"))
+	case server.Pipe != nil:
+		return usage.Outcome(usage.New("--keep needs a command after --; the demo server runs inside mcpc", wire.Run("init --keep -- mcpc demo --stdio")))
+	case server.URL != "":
+		return usage.Outcome(usage.New("--keep needs a command after --; over HTTP the server keeps the session",
+			"later commands use it without --keep"))
+	case c.Store == nil:
+		_, err := state.Open(c.Env.State)
+		return StateFailed(err)
+	}
+	return wire.Outcome{}
+}
+
+// startsHeld lets the server be started by a holder, which is started for it.
+func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
+	opt.Server.Held = &client.HeldBy{Starts: true, Dial: func(context.Context) (net.Conn, error) {
+		socket, err := c.Store.HeldSocket()
+		if err != nil {
+			return nil, err
+		}
+		client.SweepHeld(filepath.Dir(socket))
+		c.holding = &state.Held{Socket: socket, Idle: how.limit()}
+		return startHolder(opt.Server, *c.holding)
+	}}
+}
+
+// goesOnHeld leads to the server that the session holds.
+func goesOnHeld(c *Conn, opt *client.Options) {
+	socket := c.Saved.Held.Socket
+	c.Env.held, c.Env.heldUsed = c.Saved, cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
+	opt.Server.Held = &client.HeldBy{Dial: func(ctx context.Context) (net.Conn, error) {
+		if err := state.CheckHeld(socket); err != nil {
+			return nil, err
+		}
+		return client.DialHeld(ctx, socket)
+	}}
+}
+
+// IsHeld reports a session whose server lives on between commands.
+func IsHeld(c *Conn) bool { return c.Saved != nil && c.Saved.Held != nil }
+
+// HeldNow is what is remembered of the holder of this conversation; nil where it has
+// none.
+func HeldNow(c *Conn) *state.Held {
+	facts, ok := c.Held()
+	switch {
+	case !ok:
+		return nil
+	case c.holding == nil: // it was held before
+		return c.Saved.Held
+	}
+	c.holding.PID, c.holding.Since = facts.PID, facts.Since
+	return c.holding
+}
+
+// LetGo ends the server of a session that has another one now.
+func LetGo(ctx context.Context, a *Env, old *state.Held) {
+	if old == nil {
+		return
+	}
+	if _, err := client.EndHeld(ctx, old.Socket); err != nil && !errors.Is(err, client.ErrNotHeld) {
+		a.UI.Warn("the previously kept server could not be stopped: " + Reason(err))
+	}
+}
+
+// Unheld says of a session whose server has gone what became of it, and how it comes
+// back: what the server had in mind is lost, and nobody should find that out by chance.
+func Unheld(a *Env, o wire.Outcome) wire.Outcome {
+	if a.held == nil || o.Kind != wire.Transport {
+		return o
+	}
+	if errors.Is(o.Err, client.ErrNotHeld) {
+		client.SweepHeld(filepath.Dir(a.held.Held.Socket))
+		o.Text = "the server of session " + strconv.Quote(a.held.Name) + " has exited" + whyUnheld(a)
+	}
+	if o.Hint == "" {
+		o.Hint = wire.Run("init --keep "+a.held.Name) + " starts it again"
+	}
+	return o
+}
+
+// whyUnheld is a reason that nobody wrote down: its time was over.
+func whyUnheld(a *Env) string {
+	idle := a.held.Held.Idle
+	if idle == 0 || a.Now().Sub(a.heldUsed) < idle {
+		return ""
+	}
+	return ": it was idle for " + client.Short(idle)
+}

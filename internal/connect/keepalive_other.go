@@ -1,0 +1,18 @@
+//go:build !unix
+
+package connect
+
+import (
+	"errors"
+	"net"
+
+	"mcpc/internal/client"
+	"mcpc/internal/state"
+)
+
+// canHold: there is no session of processes to live in when the terminal has gone.
+const canHold = false
+
+func startHolder(client.Server, state.Held) (net.Conn, error) {
+	return nil, errors.New("keeping a server is not supported on this system")
+}

@@ -1,0 +1,309 @@
+package connect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/english"
+	"mcpc/internal/shape"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// A Kind is one of the things that a server lists.
+type Kind struct {
+	// One and many are what a person calls it.
+	One, Many string
+	// Method lists it, and key is the member of an entry that asks for it.
+	Method, Key string
+	// Capability is what a server declares that has it.
+	Capability string
+}
+
+// Kinds are all of them; the first is what is listed where none is named.
+var Kinds = []Kind{
+	{"tool", "tools", "tools/list", "name", "tools"},
+	{"prompt", "prompts", "prompts/list", "name", "prompts"},
+	{"resource", "resources", "resources/list", "uri", "resources"},
+	{"template", "templates", "resources/templates/list", "uriTemplate", "resources"},
+}
+
+var ToolKind, PromptKind, ResourceKind, TemplateKind = Kinds[0], Kinds[1], Kinds[2], Kinds[3]
+
+// KindNamed takes the singular and the plural: nobody should have to remember
+// which command wants which.
+func KindNamed(word string) (Kind, bool) {
+	for _, k := range Kinds {
+		if word == k.One || word == k.Many {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+func KindWords() []string { return sliceutil.Map(Kinds, func(k Kind) string { return k.Many }) }
+
+func MethodsOf(kinds []Kind) []string {
+	return sliceutil.Map(kinds, func(k Kind) string { return k.Method })
+}
+
+// Declares reports whether the server said that it has a capability. Where it
+// said nothing at all of itself, nobody knows.
+func Declares(c *Conn, capability string) (declared, known bool) {
+	said := c.Info().Capabilities
+	if said == nil {
+		said = c.recalled
+	}
+	members, err := wire.Object(said)
+	if err != nil {
+		return false, false
+	}
+	_, declared = members.Get(capability)
+	return declared, true
+}
+
+// Offered leaves out what the server declares no capability for.
+func Offered(c *Conn, all []Kind) []Kind {
+	var there []Kind
+	for _, k := range all {
+		if declared, known := Declares(c, k.Capability); known && !declared {
+			if c.Env.Verbose > 0 {
+				c.Env.UI.Note("the server does not declare " + k.Capability + ", so " + k.Method + " was not sent")
+			}
+			continue
+		}
+		there = append(there, k)
+	}
+	return there
+}
+
+// Lacking says what an answer has to do with the capabilities that the server declares,
+// to one that says that the method is not known and to one that says something else.
+func Lacking(c *Conn, out wire.Outcome, capability string) wire.Outcome {
+	if !client.UnknownMethod(out) {
+		Undeclared(c, out, capability)
+		return out
+	}
+	out.Hint = wire.There("info") + " shows the server's capabilities"
+	if declared, known := Declares(c, capability); known && !declared {
+		out.Hint = "the server does not declare " + wire.Hint(capability) + "; " + out.Hint
+	}
+	return out
+}
+
+// Undeclared warns, once for each, of a capability that the server supports and did not
+// declare. Clients that respect the declaration never use it.
+func Undeclared(c *Conn, out wire.Outcome, capability string) {
+	declared, known := Declares(c, capability)
+	if declared || !known || !out.Good() && out.Message == nil {
+		return
+	}
+	c.Mu.Lock()
+	told := slices.Contains(c.warned, capability)
+	c.warned = append(c.warned, capability)
+	c.Mu.Unlock()
+	if !told {
+		c.Env.UI.Warn("the server did not declare the capability " + capability + "; the request was sent anyway")
+	}
+}
+
+// A Listing is what a server listed, of one kind or of several.
+type Listing struct {
+	Lists    []Sorted
+	Messages []*wire.Message
+	// Shown counts the entries that a person sees, unusable those that were left out.
+	Shown, Unusable int
+}
+
+// Sorted is the list of one kind.
+type Sorted struct {
+	Kind
+	client.List
+	Entries Entries
+}
+
+// Add lists one kind. tells is set where what cannot be used is left out, and told. Where several are asked for, one that the server declares
+// and then refuses is left out.
+func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool) (out wire.Outcome, left bool) {
+	c.tellsLeftOut.Store(tells)
+	list, out := Listed(ctx, c, k, nil)
+	c.tellsLeftOut.Store(false)
+	if several && client.UnknownMethod(out) {
+		c.Env.UI.Warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.Method))
+		return out, true
+	}
+	if len(list.Pages) == 0 {
+		return out, false
+	}
+	s := Sorted{Kind: k, List: list}
+	if tells {
+		s.Entries = SortEntries(c, k, list)
+		for _, left := range s.Entries.leftOut {
+			c.Env.UI.Warn(left.in(k.Method))
+		}
+		if out.Good() { // else a page may have come twice
+			for _, text := range Ambiguous(s.Entries.Tools) {
+				c.Env.UI.Warn(text)
+			}
+		}
+		l.Shown += s.Entries.Count()
+		l.Unusable += len(s.Entries.leftOut)
+	} else {
+		l.Shown += len(list.Items)
+	}
+	l.Lists = append(l.Lists, s)
+	l.Messages = append(l.Messages, list.Pages...)
+	return out, false
+}
+
+// CompareNumbers notes that an earlier list was longer with elicitation, which mcpc declares
+// at a terminal, or shorter without. A number is remembered as a list with one entry.
+func CompareNumbers(ctx context.Context, c *Conn, list Sorted, tells bool) {
+	if c.Store == nil || list.Kind != ToolKind || !list.Whole || Elicits(c.Answering) {
+		return
+	}
+	key := func(person bool) string {
+		declared := offer(c.Answering, person)
+		return toolsKey(c, declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
+	}
+	here, person, now := len(list.Items), c.Env.UI.CanAsk(), c.Env.Now()
+	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
+		list, err := c.Store.Tools(key(person))
+		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
+			return -1, now
+		}
+		number, _ = strconv.Atoi(list.Tools[0].Name)
+		return number, list.FetchedAt
+	}
+	if n, _ := remembered(person, rememberFor/2); n != here {
+		_ = c.Store.SaveTools(ctx, key(person), state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(here)}}}) // only for a note
+	}
+	there, at := remembered(!person, rememberFor)
+	if there < 0 || !tells {
+		return
+	}
+	before := map[bool]string{true: "without", false: "with"}[person]
+	if person && there < here || !person && there > here {
+		c.Env.UI.Note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
+			before, english.Plural(there, "tool"), english.Ago(now, at)))
+	}
+}
+
+// Entries are what a list holds, taken apart; only those of its kind are set.
+type Entries struct {
+	Tools     []wire.Tool
+	Prompts   []wire.Prompt
+	Resources []wire.Resource
+	leftOut   []LeftOut
+}
+
+func (e Entries) Count() int { return len(e.Tools) + len(e.Prompts) + len(e.Resources) }
+
+// SortEntries parts what can be used from what cannot.
+func SortEntries(c *Conn, k Kind, list client.List) Entries {
+	if k == ToolKind {
+		all := sort(c, list)
+		return Entries{Tools: all.Tools, leftOut: all.LeftOut}
+	}
+	var e Entries
+	for i, raw := range list.Items {
+		var bad *wire.Finding
+		switch k {
+		case PromptKind:
+			e.Prompts, bad = appended(e.Prompts, raw, wire.ParsePrompt)
+		case ResourceKind:
+			e.Resources, bad = appended(e.Resources, raw, wire.ParseResource)
+		case TemplateKind:
+			e.Resources, bad = appended(e.Resources, raw, wire.ParseTemplate)
+		}
+		if bad != nil {
+			e.leftOut = append(e.leftOut, LeftOut{Name: fmt.Sprintf("entry %d", i), Why: bad.Text})
+		}
+	}
+	return e
+}
+
+func appended[T any](all []T, raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding)) ([]T, *wire.Finding) {
+	one, bad := parse(raw)
+	if bad != nil {
+		return all, bad
+	}
+	return append(all, one), nil
+}
+
+// checkShape holds a message against its shape. Of an entry that is told to be left out nothing
+// more is said.
+func checkShape(c *Conn, revision, method string, m *wire.Message) []wire.Finding {
+	if !c.tellsLeftOut.Load() || c.Env.Strict {
+		return shape.Check(revision, method, m)
+	}
+	return shape.CheckBut(func(raw []byte) bool {
+		var bad *wire.Finding
+		switch method {
+		case ToolKind.Method:
+			_, bad = wire.ParseTool(raw)
+		case PromptKind.Method:
+			_, bad = wire.ParsePrompt(raw)
+		case ResourceKind.Method:
+			_, bad = wire.ParseResource(raw)
+		case TemplateKind.Method:
+			_, bad = wire.ParseTemplate(raw)
+		}
+		return bad != nil
+	}, revision, method, m)
+}
+
+// Result is the list as one result, or the lists as members of one document,
+// made of the server's bytes.
+func (l Listing) Result(several bool) json.RawMessage {
+	if !several {
+		for _, s := range l.Lists {
+			return s.List.Result()
+		}
+		return nil
+	}
+	doc := json.RawMessage("{}")
+	for _, s := range l.Lists {
+		member, items := s.List.Array()
+		doc = wire.With(doc, member, items)
+	}
+	return doc
+}
+
+// fewNames are so few that a hint can name all of them.
+const fewNames = 8
+
+// nearestIn names what was perhaps meant, or what there is.
+func nearestIn(k Kind, name string, names []string) wire.Hint {
+	switch near := wire.Nearest(name, names); {
+	case near != "":
+		return wire.Hint("did you mean " + near + "?")
+	case len(names) == 0:
+		return wire.Hint("the server lists no " + k.Many)
+	case len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200:
+		slices.Sort(names)
+		return wire.Hint("there are: " + strings.Join(names, ", "))
+	}
+	return wire.There("list "+k.Many) + " shows the server's " + wire.Hint(k.Many)
+}
+
+// Offers reports that a capability is declared, with that member set. Of a server
+// that said nothing of itself everything is believed.
+func Offers(c *Conn, capability, member string) bool {
+	declared, known := Declares(c, capability)
+	if !known || member == "" {
+		return !known || declared
+	}
+	members, _ := wire.Object(c.Info().Capabilities)
+	raw, _ := members.Get(capability)
+	settings, _ := wire.Object(raw)
+	flag, _ := settings.Get(member)
+	return string(flag) == "true"
+}

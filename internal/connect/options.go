@@ -1,0 +1,93 @@
+package connect
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Settings are what the flags of all commands say about a connection.
+type Settings struct {
+	Server string
+	// ServerGiven tells an empty -s from none.
+	ServerGiven bool
+	Protocol    string
+	Headers     []string
+	HeaderFiles []string
+	State       string
+	Verbose     int
+	LogLevel    string
+	RecordTo    string
+	NoRecord    bool
+	Limits      client.Limits
+	Auth        AuthFlags
+	NoInput     bool
+	Confirm     string
+	Answers     Answers
+	Network     ReachFlags
+	Index       int
+	Strict      bool
+}
+
+// Fields are the header fields of the user's, of --header-file and of -H.
+func Fields(a *Env) ([]wire.Field, error) {
+	if err := readHeaderFiles(a); err != nil {
+		return nil, err
+	}
+	return a.TypedFields()
+}
+
+// readHeaderFiles puts the fields of --header-file before those of -H, which so replace
+// them. What stands in a file and not on the command line is taken for secret.
+func readHeaderFiles(a *Env) error {
+	var lines []string
+	for _, name := range a.HeaderFiles {
+		raw, err := ReadFile(a, name, MostSecret)
+		if err != nil {
+			return usage.NotRead("--header-file "+name, err, "")
+		}
+		for i, line := range strings.Split(string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))), "\n") {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+				continue
+			}
+			field, err := headerField(line)
+			if err != nil {
+				return usage.New(fmt.Sprintf("--header-file %s, line %d: not a header field", name, i+1), "a line is 'Name: value'")
+			}
+			a.Secrets.LearnField(field)
+			a.Secrets.Learn(field.Value)
+			lines = append(lines, line)
+		}
+	}
+	a.Headers, a.HeaderFiles = append(lines, a.Headers...), nil
+	return nil
+}
+
+// TypedFields reads the -H flags.
+func (g *Settings) TypedFields() ([]wire.Field, error) {
+	var fields []wire.Field
+	for _, h := range g.Headers {
+		field, err := headerField(h)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, field)
+	}
+	return fields, nil
+}
+
+func headerField(h string) (wire.Field, error) {
+	name, value, ok := strings.Cut(h, ":")
+	name = strings.TrimSpace(name)
+	if !ok || name == "" || strings.ContainsAny(name, " \t") {
+		return wire.Field{}, usage.New(fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'")
+	}
+	if strings.ContainsAny(h, "\r\n\x00") {
+		return wire.Field{}, fmt.Errorf("a header field contains a line break: %q", h)
+	}
+	return wire.Field{Name: name, Value: strings.TrimSpace(value)}, nil
+}

@@ -1,0 +1,290 @@
+package connect
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"mcpc/internal/state"
+	"mcpc/internal/trace"
+	"mcpc/internal/wire"
+)
+
+// A record is what a command keeps of its traffic: the flight recorder, which
+// nobody has to switch on before the surprise.
+type record struct {
+	*trace.Recorder // nil where nothing is recorded
+	// ended is set when the recording is.
+	ended bool
+	Ring  *trace.Ring
+	// conns counts the conversations of the command.
+	conns int
+	// Most bounds the recording in the ring, in bytes; 0 does not. past counts the
+	// frames behind it.
+	Most int64
+	past atomic.Int64
+	// Crossed is set when there was a frame: a command that was asked wrongly
+	// leaves no file.
+	Crossed atomic.Bool
+	// Quiet is set where another failure has told of the folder already, and where
+	// mcpc has nothing to say.
+	Quiet atomic.Bool
+	// Many is set where the command's ending is no exchange's own.
+	Many bool
+	// Resent names the exchange that the command issues again.
+	Resent string
+	// mark tells the run from others in a file of the user's, own is the recording once it
+	// was read.
+	mark string
+	own  *trace.Capture
+}
+
+// OffWord is what switches the recording off in the place of a file.
+const OffWord = "off"
+
+// TrafficDir is the folder of the ring within that of the state.
+const TrafficDir = "traffic"
+
+// pruneEvery is how many runs go by between two looks at the ring's limits.
+const pruneEvery = 64
+
+// StartRecording begins it with the first conversation; where is the server as a
+// person would name it, by what the capture says of who records, command that of a server
+// which a file names.
+func StartRecording(a *Env, where, by string, command []string) {
+	a.Record.conns++
+	if a.Record.conns > 1 || a.NoRecord || a.RecordTo == OffWord {
+		return
+	}
+	// A client may start a server's command twice, so that two record into one file.
+	place, most, turn := trace.File(a.RecordTo), int64(0), trace.Turning{}
+	a.Record.mark = strings.ToLower(rand.Text()[:8])
+	if a.RecordTo == "" {
+		ring, err := Ring(a)
+		if err != nil {
+			return // without a home there is no place, as there is none for the state
+		}
+		a.Record.Ring, a.Record.mark, place, most = ring, "", ring.Create, a.Record.Most
+		if by != trace.ByCommand { // what may run for days
+			turn = trace.DefaultTurning(ring)
+		}
+	}
+	a.Record.Recorder = trace.NewRecorder(trace.Recording{
+		Place: place, Most: most, Turn: turn, Secrets: &a.Secrets, Failed: func(err error) { recordingFailed(a, err) },
+		Head: trace.Head{Mcpc: a.Version, Started: a.Now(), Target: where, Argv: shownArgs(a), Command: command, By: by, Of: a.Record.Resent, In: a.Record.mark},
+	})
+}
+
+// Ring is where every run is kept.
+func Ring(a *Env) (*trace.Ring, error) {
+	store, err := state.Open(a.State)
+	if err != nil {
+		return nil, err
+	}
+	return trace.NewRing(filepath.Join(store.Dir(), TrafficDir)), nil
+}
+
+// shownArgs is the command line as it may be kept.
+func shownArgs(a *Env) []string {
+	words := a.Secrets.Command(append([]string{"mcpc"}, a.Args...))
+	for i, f := range fieldsIn(a.Args) {
+		f = wire.RedactField(f)
+		words[i+1] = a.Secrets.Text(f.Name + ": " + f.Value)
+	}
+	return words
+}
+
+// fieldsIn are the header fields of a command line, by the index of their word.
+func fieldsIn(args []string) map[int]wire.Field {
+	fields := map[int]wire.Field{}
+	for i, word := range args {
+		if i > 0 && (args[i-1] == "-H" || args[i-1] == "--header") {
+			if name, value, ok := strings.Cut(word, ":"); ok {
+				fields[i] = wire.Field{Name: name, Value: strings.TrimSpace(value)}
+			}
+		}
+	}
+	return fields
+}
+
+// LearnArgs learns the secrets of the command line before anybody has read it.
+func LearnArgs(a *Env) {
+	a.Secrets.LearnCommand(a.Args)
+	for _, f := range fieldsIn(a.Args) {
+		a.Secrets.LearnField(f)
+	}
+}
+
+// recordingFailed is loud once, and changes nothing else: the answer is what the
+// user wants.
+func recordingFailed(a *Env, err error) {
+	if a.Record.Quiet.Load() {
+		return
+	}
+	where := ""
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		where = failed.Path + ": "
+	}
+	a.UI.Warn("the traffic is not recorded: " + where + Reason(err) + " (--no-record disables recording)")
+}
+
+// Reason is an error in the words of the operating system where it has any.
+func Reason(err error) string {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number.Error()
+	}
+	return err.Error()
+}
+
+// EndRecording writes how the command ended, and closes the recording. A command that
+// was asked wrongly before anything crossed leaves none.
+func EndRecording(a *Env, o wire.Outcome, exit int) {
+	r := &a.Record
+	if r.Recorder == nil || r.ended {
+		return
+	}
+	// The recorder stays where it is: who is late for it taps one that is closed.
+	r.ended = true
+	if past := a.Record.past.Load(); past > 0 {
+		r.Lost(int(past))
+	}
+	if o.Phase == "state" && r.Ring != nil {
+		r.Quiet.Store(true) // it is in the same folder
+	}
+	if r.Crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
+		end := endOf(a, o, exit)
+		end.Many = o.Many || r.Many
+		r.End(end)
+	}
+	_ = r.Close() // what failed was said
+	if n := r.Run(); r.Ring != nil && n > 0 && n%pruneEvery == 0 {
+		_, _ = r.Ring.Prune(trace.DefaultLimits, a.Now())
+	}
+}
+
+func endOf(a *Env, o wire.Outcome, exit int) trace.End {
+	hint := a.UI.HintText(o.Hint)
+	return trace.End{Time: a.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
+		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
+}
+
+// GaveUp records that what was asked last got no valid answer and nobody waits for one,
+// while the command goes on: one that comes late is no ending.
+func GaveUp(a *Env, o wire.Outcome, exit int) {
+	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
+	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
+	if r := a.Record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
+		return
+	}
+	end := endOf(a, o, exit)
+	end.ID = wire.OneLine(o.ID)
+	a.Record.End(end)
+}
+
+// LastRow is the row of the last exchange of this run in which the client asked for a
+// method, else of the last in which it asked; nil where the recording has none or cannot be
+// read again. In a file of the user's other runs may stand too, also such as are recorded
+// at the same time.
+func (r *record) LastRow(file, method string) (last *trace.Row) {
+	if r.Recorder == nil || r.read(file) != nil {
+		return nil
+	}
+	row := r.own.Row
+	if file != "" {
+		row = func(n int) *trace.Row { return r.own.RowIn(r.mark, n) }
+	}
+	for n := 1; row(n) != nil; n++ {
+		if is := row(n); !trace.ByServer(is) && (last == nil || is.Method == method || last.Method != method) {
+			last = is
+		}
+	}
+	return last
+}
+
+// read reads what was recorded until now.
+func (r *record) read(file string) error {
+	r.Flush()
+	if r.own != nil {
+		_, err := r.own.Refresh()
+		return err
+	}
+	if file == "" {
+		run, err := r.Ring.Find(r.Run())
+		if err != nil {
+			return err
+		}
+		file = run.Path
+	}
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular(): // nobody reads a pipe twice
+		return fs.ErrInvalid
+	}
+	r.own, err = trace.Open(file)
+	return err
+}
+
+// LearnSecrets tells what is known to be secret before anything crosses.
+func LearnSecrets(c *Conn, fields []wire.Field) {
+	s := &c.Env.Secrets
+	for _, f := range fields {
+		s.LearnField(f)
+	}
+	place := cmp.Or(c.Saved, c.OneOff)
+	s.LearnURL(place.Endpoint)
+	s.LearnCommand(place.Command)
+	s.Learn(string(place.SessionID))
+	if c.Env.Environ != nil {
+		s.LearnEnvironment(c.Env.Environ())
+	}
+}
+
+// Tap is what listens to the frames: the recorder, -v while they cross, and
+// --explain afterwards. Whoever shows them is given them without their secrets;
+// where nobody does, the recorder sees to that itself, when nobody waits.
+func Tap(c *Conn) wire.Tap {
+	command := cmp.Or(c.Saved, c.OneOff).Command
+	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
+		command = nil // it stands there, or in the file of another program
+	}
+	StartRecording(c.Env, c.Where, trace.ByCommand, command)
+	recorder, conn := c.Env.Record.Recorder, max(0, c.Env.Record.conns-1)
+	return func(f wire.Frame) {
+		f.Conn = conn
+		c.Env.Record.Crossed.Store(true)
+		watch := c.Env.Watch.Load()
+		if watch == nil {
+			recorder.Tap(f)
+			return
+		}
+		f = c.Env.Secrets.Frame(f)
+		recorder.TapSafe(f)
+		(*watch)(f)
+	}
+}
+
+// tapFull says that no frame is of use any more, so that none is made.
+func tapFull(c *Conn) bool {
+	r := &c.Env.Record
+	if c.Env.Watch.Load() != nil {
+		return false
+	}
+	if r.Recorder == nil {
+		r.Crossed.Store(true) // who asks has a frame
+		return true
+	}
+	full := r.Full()
+	if full {
+		r.past.Add(1)
+	}
+	return full
+}

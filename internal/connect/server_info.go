@@ -1,0 +1,23 @@
+package connect
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/wire"
+)
+
+// ServerName is the Implementation as a person would say it: title, name,
+// version.
+func ServerName(raw json.RawMessage) string {
+	info, err := wire.Object(raw)
+	if err != nil {
+		return "(not given)"
+	}
+	name, title, version := info.Text("name"), info.Text("title"), info.Text("version")
+	if title != "" && title != name {
+		name = fmt.Sprintf("%s (%s)", title, name)
+	}
+	return strings.TrimSpace(name + " " + version)
+}

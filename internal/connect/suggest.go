@@ -1,0 +1,43 @@
+package connect
+
+import (
+	"strings"
+
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// OtherwiseNamed says what a name is the name of that nothing of one kind has, as far as
+// is remembered, and the command for it; "" where it does not tell.
+func OtherwiseNamed(c *Conn, k Kind, name string) wire.Hint {
+	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
+		for _, entry := range RememberedEntries(c, Kinds[i]) {
+			if title, _ := wire.Text(wire.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {
+				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " + wire.There(command+shellwords.Quote(entry.Name))
+			}
+		}
+	}
+	if strings.Contains(name, "://") {
+		return "for a resource: " + wire.There("read "+shellwords.Quote(name))
+	}
+	return ""
+}
+
+// RememberedEntries are those of a list that an earlier run kept; looking costs no
+// request.
+func RememberedEntries(c *Conn, k Kind) []state.Tool {
+	if !remembers(c, k) {
+		return nil
+	}
+	list, err := c.Store.Tools(listKey(c, k))
+	if err != nil || list == nil {
+		return nil
+	}
+	return list.Tools
+}
+
+func RememberedNames(c *Conn, k Kind) []string {
+	return sliceutil.Map(RememberedEntries(c, k), func(entry state.Tool) string { return entry.Name })
+}

@@ -1,0 +1,153 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/demo"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Find settles which server is meant.
+func Find(c *Conn, argv []string) wire.Outcome {
+	store, err := state.Open(c.Env.State)
+	var remembered state.State
+	if err == nil {
+		c.Store = store
+		remembered, err = store.Load()
+		c.names = remembered.Names()
+	}
+	if c.Env.ServerGiven && argv != nil {
+		return usage.Outcome(usage.New("two servers are given: one with -s, one after --", "use only one of them"))
+	}
+	t, failed := target.Parse(target.Input{
+		Command: argv, Flag: c.Env.Server, FlagGiven: c.Env.ServerGiven, Environment: c.Env.Getenv(EnvName("server")),
+		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return KnownNames(c.Env) },
+	})
+	if failed != nil {
+		return unknownTarget(c.Env, failed)
+	}
+	// Without state a URL or a command still works; a session does not.
+	if err != nil && (t.Kind == target.Session || t.Source == target.FromDefault) {
+		return StateFailed(err)
+	}
+	if t.Kind == target.Session {
+		saved, _ := remembered.Session(t.Name)
+		c.Saved, c.child.dir = &saved, saved.Folder
+		c.Env.Auth.Account = cmp.Or(c.Env.Auth.Account, saved.Account)
+		if saved.From != nil {
+			if out := FindOrigin(c, saved.From); !out.Good() {
+				return out
+			}
+		}
+	}
+	if t.Kind == target.Known {
+		s, out := ServerNamed(c.Env, t.Name)
+		if !out.Good() {
+			return out
+		}
+		c.Origin = &s
+	}
+	aim(c, t)
+	return wire.Outcome{}
+}
+
+// aim notes how the target is called and under which key its revision is
+// remembered.
+func aim(c *Conn, t target.Target) {
+	c.Target = t
+	switch t.Kind {
+	case target.URL:
+		c.Where, c.known = wire.RedactURL(t.URL), t.Key()
+	case target.Command:
+		c.Where, c.known = CommandLine(t.Command), t.Key()
+	case target.Demo:
+		c.Where = DemoEndpoint
+	case target.Known:
+		c.Where, c.known = t.Name, "known:"+c.Origin.ID()+"\n"+c.Origin.Fingerprint()
+	default:
+		c.Where = t.Name
+	}
+	if c.Saved == nil {
+		c.OneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.Env.Auth.Account, From: originOf(c.Origin)}
+		if t.Kind == target.Demo {
+			c.OneOff.Endpoint = DemoEndpoint
+		}
+	} else if c.Saved.Endpoint != "" && c.Saved.Endpoint != DemoEndpoint {
+		c.Where = t.Name + ", " + wire.RedactURL(c.Saved.Endpoint)
+	}
+}
+
+// CommandLine is a command as it may be shown.
+func CommandLine(argv []string) string {
+	return strings.Join(QuotedWords(wire.RedactCommand(argv)), " ")
+}
+
+// DemoEndpoint stands for the built-in demo server where a URL would stand.
+const DemoEndpoint = "demo"
+
+func ServerOf(c *Conn, opt *client.Options) {
+	place := cmp.Or(c.Saved, c.OneOff)
+	opt.Server = client.Server{Name: c.Where, Command: place.Command, Transport: client.TransportName(place.Transport)}
+	switch {
+	case place.Endpoint == DemoEndpoint:
+		opt.Server.Pipe = DemoPipe
+	case place.Endpoint != "":
+		opt.Server.URL = place.Endpoint
+	}
+	serverIn(c, opt)
+}
+
+// DemoPipe runs the built-in demo server inside this process.
+func DemoPipe() (io.Reader, io.WriteCloser) {
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	go func() {
+		err := demo.Serve(context.Background(), serverIn, serverOut)
+		serverOut.CloseWithError(err)
+	}()
+	return clientIn, clientOut
+}
+
+// unknownTarget is the ending of a command whose target nobody knows. It may stand in
+// a file that could not be read.
+func unknownTarget(a *Env, err error) wire.Outcome {
+	o := usage.Outcome(err)
+	unknown, ok := errors.AsType[*target.UnknownError](err)
+	from, text := "", a.Server
+	if !a.ServerGiven {
+		from, text = EnvName("server")+": ", a.Getenv(EnvName("server"))
+	}
+	what, hint := a.UI.MeantByPath(text)
+	if what != "" {
+		o.Text, o.Hint = from+"the server is neither a URL nor a name, but "+what, hint
+	}
+	if !ok || what != "" {
+		return o
+	}
+	var hints []string
+	if hint != "" {
+		hints = append(hints, string(hint))
+	}
+	if near := wire.Nearest(unknown.Name, unknown.Known); near != "" {
+		hints = append(hints, "did you mean "+near+"?")
+	}
+	if unknown.Source != target.FromSession {
+		hints = append(hints, leftOut(a)...)
+	}
+	if len(hints) > 0 {
+		o.Hint = wire.Hint(strings.Join(hints, "; "))
+	}
+	return o
+}
+
+func QuotedWords(words []string) []string { return sliceutil.Map(words, shellwords.Quote) }

@@ -1,0 +1,256 @@
+package toolcall
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// Perform checks a call, sends it, and checks what came back.
+func Perform(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *client.Task) {
+	tool, out := checked(ctx, c, o)
+	if out.Good() {
+		arguments.Tell(c.Env, o.Reading)
+		out = Confirmed(ctx, c, tool, *o)
+	}
+	if !out.Good() {
+		return out.As(wire.Before), nil
+	}
+	return callTool(ctx, c, tool, *o)
+}
+
+// checked gets the tool's definition and holds the arguments against it. What a
+// remembered definition forbids is held against a fresh one before it is
+// refused.
+func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
+	tool := connect.Remembered(c, o.Name)
+	if o.NoValidate && (tool != nil || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
+		return tool, Unchecked(c, tool, o)
+	}
+	if tool != nil && CheckArguments(c, tool, o).Good() {
+		return tool, wire.Outcome{}
+	}
+	tool, out := connect.DefineOnce(ctx, c, o.Name)
+	switch {
+	case o.NoValidate && out.Kind == wire.InvalidArguments:
+		return nil, Unchecked(c, nil, o)
+	case out.Good() && o.NoValidate:
+		out = Unchecked(c, tool, o)
+	case out.Good():
+		out = completed(ctx, c, tool, o, CheckArguments(c, tool, o))
+	}
+	return tool, out
+}
+
+// Unchecked reads the arguments with the types of a tool, if it is known, and
+// takes what does not fit as a text.
+func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
+	var schema *validate.Schema
+	var hint wire.Hint
+	switch {
+	case tool == nil:
+		hint = wire.Run("help arguments")
+	case len(o.Given.Words) > 0:
+		schema, _, _ = tool.Input.Of(tool.InputSchema)
+	}
+	o.Reading = o.Given.Read(schema, true)
+	return misfit(c, o, o.Findings, hint)
+}
+
+// needsDefinition: the header fields of a request are made from the tool's
+// definition where requests stand alone.
+func needsDefinition(c *connect.Conn) bool {
+	return c.Transport() == client.StreamableHTTP && client.Stateless(c.Revision())
+}
+
+// CheckArguments holds the arguments against the inputSchema. A schema that
+// breaks its own rules is the server's fault and stops nobody who did not ask
+// for --strict; one that cannot be followed safely stops everybody.
+func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
+	bad := func(text string, hint wire.Hint) wire.Outcome { return connect.RefusedCall(c, o.Name, text, hint) }
+	schema, warnings, err := tool.Input.Of(tool.InputSchema)
+	o.Reading = o.Given.Read(schema, false)
+	findings := o.Findings
+	if err == nil && len(findings) == 0 {
+		findings, err = schema.Check(o.Arguments)
+	} else if err == nil {
+		besides, _ := schema.Check(o.Given.Read(schema, true).Arguments)
+		findings = slices.Concat(findings, arguments.Unsaid(besides, findings))
+	}
+	if err == nil && len(o.Findings) == 0 && len(findings) > 0 && o.fill(schema) {
+		findings, err = schema.Check(o.Arguments)
+	}
+	if failed, ok := errors.AsType[*validate.SchemaError](err); ok {
+		if failed.Reason == validate.NotASchema && !c.Env.Strict {
+			warnFresh(c, tool, "the inputSchema of "+o.Name+" is not valid, so the arguments were not validated: "+failed.Text)
+			return misfit(c, o, findings, "")
+		}
+		return bad("the arguments could not be validated: "+failed.Text, "--no-validate sends them anyway")
+	}
+	for _, w := range warnings {
+		if c.Env.Strict {
+			return bad("the arguments could not be validated: "+w.Text, "without --strict they are sent")
+		}
+		warnFresh(c, tool, w.Text)
+	}
+	if len(findings) == 0 && c.Session != nil && needsDefinition(c) { // a draft has no session
+		if unsafe := client.HeaderUnsafe(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
+			out := bad("an argument cannot be sent in the header field that the tool declares", "--no-validate sends it anyway")
+			out.Findings = unsafe
+			return out
+		}
+	}
+	hint := o.Otherwise(findings)
+	if len(findings) > 0 && takesNone(tool.InputSchema) {
+		hint = o.Name + " takes no arguments; --no-validate sends them anyway"
+	}
+	return misfit(c, o, findings, wire.Hint(hint))
+}
+
+// misfit is the ending of a call whose arguments have findings; it is a good one
+// where there are none.
+func misfit(c *connect.Conn, o *Request, findings []wire.Finding, hint wire.Hint) wire.Outcome {
+	if len(findings) == 0 {
+		return wire.Outcome{}
+	}
+	out := connect.RefusedCall(c, o.Name, "the arguments do not match the tool's inputSchema", hint)
+	for _, text := range o.Warnings {
+		findings = append(findings, wire.Finding{Rule: "argument", Level: wire.Warning, Text: text})
+	}
+	out.Findings = findings
+	return out
+}
+
+// takesNone reports whether a schema allows no arguments at all.
+func takesNone(schema json.RawMessage) bool {
+	members, _ := wire.Object(schema)
+	properties, _ := members.Get("properties")
+	inner, _ := wire.Object(properties)
+	more, _ := members.Get("additionalProperties")
+	return len(inner) == 0 && string(more) == "false"
+}
+
+// warnFresh says what is wrong with a definition when it is read, and not again
+// at every call.
+func warnFresh(c *connect.Conn, tool *connect.Definition, text string) {
+	if tool.Fresh || c.Env.Verbose > 0 {
+		c.Env.UI.Warn(text)
+	}
+}
+
+// callTool sends the call. Where the server finds the header fields out of date
+// the definition is fetched again and the call sent once more: it was refused
+// unread. A call that becomes a task is waited for, unless the task is what was
+// asked for; then it is given back as well.
+func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) (wire.Outcome, *client.Task) {
+	call := o.ClientCall(tool)
+	if refused := askForTask(c, &call, tool, o); !refused.Good() {
+		return refused, nil
+	}
+	out := c.Do(ctx, call)
+	if client.HeaderMismatch(out) && tool != nil && !tool.Fresh {
+		fresh, again := connect.Define(ctx, c, o.Name)
+		if !again.Good() {
+			return again.As(wire.After), nil
+		}
+		tool, call.Schema = fresh, fresh.InputSchema
+		out = c.Do(ctx, call)
+	}
+	if client.DeniesTool(out) && tool != nil && (tool.Fresh || !denied(ctx, c, &out, o.Name)) {
+		describes(&out, "describe "+shellwords.Quote(o.Name))
+	}
+	connect.Undeclared(c, out, connect.ToolKind.Capability)
+	switch task, ok := c.TaskIn(call, out); {
+	case ok:
+		if out = became(ctx, c, task, out, o); o.Task != 0 {
+			return out, &task
+		}
+	case o.Task != 0 && out.Good():
+		c.Env.UI.Note("the server returned the result at once, without a task")
+	}
+	if tool == nil || tool.Fresh {
+		return judgeResult(c, tool, o, out), nil
+	}
+	judged := judgeResult(c, tool, o, out)
+	if judged.Kind == wire.OutputInvalid { // by what may be true no more
+		if fresh, again := connect.Define(ctx, c, o.Name); again.Good() {
+			judged = judgeResult(c, fresh, o, out)
+		}
+	}
+	rpc := out.RPC()
+	if c.Saved == nil && c.Box == nil && (out.Kind == wire.ToolError || rpc != nil && rpc.Code == -32602) {
+		connect.Forget(c, connect.ToolKind) // another program may stand there by now
+	}
+	return judged, nil
+}
+
+// judgeResult is the ending by the tool's definition, where the outcome is good.
+func judgeResult(c *connect.Conn, tool *connect.Definition, o Request, out wire.Outcome) wire.Outcome {
+	if !out.Good() || tool == nil || o.NoValidate {
+		return out
+	}
+	return CheckResult(c, tool, out)
+}
+
+// describes leads from an error about its params to the definition of what the server
+// lists: of another name there is none to be shown.
+func describes(out *wire.Outcome, words string) {
+	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
+		out.Hint = wire.There(words) + " shows its arguments"
+	}
+}
+
+// denied forgets what was remembered of a tool that the server perhaps no longer knows,
+// and reports whether that is so: then the hint is a name that it does know.
+func denied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string) bool {
+	connect.ForgetTools(c)
+	_, fresh := connect.Define(ctx, c, name)
+	if fresh.Kind == wire.InvalidArguments {
+		out.Hint = fresh.Hint
+	}
+	return !fresh.Good()
+}
+
+// CheckResult holds structuredContent against the tool's outputSchema.
+func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wire.Outcome {
+	if tool.OutputSchema == nil {
+		return out
+	}
+	result, err := out.Message.ResultMembers()
+	if err != nil {
+		return out
+	}
+	structured, there := result.Get("structuredContent")
+	if !there {
+		return outputInvalid(out, "the tool has an outputSchema, but the result has no structuredContent", nil)
+	}
+	schema, warnings, failed := tool.Output.Of(tool.OutputSchema)
+	var findings []wire.Finding
+	if failed == nil {
+		findings, failed = schema.Check(structured)
+	}
+	if failed != nil {
+		c.Env.UI.Warn("the result was not validated against the outputSchema: " + failed.Error())
+		return out
+	}
+	for _, w := range warnings {
+		warnFresh(c, tool, w.Text)
+	}
+	if len(findings) > 0 {
+		return outputInvalid(out, "the structuredContent does not match the tool's outputSchema", findings)
+	}
+	return out
+}
+
+func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
+	out.Kind, out.Text, out.Findings = wire.OutputInvalid, text, findings
+	return out
+}

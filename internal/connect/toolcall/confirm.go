@@ -1,0 +1,92 @@
+package toolcall
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// ConfirmWords are what --confirm takes: what is asked about before a tool is called.
+var ConfirmWords = []string{"auto", "always", "never"}
+
+// Confirmed asks before a tool is called that is marked as destructive, or whose
+// server stands in another program's file and was not confirmed for good. What a tool
+// declares may add caution; nothing that it says takes any away.
+func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
+	if o.Yes {
+		return wire.Outcome{}
+	}
+	why, always := whyConfirm(c, tool)
+	if why == "" {
+		return wire.Outcome{}
+	}
+	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.Name, Where: c.Where, Phase: "arguments",
+		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
+		Hint: "--yes calls it without a confirmation"}
+	if c.Origin != nil && !c.Trusted {
+		refused.Hint += "; " + wire.Run("trust "+shellwords.Quote(c.Origin.ID())) + " trusts the server"
+	}
+	if !c.Env.UI.Interactive() {
+		return refused
+	}
+	question := fmt.Sprintf("%s of %s %s. Call it with %s?", o.Name, c.Where, why, c.Env.Secrets.Text(wire.Excerpt(wire.Compact(o.Arguments), 400)))
+	offered := ""
+	if always {
+		offered = "/always for exactly this tool"
+	}
+	switch answer := c.Env.UI.AskAlways(ctx, question, offered); {
+	case answer == "always" && always:
+		trustTool(ctx, c, tool)
+	case answer == "yes":
+	case ctx.Err() != nil:
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	default:
+		refused.Text, refused.Hint = "the call was not confirmed", ""
+		return refused
+	}
+	return wire.Outcome{}
+}
+
+// whyConfirm says what a call is asked about for, or "", and whether the answer may be
+// remembered.
+func whyConfirm(c *connect.Conn, tool *connect.Definition) (why string, always bool) {
+	switch untrusted := c.Origin != nil && !c.Trusted; {
+	case c.Env.Confirm == "never":
+	case tool != nil && tool.Hints.Destructive != nil && *tool.Hints.Destructive:
+		return "is marked as destructive", false
+	case c.Env.Confirm == "always":
+		return "needs a confirmation (--confirm always)", false
+	case untrusted && !toolTrusted(c, tool):
+		return "belongs to a server of " + connect.Tilde(c.Env, c.Origin.File) + " that is not trusted", tool != nil
+	}
+	return "", false
+}
+
+// toolPrint is what is confirmed of a tool: its whole definition, at that server.
+func toolPrint(c *connect.Conn, tool *connect.Definition) string {
+	sum := sha256.Sum256([]byte(c.Origin.Fingerprint() + "\n" + string(wire.Compact(tool.Raw))))
+	return hex.EncodeToString(sum[:])
+}
+
+func toolTrusted(c *connect.Conn, tool *connect.Definition) bool {
+	return tool != nil && slices.ContainsFunc(connect.LoadTrusts(c.Env, c.Store), func(t state.Trust) bool {
+		return t.Tool == tool.Name && t.Fingerprint == toolPrint(c, tool)
+	})
+}
+
+func trustTool(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
+	err := error(nil)
+	if c.Store != nil {
+		err = c.Store.SaveTrust(ctx, state.Trust{Fingerprint: toolPrint(c, tool), Server: c.Origin.ID(), File: c.Origin.File, Tool: tool.Name, At: c.Env.Now()})
+	}
+	if err != nil {
+		c.Env.UI.Warn("it could not be stored: " + err.Error())
+	}
+}

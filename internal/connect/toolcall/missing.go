@@ -1,0 +1,72 @@
+package toolcall
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/elicit"
+	"mcpc/internal/question"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/wire"
+)
+
+// TextOf is the text that a value is, "" for any other.
+func TextOf(value json.RawMessage) string {
+	text, _ := wire.Text(value)
+	return text
+}
+
+// completed asks the person at the terminal for the arguments that a tool
+// requires and that were not given; out is the ending without them. What a form
+// cannot express, and a person who stops, leave it at that.
+func completed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o *Request, out wire.Outcome) wire.Outcome {
+	if out.Kind != wire.InvalidArguments || len(o.Findings) > 0 || !c.Env.UI.CanAsk() {
+		return out
+	}
+	form, ok := missing(tool.InputSchema, o.Arguments)
+	if !ok {
+		return out
+	}
+	r := &elicit.Answerer{A: c.Env, C: c}
+	values := c.Env.UI.FillArguments(ctx, o.Name, form, r.Broken)
+	switch {
+	case ctx.Err() != nil:
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	case values == nil:
+		return out
+	}
+	for _, field := range form.Fields {
+		if value := values[field.Name]; value != nil {
+			o.Given.Words = append(o.Given.Words, arguments.Word{Typed: arguments.EscapedName(field.Name) + ":=" + string(value), Path: []arguments.Part{{Name: field.Name}}, Raw: value})
+		}
+	}
+	return CheckArguments(c, tool, o)
+}
+
+// missing makes a form of the required properties that have no value; false where
+// there are none, or where one of them is more than a field of a form.
+func missing(schema, arguments json.RawMessage) (question.Form, bool) {
+	given, _ := wire.Object(arguments)
+	properties, _ := wire.Object(wire.First(schema, "properties"))
+	items, _ := wire.Array(wire.First(schema, "required"))
+	names := sliceutil.Map(items, TextOf)
+	wanted := json.RawMessage("{}")
+	for _, p := range properties {
+		if _, there := given.Get(p.Name); !there && slices.Contains(names, p.Name) {
+			wanted = wire.With(wanted, p.Name, p.Value)
+		}
+	}
+	form, err := question.ParseForm(wire.With(nil, "requestedSchema",
+		wire.With(wire.With(nil, "properties", wanted), "required", wire.First(schema, "required"))))
+	for _, field := range form.Fields {
+		kind, _ := wire.Text(wire.First(field.Schema, "type"))
+		if bytes.Contains(field.Schema, []byte(`"$ref"`)) || field.Kind == question.Other && kind != "array" && kind != "object" {
+			return form, false
+		}
+	}
+	return form, err == nil && len(form.Fields) > 0
+}

@@ -1,0 +1,117 @@
+package toolcall
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/wire"
+)
+
+// PromptOptions are what `mcpc prompt` was asked.
+type PromptOptions struct {
+	Name       string
+	Arguments  json.RawMessage
+	Argv       []string
+	NoValidate bool
+}
+
+// GetPrompt asks the server for one prompt.
+func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outcome {
+	remembered := false
+	if !o.NoValidate {
+		var out wire.Outcome
+		if remembered, out = checkPrompt(ctx, c, o); !out.Good() {
+			return out.As(wire.Before)
+		}
+	}
+	params := wire.With(wire.With(nil, "name", wire.Quote(o.Name)), "arguments", o.Arguments)
+	out := c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
+	listed := !o.NoValidate
+	if remembered && client.DeniesTool(out) {
+		connect.Forget(c, connect.PromptKind)
+		_, fresh := connect.Entry(ctx, c, connect.PromptKind, o.Name)
+		if listed = fresh.Good(); fresh.Kind == wire.InvalidArguments {
+			out.Hint = fresh.Hint
+		}
+	}
+	if listed && client.DeniesTool(out) {
+		describes(&out, "describe prompt "+shellwords.Quote(o.Name))
+	}
+	return connect.Lacking(c, out, connect.PromptKind.Capability)
+}
+
+// checkPrompt holds the arguments against the prompt's definition, the remembered one if
+// they fit that, else a fresh one.
+func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembered bool, out wire.Outcome) {
+	if raw := connect.CachedEntry(c, connect.PromptKind, o.Name); raw != nil {
+		if out, unlisted := fitsPrompt(c, raw, o); out.Good() && len(unlisted) == 0 {
+			return true, out
+		}
+	}
+	raw, out := connect.Entry(ctx, c, connect.PromptKind, o.Name)
+	if out.Kind == wire.InvalidArguments {
+		out.Method, out.Hint = "prompts/get", cmp.Or(connect.OtherwiseNamed(c, connect.PromptKind, o.Name), out.Hint)
+	}
+	if !out.Good() {
+		return false, out
+	}
+	out, unlisted := fitsPrompt(c, raw, o)
+	if out.Good() {
+		for _, text := range unlisted {
+			c.Env.UI.Warn(text)
+		}
+	}
+	return false, out
+}
+
+// fitsPrompt judges by one definition: there is no schema, only names, and which of them
+// are required (server/prompts, "Prompt"). What becomes of an argument that it does not
+// list is the server's to say.
+func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire.Outcome, unlisted []string) {
+	prompt, bad := wire.ParsePrompt(raw)
+	if bad != nil {
+		return connect.Unsent(c, "prompts/get", o.Name, bad.Text, "--no-validate requests it anyway"), nil
+	}
+	given, _ := wire.Object(o.Arguments)
+	var findings []wire.Finding
+	names := sliceutil.Map(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
+	unknown := slices.DeleteFunc(sliceutil.Map(given, func(m wire.Member) string { return m.Name }), func(name string) bool { return slices.Contains(names, name) })
+	for _, a := range prompt.Arguments {
+		if _, there := given.Get(a.Name); a.Required && !there {
+			text := "is required and missing"
+			if near := wire.Nearest(a.Name, unknown); near != "" {
+				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
+			}
+			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: arguments.Pointer(a.Name), Text: text})
+		}
+	}
+	findings = append(findings, NotStrings(given)...)
+	if len(findings) > 0 {
+		out := connect.Unsent(c, "prompts/get", o.Name, "the arguments do not match the prompt", "")
+		out.Findings = findings
+		return out, nil
+	}
+	for _, name := range unknown {
+		unlisted = append(unlisted, wire.OrMeant(fmt.Sprintf("the prompt %s has no argument %q", o.Name, name), name, names))
+	}
+	return wire.Outcome{}, unlisted
+}
+
+// NotStrings finds the arguments that no prompt can take.
+func NotStrings(given wire.Members) (findings []wire.Finding) {
+	for _, m := range given {
+		if _, ok := wire.Text(m.Value); !ok {
+			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: arguments.Pointer(m.Name),
+				Text: "must be a string", Got: wire.Excerpt(m.Value, 40)})
+		}
+	}
+	return findings
+}

@@ -1,0 +1,78 @@
+package toolcall
+
+import (
+	"cmp"
+	"context"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
+)
+
+// PlaceTask notes where a task of this conversation lives.
+func PlaceTask(c *connect.Conn, kept *state.Task) {
+	if c.Origin != nil { // what stands in a file may be a secret; -s knows the name
+		defer func() { kept.Endpoint = c.Origin.ID() }()
+	}
+	if c.Saved != nil && !c.Passing {
+		kept.Session, kept.Key, kept.Endpoint = c.Saved.Name, c.Saved.Key, c.Saved.Endpoint
+		return
+	}
+	kept.Endpoint = cmp.Or(c.Saved, c.OneOff).Endpoint
+}
+
+// IsHere reports whether a remembered task lives where this conversation goes.
+func IsHere(c *connect.Conn, kept state.Task) bool {
+	here := state.Task{ID: kept.ID}
+	PlaceTask(c, &here)
+	return here.Key == kept.Key && here.Endpoint == kept.Endpoint
+}
+
+// KeepTask remembers a task that can be come back to. That it could not be
+// remembered is worth a word: its id is what stands between it and oblivion.
+func KeepTask(ctx context.Context, c *connect.Conn, kept state.Task) {
+	if why, _ := mortal(c); why != "" {
+		return
+	}
+	err := updateTasks(ctx, c, func(st *state.State) { st.PutTask(kept, c.Env.Now()) })
+	if err != nil {
+		c.Env.UI.Warn("the task " + kept.ID + " could not be cached: " + err.Error())
+	}
+}
+
+// EndTask forgets a task to which nobody will come back, or remembers for the list of a
+// server that has one that it is such a task.
+func EndTask(ctx context.Context, c *connect.Conn, kept state.Task) {
+	if !c.TaskOffer("").Lists {
+		DropTask(ctx, c, kept)
+		return
+	}
+	kept.Ended = true
+	KeepTask(ctx, c, kept)
+}
+
+// DropTask forgets a task. One that stays by mistake is forgotten with its time.
+func DropTask(ctx context.Context, c *connect.Conn, kept state.Task) {
+	_ = updateTasks(ctx, c, func(st *state.State) { st.DropTask(kept) })
+}
+
+func updateTasks(ctx context.Context, c *connect.Conn, change func(*state.State)) error {
+	if c.Store == nil {
+		return nil
+	}
+	return c.Store.Update(context.WithoutCancel(ctx), func(st *state.State) error {
+		change(st)
+		return nil
+	})
+}
+
+// Stale says of an answer about a task what the code alone does not.
+func Stale(ctx context.Context, c *connect.Conn, out wire.Outcome, kept state.Task) wire.Outcome {
+	if !client.NoSuchTask(out) {
+		return out
+	}
+	DropTask(ctx, c, kept)
+	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see " + wire.Run("tasks list")
+	return out
+}
