@@ -50,7 +50,7 @@ func inCommand() bool {
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
 	for {
 		frame, more := frames.Next()
-		if strings.HasSuffix(frame.Function, "(*app).execute") {
+		if strings.HasSuffix(frame.Function, "internal/cli.execute") {
 			return true
 		}
 		if !more {

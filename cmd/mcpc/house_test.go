@@ -15,20 +15,68 @@ import (
 	"mcpc/internal/client"
 )
 
-// The house: which room may use which, where each third-party module comes in,
-// and what stands in one place only. docs/architecture.md says why.
+// The rules of the tree: which package may import which, where each third-party module
+// is imported, what stands in one place only, and how large things may be.
+// docs/architecture.md has the reasons.
 
-// mayImport lists what a room may import beside internal/wire.
-var mayImport = map[string][]string{
-	"mcpc/internal/web": {"mcpc/internal/render", "mcpc/internal/trace"},
-	"mcpc/internal/tui": {"mcpc/internal/render", "mcpc/internal/trace"},
+// floors are the packages below internal/ from the bottom up. A package imports packages of
+// lower floors, and of its own floor as floorRules say.
+var floors = [][]string{
+	{"english", "glossary", "jsonraw", "loopback", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
+	{"mcp", "redact", "usage", "wire", "yaml"},
+	{"capture", "client", "codegen", "demo", "lineedit", "mock", "question", "render", "saved", "serve", "shape", "state", "target", "trace", "validate"},
+	{"connect"},
+	{"cli/cmdutil", "cli/complete", "cli/replay", "cli/savedfile"},
+	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/codegen", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
+		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
+	{"cli"},
 }
+
+// The floors with rules of their own.
+const (
+	subjectFloor = 2 // each package is one subject, and imports its own subpackages only
+	connectFloor = 3
+	groupFloor   = 5 // the commands
+)
+
+// neverInConnect is what the library of connections does without.
+var neverInConnect = []string{"mcpc/internal/render", "github.com/spf13/cobra", "github.com/spf13/pflag"}
 
 // neverInWire: wire has no sockets, no clock and no printing.
 var neverInWire = []string{"net", "net/http", "os", "os/exec", "log", "log/slog"}
 
 // mainOnly is what stands in main.go and nowhere else.
 var mainOnly = []string{"os.Exit", "os.Args", "os.Getenv", "os.LookupEnv", "os.Environ", "time.Now"}
+
+// timers are what waits; timerFiles own one, each for the reason that its comment says.
+var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick"}
+
+// timerFiles are the files that wait for a time.
+var timerFiles = []string{
+	"internal/cli/batch/run.go",           // writes what is done after a moment
+	"internal/cli/catalog/watch.go",       // does not read the lists more often than once a second
+	"internal/cli/cmdutil/signal_unix.go", // gives a child time to end
+	"internal/cli/cmdutil/spinner.go",     // draws
+	"internal/cli/cmdutil/stream.go",      // --for, and looks whether stdout is read
+	"internal/cli/request/ping.go",        // --wait
+	"internal/cli/traffic/follow.go",      // --follow
+	"internal/client/auth/device.go",      // polls as the server says
+	"internal/client/child.go",            // grace of a process
+	"internal/client/held.go",             // the kept server's
+	"internal/client/holder.go",           // its idle time
+	"internal/client/httpsse.go",          // the endpoint event
+	"internal/client/roots.go",            // asks before it answers
+	"internal/client/stdio_linux.go",      // orphans
+	"internal/client/talk.go",             // Retry-After
+	"internal/client/watch.go",            // the limits of a request
+	"internal/connect/read_file.go",       // --max-time of a file
+	"internal/demo/tools_waiting.go",      // tools that take time
+	"internal/serve/connection.go",        // scripted delays
+	"internal/serve/http.go",              //
+	"internal/serve/stdio.go",             //
+	"internal/state/files.go",             // a lock that is kept too long
+	"internal/trace/recorder.go",          // writes in blocks
+}
 
 // eraFiles are the only files that may name an era or a revision.
 var eraFiles = []string{
@@ -42,7 +90,56 @@ var eraFiles = []string{
 const (
 	longestFunction = 60
 	longestFile     = 420
+	mostLines       = 2500 // of a package
+	mostFiles       = 20
+	mostMethods     = 25 // of a type
+	mostFields      = 15 // of a struct
 )
+
+// largePackages may have more lines or files, for the reason given.
+var largePackages = map[string]string{
+	"internal/cli/cmdutil": "to be split",
+	"internal/client":      "to be split",
+	"internal/client/auth": "to be split",
+	"internal/connect":     "to be split",
+	"internal/render":      "to be split",
+	"internal/trace":       "to be split",
+	"internal/validate":    "to be split",
+	"internal/wire":        "to be split",
+}
+
+// largeTypes may have more methods or fields, for the reason given.
+var largeTypes = map[string]string{
+	"internal/cli/batch.batch":      "to be split",
+	"internal/cli/cmdutil.Factory":  "to be split",
+	"internal/cli/server.serverRow": "a server as JSON",
+	"internal/cli/traffic.rowOut":   "a row as JSON",
+	"internal/client.Options":       "the settings of a session, each of its own",
+	"internal/client.Session":       "to be split",
+	"internal/client.holder":        "to be split",
+	"internal/client.httpTransport": "to be split",
+	"internal/client.legacy":        "to be split",
+	"internal/client.talk":          "to be split",
+	"internal/client/auth.Client":   "to be split",
+	"internal/client/auth.Guard":    "to be split",
+	"internal/client/auth.Request":  "to be split",
+	"internal/client/auth.Walk":     "to be split",
+	"internal/connect.Conn":         "to be split",
+	"internal/connect.Env":          "to be split",
+	"internal/connect.Settings":     "the flags of all commands about a connection",
+	"internal/render.Progress":      "to be split",
+	"internal/render.Style":         "to be split",
+	"internal/state.Session":        "a session as it is stored",
+	"internal/state.Store":          "to be split",
+	"internal/trace.Capture":        "to be split",
+	"internal/trace.Recorder":       "to be split",
+	"internal/trace.Row":            "what is known of an exchange, which the filter language names",
+	"internal/validate.survey":      "to be split",
+	"internal/wire.Outcome":         "all that is known of how a request ended, which is printed, documented and recorded",
+	"internal/wire.Secrets":         "to be split",
+	"internal/wire.Traits":          "what the correlation needs of a message",
+	"internal/wire.threads":         "to be split",
+}
 
 type listed struct {
 	ImportPath string
@@ -74,25 +171,51 @@ func packages(t *testing.T) []listed {
 	return all
 }
 
-func TestRoomsFormAStar(t *testing.T) {
-	for _, v := range starViolations(packages(t)) {
+// floorOf is the floor of a package and the name of its subject there, "client" for
+// mcpc/internal/client/auth; -1 for any other import path.
+func floorOf(path string) (floor int, subject string) {
+	name, internal := strings.CutPrefix(path, "mcpc/internal/")
+	if !internal {
+		return -1, ""
+	}
+	floor = -1
+	for n, names := range floors {
+		for _, s := range names {
+			if (name == s || strings.HasPrefix(name, s+"/")) && len(s) > len(subject) {
+				floor, subject = n, s
+			}
+		}
+	}
+	return floor, subject
+}
+
+func TestPackagesImportLowerFloors(t *testing.T) {
+	for _, v := range floorViolations(packages(t)) {
 		t.Error(v)
 	}
 }
 
-func starViolations(all []listed) (violations []string) {
+func floorViolations(all []listed) (violations []string) {
+	report := func(p listed, imported, rule string) {
+		violations = append(violations, p.ImportPath+" imports "+imported+": "+rule)
+	}
 	for _, p := range all {
-		if p.ImportPath == "mcpc/cmd/mcpc" {
-			continue
+		floor, subject := floorOf(p.ImportPath)
+		if floor < 0 && strings.HasPrefix(p.ImportPath, "mcpc/internal/") {
+			violations = append(violations, p.ImportPath+" has no floor")
 		}
 		for _, imported := range p.Imports {
-			own := strings.HasPrefix(imported, "mcpc/")
-			allowed := imported == "mcpc/internal/wire" || slices.Contains(mayImport[p.ImportPath], imported)
-			if own && (!allowed || p.ImportPath == "mcpc/internal/wire") {
-				violations = append(violations, p.ImportPath+" imports "+imported+": rooms import wire, cmd/mcpc imports rooms")
-			}
-			if p.ImportPath == "mcpc/internal/wire" && slices.Contains(neverInWire, imported) {
-				violations = append(violations, "wire imports "+imported+": it knows no sockets, no clock, no printing")
+			to, of := floorOf(imported)
+			switch {
+			case subject == "wire" && slices.Contains(neverInWire, imported):
+				report(p, imported, "wire has no sockets, no clock, no printing")
+			case floor == connectFloor && slices.Contains(neverInConnect, imported):
+				report(p, imported, "connect is a library without commands and output")
+			case floor < 0 || to < 0:
+			case to > floor:
+				report(p, imported, "it is of a higher floor")
+			case to == floor && subject != of && (floor == subjectFloor || floor == groupFloor):
+				report(p, imported, "packages of this floor do not import each other")
 			}
 		}
 	}
@@ -112,6 +235,9 @@ func doorViolations(all []listed) (violations []string) {
 			module := moduleOf(imported)
 			if module == "" {
 				continue
+			}
+			if strings.HasPrefix(module, "github.com/spf13/") && strings.HasPrefix(p.ImportPath, "mcpc/internal/cli") {
+				continue // each command declares its flags
 			}
 			if door := doors[module]; door != "" && door != p.ImportPath {
 				violations = append(violations, module+" has two doors: "+door+" and "+p.ImportPath)
@@ -167,16 +293,17 @@ func TestTheWorldIsTouchedInMainOnly(t *testing.T) {
 		if name == "cmd/mcpc/main.go" {
 			return
 		}
-		for _, use := range worldUses(file) {
+		for _, use := range usesOf(file, mainOnly) {
 			t.Errorf("%s uses %s, which stands in main.go only", name, use)
 		}
 	})
 }
 
-func worldUses(file *ast.File) (uses []string) {
+// usesOf are the uses of some names of packages in a file.
+func usesOf(file *ast.File, names []string) (uses []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(mainOnly, pkg.Name+"."+sel.Sel.Name) {
+			if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(names, pkg.Name+"."+sel.Sel.Name) {
 				uses = append(uses, pkg.Name+"."+sel.Sel.Name)
 			}
 		}
@@ -232,12 +359,85 @@ func TestFunctionsAndFilesAreShort(t *testing.T) {
 	})
 }
 
+func TestPackagesAndTypesAreSmall(t *testing.T) {
+	type size struct{ lines, files int }
+	packages := map[string]size{}
+	methods, fields := map[string]int{}, map[string]int{}
+	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		if !strings.HasPrefix(name, "internal/") {
+			return
+		}
+		dir := filepath.ToSlash(filepath.Dir(name))
+		packages[dir] = size{packages[dir].lines + fset.Position(file.End()).Line, packages[dir].files + 1}
+		countTypes(dir, file, methods, fields)
+	})
+	for dir, s := range packages {
+		if large := s.lines > mostLines || s.files > mostFiles; large != (largePackages[dir] != "") {
+			t.Errorf("%s has %d lines in %d files; more than %d or %d need a reason in largePackages, and fewer none", dir, s.lines, s.files, mostLines, mostFiles)
+		}
+	}
+	for name := range largeTypes {
+		if methods[name] <= mostMethods && fields[name] <= mostFields {
+			t.Errorf("%s needs no reason any more", name)
+		}
+	}
+	for name, n := range methods {
+		if n > mostMethods && largeTypes[name] == "" {
+			t.Errorf("%s has %d methods, more than %d", name, n, mostMethods)
+		}
+	}
+	for name, n := range fields {
+		if n > mostFields && largeTypes[name] == "" {
+			t.Errorf("%s has %d fields, more than %d", name, n, mostFields)
+		}
+	}
+}
+
+// countTypes counts the methods and the fields of the types of a file.
+func countTypes(dir string, file *ast.File, methods, fields map[string]int) {
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv != nil {
+				receiver := d.Recv.List[0].Type
+				if star, ok := receiver.(*ast.StarExpr); ok {
+					receiver = star.X
+				}
+				if name, ok := receiver.(*ast.Ident); ok {
+					methods[dir+"."+name.Name]++
+				}
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				named, ok := spec.(*ast.TypeSpec)
+				if !ok {
+					continue
+				}
+				if s, ok := named.Type.(*ast.StructType); ok {
+					for _, f := range s.Fields.List {
+						fields[dir+"."+named.Name.Name] += max(1, len(f.Names))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTimersStandWhereTheyBelong(t *testing.T) {
+	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		if uses := usesOf(file, timers); len(uses) > 0 && strings.HasPrefix(name, "internal/") && !slices.Contains(timerFiles, name) {
+			t.Errorf("%s uses %s: timerFiles lists what waits, and why", name, uses[0])
+		}
+	})
+}
+
 // What a server calls itself is shown and remembered, and nothing depends on it: who
 // else would read it would decide by it.
 //
 // rules 121
 func TestServerInfoIsOnlyShown(t *testing.T) {
-	shows := []string{"cmd/mcpc/answering.go", "cmd/mcpc/codegen.go", "cmd/mcpc/conversation.go", "cmd/mcpc/hide.go", "cmd/mcpc/info.go", "cmd/mcpc/init.go", "cmd/mcpc/responder.go", "cmd/mcpc/sessions.go",
+	shows := []string{"internal/cli/catalog/info.go", "internal/cli/codegen/codegen.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
+		"internal/connect/answers.go", "internal/connect/conn.go", "internal/connect/elicit/handler.go",
 		"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go", "internal/state/session.go"}
 	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		uses, judges := serverInfoUses(file)
@@ -297,13 +497,29 @@ func compiledAtStart(file *ast.File) (n int) {
 
 // The rules above must be able to fail.
 func TestTheHouseRulesCanFail(t *testing.T) {
-	star := starViolations([]listed{
-		{ImportPath: "mcpc/internal/render", Imports: []string{"mcpc/internal/client"}},
+	floor := floorViolations([]listed{
+		{ImportPath: "mcpc/internal/render", Imports: []string{"mcpc/internal/client", "mcpc/internal/render/term", "mcpc/internal/wire"}},
 		{ImportPath: "mcpc/internal/wire", Imports: []string{"net/http", "mcpc/internal/state"}},
-		{ImportPath: "mcpc/cmd/mcpc", Imports: []string{"mcpc/internal/client"}},
+		{ImportPath: "mcpc/internal/connect/toolcall", Imports: []string{"mcpc/internal/connect", "mcpc/internal/render", "mcpc/internal/cli/cmdutil"}},
+		{ImportPath: "mcpc/internal/cli/call", Imports: []string{"mcpc/internal/cli/cmdutil", "mcpc/internal/cli/run"}},
+		{ImportPath: "mcpc/internal/new"},
 	})
-	if len(star) != 3 {
-		t.Errorf("star: got %q, want three violations", star)
+	if len(floor) != 7 {
+		t.Errorf("floors: got %q, want seven violations", floor)
+	}
+	methods, fields := map[string]int{}, map[string]int{}
+	small, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
+type t struct { a, b int; c string }
+func (t) f() { time.Sleep(1) }
+func (x *t) g() {}`, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if countTypes("p", small, methods, fields); methods["p.t"] != 2 || fields["p.t"] != 3 {
+		t.Errorf("types: got %v %v, want two methods and three fields", methods, fields)
+	}
+	if got := usesOf(small, timers); len(got) != 1 {
+		t.Errorf("timers: got %q, want one use", got)
 	}
 	doors := doorViolations([]listed{
 		{ImportPath: "mcpc/internal/render", Imports: []string{"github.com/a/b/v2/c"}},
@@ -319,7 +535,7 @@ func f() { os.Exit(time.Now()) }`, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := worldUses(file); len(got) != 2 {
+	if got := usesOf(file, mainOnly); len(got) != 2 {
 		t.Errorf("world: got %q, want two uses", got)
 	}
 	if got := compiledAtStart(file); got != 1 {

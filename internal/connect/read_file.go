@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/client/auth"
+	"mcpc/internal/usage"
 )
 
 // What mcpc reads of the user's own has an end, in size and by --max-time: a device
@@ -66,7 +66,7 @@ func InTime(a *Env, read func() ([]byte, error)) ([]byte, error) {
 	case r := <-done:
 		return r.raw, r.err
 	case <-time.After(limit):
-		return nil, auth.Late("it could not be read within " + limit.String())
+		return nil, usage.Late("it could not be read within " + limit.String())
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"mcpc/internal/client/auth"
 	"mcpc/internal/wire"
 )
 
@@ -72,7 +71,7 @@ func NotRead(what string, err error, hint string) error {
 }
 
 func IsLate(err error) bool {
-	_, late := errors.AsType[auth.Late](err)
+	_, late := errors.AsType[Late](err)
 	return late
 }
 

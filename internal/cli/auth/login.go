@@ -117,17 +117,15 @@ func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) {
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
 	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
 	unopened := make(chan error, 1)
-	req.Visit, req.ShowCode, req.Issuer = cmdutil.Visitor(a, unopened), func(p0 context.Context, address, code string) { cmdutil.ShowCode(p0, a, address, code) }, o.issuer
+	req.Visit, req.ShowCode, req.Issuer = cmdutil.Visitor(a, unopened), cmdutil.ShowCode(a), o.issuer
 	if !a.ErrStyle.Terminal {
 		req.NoBrowser = unopened
 	}
 	if a.CanAsk() && !a.Auth.NoPrompt {
-		req.Choose = func(ctx context.Context, issuers []string) (string, error) {
-			return cmdutil.ChooseIssuer(ctx, a, issuers)
-		}
+		req.Choose = cmdutil.ChooseIssuer(a)
 	}
 	if o.noBrowser {
-		req.Visit, req.Paste = func(p0 context.Context, address string) { showLogin(p0, a, address) }, func(ctx context.Context, wrong *auth.Error) (string, error) { return pasted(ctx, a, wrong) }
+		req.Visit, req.Paste = showLogin(a), paste(a)
 	}
 	w := connect.Walk(ctx, &a.Env, req.Endpoint)
 	defer w.Net.Close()
@@ -140,43 +138,51 @@ func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) {
 	case ctx.Err() != nil:
 		a.End(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
-		shown := wire.RedactURL(req.Endpoint)
-		o := wire.Outcome{Where: shown, Hint: wire.Run("auth explain "+shellwords.Quote(shown)) + " shows each step"}
-		switch {
-		case auth.Is(err, auth.StoreFailed):
-			o.Reached = wire.Answered // with the token or the client that could not be kept
-		case auth.Is(err, auth.NoResponse):
-			o.Reached = wire.Answered // with the metadata; the rest is up to the browser
-			o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+shellwords.Quote(shown)) + " and log in again"
-		}
-		a.End(connect.AuthFailed(err, o))
+		a.End(loginFailed(err, wire.RedactURL(req.Endpoint)))
 	default:
 		cmdutil.Show(ctx, a, wire.Outcome{}, tokenAnswer(a, t, store))
 	}
 }
 
+// loginFailed is the ending of a login at a server, which is given as it may be shown.
+func loginFailed(err error, server string) wire.Outcome {
+	o := wire.Outcome{Where: server, Hint: wire.Run("auth explain "+shellwords.Quote(server)) + " shows each step"}
+	switch {
+	case auth.Is(err, auth.StoreFailed):
+		o.Reached = wire.Answered // with the token or the client that could not be kept
+	case auth.Is(err, auth.NoResponse):
+		o.Reached = wire.Answered // with the metadata; the rest is up to the browser
+		o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+shellwords.Quote(server)) + " and log in again"
+	}
+	return connect.AuthFailed(err, o)
+}
+
 // bounded is the time for a login as a whole, where the user gives one.
 func bounded(ctx context.Context, a *cmdutil.Factory) (context.Context, context.CancelFunc) {
 	if limit := a.Limits.Hard; limit > 0 {
-		return context.WithTimeoutCause(ctx, limit, auth.Late("--max-time is over"))
+		return context.WithTimeoutCause(ctx, limit, usage.Late("--max-time is over"))
 	}
 	return ctx, func() {}
 }
 
-// showLogin is for where the browser is on another machine.
-func showLogin(_ context.Context, a *cmdutil.Factory, address string) {
-	a.Note("log in here, in any browser: " + a.ErrStyle.Line(address))
-	cmdutil.WarnOfAddress(a, address)
-	a.Note("then paste the URL that the browser was redirected to, even if the page does not load:")
+// showLogin shows the URL of a login for a browser on another machine.
+func showLogin(a *cmdutil.Factory) func(context.Context, string) {
+	return func(_ context.Context, address string) {
+		a.Note("log in here, in any browser: " + a.ErrStyle.Line(address))
+		cmdutil.WarnOfAddress(a, address)
+		a.Note("then paste the URL that the browser was redirected to, even if the page does not load:")
+	}
 }
 
-// pasted reads the address that the browser ended at; wrong is what was pasted before.
-func pasted(ctx context.Context, a *cmdutil.Factory, wrong *auth.Error) (string, error) {
-	if wrong != nil {
-		a.Warn(wrong.Text + ": " + wrong.Hint.String())
-		a.Note("paste it again; Ctrl-C cancels:")
+// paste reads the redirect URL; wrong is what was pasted before.
+func paste(a *cmdutil.Factory) func(context.Context, *auth.Error) (string, error) {
+	return func(ctx context.Context, wrong *auth.Error) (string, error) {
+		if wrong != nil {
+			a.Warn(wrong.Text + ": " + wrong.Hint.String())
+			a.Note("paste it again; Ctrl-C cancels:")
+		}
+		return a.Typist.Line(ctx)
 	}
-	return a.Typist.Line(ctx)
 }
 
 // whatToLogInTo is the target, or without one the server whose challenge is kept.

@@ -13,10 +13,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ShowCode is for where somebody types a code at another machine.
-func ShowCode(_ context.Context, a *Factory, address, code string) {
-	a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(wire.Excerpt([]byte(code), connect.MostSaid)))
-	WarnOfAddress(a, address)
+// ShowCode shows the code that the user enters in a browser on any machine.
+func ShowCode(a *Factory) func(ctx context.Context, address, code string) {
+	return func(_ context.Context, address, code string) {
+		a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(wire.Excerpt([]byte(code), connect.MostSaid)))
+		WarnOfAddress(a, address)
+	}
 }
 
 // OfferLogin asks the person at the terminal, in the middle of a command. Nobody's
@@ -41,28 +43,30 @@ func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	w := connect.Walk(ctx, &a.Env, a.Guard.Endpoint)
 	defer w.Net.Close()
 	_, err = w.Login(ctx, store, auth.Request{Endpoint: a.Guard.Endpoint, Account: a.Auth.Account,
-		Challenge: r.Challenge, Challenged: true, Visit: Visitor(a, nil), ShowCode: func(p0 context.Context, address, code string) { ShowCode(p0, a, address, code) }, Choose: func(ctx context.Context, issuers []string) (string, error) { return ChooseIssuer(ctx, a, issuers) }})
+		Challenge: r.Challenge, Challenged: true, Visit: Visitor(a, nil), ShowCode: ShowCode(a), Choose: ChooseIssuer(a)})
 	return err == nil, err
 }
 
-// ChooseIssuer lets the person at the terminal say with whom to log in.
-func ChooseIssuer(ctx context.Context, a *Factory, issuers []string) (string, error) {
-	d := a.dialog(ctx)
-	d.say("The server has several authorization servers:")
-	var numbers []string
-	for i, issuer := range issuers {
-		numbers = append(numbers, strconv.Itoa(i+1))
-		d.say("  %d  %s", i+1, d.Line(issuer))
-	}
-	for {
-		text, err := d.ask("Which one?")
-		if err != nil {
-			return "", err
+// ChooseIssuer asks the user which authorization server to log in to.
+func ChooseIssuer(a *Factory) func(ctx context.Context, issuers []string) (string, error) {
+	return func(ctx context.Context, issuers []string) (string, error) {
+		d := a.dialog(ctx)
+		d.say("The server has several authorization servers:")
+		var numbers []string
+		for i, issuer := range issuers {
+			numbers = append(numbers, strconv.Itoa(i+1))
+			d.say("  %d  %s", i+1, d.Line(issuer))
 		}
-		if i := slices.Index(numbers, strings.TrimSpace(text)); i >= 0 {
-			return issuers[i], nil
+		for {
+			text, err := d.ask("Which one?")
+			if err != nil {
+				return "", err
+			}
+			if i := slices.Index(numbers, strings.TrimSpace(text)); i >= 0 {
+				return issuers[i], nil
+			}
+			d.say("  type a number from 1 to %d", len(issuers))
 		}
-		d.say("  type a number from 1 to %d", len(issuers))
 	}
 }
 

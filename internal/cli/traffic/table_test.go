@@ -16,7 +16,7 @@ import (
 // A terminal of 80 columns has a line for each exchange, in which it can be told from
 // others; sizes, exit codes and notes stand where there is room, and always in a pipe.
 func TestLogTable(t *testing.T) {
-	c, err := trace.Open(filepath.Join("..", "..", "internal", "trace", "testdata", "golden.jsonl"))
+	c, err := trace.Open(filepath.Join("..", "..", "trace", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

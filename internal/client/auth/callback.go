@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -105,7 +106,7 @@ const deviceTime = 15 * time.Minute
 
 // wait waits for the browser, or for somebody who pastes where it was sent.
 func (c *callback) wait(whole context.Context, a *authorization, req Request) (url.Values, error) {
-	ctx, stop := context.WithTimeoutCause(whole, loginTime, Late("the time of a login is over"))
+	ctx, stop := context.WithTimeoutCause(whole, loginTime, usage.Late("the time of a login is over"))
 	defer stop()
 	type pasted struct {
 		answer url.Values

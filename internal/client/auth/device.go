@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"mcpc/internal/usage"
 )
 
 // usualInterval lies between two requests where the server names no time (RFC 8628,
@@ -29,7 +31,7 @@ func (l *login) elsewhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, over := deviceTime, Late("fifteen minutes without a response")
+	limit, over := deviceTime, usage.Late("fifteen minutes without a response")
 	if lasts := code.Expires.duration(); lasts > 0 && lasts < limit {
 		limit, over = lasts, "it has expired"
 	}
@@ -41,7 +43,7 @@ func (l *login) elsewhere(ctx context.Context) error {
 	ctx, stop := context.WithTimeoutCause(ctx, limit, over)
 	defer stop()
 	t, err := l.untilTyped(ctx, p, code.DeviceCode, interval)
-	if late, ok := errors.AsType[Late](context.Cause(ctx)); ok && err != nil {
+	if late, ok := errors.AsType[usage.Late](context.Cause(ctx)); ok && err != nil {
 		return &Error{Rule: NoResponse, Text: "the code was not entered: " + late.Error(), Hint: hints["expired_token"], Err: late}
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -51,14 +52,9 @@ func (e *Error) Error() string { return e.Text }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Late is the cause of a context whose timer ended a login; it says which one.
-type Late string
-
-func (l Late) Error() string { return string(l) }
-
 // Kind is the ending that the error makes of a command.
 func (e *Error) Kind() wire.Kind {
-	if _, late := errors.AsType[Late](e.Err); late {
+	if _, late := errors.AsType[usage.Late](e.Err); late {
 		return wire.Timeout
 	}
 	kinds := map[Rule]wire.Kind{URLBlocked: wire.Refused, Unreachable: wire.Transport, StoreFailed: wire.LocalIO, KeyUnusable: wire.Usage}

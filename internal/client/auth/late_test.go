@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -31,7 +32,7 @@ func TestTimedOutLoginDoubtsTheClient(t *testing.T) {
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
 	req := w.request()
-	req.Visit = func(context.Context, string) { stop(Late("the user's time")) }
+	req.Visit = func(context.Context, string) { stop(usage.Late("the user's time")) }
 	_, err := w.walk().Login(ctx, store, req)
 	wantRule(t, err, NoResponse)
 	book, err := store.Load()
@@ -55,7 +56,7 @@ func TestNobodyTypes(t *testing.T) {
 			w := newWorld(t)
 			w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)
 			w.documents["/device"] = `{"device_code":"d","user_code":"ABCD","verification_uri":"BASE/verify","interval":90,"expires_in":` + c.expires + `}`
-			ctx, stop := context.WithTimeoutCause(t.Context(), c.limit, Late("the user's time"))
+			ctx, stop := context.WithTimeoutCause(t.Context(), c.limit, usage.Late("the user's time"))
 			defer stop()
 			req := w.request()
 			req.Grant, req.ShowCode = DeviceCode, func(context.Context, string, string) {}

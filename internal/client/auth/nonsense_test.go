@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcpc/internal/usage"
 )
 
 // RFC 6749, section 3.1: an endpoint has no fragment, and no parameter stands in the
@@ -117,7 +119,7 @@ func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 			req.Grant = DeviceCode
 			req.ShowCode = func(context.Context, string, string) {
 				if c.want != "" { // five seconds, and nobody waits for them here
-					stop(Late("it is late"))
+					stop(usage.Late("it is late"))
 				}
 			}
 			_, err := w.walk().Login(ctx, newStore(), req)
