@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -77,7 +78,7 @@ func (t Target) String() string {
 	case Command:
 		words := make([]string, len(t.Command))
 		for i, w := range t.Command {
-			words[i] = wire.ShellWord(w)
+			words[i] = shellwords.Quote(w)
 		}
 		return strings.Join(words, " ")
 	default:

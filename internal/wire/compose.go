@@ -176,14 +176,6 @@ func Pointer(at string, names ...string) string {
 	return at
 }
 
-// ShellWord makes s one word of a POSIX shell.
-func ShellWord(s string) string {
-	if s != "" && strings.Trim(s, lettersAndDigits+"_@%+=:,./-") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // OrEmpty is the object, or an empty one where there is none.
 func OrEmpty(params json.RawMessage) json.RawMessage {
 	if params == nil {

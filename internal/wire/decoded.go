@@ -206,8 +206,19 @@ func escapedRune(raw []byte) (rune, bool) {
 
 // hexByte reads two digits.
 func hexByte(raw []byte) (byte, bool) {
-	high, low := hexValues[raw[0]], hexValues[raw[1]]
+	high, low := hexDigit(raw[0]), hexDigit(raw[1])
 	return high<<4 | low, high < 16 && low < 16
+}
+
+// hexDigit is the value of a digit, 255 of any other character.
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 255
 }
 
 // isEscaped reports that a text has escapes that may hide a secret. The quotes and line

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -266,7 +267,7 @@ func percentEncode(text string, reserved bool) string {
 		switch {
 		case alphanumeric(c) || strings.IndexByte("-._~", c) >= 0,
 			reserved && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0,
-			reserved && c == '%' && i+2 < len(text) && hexValues[text[i+1]] < 16 && hexValues[text[i+2]] < 16:
+			reserved && c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2]):
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, "%%%02X", c)
@@ -278,3 +279,5 @@ func percentEncode(text string, reserved bool) string {
 func alphanumeric(c byte) bool {
 	return c < utf8.RuneSelf && (c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z')
 }
+
+func isHexDigit(c byte) bool { return unicode.Is(unicode.ASCII_Hex_Digit, rune(c)) }
