@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -108,4 +109,4 @@ func goneSession(name, why string) *Error {
 }
 
 // quoted makes s one word of a shell.
-func quoted(s string) string { return wire.ShellWord(s) }
+func quoted(s string) string { return shellwords.Quote(s) }

@@ -132,11 +132,3 @@ func TestWithout(t *testing.T) {
 		}
 	}
 }
-
-func TestShellWord(t *testing.T) {
-	for in, want := range map[string]string{"/a/b": "/a/b", "": "''", "a b": "'a b'", "it's": `'it'\''s'`} {
-		if got := ShellWord(in); got != want {
-			t.Errorf("ShellWord(%q) is %s, want %s", in, got, want)
-		}
-	}
-}
