@@ -2,7 +2,6 @@ package shellwords
 
 import "testing"
 
-
 func TestQuote(t *testing.T) {
 	for in, want := range map[string]string{"/a/b": "/a/b", "": "''", "a b": "'a b'", "it's": `'it'\''s'`} {
 		if got := Quote(in); got != want {

@@ -69,7 +69,7 @@ func BenchmarkKnown(b *testing.B) {
 		for i := range many {
 			s.Learn(floods["JWT"](i))
 		}
-		for name, raw := range shapes(1 << 20) {
+		for name, raw := range payloads(1 << 20) {
 			b.Run(fmt.Sprint(many, " ", name), func(b *testing.B) {
 				b.SetBytes(int64(len(raw)))
 				for b.Loop() {
@@ -78,4 +78,20 @@ func BenchmarkKnown(b *testing.B) {
 			})
 		}
 	}
+}
+
+// payloads are responses of about n bytes whose id stands behind the payload.
+func payloads(n int) map[string][]byte {
+	times := func(s string) string { return strings.Repeat(s, n/len(s)) }
+	text := func(s string) string { return `"` + times(s) + `"` }
+	all := map[string][]byte{}
+	for name, payload := range map[string]string{
+		"text":    text(`Lorem \"ipsum\" {dolor} sit amet,\n consectetur `),
+		"base64":  text(`iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ`),
+		"objects": times(`{"id":12345,"name":"abc","ok":true,"tags":["x","y"],"v":1.25},`) + `1`,
+		"unicode": text(`Zwölf Boxkämpfer jagen Viktor quer über den Sylter Deich, 中文字符也在。`),
+	} {
+		all[name] = []byte(`{"jsonrpc":"2.0","result":{"content":[` + payload + `]},"id":7}`)
+	}
+	return all
 }
