@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestParseTool(t *testing.T) {
 		{`{"name":"a","inputSchema":true}`, `the tool "a" has no inputSchema object`},
 		{`{"name":"a","inputSchema":[]}`, `the tool "a" has no inputSchema object`},
 	} {
-		tool, bad := ParseTool(raw(c.raw))
+		tool, bad := ParseTool(json.RawMessage(c.raw))
 		got := toolView(tool)
 		if bad != nil {
 			got = bad.Text
