@@ -20,6 +20,7 @@ import (
 
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -78,7 +79,7 @@ var manyForms = sync.OnceValue(func() (all [][]byte) {
 				text = text[4 : len(text)-4]
 			}
 			all = append(all, []byte(text))
-			if quoted := string(wire.Quote(text)); len(quoted) != len(text)+2 {
+			if quoted := string(jsonraw.Quote(text)); len(quoted) != len(text)+2 {
 				all = append(all, []byte(quoted[1:len(quoted)-1]))
 			}
 		}
@@ -116,7 +117,7 @@ func leaks(m *wire.Message) (lines []string) {
 	case "x/leak":
 		note("progress", `"progressToken":1,"progress":1,"message":"`+spelledAt(0)+`"`)
 		note("message", `"level":"info","data":{"deep":["`+spelledAt(1)+`"]}`)
-		inText := string(wire.Quote(`{"deep":"` + spelledAt(2) + `"}`))
+		inText := string(jsonraw.Quote(`{"deep":"` + spelledAt(2) + `"}`))
 		answer(`"result":{"content":[{"type":"text","text":"` + spelledAt(3) + `"},{"type":"text","text":` + inText + `}],` +
 			`"structuredContent":{"` + spelledAt(4) + `":"` + spelledAt(5) + `"}}`)
 	case "x/fail":

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/demo"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -116,7 +117,7 @@ var exportedCalls = []struct {
 	args       []string
 }{
 	{"plain", "/mcp", []string{"call", "get-sum", `{"a":1,"b":2.50e0}`}},
-	{"nasty", "/mcp", []string{"call", "echo", string(wire.With(nil, "message", wire.Quote(nasty)))}},
+	{"nasty", "/mcp", []string{"call", "echo", string(jsonraw.With(nil, "message", jsonraw.Quote(nasty)))}},
 	{"spread", "/mcp", []string{"call", "echo", "{\n \"message\" :\t\"a\" }"}},
 	{"large", "/mcp", []string{"call", "echo", "@large.json"}},
 	{"secrets", "/mcp", []string{"call", "echo", `{"message":"x"}`, "-H", "Authorization: Bearer " + firstSecret, "-H", "X-Api-Key: " + secondSecret, "-H", "X-Note: " + `$(id) "a" 'b'`}},
@@ -217,7 +218,7 @@ func sameRequest(t *testing.T, got, want heard) {
 func asked(h heard) string {
 	members, _ := wire.ParseMessage(h.body).ParamMembers()
 	arguments, _ := members.Get("arguments")
-	return members.Text("name") + " " + string(wire.Compact(arguments))
+	return members.Text("name") + " " + string(jsonraw.Compact(arguments))
 }
 
 // harSchema is written from the specification of HAR.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/trace"
-	"mcpc/internal/wire"
 )
 
 // A capture may be a stranger's. Whatever stands in it, each command comes to an
@@ -22,7 +22,7 @@ import (
 // or a Markdown would take for its own.
 const evil = "evil\x1b[2J\x1b]0;t\x07\rEVIL\u202e\u009b31m\n```\n$(touch OWNED)`touch OWNED`'; touch OWNED; '\"\n# x"
 
-func quotedEvil() string { return string(wire.Quote(evil)) }
+func quotedEvil() string { return string(jsonraw.Quote(evil)) }
 
 // hostileCaptures are files by their names.
 func hostileCaptures() map[string]string {
@@ -31,7 +31,7 @@ func hostileCaptures() map[string]string {
 	frame := func(n int, dir, kind, more string) string {
 		return fmt.Sprintf(`{"seq":%d,"time":"2026-01-01T00:00:0%d.5Z","dir":%q,"kind":%q%s}`+"\n", n, n%10, dir, kind, more)
 	}
-	raw := func(text string) string { return `,"raw":` + string(wire.Quote(text)) }
+	raw := func(text string) string { return `,"raw":` + string(jsonraw.Quote(text)) }
 	call := `{"jsonrpc":"2.0","id":` + e + `,"method":` + e + `,"params":{"name":` + e + `,"arguments":{` + e + `:` + e + `}}}`
 	answer := `{"jsonrpc":"2.0","id":` + e + `,"result":{"content":[{"type":"text","text":` + e + `}],` + e + `:1}}`
 	heads := `,"stream":1,"http":{"proto":` + e + `,"method":` + e + `,"url":` + e + `,"fields":[[` + e + `,` + e + `],["@/etc/passwd","x"],["X-A\nB","y"],["X",` + e + `]]}`

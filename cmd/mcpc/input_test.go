@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/request"
 	"mcpc/internal/connect/arguments"
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // FuzzArguments: arguments are sent as the bytes that were typed or that stand
@@ -36,7 +36,7 @@ func FuzzArguments(f *testing.F) {
 			got, err := arguments.Arguments(&a.Env, text)
 			checkArguments(t, raw, got, err)
 		}
-		if id := request.RawID(string(raw)); len(raw) > 0 && wire.Valid(id) != nil {
+		if id := request.RawID(string(raw)); len(raw) > 0 && jsonraw.Valid(id) != nil {
 			t.Errorf("the id %q becomes %s", raw, id)
 		}
 	})
@@ -55,7 +55,7 @@ func checkArguments(t *testing.T, raw []byte, got json.RawMessage, err error) {
 		t.Errorf("%q is taken for arguments", raw)
 	case err != nil && (got != nil || err.Error() == ""):
 		t.Errorf("%q: %q and %q", raw, got, err)
-	case err != nil && good && len(object) == names(t, raw) && wire.Valid(raw) == nil:
+	case err != nil && good && len(object) == names(t, raw) && jsonraw.Valid(raw) == nil:
 		t.Errorf("%q is refused: %v", raw, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"mcpc/internal/cli"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -193,7 +194,7 @@ func seenBy(t *testing.T, log string) seen {
 		id := session + " " + string(m.ID)
 		s.ids[id]++
 		if m.Method == "tools/call" {
-			params, _ := wire.Object(m.Params)
+			params, _ := jsonraw.Object(m.Params)
 			arguments, _ := params.Get("arguments")
 			s.calls[string(arguments)]++
 			s.callIDs[id]++

@@ -9,9 +9,9 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
 	"mcpc/internal/validate"
-	"mcpc/internal/wire"
 )
 
 // An argumentRow is what somebody types behind `mcpc call TOOL`, and the JSON
@@ -233,7 +233,7 @@ func checkReading(t *testing.T, g arguments.Given, r arguments.Reading, untyped 
 		return
 	}
 	var decoded map[string]any
-	if wire.Valid(r.Arguments) != nil || json.Unmarshal(r.Arguments, &decoded) != nil || decoded == nil {
+	if jsonraw.Valid(r.Arguments) != nil || json.Unmarshal(r.Arguments, &decoded) != nil || decoded == nil {
 		t.Fatalf("%v become %s", g, r.Arguments)
 	}
 	if len(g.Words) == 1 && len(g.Words[0].Path) == 1 && untyped && g.Words[0].Raw == nil {

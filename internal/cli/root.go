@@ -26,6 +26,7 @@ import (
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/cli/watch"
 	"mcpc/internal/render"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -181,7 +182,7 @@ func flagError(a *cmdutil.Factory, cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		argv := cmdutil.StartedAmong(a, cmd)
-		if near := wire.Nearest(name, names); near != "" {
+		if near := suggest.Nearest(name, names); near != "" {
 			hint = wire.Hint("did you mean --" + near + "?")
 		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
 			hint = wire.Hint("did you mean --" + other + "?")

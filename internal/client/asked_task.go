@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -62,7 +63,7 @@ func (es *errands) open(params json.RawMessage, now time.Time, withdraw func()) 
 // wishedTTL is for how long the server wants the task to be kept, which it is;
 // null, where it does not say so in whole milliseconds, is until the end.
 func wishedTTL(params json.RawMessage) json.RawMessage {
-	raw := wire.First(wire.First(params, "task"), "ttl")
+	raw := jsonraw.First(jsonraw.First(params, "task"), "ttl")
 	if ms, err := strconv.ParseInt(string(raw), 10, 64); err != nil || ms < 0 {
 		return json.RawMessage("null")
 	}
@@ -98,15 +99,15 @@ func (es *errands) shown(e *errand) json.RawMessage {
 }
 
 func (e *errand) shown() json.RawMessage {
-	task := wire.With(nil, "taskId", wire.Quote(e.id))
-	task = wire.With(task, "status", wire.Quote(string(e.status)))
+	task := jsonraw.With(nil, "taskId", jsonraw.Quote(e.id))
+	task = jsonraw.With(task, "status", jsonraw.Quote(string(e.status)))
 	if e.answer.text != "" {
-		task = wire.With(task, "statusMessage", wire.Quote(e.answer.text))
+		task = jsonraw.With(task, "statusMessage", jsonraw.Quote(e.answer.text))
 	}
-	task = wire.With(task, "createdAt", wire.Quote(e.created.UTC().Format(time.RFC3339Nano)))
-	task = wire.With(task, "lastUpdatedAt", wire.Quote(e.updated.UTC().Format(time.RFC3339Nano)))
-	task = wire.With(task, "ttl", e.ttl)
-	return wire.With(task, "pollInterval", strconv.AppendInt(nil, usualPoll.Milliseconds(), 10))
+	task = jsonraw.With(task, "createdAt", jsonraw.Quote(e.created.UTC().Format(time.RFC3339Nano)))
+	task = jsonraw.With(task, "lastUpdatedAt", jsonraw.Quote(e.updated.UTC().Format(time.RFC3339Nano)))
+	task = jsonraw.With(task, "ttl", e.ttl)
+	return jsonraw.With(task, "pollInterval", strconv.AppendInt(nil, usualPoll.Milliseconds(), 10))
 }
 
 func (es *errands) list() json.RawMessage {
@@ -116,7 +117,7 @@ func (es *errands) list() json.RawMessage {
 	for i, e := range es.all {
 		tasks[i] = e.shown()
 	}
-	return wire.With(nil, "tasks", jsonOf(tasks))
+	return jsonraw.With(nil, "tasks", jsonOf(tasks))
 }
 
 // errand makes a task of the server's question, tells the server so, and asks. It
@@ -129,7 +130,7 @@ func (t *talk) errand(ctx context.Context, m *wire.Message, tell func([]byte)) [
 		return wire.ComposeError(m.ID, -32603, "Internal error: too many tasks at a time")
 	}
 	defer t.openQuestion(e.id, withdraw)()
-	tell(wire.ComposeResult(m.ID, relate(wire.With(nil, "task", t.errands.shown(e)), m)))
+	tell(wire.ComposeResult(m.ID, relate(jsonraw.With(nil, "task", t.errands.shown(e)), m)))
 	answer, taken := t.puts(ctx, m)
 	status := TaskCompleted
 	switch {
@@ -150,12 +151,12 @@ var goneBack = said{code: -32602, text: "Invalid params: the task was cancelled 
 // does not want to know any more.
 func (t *talk) aboutErrand(ctx context.Context, m *wire.Message) []byte {
 	if m.Method == "tasks/list" {
-		if wire.First(m.Params, "cursor") != nil {
+		if jsonraw.First(m.Params, "cursor") != nil {
 			return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such cursor, the list has one page")
 		}
 		return wire.ComposeResult(m.ID, t.errands.list())
 	}
-	id, _ := wire.Text(wire.First(m.Params, "taskId"))
+	id, _ := jsonraw.Text(jsonraw.First(m.Params, "taskId"))
 	e := t.errands.find(id)
 	switch {
 	case e == nil:
@@ -184,8 +185,8 @@ func (t *talk) errandResult(ctx context.Context, m *wire.Message, e *errand) []b
 	}
 	answer := e.answer // which nobody changes any more
 	if answer.result != nil {
-		task := wire.With(nil, "taskId", wire.Quote(e.id))
-		answer.result = withMeta(answer.result, wire.Member{Name: metaRelatedTask, Value: task})
+		task := jsonraw.With(nil, "taskId", jsonraw.Quote(e.id))
+		answer.result = withMeta(answer.result, jsonraw.Member{Name: metaRelatedTask, Value: task})
 	}
 	return answer.to(m.ID)
 }

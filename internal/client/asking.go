@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -78,14 +79,14 @@ type offer struct {
 // elicitation, "Capabilities").
 func offerOf(capabilities json.RawMessage) offer {
 	var o offer
-	members, _ := wire.Object(capabilities)
+	members, _ := jsonraw.Object(capabilities)
 	_, o.roots = members.Get("roots")
 	if modes, ok := members.Get("elicitation"); ok {
-		o.url = wire.First(modes, "url") != nil
-		o.form = !o.url || wire.First(modes, "form") != nil
+		o.url = jsonraw.First(modes, "url") != nil
+		o.form = !o.url || jsonraw.First(modes, "form") != nil
 	}
 	if raw, ok := members.Get("sampling"); ok {
-		o.sampling, o.tools = true, wire.First(raw, "tools") != nil
+		o.sampling, o.tools = true, jsonraw.First(raw, "tools") != nil
 	}
 	o.tasks = tasksOf(capabilities)
 	return o
@@ -103,7 +104,7 @@ func Covers(declared, wanted json.RawMessage) bool {
 // capability is unknown, a mode of elicitation or tools of sampling without
 // theirs are bad params.
 func (o offer) forbids(method string, params json.RawMessage) (code int64, what string) {
-	members, _ := wire.Object(params)
+	members, _ := jsonraw.Object(params)
 	offered := false
 	switch method {
 	case "elicitation/create":
@@ -122,7 +123,7 @@ func (o offer) forbids(method string, params json.RawMessage) (code int64, what 
 	case !offered:
 		return -32601, method
 	case method == "elicitation/create" && !(mode == "form" && o.form || mode == "url" && o.url):
-		return -32602, method + " in the mode " + wire.Excerpt([]byte(mode), 40)
+		return -32602, method + " in the mode " + jsonraw.Excerpt([]byte(mode), 40)
 	case method == "sampling/createMessage" && (tools || choice) && !o.tools:
 		return -32602, method + " with tools"
 	}
@@ -136,10 +137,10 @@ func broken(method string, params json.RawMessage) string {
 	if method != "sampling/createMessage" {
 		return ""
 	}
-	messages, _ := wire.Array(wire.First(params, "messages"))
+	messages, _ := jsonraw.Array(jsonraw.First(params, "messages"))
 	var used []string // in the message before
 	for i, message := range messages {
-		uses, results, others := toolBlocks(wire.First(message, "content"))
+		uses, results, others := toolBlocks(jsonraw.First(message, "content"))
 		for _, id := range used {
 			if !slices.Contains(results, id) {
 				return fmt.Sprintf("the tool_use %q has no tool_result in the next message", id)
@@ -164,12 +165,12 @@ func broken(method string, params json.RawMessage) string {
 // toolBlocks are the ids of a message's uses of tools and of their results, and how much
 // else there is.
 func toolBlocks(content json.RawMessage) (uses, results []string, others int) {
-	blocks, err := wire.Array(content)
+	blocks, err := jsonraw.Array(content)
 	if err != nil {
 		blocks = []json.RawMessage{content}
 	}
 	for _, raw := range blocks {
-		block, _ := wire.Object(raw)
+		block, _ := jsonraw.Object(raw)
 		switch block.Text("type") {
 		case "tool_use":
 			uses = append(uses, block.Text("id"))

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	line.setFields(req, out)
 	req.Header.Set("Host", req.Host)
 	req.Header.Set("Content-Length", strconv.Itoa(len(d.Message)))
-	d.Method, d.URL = req.Method, opt.Secrets.Text(wire.RedactURL(opt.Server.URL))
+	d.Method, d.URL = req.Method, opt.Secrets.Text(redact.RedactURL(opt.Server.URL))
 	d.Fields = (&recorder{secrets: opt.Secrets}).fieldsOf(req.Header)
 	for i := range d.Fields {
 		d.Fields[i].Value = opt.Secrets.Text(d.Fields[i].Value)

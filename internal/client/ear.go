@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -92,7 +93,7 @@ func (h *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, 
 // brought a message or stood for a while.
 func (h *ear) hear(ctx context.Context, tr *trip, at *cursor) (alive bool, f *fault) {
 	began := h.line.rec.now()
-	f = h.line.each(ctx, tr, at, func(ev wire.ServerEvent) bool {
+	f = h.line.each(ctx, tr, at, func(ev sse.Event) bool {
 		if ev.IsMessage() {
 			alive = true
 			if m := wire.ParseMessage(ev.Data); isReply(m) {

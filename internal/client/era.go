@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -94,7 +95,7 @@ type era interface {
 	// taskOffer says how calls become tasks, taskIn reads the task that a result of
 	// the call is or holds; problem is why it is a wrong one.
 	taskOffer(capabilities json.RawMessage, support string) TaskOffer
-	taskIn(call *Call, result wire.Members) (task Task, problem string, ok bool)
+	taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool)
 	// taskEnd goes on with a task as the server just told of it in o: it answers what
 	// the task needs to know. over is set where end is the ending of the call.
 	taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
@@ -135,6 +136,6 @@ type Memory struct {
 
 // implementation is mcpc's own clientInfo.
 func implementation(version string) json.RawMessage {
-	b := append([]byte(`{"name":"mcpc","version":`), wire.Quote(version)...)
+	b := append([]byte(`{"name":"mcpc","version":`), jsonraw.Quote(version)...)
 	return append(b, '}')
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -59,7 +60,7 @@ func paramFields(schema, params json.RawMessage) []wire.Field {
 	if problem != "" {
 		return nil
 	}
-	arguments := wire.First(params, "arguments")
+	arguments := jsonraw.First(params, "arguments")
 	var fields []wire.Field
 	for _, a := range annotated {
 		if value, ok := argumentText(arguments, a); ok {
@@ -72,9 +73,9 @@ func paramFields(schema, params json.RawMessage) []wire.Field {
 func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
 	value := arguments
 	for _, name := range a.path {
-		value = wire.First(value, name)
+		value = jsonraw.First(value, name)
 	}
-	switch text, isText := wire.Text(value); {
+	switch text, isText := jsonraw.Text(value); {
 	case len(value) == 0 || string(value) == "null":
 		return "", false
 	case isText:
@@ -160,7 +161,7 @@ var (
 // schema visits one schema. reachable is set while only "properties" were
 // passed on the way.
 func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) {
-	members, err := wire.Object(raw)
+	members, err := jsonraw.Object(raw)
 	if err != nil || w.problem != "" {
 		return
 	}
@@ -176,7 +177,7 @@ func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) 
 		w.annotation(name, members, path, reachable)
 	}
 	if properties, ok := members.Get("properties"); ok {
-		inner, _ := wire.Object(properties)
+		inner, _ := jsonraw.Object(properties)
 		for _, p := range inner {
 			w.schema(p.Value, append(path[:len(path):len(path)], p.Name), reachable)
 		}
@@ -185,17 +186,17 @@ func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) 
 }
 
 // elsewhere visits the positions in which no annotation may stand.
-func (w *headerWalk) elsewhere(members wire.Members, path []string) {
+func (w *headerWalk) elsewhere(members jsonraw.Members, path []string) {
 	for _, keyword := range schemaMaps {
 		raw, _ := members.Get(keyword)
-		inner, _ := wire.Object(raw)
+		inner, _ := jsonraw.Object(raw)
 		for _, p := range inner {
 			w.schema(p.Value, path, false)
 		}
 	}
 	for _, keyword := range schemaLists {
 		raw, _ := members.Get(keyword)
-		items, _ := wire.Array(raw)
+		items, _ := jsonraw.Array(raw)
 		for _, item := range items {
 			w.schema(item, path, false)
 		}
@@ -207,13 +208,13 @@ func (w *headerWalk) elsewhere(members wire.Members, path []string) {
 	}
 }
 
-func (w *headerWalk) annotation(raw json.RawMessage, members wire.Members, path []string, reachable bool) {
-	name, ok := wire.Text(raw)
+func (w *headerWalk) annotation(raw json.RawMessage, members jsonraw.Members, path []string, reachable bool) {
+	name, ok := jsonraw.Text(raw)
 	kind := members.Text("type")
 	where := "/" + strings.Join(path, "/")
 	switch {
 	case !ok || !httpguts.ValidHeaderFieldName(name):
-		w.problem = "x-mcp-header at " + where + " is not a header name: " + wire.Excerpt(raw, 40)
+		w.problem = "x-mcp-header at " + where + " is not a header name: " + jsonraw.Excerpt(raw, 40)
 	case !reachable || len(path) == 0:
 		w.problem = "x-mcp-header at " + where + " is in a place where no argument can be read"
 	case kind != "string" && kind != "integer" && kind != "boolean":

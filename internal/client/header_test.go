@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // The table of 2026-07-28 basic/transports/streamable-http, "Value encoding",
@@ -191,7 +191,7 @@ func TestHeaderProblem(t *testing.T) {
 }
 
 func TestWithMeta(t *testing.T) {
-	marks := []wire.Member{{Name: "a", Value: json.RawMessage(`1`)}, {Name: "b", Value: json.RawMessage(`"2"`)}}
+	marks := []jsonraw.Member{{Name: "a", Value: json.RawMessage(`1`)}, {Name: "b", Value: json.RawMessage(`"2"`)}}
 	for _, c := range []struct{ params, want string }{
 		{``, `{"_meta":{"a":1,"b":"2"}}`},
 		{`{}`, `{"_meta":{"a":1,"b":"2"}}`},

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -411,7 +412,7 @@ func TestHeldKeepsQuestions(t *testing.T) {
 	}
 	hs := holdServer(t, "remembers", nil, roots)
 	sign := filepath.Join(filepath.Dir(hs.socket), "sign")
-	later := Call{Method: "notifications/ask-later", Params: json.RawMessage(`{"file":` + string(wire.Quote(sign)) + `}`)}
+	later := Call{Method: "notifications/ask-later", Params: json.RawMessage(`{"file":` + string(jsonraw.Quote(sign)) + `}`)}
 	if o := hs.first.Notify(context.Background(), later); !o.Good() {
 		t.Fatal(o.Text)
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -162,13 +163,13 @@ func serveMemory() {
 		case "cancelled":
 			result(string(m.ID), fmt.Sprintf(`{"ids":%q}`, strings.Join(cancelled, " ")))
 		case "notifications/cancelled":
-			id := string(wire.First(m.Params, "requestId"))
+			id := string(jsonraw.First(m.Params, "requestId"))
 			cancelled = append(cancelled, id)
 		case "ask":
 			askedBy = string(m.ID)
 			fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
 		case "notifications/ask-later":
-			name, _ := wire.Text(wire.First(m.Params, "file"))
+			name, _ := jsonraw.Text(jsonraw.First(m.Params, "file"))
 			for _, err := os.Stat(name); err != nil; _, err = os.Stat(name) {
 				time.Sleep(time.Millisecond)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -150,17 +151,17 @@ func (h *holder) mayAskLocked(u *user, m *wire.Message) bool {
 func (h *holder) askLocked(u *user, m *wire.Message) {
 	h.count++
 	a := &asked{by: u, token: string(progressToken(m.Params)), number: h.count}
-	a.lasting = isTaskMethod(m.Method) || wire.First(m.Params, "task") != nil
+	a.lasting = isTaskMethod(m.Method) || jsonraw.First(m.Params, "task") != nil
 	if m.Method == "initialize" {
-		offered := wire.First(m.Params, "capabilities")
-		h.asks = wire.First(offered, "elicitation") != nil || wire.First(offered, "sampling") != nil
+		offered := jsonraw.First(m.Params, "capabilities")
+		h.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
 		h.shaken, a.lasting = true, true
 	}
 	h.asked[string(m.ID)] = a
 }
 
 // cancelledID is the id of the request that notifications/cancelled names.
-func cancelledID(m *wire.Message) []byte { return wire.First(m.Params, "requestId") }
+func cancelledID(m *wire.Message) []byte { return jsonraw.First(m.Params, "requestId") }
 
 // abandonLocked gives up what a user began, and gives what is to be said to the server.
 func (h *holder) abandonLocked(u *user) (last [][]byte) {
@@ -311,7 +312,7 @@ func (h *holder) concernedLocked(m *wire.Message) []*user {
 	if a := h.asked[string(subscriptionIn(m.Params))]; a != nil {
 		return []*user{a.by}
 	}
-	if token := wire.First(m.Params, "progressToken"); token != nil {
+	if token := jsonraw.First(m.Params, "progressToken"); token != nil {
 		for _, a := range h.asked {
 			if a.token == string(token) {
 				return []*user{a.by}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -112,7 +113,7 @@ func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgo
 	}
 	req, err := http.NewRequestWithContext(tr.traced(ctx), method, t.url, body)
 	if err != nil {
-		return nil, &fault{kind: wire.Usage, phase: "connect", text: "not a URL: " + wire.RedactURL(t.url), err: withoutURL(err)}
+		return nil, &fault{kind: wire.Usage, phase: "connect", text: "not a URL: " + redact.RedactURL(t.url), err: withoutURL(err)}
 	}
 	t.setFields(req, out)
 	tr.req = req
@@ -197,12 +198,12 @@ func (t *httpTransport) record(tr *trip, kind wire.FrameKind, raw []byte) {
 
 // factsOf keeps what a person may need of a response.
 func factsOf(resp *http.Response, body []byte) *wire.HTTPFacts {
-	facts := &wire.HTTPFacts{Status: resp.StatusCode, URL: wire.RedactURL(resp.Request.URL.String()),
+	facts := &wire.HTTPFacts{Status: resp.StatusCode, URL: redact.RedactURL(resp.Request.URL.String()),
 		ContentType: resp.Header.Get("Content-Type"), Body: body}
 	for _, name := range []string{"Location", "Retry-After", "Www-Authenticate", "Allow"} {
 		for _, value := range resp.Header.Values(name) {
 			if name == "Location" {
-				value = wire.RedactURL(value)
+				value = redact.RedactURL(value)
 			}
 			facts.Fields = append(facts.Fields, wire.Field{Name: name, Value: value})
 		}

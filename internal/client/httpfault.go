@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -187,7 +188,7 @@ func statusFault(resp *http.Response, body []byte) *fault {
 // describeRedirect says where one leads; mcpc follows none.
 func describeRedirect(f *fault, resp *http.Response) {
 	const fault = "an error of the server or of a proxy in front of it: -vvv shows the whole response"
-	to := wire.RedactURL(resp.Header.Get("Location"))
+	to := redact.RedactURL(resp.Header.Get("Location"))
 	if _, err := resp.Location(); to == "" {
 		f.text, f.hint = f.text+", a redirect without a Location", fault
 	} else if err != nil {

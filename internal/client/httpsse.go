@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -23,7 +25,7 @@ type httpSSE struct {
 	lasting context.Context
 	cancel  context.CancelFunc
 	trip    *trip
-	events  *wire.EventReader
+	events  *sse.Reader
 	// posts are the messages on their way; none begins once closing is set, under mu.
 	posts   sync.WaitGroup
 	closing bool
@@ -72,7 +74,7 @@ func (t *httpSSE) readEndpoint() *fault {
 	if f != nil {
 		return f
 	}
-	t.events = wire.NewEventReader(src, t.http.limits.Message)
+	t.events = sse.NewReader(src, t.http.limits.Message)
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
@@ -96,7 +98,7 @@ func (t *httpSSE) readEndpoint() *fault {
 func resolveEndpoint(sse, endpoint string) (string, *fault) {
 	base, err := url.Parse(sse)
 	if err != nil {
-		return "", &fault{kind: wire.Usage, phase: "connect", text: "not a URL: " + wire.RedactURL(sse), err: withoutURL(err)}
+		return "", &fault{kind: wire.Usage, phase: "connect", text: "not a URL: " + redact.RedactURL(sse), err: withoutURL(err)}
 	}
 	ref, err := base.Parse(endpoint)
 	if err != nil || endpoint == "" {

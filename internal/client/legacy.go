@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -78,7 +79,7 @@ func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 	capabilities := e.withTasks(t.s.opt.Capabilities)
 	e.join(agreement{said: capabilities})
-	params := `{"protocolVersion":` + string(wire.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
+	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
 	id := t.s.nextID()
@@ -101,14 +102,14 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 
 // accept reads the server's side of the handshake.
 func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
-	members, _ := wire.Object(o.Result)
+	members, _ := jsonraw.Object(o.Result)
 	version, _ := members.Get("protocolVersion")
-	agreed, _ := wire.Text(version)
+	agreed, _ := jsonraw.Text(version)
 	switch {
 	case version == nil || string(version) == `""`:
 		return ended(o, wire.BadResponse, "the response to initialize has no protocolVersion")
 	case agreed == "":
-		return ended(o, wire.BadResponse, "the protocolVersion in the response to initialize is not a string: "+wire.Excerpt(version, 40))
+		return ended(o, wire.BadResponse, "the protocolVersion in the response to initialize is not a string: "+jsonraw.Excerpt(version, 40))
 	}
 	if !visibleASCII(session) {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
@@ -133,7 +134,7 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 // spoken like 2024-11-05.
 const rev2024Draft = "2024-10-07"
 
-func infoOf(members wire.Members) Info {
+func infoOf(members jsonraw.Members) Info {
 	var info Info
 	info.ServerInfo, _ = members.Get("serverInfo")
 	info.Capabilities, _ = members.Get("capabilities")
@@ -171,9 +172,9 @@ func (e *legacy) ear() func() []wire.Field { return e.fields }
 func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {
 	out.fields, out.resumable, out.batches = e.fields(), true, e.batches()
 	e.wish(call)
-	out.lasting = isTaskMethod(call.Method) || wire.First(call.Params, "task") != nil
+	out.lasting = isTaskMethod(call.Method) || jsonraw.First(call.Params, "task") != nil
 	if call.Progress {
-		call.Params = withMeta(call.Params, wire.Member{Name: "progressToken", Value: out.id})
+		call.Params = withMeta(call.Params, jsonraw.Member{Name: "progressToken", Value: out.id})
 	}
 }
 
@@ -196,7 +197,7 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	// revision after it (server/tools, "Structured Content").
 	value, ok := members.Get("structuredContent")
 	if kind == wire.OK && method == "tools/call" && ok && value[0] != '{' {
-		return wire.BadResponse, "structuredContent must be an object in this revision, got " + wire.Excerpt(value, 40)
+		return wire.BadResponse, "structuredContent must be an object in this revision, got " + jsonraw.Excerpt(value, 40)
 	}
 	return kind, text
 }

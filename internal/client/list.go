@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -67,7 +68,7 @@ func (s *Session) walk(ctx context.Context, method string, enough func([]json.Ra
 		cursor := p.next
 		call := Call{Method: method, inSession: cursor != nil}
 		if cursor != nil {
-			call.Params = wire.With(nil, "cursor", cursor)
+			call.Params = jsonraw.With(nil, "cursor", cursor)
 		}
 		var renewed bool
 		if o, renewed = s.do(ctx, &call); !o.Good() {
@@ -151,7 +152,7 @@ func (l *List) add(o wire.Outcome) (p page, ok bool) {
 		p.next = nil
 	case p.next[0] != '"':
 		l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-			Text: "nextCursor is not a string, so the list ends here: " + wire.Excerpt(p.next, 40)})
+			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.next, 40)})
 		p.next = nil
 	}
 	return p, true
@@ -163,12 +164,12 @@ func (l *List) startsOver(p page) bool {
 	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
 		return true
 	}
-	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, wire.First(l.Pages[0].Result, l.member))
+	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, jsonraw.First(l.Pages[0].Result, l.member))
 }
 
 // readTTL keeps the shortest ttlMs of all pages, and no more than a day.
 // Negative means stale at once.
-func (l *List) readTTL(result wire.Members) {
+func (l *List) readTTL(result jsonraw.Members) {
 	const day = 24 * 60 * 60 * 1000
 	raw, ok := result.Get("ttlMs")
 	ttl, err := strconv.ParseInt(string(raw), 10, 64)
@@ -250,7 +251,7 @@ func (l *List) WriteLine(to io.Writer) error {
 			continue
 		}
 		w.WriteString(before)
-		w.Write(wire.Quote(part.Name))
+		w.Write(jsonraw.Quote(part.Name))
 		w.WriteByte(':')
 		if before = ","; part.Name == l.member {
 			l.writeItems(w)
@@ -266,7 +267,7 @@ func (l *List) WriteLine(to io.Writer) error {
 // result: the server's own bytes where there was one page.
 func (l *List) Array() (member string, items json.RawMessage) {
 	if len(l.Pages) == 1 {
-		return l.member, wire.First(l.Pages[0].Result, l.member)
+		return l.member, jsonraw.First(l.Pages[0].Result, l.member)
 	}
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)

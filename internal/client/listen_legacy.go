@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -53,7 +54,7 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 // request sends one of the small requests that listening is made of. A refusal is
 // told of.
 func (e *legacy) request(ctx context.Context, t *talk, h *hearing, method, member, value string) (wire.Outcome, remedy) {
-	call := &Call{Method: method, Params: wire.With(nil, member, wire.Quote(value))}
+	call := &Call{Method: method, Params: jsonraw.With(nil, member, jsonraw.Quote(value))}
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o, next := t.outcome(e, call, r), t.remedy(ctx, call, r, t.now().untried)
 	if t.tried(r); o.RPC() != nil && next == stop {
@@ -89,7 +90,7 @@ func (e *legacy) unsubscribe(t *talk, uris []string) {
 	ctx, stop := context.WithTimeout(t.s.life, graceForEnd)
 	defer stop()
 	for _, uri := range uris {
-		call := &Call{Method: "resources/unsubscribe", Params: wire.With(nil, "uri", wire.Quote(uri))}
+		call := &Call{Method: "resources/unsubscribe", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))}
 		if r := t.request(ctx, e, call, graceForEnd); r.fault != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -20,7 +21,7 @@ func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
-		Params: wire.With(nil, "notifications", jsonOf(h.Filter)), begun: func() bool { return h.now().begun }}
+		Params: jsonraw.With(nil, "notifications", jsonOf(h.Filter)), begun: func() bool { return h.now().begun }}
 	h.update(func(t *told) { t.id, t.leave, t.begun = call.ID, leave, false })
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o := t.outcome(e, call, r)
@@ -58,7 +59,7 @@ func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
 
 // subscriptionIn is the id that stands in the _meta of params or of a result.
 func subscriptionIn(object json.RawMessage) json.RawMessage {
-	return wire.First(wire.First(object, "_meta"), metaSubscription)
+	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
 }
 
 // heard gives what belongs to a subscription to the one who asked for it, by its
@@ -78,7 +79,7 @@ func (e *modern) heard(t *talk, m *wire.Message) bool {
 	case h != nil && h.now().over:
 		return false
 	case m.Method == methodAcknowledged:
-		e.acknowledged(t, h, id, wire.First(m.Params, "notifications"))
+		e.acknowledged(t, h, id, jsonraw.First(m.Params, "notifications"))
 		return false
 	case id == nil && changes[m.Method] != nil:
 		t.complain("subscription", "the server sent "+m.Method+" without its subscription id")

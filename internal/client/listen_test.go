@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // listen listens for a time to what a filter, as it crosses, names.
@@ -22,7 +22,7 @@ func (tr *transcript) listen(s *Session, who, rest string) {
 	if err := json.Unmarshal([]byte(filter), &f); err != nil {
 		tr.t.Fatal(err)
 	}
-	level, _ := wire.Object([]byte(filter))
+	level, _ := jsonraw.Object([]byte(filter))
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	o := s.Listen(ctx, Listening{Filter: f, LogLevel: level.Text("level"),

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -56,9 +57,9 @@ func (e *modern) open(ctx context.Context, t *talk) wire.Outcome {
 // learn reads a DiscoverResult. serverInfo stands in _meta; release candidates
 // had it at the top.
 func (e *modern) learn(t *talk, result json.RawMessage) {
-	members, _ := wire.Object(result)
+	members, _ := jsonraw.Object(result)
 	info := infoOf(members)
-	if server := wire.First(wire.First(result, "_meta"), metaServerInfo); server != nil {
+	if server := jsonraw.First(jsonraw.First(result, "_meta"), metaServerInfo); server != nil {
 		info.ServerInfo = server
 	}
 	t.update(func(f *facts) { f.info = info })
@@ -69,19 +70,19 @@ func (e *modern) learn(t *talk, result json.RawMessage) {
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 	opt := &t.s.opt
-	marks := []wire.Member{
-		{Name: metaVersion, Value: wire.Quote(e.version)},
+	marks := []jsonraw.Member{
+		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
 		{Name: metaClientInfo, Value: implementation(opt.Version)},
 		{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
 	}
 	if opt.LogLevel != "" {
-		marks = append(marks, wire.Member{Name: metaLogLevel, Value: wire.Quote(opt.LogLevel)})
+		marks = append(marks, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
 	}
 	if call.Progress {
-		marks = append(marks, wire.Member{Name: "progressToken", Value: out.id})
+		marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.id})
 	}
 	params := call.Params // without the marks
-	own, broken := wire.Object(params)
+	own, broken := jsonraw.Object(params)
 	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
 		out.token = out.id
 	}
@@ -97,9 +98,9 @@ func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
 
 // versionIn is the version that the params name, which is another than e's only
 // where the caller wrote it.
-func (e *modern) versionIn(params wire.Members) string {
+func (e *modern) versionIn(params jsonraw.Members) string {
 	meta, _ := params.Get("_meta")
-	if version, _ := wire.Text(wire.First(meta, metaVersion)); version != "" && plainHeader(version) {
+	if version, _ := jsonraw.Text(jsonraw.First(meta, metaVersion)); version != "" && plainHeader(version) {
 		return version
 	}
 	return e.version
@@ -107,8 +108,8 @@ func (e *modern) versionIn(params wire.Members) string {
 
 // withMeta sets members of params._meta unless the caller already did. Params
 // that are no object stay as they are.
-func withMeta(params json.RawMessage, marks ...wire.Member) json.RawMessage {
-	members, err := wire.Object(params)
+func withMeta(params json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
+	members, err := jsonraw.Object(params)
 	if err != nil && len(params) > 0 {
 		return params
 	}
@@ -116,12 +117,12 @@ func withMeta(params json.RawMessage, marks ...wire.Member) json.RawMessage {
 	if !ok {
 		meta = json.RawMessage("{}")
 	}
-	inner, err := wire.Object(meta)
+	inner, err := jsonraw.Object(meta)
 	if err != nil {
 		return params
 	}
-	marks = slices.DeleteFunc(marks, func(mark wire.Member) bool { _, taken := inner.Get(mark.Name); return taken })
-	return wire.With(params, "_meta", wire.Append(meta, marks...))
+	marks = slices.DeleteFunc(marks, func(mark jsonraw.Member) bool { _, taken := inner.Get(mark.Name); return taken })
+	return jsonraw.With(params, "_meta", jsonraw.Append(meta, marks...))
 }
 
 // nameOf says which member of params is the Mcp-Name of a method (2026-07-28
@@ -136,7 +137,7 @@ func headerName(method string, params json.RawMessage) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return wire.Text(wire.First(params, member))
+	return jsonraw.Text(jsonraw.First(params, member))
 }
 
 // mayAskBack are the methods whose result may be input_required (2026-07-28
@@ -151,7 +152,7 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 		return noObject(response)
 	}
 	raw, ok := members.Get("resultType")
-	kind, isText := wire.Text(raw)
+	kind, isText := jsonraw.Text(raw)
 	_, problem, isTask := e.taskIn(call, members)
 	switch {
 	case problem != "":
@@ -163,7 +164,7 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	case isText && kind == "input_required" && slices.Contains(mayAskBack, call.Method):
 		return settleQuestion(members)
 	default:
-		return wire.BadResponse, "the result's type is " + wire.Excerpt(raw, 40) + ", which was not declared and is not allowed here"
+		return wire.BadResponse, "the result's type is " + jsonraw.Excerpt(raw, 40) + ", which was not declared and is not allowed here"
 	}
 }
 
@@ -172,22 +173,22 @@ var mayBeAsked = []string{"elicitation/create", "sampling/createMessage", "roots
 
 // settleQuestion: a server that needs input must say what, or give a state to
 // come back with (2026-07-28 basic/patterns/mrtr).
-func settleQuestion(result wire.Members) (wire.Kind, string) {
+func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
 	asks, ok := result.Get("inputRequests")
 	if _, state := result.Get("requestState"); !ok && !state {
 		return wire.BadResponse, "the result is input_required and has neither inputRequests nor requestState"
 	}
-	requests, err := wire.Object(asks)
+	requests, err := jsonraw.Object(asks)
 	if ok && err != nil {
-		return wire.BadResponse, "inputRequests is not an object: " + wire.Excerpt(asks, 40)
+		return wire.BadResponse, "inputRequests is not an object: " + jsonraw.Excerpt(asks, 40)
 	}
 	for _, r := range requests {
-		method := wire.First(r.Value, "method")
-		switch name, _ := wire.Text(method); {
+		method := jsonraw.First(r.Value, "method")
+		switch name, _ := jsonraw.Text(method); {
 		case method == nil:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
 		case !slices.Contains(mayBeAsked, name):
-			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(name, wire.Excerpt(method, 40)) + ", which is not allowed"
+			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(name, jsonraw.Excerpt(method, 40)) + ", which is not allowed"
 		}
 	}
 	return wire.InputRequired, "the server requires input to continue (resultType is input_required)"

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // ProxyFunc finds the proxy for a request, or nil where there is none.
@@ -146,7 +146,7 @@ func (p Pins) Places(address string) []string {
 
 // Pin reads HOST:PORT:ADDRESS[,ADDRESS], as curl's --resolve has it.
 func (p Pins) Pin(text string) error {
-	bad := fmt.Errorf("%q is not HOST:PORT:ADDRESS", wire.Excerpt([]byte(text), 100))
+	bad := fmt.Errorf("%q is not HOST:PORT:ADDRESS", jsonraw.Excerpt([]byte(text), 100))
 	host, rest, _ := strings.Cut(text, ":")
 	port, addresses, ok := strings.Cut(rest, ":")
 	if _, err := net.LookupPort("tcp", port); err != nil || !ok || host == "" || port == "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -39,7 +40,7 @@ func (s *Session) lookNextDoor(ctx context.Context, o *wire.Outcome) {
 		there.Host = net.JoinHostPort(other, u.Port())
 		if conn := s.look(ctx, &there); conn != nil {
 			conn.Close()
-			o.Hint = wire.Hint("something listens on " + there.Host + ": try -s " + wire.RedactURL(there.String()))
+			o.Hint = wire.Hint("something listens on " + there.Host + ": try -s " + redact.RedactURL(there.String()))
 			return
 		}
 	}

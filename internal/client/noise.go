@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func (p *pipe) hear(m *wire.Message) *fault {
 	}
 	p.inbox.often(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
-		why, wire.Excerpt(line, maxShown))}, noiseLines)
+		why, jsonraw.Excerpt(line, maxShown))}, noiseLines)
 	if isMeant(line) {
 		p.inbox.came(meanwhile{"in the meantime a non-JSON-RPC line was received" + why,
 			"if that line was the response, no other will follow; -vvv shows its bytes"})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -117,8 +118,8 @@ func (t *talk) withdrawn(m *wire.Message) {
 	t.mu.Unlock()
 	if at >= 0 {
 		text := "the server cancelled its request"
-		if reason := wire.First(m.Params, "reason"); reason != nil {
-			text += ": " + wire.Excerpt(reason, 200)
+		if reason := jsonraw.First(m.Params, "reason"); reason != nil {
+			text += ": " + jsonraw.Excerpt(reason, 200)
 		}
 		t.found(wire.Info, "withdrawn", text)
 	}

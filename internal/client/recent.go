@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/sse"
 )
 
 // maxRecent bounds what is remembered of one stream or conversation: only what
@@ -54,7 +54,7 @@ func (c *cursor) begin() {
 // the same one, and others count them anew on each connection. A copy of what an
 // earlier connection brought has its data as well, and is no answer that is still
 // waited for.
-func (c *cursor) repeated(ev wire.ServerEvent) bool {
+func (c *cursor) repeated(ev sse.Event) bool {
 	if ev.Retry != nil {
 		c.retry = ev.Retry
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -102,17 +103,17 @@ func orNone(id json.RawMessage) string {
 	if id == nil {
 		return "none"
 	}
-	return wire.Excerpt(id, 40)
+	return jsonraw.Excerpt(id, 40)
 }
 
 func noID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
 
 func noObject(response *wire.Message) (wire.Kind, string) {
-	return wire.BadResponse, "the result is not an object: " + wire.Excerpt(response.Result, 60)
+	return wire.BadResponse, "the result is not an object: " + jsonraw.Excerpt(response.Result, 60)
 }
 
 // settleResult judges a complete result by what every revision asks of it.
-func settleResult(method string, members wire.Members) (wire.Kind, string) {
+func settleResult(method string, members jsonraw.Members) (wire.Kind, string) {
 	switch method {
 	case "tools/call":
 		return settleToolCall(members)
@@ -124,7 +125,7 @@ func settleResult(method string, members wire.Members) (wire.Kind, string) {
 		return arrayIn(messages, method, "messages")
 	case "completion/complete":
 		completion, _ := members.Get("completion")
-		return arrayIn(wire.First(completion, "values"), method, "values")
+		return arrayIn(jsonraw.First(completion, "values"), method, "values")
 	}
 	return wire.OK, ""
 }
@@ -136,7 +137,7 @@ func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
 	case len(raw) == 0:
 		return wire.BadResponse, "the result of " + method + " has no " + name
 	case raw[0] != '[':
-		return wire.BadResponse, "result." + name + " of " + method + " is not an array: " + wire.Excerpt(raw, 40)
+		return wire.BadResponse, "result." + name + " of " + method + " is not an array: " + jsonraw.Excerpt(raw, 40)
 	}
 	return wire.OK, ""
 }
@@ -144,7 +145,7 @@ func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
 // settleToolCall: isError is the tool's own failure, and content must be there
 // (server/tools, "Tool Result"). A result that only lacks content beside its
 // structuredContent is taken, because real servers send it.
-func settleToolCall(members wire.Members) (wire.Kind, string) {
+func settleToolCall(members jsonraw.Members) (wire.Kind, string) {
 	content, _ := members.Get("content")
 	_, structured := members.Get("structuredContent")
 	if len(content) == 0 && !structured {
@@ -159,7 +160,7 @@ func settleToolCall(members wire.Members) (wire.Kind, string) {
 	case "true":
 		return wire.ToolError, "the tool ran and reported a failure"
 	default:
-		return wire.BadResponse, "isError is neither true nor false: " + wire.Excerpt(flag, 40)
+		return wire.BadResponse, "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -58,7 +59,7 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 // himself wants to see what comes back; so does who sends just once and answers
 // nothing.
 func (s *Session) mayGoOn(call Call) bool {
-	own := wire.First(call.Params, "inputResponses") != nil || wire.First(call.Params, "requestState") != nil
+	own := jsonraw.First(call.Params, "inputResponses") != nil || jsonraw.First(call.Params, "requestState") != nil
 	return !own && !call.Bare && call.ID == nil && (!call.Once || s.opt.Asker != nil)
 }
 
@@ -93,7 +94,7 @@ func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire
 	members, _ := o.Message.ResultMembers()
 	asked, asks := members.Get("inputRequests")
 	state, hasState := members.Get("requestState")
-	if requests, _ := wire.Object(asked); len(requests) > 0 {
+	if requests, _ := jsonraw.Object(asked); len(requests) > 0 {
 		r.idle = 0
 	} else if r.idle++; r.idle > maxIdleRounds {
 		return next, ended(o, wire.BadResponse, fmt.Sprintf("the server requested %d more rounds without an input request", r.idle)), false
@@ -105,10 +106,10 @@ func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire
 		if !good {
 			return next, failed, false
 		}
-		next.Params = wire.With(next.Params, "inputResponses", answers)
+		next.Params = jsonraw.With(next.Params, "inputResponses", answers)
 	}
 	if hasState {
-		next.Params = wire.With(next.Params, "requestState", state)
+		next.Params = jsonraw.With(next.Params, "requestState", state)
 	}
 	return next, o, true
 }
@@ -116,7 +117,7 @@ func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire
 // responses answers every request of a round, or none: a part of the answers
 // must not be sent.
 func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMessage) (answers json.RawMessage, end wire.Outcome, ok bool) {
-	requests, _ := wire.Object(asked)
+	requests, _ := jsonraw.Object(asked)
 	if len(requests) > 0 && r.s.opt.Asker == nil {
 		return nil, o, false
 	}
@@ -133,7 +134,7 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 			r.no = &unanswered{a, o.Message}
 		}
 		agreed = agreed || accepts(a.Result)
-		answers = wire.With(answers, request.Name, a.Result)
+		answers = jsonraw.With(answers, request.Name, a.Result)
 	}
 	if r.refused = nil; !agreed {
 		r.refused = asked
@@ -141,9 +142,9 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 	return answers, o, true
 }
 
-func asking(request wire.Member, again bool) Asking {
-	method, _ := wire.Text(wire.First(request.Value, "method"))
-	return Asking{Method: method, Params: wire.First(request.Value, "params"), Key: request.Name, Again: again}
+func asking(request jsonraw.Member, again bool) Asking {
+	method, _ := jsonraw.Text(jsonraw.First(request.Value, "method"))
+	return Asking{Method: method, Params: jsonraw.First(request.Value, "params"), Key: request.Name, Again: again}
 }
 
 // response gets the answer to one input request; ok is false where there is none, and end
@@ -175,7 +176,7 @@ func (a Answer) endOf(o wire.Outcome) wire.Outcome {
 
 // accepts: declining and cancelling are words of elicitation alone.
 func accepts(result json.RawMessage) bool {
-	action := wire.First(result, "action")
+	action := jsonraw.First(result, "action")
 	return action == nil || string(action) == `"accept"`
 }
 
@@ -183,7 +184,7 @@ func accepts(result json.RawMessage) bool {
 // when that is done, and the error is the ending where the user does not want to
 // or the client never said that it could.
 func (r *round) visit(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok bool) {
-	pages, err := wire.Array(wire.First(o.RPC().Data, "elicitations"))
+	pages, err := jsonraw.Array(jsonraw.First(o.RPC().Data, "elicitations"))
 	if err != nil || len(pages) == 0 {
 		return o, false
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -84,7 +85,7 @@ type Options struct {
 	TapFull func() bool
 	// Secrets learns the values of the header fields that are hidden from the Tap;
 	// nil where nobody wants to know.
-	Secrets *wire.Secrets
+	Secrets *redact.Secrets
 	// Notified is told of notifications, Found of what is wrong and can be lived
 	// with, Renewed of a conversation that had to be opened anew. They are called
 	// from several goroutines and must not block; each may be nil.

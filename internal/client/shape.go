@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -21,7 +22,7 @@ func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
 	}
 	revision := e.revision()
 	if method == "initialize" { // which agrees on one
-		revision, _ = wire.Text(wire.First(o.Result, "protocolVersion"))
+		revision, _ = jsonraw.Text(jsonraw.First(o.Result, "protocolVersion"))
 	}
 	findings := check(revision, method, o.Message)
 	if t.isStrict() && len(findings) > 0 {
@@ -41,7 +42,7 @@ func (t *talk) checkNoise(line []byte, o *wire.Outcome) {
 	}
 	o.Message, o.Kind, o.Text = nil, wire.BadResponse, "the server wrote a non-JSON-RPC line to its stdout"
 	o.Hint = "over stdio, write logs to stderr: stdout is for messages only"
-	o.Findings = []wire.Finding{{Rule: "stdout_noise", Level: wire.Error, Text: fmt.Sprintf("%q", wire.Excerpt(line, maxShown))}}
+	o.Findings = []wire.Finding{{Rule: "stdout_noise", Level: wire.Error, Text: fmt.Sprintf("%q", jsonraw.Excerpt(line, maxShown))}}
 }
 
 // checkUnasked holds a notification or a request against its shape, and tells of it once

@@ -12,6 +12,9 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -116,7 +119,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 
 // follow reads one HTTP response's events until the answer to out, or the end.
 func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) (r reply) {
-	f := t.each(ctx, tr, at, func(ev wire.ServerEvent) (answered bool) {
+	f := t.each(ctx, tr, at, func(ev sse.Event) (answered bool) {
 		if ev.IsMessage() {
 			r, answered = t.answerIn(ev, out, at)
 		}
@@ -132,7 +135,7 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 
 // each gives one HTTP response's events, without those that came before, to take
 // until that says that it is enough. Else it gives how the stream ended.
-func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take func(wire.ServerEvent) bool) *fault {
+func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take func(sse.Event) bool) *fault {
 	src, f := decoded(tr.resp)
 	if f != nil {
 		start := make([]byte, mostDropped)
@@ -143,7 +146,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		return f
 	}
 	at.begin()
-	events := wire.NewEventReader(src, t.limits.Message)
+	events := sse.NewReader(src, t.limits.Message)
 	for {
 		ev, err := events.Next()
 		if err != nil {
@@ -162,7 +165,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 			m := wire.ParseMessage(ev.Data)
 			t.inbox.finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
 				Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
-					wire.Excerpt([]byte(*ev.ID), 40), cmp.Or(m.Method, m.Kind.String()))})
+					jsonraw.Excerpt([]byte(*ev.ID), 40), cmp.Or(m.Method, m.Kind.String()))})
 			continue
 		}
 		foreignEvent(t.inbox, ev)
@@ -175,7 +178,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 // mostDropped is how much is kept of what was no event.
 const mostDropped = 4 << 10
 
-func (c *cursor) drop(ev wire.ServerEvent) {
+func (c *cursor) drop(ev sse.Event) {
 	if len(ev.Dropped) > 0 {
 		c.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), mostDropped)])
 	}
@@ -221,18 +224,18 @@ func strayed(in inbox, m *wire.Message) {
 // foreignEvent tells of an event that has another name than a message. One
 // without data is no event at all (WHATWG HTML, section 9.2.6), and is how servers
 // set a stream's id.
-func foreignEvent(in inbox, ev wire.ServerEvent) {
+func foreignEvent(in inbox, ev sse.Event) {
 	if ev.Event == "" || ev.Event == "message" || len(ev.Data) == 0 {
 		return
 	}
-	name := wire.Excerpt([]byte(ev.Event), 40)
+	name := jsonraw.Excerpt([]byte(ev.Event), 40)
 	in.often(wire.Finding{Rule: "event", Level: wire.Warning,
 		Text: fmt.Sprintf("an event of type %q is not a message; it was skipped", name)},
 		fmt.Sprintf("events of type %q are not messages; they were skipped", name))
 }
 
 // answerIn takes one event; ok where it ends the request.
-func (t *httpTransport) answerIn(ev wire.ServerEvent, out *outgoing, at *cursor) (r reply, ok bool) {
+func (t *httpTransport) answerIn(ev sse.Event, out *outgoing, at *cursor) (r reply, ok bool) {
 	m := wire.ParseMessage(ev.Data)
 	if out.anyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
@@ -276,7 +279,7 @@ func claims(m *wire.Message, id json.RawMessage) bool {
 	if m.Answers(id) {
 		return true
 	}
-	members, err := wire.Object(m.Raw)
+	members, err := jsonraw.Object(m.Raw)
 	given, _ := members.Get("id")
 	if !bytes.Equal(given, id) || members.Text("jsonrpc") == "" {
 		return false
@@ -293,9 +296,9 @@ func holds(m *wire.Message, id json.RawMessage) bool {
 	return slices.ContainsFunc(m.Items, func(item *wire.Message) bool { return item.Answers(id) })
 }
 
-func isJSON(raw []byte) bool { return wire.Valid(raw) == nil }
+func isJSON(raw []byte) bool { return jsonraw.Valid(raw) == nil }
 
-func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
+func (t *httpTransport) recordEvent(tr *trip, ev sse.Event) {
 	if !t.rec.on() {
 		return
 	}
@@ -304,14 +307,14 @@ func (t *httpTransport) recordEvent(tr *trip, ev wire.ServerEvent) {
 	}
 	data := ev.Data
 	if ev.Event == "endpoint" {
-		data = []byte(wire.RedactURL(string(data))) // it holds the session's id
+		data = []byte(redact.RedactURL(string(data))) // it holds the session's id
 	}
-	facts := ev.SSEFacts
+	facts := ev.Facts
 	t.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
 }
 
 func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fault {
-	if large, ok := errors.AsType[wire.TooLargeError](err); ok {
+	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
 		t.rec.closed(tr.stream, wire.Sent, "cancelled", "over the limit")
 		return overLimit(large.Limit)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -176,7 +177,7 @@ func (t *talk) stamp(e era, call *Call, out *outgoing) {
 
 // progressToken is the token that a request carries, its own or the caller's.
 func progressToken(params json.RawMessage) json.RawMessage {
-	return wire.First(wire.First(params, "_meta"), "progressToken")
+	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")
 }
 
 // post sends a message to which no response belongs. A server that does not

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -21,7 +23,7 @@ type recorder struct {
 	// full reports that the tap wants no more; it may be nil.
 	full func() bool
 	// secrets learns what is hidden, so that it is hidden elsewhere too.
-	secrets *wire.Secrets
+	secrets *redact.Secrets
 	// streams counts the HTTP requests of all transports of a conversation.
 	streams atomic.Int64
 }
@@ -46,7 +48,7 @@ func (r *recorder) frame(f wire.Frame) {
 }
 
 // body records bytes to which nobody may write any more.
-func (r *recorder) body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, sse *wire.SSEFacts) {
+func (r *recorder) body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, sse *sse.Facts) {
 	if raw == nil {
 		raw = []byte{} // a body without bytes is one all the same
 	}
@@ -55,7 +57,7 @@ func (r *recorder) body(dir wire.Direction, kind wire.FrameKind, stream int, raw
 
 func (r *recorder) request(stream int, req *http.Request) {
 	if r.on() {
-		head := &wire.HTTPHead{Method: req.Method, URL: wire.RedactURL(req.URL.String()),
+		head := &wire.HTTPHead{Method: req.Method, URL: redact.RedactURL(req.URL.String()),
 			Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header)}
 		r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
 	}
@@ -81,7 +83,7 @@ func (r *recorder) fieldsOf(h http.Header) []wire.Field {
 		for _, value := range h[name] {
 			f := wire.Field{Name: name, Value: value}
 			r.secrets.LearnField(f)
-			fields = append(fields, wire.RedactField(f))
+			fields = append(fields, redact.RedactField(f))
 		}
 	}
 	return fields

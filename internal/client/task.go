@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -98,7 +99,7 @@ func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	call := taskCall("tasks/get", id)
 	o := s.Do(ctx, call)
 	task, _ := s.TaskIn(call, o)
-	if raw, _ := wire.Text(wire.First(o.Result, "resultType")); raw == "task" {
+	if raw, _ := jsonraw.Text(jsonraw.First(o.Result, "resultType")); raw == "task" {
 		s.talk().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
 	}
 	return task, o
@@ -114,13 +115,13 @@ func (s *Session) CancelTask(ctx context.Context, id string) wire.Outcome {
 // It is for the era in which a task carries its questions.
 func (s *Session) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
 	call := taskCall("tasks/update", id)
-	call.Params = wire.With(call.Params, "inputResponses", answers)
+	call.Params = jsonraw.With(call.Params, "inputResponses", answers)
 	return s.Do(ctx, call)
 }
 
 // ParseTask reads an entry of tasks/list.
 func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
-	members, err := wire.Object(raw)
+	members, err := jsonraw.Object(raw)
 	if err != nil {
 		return Task{}, false
 	}
@@ -129,7 +130,7 @@ func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
 }
 
 func taskCall(method, id string) Call {
-	return Call{Method: method, Params: wire.With(nil, "taskId", wire.Quote(id))}
+	return Call{Method: method, Params: jsonraw.With(nil, "taskId", jsonraw.Quote(id))}
 }
 
 // isTaskMethod: such requests are never taken back with
@@ -139,7 +140,7 @@ func isTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/
 
 // readTask reads a task whose spans of time stand under these names; the problem
 // is "" where it is one.
-func readTask(members wire.Members, ttl, poll string) (task Task, problem string) {
+func readTask(members jsonraw.Members, ttl, poll string) (task Task, problem string) {
 	task = Task{ID: members.Text("taskId"), Status: TaskStatus(members.Text("status")), Message: members.Text("statusMessage")}
 	task.Created, _ = time.Parse(time.RFC3339, members.Text("createdAt"))
 	task.TTL, task.Poll = millisecondsIn(members, ttl), millisecondsIn(members, poll)
@@ -154,7 +155,7 @@ func readTask(members wire.Members, ttl, poll string) (task Task, problem string
 
 // millisecondsIn is 0 for what is no positive number, and at most a hundred
 // years.
-func millisecondsIn(members wire.Members, name string) time.Duration {
+func millisecondsIn(members jsonraw.Members, name string) time.Duration {
 	const most = 100 * 365 * 24 * time.Hour
 	raw, _ := members.Get(name)
 	ms, err := strconv.ParseFloat(string(raw), 64)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -19,8 +20,8 @@ const metaRelatedTask = "io.modelcontextprotocol/related-task"
 // in the others. A client asks for one only where the server declares it and the
 // tool allows it (2025-11-25 basic/utilities/tasks, "Capability Negotiation").
 func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOffer {
-	tasks := wire.First(capabilities, "tasks")
-	calls := wire.First(wire.First(wire.First(tasks, "requests"), "tools"), "call")
+	tasks := jsonraw.First(capabilities, "tasks")
+	calls := jsonraw.First(jsonraw.First(jsonraw.First(tasks, "requests"), "tools"), "call")
 	offer := TaskOffer{Asked: true}
 	switch revision := e.revision(); {
 	case revision != rev2511:
@@ -30,7 +31,7 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 		offer.Why = "the server does not declare tasks"
 		return offer
 	}
-	offer.Lists, offer.Cancels = wire.First(tasks, "list") != nil, wire.First(tasks, "cancel") != nil
+	offer.Lists, offer.Cancels = jsonraw.First(tasks, "list") != nil, jsonraw.First(tasks, "cancel") != nil
 	switch {
 	case calls == nil:
 		offer.Why = "the server does not declare tasks for tools"
@@ -45,28 +46,28 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 // the one revision that has those.
 func (e *legacy) withTasks(capabilities json.RawMessage) json.RawMessage {
 	var requests json.RawMessage
-	if wire.First(capabilities, "elicitation") != nil {
-		requests = wire.With(requests, "elicitation", json.RawMessage(`{"create":{}}`))
+	if jsonraw.First(capabilities, "elicitation") != nil {
+		requests = jsonraw.With(requests, "elicitation", json.RawMessage(`{"create":{}}`))
 	}
-	if wire.First(capabilities, "sampling") != nil {
-		requests = wire.With(requests, "sampling", json.RawMessage(`{"createMessage":{}}`))
+	if jsonraw.First(capabilities, "sampling") != nil {
+		requests = jsonraw.With(requests, "sampling", json.RawMessage(`{"createMessage":{}}`))
 	}
 	if requests == nil || e.offered != rev2511 {
 		return capabilities
 	}
-	return wire.With(capabilities, "tasks", wire.With(json.RawMessage(`{"list":{},"cancel":{}}`), "requests", requests))
+	return jsonraw.With(capabilities, "tasks", jsonraw.With(json.RawMessage(`{"list":{},"cancel":{}}`), "requests", requests))
 }
 
 // tasksOf reads ClientCapabilities.tasks.
 func tasksOf(capabilities json.RawMessage) map[string]bool {
-	tasks := wire.First(capabilities, "tasks")
-	requests := wire.First(tasks, "requests")
-	create := wire.First(wire.First(requests, "elicitation"), "create") != nil
-	sample := wire.First(wire.First(requests, "sampling"), "createMessage") != nil
+	tasks := jsonraw.First(capabilities, "tasks")
+	requests := jsonraw.First(tasks, "requests")
+	create := jsonraw.First(jsonraw.First(requests, "elicitation"), "create") != nil
+	sample := jsonraw.First(jsonraw.First(requests, "sampling"), "createMessage") != nil
 	return map[string]bool{
 		"elicitation/create": create, "sampling/createMessage": sample,
 		"tasks/get": create || sample, "tasks/result": create || sample,
-		"tasks/list": wire.First(tasks, "list") != nil, "tasks/cancel": wire.First(tasks, "cancel") != nil,
+		"tasks/list": jsonraw.First(tasks, "list") != nil, "tasks/cancel": jsonraw.First(tasks, "cancel") != nil,
 	}
 }
 
@@ -83,34 +84,34 @@ func (e *legacy) offer() offer {
 // becomesTask reports a question that the server wants to be a task, where that was
 // declared; elsewhere the wish is not looked at.
 func (o offer) becomesTask(m *wire.Message) bool {
-	_, err := wire.Object(wire.First(m.Params, "task"))
+	_, err := jsonraw.Object(jsonraw.First(m.Params, "task"))
 	return err == nil && o.tasks[m.Method]
 }
 
 // wish writes params.task, unless the caller did.
 func (e *legacy) wish(call *Call) {
-	if call.Task == nil || wire.First(call.Params, "task") != nil {
+	if call.Task == nil || jsonraw.First(call.Params, "task") != nil {
 		return
 	}
 	task := json.RawMessage("{}")
 	if ttl := call.Task.TTL; ttl > 0 {
-		task = wire.With(task, "ttl", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
+		task = jsonraw.With(task, "ttl", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
 	}
-	call.Params = wire.With(call.Params, "task", task)
+	call.Params = jsonraw.With(call.Params, "task", task)
 }
 
 // taskIn: the answer to a call that asks for a task has it under "task"; that to
 // tasks/get and to tasks/cancel is the task.
-func (e *legacy) taskIn(call *Call, result wire.Members) (task Task, problem string, ok bool) {
+func (e *legacy) taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
 	switch call.Method {
 	case "tools/call":
 		raw, nested := result.Get("task")
-		if !nested || call.Task == nil && wire.First(call.Params, "task") == nil {
+		if !nested || call.Task == nil && jsonraw.First(call.Params, "task") == nil {
 			return Task{}, "", false
 		}
-		inner, err := wire.Object(raw)
+		inner, err := jsonraw.Object(raw)
 		if err != nil {
-			return Task{}, "the task is not an object: " + wire.Excerpt(raw, 40), true
+			return Task{}, "the task is not an object: " + jsonraw.Excerpt(raw, 40), true
 		}
 		result = inner
 	case "tasks/get", "tasks/cancel":
@@ -151,9 +152,9 @@ func (e *legacy) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 // relate marks what the client answers within a task as belonging to it: "MUST
 // include the related-task metadata" (2025-11-25 basic/utilities/tasks).
 func relate(result json.RawMessage, m *wire.Message) json.RawMessage {
-	related := wire.First(wire.First(m.Params, "_meta"), metaRelatedTask)
+	related := jsonraw.First(jsonraw.First(m.Params, "_meta"), metaRelatedTask)
 	if related == nil {
 		return result
 	}
-	return withMeta(result, wire.Member{Name: metaRelatedTask, Value: related})
+	return withMeta(result, jsonraw.Member{Name: metaRelatedTask, Value: related})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -16,7 +17,7 @@ const taskExtension = "io.modelcontextprotocol/tasks"
 // needs it.
 func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 	offer := TaskOffer{Cancels: true}
-	if capabilities != nil && wire.First(wire.First(capabilities, "extensions"), taskExtension) == nil {
+	if capabilities != nil && jsonraw.First(jsonraw.First(capabilities, "extensions"), taskExtension) == nil {
 		offer.Why = "the server does not declare the extension " + taskExtension
 	}
 	return offer
@@ -33,23 +34,23 @@ func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
 	if len(ids) == 0 {
 		return opt.Capabilities
 	}
-	extensions := wire.First(opt.Capabilities, "extensions")
+	extensions := jsonraw.First(opt.Capabilities, "extensions")
 	for _, id := range ids {
-		extensions = wire.With(extensions, id, json.RawMessage("{}"))
+		extensions = jsonraw.With(extensions, id, json.RawMessage("{}"))
 	}
-	return wire.With(opt.Capabilities, "extensions", extensions)
+	return jsonraw.With(opt.Capabilities, "extensions", extensions)
 }
 
 // takesTasks reports whether a call says that it can take a task, by itself or in
 // the caller's own _meta.
 func takesTasks(call *Call) bool {
-	declared := wire.First(wire.First(call.Params, "_meta"), metaCapabilities)
-	return call.Task != nil || wire.First(wire.First(declared, "extensions"), taskExtension) != nil
+	declared := jsonraw.First(jsonraw.First(call.Params, "_meta"), metaCapabilities)
+	return call.Task != nil || jsonraw.First(jsonraw.First(declared, "extensions"), taskExtension) != nil
 }
 
 // taskIn: a result of the type "task" is one, flat, and so is every result of
 // tasks/get, whatever its type. The extension's own examples do not agree there.
-func (e *modern) taskIn(call *Call, result wire.Members) (task Task, problem string, ok bool) {
+func (e *modern) taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
 	kind := result.Text("resultType")
 	switch {
 	case call.Method == "tools/call" && kind == "task" && takesTasks(call):
@@ -65,13 +66,13 @@ func (e *modern) taskIn(call *Call, result wire.Members) (task Task, problem str
 }
 
 // taskLacks says which object a task of that status must carry, and does not.
-func taskLacks(status TaskStatus, result wire.Members) string {
+func taskLacks(status TaskStatus, result jsonraw.Members) string {
 	member := map[TaskStatus]string{TaskCompleted: "result", TaskFailed: "error", TaskNeedsYou: "inputRequests"}[status]
 	if member == "" {
 		return ""
 	}
 	raw, _ := result.Get(member)
-	if _, err := wire.Object(raw); err != nil {
+	if _, err := jsonraw.Object(raw); err != nil {
 		return "the task is " + string(status) + " and its " + member + " is not an object: " + orNone(raw)
 	}
 	return ""
@@ -90,7 +91,7 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 		return ofCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")
-		return ofCall(e.inlined(o, wire.With(wire.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)), w.Tool), true
+		return ofCall(e.inlined(o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)), w.Tool), true
 	case TaskNeedsYou:
 		requests, _ := members.Get("inputRequests")
 		return e.inform(ctx, s, task, o, requests, w)
@@ -123,7 +124,7 @@ func (e *modern) inlined(o wire.Outcome, raw []byte) wire.Outcome {
 // answers may be sent; a key is answered once in the life of a task (extension,
 // "Input Requests").
 func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outcome, asked json.RawMessage, w *Waiting) (end wire.Outcome, over bool) {
-	requests, _ := wire.Object(asked)
+	requests, _ := jsonraw.Object(asked)
 	answers, keys := json.RawMessage("{}"), []string(nil)
 	for _, request := range requests {
 		if slices.Contains(w.Answered, request.Name) {
@@ -139,7 +140,7 @@ func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outco
 			end, over = without, true
 			break
 		}
-		answers, keys = wire.With(answers, request.Name, a.Result), append(keys, request.Name)
+		answers, keys = jsonraw.With(answers, request.Name, a.Result), append(keys, request.Name)
 	}
 	if len(keys) > 0 && ctx.Err() == nil {
 		if refused := s.AnswerTask(ctx, task.ID, answers); !refused.Good() {

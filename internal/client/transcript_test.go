@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -351,7 +352,7 @@ func (tr *transcript) told(o wire.Outcome) string {
 		parts = append(parts, fmt.Sprintf("code=%d", rpc.Code))
 	}
 	if o.Result != nil {
-		parts = append(parts, "result="+wire.Excerpt(o.Result, 120))
+		parts = append(parts, "result="+jsonraw.Excerpt(o.Result, 120))
 	}
 	if o.Took != 0 {
 		parts = append(parts, "took="+o.Took.Truncate(time.Microsecond).String())
@@ -381,7 +382,7 @@ func (tr *transcript) frame(f wire.Frame) {
 	case f.Close != nil:
 		fmt.Fprintf(w, " %s %s", f.Close.How, f.Close.Text)
 	default:
-		fmt.Fprintf(w, " %s", wire.Excerpt(f.Raw, 60))
+		fmt.Fprintf(w, " %s", jsonraw.Excerpt(f.Raw, 60))
 	}
 	if f.SSE != nil && f.SSE.ID != nil {
 		fmt.Fprintf(w, " id=%s", *f.SSE.ID)

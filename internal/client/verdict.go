@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -94,7 +95,7 @@ func judgeError(r reply) verdict {
 
 // supportedVersions reads a DiscoverResult; false where it is none.
 func supportedVersions(result json.RawMessage) ([]string, bool) {
-	return texts(wire.First(result, "supportedVersions"))
+	return texts(jsonraw.First(result, "supportedVersions"))
 }
 
 // supportedIn reads data.supported of a version error; nil where there is none.
@@ -102,18 +103,18 @@ func supportedIn(e *wire.RPCError) []string {
 	if e == nil {
 		return nil
 	}
-	versions, _ := texts(wire.First(e.Data, "supported"))
+	versions, _ := texts(jsonraw.First(e.Data, "supported"))
 	return versions
 }
 
 func texts(raw json.RawMessage) ([]string, bool) {
-	items, err := wire.Array(raw)
+	items, err := jsonraw.Array(raw)
 	if err != nil {
 		return nil, false
 	}
 	var out []string
 	for _, item := range items {
-		if s, ok := wire.Text(item); ok {
+		if s, ok := jsonraw.Text(item); ok {
 			out = append(out, s)
 		}
 	}

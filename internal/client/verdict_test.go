@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -219,7 +220,7 @@ func TestVisibleASCII(t *testing.T) {
 		"a b": false, "a\r\nb": false, "a\x00": false, "é": false, "\x7f": false, strings.Repeat("a", 4097): false,
 	} {
 		if got := visibleASCII(id); got != want {
-			t.Errorf("%q: got %t, want %t", wire.Excerpt([]byte(id), 20), got, want)
+			t.Errorf("%q: got %t, want %t", jsonraw.Excerpt([]byte(id), 20), got, want)
 		}
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"unicode"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 )
 
 // A Source is what is written from.
@@ -25,7 +26,7 @@ type Source struct {
 	// are nil where the code is to leave that open.
 	Target  string
 	Command []string
-	Tools   []wire.Tool
+	Tools   []mcp.Tool
 }
 
 // A LeftOut is a tool that got no wrapper, and why.
@@ -33,7 +34,7 @@ type LeftOut struct{ Name, Why string }
 
 // A wrapper is a tool as both languages need it.
 type wrapper struct {
-	tool  wire.Tool
+	tool  mcp.Tool
 	ident string // in capitals: GetSum
 	// input is nil where the tool takes no arguments, output where it declares none.
 	input, output *typ
@@ -155,12 +156,12 @@ const (
 )
 
 func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
-	schema, err := wire.Object(raw)
+	schema, err := jsonraw.Object(raw)
 	if r.count++; err != nil || depth > deepest || r.count > mostTypes {
 		return &typ{}
 	}
 	if ref, ok := schema.Get("$ref"); ok {
-		target, _ := wire.Text(ref)
+		target, _ := jsonraw.Text(ref)
 		if r.within[target] {
 			return &typ{}
 		}
@@ -188,23 +189,23 @@ func (r *reader) at(ref string) json.RawMessage {
 	raw := r.root
 	for _, part := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
 		if part != "" {
-			raw = wire.First(raw, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+			raw = jsonraw.First(raw, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
 		}
 	}
 	return raw
 }
 
 // alternatives reads what is one type or null, or an enum; nil where it is neither.
-func (r *reader) alternatives(schema wire.Members, name string, depth int) *typ {
+func (r *reader) alternatives(schema jsonraw.Members, name string, depth int) *typ {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
 		raw, there := schema.Get(key)
 		if !there {
 			continue
 		}
-		all, _ := wire.Array(raw)
+		all, _ := jsonraw.Array(raw)
 		var rest []json.RawMessage
 		for _, one := range all {
-			if kind, _ := wire.Text(wire.First(one, "type")); kind != "null" {
+			if kind, _ := jsonraw.Text(jsonraw.First(one, "type")); kind != "null" {
 				rest = append(rest, one)
 			}
 		}
@@ -216,7 +217,7 @@ func (r *reader) alternatives(schema wire.Members, name string, depth int) *typ 
 		return t
 	}
 	choices, enum := schema.Get("enum")
-	values, _ := wire.Array(choices)
+	values, _ := jsonraw.Array(choices)
 	if one, ok := schema.Get("const"); ok && !enum {
 		values = []json.RawMessage{one}
 	}
@@ -225,14 +226,14 @@ func (r *reader) alternatives(schema wire.Members, name string, depth int) *typ 
 	}
 	t := &typ{sort: text, choices: values}
 	for _, v := range values {
-		if _, ok := wire.Text(v); !ok {
+		if _, ok := jsonraw.Text(v); !ok {
 			t.sort = anything
 		}
 	}
 	return t
 }
 
-func (r *reader) plain(schema wire.Members, name string, depth int) *typ {
+func (r *reader) plain(schema jsonraw.Members, name string, depth int) *typ {
 	kind, nullable := typeIn(schema)
 	t := &typ{nullable: nullable}
 	switch kind {
@@ -253,14 +254,14 @@ func (r *reader) plain(schema wire.Members, name string, depth int) *typ {
 var sorts = map[string]sort{"string": text, "integer": integer, "number": number, "boolean": boolean}
 
 // typeIn is the one type of a schema beside null; "" where there are several.
-func typeIn(schema wire.Members) (kind string, nullable bool) {
+func typeIn(schema jsonraw.Members) (kind string, nullable bool) {
 	raw, there := schema.Get("type")
-	if one, ok := wire.Text(raw); ok {
+	if one, ok := jsonraw.Text(raw); ok {
 		return one, false
 	}
-	all, _ := wire.Array(raw)
+	all, _ := jsonraw.Array(raw)
 	for _, item := range all {
-		one, _ := wire.Text(item)
+		one, _ := jsonraw.Text(item)
 		switch {
 		case one == "null":
 			nullable = true
@@ -276,9 +277,9 @@ func typeIn(schema wire.Members) (kind string, nullable bool) {
 	return kind, nullable
 }
 
-func (r *reader) object(t *typ, schema wire.Members, name string, depth int) {
+func (r *reader) object(t *typ, schema jsonraw.Members, name string, depth int) {
 	raw, _ := schema.Get("properties")
-	properties, _ := wire.Object(raw)
+	properties, _ := jsonraw.Object(raw)
 	if _, twice := properties.Duplicate(); twice || len(properties) == 0 {
 		t.sort, t.item = dict, &typ{}
 		if more, _ := schema.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
@@ -299,9 +300,9 @@ func (r *reader) object(t *typ, schema wire.Members, name string, depth int) {
 
 // closed reports whether a schema takes no members at all.
 func (r *reader) closed(raw json.RawMessage) bool {
-	schema, _ := wire.Object(raw)
+	schema, _ := jsonraw.Object(raw)
 	properties, _ := schema.Get("properties")
-	members, _ := wire.Object(properties)
+	members, _ := jsonraw.Object(properties)
 	more, there := schema.Get("additionalProperties")
 	return len(members) == 0 && (!there || string(more) == "false")
 }

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/mcp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // hostile has everything that a list of tools can do to code.
-func hostile(t *testing.T) []wire.Tool {
+func hostile(t *testing.T) []mcp.Tool {
 	t.Helper()
-	var tools []wire.Tool
+	var tools []mcp.Tool
 	for _, raw := range []string{
 		`{"name":"$(touch x)","description":"*/ process.exit(1) /*\n//go:build ignore\r\n\u2028import \"C\"\u202e\u0000","inputSchema":{"type":"object"}}`,
 		`{"name":"\"); os.Exit(1) //","inputSchema":{"type":"object","properties":{"a` + "`" + `b":{"type":"string"},"c\"d":{"type":"string"}},"required":["a"]}}`,
@@ -39,7 +39,7 @@ func hostile(t *testing.T) []wire.Tool {
 			"outputSchema":{"type":"object","properties":{"sum":{"type":"number"},"parts":{"type":"array","items":{"type":"object","properties":{"v":{}}}},"left":{"type":["array","null"],"items":{"type":"string"}}},"required":["sum"]}}`,
 		`{"name":"Deep Args","inputSchema":{"type":"object","properties":{"x":{"type":"string"}}},"outputSchema":{"type":"array","items":{"type":"string"}}}`,
 	} {
-		tool, bad := wire.ParseTool(json.RawMessage(raw))
+		tool, bad := mcp.ParseTool(json.RawMessage(raw))
 		if bad != nil {
 			t.Fatalf("%s: %s", raw, bad.Text)
 		}
@@ -122,8 +122,8 @@ func TestSchemasThatGrow(t *testing.T) {
 	}
 	schema := `{"type":"object","properties":{` + props(`{"$ref":"#/$defs/a"}`) + `},"$defs":{"a":{"type":"object","properties":{` + props(`{"$ref":"#/$defs/b"}`) +
 		`}},"b":{"type":"object","properties":{` + props(`{"$ref":"#/$defs/c"}`) + `}},"c":{"type":"object","properties":{` + props(`{"$ref":"#/$defs/d"}`) + `}},"d":{"$ref":"#/$defs/a"}}}`
-	tool, _ := wire.ParseTool(json.RawMessage(`{"name":"x","inputSchema":` + schema + `}`))
-	if code, _ := Go(Source{Server: "x", Tools: []wire.Tool{tool}}, "x"); len(code) > 2<<20 {
+	tool, _ := mcp.ParseTool(json.RawMessage(`{"name":"x","inputSchema":` + schema + `}`))
+	if code, _ := Go(Source{Server: "x", Tools: []mcp.Tool{tool}}, "x"); len(code) > 2<<20 {
 		t.Errorf("%d bytes of code", len(code))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 //go:embed client.ts.txt
@@ -138,7 +138,7 @@ func tsType(t *typ) string {
 func tsLiterals(choices []json.RawMessage) string {
 	var all []string
 	for _, c := range choices {
-		s, isText := wire.Text(c)
+		s, isText := jsonraw.Text(c)
 		switch {
 		case isText:
 			all = append(all, jsText(s))
@@ -154,7 +154,7 @@ func tsLiterals(choices []json.RawMessage) string {
 // jsText is a string literal of JavaScript in ASCII, so that nothing in it hides.
 func jsText(s string) string {
 	var b strings.Builder
-	for _, r := range string(wire.Quote(s)) {
+	for _, r := range string(jsonraw.Quote(s)) {
 		switch {
 		case r < 0x7f:
 			b.WriteRune(r)

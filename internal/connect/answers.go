@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
-	"mcpc/internal/wire"
 )
 
 // Answers are the flags that say how to answer what a server asks. It is what
@@ -104,19 +104,19 @@ func offer(f Answers, person bool) json.RawMessage {
 	modes, all := json.RawMessage("{}"), json.RawMessage("{}")
 	form, page := Elicits(f) || person, f.Decline || f.OnElicit != "" || person
 	if form {
-		modes = wire.With(modes, "form", json.RawMessage("{}"))
+		modes = jsonraw.With(modes, "form", json.RawMessage("{}"))
 	}
 	if page {
-		modes = wire.With(modes, "url", json.RawMessage("{}"))
+		modes = jsonraw.With(modes, "url", json.RawMessage("{}"))
 	}
 	if form {
-		all = wire.With(all, "elicitation", modes)
+		all = jsonraw.With(all, "elicitation", modes)
 	}
 	if samples(f) {
-		all = wire.With(all, "sampling", json.RawMessage("{}"))
+		all = jsonraw.With(all, "sampling", json.RawMessage("{}"))
 	}
 	if len(f.Roots) > 0 {
-		all = wire.With(all, "roots", json.RawMessage("{}"))
+		all = jsonraw.With(all, "roots", json.RawMessage("{}"))
 	}
 	return all
 }

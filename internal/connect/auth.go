@@ -11,6 +11,8 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -141,7 +143,7 @@ func Challenged(a *Env, o wire.Outcome) wire.Outcome {
 	case r.Sent && r.Status == http.StatusUnauthorized:
 		o.Text += ": the token was rejected and could not be refreshed"
 	case r.Sent && len(r.Scopes) > 0:
-		o.Text += ": more scopes are required: " + wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), MostSaid)
+		o.Text += ": more scopes are required: " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), MostSaid)
 	}
 	if failed, ok := errors.AsType[*auth.Error](r.Err); ok {
 		o = AuthFailed(failed, o)
@@ -193,12 +195,12 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
 		kind = wire.Auth
 	}
-	o.Kind, o.Text, o.Err = kind, wire.Excerpt([]byte(failed.Text), MostSaid), failed.Err
+	o.Kind, o.Text, o.Err = kind, jsonraw.Excerpt([]byte(failed.Text), MostSaid), failed.Err
 	o.Phase = cmp.Or(o.Phase, "authorization")
 	o.Hint = cmp.Or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
 		if server, err := auth.SafeURL(failed.Other); err == nil {
-			o.Hint = "if " + wire.Hint(wire.RedactURL(failed.At)) + " is your proxy: run " + wire.Run("login "+shellwords.Quote(server.String())) + "; otherwise contact the server's operator"
+			o.Hint = "if " + wire.Hint(redact.RedactURL(failed.At)) + " is your proxy: run " + wire.Run("login "+shellwords.Quote(server.String())) + "; otherwise contact the server's operator"
 		}
 	}
 	return o
@@ -214,4 +216,4 @@ func keepChallenge(a *Env, r auth.Refusal) error {
 	})
 }
 
-func HasSecret(address string) bool { return wire.RedactURL(address) != address }
+func HasSecret(address string) bool { return redact.RedactURL(address) != address }

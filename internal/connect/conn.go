@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
@@ -349,7 +350,7 @@ func StateFailed(err error) wire.Outcome {
 func SafeInfo(a *Env, info client.Info) client.Info {
 	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
 		if safe, n := a.Secrets.Bytes(*raw); n > 0 {
-			if *raw = safe; wire.Valid(safe) != nil {
+			if *raw = safe; jsonraw.Valid(safe) != nil {
 				*raw = nil
 			}
 		}

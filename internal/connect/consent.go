@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
@@ -122,7 +123,7 @@ func ServerFacts(a *Env, s target.Server) (rows [][]string) {
 		}
 	}
 	add("command", strings.Join(sliceutil.Map(a.Secrets.Command(s.Command), ShownWord), " "))
-	add("url", a.Secrets.Text(wire.RedactURL(s.URL)))
+	add("url", a.Secrets.Text(redact.RedactURL(s.URL)))
 	add("directory", folderOf(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))
 	add("variables from", s.EnvFile)

@@ -6,17 +6,18 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
 // Unique leaves out tools of which there are two with one name: none of them is
 // called.
-func Unique(tools []wire.Tool) (some []wire.Tool) {
+func Unique(tools []mcp.Tool) (some []mcp.Tool) {
 	times := map[string]int{}
 	for _, t := range tools {
 		times[t.Name]++
 	}
-	return slices.DeleteFunc(slices.Clone(tools), func(t wire.Tool) bool { return times[t.Name] > 1 })
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return times[t.Name] > 1 })
 }
 
 // A toolbox is what a conversation of many calls knows of the server's tools, so

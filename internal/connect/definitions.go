@@ -11,8 +11,11 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
+	"mcpc/internal/suggest"
 	"mcpc/internal/target"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -21,7 +24,7 @@ import (
 // A Definition is a tool as the server described it, and whether that was in
 // this run.
 type Definition struct {
-	wire.Tool
+	mcp.Tool
 	Fresh bool
 	// Input and output are its schemas.
 	Input, Output compiled
@@ -44,7 +47,7 @@ func (c *compiled) Of(raw json.RawMessage) (*validate.Schema, []wire.Finding, er
 // the others cannot.
 type catalogue struct {
 	client.List
-	Tools   []wire.Tool
+	Tools   []mcp.Tool
 	LeftOut []LeftOut
 }
 
@@ -79,12 +82,12 @@ func Listed(ctx context.Context, c *Conn, k Kind, enough func([]json.RawMessage)
 
 // sort parts what can be called from what cannot.
 func sort(c *Conn, list client.List) catalogue {
-	all := catalogue{List: list, Tools: make([]wire.Tool, len(list.Items))}
+	all := catalogue{List: list, Tools: make([]mcp.Tool, len(list.Items))}
 	problems := make([]LeftOut, len(list.Items))
-	wire.Spread(len(list.Items), func(i int) {
-		tool, bad := wire.ParseTool(list.Items[i])
+	sliceutil.Parallel(len(list.Items), func(i int) {
+		tool, bad := mcp.ParseTool(list.Items[i])
 		if bad != nil {
-			name, _ := wire.Text(wire.First(list.Items[i], "name"))
+			name, _ := jsonraw.Text(jsonraw.First(list.Items[i], "name"))
 			problems[i] = LeftOut{fmt.Sprintf("entry %d", i), bad.Text, name}
 		} else if problem := headerProblem(c, tool); problem != "" {
 			problems[i] = LeftOut{tool.Name, problem, tool.Name}
@@ -100,14 +103,14 @@ func sort(c *Conn, list client.List) catalogue {
 		}
 	}
 	all.Tools = good
-	for _, f := range wire.Confusable("tool", sliceutil.Map(good, func(tool wire.Tool) string { return tool.Name })) {
+	for _, f := range mcp.Confusable("tool", sliceutil.Map(good, func(tool mcp.Tool) string { return tool.Name })) {
 		found(c, f)
 	}
 	return all
 }
 
 // Ambiguous says which names several tools have.
-func Ambiguous(tools []wire.Tool) (texts []string) {
+func Ambiguous(tools []mcp.Tool) (texts []string) {
 	times := map[string]int{}
 	for _, t := range tools {
 		times[t.Name]++
@@ -123,7 +126,7 @@ func Ambiguous(tools []wire.Tool) (texts []string) {
 
 // headerProblem: only by HTTP, and only where requests stand alone, do broken
 // x-mcp-header annotations make a tool unusable.
-func headerProblem(c *Conn, tool wire.Tool) string {
+func headerProblem(c *Conn, tool mcp.Tool) string {
 	if c.Transport() != client.StreamableHTTP || !client.Stateless(c.Revision()) {
 		return ""
 	}
@@ -157,10 +160,10 @@ func keepList(ctx context.Context, c *Conn, k Kind, list client.List) {
 // NameIn is what an entry of a list is asked for by; false where nobody could.
 func (k Kind) NameIn(raw json.RawMessage) (string, bool) {
 	if k == ToolKind {
-		tool, bad := wire.ParseTool(raw)
+		tool, bad := mcp.ParseTool(raw)
 		return tool.Name, bad == nil
 	}
-	name, ok := wire.Text(wire.First(raw, k.Key))
+	name, ok := jsonraw.Text(jsonraw.First(raw, k.Key))
 	return name, ok && name != ""
 }
 
@@ -244,7 +247,7 @@ func Remembered(c *Conn, name string) *Definition {
 // InMemory is remembered for who has no conversation.
 func InMemory(c *Conn, name string) *Definition {
 	raw := CachedEntry(c, ToolKind, name)
-	tool, bad := wire.ParseTool(raw)
+	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
 		return nil
 	}
@@ -290,7 +293,7 @@ func pick(c *Conn, name string, all catalogue) (*Definition, wire.Outcome) {
 	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
-	found := slices.DeleteFunc(slices.Clone(all.Tools), func(tool wire.Tool) bool { return tool.Name != name })
+	found := slices.DeleteFunc(slices.Clone(all.Tools), func(tool mcp.Tool) bool { return tool.Name != name })
 	switch n := len(found); {
 	case n == 0:
 		return nil, noSuchTool(c, name, all)
@@ -327,7 +330,7 @@ func noSuchTool(c *Conn, name string, all catalogue) wire.Outcome {
 	}
 	other := OtherwiseNamed(c, ToolKind, name)
 	hint := cmp.Or(other, nearestIn(ToolKind, name, names))
-	if other == "" && len(names) > fewNames && wire.Nearest(name, names) == "" && string(c.Promised) == "{}" {
+	if other == "" && len(names) > fewNames && suggest.Nearest(name, names) == "" && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
 	return RefusedCall(c, name, fmt.Sprintf("the server has no tool %q", name), hint)
@@ -351,7 +354,7 @@ func Entry(ctx context.Context, c *Conn, k Kind, name string) (json.RawMessage, 
 	found := func(items []json.RawMessage, members ...string) json.RawMessage {
 		for _, raw := range items {
 			for _, member := range members {
-				if text, ok := wire.Text(wire.First(raw, member)); ok && text == name {
+				if text, ok := jsonraw.Text(jsonraw.First(raw, member)); ok && text == name {
 					return raw
 				}
 			}
@@ -373,7 +376,7 @@ func Entry(ctx context.Context, c *Conn, k Kind, name string) (json.RawMessage, 
 	}
 	var names []string
 	for _, raw := range list.Items {
-		if text, ok := wire.Text(wire.First(raw, k.Key)); ok {
+		if text, ok := jsonraw.Text(jsonraw.First(raw, k.Key)); ok {
 			names = append(names, text)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
+	"mcpc/internal/redact"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -29,7 +31,7 @@ type Env struct {
 	// Args are those of the program, without its name.
 	Args []string
 	// Secrets are what no frame and no recording may show.
-	Secrets wire.Secrets
+	Secrets redact.Secrets
 	Record  record
 	// Talking is set while there is a connection that must be closed in order.
 	Talking atomic.Bool
@@ -73,7 +75,7 @@ type UI interface {
 
 	// ShowProgress shows a notifications/progress, showLog a notifications/message, and
 	// waiting what a task is doing and what Ctrl-C does.
-	ShowProgress(params wire.Members)
+	ShowProgress(params jsonraw.Members)
 	ShowLog(level, logger string, data json.RawMessage)
 	Waiting(text, ctrlC string)
 	// Stderr is the standard error of programs that are started for the user.

@@ -11,9 +11,12 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/shape"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
+	"mcpc/internal/suggest"
 	"mcpc/internal/wire"
 )
 
@@ -61,7 +64,7 @@ func Declares(c *Conn, capability string) (declared, known bool) {
 	if said == nil {
 		said = c.recalled
 	}
-	members, err := wire.Object(said)
+	members, err := jsonraw.Object(said)
 	if err != nil {
 		return false, false
 	}
@@ -198,9 +201,9 @@ func CompareNumbers(ctx context.Context, c *Conn, list Sorted, tells bool) {
 
 // Entries are what a list holds, taken apart; only those of its kind are set.
 type Entries struct {
-	Tools     []wire.Tool
-	Prompts   []wire.Prompt
-	Resources []wire.Resource
+	Tools     []mcp.Tool
+	Prompts   []mcp.Prompt
+	Resources []mcp.Resource
 	leftOut   []LeftOut
 }
 
@@ -217,11 +220,11 @@ func SortEntries(c *Conn, k Kind, list client.List) Entries {
 		var bad *wire.Finding
 		switch k {
 		case PromptKind:
-			e.Prompts, bad = appended(e.Prompts, raw, wire.ParsePrompt)
+			e.Prompts, bad = appended(e.Prompts, raw, mcp.ParsePrompt)
 		case ResourceKind:
-			e.Resources, bad = appended(e.Resources, raw, wire.ParseResource)
+			e.Resources, bad = appended(e.Resources, raw, mcp.ParseResource)
 		case TemplateKind:
-			e.Resources, bad = appended(e.Resources, raw, wire.ParseTemplate)
+			e.Resources, bad = appended(e.Resources, raw, mcp.ParseTemplate)
 		}
 		if bad != nil {
 			e.leftOut = append(e.leftOut, LeftOut{Name: fmt.Sprintf("entry %d", i), Why: bad.Text})
@@ -248,13 +251,13 @@ func checkShape(c *Conn, revision, method string, m *wire.Message) []wire.Findin
 		var bad *wire.Finding
 		switch method {
 		case ToolKind.Method:
-			_, bad = wire.ParseTool(raw)
+			_, bad = mcp.ParseTool(raw)
 		case PromptKind.Method:
-			_, bad = wire.ParsePrompt(raw)
+			_, bad = mcp.ParsePrompt(raw)
 		case ResourceKind.Method:
-			_, bad = wire.ParseResource(raw)
+			_, bad = mcp.ParseResource(raw)
 		case TemplateKind.Method:
-			_, bad = wire.ParseTemplate(raw)
+			_, bad = mcp.ParseTemplate(raw)
 		}
 		return bad != nil
 	}, revision, method, m)
@@ -272,7 +275,7 @@ func (l Listing) Result(several bool) json.RawMessage {
 	doc := json.RawMessage("{}")
 	for _, s := range l.Lists {
 		member, items := s.List.Array()
-		doc = wire.With(doc, member, items)
+		doc = jsonraw.With(doc, member, items)
 	}
 	return doc
 }
@@ -282,7 +285,7 @@ const fewNames = 8
 
 // nearestIn names what was perhaps meant, or what there is.
 func nearestIn(k Kind, name string, names []string) wire.Hint {
-	switch near := wire.Nearest(name, names); {
+	switch near := suggest.Nearest(name, names); {
 	case near != "":
 		return wire.Hint("did you mean " + near + "?")
 	case len(names) == 0:
@@ -301,9 +304,9 @@ func Offers(c *Conn, capability, member string) bool {
 	if !known || member == "" {
 		return !known || declared
 	}
-	members, _ := wire.Object(c.Info().Capabilities)
+	members, _ := jsonraw.Object(c.Info().Capabilities)
 	raw, _ := members.Get(capability)
-	settings, _ := wire.Object(raw)
+	settings, _ := jsonraw.Object(raw)
 	flag, _ := settings.Get(member)
 	return string(flag) == "true"
 }

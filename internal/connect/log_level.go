@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"mcpc/internal/client"
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // LogLevels are those of server/utilities/logging, lightest first.
@@ -23,7 +23,7 @@ func setLogLevel(ctx context.Context, c *Conn) {
 		}
 		return
 	}
-	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: wire.With(nil, "level", wire.Quote(c.Env.LogLevel))})
+	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(c.Env.LogLevel))})
 	if !out.Good() {
 		c.Env.UI.Warn("the log level could not be set: " + out.Text)
 		return

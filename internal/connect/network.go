@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/redact"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -166,7 +167,7 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 		all = append(all, [2]string{"--insecure"})
 	}
 	named := [][2]string{{"--cacert", w.CACert}, {"--cert", w.Cert}, {"--key", w.Key},
-		{"--proxy", wire.RedactURL(string(w.Proxy))}, {"--unix-socket", w.Socket}}
+		{"--proxy", redact.RedactURL(string(w.Proxy))}, {"--unix-socket", w.Socket}}
 	if w.Proxy == client.NoProxy {
 		named[3] = [2]string{"--noproxy", "*"}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -36,7 +37,7 @@ func notified(c *Conn, m *wire.Message) {
 }
 
 // withoutSecrets is what may be shown of a notification: standard error is often kept.
-func withoutSecrets(c *Conn, params wire.Members) wire.Members {
+func withoutSecrets(c *Conn, params jsonraw.Members) jsonraw.Members {
 	safe := slices.Clone(params)
 	for i, m := range safe {
 		safe[i].Value, _ = c.Env.Secrets.Bytes(m.Value)

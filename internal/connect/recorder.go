@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/state"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -95,7 +97,7 @@ func Ring(a *Env) (*trace.Ring, error) {
 func shownArgs(a *Env) []string {
 	words := a.Secrets.Command(append([]string{"mcpc"}, a.Args...))
 	for i, f := range fieldsIn(a.Args) {
-		f = wire.RedactField(f)
+		f = redact.RedactField(f)
 		words[i+1] = a.Secrets.Text(f.Name + ": " + f.Value)
 	}
 	return words
@@ -184,7 +186,7 @@ func GaveUp(a *Env, o wire.Outcome, exit int) {
 		return
 	}
 	end := endOf(a, o, exit)
-	end.ID = wire.OneLine(o.ID)
+	end.ID = jsonraw.OneLine(o.ID)
 	a.Record.End(end)
 }
 

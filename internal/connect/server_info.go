@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // ServerName is the Implementation as a person would say it: title, name,
 // version.
 func ServerName(raw json.RawMessage) string {
-	info, err := wire.Object(raw)
+	info, err := jsonraw.Object(raw)
 	if err != nil {
 		return "(not given)"
 	}

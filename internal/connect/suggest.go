@@ -3,6 +3,7 @@ package connect
 import (
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
@@ -14,7 +15,7 @@ import (
 func OtherwiseNamed(c *Conn, k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range RememberedEntries(c, Kinds[i]) {
-			if title, _ := wire.Text(wire.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {
+			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {
 				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " + wire.There(command+shellwords.Quote(entry.Name))
 			}
 		}

@@ -9,9 +9,11 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/demo"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
+	"mcpc/internal/suggest"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -67,7 +69,7 @@ func aim(c *Conn, t target.Target) {
 	c.Target = t
 	switch t.Kind {
 	case target.URL:
-		c.Where, c.known = wire.RedactURL(t.URL), t.Key()
+		c.Where, c.known = redact.RedactURL(t.URL), t.Key()
 	case target.Command:
 		c.Where, c.known = CommandLine(t.Command), t.Key()
 	case target.Demo:
@@ -83,13 +85,13 @@ func aim(c *Conn, t target.Target) {
 			c.OneOff.Endpoint = DemoEndpoint
 		}
 	} else if c.Saved.Endpoint != "" && c.Saved.Endpoint != DemoEndpoint {
-		c.Where = t.Name + ", " + wire.RedactURL(c.Saved.Endpoint)
+		c.Where = t.Name + ", " + redact.RedactURL(c.Saved.Endpoint)
 	}
 }
 
 // CommandLine is a command as it may be shown.
 func CommandLine(argv []string) string {
-	return strings.Join(QuotedWords(wire.RedactCommand(argv)), " ")
+	return strings.Join(QuotedWords(redact.RedactCommand(argv)), " ")
 }
 
 // DemoEndpoint stands for the built-in demo server where a URL would stand.
@@ -138,7 +140,7 @@ func unknownTarget(a *Env, err error) wire.Outcome {
 	if hint != "" {
 		hints = append(hints, string(hint))
 	}
-	if near := wire.Nearest(unknown.Name, unknown.Known); near != "" {
+	if near := suggest.Nearest(unknown.Name, unknown.Known); near != "" {
 		hints = append(hints, "did you mean "+near+"?")
 	}
 	if unknown.Source != target.FromSession {

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/loopback"
 )
 
 // stateless is the first revision without a handshake. Revisions compare as
@@ -83,7 +83,7 @@ func streamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
 func sameOrigin(h http.Handler) http.Handler {
 	guarded := http.NewCrossOriginProtection().Handler(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if reason := wire.Foreign(r.Host, r.Header); reason != "" {
+		if reason := loopback.Reject(r.Host, r.Header); reason != "" {
 			http.Error(w, "Forbidden: "+reason, http.StatusForbidden)
 			return
 		}

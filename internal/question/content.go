@@ -3,6 +3,7 @@ package question
 import (
 	"encoding/json"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -17,7 +18,7 @@ func (f Form) Content(values map[string]json.RawMessage) json.RawMessage {
 			value = field.Default
 		}
 		if len(value) > 0 {
-			content = wire.With(content, field.Name, value)
+			content = jsonraw.With(content, field.Name, value)
 		}
 	}
 	return content
@@ -25,7 +26,7 @@ func (f Form) Content(values map[string]json.RawMessage) json.RawMessage {
 
 // Missing are the required fields for which the content has no value.
 func (f Form) Missing(content json.RawMessage) (names []string) {
-	members, _ := wire.Object(content)
+	members, _ := jsonraw.Object(content)
 	for _, field := range f.Fields {
 		if _, there := members.Get(field.Name); field.Required && !there {
 			names = append(names, field.Name)
@@ -37,10 +38,10 @@ func (f Form) Missing(content json.RawMessage) (names []string) {
 // Check finds what a schema does not: members that are no field of the form, and
 // texts that miss the format of theirs.
 func (f Form) Check(content json.RawMessage) (findings []wire.Finding) {
-	members, _ := wire.Object(content)
+	members, _ := jsonraw.Object(content)
 	for _, m := range members {
 		field, known := f.Field(m.Name)
-		text, isText := wire.Text(m.Value)
+		text, isText := jsonraw.Text(m.Value)
 		switch {
 		case !known:
 			findings = append(findings, wire.Finding{Rule: "unknown_field", Level: wire.Error, Where: "/" + m.Name, Text: "is not a field of the form"})
@@ -57,7 +58,7 @@ func (f Form) Check(content json.RawMessage) (findings []wire.Finding) {
 func Accept(content json.RawMessage) json.RawMessage {
 	result := json.RawMessage(`{"action":"accept"}`)
 	if content != nil {
-		result = wire.With(result, "content", content)
+		result = jsonraw.With(result, "content", content)
 	}
 	return result
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A Form is the requestedSchema of an elicitation: a flat object of a few kinds
@@ -58,18 +58,18 @@ type Option struct {
 
 // ParseForm reads the params of elicitation/create in form mode.
 func ParseForm(params json.RawMessage) (Form, error) {
-	members, _ := wire.Object(params)
+	members, _ := jsonraw.Object(params)
 	form := Form{Message: members.Text("message")}
 	form.Schema, _ = members.Get("requestedSchema")
-	schema, err := wire.Object(form.Schema)
+	schema, err := jsonraw.Object(form.Schema)
 	switch {
 	case form.Schema == nil:
 		return form, errors.New("the server's form has no requestedSchema")
 	case err != nil:
-		return form, errors.New("the requestedSchema of the server's form is not an object: " + wire.Excerpt(form.Schema, 40))
+		return form, errors.New("the requestedSchema of the server's form is not an object: " + jsonraw.Excerpt(form.Schema, 40))
 	}
 	required := schema.Words("required")
-	fields, _ := wire.Object(schema.Value("properties"))
+	fields, _ := jsonraw.Object(schema.Value("properties"))
 	for _, f := range fields {
 		field := parseField(f.Name, f.Value)
 		field.Required = required[f.Name]
@@ -79,7 +79,7 @@ func ParseForm(params json.RawMessage) (Form, error) {
 }
 
 func parseField(name string, schema json.RawMessage) Field {
-	members, _ := wire.Object(schema)
+	members, _ := jsonraw.Object(schema)
 	f := Field{Name: name, Title: members.Text("title"), Description: members.Text("description"),
 		Format: members.Text("format"), Kind: Other, Schema: schema}
 	f.Default, _ = members.Get("default")
@@ -96,7 +96,7 @@ func parseField(name string, schema json.RawMessage) Field {
 	case "boolean":
 		f.Kind = Boolean
 	case "array":
-		items, _ := wire.Object(members.Value("items"))
+		items, _ := jsonraw.Object(members.Value("items"))
 		if f.Options = options(items, "anyOf"); f.Options != nil {
 			f.Kind = Choices
 		}
@@ -106,20 +106,20 @@ func parseField(name string, schema json.RawMessage) Field {
 
 // options reads the two ways to name what may be chosen: a plain enum, perhaps
 // with the enumNames of 2025-06-18, and constants with titles.
-func options(schema wire.Members, titled string) (all []Option) {
-	values, _ := wire.Array(schema.Value("enum"))
-	names, _ := wire.Array(schema.Value("enumNames"))
+func options(schema jsonraw.Members, titled string) (all []Option) {
+	values, _ := jsonraw.Array(schema.Value("enum"))
+	names, _ := jsonraw.Array(schema.Value("enumNames"))
 	for i, value := range values {
-		text, _ := wire.Text(value)
+		text, _ := jsonraw.Text(value)
 		o := Option{Value: text, Title: text}
 		if len(names) == len(values) {
-			o.Title, _ = wire.Text(names[i])
+			o.Title, _ = jsonraw.Text(names[i])
 		}
 		all = append(all, o)
 	}
-	constants, _ := wire.Array(schema.Value(titled))
+	constants, _ := jsonraw.Array(schema.Value(titled))
 	for _, item := range constants {
-		members, _ := wire.Object(item)
+		members, _ := jsonraw.Object(item)
 		value := members.Text("const")
 		all = append(all, Option{Value: value, Title: cmp.Or(members.Text("title"), value)})
 	}
@@ -159,7 +159,7 @@ func counted(n json.RawMessage, unit string) string {
 
 // Limits says in a few words how long, how large or how many.
 func (f Field) Limits() string {
-	members, _ := wire.Object(f.Schema)
+	members, _ := jsonraw.Object(f.Schema)
 	span := func(low, high, unit string) string {
 		from, to := members.Value(low), members.Value(high)
 		switch {

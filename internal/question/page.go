@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A Page is what an elicitation in URL mode wants a person to visit.
@@ -28,7 +28,7 @@ type Page struct {
 // why the page must not be opened: only web pages are (client/elicitation, "Safe
 // URL Handling").
 func ParsePage(params json.RawMessage) (Page, error) {
-	members, _ := wire.Object(params)
+	members, _ := jsonraw.Object(params)
 	p := Page{Message: members.Text("message"), URL: members.Text("url")}
 	u, err := url.Parse(p.URL)
 	switch {

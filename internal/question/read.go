@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // Read takes what somebody typed for the field's value. An option is named by
@@ -20,26 +20,26 @@ func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
 	word := strings.TrimSpace(text)
 	switch f.Kind {
 	case Text:
-		return wire.Quote(text), checkFormat(f.Format, text)
+		return jsonraw.Quote(text), checkFormat(f.Format, text)
 	case Number, Integer:
 		return readNumber(word, f.Kind)
 	case Boolean:
 		return readBoolean(word)
 	case Choice:
 		value, err := f.pick(word, numbered)
-		return wire.Quote(value), err
+		return jsonraw.Quote(value), err
 	case Choices:
 		return f.pickAll(word, numbered)
 	}
-	if wire.Valid([]byte(word)) == nil {
+	if jsonraw.Valid([]byte(word)) == nil {
 		return json.RawMessage(word), nil
 	}
-	return wire.Quote(text), nil
+	return jsonraw.Quote(text), nil
 }
 
 // readNumber takes a number of JSON, which is sent as it was typed.
 func readNumber(word string, kind Kind) (json.RawMessage, error) {
-	number := wire.Valid([]byte(word)) == nil && strings.Trim(word[:1], "-0123456789") == ""
+	number := jsonraw.Valid([]byte(word)) == nil && strings.Trim(word[:1], "-0123456789") == ""
 	switch {
 	case kind == Integer && (!number || strings.ContainsAny(word, ".eE")):
 		return nil, errors.New("must be a whole number, such as 42")
@@ -82,7 +82,7 @@ func (f Field) pick(word string, numbered bool) (string, error) {
 
 // pickAll reads a list; one in JSON is taken as it is.
 func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
-	if strings.HasPrefix(word, "[") && wire.Valid([]byte(word)) == nil {
+	if strings.HasPrefix(word, "[") && jsonraw.Valid([]byte(word)) == nil {
 		return json.RawMessage(word), nil
 	}
 	values := []json.RawMessage{}
@@ -95,9 +95,9 @@ func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, wire.Quote(value))
+		values = append(values, jsonraw.Quote(value))
 	}
-	return wire.List(values), nil
+	return jsonraw.List(values), nil
 }
 
 // checkFormat judges the formats that a form may ask for, generously: the server

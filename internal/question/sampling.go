@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // ModelName is the model of a message that no model wrote.
@@ -17,7 +17,7 @@ const ModelName = "mcpc"
 // assistant. maxTokens of the request must be kept, and nobody here can count
 // tokens; a text of more words than that has certainly more, and is cut there.
 func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
-	if members, err := wire.Object(wrote); err == nil {
+	if members, err := jsonraw.Object(wrote); err == nil {
 		_, role := members.Get("role")
 		_, content := members.Get("content")
 		if !role || !content || members.Text("model") == "" {
@@ -30,16 +30,16 @@ func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
 	if cut {
 		reason = "maxTokens"
 	}
-	content := wire.With(json.RawMessage(`{"type":"text"}`), "text", wire.Quote(text))
-	message := wire.With(json.RawMessage(`{"role":"assistant"}`), "content", content)
-	message = wire.With(message, "model", wire.Quote(ModelName))
-	return wire.With(message, "stopReason", wire.Quote(reason)), nil
+	content := jsonraw.With(json.RawMessage(`{"type":"text"}`), "text", jsonraw.Quote(text))
+	message := jsonraw.With(json.RawMessage(`{"role":"assistant"}`), "content", content)
+	message = jsonraw.With(message, "model", jsonraw.Quote(ModelName))
+	return jsonraw.With(message, "stopReason", jsonraw.Quote(reason)), nil
 }
 
 // maxTokens is the request's limit, or -1.
 func maxTokens(params json.RawMessage) int {
 	limit := -1
-	if json.Unmarshal(wire.First(params, "maxTokens"), &limit) != nil {
+	if json.Unmarshal(jsonraw.First(params, "maxTokens"), &limit) != nil {
 		return -1
 	}
 	return limit

@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // The ways in which a content block is shown (server/tools, "Tool Result").
@@ -33,7 +33,7 @@ type block struct {
 	path string
 	// uri is set on resources.
 	uri     string
-	members wire.Members
+	members jsonraw.Members
 }
 
 func parseBlocks(items []json.RawMessage, path string) []block {
@@ -48,14 +48,14 @@ func parseBlocks(items []json.RawMessage, path string) []block {
 // shape a list.
 func messageBlocks(content json.RawMessage, message int) []block {
 	path := fmt.Sprintf(".messages[%d].content", message)
-	if items, err := wire.Array(content); err == nil {
+	if items, err := jsonraw.Array(content); err == nil {
 		return parseBlocks(items, path)
 	}
 	return []block{parseBlock(content, path)}
 }
 
 func parseBlock(raw json.RawMessage, path string) block {
-	members, _ := wire.Object(raw)
+	members, _ := jsonraw.Object(raw)
 	b := block{raw: raw, kind: strangeBlock, members: members, path: path, name: members.Text("type")}
 	switch b.name {
 	case "text":
@@ -72,26 +72,26 @@ func parseBlock(raw json.RawMessage, path string) block {
 	return b
 }
 
-func (b *block) takeText(m wire.Members) bool {
+func (b *block) takeText(m jsonraw.Members) bool {
 	raw, _ := m.Get("text")
-	text, ok := wire.Text(raw)
+	text, ok := jsonraw.Text(raw)
 	if ok {
 		b.kind, b.text = textBlock, text
 	}
 	return ok
 }
 
-func (b *block) takeData(m wire.Members, name string) {
+func (b *block) takeData(m jsonraw.Members, name string) {
 	raw, _ := m.Get(name)
-	if data, ok := wire.Text(raw); ok {
+	if data, ok := jsonraw.Text(raw); ok {
 		b.kind, b.data, b.mime = mediaBlock, data, m.Text("mimeType")
 		b.path += "." + name
 	}
 }
 
-func (b *block) takeResource(m wire.Members) {
+func (b *block) takeResource(m jsonraw.Members) {
 	raw, _ := m.Get("resource")
-	inner, err := wire.Object(raw)
+	inner, err := jsonraw.Object(raw)
 	if err != nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (b *block) takeResource(m wire.Members) {
 }
 
 // takeContents reads a TextResourceContents or a BlobResourceContents.
-func (b *block) takeContents(m wire.Members) {
+func (b *block) takeContents(m jsonraw.Members) {
 	b.uri, b.mime = m.Text("uri"), m.Text("mimeType")
 	if !b.takeText(m) {
 		b.takeData(m, "blob")
@@ -110,7 +110,7 @@ func (b *block) takeContents(m wire.Members) {
 func parseContents(items []json.RawMessage) []block {
 	blocks := make([]block, len(items))
 	for i, raw := range items {
-		members, _ := wire.Object(raw)
+		members, _ := jsonraw.Object(raw)
 		b := block{raw: raw, kind: strangeBlock, members: members, name: "resource"}
 		b.path = fmt.Sprintf(".contents[%d]", i)
 		b.takeContents(members)
@@ -205,18 +205,18 @@ func (p *page) beside(tag, text, between string) {
 
 // annotations writes for whom a block is and how much it weighs (server,
 // "Annotations").
-func (p *page) annotations(members wire.Members) {
+func (p *page) annotations(members jsonraw.Members) {
 	if said := p.annotated(members); len(said) > 0 {
 		p.note("(" + strings.Join(said, "; ") + ")")
 	}
 }
 
-func (p *page) annotated(members wire.Members) (said []string) {
+func (p *page) annotated(members jsonraw.Members) (said []string) {
 	raw, _ := members.Get("annotations")
-	notes, _ := wire.Object(raw)
+	notes, _ := jsonraw.Object(raw)
 	for _, m := range notes {
 		value := plainText(m.Value)
-		if items, err := wire.Array(m.Value); err == nil {
+		if items, err := jsonraw.Array(m.Value); err == nil {
 			texts := make([]string, len(items))
 			for i, item := range items {
 				texts[i] = plainText(item)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -15,17 +16,17 @@ import (
 // line ends between their parts. ms has the time in milliseconds. result stands
 // where there is an answer, error where the ending is not the good one; its
 // members are those of ErrorJSON.
-func CallLine(st Style, number int, echo []wire.Member, o wire.Outcome, answered bool, took time.Duration) []byte {
+func CallLine(st Style, number int, echo []jsonraw.Member, o wire.Outcome, answered bool, took time.Duration) []byte {
 	j := &object{}
 	j.number("line", int64(number))
 	for _, m := range echo {
-		j.raw(m.Name, wire.OneLine(m.Value))
+		j.raw(m.Name, jsonraw.OneLine(m.Value))
 	}
 	j.text("kind", kindWord(o.Kind))
 	j.number("exit", int64(o.ExitCode()))
 	j.raw("ms", strconv.AppendFloat(nil, float64(took.Microseconds())/1e3, 'f', -1, 64))
 	if answered && o.Result != nil {
-		j.raw("result", wire.OneLine(o.Result))
+		j.raw("result", jsonraw.OneLine(o.Result))
 	}
 	if !o.Good() {
 		j.raw("error", errorJSON(st, o))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // An answer is cut for whoever has room for so many characters only. A text ends
@@ -77,7 +77,7 @@ const (
 // CutJSON makes one JSON document fit into so many characters.
 func CutJSON(raw json.RawMessage, most int) (json.RawMessage, Cut, error) {
 	whole := utf8.RuneCount(raw)
-	if whole <= most || wire.Valid(raw) != nil {
+	if whole <= most || jsonraw.Valid(raw) != nil {
 		return raw, Cut{Shown: whole, Whole: whole}, nil
 	}
 	root := parseCut(raw, "")
@@ -107,15 +107,15 @@ type cutNode struct {
 }
 
 func parseCut(raw json.RawMessage, at string) *cutNode {
-	if members, err := wire.Object(raw); err == nil {
+	if members, err := jsonraw.Object(raw); err == nil {
 		n := &cutNode{open: '{', at: at, kept: len(members)}
 		for _, m := range members {
-			n.names = append(n.names, wire.Quote(m.Name))
+			n.names = append(n.names, jsonraw.Quote(m.Name))
 			n.kids = append(n.kids, parseCut(m.Value, at+"/"+m.Name))
 		}
 		return n
 	}
-	if items, err := wire.Array(raw); err == nil {
+	if items, err := jsonraw.Array(raw); err == nil {
 		n := &cutNode{open: '[', at: at, kept: len(items)}
 		for i, item := range items {
 			n.kids = append(n.kids, parseCut(item, fmt.Sprintf("%s/%d", at, i)))

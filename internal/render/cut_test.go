@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 func TestCutText(t *testing.T) {
@@ -45,7 +45,7 @@ func TestCutJSON(t *testing.T) {
 	} {
 		cut, how, err := CutJSON(json.RawMessage(c.raw), 1000)
 		n := utf8.RuneCount(cut)
-		if err != nil || n > 1000 || n < 500 || wire.Valid(cut) != nil || !json.Valid(cut) || how.Shown != n || how.Whole != utf8.RuneCountInString(c.raw) {
+		if err != nil || n > 1000 || n < 500 || jsonraw.Valid(cut) != nil || !json.Valid(cut) || how.Shown != n || how.Whole != utf8.RuneCountInString(c.raw) {
 			t.Errorf("%.60s\ngot %d characters, %v, %+v\n%s", c.raw, n, err, how, cut)
 		}
 		if c.texts != "" && fmt.Sprint(how.Texts) != c.texts || !strings.Contains(fmt.Sprint(how.Lists), c.lists) {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/mcp"
 )
 
 // Describe writes all that a tool's definition says to someone who wants to call
@@ -14,7 +14,7 @@ import (
 // sanitized, also into a pipe; the definition's own bytes are in --json. example are
 // arguments that satisfy the inputSchema, nil where none are known. page is what the
 // tool's UI resource says of itself, nil where it has none or was not read.
-func Describe(w io.Writer, st Style, tool wire.Tool, example, page json.RawMessage) error {
+func Describe(w io.Writer, st Style, tool mcp.Tool, example, page json.RawMessage) error {
 	s := st.sheet()
 	s.title(tool.Name, tool.Title)
 	s.prose(0, tool.Description)
@@ -77,7 +77,7 @@ func (s *sheet) title(name, title string) {
 	s.line(0, line)
 }
 
-func (s *sheet) hints(tool wire.Tool) {
+func (s *sheet) hints(tool mcp.Tool) {
 	s.line(0, "")
 	_, words := annotations(tool.Hints)
 	if len(words) == 0 {
@@ -105,7 +105,7 @@ func (s *sheet) wrapped(depth int, text string) {
 }
 
 // annotations are a tool's hints, in short where they are true, and in words.
-func annotations(h wire.Hints) (short, words []string) {
+func annotations(h mcp.Hints) (short, words []string) {
 	for _, hint := range []struct {
 		set            *bool
 		short, yes, no string

@@ -6,13 +6,14 @@ import (
 	"io"
 	"strings"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/wire"
 )
 
 // DescribePrompt writes all that a prompt's definition says, and how to ask for
 // it.
-func DescribePrompt(w io.Writer, st Style, p wire.Prompt) error {
+func DescribePrompt(w io.Writer, st Style, p mcp.Prompt) error {
 	s := st.sheet()
 	s.title(p.Name, p.Title)
 	s.prose(0, p.Description)
@@ -40,7 +41,7 @@ func DescribePrompt(w io.Writer, st Style, p wire.Prompt) error {
 
 // ExamplePrompt is a command line that asks for a prompt, with every argument
 // that it requires.
-func (a Aim) ExamplePrompt(p wire.Prompt) string {
+func (a Aim) ExamplePrompt(p mcp.Prompt) string {
 	words := []string{"prompt", shellwords.Quote(p.Name)}
 	for _, a := range p.Arguments {
 		if a.Required {
@@ -51,7 +52,7 @@ func (a Aim) ExamplePrompt(p wire.Prompt) string {
 }
 
 // DescribeResource writes all that a resource's entry says, and how to read it.
-func DescribeResource(w io.Writer, st Style, r wire.Resource) error {
+func DescribeResource(w io.Writer, st Style, r mcp.Resource) error {
 	return st.resource(w, r, func(s *sheet) {
 		s.heading("example")
 		s.line(1, st.Aim.Command("read "+shellwords.Quote(r.URI)))
@@ -60,9 +61,9 @@ func DescribeResource(w io.Writer, st Style, r wire.Resource) error {
 
 // DescribeTemplate does the same for a resource template, whose variables are to
 // be chosen.
-func DescribeTemplate(w io.Writer, st Style, r wire.Resource) error {
+func DescribeTemplate(w io.Writer, st Style, r mcp.Resource) error {
 	return st.resource(w, r, func(s *sheet) {
-		t, err := wire.ParseURITemplate(r.URI)
+		t, err := mcp.ParseURITemplate(r.URI)
 		if err != nil {
 			s.line(0, st.Line("the template cannot be filled: "+err.Error()))
 			return
@@ -78,7 +79,7 @@ func DescribeTemplate(w io.Writer, st Style, r wire.Resource) error {
 	})
 }
 
-func (s Style) resource(w io.Writer, r wire.Resource, more func(*sheet)) error {
+func (s Style) resource(w io.Writer, r mcp.Resource, more func(*sheet)) error {
 	sh := s.sheet()
 	sh.title(r.URI, cmp.Or(r.Title, r.Name))
 	sh.prose(0, r.Description)
@@ -90,7 +91,7 @@ func (s Style) resource(w io.Writer, r wire.Resource, more func(*sheet)) error {
 	if r.Size >= 0 {
 		facts = append(facts, size(r.Size))
 	}
-	members, _ := wire.Object(r.Raw)
+	members, _ := jsonraw.Object(r.Raw)
 	facts = append(facts, (&page{st: s}).annotated(members)...)
 	if len(facts) > 0 {
 		sh.wrapped(0, strings.Join(facts, "; "))
@@ -109,7 +110,7 @@ func (s *sheet) page(uri string, said json.RawMessage) {
 	}
 	s.heading("UI resource (MCP Apps); not opened by mcpc")
 	s.line(1, s.st.Line(uri))
-	members, err := wire.Object(said)
+	members, err := jsonraw.Object(said)
 	for _, name := range []string{"csp", "permissions"} {
 		if raw, ok := members.Get(name); ok {
 			s.wrapped(1, name+": "+s.st.shown(raw, 1000))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // Example gives a small value that should satisfy a schema: the required members,
@@ -56,7 +56,7 @@ func (m *maker) value(s schema, name string, depth int) json.RawMessage {
 	types := s.types()
 	for _, v := range proposals(s) {
 		if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isType(v, t) }) {
-			return wire.Compact(v)
+			return jsonraw.Compact(v)
 		}
 	}
 	switch kindOf(s, types) {
@@ -71,7 +71,7 @@ func (m *maker) value(s schema, name string, depth int) json.RawMessage {
 	case "array":
 		return m.list(s, depth)
 	case "string":
-		return wire.Quote(sampleText(s, name))
+		return jsonraw.Quote(sampleText(s, name))
 	case "integer", "number":
 		return sampleNumber(s)
 	case "boolean":
@@ -117,7 +117,7 @@ func withAlternative(s schema) schema {
 	for _, raw := range append([]json.RawMessage{options[i].raw}, s.list("allOf")...) {
 		parts.add(raw)
 	}
-	s.members = append(wire.Members{{Name: "allOf", Value: parts.bytes()}}, s.members...)
+	s.members = append(jsonraw.Members{{Name: "allOf", Value: parts.bytes()}}, s.members...)
 	return s
 }
 

@@ -5,9 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/validate"
-	"mcpc/internal/wire"
 )
 
 // satisfies fails where validate, which knows nothing of render, finds that the
@@ -40,9 +41,9 @@ func TestExampleOfRealTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		items, _ := wire.Array(raw)
+		items, _ := jsonraw.Array(raw)
 		for _, item := range items {
-			tool, finding := wire.ParseTool(item)
+			tool, finding := mcp.ParseTool(item)
 			if finding != nil {
 				t.Fatal(finding.Text)
 			}

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -206,7 +207,7 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 		}
 		e.line(text, bold, note)
 	}
-	if err := wire.Valid(f.Raw); err != nil {
+	if err := jsonraw.Valid(f.Raw); err != nil {
 		e.line("  "+e.shortened(e.st.Line(e.st.excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
 		return
 	}

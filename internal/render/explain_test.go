@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -65,7 +66,7 @@ func statelessTalk() talk {
 // strangeTalk is nothing that anybody should send.
 func strangeTalk() talk {
 	var k talk
-	text := string(wire.Quote(hostileText))
+	text := string(jsonraw.Quote(hostileText))
 	k.post(1, `{"jsonrpc":"2.0","id":1,"method":`+text+`,"params":{`+text+`:[`+text+`,1e400,[[],{}],{"x":{"y":[1,2,3,4,5,6,7,8,9,10]}}],"n":`+
 		strings.Repeat("9", 300)+`}}`, wire.Field{Name: "Mcp-Name", Value: hostileText})
 	k.answer(1, 500, nil, wire.Field{Name: "Content-Type", Value: hostileText})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // What is shown of one value; more of it teaches nothing.
@@ -42,20 +42,20 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 		e.items(items, path, indent+"  ")
 		e.line(indent+"]"+tail, "", "")
 	case nested(raw): // nothing but white space in it
-		e.line(lead+string(wire.Compact(raw))+tail, "", note)
+		e.line(lead+string(jsonraw.Compact(raw))+tail, "", note)
 	default:
 		e.line(lead+e.scalar(raw, columns(lead))+tail, "", note)
 	}
 }
 
 // taken takes an object or an array apart; of anything else it gives nothing.
-func taken(raw json.RawMessage) (wire.Members, []json.RawMessage) {
+func taken(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 	switch {
 	case len(raw) > 2 && raw[0] == '{':
-		members, _ := wire.Object(raw)
+		members, _ := jsonraw.Object(raw)
 		return members, nil
 	case len(raw) > 2 && raw[0] == '[':
-		items, _ := wire.Array(raw)
+		items, _ := jsonraw.Array(raw)
 		return nil, items
 	}
 	return nil, nil
@@ -63,7 +63,7 @@ func taken(raw json.RawMessage) (wire.Members, []json.RawMessage) {
 
 // flat gives a small value of plain values on one line, unless there is a note to
 // give about something in it.
-func (e *explainer) flat(lead string, members wire.Members, items []json.RawMessage, path []string) string {
+func (e *explainer) flat(lead string, members jsonraw.Members, items []json.RawMessage, path []string) string {
 	if len(path) < 2 || len(members)+len(items) > 16 {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (e *explainer) flat(lead string, members wire.Members, items []json.RawMess
 		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.columns() || i >= 0 && !e.told[fmt.Sprint("row ", i)] {
 			return ""
 		}
-		parts = append(parts, string(wire.Quote(m.Name))+": "+string(m.Value))
+		parts = append(parts, string(jsonraw.Quote(m.Name))+": "+string(m.Value))
 	}
 	for _, item := range items {
 		if nested(item) || len(item) > e.st.columns() {
@@ -95,13 +95,13 @@ func nested(raw json.RawMessage) bool {
 	return len(raw) > 2 && (raw[0] == '{' || raw[0] == '[')
 }
 
-func (e *explainer) members(members wire.Members, path []string, indent string) {
+func (e *explainer) members(members jsonraw.Members, path []string, indent string) {
 	for i, m := range members {
 		if i == explainNames {
 			e.line(fmt.Sprintf("%s%s %d more members", indent, e.st.ellipsis(), len(members)-i), dim, "")
 			return
 		}
-		name := e.scalar(wire.Quote(m.Name), columns(indent))
+		name := e.scalar(jsonraw.Quote(m.Name), columns(indent))
 		e.value(m.Value, join(path, m.Name), indent+name+": ", comma(i, len(members)))
 	}
 }

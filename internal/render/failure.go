@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -139,7 +140,7 @@ func headline(o wire.Outcome) string {
 	}
 	switch o.Kind {
 	case wire.ToolError:
-		if o.Text != "" && o.Result != nil && string(wire.First(o.Result, "isError")) != "true" {
+		if o.Text != "" && o.Result != nil && string(jsonraw.First(o.Result, "isError")) != "true" {
 			return "tool error: " + o.Text
 		}
 		return "tool error: result.isError = true"
@@ -170,7 +171,7 @@ func rpcHeadline(o wire.Outcome) string {
 	case e == nil:
 		return "protocol error: " + o.Text
 	}
-	return fmt.Sprintf("protocol error %d %q", e.Code, wire.Excerpt([]byte(e.Message), 500))
+	return fmt.Sprintf("protocol error %d %q", e.Code, jsonraw.Excerpt([]byte(e.Message), 500))
 }
 
 func argumentsHeadline(o wire.Outcome) string {
@@ -223,7 +224,7 @@ func status(code int) string {
 
 // excerpt is wire.Excerpt in the style's own ornaments.
 func (s Style) excerpt(raw []byte, n int) string {
-	text := wire.Excerpt(raw, n)
+	text := jsonraw.Excerpt(raw, n)
 	if i := strings.LastIndex(text, "…"); s.ASCII && len(raw) > n && i >= 0 {
 		text = text[:i] + s.ellipsis() + text[i+len("…"):]
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -67,7 +69,7 @@ func (r *report) rpc(o wire.Outcome) {
 		r.line("%s", meaning(o))
 	}
 	if e.Data != nil {
-		r.line("data: %s", r.st.excerpt(wire.Compact(e.Data), maxData))
+		r.line("data: %s", r.st.excerpt(jsonraw.Compact(e.Data), maxData))
 	}
 	if o.HTTP != nil && o.HTTP.Status >= 300 {
 		r.line("received with %s", status(o.HTTP.Status))
@@ -95,7 +97,7 @@ func (r *report) http(o wire.Outcome) {
 // safeField hides secrets in the query of an address to which a server sends.
 func safeField(f wire.Field) wire.Field {
 	if strings.EqualFold(f.Name, "location") {
-		f.Value = wire.RedactURL(f.Value)
+		f.Value = redact.RedactURL(f.Value)
 	}
 	return f
 }
@@ -143,11 +145,11 @@ func (r *report) badResponse(o wire.Outcome) {
 		}
 	}
 	mark := len(m.Raw) - len(bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF")))
-	if err := wire.Valid(m.Raw[mark:]); err != nil {
+	if err := jsonraw.Valid(m.Raw[mark:]); err != nil {
 		r.window(m.Raw, mark+int(err.Offset), false)
 		return
 	}
-	r.line("it was: %s", r.st.excerpt(wire.Compact(m.Raw), maxData))
+	r.line("it was: %s", r.st.excerpt(jsonraw.Compact(m.Raw), maxData))
 }
 
 // saysJSON reports whether it makes sense to look for the place where a body

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
@@ -65,7 +66,7 @@ var waysOn = map[string]struct{ describe, list string }{
 func meaning(o wire.Outcome) string {
 	e := o.RPC()
 	if o.Method == "resources/read" && e.Code == -32602 {
-		data, _ := wire.Object(e.Data)
+		data, _ := jsonraw.Object(e.Data)
 		if data.Text("uri") == o.Name && o.Name != "" {
 			return "resource not found: the server has no resource with this URI"
 		}
@@ -110,7 +111,7 @@ func hintOf(o wire.Outcome) wire.Hint {
 	}
 	switch o.Kind {
 	case wire.ToolError:
-		if content := wire.First(o.Result, "content"); string(wire.Compact(content)) == "[]" && wire.First(o.Result, "structuredContent") == nil {
+		if content := jsonraw.First(o.Result, "content"); string(jsonraw.Compact(content)) == "[]" && jsonraw.First(o.Result, "structuredContent") == nil {
 			return "tool execution error, not a protocol error; the result has no message"
 		}
 	case wire.RPCFailed:
@@ -167,11 +168,11 @@ var offers = []struct{ capability, flags string }{
 
 // flagsFor says what offers the capabilities that a server requires (-32021).
 func flagsFor(data []byte) wire.Hint {
-	members, _ := wire.Object(data)
+	members, _ := jsonraw.Object(data)
 	raw, _ := members.Get("requiredCapabilities")
-	required, _ := wire.Object(raw)
+	required, _ := jsonraw.Object(raw)
 	elicitation, _ := required.Get("elicitation")
-	modes, _ := wire.Object(elicitation)
+	modes, _ := jsonraw.Object(elicitation)
 	_, page := modes.Get("url")
 	_, form := modes.Get("form")
 	var all []string
@@ -185,7 +186,7 @@ func flagsFor(data []byte) wire.Hint {
 		}
 	}
 	extensions, _ := required.Get("extensions")
-	if wire.First(extensions, "io.modelcontextprotocol/tasks") != nil {
+	if jsonraw.First(extensions, "io.modelcontextprotocol/tasks") != nil {
 		all = append(all, string(wire.Run("call")+" offers tasks"))
 	}
 	return wire.Hint(strings.Join(all, "; "))

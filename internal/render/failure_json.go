@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func httpJSON(o wire.Outcome) []byte {
 	j.raw("fields", fields.bytes())
 	body := string(h.Body)
 	if body == "" && o.Message != nil && o.Message.Kind == wire.Invalid {
-		body = wire.Excerpt(o.Message.Raw, maxBody)
+		body = jsonraw.Excerpt(o.Message.Raw, maxBody)
 	}
 	j.some("body", body)
 	return j.bytes()
@@ -98,7 +99,7 @@ func rpcJSON(e *wire.RPCError) []byte {
 	j.number("code", e.Code)
 	j.text("message", e.Message)
 	if e.Data != nil {
-		j.raw("data", wire.OneLine(e.Data))
+		j.raw("data", jsonraw.OneLine(e.Data))
 	}
 	return j.bytes()
 }
@@ -144,13 +145,15 @@ func (o *object) raw(name string, value json.RawMessage) {
 	if len(o.b) > 0 {
 		o.b = append(o.b, ',')
 	}
-	o.b = append(append(o.b, wire.Quote(name)...), ':')
+	o.b = append(append(o.b, jsonraw.Quote(name)...), ':')
 	o.b = append(o.b, value...)
 }
 
-func (o *object) text(name, value string)         { o.raw(name, wire.Quote(value)) }
+func (o *object) text(name, value string) { o.raw(name, jsonraw.Quote(value)) }
+
 func (o *object) number(name string, value int64) { o.raw(name, strconv.AppendInt(nil, value, 10)) }
-func (o *object) flag(name string, value bool)    { o.raw(name, strconv.AppendBool(nil, value)) }
+
+func (o *object) flag(name string, value bool) { o.raw(name, strconv.AppendBool(nil, value)) }
 
 // some leaves an empty text out.
 func (o *object) some(name, value string) {

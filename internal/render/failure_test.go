@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func assertVisible(t *testing.T, text string) {
 }
 
 func rpcMessage(code int64, message, data string) *wire.Message {
-	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"error":{"code":%d,"message":%s`, code, wire.Quote(message))
+	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"error":{"code":%d,"message":%s`, code, jsonraw.Quote(message))
 	if data != "" {
 		raw += `,"data":` + data
 	}
@@ -147,7 +148,7 @@ var failures = []struct {
 		Process:  &wire.ProcessFacts{Ended: hostileText, Stderr: hostileText}}},
 	{"hostile error", callOutcome(wire.RPCFailed, func(o *wire.Outcome) {
 		o.Name = "x; rm -rf ~ $(id)"
-		o.Message = rpcMessage(-32602, hostileText, string(wire.Quote(hostileText)))
+		o.Message = rpcMessage(-32602, hostileText, string(jsonraw.Quote(hostileText)))
 	})},
 	{"hostile bytes", callOutcome(wire.BadResponse, func(o *wire.Outcome) {
 		o.Message = wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":7,"result":` + hostileText + "\xff}"))
@@ -227,7 +228,7 @@ func TestErrorJSONKeepsDataBytes(t *testing.T) {
 }
 
 func TestFailureJSONOnATerminalHidesNothing(t *testing.T) {
-	o := wire.Outcome{Kind: wire.RPCFailed, Message: rpcMessage(-1, hostileText, string(wire.Quote(hostileText)))}
+	o := wire.Outcome{Kind: wire.RPCFailed, Message: rpcMessage(-1, hostileText, string(jsonraw.Quote(hostileText)))}
 	var pipe, terminal bytes.Buffer
 	FailureJSON(&pipe, Style{}, o)
 	FailureJSON(&terminal, Style{Terminal: true, Width: 80}, o)

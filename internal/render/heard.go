@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func Heard(w io.Writer, st Style, at time.Time, m *wire.Message) error {
 
 // heard is the kind of a notification and what it tells, as the server wrote it.
 func heard(m *wire.Message) (kind, what string) {
-	params, _ := wire.Object(m.Params)
+	params, _ := jsonraw.Object(m.Params)
 	switch m.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
 		return strings.Split(m.Method, "/")[1], "the list changed"
@@ -36,11 +37,11 @@ func heard(m *wire.Message) (kind, what string) {
 	case "notifications/message":
 		return "log", logLine(params)
 	}
-	return strings.TrimPrefix(m.Method, "notifications/"), string(wire.Compact(m.Params))
+	return strings.TrimPrefix(m.Method, "notifications/"), string(jsonraw.Compact(m.Params))
 }
 
 // logLine is `[warning] logger: data`, or without brackets where there is no level.
-func logLine(params wire.Members) string {
+func logLine(params jsonraw.Members) string {
 	data, _ := params.Get("data")
 	text := logText(data)
 	if logger := params.Text("logger"); logger != "" {
@@ -57,7 +58,7 @@ func logText(data json.RawMessage) string {
 	if data == nil {
 		return "(no data)"
 	}
-	return plainText(wire.Compact(data))
+	return plainText(jsonraw.Compact(data))
 }
 
 // A Change is what became of one entry of a list.

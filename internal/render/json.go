@@ -9,8 +9,8 @@ import (
 
 	"github.com/tidwall/pretty"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
-	"mcpc/internal/wire"
 )
 
 // maxColored is the length from which JSON is printed without colour: colouring
@@ -32,7 +32,7 @@ func JSON(w io.Writer, st Style, raw []byte) error {
 // ends between its parts. On a terminal characters that hide are escaped.
 func JSONLine(w io.Writer, st Style, raw []byte) error {
 	if bytes.ContainsAny(raw, "\r\n") {
-		raw = wire.Compact(raw)
+		raw = jsonraw.Compact(raw)
 	}
 	if st.Terminal {
 		raw = escapeHidden(raw)
@@ -45,7 +45,7 @@ func (s Style) showJSON(w io.Writer, raw []byte) error {
 	if len(raw) >= longJSON {
 		return s.showLong(w, raw)
 	}
-	if err := wire.Valid(raw); err != nil {
+	if err := jsonraw.Valid(raw); err != nil {
 		if e := writeLine(w, []byte(s.Block(string(raw)))); e != nil {
 			return e
 		}
@@ -60,7 +60,7 @@ const longJSON = 8 << 20
 
 // showLong is showJSON in pieces.
 func (s Style) showLong(w io.Writer, raw []byte) error {
-	show, bad := sanitize.Picture(sanitize.JSON), wire.Valid(raw)
+	show, bad := sanitize.Picture(sanitize.JSON), jsonraw.Valid(raw)
 	if bad != nil {
 		show = s.picture()
 	}

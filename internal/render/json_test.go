@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -50,7 +51,7 @@ func TestJSONOnTerminal(t *testing.T) {
 	if got, want := ansi.Strip(colored), jsonText(t, terminal, raw); got != want {
 		t.Errorf("colour changed the text:\n%s", got)
 	}
-	if got := string(wire.Compact([]byte(jsonText(t, terminal, raw)))); got != raw {
+	if got := string(jsonraw.Compact([]byte(jsonText(t, terminal, raw)))); got != raw {
 		t.Errorf("indented and compacted again: %s", got)
 	}
 }
@@ -103,7 +104,7 @@ func FuzzJSON(f *testing.F) {
 		if i := strings.IndexFunc(got, forbidden); i >= 0 {
 			t.Fatalf("%q holds %q", got, got[i:])
 		}
-		if wire.Valid(raw) == nil && wire.Valid([]byte(got)) != nil {
+		if jsonraw.Valid(raw) == nil && jsonraw.Valid([]byte(got)) != nil {
 			t.Fatalf("%q is no longer JSON: %q", raw, got)
 		}
 		if colored := ansi.Strip(jsonText(t, colors, string(raw))); colored != got {
@@ -143,7 +144,7 @@ func TestLongJSONTakesNoMemory(t *testing.T) {
 	if err := terminal.showJSON(&b, raw); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(wire.Compact(b.Bytes())), strings.ReplaceAll(string(raw), "\u202e", `\u202e`); got != want {
+	if got, want := string(jsonraw.Compact(b.Bytes())), strings.ReplaceAll(string(raw), "\u202e", `\u202e`); got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
 	b.Reset()

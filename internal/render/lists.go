@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"io"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/mcp"
 )
 
 // Prompts writes one entry a prompt, as Tools does: its name, its arguments, and
 // the first line of its description.
-func Prompts(w io.Writer, st Style, prompts []wire.Prompt, long bool) error {
+func Prompts(w io.Writer, st Style, prompts []mcp.Prompt, long bool) error {
 	return st.list(w, len(prompts), func(i int) entry {
 		p := prompts[i]
 		e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: st.hidden(hiddenInJSON(p.Raw))}
@@ -27,7 +27,7 @@ func Prompts(w io.Writer, st Style, prompts []wire.Prompt, long bool) error {
 
 // Resources writes one entry a resource or template, as Tools does: its URI, its
 // name, its type and size, and the first line of its description.
-func Resources(w io.Writer, st Style, resources []wire.Resource, long bool) error {
+func Resources(w io.Writer, st Style, resources []mcp.Resource, long bool) error {
 	return st.list(w, len(resources), func(i int) entry {
 		r := resources[i]
 		e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}

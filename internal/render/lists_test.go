@@ -7,20 +7,21 @@ import (
 	"io"
 	"testing"
 
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
 // What servers list beside tools, and what no server should.
 var (
-	somePrompts = parsed(wire.ParsePrompt,
+	somePrompts = parsed(mcp.ParsePrompt,
 		`{"name":"args-prompt","title":"Arguments Prompt","description":"A prompt with two arguments\nand a second line","arguments":[{"name":"city","required":true},{"name":"state"}]}`,
 		`{"name":"simple","title":"Simple Prompt"}`,
 		`{"name":"evil\u001b[31m","description":"hid\u200bden","arguments":[{"name":"a\nb"}]}`)
-	someResources = parsed(wire.ParseResource,
+	someResources = parsed(mcp.ParseResource,
 		`{"uri":"demo://resource/static/document/features.md","name":"features.md","description":"Static document: features.md","mimeType":"text/markdown","size":620}`,
 		`{"uri":"file:///bare"}`,
 		`{"uri":"demo://\u202egnp","name":"logo","title":"The logo","mimeType":"image/png\u0007"}`)
-	someTemplates = parsed(wire.ParseTemplate,
+	someTemplates = parsed(mcp.ParseTemplate,
 		`{"uriTemplate":"demo://resource/dynamic/text/{resourceId}","name":"Dynamic Text Resource","mimeType":"text/plain","description":"Plaintext fabricated from the variable, which must be an integer, and from nothing else"}`)
 )
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -118,7 +119,7 @@ func (m *marker) message(name string, f wire.Frame) {
 	}
 	m.section(note)
 	language, shown := "", beginning(f.Raw[:min(len(f.Raw), 2*mostReported)])
-	if wire.Valid(f.Raw) == nil {
+	if jsonraw.Valid(f.Raw) == nil {
 		language, shown = "json", nil
 		_ = reporting.showJSON(&shown, f.Raw)
 	}

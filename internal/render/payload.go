@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	blocks := resultBlocks(method, result)
 	texts, media := split(blocks)
 	var structured json.RawMessage
-	if members, err := wire.Object(result); err == nil && method == "tools/call" {
+	if members, err := jsonraw.Object(result); err == nil && method == "tools/call" {
 		structured, _ = members.Get("structuredContent")
 	}
 	asJSON := len(texts)+len(media) == 0
@@ -62,7 +63,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	for i, kind := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
 	}
-	if structured != nil && !asJSON && string(wire.Compact(structured)) != "{}" && !mirrored(blocks, structured) {
+	if structured != nil && !asJSON && string(jsonraw.Compact(structured)) != "{}" && !mirrored(blocks, structured) {
 		kinds = append(kinds, "structuredContent")
 	}
 	return strings.Join(kinds, ", ")
@@ -89,7 +90,7 @@ func (e *PayloadError) Error() string { return e.Text }
 // jsonPayload is a tool's structured content, or else the whole result.
 func jsonPayload(method string, result json.RawMessage) ([]byte, string, error) {
 	raw := result
-	if members, err := wire.Object(result); err == nil && method == "tools/call" {
+	if members, err := jsonraw.Object(result); err == nil && method == "tools/call" {
 		if structured, ok := members.Get("structuredContent"); ok {
 			raw = structured
 		}
@@ -100,10 +101,10 @@ func jsonPayload(method string, result json.RawMessage) ([]byte, string, error) 
 
 // resultBlocks are all blocks of a result that has some.
 func resultBlocks(method string, result json.RawMessage) []block {
-	members, _ := wire.Object(result)
+	members, _ := jsonraw.Object(result)
 	list := func(name string) []json.RawMessage {
 		raw, _ := members.Get(name)
-		items, _ := wire.Array(raw)
+		items, _ := jsonraw.Array(raw)
 		return items
 	}
 	switch method {
@@ -114,7 +115,7 @@ func resultBlocks(method string, result json.RawMessage) []block {
 	case "prompts/get":
 		var blocks []block
 		for i, raw := range list("messages") {
-			message, _ := wire.Object(raw)
+			message, _ := jsonraw.Object(raw)
 			content, _ := message.Get("content")
 			blocks = append(blocks, messageBlocks(content, i)...)
 		}

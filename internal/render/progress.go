@@ -14,7 +14,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // How the line of progress behaves on a terminal.
@@ -70,7 +70,7 @@ func NewProgress(w io.Writer, st Style, now func() time.Time) *Progress {
 
 // Update takes the params of one progress notification. What is no number does
 // not move the line, nor does what is smaller than before.
-func (p *Progress) Update(params wire.Members) {
+func (p *Progress) Update(params jsonraw.Members) {
 	if !p.st.Terminal {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A progressScreen is a terminal as far as a line of progress needs one: it knows \r, \n
@@ -49,7 +49,8 @@ func (s *progressScreen) line() string { return strings.TrimRight(string(s.row),
 
 type progressClock struct{ t time.Time }
 
-func (c *progressClock) now() time.Time        { return c.t }
+func (c *progressClock) now() time.Time { return c.t }
+
 func (c *progressClock) pass(ms time.Duration) { c.t = c.t.Add(ms * time.Millisecond) }
 
 func onScreen(st Style) (*progressScreen, *progressClock, *Progress) {
@@ -67,9 +68,9 @@ func jsonOf(v any) json.RawMessage {
 }
 
 // told are the params of a notification; what is nil is missing.
-func told(progress, total json.RawMessage, message string) (params wire.Members) {
-	for _, m := range []wire.Member{{Name: "progress", Value: progress}, {Name: "total", Value: total},
-		{Name: "message", Value: wire.Quote(message)}} {
+func told(progress, total json.RawMessage, message string) (params jsonraw.Members) {
+	for _, m := range []jsonraw.Member{{Name: "progress", Value: progress}, {Name: "total", Value: total},
+		{Name: "message", Value: jsonraw.Quote(message)}} {
 		if m.Value != nil {
 			params = append(params, m)
 		}

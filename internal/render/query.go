@@ -16,7 +16,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A Program is a jq expression that is ready to run (gojq's dialect of it).
@@ -81,7 +81,7 @@ func compared(q *gojq.Query) *gojq.Query {
 func (p *Program) Values(ctx context.Context, raw []byte) (all []json.RawMessage, err error) {
 	err = eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
 		if _, isText := v.(string); isText {
-			text = wire.Quote(string(text))
+			text = jsonraw.Quote(string(text))
 		}
 		all = append(all, text)
 		return nil
@@ -143,7 +143,7 @@ func (p *Program) Print(ctx context.Context, w io.Writer, st Style, raw []byte) 
 }
 
 func jqValue(raw []byte) (value any, err error) {
-	if err := wire.Valid(raw); err != nil {
+	if err := jsonraw.Valid(raw); err != nil {
 		return nil, fmt.Errorf("reading the input of the jq expression: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -208,12 +208,12 @@ func (o originals) note(v any, raw []byte) {
 	switch v := v.(type) {
 	case map[string]any:
 		o[reflect.ValueOf(v).Pointer()] = raw
-		members, _ := wire.Object(raw)
+		members, _ := jsonraw.Object(raw)
 		for _, m := range members {
 			o.note(v[m.Name], m.Value)
 		}
 	case []any:
-		items, _ := wire.Array(raw)
+		items, _ := jsonraw.Array(raw)
 		for i, item := range items[:min(len(items), len(v))] { // of a member that stands there twice the last one counts
 			o.note(v[i], item)
 		}
@@ -232,14 +232,14 @@ func (o originals) append(b []byte, v any) (_ []byte, err error) {
 	switch v := v.(type) {
 	case map[string]any:
 		if raw, ok := o[reflect.ValueOf(v).Pointer()]; ok {
-			return append(b, wire.Compact(raw)...), nil
+			return append(b, jsonraw.Compact(raw)...), nil
 		}
 		b = append(b, '{')
 		for i, name := range slices.Sorted(maps.Keys(v)) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(append(b, wire.Quote(name)...), ':')
+			b = append(append(b, jsonraw.Quote(name)...), ':')
 			if b, err = o.append(b, v[name]); err != nil {
 				return nil, err
 			}

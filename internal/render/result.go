@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // Result writes the result of method for a reader: texts as texts, images by
@@ -87,13 +87,13 @@ func (p *page) note(text string) {
 // readable as it is.
 func looksLikeJSON(text string) bool {
 	text = strings.TrimSpace(text)
-	return text != "" && (text[0] == '{' || text[0] == '[') && wire.Valid([]byte(text)) == nil
+	return text != "" && (text[0] == '{' || text[0] == '[') && jsonraw.Valid([]byte(text)) == nil
 }
 
 func (p *page) toolResult(result json.RawMessage) {
-	members, _ := wire.Object(result)
+	members, _ := jsonraw.Object(result)
 	content, _ := members.Get("content")
-	items, err := wire.Array(content)
+	items, err := jsonraw.Array(content)
 	structured, has := members.Get("structuredContent")
 	if err != nil && !has {
 		p.json(result) // no tool result, or none of a revision known here
@@ -110,7 +110,7 @@ func (p *page) toolResult(result json.RawMessage) {
 	case !has || mirrored(blocks, structured):
 	case len(blocks) == 0:
 		p.json(structured)
-	case string(wire.Compact(structured)) != "{}": // which older SDKs put where a tool has no outputSchema
+	case string(jsonraw.Compact(structured)) != "{}": // which older SDKs put where a tool has no outputSchema
 		p.note("structuredContent:")
 		p.json(structured)
 	}
@@ -118,9 +118,9 @@ func (p *page) toolResult(result json.RawMessage) {
 
 // prompt writes each message's role on a line of its own and its content below.
 func (p *page) prompt(result json.RawMessage) {
-	members, _ := wire.Object(result)
+	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("messages")
-	messages, err := wire.Array(list)
+	messages, err := jsonraw.Array(list)
 	if err != nil {
 		p.json(result)
 		return
@@ -141,7 +141,7 @@ func (p *page) prompt(result json.RawMessage) {
 }
 
 func (p *page) message(raw json.RawMessage, i int) {
-	members, _ := wire.Object(raw)
+	members, _ := jsonraw.Object(raw)
 	role, ok := members.Get("role")
 	content, also := members.Get("content")
 	if !ok || !also {
@@ -157,9 +157,9 @@ func (p *page) message(raw json.RawMessage, i int) {
 
 // contents writes what resources/read gave.
 func (p *page) contents(result json.RawMessage) {
-	members, _ := wire.Object(result)
+	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("contents")
-	items, err := wire.Array(list)
+	items, err := jsonraw.Array(list)
 	if err != nil {
 		p.json(result)
 		return
@@ -213,7 +213,7 @@ func Contents(result json.RawMessage) (names []string) {
 
 // plainText is the string that raw holds, or else raw itself.
 func plainText(raw json.RawMessage) string {
-	if s, ok := wire.Text(raw); ok {
+	if s, ok := jsonraw.Text(raw); ok {
 		return s
 	}
 	return string(raw)

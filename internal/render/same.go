@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // mirrored says whether a text block says the same as structuredContent, which
@@ -29,7 +29,7 @@ func mirrored(blocks []block, structured json.RawMessage) bool {
 // unwrapped knows the Python SDK's habit: what is no object is wrapped as
 // {"result": …}, and a list has one text block for each of its items.
 func unwrapped(texts []string, structured json.RawMessage) bool {
-	members, err := wire.Object(structured)
+	members, err := jsonraw.Object(structured)
 	if err != nil || len(members) != 1 || members[0].Name != "result" {
 		return false
 	}
@@ -37,7 +37,7 @@ func unwrapped(texts []string, structured json.RawMessage) bool {
 	if len(texts) == 1 && saysValue(texts[0], value) {
 		return true
 	}
-	items, err := wire.Array(value)
+	items, err := jsonraw.Array(value)
 	if err != nil || len(items) != len(texts) {
 		return false
 	}
@@ -50,7 +50,7 @@ func unwrapped(texts []string, structured json.RawMessage) bool {
 }
 
 func saysValue(text string, value json.RawMessage) bool {
-	if s, ok := wire.Text(value); ok && s == text {
+	if s, ok := jsonraw.Text(value); ok && s == text {
 		return true
 	}
 	return sameJSON([]byte(text), value)
@@ -66,7 +66,7 @@ func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return len(a) > 0
 	}
-	if len(a) > maxCompared || len(b) > maxCompared || wire.Valid(a) != nil || wire.Valid(b) != nil {
+	if len(a) > maxCompared || len(b) > maxCompared || jsonraw.Valid(a) != nil || jsonraw.Valid(b) != nil {
 		return false
 	}
 	return reflect.DeepEqual(decode(a), decode(b))

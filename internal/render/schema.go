@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A document is a JSON Schema that is being shown, with the means to follow its
@@ -36,11 +36,11 @@ func (d *document) pay(raw []byte) bool {
 	return d.budget > 0
 }
 
-func (d *document) object(raw json.RawMessage) wire.Members {
+func (d *document) object(raw json.RawMessage) jsonraw.Members {
 	if !d.pay(raw) {
 		return nil
 	}
-	members, _ := wire.Object(raw)
+	members, _ := jsonraw.Object(raw)
 	return members
 }
 
@@ -48,7 +48,7 @@ func (d *document) array(raw json.RawMessage) []json.RawMessage {
 	if !d.pay(raw) {
 		return nil
 	}
-	items, _ := wire.Array(raw)
+	items, _ := jsonraw.Array(raw)
 	return items
 }
 
@@ -58,7 +58,7 @@ type schema struct {
 	raw json.RawMessage
 	// members are the schema's own, before those of the schema that it refers
 	// to, so that the nearer one is found first.
-	members wire.Members
+	members jsonraw.Members
 	// refs are the references that led here, the outermost first.
 	refs []string
 	// lost is a reference that leads nowhere within the document.
@@ -206,7 +206,7 @@ func (s schema) first(name string) json.RawMessage {
 }
 
 func (s schema) text(name string) string {
-	text, _ := wire.Text(s.first(name))
+	text, _ := jsonraw.Text(s.first(name))
 	return text
 }
 
@@ -231,7 +231,7 @@ func (s schema) properties() []property {
 			}
 		}
 		for _, raw := range part.list("required") {
-			if name, ok := wire.Text(raw); ok {
+			if name, ok := jsonraw.Text(raw); ok {
 				required = append(required, name)
 			}
 		}
@@ -251,12 +251,12 @@ func (s schema) properties() []property {
 // types are the declared types of s.
 func (s schema) types() []string {
 	raw := s.first("type")
-	if one, ok := wire.Text(raw); ok {
+	if one, ok := jsonraw.Text(raw); ok {
 		return []string{one}
 	}
 	var types []string
 	for _, item := range s.doc.array(raw) {
-		if one, ok := wire.Text(item); ok {
+		if one, ok := jsonraw.Text(item); ok {
 			types = append(types, one)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/wire"
 )
 
 // What was recorded becomes shell commands again here. All that is recorded may
@@ -72,7 +72,7 @@ func quotedLines(text string) string {
 // parts goes through a text that may have secrets in it.
 func (s *Script) parts(text, what string, plain, hidden func(string)) {
 	at := 0
-	for _, place := range wire.HiddenIn(text) {
+	for _, place := range redact.HiddenIn(text) {
 		if place[0] > at {
 			plain(text[at:place[0]])
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func printedBy(t *testing.T, script string, env ...string) string {
 }
 
 func TestCurl(t *testing.T) {
-	secret, other := wire.Redacted("0123456789abcdef"), wire.Redacted("fedcba9876543210")
+	secret, other := redact.Redacted("0123456789abcdef"), redact.Redacted("fedcba9876543210")
 	for _, c := range []struct {
 		name string
 		post Post
@@ -69,11 +70,11 @@ func TestCurlOfWhatIsNoRequest(t *testing.T) {
 }
 
 func TestPrintGivesTheBytes(t *testing.T) {
-	for _, raw := range []string{"", "a", "a\n", "\n\n", "it's", "%s\\n", "\x00\x01\xff\x80", "é☕\u202e", "-n", "$x`y`", "a" + wire.Redacted("0123456789abcdef") + "\n"} {
+	for _, raw := range []string{"", "a", "a\n", "\n\n", "it's", "%s\\n", "\x00\x01\xff\x80", "é☕\u202e", "-n", "$x`y`", "a" + redact.Redacted("0123456789abcdef") + "\n"} {
 		for _, line := range []bool{false, true} {
 			var s Script
 			s.Command(s.Print([]byte(raw), line))
-			want := strings.Replace(raw, wire.Redacted("0123456789abcdef"), "S", 1)
+			want := strings.Replace(raw, redact.Redacted("0123456789abcdef"), "S", 1)
 			if line {
 				want += "\n"
 			}
@@ -86,7 +87,7 @@ func TestPrintGivesTheBytes(t *testing.T) {
 
 func TestScriptEndsWhereAVariableIsNotSet(t *testing.T) {
 	var s Script
-	s.Command("touch", s.Word(wire.Redacted("0123456789abcdef"), "Authorization"))
+	s.Command("touch", s.Word(redact.Redacted("0123456789abcdef"), "Authorization"))
 	cmd := exec.Command("sh", "-c", s.String())
 	cmd.Dir, cmd.Env = t.TempDir(), nil
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "must be set") {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/mcp"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/wire"
 )
 
 // A shell must give back what was quoted, and nothing in the word may act on a
@@ -47,7 +47,7 @@ func TestExampleCall(t *testing.T) {
 		{"a b\x1b", `{"type":"object"}`, `mcpc call "$(printf 'a b\033')" '{}'`},
 		{"h", "{\"const\":\"\u202e\"}", `mcpc call h '"\u202e"'`},
 	} {
-		if got := (Aim{}).ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}, Example([]byte(c.schema))); got != c.want {
+		if got := (Aim{}).ExampleCall(mcp.Tool{Name: c.name, InputSchema: []byte(c.schema)}, Example([]byte(c.schema))); got != c.want {
 			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}
@@ -60,14 +60,14 @@ func TestExampleCallWithPlaceholders(t *testing.T) {
 		{"-x", `{"type":"object","properties":{"a\u202e":true}}`, `mcpc raw tools/call '{"name":"-x","arguments":{"a\u202e":VALUE}}'`},
 		{"x", `{"minProperties":1}`, `mcpc call x '{"NAME":VALUE}'`},
 	} {
-		if got := (Aim{}).ExampleCall(wire.Tool{Name: c.name, InputSchema: []byte(c.schema)}, nil); got != c.want {
+		if got := (Aim{}).ExampleCall(mcp.Tool{Name: c.name, InputSchema: []byte(c.schema)}, nil); got != c.want {
 			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}
 }
 
 func TestAim(t *testing.T) {
-	tool := wire.Tool{Name: "get", InputSchema: []byte(`{"type":"object"}`)}
+	tool := mcp.Tool{Name: "get", InputSchema: []byte(`{"type":"object"}`)}
 	for _, c := range []struct {
 		aim  Aim
 		want string

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/wire"
-
 	"github.com/charmbracelet/x/ansi"
+
+	"mcpc/internal/suggest"
 )
 
 var sessions = [][]string{
@@ -92,11 +92,11 @@ func TestNearest(t *testing.T) {
 		"list-file": "list-files", "delete-everything": "", "": "", "x": "", "日本後": "日本語",
 		strings.Repeat("a", 100_000): "",
 	} {
-		if got := wire.Nearest(word, known); got != want {
+		if got := suggest.Nearest(word, known); got != want {
 			t.Errorf("%.20q: %q, want %q", word, got, want)
 		}
 	}
-	if got := wire.Nearest("aaaa", []string{strings.Repeat("a", 1<<20), "aaab", "aaac"}); got != "aaab" {
+	if got := suggest.Nearest("aaaa", []string{strings.Repeat("a", 1<<20), "aaab", "aaac"}); got != "aaab" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/mcp"
 	"mcpc/internal/sanitize"
-	"mcpc/internal/wire"
+	"mcpc/internal/sliceutil"
 )
 
 // Tools writes one entry a tool: its name, its arguments as a signature, hints,
@@ -23,12 +24,12 @@ import (
 // says how much is missing. Into a pipe goes one line a tool with a TAB between
 // name, arguments, hints and description, aligned to nothing and made for grep,
 // cut and awk. Without tools nothing is written.
-func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
+func Tools(w io.Writer, st Style, tools []mcp.Tool, long bool) error {
 	index, names := indexes(tools), make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Name
 	}
-	like := wire.Lookalikes(names)
+	like := mcp.Lookalikes(names)
 	return st.list(w, len(tools), func(i int) entry {
 		e := st.entry(tools[i], long)
 		e.hints = append(e.hints, st.lookalike(names[i], like[i])...)
@@ -41,7 +42,7 @@ func Tools(w io.Writer, st Style, tools []wire.Tool, long bool) error {
 
 // indexes counts the tools that share their name with another, from 1 in the order of
 // the list; it is 0 for all others.
-func indexes(tools []wire.Tool) []int {
+func indexes(tools []mcp.Tool) []int {
 	times := make(map[string]int, len(tools))
 	index := make([]int, len(tools))
 	for i, t := range tools {
@@ -61,12 +62,12 @@ func indexes(tools []wire.Tool) []int {
 func (s Style) list(w io.Writer, n int, entryAt func(i int) entry, long bool) error {
 	if !s.watched() {
 		lines := make([]string, n+1) // so that the last one has an end, too
-		wire.Spread(n, func(i int) { lines[i] = entryAt(i).fields(s, long) })
+		sliceutil.Parallel(n, func(i int) { lines[i] = entryAt(i).fields(s, long) })
 		_, err := io.WriteString(w, strings.Join(lines, "\n"))
 		return err
 	}
 	entries := make([]entry, n)
-	wire.Spread(n, func(i int) { entries[i] = entryAt(i) })
+	sliceutil.Parallel(n, func(i int) { entries[i] = entryAt(i) })
 	var b bytes.Buffer
 	switch {
 	case long:
@@ -97,7 +98,7 @@ type entry struct {
 	full  string
 }
 
-func (s Style) entry(t wire.Tool, long bool) entry {
+func (s Style) entry(t mcp.Tool, long bool) entry {
 	choices := 4
 	if long || !s.watched() {
 		choices = 100
@@ -120,7 +121,7 @@ func (s Style) about(e entry, description, title string) entry {
 
 // hints are a tool's declared annotations in short, and what a reader should
 // know before believing the rest.
-func (s Style) hints(t wire.Tool) []string {
+func (s Style) hints(t mcp.Tool) []string {
 	hints, _ := annotations(t.Hints)
 	if t.UI != "" {
 		hints = append(hints, "ui")
@@ -136,7 +137,7 @@ func (s Style) lookalike(name, like string) []string {
 	switch {
 	case like != "":
 		return []string{s.warning() + "looks like " + s.Line(like)}
-	case wire.MixedScripts(name):
+	case mcp.MixedScripts(name):
 		return []string{s.warning() + "mixed alphabets"}
 	}
 	return nil

@@ -11,25 +11,26 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/validate"
-	"mcpc/internal/wire"
 )
 
 // toolsOf reads testdata/tools/name.json: what real servers listed, and strange,
 // which no server should.
-func toolsOf(t testing.TB, name string) []wire.Tool {
+func toolsOf(t testing.TB, name string) []mcp.Tool {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", "tools", name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	items, syntax := wire.Array(raw)
+	items, syntax := jsonraw.Array(raw)
 	if syntax != nil {
 		t.Fatal(syntax)
 	}
-	var tools []wire.Tool
+	var tools []mcp.Tool
 	for _, item := range items {
-		tool, finding := wire.ParseTool(item)
+		tool, finding := mcp.ParseTool(item)
 		if finding != nil {
 			t.Fatal(finding.Text)
 		}
@@ -38,7 +39,7 @@ func toolsOf(t testing.TB, name string) []wire.Tool {
 	return tools
 }
 
-func listed(t testing.TB, st Style, tools []wire.Tool, long bool) string {
+func listed(t testing.TB, st Style, tools []mcp.Tool, long bool) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Tools(&b, st, tools, long); err != nil {
@@ -68,7 +69,7 @@ func TestTools(t *testing.T) {
 
 // No line may be wider than the terminal, or the terminal breaks it.
 func TestToolsFit(t *testing.T) {
-	var many []wire.Tool
+	var many []mcp.Tool
 	for i := range 200 {
 		for _, tool := range toolsOf(t, []string{"everything", "filesystem", "memory", "strange", "mcp-go"}[i%5]) {
 			if len(many) < 200 {
@@ -188,16 +189,16 @@ func hostile() map[string]string {
 
 func TestHostileSchemas(t *testing.T) {
 	for name, schema := range hostile() {
-		tool := wire.Tool{Name: "x", InputSchema: []byte(schema), OutputSchema: []byte(schema)}
+		tool := mcp.Tool{Name: "x", InputSchema: []byte(schema), OutputSchema: []byte(schema)}
 		var b bytes.Buffer
 		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Error(name, err)
 		}
-		_ = listed(t, Style{Terminal: true, Width: 80}, []wire.Tool{tool}, true)
+		_ = listed(t, Style{Terminal: true, Width: 80}, []mcp.Tool{tool}, true)
 		if b.Len() > 1<<20 {
 			t.Errorf("%s: described in %d bytes", name, b.Len())
 		}
-		if example := Example([]byte(schema)); wire.Valid(example) != nil || len(example) > 1<<20 {
+		if example := Example([]byte(schema)); jsonraw.Valid(example) != nil || len(example) > 1<<20 {
 			t.Errorf("%s: the example is %.100s", name, example)
 		}
 	}
@@ -213,16 +214,16 @@ func FuzzDescribe(f *testing.F) {
 		f.Add(tool.Name, tool.Description, []byte(tool.InputSchema))
 	}
 	f.Fuzz(func(t *testing.T, name, about string, schema []byte) {
-		tool := wire.Tool{Name: name, Description: about, InputSchema: schema, OutputSchema: schema}
+		tool := mcp.Tool{Name: name, Description: about, InputSchema: schema, OutputSchema: schema}
 		var b bytes.Buffer
 		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		out := b.String() + listed(t, Style{Terminal: true, Width: 40}, []wire.Tool{tool}, false)
+		out := b.String() + listed(t, Style{Terminal: true, Width: 40}, []mcp.Tool{tool}, false)
 		if i := strings.IndexFunc(out, forbidden); i >= 0 {
 			t.Fatalf("%q holds %q", out, out[i:])
 		}
-		if example := Example(schema); wire.Valid(example) != nil {
+		if example := Example(schema); jsonraw.Valid(example) != nil {
 			t.Fatalf("the example is %q", example)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // maxTypeDepth is how deeply a type nests within the one line that names it.
@@ -105,10 +105,10 @@ func (st Style) value(raw json.RawMessage) string {
 }
 
 func (st Style) shown(raw json.RawMessage, width int) string {
-	if text, ok := wire.Text(raw); ok {
-		raw = wire.Quote(text)
+	if text, ok := jsonraw.Text(raw); ok {
+		raw = jsonraw.Quote(text)
 	}
-	return st.cut(st.Line(string(escapeHidden(wire.Compact(raw)))), width)
+	return st.cut(st.Line(string(escapeHidden(jsonraw.Compact(raw)))), width)
 }
 
 // A parameter is one entry of a signature, from the whole of it to its name:

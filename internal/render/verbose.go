@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -186,7 +188,7 @@ func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 }
 
 // event is `event id 7`, with what else is special about the event.
-func (v *verbose) event(s *wire.SSEFacts) string {
+func (v *verbose) event(s *sse.Facts) string {
 	if s == nil {
 		return "event"
 	}
@@ -244,7 +246,7 @@ func (v *verbose) said(f wire.Frame) string {
 
 // resultWord tells the tool's own failure from a good result.
 func resultWord(m *wire.Message) string {
-	if string(wire.First(m.Result, "isError")) == "true" {
+	if string(jsonraw.First(m.Result, "isError")) == "true" {
 		return "result, isError true,"
 	}
 	return "result"
@@ -307,7 +309,7 @@ const maxPretty = 4 << 10
 func (v *verbose) pretty(raw []byte) {
 	shown := raw[:runeStart(raw, min(len(raw), maxPretty))]
 	text, left := v.st.Block(string(shown)), len(raw)-len(shown)
-	if len(raw) <= 1<<20 && wire.Valid(raw) == nil {
+	if len(raw) <= 1<<20 && jsonraw.Valid(raw) == nil {
 		text, left = string(escapeHidden(v.st.indented(raw))), 0
 	}
 	text = strings.TrimRight(text, "\n")

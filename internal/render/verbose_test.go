@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func (k *talk) answer(stream, status int, timing *wire.Timing, fields ...wire.Fi
 }
 
 func (k *talk) event(stream int, id, data string) {
-	facts := &wire.SSEFacts{Event: "message"}
+	facts := &sse.Facts{Event: "message"}
 	if id != "" {
 		facts.ID = &id
 	}
@@ -100,8 +101,8 @@ func oddHTTP() talk {
 	k.add(wire.Frame{Kind: wire.Head, Stream: 2, HTTP: &wire.HTTPHead{Method: "GET", URL: everythingURL}})
 	k.answer(2, 405, nil, wire.Field{Name: "Content-Type", Value: "text/html" + hostileText})
 	retry := 3 * time.Second
-	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &wire.SSEFacts{Comment: true}})
-	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &wire.SSEFacts{Event: "ping", Retry: &retry}, Raw: []byte("x")})
+	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Comment: true}})
+	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Event: "ping", Retry: &retry}, Raw: []byte("x")})
 	// A request whose body never went out, because nobody listens.
 	k.add(wire.Frame{Kind: wire.Head, Stream: 3, HTTP: &wire.HTTPHead{Method: "POST", URL: everythingURL}})
 	k.add(wire.Frame{Kind: wire.Closed, Stream: 3, Dir: wire.Received,

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A reference is ${name} or ${env.NAME}; $${ is the text ${.
@@ -36,9 +36,9 @@ func References(raw json.RawMessage) (all []string) {
 // Uses are the names of the variables that a step needs before it can be taken, each
 // once.
 func (s Step) Uses() []string {
-	texts := []json.RawMessage{wire.Quote(s.Subject), s.Args, s.Expect.Result}
+	texts := []json.RawMessage{jsonraw.Quote(s.Subject), s.Args, s.Expect.Result}
 	for _, w := range s.Expect.Texts {
-		texts = append(texts, wire.Quote(w.Text))
+		texts = append(texts, jsonraw.Quote(w.Text))
 	}
 	var all []string
 	for _, raw := range texts {
@@ -68,19 +68,19 @@ func (r *reader) references(raw json.RawMessage, at string) {
 // eachText gives the texts in a value of a member, with the name of the member that holds
 // each and its pointer.
 func eachText(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
-	if members, err := wire.Object(raw); err == nil {
+	if members, err := jsonraw.Object(raw); err == nil {
 		for _, m := range members {
-			eachText(m.Name, m.Value, wire.Pointer(at, m.Name), look)
+			eachText(m.Name, m.Value, jsonraw.Pointer(at, m.Name), look)
 		}
 		return
 	}
-	if items, err := wire.Array(raw); err == nil {
+	if items, err := jsonraw.Array(raw); err == nil {
 		for i, item := range items {
 			eachText(member, item, at+"/"+strconv.Itoa(i), look)
 		}
 		return
 	}
-	if text, ok := wire.Text(raw); ok {
+	if text, ok := jsonraw.Text(raw); ok {
 		look(member, at, text)
 	}
 }
@@ -128,10 +128,10 @@ type Value struct {
 
 // text is the value inside of a text.
 func (v Value) text() string {
-	if text, ok := wire.Text(v.JSON); ok {
+	if text, ok := jsonraw.Text(v.JSON); ok {
 		return text
 	}
-	return string(wire.Compact(v.JSON))
+	return string(jsonraw.Compact(v.JSON))
 }
 
 // Lookup gives the value of a variable, named as in a reference.
@@ -177,13 +177,13 @@ type filler struct {
 }
 
 func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.RawMessage {
-	if members, err := wire.Object(raw); err == nil {
+	if members, err := jsonraw.Object(raw); err == nil {
 		return f.object(members, path, inList)
 	}
-	if items, err := wire.Array(raw); err == nil {
-		return wire.ListOf(items, func(item json.RawMessage) json.RawMessage { return f.value(item, nil, true) })
+	if items, err := jsonraw.Array(raw); err == nil {
+		return jsonraw.ListOf(items, func(item json.RawMessage) json.RawMessage { return f.value(item, nil, true) })
 	}
-	text, ok := wire.Text(raw)
+	text, ok := jsonraw.Text(raw)
 	if !ok {
 		return raw
 	}
@@ -192,21 +192,21 @@ func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.Raw
 	}
 	filled, err := FillText(text, f.look)
 	f.fails(err)
-	return wire.Quote(filled)
+	return jsonraw.Quote(filled)
 }
 
-func (f *filler) object(members wire.Members, path []string, inList bool) json.RawMessage {
-	var filled []wire.Member
+func (f *filler) object(members jsonraw.Members, path []string, inList bool) json.RawMessage {
+	var filled []jsonraw.Member
 	for _, m := range members {
 		path := append(path[:len(path):len(path)], m.Name)
-		text, ok := wire.Text(m.Value)
+		text, ok := jsonraw.Text(m.Value)
 		if v, whole := f.whole(text); ok && whole && v.Untyped && !inList {
 			f.untyped = append(f.untyped, Untyped{path, v.text()})
 			continue
 		}
-		filled = append(filled, wire.Member{Name: m.Name, Value: f.value(m.Value, path, inList)})
+		filled = append(filled, jsonraw.Member{Name: m.Name, Value: f.value(m.Value, path, inList)})
 	}
-	return wire.Append(json.RawMessage("{}"), filled...)
+	return jsonraw.Append(json.RawMessage("{}"), filled...)
 }
 
 // whole gives the value where a text is one reference and nothing else.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -28,15 +29,15 @@ func (r *reader) bad(at, format string, args ...any) {
 
 // object gives the members of what must be a mapping, and refuses those with names
 // that are not known; no names are all names.
-func (r *reader) object(raw json.RawMessage, at, what string, known ...string) wire.Members {
-	members, err := wire.Object(raw)
+func (r *reader) object(raw json.RawMessage, at, what string, known ...string) jsonraw.Members {
+	members, err := jsonraw.Object(raw)
 	if err != nil {
 		r.bad(at, "%s must be a mapping, got %s", what, excerpt(raw))
 		return nil
 	}
 	for _, m := range members {
 		if len(known) > 0 && !slices.Contains(known, m.Name) {
-			r.problems = append(r.problems, Problem{At: wire.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
+			r.problems = append(r.problems, Problem{At: jsonraw.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
 				Text: fmt.Sprintf("%s has no key %q", what, m.Name)})
 		}
 	}
@@ -44,7 +45,7 @@ func (r *reader) object(raw json.RawMessage, at, what string, known ...string) w
 }
 
 func (r *reader) text(raw json.RawMessage, at, what string) string {
-	text, ok := wire.Text(raw)
+	text, ok := jsonraw.Text(raw)
 	if !ok {
 		r.bad(at, "%s must be a text, got %s", what, excerpt(raw))
 	}
@@ -54,7 +55,7 @@ func (r *reader) text(raw json.RawMessage, at, what string) string {
 
 // texts reads one text or a list of them.
 func (r *reader) texts(raw json.RawMessage, at, what string) (all []Wanted) {
-	items, err := wire.Array(raw)
+	items, err := jsonraw.Array(raw)
 	if err != nil {
 		return []Wanted{{at, r.text(raw, at, what)}}
 	}
@@ -83,13 +84,13 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 	members := r.object(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer", "answer-defaults",
 		"decline", "on-elicit", "sampling", "on-sampling", "roots", "vars", "steps")
 	for _, m := range members {
-		at := wire.Pointer("", m.Name)
+		at := jsonraw.Pointer("", m.Name)
 		switch m.Name {
 		case "command":
 			f.Command = r.words(m.Value, at, "a word of the command")
 		case "headers":
 			for _, h := range r.object(m.Value, at, "headers") {
-				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, wire.Pointer(at, h.Name), "a header field")})
+				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, jsonraw.Pointer(at, h.Name), "a header field")})
 			}
 		case "answer":
 			f.Answer = r.answer(m.Value, at)
@@ -128,11 +129,11 @@ func (r *reader) yes(raw json.RawMessage, at, what string) bool {
 
 func (r *reader) answer(raw json.RawMessage, at string) json.RawMessage {
 	one := func(raw json.RawMessage, at, what string) {
-		if _, typed := wire.Text(raw); !typed {
+		if _, typed := jsonraw.Text(raw); !typed {
 			r.object(raw, at, what)
 		}
 	}
-	if items, err := wire.Array(raw); err == nil {
+	if items, err := jsonraw.Array(raw); err == nil {
 		for i, item := range items {
 			one(item, at+"/"+strconv.Itoa(i), "an answer")
 		}
@@ -145,9 +146,9 @@ func (r *reader) answer(raw json.RawMessage, at string) json.RawMessage {
 
 func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 	for _, m := range r.object(raw, at, "vars") {
-		r.name(m.Name, wire.Pointer(at, m.Name))
+		r.name(m.Name, jsonraw.Pointer(at, m.Name))
 		if inner := References(m.Value); len(inner) > 0 {
-			r.bad(wire.Pointer(at, m.Name), "a variable cannot refer to others: write %s where it is used", inner[0])
+			r.bad(jsonraw.Pointer(at, m.Name), "a variable cannot refer to others: write %s where it is used", inner[0])
 		}
 		vars = append(vars, Var{m.Name, m.Value})
 	}
@@ -163,7 +164,7 @@ func (r *reader) name(name, at string) {
 }
 
 func (r *reader) steps(raw json.RawMessage, at string) (steps []Step) {
-	items, err := wire.Array(raw)
+	items, err := jsonraw.Array(raw)
 	if err != nil {
 		r.bad(at, "steps must be a list, got %s", excerpt(raw))
 	} else if len(items) == 0 {
@@ -192,7 +193,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 	members := r.object(raw, at, "a step", known...)
 	var done []string
 	for _, m := range members {
-		at := wire.Pointer(at, m.Name)
+		at := jsonraw.Pointer(at, m.Name)
 		switch m.Name {
 		case "name":
 			s.Name = r.text(m.Value, at, "name")
@@ -219,7 +220,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 	return s
 }
 
-func (r *reader) oneVerb(done []string, at string, members wire.Members) {
+func (r *reader) oneVerb(done []string, at string, members jsonraw.Members) {
 	switch {
 	case len(done) > 1:
 		r.bad(at, "a step has one action, not %s", strings.Join(done, " and "))
@@ -229,7 +230,7 @@ func (r *reader) oneVerb(done []string, at string, members wire.Members) {
 }
 
 // arguments checks that they are of the shape that the verb takes.
-func (r *reader) arguments(s Step, members wire.Members) {
+func (r *reader) arguments(s Step, members jsonraw.Members) {
 	_, args := members.Get("args")
 	_, params := members.Get("params")
 	switch {
@@ -252,9 +253,9 @@ const anyQuery = "."
 
 func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
 	for _, m := range r.object(raw, at, "capture") {
-		at := wire.Pointer(at, m.Name)
+		at := jsonraw.Pointer(at, m.Name)
 		r.name(m.Name, at)
-		query, ok := wire.Text(m.Value)
+		query, ok := jsonraw.Text(m.Value)
 		if !ok {
 			query = anyQuery
 			r.bad(at, "what is captured is a jq expression, got %s", excerpt(m.Value))
@@ -266,14 +267,14 @@ func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
 
 func (r *reader) expect(raw json.RawMessage, at string) Expect {
 	e := Expect{At: at, Exit: -1}
-	if _, err := wire.Object(raw); err != nil {
+	if _, err := jsonraw.Object(raw); err != nil {
 		e.Queries = r.queries(raw, at)
 		return e
 	}
 	before := len(r.problems)
 	members := r.object(raw, at, "expect", "kind", "exit", "text", "jq", "result", "within")
 	for _, m := range members {
-		at := wire.Pointer(at, m.Name)
+		at := jsonraw.Pointer(at, m.Name)
 		switch m.Name {
 		case "kind":
 			e.Kind = r.kind(m.Value, at)
@@ -298,7 +299,7 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 
 // queries reads jq expressions. A ${…} in them is not a variable: jq has its own, $name.
 func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
-	items, err := wire.Array(raw)
+	items, err := jsonraw.Array(raw)
 	if err != nil {
 		items = []json.RawMessage{raw}
 	}
@@ -307,7 +308,7 @@ func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
 		if err == nil {
 			at += "/" + strconv.Itoa(i)
 		}
-		text, ok := wire.Text(item)
+		text, ok := jsonraw.Text(item)
 		switch {
 		case string(item) == "true" || string(item) == "false":
 			text = string(item)
@@ -324,7 +325,7 @@ func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
 const Good = "ok"
 
 func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
-	word, _ := wire.Text(raw)
+	word, _ := jsonraw.Text(raw)
 	known := []string{Good}
 	for _, e := range wire.Endings {
 		if e.Kind != wire.OK && e.Kind != wire.Signal {
@@ -349,7 +350,7 @@ func (r *reader) exit(raw json.RawMessage, at string) int {
 }
 
 func (r *reader) duration(raw json.RawMessage, at string) time.Duration {
-	word, ok := wire.Text(raw)
+	word, ok := jsonraw.Text(raw)
 	if !ok {
 		word = string(raw) + "s"
 	}
@@ -360,4 +361,4 @@ func (r *reader) duration(raw json.RawMessage, at string) time.Duration {
 	return d
 }
 
-func excerpt(raw json.RawMessage) string { return wire.Excerpt(raw, 40) }
+func excerpt(raw json.RawMessage) string { return jsonraw.Excerpt(raw, 40) }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -116,8 +118,8 @@ func TestNamedLikeASecretIsMild(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	values := map[string]Value{"n": {JSON: json.RawMessage("9007199254740993")}, "s": {JSON: wire.Quote(`a"b`)}, "o": {JSON: json.RawMessage(`{"x":[1, 2]}`)},
-		"out": {JSON: wire.Quote("7"), Untyped: true}, "env.X": {JSON: wire.Quote("top"), Untyped: true}}
+	values := map[string]Value{"n": {JSON: json.RawMessage("9007199254740993")}, "s": {JSON: jsonraw.Quote(`a"b`)}, "o": {JSON: json.RawMessage(`{"x":[1, 2]}`)},
+		"out": {JSON: jsonraw.Quote("7"), Untyped: true}, "env.X": {JSON: jsonraw.Quote("top"), Untyped: true}}
 	look := func(name string) (Value, error) {
 		if v, ok := values[name]; ok {
 			return v, nil
@@ -142,14 +144,14 @@ func TestFill(t *testing.T) {
 
 // What is written as a literal fills to the same value.
 func TestLiteralIsReadTheSame(t *testing.T) {
-	hidden := wire.Redacted("a secret of some length")
-	raw := `{"a":"${x} $${y} $5","b":["${"],"c":{"t":` + string(wire.Quote("Bearer "+hidden)) + `},"n":1.50}`
+	hidden := redact.Redacted("a secret of some length")
+	raw := `{"a":"${x} $${y} $5","b":["${"],"c":{"t":` + string(jsonraw.Quote("Bearer "+hidden)) + `},"n":1.50}`
 	literal := Literal(json.RawMessage(raw), func(string) string { return "TOKEN" })
 	got, _, err := Fill(literal, func(name string) (Value, error) {
 		if name != "env.TOKEN" {
 			t.Errorf("%s is looked up", name)
 		}
-		return Value{JSON: wire.Quote(hidden)}, nil
+		return Value{JSON: jsonraw.Quote(hidden)}, nil
 	})
 	if err != nil || string(got) != raw {
 		t.Errorf("got  %s %v\nwant %s", got, err, raw)

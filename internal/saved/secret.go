@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -17,8 +19,8 @@ import (
 // looks like a well-known token.
 func (r *reader) secrets(f File) {
 	for _, h := range f.Headers {
-		if wire.RedactField(h).Value != h.Value && !onlyReferences(h) {
-			r.secret(wire.Pointer("/headers", h.Name))
+		if redact.RedactField(h).Value != h.Value && !onlyReferences(h) {
+			r.secret(jsonraw.Pointer("/headers", h.Name))
 		}
 	}
 	if holdsSecret(withoutReferences(f.Server)) {
@@ -28,13 +30,13 @@ func (r *reader) secrets(f File) {
 	for _, word := range f.Command {
 		words = append(words, withoutReferences(word))
 	}
-	for i, word := range wire.RedactCommand(words) {
+	for i, word := range redact.RedactCommand(words) {
 		if words[i] != "" && word != words[i] {
 			r.secret("/command/" + strconv.Itoa(i))
 		}
 	}
 	for _, v := range f.Vars {
-		r.secretsIn(v.Name, v.Value, wire.Pointer("/vars", v.Name))
+		r.secretsIn(v.Name, v.Value, jsonraw.Pointer("/vars", v.Name))
 	}
 	if f.Answer != nil {
 		r.secretsIn("", f.Answer, "/answer")
@@ -57,7 +59,7 @@ func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 		case holdsSecret(plain):
 			r.secret(at)
 		case text == "" || text == Any || plain != text:
-		case holdsSecret(string(wire.With(nil, name, wire.Quote(text)))):
+		case holdsSecret(string(jsonraw.With(nil, name, jsonraw.Quote(text)))):
 			r.problems = append(r.problems, Problem{At: at, Mild: true,
 				Text: fmt.Sprintf("%s is named like a secret; use the environment: ${env.NAME}", name)})
 		}
@@ -82,14 +84,14 @@ func withoutReferences(text string) string {
 }
 
 func holdsSecret(text string) bool {
-	_, n := new(wire.Secrets).Bytes([]byte(text))
+	_, n := new(redact.Secrets).Bytes([]byte(text))
 	return n > 0
 }
 
 // onlyReferences reports a field whose value is a variable, perhaps behind a scheme.
 func onlyReferences(h wire.Field) bool {
 	words := strings.Fields(h.Value)
-	found := References(wire.Quote(h.Value))
+	found := References(jsonraw.Quote(h.Value))
 	for i, word := range words {
 		if !slices.Contains(found, word) && (i > 0 || len(words) == 1) {
 			return false

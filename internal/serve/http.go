@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/loopback"
 	"mcpc/internal/wire"
 )
 
@@ -98,7 +99,7 @@ func (h *httpServer) answer(ctx context.Context, x *exchange, req *http.Request)
 	if h.seen != nil {
 		h.seen(Request{req.Method, req.Header, x.message})
 	}
-	if reason := wire.Foreign(req.Host, req.Header); reason != "" && strings.HasPrefix(req.RequestURI, "/") { // else it is asked as a proxy
+	if reason := loopback.Reject(req.Host, req.Header); reason != "" && strings.HasPrefix(req.RequestURI, "/") { // else it is asked as a proxy
 		return x.respond(http.StatusForbidden, []string{"Content-Type: text/plain; charset=utf-8"}, []byte("mcpc mock: "+reason+"\n"))
 	}
 	names := []string{x.message.Method, req.Method}

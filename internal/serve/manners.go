@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -42,7 +44,7 @@ func (s *Script) manners(m *wire.Message) answer {
 	case "ping":
 		return s.result(m, `{}`)
 	case "tools/list":
-		return s.result(m, `{"tools":`+string(wire.List(s.Tools))+s.newest(`,"resultType":"complete","ttlMs":0,"cacheScope":"private"`)+`}`)
+		return s.result(m, `{"tools":`+string(jsonraw.List(s.Tools))+s.newest(`,"resultType":"complete","ttlMs":0,"cacheScope":"private"`)+`}`)
 	case "tools/call":
 		return s.called(m)
 	}
@@ -63,7 +65,7 @@ func (s *Script) discover(m *wire.Message) answer {
 
 func (s *Script) initialize(m *wire.Message) answer {
 	revision := ""
-	params, _ := wire.Object(m.Params)
+	params, _ := jsonraw.Object(m.Params)
 	for _, ours := range s.Speaks {
 		if !alone(ours) && (revision == "" || ours == params.Text("protocolVersion")) {
 			revision = ours
@@ -80,11 +82,11 @@ func (s *Script) initialize(m *wire.Message) answer {
 
 // called answers any tool with the arguments it got.
 func (s *Script) called(m *wire.Message) answer {
-	params, _ := wire.Object(m.Params)
+	params, _ := jsonraw.Object(m.Params)
 	name := params.Text("name")
 	for _, raw := range s.Tools {
-		if tool, bad := wire.ParseTool(raw); bad == nil && tool.Name == name {
-			return s.result(m, `{"content":[{"type":"text","text":`+string(wire.Quote(string(params.Value("arguments"))))+`}]`+s.newest(`,"resultType":"complete"`)+`}`)
+		if tool, bad := mcp.ParseTool(raw); bad == nil && tool.Name == name {
+			return s.result(m, `{"content":[{"type":"text","text":`+string(jsonraw.Quote(string(params.Value("arguments"))))+`}]`+s.newest(`,"resultType":"complete"`)+`}`)
 		}
 	}
 	return s.refuse(m, -32602, "Unknown tool: "+name, "")
@@ -129,8 +131,8 @@ func expand(text string, m *wire.Message, header http.Header) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
-	params, _ := wire.Object(m.Params)
-	token := wire.First(params.Value("_meta"), "progressToken")
+	params, _ := jsonraw.Object(m.Params)
+	token := jsonraw.First(params.Value("_meta"), "progressToken")
 	_, port, _ := net.SplitHostPort(header.Get("Host"))
 	text = fieldInText().ReplaceAllStringFunc(text, func(field string) string {
 		return strings.Join(header.Values(field[len("${"):len(field)-len("}")]), ", ")

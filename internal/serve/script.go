@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A Script is what a server does, in the order of its rules.
@@ -163,7 +163,7 @@ func (s *Script) declare() {
 			family = "completions"
 		}
 		if ok && slices.Contains(families, family) && !slices.ContainsFunc(r.actions, unknown) {
-			s.Capabilities = wire.With(s.Capabilities, family, json.RawMessage("{}"))
+			s.Capabilities = jsonraw.With(s.Capabilities, family, json.RawMessage("{}"))
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (s *Script) top(word, rest string, line int) (*rule, error) {
 		s.Session = unescape(rest)
 	case "capabilities":
 		s.Capabilities = json.RawMessage(rest)
-		if _, err := wire.Object(s.Capabilities); err != nil {
+		if _, err := jsonraw.Object(s.Capabilities); err != nil {
 			return nil, &ScriptError{line, "capabilities wants a JSON object"}
 		}
 	case "tls":
@@ -203,9 +203,9 @@ func (s *Script) addTool(rest string, line int) error {
 	raw := json.RawMessage(rest)
 	if !strings.HasPrefix(rest, "{") {
 		schema = cmp.Or(schema, `{"type":"object"}`)
-		raw = wire.With(wire.With(nil, "name", wire.Quote(name)), "inputSchema", json.RawMessage(schema))
+		raw = jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(name)), "inputSchema", json.RawMessage(schema))
 	}
-	if wire.Valid(raw) != nil {
+	if jsonraw.Valid(raw) != nil {
 		return &ScriptError{line, "tool wants a name and a JSON Schema, or a tool as JSON"}
 	}
 	s.Tools = append(s.Tools, raw)

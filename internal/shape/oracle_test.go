@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -37,34 +38,34 @@ func newOracle(t *testing.T, revision string) *oracle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &oracle{t, revision, raw, wire.First(raw, "definitions"), "definitions"}
+	o := &oracle{t, revision, raw, jsonraw.First(raw, "definitions"), "definitions"}
 	if o.definitions == nil {
-		o.definitions, o.key = wire.First(raw, "$defs"), "$defs"
+		o.definitions, o.key = jsonraw.First(raw, "$defs"), "$defs"
 	}
 	return o
 }
 
 func (o *oracle) compile(schema json.RawMessage) *validate.Schema {
 	for _, m := range members(schema) {
-		o.raw = wire.With(o.raw, m.Name, m.Value)
+		o.raw = jsonraw.With(o.raw, m.Name, m.Value)
 	}
 	s, _, err := validate.Compile(o.raw)
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	for _, m := range members(schema) {
-		o.raw = wire.Without(o.raw, m.Name)
+		o.raw = jsonraw.Without(o.raw, m.Name)
 	}
 	return s
 }
 
-func members(raw json.RawMessage) wire.Members {
-	all, _ := wire.Object(raw)
+func members(raw json.RawMessage) jsonraw.Members {
+	all, _ := jsonraw.Object(raw)
 	return all
 }
 
 func items(raw json.RawMessage) []json.RawMessage {
-	all, _ := wire.Array(raw)
+	all, _ := jsonraw.Array(raw)
 	return all
 }
 
@@ -74,39 +75,39 @@ func (o *oracle) samples(schema json.RawMessage, depth int) (all []json.RawMessa
 	if depth > 9 {
 		return []json.RawMessage{json.RawMessage("{}")}
 	}
-	if ref, ok := wire.Text(wire.First(schema, "$ref")); ok {
-		return o.samples(wire.First(o.definitions, ref[strings.LastIndex(ref, "/")+1:]), depth+1)
+	if ref, ok := jsonraw.Text(jsonraw.First(schema, "$ref")); ok {
+		return o.samples(jsonraw.First(o.definitions, ref[strings.LastIndex(ref, "/")+1:]), depth+1)
 	}
-	if parts := items(wire.First(schema, "allOf")); parts != nil {
+	if parts := items(jsonraw.First(schema, "allOf")); parts != nil {
 		whole := json.RawMessage("{}")
 		for _, part := range parts {
 			for _, m := range members(o.samples(part, depth+1)[0]) {
-				whole = wire.With(whole, m.Name, m.Value)
+				whole = jsonraw.With(whole, m.Name, m.Value)
 			}
 		}
 		return []json.RawMessage{whole}
 	}
-	for _, one := range items(wire.First(schema, "anyOf")) {
+	for _, one := range items(jsonraw.First(schema, "anyOf")) {
 		all = append(all, o.samples(one, depth+1)...)
 	}
 	if all != nil {
 		return all
 	}
-	if fixed := wire.First(schema, "const"); fixed != nil {
+	if fixed := jsonraw.First(schema, "const"); fixed != nil {
 		return []json.RawMessage{fixed}
 	}
-	if values := items(wire.First(schema, "enum")); values != nil {
+	if values := items(jsonraw.First(schema, "enum")); values != nil {
 		return values[:1]
 	}
 	return o.plain(schema, depth)
 }
 
 func (o *oracle) plain(schema json.RawMessage, depth int) (all []json.RawMessage) {
-	types := items(wire.First(schema, "type"))
+	types := items(jsonraw.First(schema, "type"))
 	if types == nil {
-		types = []json.RawMessage{wire.First(schema, "type")}
+		types = []json.RawMessage{jsonraw.First(schema, "type")}
 	}
-	switch kind, _ := wire.Text(types[0]); kind {
+	switch kind, _ := jsonraw.Text(types[0]); kind {
 	case "string":
 		return []json.RawMessage{json.RawMessage(`"x"`)}
 	case "integer", "number":
@@ -114,15 +115,15 @@ func (o *oracle) plain(schema json.RawMessage, depth int) (all []json.RawMessage
 	case "boolean":
 		return []json.RawMessage{json.RawMessage("true")}
 	case "array":
-		for _, one := range o.samples(wire.First(schema, "items"), depth+1) {
+		for _, one := range o.samples(jsonraw.First(schema, "items"), depth+1) {
 			all = append(all, json.RawMessage("["+string(one)+"]"))
 		}
 		return all
 	}
-	properties := members(wire.First(schema, "properties"))
-	if more := wire.First(schema, "additionalProperties"); properties == nil && len(members(more)) > 0 {
+	properties := members(jsonraw.First(schema, "properties"))
+	if more := jsonraw.First(schema, "additionalProperties"); properties == nil && len(members(more)) > 0 {
 		for _, one := range o.samples(more, depth+1) {
-			all = append(all, wire.With(nil, "any", one))
+			all = append(all, jsonraw.With(nil, "any", one))
 		}
 		return all
 	}
@@ -130,15 +131,15 @@ func (o *oracle) plain(schema json.RawMessage, depth int) (all []json.RawMessage
 	var others []json.RawMessage
 	for _, p := range properties {
 		values := o.samples(p.Value, depth+1)
-		first = wire.With(first, p.Name, values[0])
+		first = jsonraw.With(first, p.Name, values[0])
 		for _, value := range values[1:] {
-			others = append(others, wire.With(wire.With(nil, "\x00", wire.Quote(p.Name)), "value", value))
+			others = append(others, jsonraw.With(jsonraw.With(nil, "\x00", jsonraw.Quote(p.Name)), "value", value))
 		}
 	}
 	all = append(all, first)
 	for _, other := range others {
-		name, _ := wire.Text(wire.First(other, "\x00"))
-		all = append(all, wire.With(first, name, wire.First(other, "value")))
+		name, _ := jsonraw.Text(jsonraw.First(other, "\x00"))
+		all = append(all, jsonraw.With(first, name, jsonraw.First(other, "value")))
 	}
 	return all
 }
@@ -152,14 +153,14 @@ func changed(raw json.RawMessage) (all []json.RawMessage) {
 		all = append(all, json.RawMessage(other))
 	}
 	for _, m := range members(raw) {
-		all = append(all, wire.Without(raw, m.Name))
+		all = append(all, jsonraw.Without(raw, m.Name))
 		for _, inner := range changed(m.Value) {
-			all = append(all, wire.With(raw, m.Name, inner))
+			all = append(all, jsonraw.With(raw, m.Name, inner))
 		}
 	}
 	for _, name := range own {
-		if raw[0] == '{' && wire.First(raw, name) == nil {
-			all = append(all, wire.With(raw, name, json.RawMessage("[5]")))
+		if raw[0] == '{' && jsonraw.First(raw, name) == nil {
+			all = append(all, jsonraw.With(raw, name, json.RawMessage("[5]")))
 		}
 	}
 	if list := items(raw); len(list) > 0 {
@@ -177,9 +178,9 @@ func (o *oracle) named(m message) (schema, sample json.RawMessage) {
 		name := d.Name
 		switch {
 		case m.kind == "result" && name == m.shape.name:
-			return wire.With(nil, "$ref", wire.Quote("#/"+o.key+"/"+name)), d.Value
+			return jsonraw.With(nil, "$ref", jsonraw.Quote("#/"+o.key+"/"+name)), d.Value
 		case m.kind != "result" && constMethod(d.Value) == m.method:
-			params := wire.First(wire.First(d.Value, "properties"), "params")
+			params := jsonraw.First(jsonraw.First(d.Value, "properties"), "params")
 			return params, params
 		}
 	}
@@ -187,9 +188,9 @@ func (o *oracle) named(m message) (schema, sample json.RawMessage) {
 }
 
 func constMethod(definition json.RawMessage) string {
-	method := wire.First(wire.First(definition, "properties"), "method")
+	method := jsonraw.First(jsonraw.First(definition, "properties"), "method")
 	for _, keyword := range []string{"const", "enum"} {
-		if text, ok := wire.Text(wire.First(method, keyword)); ok {
+		if text, ok := jsonraw.Text(jsonraw.First(method, keyword)); ok {
 			return text
 		}
 	}

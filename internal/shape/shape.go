@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -92,7 +93,7 @@ type problem struct {
 func (c *checker) bad(text, got string) {
 	var where, pattern strings.Builder
 	for _, s := range c.path {
-		step := wire.Pointer("", s.name)
+		step := jsonraw.Pointer("", s.name)
 		if pattern.WriteString(step); s.name == "" {
 			step += strconv.Itoa(s.index)
 		}
@@ -158,23 +159,23 @@ func (c *checker) value(k *kind, raw []byte) {
 			c.members(k, members)
 		}
 	case !k.holds(raw):
-		c.bad("must be "+k.said(), ", got "+wire.Excerpt(raw, 40))
+		c.bad("must be "+k.said(), ", got "+jsonraw.Excerpt(raw, 40))
 	}
 }
 
-func (c *checker) object(raw []byte) (wire.Members, bool) {
-	members, err := wire.Object(raw)
+func (c *checker) object(raw []byte) (jsonraw.Members, bool) {
+	members, err := jsonraw.Object(raw)
 	if err != nil {
-		c.bad("must be an object", ", got "+wire.Excerpt(raw, 40))
+		c.bad("must be an object", ", got "+jsonraw.Excerpt(raw, 40))
 	}
 	return members, err == nil
 }
 
 func (c *checker) list(k *kind, raw []byte) {
-	items, err := wire.Array(raw)
+	items, err := jsonraw.Array(raw)
 	switch {
 	case err != nil:
-		c.bad("must be an array", ", got "+wire.Excerpt(raw, 40))
+		c.bad("must be an array", ", got "+jsonraw.Excerpt(raw, 40))
 	case k.most > 0 && len(items) > k.most:
 		c.bad(fmt.Sprintf("must have at most %d items", k.most), fmt.Sprintf(", got %d", len(items)))
 	}
@@ -189,7 +190,7 @@ func (c *checker) list(k *kind, raw []byte) {
 	}
 }
 
-func (c *checker) members(k *kind, members wire.Members) {
+func (c *checker) members(k *kind, members jsonraw.Members) {
 	for _, m := range k.members {
 		if !m.in(c.revision) {
 			continue
@@ -219,11 +220,11 @@ func (c *checker) oneOf(k *kind, raw []byte) {
 	there := k.inRevision(c.revision)
 	if words := there.words(); words != nil {
 		if !slices.ContainsFunc(there, func(o *kind) bool { return o.holds(raw) }) {
-			c.bad("must be "+alternatives(words), ", got "+wire.Excerpt(raw, 40))
+			c.bad("must be "+alternatives(words), ", got "+jsonraw.Excerpt(raw, 40))
 		}
 		return
 	}
-	members, err := wire.Object(raw)
+	members, err := jsonraw.Object(raw)
 	if name := there.discriminator(c.revision); err == nil && name != "" {
 		mark, _ := members.Get(name)
 		named := slices.DeleteFunc(slices.Clone(there), func(o *kind) bool { return !o.namedBy(name, mark, c.revision) })

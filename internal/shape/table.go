@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 //go:embed shapes.txt
@@ -281,7 +281,7 @@ func (k *kind) holds(raw json.RawMessage) bool {
 		}
 		return n == math.Trunc(n) && (n >= 0 || k.word == "integer")
 	}
-	text, ok := wire.Text(raw)
+	text, ok := jsonraw.Text(raw)
 	return ok && k.word == strconv.Quote(text)
 }
 

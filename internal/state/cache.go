@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // maxVerdicts bounds the verdicts; those written longest ago go first.
@@ -50,7 +50,7 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	if len(v.Capabilities) > maxVerdict/2 {
 		v.Capabilities = nil
 	}
-	raw, err := wire.Marshal(v)
+	raw, err := jsonraw.Marshal(v)
 	if err != nil {
 		return err
 	}

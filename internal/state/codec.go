@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // formatVersion is the version of state.json that this mcpc reads and writes.
@@ -135,13 +135,13 @@ func encode(st *State) ([]byte, error) {
 
 // encodeWith encodes a struct and puts extra members behind its own.
 func encodeWith(v any, extra members) ([]byte, error) {
-	raw, err := wire.Marshal(v)
+	raw, err := jsonraw.Marshal(v)
 	if err != nil || len(extra) == 0 {
 		return raw, err
 	}
 	raw = bytes.TrimSuffix(raw, []byte("}"))
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		quotedName, err := wire.Marshal(name)
+		quotedName, err := jsonraw.Marshal(name)
 		if err != nil {
 			return nil, err
 		}

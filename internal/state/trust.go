@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func (s *Store) changeTrusts(ctx context.Context, change func([]Trust) []Trust) 
 		if err != nil {
 			return nil, err
 		}
-		return wire.Marshal(struct {
+		return jsonraw.Marshal(struct {
 			Version int     `json:"version"`
 			Trusted []Trust `json:"trusted"`
 		}{1, change(all)})

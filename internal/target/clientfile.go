@@ -9,7 +9,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // What follows edits a client's configuration as text, so that the comments, the
@@ -98,7 +98,7 @@ func prefixed(prefix []string, command []byte) string {
 	return b.String() + string(command)
 }
 
-func quoted(word string) string { return string(wire.Quote(word)) }
+func quoted(word string) string { return string(jsonraw.Quote(word)) }
 
 // A span is text[from:to].
 type span struct{ from, to int }

@@ -8,7 +8,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/tailscale/hujson"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 )
 
 // valuesOf are the members, by their lower case, whose own members are variables of an
@@ -96,7 +97,7 @@ func (h *hider) values(v *hujson.Value) string {
 
 func (h *hider) shown(v *hujson.Value) string {
 	raw := h.plain[v.StartOffset:v.EndOffset]
-	text, isText := wire.Text(raw)
+	text, isText := jsonraw.Text(raw)
 	if !isText {
 		text = string(raw)
 	}
@@ -107,7 +108,7 @@ func hiddenValue(text string) string {
 	if text == "" {
 		return `""`
 	}
-	return `"` + wire.Redacted(text) + `"`
+	return `"` + redact.Redacted(text) + `"`
 }
 
 // hiddenTOML hides each text, number and so on by itself, so that lists and tables

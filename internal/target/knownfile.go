@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tailscale/hujson"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // What follows reads configurations that other programs own. They agree on little:
@@ -52,7 +52,7 @@ func standard(text []byte) (json.RawMessage, error) {
 	if bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")) {
 		copy(text, "   ")
 	}
-	if wire.Valid(text) == nil { // most are, and some are long
+	if jsonraw.Valid(text) == nil { // most are, and some are long
 		return text, nil
 	}
 	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > mostBrackets {
@@ -64,7 +64,7 @@ func standard(text []byte) (json.RawMessage, error) {
 		place, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
 		return nil, errors.New("the file is not JSON: " + place)
 	}
-	if bad := wire.Valid(plain); bad != nil {
+	if bad := jsonraw.Valid(plain); bad != nil {
 		return nil, fmt.Errorf("the file is not JSON: %w", bad)
 	}
 	return plain, nil
@@ -74,19 +74,19 @@ func standard(text []byte) (json.RawMessage, error) {
 // the file, or of one in YAML whoever reads that.
 func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 	c = c.ForProject(folder)
-	top, _ := wire.Object(doc)
+	top, _ := jsonraw.Object(doc)
 	at := top
 	for _, step := range c.Member {
-		at, _ = wire.Object(value(at, step))
+		at, _ = jsonraw.Object(value(at, step))
 	}
 	inputs := inputsOf(top)
 	var all []Server
 	seen := map[string]int{}
 	for _, m := range at {
 		s := Server{Client: c, File: file, Folder: folder, Name: m.Name, Inputs: inputs}
-		entry, bad := wire.Object(m.Value)
+		entry, bad := jsonraw.Object(m.Value)
 		if inner, ok := entry.Get("config"); ok && s.Client.Name == "goose" { // as older versions write it
-			more, _ := wire.Object(inner)
+			more, _ := jsonraw.Object(inner)
 			entry = append(slices.Clone(entry), more...)
 		}
 		s.read(entry)
@@ -105,7 +105,7 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 }
 
 // value is the first of some members that there is, or nil. A null is none.
-func value(m wire.Members, names ...string) json.RawMessage {
+func value(m jsonraw.Members, names ...string) json.RawMessage {
 	for _, name := range names {
 		if raw, ok := m.Get(name); ok && string(raw) != "null" {
 			return raw
@@ -114,14 +114,14 @@ func value(m wire.Members, names ...string) json.RawMessage {
 	return nil
 }
 
-func text(m wire.Members, names ...string) string {
-	s, _ := wire.Text(value(m, names...))
+func text(m jsonraw.Members, names ...string) string {
+	s, _ := jsonraw.Text(value(m, names...))
 	return s
 }
 
 // switchedOff: Gemini CLI has lists of the servers that it is to use, and not to.
-func switchedOff(top wire.Members, name string) bool {
-	mcp, _ := wire.Object(value(top, "mcp"))
+func switchedOff(top jsonraw.Members, name string) bool {
+	mcp, _ := jsonraw.Object(value(top, "mcp"))
 	excluded, _ := list(value(mcp, "excluded"))
 	allowed, _ := list(value(mcp, "allowed"))
 	return slices.Contains(excluded, name) || len(allowed) > 0 && !slices.Contains(allowed, name)
@@ -130,9 +130,9 @@ func switchedOff(top wire.Members, name string) bool {
 // SwitchedOff are the servers of a project's .mcp.json that a settings file of Claude
 // Code says it does not use: for all projects, or for that of the folder.
 func SwitchedOff(settings json.RawMessage, folder string) []string {
-	top, _ := wire.Object(settings)
-	projects, _ := wire.Object(value(top, "projects"))
-	project, _ := wire.Object(value(projects, folder))
+	top, _ := jsonraw.Object(settings)
+	projects, _ := jsonraw.Object(value(top, "projects"))
+	project, _ := jsonraw.Object(value(projects, folder))
 	everywhere, _ := list(value(top, "disabledMcpjsonServers"))
 	here, _ := list(value(project, "disabledMcpjsonServers"))
 	return slices.Concat(everywhere, here)
@@ -143,12 +143,12 @@ func list(raw json.RawMessage) (all []string, ok bool) {
 	if raw == nil {
 		return nil, true
 	}
-	items, bad := wire.Array(raw)
+	items, bad := jsonraw.Array(raw)
 	if bad != nil {
 		return nil, false
 	}
 	for _, item := range items {
-		s, isText := wire.Text(item)
+		s, isText := jsonraw.Text(item)
 		if !isText {
 			return nil, false
 		}
@@ -157,7 +157,7 @@ func list(raw json.RawMessage) (all []string, ok bool) {
 	return all, true
 }
 
-func (s *Server) read(m wire.Members) {
+func (s *Server) read(m jsonraw.Members) {
 	s.Disabled = string(value(m, "disabled")) == "true" || string(value(m, "enabled")) == "false"
 	s.readCommand(m)
 	s.readURL(m)
@@ -173,7 +173,7 @@ func (s *Server) read(m wire.Members) {
 }
 
 // nowhere says of an entry that leads to no server why that is.
-func (s *Server) nowhere(m wire.Members) string {
+func (s *Server) nowhere(m jsonraw.Members) string {
 	switch word := text(m, "type", "source"); word {
 	case "builtin", "platform", "frontend", "inline_python":
 		return "it is a part of " + s.Client.Title
@@ -186,9 +186,9 @@ func (s *Server) nowhere(m wire.Members) string {
 	return "its entry has neither a command nor a URL"
 }
 
-func (s *Server) readCommand(m wire.Members) {
+func (s *Server) readCommand(m jsonraw.Members) {
 	raw := value(m, "command", "cmd")
-	program, isText := wire.Text(raw)
+	program, isText := jsonraw.Text(raw)
 	args, ok := list(value(m, "args"))
 	environment := value(m, "env", "envs", "environment")
 	switch whole, isList := list(raw); {
@@ -198,7 +198,7 @@ func (s *Server) readCommand(m wire.Members) {
 	case isList:
 		s.Command = append(whole, args...)
 	default: // as older versions of Zed write it
-		inner, _ := wire.Object(raw)
+		inner, _ := jsonraw.Object(raw)
 		args, ok = list(value(inner, "args"))
 		environment = value(inner, "env")
 		if program = text(inner, "path"); program != "" {
@@ -216,7 +216,7 @@ func (s *Server) readCommand(m wire.Members) {
 	s.EnvFile, s.Cwd = text(m, "envFile"), text(m, "cwd")
 }
 
-func (s *Server) readURL(m wire.Members) {
+func (s *Server) readURL(m jsonraw.Members) {
 	s.URL = text(m, "url", "httpUrl", "serverUrl", "uri")
 	s.Headers = settings(value(m, "headers", "http_headers"))
 	for _, h := range settings(value(m, "env_http_headers")) {
@@ -228,7 +228,7 @@ func (s *Server) readURL(m wire.Members) {
 }
 
 // kindOf goes by the word that the entry has for it, else by what the entry has.
-func (s *Server) kindOf(m wire.Members) Transport {
+func (s *Server) kindOf(m jsonraw.Members) Transport {
 	switch text(m, "type", "transport", "transportType") {
 	case "stdio":
 		return Stdio
@@ -249,9 +249,9 @@ func (s *Server) kindOf(m wire.Members) Transport {
 // settings are the members of an object whose values can stand in an environment or
 // a header field.
 func settings(raw json.RawMessage) (all []Setting) {
-	members, _ := wire.Object(raw)
+	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
-		s, isText := wire.Text(m.Value)
+		s, isText := jsonraw.Text(m.Value)
 		if !isText {
 			if s = string(m.Value); s == "null" || s[0] == '{' || s[0] == '[' {
 				continue
@@ -264,11 +264,11 @@ func settings(raw json.RawMessage) (all []Setting) {
 
 // namesIn are names in a list, whose items may be objects that have one.
 func namesIn(raw json.RawMessage) (names []string) {
-	items, _ := wire.Array(raw)
+	items, _ := jsonraw.Array(raw)
 	for _, item := range items {
-		name, isText := wire.Text(item)
+		name, isText := jsonraw.Text(item)
 		if !isText {
-			name, _ = wire.Text(wire.First(item, "name"))
+			name, _ = jsonraw.Text(jsonraw.First(item, "name"))
 		}
 		if name != "" {
 			names = append(names, name)
@@ -278,10 +278,10 @@ func namesIn(raw json.RawMessage) (names []string) {
 }
 
 // inputsOf are what the variables ${input:ID} of Visual Studio Code stand for.
-func inputsOf(top wire.Members) (inputs []Asked) {
-	items, _ := wire.Array(value(top, "inputs"))
+func inputsOf(top jsonraw.Members) (inputs []Asked) {
+	items, _ := jsonraw.Array(value(top, "inputs"))
 	for _, item := range items {
-		m, _ := wire.Object(item)
+		m, _ := jsonraw.Object(item)
 		in := Asked{ID: text(m, "id"), Description: text(m, "description"), Default: text(m, "default"),
 			Secret: string(value(m, "password")) == "true"}
 		in.Options, _ = list(value(m, "options"))

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"slices"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
 // Hide hides in what the Capture gives out what is known to be secret by now, and was
 // perhaps not when it was recorded.
-func (c *Capture) Hide(s *wire.Secrets) {
+func (c *Capture) Hide(s *redact.Secrets) {
 	c.secrets = s
 	for i, h := range c.Heads {
 		c.Heads[i] = safeHead(s, h)
@@ -21,7 +22,7 @@ func (c *Capture) Hide(s *wire.Secrets) {
 }
 
 // Hide does that for what a table shows of the row.
-func (r *Row) Hide(s *wire.Secrets) {
+func (r *Row) Hide(s *redact.Secrets) {
 	r.Target, r.Method, r.Name, r.ID = s.Text(r.Target), s.Text(r.Method), s.Text(r.Name), s.Text(r.ID)
 	r.Text, r.Hint, r.Findings = s.Text(r.Text), s.Text(r.Hint), safeFindings(s, r.Findings)
 }
@@ -52,19 +53,19 @@ func (c *Capture) safeLine(raw []byte) []byte {
 	return append([]byte(markBegins+line.In+`",`), out[1:]...)
 }
 
-func safeHead(s *wire.Secrets, h Head) Head {
+func safeHead(s *redact.Secrets, h Head) Head {
 	h.Target, h.Argv, h.Command = s.Text(h.Target), s.Command(h.Argv), s.Command(h.Command)
 	return h
 }
 
-func safeEnd(s *wire.Secrets, e End) End {
+func safeEnd(s *redact.Secrets, e End) End {
 	e.ID, e.Method, e.Name = json.RawMessage(s.Text(string(e.ID))), s.Text(e.Method), s.Text(e.Name)
 	e.Text, e.Hint = s.Text(e.Text), s.Text(e.Hint)
 	e.Findings = safeFindings(s, e.Findings)
 	return e
 }
 
-func safeFindings(s *wire.Secrets, findings []wire.Finding) []wire.Finding {
+func safeFindings(s *redact.Secrets, findings []wire.Finding) []wire.Finding {
 	findings = slices.Clone(findings)
 	for i, f := range findings {
 		findings[i].Text, findings[i].Want, findings[i].Got = s.Text(f.Text), s.Text(f.Want), s.Text(f.Got)

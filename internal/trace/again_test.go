@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -52,7 +53,7 @@ func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	var s wire.Secrets
+	var s redact.Secrets
 	s.Learn("known-one")
 	c.Hide(&s)
 	var jsonl, har strings.Builder

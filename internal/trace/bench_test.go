@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -88,7 +89,7 @@ func BenchmarkFilter(b *testing.B) {
 
 // BenchmarkFrame is what recording one frame costs, hiding its secrets included.
 func BenchmarkFrame(b *testing.B) {
-	var s wire.Secrets
+	var s redact.Secrets
 	s.Learn("some-secret-value", "another-secret-value")
 	f := wire.Frame{Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("word: and more, ", 600) + `"}]}}`)}
 	b.SetBytes(int64(len(f.Raw)))

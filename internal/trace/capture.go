@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -39,7 +40,7 @@ type Capture struct {
 	line   int
 	torn   bool
 	// secrets hides what it knows in what is given out; nil hides nothing.
-	secrets *wire.Secrets
+	secrets *redact.Secrets
 
 	// mu guards file, which stays open between two looks at bytes; several may look.
 	mu   sync.Mutex

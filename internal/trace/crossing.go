@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -119,7 +121,7 @@ func (x *crossing) settle(t wire.Traits) {
 func (x *crossing) frame(f wire.Frame) {
 	f.Stream, f.Conn = x.stream, x.conn
 	if x.unread && f.Kind == wire.Noise {
-		f.Raw, f.Size, f.Hidden = []byte(wire.Redacted(string(f.Raw))), len(f.Raw), 1
+		f.Raw, f.Size, f.Hidden = []byte(redact.Redacted(string(f.Raw))), len(f.Raw), 1
 	}
 	x.p.Watcher.frame(f)
 }
@@ -161,21 +163,21 @@ func (x *crossing) seeAnswer(kind wire.FrameKind, raw []byte) {
 	x.frame(wire.Frame{Dir: wire.Received, Kind: kind, Raw: raw})
 }
 
-func (x *crossing) seeEvent(ev wire.ServerEvent) {
+func (x *crossing) seeEvent(ev sse.Event) {
 	if len(ev.Dropped) > 0 {
 		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Noise, Raw: ev.Dropped})
 	}
 	if !ev.IsEvent() {
 		return
 	}
-	f := wire.Frame{Dir: wire.Received, Kind: wire.Event, Raw: ev.Data, SSE: &ev.SSEFacts}
+	f := wire.Frame{Dir: wire.Received, Kind: wire.Event, Raw: ev.Data, SSE: &ev.Facts}
 	switch {
 	case ev.Event == "endpoint":
 		if u, err := x.p.Routes[x.target].To.Parse(string(ev.Data)); err == nil {
 			x.p.conns.put(tie{x.target, byEndpoint, u.RequestURI()}, x.conn)
 		}
 		// It holds the session's id.
-		f.Raw, f.Size = []byte(wire.RedactURL(string(ev.Data))), len(ev.Data)
+		f.Raw, f.Size = []byte(redact.RedactURL(string(ev.Data))), len(ev.Data)
 	case x.alone && ev.ID != nil:
 		x.p.conns.put(tie{x.target, byEvent, *ev.ID}, x.conn)
 	}

@@ -7,13 +7,15 @@ import (
 	"strconv"
 	"time"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
 // parseLine reads one line. A line of a kind that is not known is a Line without
 // content and no error; an error says why the line is damaged.
 func parseLine(raw []byte) (Line, error) {
-	m, bad := wire.Object(raw)
+	m, bad := jsonraw.Object(raw)
 	if bad != nil {
 		return Line{}, bad
 	}
@@ -22,7 +24,7 @@ func parseLine(raw []byte) (Line, error) {
 	return line, err
 }
 
-func lineOf(raw []byte, m wire.Members) (Line, error) {
+func lineOf(raw []byte, m jsonraw.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != Version {
 			return Line{}, &VersionError{Got: string(version)}
@@ -64,7 +66,7 @@ func (e *VersionError) Error() string {
 
 // parseFrame reads all of a frame but its bytes' absence: a frame of unknown kind
 // is nil, because a later version may have more of them.
-func parseFrame(m wire.Members) (*wire.Frame, error) {
+func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 	kind, ok := wire.ParseFrameKind(m.Text("kind"))
 	if !ok {
 		return nil, nil
@@ -79,7 +81,7 @@ func parseFrame(m wire.Members) (*wire.Frame, error) {
 		case "seq":
 			f.Seq = uint64(integer(raw))
 		case "time":
-			text, _ := wire.Text(raw)
+			text, _ := jsonraw.Text(raw)
 			f.Time = moment(text)
 		case "stream":
 			f.Stream = int(integer(raw))
@@ -100,15 +102,15 @@ func parseFrame(m wire.Members) (*wire.Frame, error) {
 	return f, parseRaw(f, m)
 }
 
-func parseRaw(f *wire.Frame, m wire.Members) error {
+func parseRaw(f *wire.Frame, m jsonraw.Members) error {
 	if raw, ok := m.Get("raw"); ok {
-		text, is := wire.Text(raw)
+		text, is := jsonraw.Text(raw)
 		if !is {
 			return fmt.Errorf("raw is not a string")
 		}
 		f.Raw = []byte(text)
 	} else if raw, ok := m.Get("raw64"); ok {
-		text, _ := wire.Text(raw)
+		text, _ := jsonraw.Text(raw)
 		bytes, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
 			return fmt.Errorf("raw64: %w", err)
@@ -119,29 +121,29 @@ func parseRaw(f *wire.Frame, m wire.Members) error {
 }
 
 func parseHTTP(raw []byte) *wire.HTTPHead {
-	m, _ := wire.Object(raw)
+	m, _ := jsonraw.Object(raw)
 	h := &wire.HTTPHead{Method: m.Text("method"), URL: m.Text("url"), Proto: m.Text("proto"), Status: int(integer(get(m, "status")))}
-	fields, _ := wire.Array(get(m, "fields"))
+	fields, _ := jsonraw.Array(get(m, "fields"))
 	for _, field := range fields {
-		if pair, _ := wire.Array(field); len(pair) == 2 {
-			name, _ := wire.Text(pair[0])
-			value, _ := wire.Text(pair[1])
+		if pair, _ := jsonraw.Array(field); len(pair) == 2 {
+			name, _ := jsonraw.Text(pair[0])
+			value, _ := jsonraw.Text(pair[1])
 			h.Fields = append(h.Fields, wire.Field{Name: name, Value: value})
 		}
 	}
 	if timing, ok := m.Get("timing"); ok {
-		t, _ := wire.Object(timing)
+		t, _ := jsonraw.Object(timing)
 		took := func(name string) time.Duration { return time.Duration(integer(get(t, name))) }
 		h.Timing = &wire.Timing{DNS: took("dns"), Connect: took("connect"), TLS: took("tls"), FirstByte: took("firstByte")}
 	}
 	return h
 }
 
-func parseSSE(raw []byte) *wire.SSEFacts {
-	m, _ := wire.Object(raw)
-	s := &wire.SSEFacts{Event: m.Text("event"), Comment: string(get(m, "comment")) == "true"}
+func parseSSE(raw []byte) *sse.Facts {
+	m, _ := jsonraw.Object(raw)
+	s := &sse.Facts{Event: m.Text("event"), Comment: string(get(m, "comment")) == "true"}
 	if id, ok := m.Get("id"); ok {
-		text, _ := wire.Text(id)
+		text, _ := jsonraw.Text(id)
 		s.ID = &text
 	}
 	if retry, ok := m.Get("retry"); ok {
@@ -152,12 +154,12 @@ func parseSSE(raw []byte) *wire.SSEFacts {
 }
 
 func parseClose(raw []byte) *wire.CloseFacts {
-	m, _ := wire.Object(raw)
+	m, _ := jsonraw.Object(raw)
 	by, _ := wire.ParseDirection(m.Text("by"))
 	return &wire.CloseFacts{By: by, How: m.Text("how"), Text: m.Text("text")}
 }
 
-func get(m wire.Members, name string) json.RawMessage {
+func get(m jsonraw.Members, name string) json.RawMessage {
 	raw, _ := m.Get(name)
 	return raw
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/sse"
 )
 
 // A destination is where one request goes.
@@ -159,7 +159,7 @@ func eventEnd(stream []byte) int {
 
 // seen is the first event as the client may have it.
 func (b *endpointBody) seen(event []byte) []byte {
-	ev, err := wire.NewEventReader(bytes.NewReader(event), longestEndpoint).Next()
+	ev, err := sse.NewReader(bytes.NewReader(event), longestEndpoint).Next()
 	if err != nil || ev.Event != "endpoint" {
 		return bytes.Clone(event)
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A needle is a text that is looked for in any case.
@@ -43,7 +43,7 @@ func newNeedle(text string) needle {
 
 // spelled is the inside of a JSON string.
 func spelled(text string) string {
-	quoted := wire.Quote(text)
+	quoted := jsonraw.Quote(text)
 	return string(quoted[1 : len(quoted)-1])
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -173,7 +175,7 @@ func appendLine(b []byte, value any) []byte {
 
 func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 	b = append(b, `{"proto":`...)
-	b = append(b, wire.Quote(h.Proto)...)
+	b = append(b, jsonraw.Quote(h.Proto)...)
 	b = appendText(b, "method", h.Method)
 	b = appendText(b, "url", h.URL)
 	b = appendInt(b, "status", int64(h.Status))
@@ -182,8 +184,8 @@ func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(b, '['), wire.Quote(f.Name)...)
-		b = append(append(b, ','), wire.Quote(f.Value)...)
+		b = append(append(b, '['), jsonraw.Quote(f.Name)...)
+		b = append(append(b, ','), jsonraw.Quote(f.Value)...)
 		b = append(b, ']')
 	}
 	b = append(b, ']')
@@ -198,12 +200,12 @@ func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 	return append(b, '}')
 }
 
-func appendSSE(b []byte, s *wire.SSEFacts) []byte {
+func appendSSE(b []byte, s *sse.Facts) []byte {
 	b = append(b, `{"event":`...)
-	b = append(b, wire.Quote(s.Event)...)
+	b = append(b, jsonraw.Quote(s.Event)...)
 	if s.ID != nil {
 		b = append(b, `,"id":`...)
-		b = append(b, wire.Quote(*s.ID)...)
+		b = append(b, jsonraw.Quote(*s.ID)...)
 	}
 	if s.Retry != nil {
 		b = append(b, `,"retry":`...)
@@ -221,7 +223,7 @@ func appendText(b []byte, name, value string) []byte {
 		return b
 	}
 	b = append(append(append(b, ',', '"'), name...), '"', ':')
-	return append(b, wire.Quote(value)...)
+	return append(b, jsonraw.Quote(value)...)
 }
 
 // appendInt appends a member that is not 0.

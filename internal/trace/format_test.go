@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -34,8 +35,8 @@ func sample() (Head, []wire.Frame, End) {
 		{Seq: 3, Time: at(5), Dir: wire.Received, Kind: wire.Head, Stream: 1, HTTP: &wire.HTTPHead{Status: 200, Proto: "HTTP/1.1",
 			Timing: &wire.Timing{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4}}},
 		{Seq: 4, Time: at(6), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte("{\"a\":\"\\u0001\n\t\r\x00\x1f\u2028\"}"),
-			SSE: &wire.SSEFacts{Event: "message", ID: &id, Retry: &retry}},
-		{Seq: 5, Time: at(7), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte{}, SSE: &wire.SSEFacts{Comment: true}},
+			SSE: &sse.Facts{Event: "message", ID: &id, Retry: &retry}},
+		{Seq: 5, Time: at(7), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte{}, SSE: &sse.Facts{Comment: true}},
 		{Seq: 6, Time: at(8), Dir: wire.Received, Kind: wire.Stderr, Conn: 7, Raw: []byte("caf\xe9 \x1b[31m")},
 		{Seq: 7, Time: at(9), Dir: wire.Received, Kind: wire.Noise, Raw: []byte("x"), Hidden: 1, Size: 30},
 		{Seq: 8, Time: at(10), Dir: wire.Received, Kind: wire.Closed, Stream: 1,
@@ -192,7 +193,7 @@ func FuzzFrame(f *testing.F) {
 		text = strings.ToValidUTF8(text, "?")
 		duration := time.Duration(n)
 		in := wire.Frame{Seq: uint64(n) >> 1, Time: noon, Dir: wire.Received, Kind: wire.Event, Stream: int(n), Conn: int(n >> 3), Raw: raw,
-			Hidden: 1, Size: int(n), SSE: &wire.SSEFacts{Event: text, ID: &text, Retry: &duration},
+			Hidden: 1, Size: int(n), SSE: &sse.Facts{Event: text, ID: &text, Retry: &duration},
 			HTTP:  &wire.HTTPHead{Method: text, URL: text, Status: int(n), Proto: text, Fields: []wire.Field{{Name: text, Value: text}}},
 			Close: &wire.CloseFacts{By: wire.Received, How: text, Text: text}}
 		b := AppendHead(nil, Head{Mcpc: text, Target: text, Argv: []string{text}, By: text})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -96,10 +97,10 @@ func TestLinesThatAreReadQuicklyMakeTheSameRows(t *testing.T) {
 	large := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"%s"}],"isError":true}}`, bytes.Repeat([]byte(`a \"b\" `), 500))
 	for i, f := range []wire.Frame{
 		{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)},
-		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Event: "message", ID: new("{\"}")}, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}`)},
-		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Event: "message", ID: new("")}, Raw: []byte{}},
-		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Comment: true}},
-		{Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{Event: "message"}, Raw: []byte(large)},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Event: "message", ID: new("{\"}")}, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}`)},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Event: "message", ID: new("")}, Raw: []byte{}},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Comment: true}},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Event: "message"}, Raw: []byte(large)},
 	} {
 		f.Seq, f.Time, f.Stream = uint64(9000+i), noon.Add(time.Duration(i)*time.Second), 77
 		golden = AppendFrame(golden, f)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -123,7 +124,7 @@ type harFacts struct {
 // WriteHAR writes rows as one HAR document; creator is the version of mcpc. The
 // rows' captures must be there.
 func WriteHAR(w io.Writer, creator string, rows []*Row) error {
-	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(wire.Quote(creator)) + `},"entries":[`
+	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(jsonraw.Quote(creator)) + `},"entries":[`
 	if _, err := io.WriteString(w, begin); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -64,11 +65,11 @@ const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"
 func TestHARofAStream(t *testing.T) {
 	id, retry := "7", 1500*time.Millisecond
 	first := got(1, wire.Event, "{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/message\"}")
-	first.SSE = &wire.SSEFacts{Event: "message", ID: &id, Retry: &retry}
+	first.SSE = &sse.Facts{Event: "message", ID: &id, Retry: &retry}
 	note := got(1, wire.Event, "")
-	note.Raw, note.SSE = nil, &wire.SSEFacts{Comment: true}
+	note.Raw, note.SSE = nil, &sse.Facts{Comment: true}
 	last := got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)
-	last.SSE = &wire.SSEFacts{}
+	last.SSE = &sse.Facts{}
 	e := harOfFrames(t, requestHead(1, "http://x/?a=%20b&c"), sentBody(1, call),
 		responseHead(1, 200, &wire.Timing{DNS: time.Millisecond, Connect: 2 * time.Millisecond, TLS: 3 * time.Millisecond, FirstByte: 10 * time.Millisecond},
 			wire.Field{Name: "Content-Type", Value: "text/event-stream"}), first, note, last)

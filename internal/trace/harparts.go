@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -231,7 +232,7 @@ func eventStream(frames []*wire.Frame) []byte {
 		}
 		facts := f.SSE
 		if facts == nil {
-			facts = &wire.SSEFacts{}
+			facts = &sse.Facts{}
 		}
 		if facts.Event != "" && facts.Event != "message" {
 			b.WriteString("event: " + oneLine(facts.Event) + "\n")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -16,7 +17,7 @@ type index struct {
 	head    Head
 	// at is the index of the head in the capture.
 	at     int
-	folder wire.Folder
+	folder wire.Correlator
 	// rows are those of this run, asked those of a command by the id of their last request
 	// as it is written.
 	rows  []*Row
@@ -323,7 +324,7 @@ func (r *Row) count(dir wire.Direction, size int) {
 func (r *Row) asked(p placed) {
 	r.Method, r.Name = p.message.Method, nameIn(p.message)
 	if r.ID = string(p.message.ID); strings.HasPrefix(r.ID, `"`) {
-		r.ID, _ = wire.Text(p.message.ID)
+		r.ID, _ = jsonraw.Text(p.message.ID)
 	}
 	params, _ := p.message.ParamMembers()
 	meta, _ := params.Get("_meta")
@@ -332,10 +333,10 @@ func (r *Row) asked(p placed) {
 		who, _ := params.Get("clientInfo")
 		p.conn.client = whoIn(who)
 	}
-	if who := wire.First(meta, metaPrefix+"clientInfo"); who != nil && p.conn.client == (implementation{}) {
+	if who := jsonraw.First(meta, metaPrefix+"clientInfo"); who != nil && p.conn.client == (implementation{}) {
 		p.conn.client = whoIn(who)
 	}
-	if version, ok := wire.Text(wire.First(meta, metaVersion)); ok {
+	if version, ok := jsonraw.Text(jsonraw.First(meta, metaVersion)); ok {
 		p.conn.revision, p.conn.era = version, "modern"
 	}
 	r.Era = p.conn.era
@@ -356,7 +357,7 @@ func nameIn(m *wire.Message) string {
 		}
 	}
 	ref, _ := params.Get("ref")
-	members, _ := wire.Object(ref)
+	members, _ := jsonraw.Object(ref)
 	return cmp.Or(members.Text("name"), members.Text("uri"))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -58,7 +59,7 @@ func (s *speaker) end(stream int, by wire.Direction, how string) {
 
 // says is a message of the server's on a stream, or on the pipe.
 func (s *speaker) says(stream int, format string, args ...any) {
-	f := wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: stream, SSE: &wire.SSEFacts{Event: "message"}}
+	f := wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: stream, SSE: &sse.Facts{Event: "message"}}
 	if s.way == "pipe" {
 		f.Kind, f.Stream, f.SSE = wire.Body, 0, nil
 	}
@@ -96,7 +97,7 @@ func (s *speaker) begin() {
 		s.status(s.on, 200)
 	}
 	if s.way == "sse" {
-		s.cross(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: s.on, SSE: &wire.SSEFacts{Event: "endpoint"}, Raw: []byte("/messages")})
+		s.cross(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: s.on, SSE: &sse.Facts{Event: "endpoint"}, Raw: []byte("/messages")})
 	}
 	if s.way == "stateless" {
 		s.ids++

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -149,7 +151,7 @@ func TestLongLinesTakeTheirMemoryOnce(t *testing.T) {
 	results := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + long + `\n"}]}}`)
 	for name, f := range map[string]wire.Frame{
 		"a result":        {Kind: wire.Body, Dir: wire.Received, Raw: results},
-		"an event":        {Kind: wire.Event, Dir: wire.Received, SSE: &wire.SSEFacts{}, Raw: results},
+		"an event":        {Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{}, Raw: results},
 		"a request":       {Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","arguments":{"a":"` + long + `"}}}`)},
 		"standard error":  {Kind: wire.Stderr, Dir: wire.Received, Raw: []byte(long)},
 		"no message":      {Kind: wire.Noise, Dir: wire.Received, Raw: []byte(long + "\t")},
@@ -197,7 +199,7 @@ func TestLongLinesAreGivenOutInPieces(t *testing.T) {
 	for kind, most := range map[wire.FrameKind]int{wire.Body: 2, wire.Event: 4} { // times the line
 		f := wire.Frame{Seq: 2, Time: noon, Kind: kind, Dir: wire.Received, Raw: answer}
 		if kind == wire.Event {
-			f.SSE = &wire.SSEFacts{}
+			f.SSE = &sse.Facts{}
 		}
 		path, line := filepath.Join(t.TempDir(), "capture"), AppendFrame(nil, f)
 		if err := os.WriteFile(path, slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1), line), 0o600); err != nil {
@@ -208,7 +210,7 @@ func TestLongLinesAreGivenOutInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		c.Hide(&wire.Secrets{})
+		c.Hide(&redact.Secrets{})
 		for name, give := range map[string]func(w io.Writer) error{
 			"har":   func(w io.Writer) error { return WriteHAR(w, "1", c.Rows()) },
 			"jsonl": func(w io.Writer) error { return c.Copy(w, c.Rows()) },

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -214,7 +215,7 @@ func (s *peeker) value() bool {
 	var open []byte
 	for {
 		s.skipSpace()
-		if s.at >= len(s.b) || len(open) > wire.MaxDepth/2 {
+		if s.at >= len(s.b) || len(open) > jsonraw.MaxDepth/2 {
 			return false
 		}
 		switch c := s.b[s.at]; c {

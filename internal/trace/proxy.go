@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/loopback"
 	"mcpc/internal/wire"
 )
 
@@ -302,7 +304,7 @@ func (p *Proxy) refuses(r *http.Request) string {
 	case r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/"):
 		return "requests are forwarded only to the servers of --to"
 	case asked != port:
-		return "the Host field has another port: " + wire.Excerpt([]byte(r.Host), 100)
+		return "the Host field has another port: " + jsonraw.Excerpt([]byte(r.Host), 100)
 	}
-	return wire.Foreign(r.Host, r.Header)
+	return loopback.Reject(r.Host, r.Header)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -42,7 +43,7 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 	case f.Kind == wire.Event:
 		object, there := bytes.CutPrefix(rest, []byte(`,"sse":`))
 		end := bytes.Index(object[:min(len(object), prefixWithin)], rawBegins)
-		if !there || end < 0 || wire.Valid(object[:end]) != nil {
+		if !there || end < 0 || jsonraw.Valid(object[:end]) != nil {
 			return false
 		}
 		f.SSE, rest = parseSSE(object[:end]), object[end:]
@@ -62,7 +63,7 @@ func (s *scanner) quick(raw []byte, at stretch) bool {
 	if len(quoted) >= longFrame {
 		return false // parseLong takes no second memory
 	}
-	if f.Raw, ok = wire.Unquote(nil, quoted); !ok {
+	if f.Raw, ok = jsonraw.Unquote(nil, quoted); !ok {
 		return false
 	}
 	s.message(f, at)

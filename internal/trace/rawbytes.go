@@ -3,7 +3,7 @@ package trace
 import (
 	"bytes"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // bytesIn gives the bytes of the frame in a line that is as a Recorder writes it,
@@ -18,7 +18,7 @@ func bytesIn(line, buf []byte) (raw []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	return wire.Unquote(buf[:0], quoted)
+	return jsonraw.Unquote(buf[:0], quoted)
 }
 
 // quickRaw gives the string with which a line ends, in its quotes.
@@ -42,12 +42,12 @@ func parseLong(raw []byte) (Line, error) {
 		return parseLine(raw)
 	}
 	quoted, ok := quickRaw(raw[at:])
-	if !ok || wire.Valid(quoted) != nil {
+	if !ok || jsonraw.Valid(quoted) != nil {
 		return parseLine(raw)
 	}
 	line, err := parseLine(append(bytes.Clone(raw[:at]), '}'))
 	if err == nil && line.Frame != nil {
-		line.Frame.Raw, _ = wire.Unquote(quoted[:0], quoted)
+		line.Frame.Raw, _ = jsonraw.Unquote(quoted[:0], quoted)
 	}
 	return line, err
 }

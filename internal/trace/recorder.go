@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -21,7 +22,7 @@ type Recording struct {
 	Head Head
 	// Secrets hides what is secret. The Recorder redacts with it everything that it
 	// is given; it may be shared and may learn more meanwhile.
-	Secrets *wire.Secrets
+	Secrets *redact.Secrets
 	// Most is about how many bytes are recorded, 0 for any number; what comes behind
 	// is counted as lost.
 	Most int64

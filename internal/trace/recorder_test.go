@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -23,7 +24,7 @@ func frame(i int) wire.Frame {
 
 func TestRecorderWritesARun(t *testing.T) {
 	ring := NewRing(filepath.Join(t.TempDir(), "state", "traffic"))
-	var secrets wire.Secrets
+	var secrets redact.Secrets
 	secrets.Learn("a-known-secret")
 	r := NewRecorder(Recording{Place: ring.Create, Secrets: &secrets, Head: Head{Target: "t", By: ByCommand, Argv: []string{"--token", "a-known-secret"}}})
 	var all sync.WaitGroup
@@ -165,7 +166,7 @@ func TestSlowDiskLosesNothing(t *testing.T) {
 // A frame that was made safe by the caller is not looked at again.
 func TestSafeFrame(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "safe.jsonl")
-	var s wire.Secrets
+	var s redact.Secrets
 	r := NewRecorder(Recording{Place: File(name), Secrets: &s})
 	r.TapSafe(s.Frame(wire.Frame{Raw: []byte(`{"password":"canary"}`)}))
 	if err := r.Close(); err != nil {

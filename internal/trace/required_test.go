@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -47,7 +49,7 @@ func TestRequiredTexts(t *testing.T) {
 		var got []string
 		r := requiredBy(regexp.MustCompile(pattern))
 		for _, text := range r.exact {
-			plain, _ := wire.Unquote(nil, slices.Concat([]byte(`"`), text, []byte(`"`)))
+			plain, _ := jsonraw.Unquote(nil, slices.Concat([]byte(`"`), text, []byte(`"`)))
 			got = append(got, string(plain))
 		}
 		for _, f := range r.anyCase {
@@ -82,7 +84,7 @@ func spellings(random *rand.Rand, raw []byte) [][]byte {
 	withHead := f
 	withHead.Kind, withHead.Stream, withHead.Conn, withHead.Hidden = wire.Event, 3, 4, 2
 	id := "{\"}"
-	withHead.SSE = &wire.SSEFacts{Event: "message", ID: &id}
+	withHead.SSE = &sse.Facts{Event: "message", ID: &id}
 	lines := [][]byte{AppendFrame(nil, f), AppendFrame(nil, withHead)}
 	if bytes.Equal([]byte(string([]rune(string(raw)))), raw) { // others have no way to write what is no text
 		lines = append(lines, spell(random, raw))

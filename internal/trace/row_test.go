@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -63,12 +65,12 @@ func scripted(line string, i int) wire.Frame {
 		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Sent, How: "cancelled", Text: more}
 	case "named":
 		event, data, _ := strings.Cut(more, " ")
-		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{Event: event}, []byte(data)
+		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{Event: event}, []byte(data)
 	case "comment":
-		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{Comment: true}, []byte(more)
+		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{Comment: true}, []byte(more)
 	case "event":
 		id, data, _ := strings.Cut(more, " ")
-		f.Kind, f.SSE, f.Raw = wire.Event, &wire.SSEFacts{ID: &id}, []byte(data)
+		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{ID: &id}, []byte(data)
 	default:
 		f.Raw = []byte(rest)
 	}
@@ -381,7 +383,7 @@ func FuzzPeek(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m := wire.ParseMessage(raw)
 		p, ok := peek(appendString(nil, raw))
-		if !ok || wire.Valid(raw) != nil {
+		if !ok || jsonraw.Valid(raw) != nil {
 			return
 		}
 		if diff := cmp.Diff(m.Traits(), p.traits); diff != "" {

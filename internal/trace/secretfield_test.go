@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"testing"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/redact"
 )
 
 // What was hidden is found by its hash, in heads and in messages, and nothing else is
 // taken for it. A session has the hash of its id.
 func TestFilterFindsWhatWasHidden(t *testing.T) {
-	session, token := wire.Redacted("session-of-somebody"), wire.Redacted("a-token-of-somebody")
+	session, token := redact.Redacted("session-of-somebody"), redact.Redacted("a-token-of-somebody")
 	hash := func(shown string) string { return hashesIn(shown)[0] }
 	capture, err := Open(written(t,
 		`>1 post Mcp-Session-Id: `+session, `>1 {"jsonrpc":"2.0","id":1,"method":"a","params":{"digest":"sha256:`+hash(token)+`"}}`,

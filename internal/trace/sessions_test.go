@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -217,7 +219,7 @@ func responsesOf(t *testing.T, conn int, src *bursts, requests []*http.Request, 
 }
 
 func eachEventOf(body io.Reader, add func(wire.Frame)) error {
-	for events := wire.NewEventReader(body, 1<<20); ; {
+	for events := sse.NewReader(body, 1<<20); ; {
 		ev, err := events.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -226,7 +228,7 @@ func eachEventOf(body io.Reader, add func(wire.Frame)) error {
 			return err
 		}
 		if ev.IsEvent() {
-			add(wire.Frame{Kind: wire.Event, Raw: ev.Data, SSE: &ev.SSEFacts})
+			add(wire.Frame{Kind: wire.Event, Raw: ev.Data, SSE: &ev.Facts})
 		}
 	}
 }
@@ -241,7 +243,7 @@ func distilled(f wire.Frame) wire.Frame {
 	}
 	if m := wire.ParseMessage(f.Raw); len(f.Raw) > 400 && m.Result != nil {
 		f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"long":%d}}`, m.ID, len(f.Raw))
-		if state := wire.First(m.Result, "requestState"); state != nil {
+		if state := jsonraw.First(m.Result, "requestState"); state != nil {
 			f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":%s}}`, m.ID, state)
 		}
 	}

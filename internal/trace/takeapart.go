@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/sse"
 )
 
 // What is longer than mostMessage is left out and counted, a line or all of a
@@ -52,10 +52,10 @@ func (s *strand) whole(src io.Reader, fragment bool, take func(raw []byte)) {
 }
 
 // eachEvent calls take for every server-sent event.
-func (s *strand) eachEvent(src io.Reader, fragment bool, take func(wire.ServerEvent)) {
-	for events := wire.NewEventReader(src, mostMessage); ; fragment = false {
+func (s *strand) eachEvent(src io.Reader, fragment bool, take func(sse.Event)) {
+	for events := sse.NewReader(src, mostMessage); ; fragment = false {
 		ev, err := events.Next()
-		if _, ok := errors.AsType[wire.TooLargeError](err); ok {
+		if _, ok := errors.AsType[sse.TooLargeError](err); ok {
 			s.w.tell(1)
 		}
 		if !fragment && !errors.Is(err, errGap) && (err == nil || len(ev.Dropped) > 0) {

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -38,7 +39,7 @@ func (r *Row) unusable(p placed) string {
 	}
 	result, err := m.ResultMembers()
 	if err != nil {
-		return "the result is not an object: " + wire.Excerpt(m.Result, 60)
+		return "the result is not an object: " + jsonraw.Excerpt(m.Result, 60)
 	}
 	if kind := result.Text("resultType"); kind == "" || kind == "complete" {
 		return r.broken(result)
@@ -48,7 +49,7 @@ func (r *Row) unusable(p placed) string {
 
 // broken judges a complete result by what every revision asks of it. Without any
 // content a tool's result is taken by some clients.
-func (r *Row) broken(result wire.Members) string {
+func (r *Row) broken(result jsonraw.Members) string {
 	name := arrays[r.Method]
 	value, there := result.Get(name)
 	_, structured := result.Get("structuredContent")
@@ -57,13 +58,13 @@ func (r *Row) broken(result wire.Members) string {
 	switch tool := r.Method == "tools/call"; {
 	case name == "" || structured || task:
 	case tool && !slices.Contains([]string{"", "true", "false", "null"}, string(flag)):
-		return "isError is neither true nor false: " + wire.Excerpt(flag, 40)
+		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
 	case !there && tool:
 		r.Findings = append(r.Findings, wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})
 	case !there:
 		return "the result of " + r.Method + " has no " + name
 	case value[0] != '[':
-		return "in the result of " + r.Method + " " + name + " is not an array: " + wire.Excerpt(value, 40)
+		return "in the result of " + r.Method + " " + name + " is not an array: " + jsonraw.Excerpt(value, 40)
 	}
 	return ""
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 )
 
 // Client and Server are what the two sides of the row's conversation call themselves,
@@ -17,6 +18,7 @@ func (r *Row) Server() string { return r.said(func(c *conn) string { return c.se
 
 // clientName and serverName are their names alone.
 func (r *Row) clientName() string { return r.said(func(c *conn) string { return c.client.name }) }
+
 func (r *Row) serverName() string { return r.said(func(c *conn) string { return c.server.name }) }
 
 // Session is the hash of the id of the row's session, as it stands in its place; "" where
@@ -36,7 +38,7 @@ type implementation struct{ name, version string }
 func (i implementation) String() string { return strings.TrimSpace(i.name + " " + i.version) }
 
 func whoIn(raw json.RawMessage) implementation {
-	members, _ := wire.Object(raw)
+	members, _ := jsonraw.Object(raw)
 	return implementation{members.Text("name"), members.Text("version")}
 }
 
@@ -44,15 +46,15 @@ func whoIn(raw json.RawMessage) implementation {
 // opened in itself.
 func (r *Row) serverIn(p placed) implementation {
 	if p.message == nil {
-		meta, ok := wire.Unquote(nil, slices.Concat([]byte(`"`), p.peeked.meta, []byte(`"`)))
+		meta, ok := jsonraw.Unquote(nil, slices.Concat([]byte(`"`), p.peeked.meta, []byte(`"`)))
 		if !ok || len(meta) == 0 {
 			return implementation{}
 		}
-		return whoIn(wire.First(meta, metaPrefix+"serverInfo"))
+		return whoIn(jsonraw.First(meta, metaPrefix+"serverInfo"))
 	}
 	result, _ := p.message.ResultMembers()
 	meta, _ := result.Get("_meta")
-	who := whoIn(wire.First(meta, metaPrefix+"serverInfo"))
+	who := whoIn(jsonraw.First(meta, metaPrefix+"serverInfo"))
 	if said, there := result.Get("serverInfo"); there && who == (implementation{}) && handshake[r.Method] {
 		return whoIn(said)
 	}
@@ -70,7 +72,7 @@ func hashIn(text string) string {
 
 // hashesIn are those of all secrets that were taken out of a text.
 func hashesIn(text string) (all []string) {
-	for _, at := range wire.HiddenIn(text) {
+	for _, at := range redact.HiddenIn(text) {
 		_, hash, ok := strings.Cut(text[at[0]:at[1]], "sha256")
 		if hash = strings.TrimLeft(strings.TrimPrefix(hash, "%3A"), ":"); ok && len(hash) >= 4 {
 			all = append(all, hash[:4])

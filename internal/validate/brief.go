@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // How much of a value or a list is printed.
@@ -81,7 +81,7 @@ func writeBriefObject(sb *strings.Builder, obj map[string]any) {
 }
 
 // quote prints the beginning of a string as JSON.
-func quote(s string) string { return string(wire.Quote(cut(s))) }
+func quote(s string) string { return string(jsonraw.Quote(cut(s))) }
 
 // cut shortens a text, and says so.
 func cut(s string) string {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A Default is what the schema has for a required member that is not there. Where
@@ -29,17 +29,17 @@ type completer struct {
 }
 
 func (c *completer) complete(value json.RawMessage, at string, e Expected) json.RawMessage {
-	if members, err := wire.Object(value); err == nil {
+	if members, err := jsonraw.Object(value); err == nil {
 		for _, m := range members {
 			if inner, known := c.schema.Member(e, m.Name); known {
-				if whole := c.complete(m.Value, wire.Pointer(at, m.Name), inner); !bytes.Equal(whole, m.Value) {
-					value = wire.With(value, m.Name, whole)
+				if whole := c.complete(m.Value, jsonraw.Pointer(at, m.Name), inner); !bytes.Equal(whole, m.Value) {
+					value = jsonraw.With(value, m.Name, whole)
 				}
 			}
 		}
 		return c.required(value, at, e)
 	}
-	items, _ := wire.Array(value)
+	items, _ := jsonraw.Array(value)
 	changed := false
 	for i, item := range items {
 		if inner, known := c.schema.Item(e, i); known {
@@ -48,7 +48,7 @@ func (c *completer) complete(value json.RawMessage, at string, e Expected) json.
 		changed = changed || !bytes.Equal(items[i], item)
 	}
 	if changed {
-		return wire.List(items)
+		return jsonraw.List(items)
 	}
 	return value
 }
@@ -57,13 +57,13 @@ func (c *completer) complete(value json.RawMessage, at string, e Expected) json.
 func (c *completer) required(object json.RawMessage, at string, e Expected) json.RawMessage {
 	for _, s := range e.every {
 		for _, name := range s.Required {
-			if wire.First(object, name) != nil {
+			if jsonraw.First(object, name) != nil {
 				continue
 			}
 			inner, _ := c.schema.Member(e, name)
 			if value := c.defaultOf(inner); value != nil {
-				object = wire.With(object, name, value)
-				c.added = append(c.added, Default{wire.Pointer(at, name), value})
+				object = jsonraw.With(object, name, value)
+				c.added = append(c.added, Default{jsonraw.Pointer(at, name), value})
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (c *completer) defaultOf(e Expected) json.RawMessage {
 			continue
 		}
 		v := *s.Default
-		raw, err := wire.Marshal(v)
+		raw, err := jsonraw.Marshal(v)
 		if err != nil || c.schema.budget.run(s, v) != nil {
 			return nil
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // An Expected is what a schema says about one place in a value, for somebody who
@@ -172,7 +172,7 @@ func small(values []any) (all []json.RawMessage) {
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:
-			all = append(all, wire.Quote(v))
+			all = append(all, jsonraw.Quote(v))
 		case json.Number:
 			all = append(all, json.RawMessage(v))
 		case bool, nil:

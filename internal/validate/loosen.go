@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -75,7 +76,7 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 	yes := true
 	for re := range s.PatternProperties {
 		if p, ok := re.(*pattern); ok && p.re == nil {
-			warn("/patternProperties"+wire.Pointer("", p.source), p)
+			warn("/patternProperties"+jsonraw.Pointer("", p.source), p)
 			s.PatternProperties[re] = &jsonschema.Schema{Bool: &yes}
 		}
 	}

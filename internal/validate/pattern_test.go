@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // What ECMA-262 means by a pattern, which is not always what Go means.
@@ -139,7 +139,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for _, equal := range [][]json.Number{{"1", "1.0", "10e-1", "0.1E1"}, {"0", "-0", "0e5"}, {"1e400", "10e399"}} {
 		for _, n := range equal {
-			if wire.PlainNumber(string(n)) != wire.PlainNumber(string(equal[0])) {
+			if jsonraw.PlainNumber(string(n)) != jsonraw.PlainNumber(string(equal[0])) {
 				t.Errorf("%s is not %s", n, equal[0])
 			}
 		}

@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // tooDeep says whether JSON is nested deeper than wire.MaxDepth. It is asked before
 // anything recursive touches the bytes.
 func tooDeep(b []byte) bool {
-	bad := wire.Valid(b)
+	bad := jsonraw.Valid(b)
 	return bad != nil && bad.Rule == "depth"
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // What a schema may be. The library compiles in time that grows with the square
@@ -180,7 +180,7 @@ func (sv *survey) noteUnique(obj map[string]any, ptr string) error {
 	for _, kw := range []string{"dependentRequired", "dependencies"} {
 		if deps, ok := obj[kw].(map[string]any); ok {
 			for name, list := range deps {
-				lists[kw+wire.Pointer("", name)] = list
+				lists[kw+jsonraw.Pointer("", name)] = list
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
 	named, _ := obj["patternProperties"].(map[string]any)
 	for _, src := range slices.Sorted(maps.Keys(named)) {
 		if _, err := sv.patterns.compile(src); err != nil {
-			return tooComplex(ptr+"/patternProperties"+wire.Pointer("", src), "%v", err)
+			return tooComplex(ptr+"/patternProperties"+jsonraw.Pointer("", src), "%v", err)
 		}
 	}
 	return nil
@@ -251,7 +251,7 @@ func (sv *survey) descend(obj map[string]any, ptr string, nesting int) error {
 	for _, kw := range schemaMapKeywords {
 		named, _ := obj[kw].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
-			if err := sv.visit(named[name], ptr+"/"+kw+wire.Pointer("", name), nesting); err != nil {
+			if err := sv.visit(named[name], ptr+"/"+kw+jsonraw.Pointer("", name), nesting); err != nil {
 				return err
 			}
 		}

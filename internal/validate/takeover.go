@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // takeOver replaces two keywords by extensions, which is what the library calls
@@ -106,7 +106,7 @@ func writeKey(sb *strings.Builder, v any) {
 		sb.WriteByte(':')
 		sb.WriteString(v)
 	case json.Number:
-		sb.WriteString(wire.PlainNumber(string(v)))
+		sb.WriteString(jsonraw.PlainNumber(string(v)))
 		sb.WriteByte(';')
 	case bool:
 		sb.WriteString(strconv.FormatBool(v))

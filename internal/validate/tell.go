@@ -7,6 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func (x explainer) tell(p problem) wire.Finding {
 	return wire.Finding{
 		Rule:  p.rule,
 		Level: wire.Error,
-		Where: wire.Pointer("", p.at...),
+		Where: jsonraw.Pointer("", p.at...),
 		Text:  said.text,
 		Want:  said.want,
 		Got:   said.got,
@@ -143,7 +144,7 @@ func (x explainer) sayChoice(p problem) saying {
 			break
 		}
 		tried := a.first[0]
-		inner := wire.Pointer("", tried.at[min(len(p.at), len(tried.at)):]...)
+		inner := jsonraw.Pointer("", tried.at[min(len(p.at), len(tried.at)):]...)
 		why = append(why, strings.TrimSpace(inner+" "+x.say(tried).text))
 	}
 	text := fmt.Sprintf("matches none of %d alternatives", c.of)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/suggest"
 )
 
 // sayMember is about which members an object has.
@@ -39,7 +39,7 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 		return said
 	}
 	known := x.found.at(location).Names()
-	if near := wire.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
+	if near := suggest.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
 		said.want = quote(near)
 		said.text += ", did you mean " + said.want + "?"
 	} else if len(known) > 0 {

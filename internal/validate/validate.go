@@ -22,6 +22,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -96,7 +97,7 @@ func readSchema(b []byte) (any, error) {
 		return nil, tooComplex("", "it is larger than %d bytes", maxSchemaBytes)
 	}
 	if tooDeep(b) {
-		return nil, tooComplex("", "its JSON is nested deeper than %d levels", wire.MaxDepth)
+		return nil, tooComplex("", "its JSON is nested deeper than %d levels", jsonraw.MaxDepth)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
@@ -117,7 +118,7 @@ func readValue(b []byte) (any, error) {
 	if tooDeep(b) {
 		return nil, &SchemaError{
 			Reason: TooComplex,
-			Text:   fmt.Sprintf("the value is nested deeper than %d levels", wire.MaxDepth),
+			Text:   fmt.Sprintf("the value is nested deeper than %d levels", jsonraw.MaxDepth),
 		}
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"mcpc/internal/jsonraw"
 )
 
 func TestCompose(t *testing.T) {
@@ -47,10 +49,10 @@ func TestComposeLeavesTheCallersBytes(t *testing.T) {
 	ComposeRequest(room[:1], "a", room[:1])
 	ComposeResult(room[:1], room[:1])
 	ComposeError(room[:1], 1, "a")
-	With(room[:1], "a", room[:1])
+	jsonraw.With(room[:1], "a", room[:1])
 	object := []byte(`{"a":1}...............`)
-	With(object[:7], "b", room[:1])
-	With(object[:7], "a", room[:1])
+	jsonraw.With(object[:7], "b", room[:1])
+	jsonraw.With(object[:7], "a", room[:1])
 	if string(room)+string(object) != `7,"untouched":true{"a":1}...............` {
 		t.Errorf("%s %s", room, object)
 	}
@@ -62,12 +64,12 @@ func TestOneLine(t *testing.T) {
 		"\"a\nb\"": `"a b"`, "not\r\nJSON": "not  JSON", "{}\n": "{}",
 		strings.Repeat("[", 20_000) + "\n": strings.Repeat("[", 20_000) + " ",
 	} {
-		if got := OneLine([]byte(given)); string(got) != want {
+		if got := jsonraw.OneLine([]byte(given)); string(got) != want {
 			t.Errorf("OneLine(%q) = %q, want %q", given, got, want)
 		}
 	}
 	same := []byte(`{ }`)
-	if got := OneLine(same); &got[0] != &same[0] {
+	if got := jsonraw.OneLine(same); &got[0] != &same[0] {
 		t.Error("copied for nothing")
 	}
 }
@@ -102,14 +104,14 @@ func TestWith(t *testing.T) {
 		// The object may be a piece of something larger.
 		around := []byte("}" + c.object + `}{"a":0}`)
 		object := around[1 : 1+len(c.object)]
-		if got := With(object, c.name, raw(c.value)); string(got) != c.want {
+		if got := jsonraw.With(object, c.name, raw(c.value)); string(got) != c.want {
 			t.Errorf("With(%q, %q, %s)\n got %q\nwant %q", c.object, c.name, c.value, got, c.want)
 		}
 		if !bytes.Equal(around, []byte("}"+c.object+`}{"a":0}`)) {
 			t.Errorf("With(%q) wrote into what it was given: %s", c.object, around)
 		}
 	}
-	if got := With(nil, "name", raw(`"x"`)); string(got) != `{"name":"x"}` {
+	if got := jsonraw.With(nil, "name", raw(`"x"`)); string(got) != `{"name":"x"}` {
 		t.Errorf("With(nil) is %s", got)
 	}
 }
@@ -127,7 +129,7 @@ func TestWithout(t *testing.T) {
 		{``, ``},
 		{`{"_meta":`, `{"_meta":`},
 	} {
-		if got := string(Without(json.RawMessage(c.object), "_meta")); got != c.want {
+		if got := string(jsonraw.Without(json.RawMessage(c.object), "_meta")); got != c.want {
 			t.Errorf("Without(%s) = %s, want %s", c.object, got, c.want)
 		}
 	}

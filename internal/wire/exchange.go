@@ -50,7 +50,7 @@ func (e *Exchange) ByServer() bool { return e.Request.Raw != nil && e.Request.Di
 // Fold gathers frames into exchanges, in the order in which these begin. What is no
 // message and crossed while there was nothing that it could belong to is left out.
 func Fold(frames []Frame) (all []*Exchange) {
-	var folder Folder
+	var folder Correlator
 	for i := range frames {
 		var t Traits
 		var m *Message

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/sse"
 )
 
 // transcript reads frames, numbered from 1, one on each line: ">" was sent and
@@ -29,7 +31,7 @@ func transcript(text string) (frames []Frame) {
 			f.Kind, f.HTTP = Head, &HTTPHead{Fields: []Field{{"last-event-id", after}}}
 		case "event":
 			id, data, _ := strings.Cut(after, " ")
-			f.Kind, f.SSE, f.Raw = Event, &SSEFacts{ID: &id}, []byte(data)
+			f.Kind, f.SSE, f.Raw = Event, &sse.Facts{ID: &id}, []byte(data)
 		case "closed":
 			f.Kind = Closed
 		default:

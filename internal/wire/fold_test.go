@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/sse"
 )
 
 // A life is all that belongs to one request, in its order. Lives run at the same
@@ -49,7 +51,7 @@ func (tr *traffic) body(l *life, dir Direction, stream int, format string, args 
 }
 
 func (tr *traffic) event(l *life, stream int, id, format string, args ...any) {
-	tr.cross(l, Frame{Kind: Event, Dir: Received, Stream: stream, SSE: &SSEFacts{ID: &id},
+	tr.cross(l, Frame{Kind: Event, Dir: Received, Stream: stream, SSE: &sse.Facts{ID: &id},
 		Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...)})
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mcpc/internal/sse"
 )
 
 // A Direction says who sent a Frame.
@@ -64,7 +66,7 @@ type Frame struct {
 	// crossed; Size is 0 where that is len(Raw).
 	Hidden, Size int
 	HTTP         *HTTPHead
-	SSE          *SSEFacts
+	SSE          *sse.Facts
 	Close        *CloseFacts
 }
 
@@ -99,24 +101,6 @@ type Field struct{ Name, Value string }
 // that did not happen, because a connection was reused, is 0.
 type Timing struct {
 	DNS, Connect, TLS, FirstByte time.Duration
-}
-
-// SSEFacts are the fields of a server-sent event beside its data (WHATWG HTML,
-// section 9.2).
-type SSEFacts struct {
-	Event string
-	// ID is the event's own id field; nil where it had none.
-	ID *string
-	// Retry is the reconnection time the event asks for; nil where it had none.
-	Retry *time.Duration
-	// Comment is set when the event was nothing but comment lines.
-	Comment bool
-}
-
-// mayCarry tells an event whose data is a message from comments and from events of
-// other types, which no client reads as one (WHATWG HTML, section 9.2.6).
-func (s *SSEFacts) mayCarry() bool {
-	return s == nil || !s.Comment && (s.Event == "" || s.Event == "message")
 }
 
 // CloseFacts say how a stream ended.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
 )
 
 // seeds are the real messages that are small enough to be mutated quickly.
@@ -47,7 +49,7 @@ func FuzzParseMessage(f *testing.F) {
 // which knows neither our bound of depth nor that JSON is in UTF-8.
 func assertLikeOthers(t *testing.T, raw []byte) {
 	t.Helper()
-	err := Valid(raw)
+	err := jsonraw.Valid(raw)
 	if err != nil && err.Rule == "depth" {
 		return
 	}
@@ -58,14 +60,14 @@ func assertLikeOthers(t *testing.T, raw []byte) {
 		t.Errorf("the error is at %d of %d", err.Offset, len(raw))
 	}
 	var slice []json.RawMessage
-	items, notArray := Array(raw)
+	items, notArray := jsonraw.Array(raw)
 	if notArray == nil {
 		if bad := json.Unmarshal(raw, &slice); bad != nil || !slices.EqualFunc(items, slice, same) {
 			t.Errorf("items are %s, others see %s", items, slice)
 		}
 	}
 	var theirs map[string]json.RawMessage
-	members, notObject := Object(raw)
+	members, notObject := jsonraw.Object(raw)
 	if notObject == nil {
 		if bad := json.Unmarshal(raw, &theirs); bad != nil {
 			t.Errorf("others see no object: %v", bad)
@@ -88,14 +90,14 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte(" \"\"\n"))
 	f.Add([]byte(`"a"b"`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, ok := Text(raw)
+		got, ok := jsonraw.Text(raw)
 		var want string
-		valid := utf8.Valid(raw) && json.Unmarshal(raw, &want) == nil && bytes.TrimLeft(raw, whiteSpace)[0] == '"'
+		valid := utf8.Valid(raw) && json.Unmarshal(raw, &want) == nil && bytes.TrimLeft(raw, jsonraw.WhiteSpace)[0] == '"'
 		if ok != valid || ok && got != want {
 			t.Errorf("%q, %v; others read %q, %v", got, ok, want, valid)
 		}
-		if again, ok := Text(Quote(string(raw))); !ok || utf8.Valid(raw) && again != string(raw) {
-			t.Errorf("quoted %s", Quote(string(raw)))
+		if again, ok := jsonraw.Text(jsonraw.Quote(string(raw))); !ok || utf8.Valid(raw) && again != string(raw) {
+			t.Errorf("quoted %s", jsonraw.Quote(string(raw)))
 		}
 	})
 }
@@ -106,17 +108,17 @@ func FuzzWith(f *testing.F) {
 		f.Add(raw, "id", []byte(` "}" `))
 	})
 	f.Fuzz(func(t *testing.T, object []byte, name string, value []byte) {
-		before, err := Object(object)
-		if err != nil || Valid(value) != nil || !utf8.ValidString(name) {
-			With(object, name, value) // and it does not panic
+		before, err := jsonraw.Object(object)
+		if err != nil || jsonraw.Valid(value) != nil || !utf8.ValidString(name) {
+			jsonraw.With(object, name, value) // and it does not panic
 			return
 		}
 		kept := bytes.Clone(object)
-		got := With(object, name, value)
+		got := jsonraw.With(object, name, value)
 		if !bytes.Equal(kept, object) {
 			t.Fatal("the object was changed")
 		}
-		if err := Valid(got); err != nil && err.Rule != "depth" {
+		if err := jsonraw.Valid(got); err != nil && err.Rule != "depth" {
 			t.Fatalf("%s: %v", got, err)
 		}
 		assertWith(t, before, got, name, value)
@@ -124,14 +126,14 @@ func FuzzWith(f *testing.F) {
 }
 
 // assertWith: the member has the value, every other stands where it stood.
-func assertWith(t *testing.T, before Members, got []byte, name string, value []byte) {
+func assertWith(t *testing.T, before jsonraw.Members, got []byte, name string, value []byte) {
 	t.Helper()
-	after, err := Object(got)
+	after, err := jsonraw.Object(got)
 	if err != nil {
 		return // too deep, with the value in it
 	}
 	if _, had := before.Get(name); !had {
-		before = append(before[:len(before):len(before)], Member{Name: name})
+		before = append(before[:len(before):len(before)], jsonraw.Member{Name: name})
 	}
 	if len(after) != len(before) {
 		t.Fatalf("%d members, were %d", len(after), len(before))
@@ -139,7 +141,7 @@ func assertWith(t *testing.T, before Members, got []byte, name string, value []b
 	for i, m := range after {
 		want := before[i].Value
 		if before[i].Name == name {
-			want = bytes.Trim(value, whiteSpace)
+			want = bytes.Trim(value, jsonraw.WhiteSpace)
 		}
 		if m.Name != before[i].Name || !bytes.Equal(m.Value, want) {
 			t.Errorf("member %d is %q: %s, want %q: %s", i, m.Name, m.Value, before[i].Name, want)
@@ -155,7 +157,7 @@ func FuzzCompose(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, params []byte, method string, id []byte, code int64) {
 		assertOneLine(t, params)
-		if Valid(params) != nil || Valid(id) != nil || !bytes.Equal(id, bytes.Trim(id, whiteSpace)) || bytes.ContainsAny(id, "\r\n{[") {
+		if jsonraw.Valid(params) != nil || jsonraw.Valid(id) != nil || !bytes.Equal(id, bytes.Trim(id, jsonraw.WhiteSpace)) || bytes.ContainsAny(id, "\r\n{[") {
 			ComposeRequest(id, method, params)
 			ComposeResult(id, params)
 			return
@@ -187,23 +189,23 @@ func FuzzCompose(f *testing.F) {
 func assertSameValue(t *testing.T, given, sent []byte) {
 	t.Helper()
 	if !bytes.ContainsAny(given, "\r\n") {
-		if !bytes.Equal(bytes.Trim(given, whiteSpace), sent) {
+		if !bytes.Equal(bytes.Trim(given, jsonraw.WhiteSpace), sent) {
 			t.Errorf("%q was sent as %q", given, sent)
 		}
 		return
 	}
-	if !bytes.Equal(Compact(given), Compact(sent)) {
+	if !bytes.Equal(jsonraw.Compact(given), jsonraw.Compact(sent)) {
 		t.Errorf("%q was sent as %q", given, sent)
 	}
 }
 
 func assertOneLine(t *testing.T, raw []byte) {
 	t.Helper()
-	line := OneLine(raw)
+	line := jsonraw.OneLine(raw)
 	if bytes.ContainsAny(line, "\r\n") {
 		t.Errorf("%q has a line end", line)
 	}
-	if (Valid(raw) == nil) && Valid(line) != nil {
+	if (jsonraw.Valid(raw) == nil) && jsonraw.Valid(line) != nil {
 		t.Errorf("%q became %q", raw, line)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/jsonraw"
 )
 
 func TestObject(t *testing.T) {
@@ -28,9 +30,9 @@ func TestObject(t *testing.T) {
 		{`{"n":` + long + `}`, []string{"n", long}},
 	} {
 		raw := []byte(c.raw)
-		members, err := Object(raw)
+		members, err := jsonraw.Object(raw)
 		if err != nil {
-			t.Errorf("%s: %v", Excerpt(raw, 80), err)
+			t.Errorf("%s: %v", jsonraw.Excerpt(raw, 80), err)
 			continue
 		}
 		var got []string
@@ -39,7 +41,7 @@ func TestObject(t *testing.T) {
 			assertView(t, raw, fmt.Sprintf("member %d", i), m.Value)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", Excerpt(raw, 80), diff)
+			t.Errorf("%s (-want +got):\n%s", jsonraw.Excerpt(raw, 80), diff)
 		}
 	}
 }
@@ -51,7 +53,7 @@ func TestArray(t *testing.T) {
 		"[ 1 ,\t\"]\" , [ ] , {\"a\":1}]": {"1", `"]"`, "[ ]", `{"a":1}`},
 		`["\ud800",null]`:                 {`"\ud800"`, "null"},
 	} {
-		items, err := Array([]byte(raw))
+		items, err := jsonraw.Array([]byte(raw))
 		if err != nil {
 			t.Errorf("%s: %v", raw, err)
 		}
@@ -66,7 +68,7 @@ func TestArray(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	members, err := Object([]byte(`{"a":"first","A":1,"b":"x\ny","a":"second","c":null}`))
+	members, err := jsonraw.Object([]byte(`{"a":"first","A":1,"b":"x\ny","a":"second","c":null}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,20 +87,20 @@ func TestMembers(t *testing.T) {
 	if got, twice := members.Duplicate(); got != "a" || !twice {
 		t.Errorf("%q stands twice: %v", got, twice)
 	}
-	for _, single := range []Members{members[1:3], nil} {
+	for _, single := range []jsonraw.Members{members[1:3], nil} {
 		if got, twice := single.Duplicate(); twice {
 			t.Errorf("%q stands twice", got)
 		}
 	}
 	// A name without a character is one as well.
-	nameless, _ := Object([]byte(`{"":1,"":2}`))
+	nameless, _ := jsonraw.Object([]byte(`{"":1,"":2}`))
 	if _, twice := nameless.Duplicate(); !twice {
 		t.Error("the empty name does not stand twice")
 	}
 }
 
 func TestSyntaxErrors(t *testing.T) {
-	deep := strings.Repeat(`{"a":`, MaxDepth) + "[]" + strings.Repeat("}", MaxDepth)
+	deep := strings.Repeat(`{"a":`, jsonraw.MaxDepth) + "[]" + strings.Repeat("}", jsonraw.MaxDepth)
 	for _, c := range []struct{ raw, object, array, valid string }{
 		{``, "syntax 0", "syntax 0", "syntax 0"},
 		{" \n ", "syntax 0", "syntax 0", "syntax 0"},
@@ -126,21 +128,21 @@ func TestSyntaxErrors(t *testing.T) {
 		{`{"a":"\ud800",}`, "syntax 13", "syntax 13", "syntax 13"},
 		{"{\"a\":\"\\ud800\xff\"}", "utf8 12", "utf8 12", "utf8 12"},
 		{deep, "depth 5000", "depth 5000", "depth 5000"},
-		{strings.Repeat("]", MaxDepth+1) + strings.Repeat("[", MaxDepth+1), "syntax 0", "syntax 0", "syntax 0"},
-		{`["` + strings.Repeat(`[\"`, 2*MaxDepth) + `"]`, "not_object 0", "", ""},
-		{`["` + strings.Repeat("[", 2*MaxDepth), "syntax 2002", "syntax 2002", "syntax 2002"},
-		{`["\\",` + strings.Repeat("[", MaxDepth), "depth 1005", "depth 1005", "depth 1005"},
+		{strings.Repeat("]", jsonraw.MaxDepth+1) + strings.Repeat("[", jsonraw.MaxDepth+1), "syntax 0", "syntax 0", "syntax 0"},
+		{`["` + strings.Repeat(`[\"`, 2*jsonraw.MaxDepth) + `"]`, "not_object 0", "", ""},
+		{`["` + strings.Repeat("[", 2*jsonraw.MaxDepth), "syntax 2002", "syntax 2002", "syntax 2002"},
+		{`["\\",` + strings.Repeat("[", jsonraw.MaxDepth), "depth 1005", "depth 1005", "depth 1005"},
 	} {
-		_, object := Object([]byte(c.raw))
-		_, array := Array([]byte(c.raw))
-		got := []string{rule(object), rule(array), rule(Valid([]byte(c.raw)))}
+		_, object := jsonraw.Object([]byte(c.raw))
+		_, array := jsonraw.Array([]byte(c.raw))
+		got := []string{rule(object), rule(array), rule(jsonraw.Valid([]byte(c.raw)))}
 		if diff := cmp.Diff([]string{c.object, c.array, c.valid}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", Excerpt([]byte(c.raw), 80), diff)
+			t.Errorf("%s (-want +got):\n%s", jsonraw.Excerpt([]byte(c.raw), 80), diff)
 		}
 	}
 }
 
-func rule(err *SyntaxError) string {
+func rule(err *jsonraw.SyntaxError) string {
 	if err == nil {
 		return ""
 	}
@@ -152,7 +154,7 @@ func TestObjectUpToAnError(t *testing.T) {
 	for raw, want := range map[string]int{
 		`{"a":1,"b":[2],"c":`: 2, `{"a":1 "b":2}`: 1, `{"a":1}x`: 1, `{`: 0, `{"a":"\ud800","b":2,"c"}`: 2, `[1]`: 0,
 	} {
-		if members, err := Object([]byte(raw)); len(members) != want || err == nil {
+		if members, err := jsonraw.Object([]byte(raw)); len(members) != want || err == nil {
 			t.Errorf("%s: %d members, error %v", raw, len(members), err)
 		}
 	}
@@ -170,7 +172,7 @@ func TestText(t *testing.T) {
 		{`"a" "b"`, "", false}, {`1`, "", false}, {`null`, "", false}, {`["a"]`, "", false}, {"\"a\nb\"", "", false},
 		{"\"\xff\"", "", false}, {"\u00a0\"a\"", "", false}, {`"\x"`, "", false}, {`"\ud83`, "", false},
 	} {
-		if got, ok := Text([]byte(c.raw)); got != c.want || ok != c.ok {
+		if got, ok := jsonraw.Text([]byte(c.raw)); got != c.want || ok != c.ok {
 			t.Errorf("Text(%q) = %q, %v", c.raw, got, ok)
 		}
 	}
@@ -181,7 +183,7 @@ func TestQuote(t *testing.T) {
 		"": `""`, "<b>&é😀\u2028/'": "\"<b>&é😀\u2028/'\"", "a\"\\\n\x00\x1f": `"a\"\\\n\u0000\u001f"`, "\xffa\xc3": "\"\uFFFDa\uFFFD\"",
 		"\x7f": "\"\x7f\"",
 	} {
-		if got := string(Quote(s)); got != want {
+		if got := string(jsonraw.Quote(s)); got != want {
 			t.Errorf("Quote(%q) = %s, want %s", s, got, want)
 		}
 	}
@@ -194,7 +196,7 @@ func TestCompact(t *testing.T) {
 		"\"\u2028\"":                            "\"\u2028\"",
 		"not JSON \n":                           "not JSON \n",
 	} {
-		if got := Compact([]byte(raw)); string(got) != want {
+		if got := jsonraw.Compact([]byte(raw)); string(got) != want {
 			t.Errorf("Compact(%q) = %q, want %q", raw, got, want)
 		}
 	}
@@ -204,20 +206,12 @@ func TestCompact(t *testing.T) {
 func TestViewsDoNotShareRoom(t *testing.T) {
 	raw := []byte(`{"a":[1],"b":{"c":2}}`)
 	before := bytes.Clone(raw)
-	members, _ := Object(raw)
-	items, _ := Array(members[0].Value)
+	members, _ := jsonraw.Object(raw)
+	items, _ := jsonraw.Array(members[0].Value)
 	for _, view := range [][]byte{members[0].Value, members[1].Value, items[0]} {
 		_ = append(view, "overwritten"...)
 	}
 	if !bytes.Equal(raw, before) {
 		t.Errorf("became %s", raw)
-	}
-}
-
-func TestUsualNamesShareNoSlot(t *testing.T) {
-	for _, name := range strings.Fields(usual) {
-		if got := usualNames[nameSlot([]byte(name))]; got != name {
-			t.Errorf("%q stands where %q should", got, name)
-		}
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
 )
 
 // A MessageKind says which of JSON-RPC's shapes a Message has.
@@ -49,7 +51,7 @@ type Message struct {
 	// reply is set on what was meant for a response, whatever came of it.
 	reply bool
 	// noted is what stands in Params or Result.
-	noted noted
+	noted jsonraw.Index
 }
 
 // An RPCError is the "error" member of a response (JSON-RPC 2.0, section 5.1).
@@ -62,28 +64,20 @@ type RPCError struct {
 	Raw json.RawMessage
 }
 
-// maxParts is how many members an envelope and how many messages a batch may
-// have. Two bytes of a batch would otherwise cost hundreds.
-const maxParts = 10_000
-
-// byteOrderMark does not belong before JSON, and a receiver may ignore it (RFC
-// 8259, section 8.1).
-const byteOrderMark = "\xEF\xBB\xBF"
-
 // ParseMessage looks at raw as one JSON-RPC message. It never fails: bytes that
 // are no message come back as Invalid with the reason in Problems.
 func ParseMessage(raw []byte) *Message {
 	m := &Message{Raw: raw}
-	text := bytes.TrimPrefix(raw, []byte(byteOrderMark))
+	text := bytes.TrimPrefix(raw, []byte(sse.ByteOrderMark))
 	if len(text) < len(raw) {
 		m.warn("bom", "a byte order mark before the JSON")
 	}
-	if bytes.HasPrefix(bytes.TrimLeft(text, whiteSpace), []byte("[")) {
+	if bytes.HasPrefix(bytes.TrimLeft(text, jsonraw.WhiteSpace), []byte("[")) {
 		m.parseBatch(text)
 		return m
 	}
-	var room [4]Member
-	members, unpaired, err := envelope(text, &m.noted, room[:])
+	var room [4]jsonraw.Member
+	members, unpaired, err := jsonraw.Envelope(text, &m.noted, room[:])
 	if err != nil {
 		m.broken(text, err)
 		return m
@@ -96,10 +90,10 @@ func ParseMessage(raw []byte) *Message {
 }
 
 // broken records why text, the end of m.Raw, is no JSON object or array.
-func (m *Message) broken(text []byte, err *SyntaxError) {
+func (m *Message) broken(text []byte, err *jsonraw.SyntaxError) {
 	err.Offset += int64(len(m.Raw) - len(text))
 	switch {
-	case len(bytes.Trim(text, whiteSpace)) == 0:
+	case len(bytes.Trim(text, jsonraw.WhiteSpace)) == 0:
 		m.invalid(err.Rule, "empty instead of a JSON-RPC message")
 	case err.Rule == "not_object":
 		m.invalid(err.Rule, "JSON, but not a JSON-RPC message")
@@ -122,7 +116,7 @@ func (m *Message) warn(rule, format string, args ...any) {
 // parseBatch: an empty array is no batch, and a batch holds no batches (JSON-RPC
 // 2.0, section 6).
 func (m *Message) parseBatch(text []byte) {
-	items, err := array(text, maxParts)
+	items, err := jsonraw.ArrayUpTo(text, jsonraw.MaxParts)
 	switch {
 	case err != nil:
 		m.broken(text, err)
@@ -143,7 +137,7 @@ func (m *Message) parseBatch(text []byte) {
 	}
 }
 
-func (m *Message) parseEnvelope(members Members) {
+func (m *Message) parseEnvelope(members jsonraw.Members) {
 	var version, method, failure json.RawMessage
 	for i := len(members) - 1; i >= 0; i-- { // the first of two is taken
 		switch value := members[i].Value; members[i].Name {
@@ -163,13 +157,13 @@ func (m *Message) parseEnvelope(members Members) {
 	}
 	hasMethod, hasResult, hasError := method != nil, m.Result != nil, failure != nil
 	m.reply = !hasMethod && (hasResult || hasError)
-	if !m.noted.single {
+	if !m.noted.Single {
 		if name, twice := members.Duplicate(); twice {
 			m.invalid("duplicate_member", "the member %q is duplicated", name)
 			return
 		}
 	}
-	if text, _ := Text(version); text != "2.0" {
+	if text, _ := jsonraw.Text(version); text != "2.0" {
 		m.invalid("jsonrpc", "not a JSON-RPC 2.0 message: \"jsonrpc\" is %s", orMissing(version))
 		return
 	}
@@ -195,11 +189,11 @@ func orMissing(raw json.RawMessage) string {
 	if raw == nil {
 		return "missing"
 	}
-	return Excerpt(raw, 40)
+	return jsonraw.Excerpt(raw, 40)
 }
 
 func (m *Message) parseCall(method json.RawMessage) {
-	name, ok := Text(method)
+	name, ok := jsonraw.Text(method)
 	if !ok {
 		m.invalid("method", "\"method\" is not a string")
 		return
@@ -210,27 +204,27 @@ func (m *Message) parseCall(method json.RawMessage) {
 		m.Kind = Request
 	}
 	if m.Params != nil && m.Params[0] != '{' && m.Params[0] != '[' {
-		m.warn("params", "\"params\" is neither an object nor an array: %s", Excerpt(m.Params, 40))
+		m.warn("params", "\"params\" is neither an object nor an array: %s", jsonraw.Excerpt(m.Params, 40))
 	}
 }
 
 // parseError reads as much as there is of an error, also of one that is none.
 func (m *Message) parseError(raw json.RawMessage) {
-	members, err := Object(raw)
+	members, err := jsonraw.Object(raw)
 	if err != nil {
-		m.invalid("error", "\"error\" is not an object: %s", Excerpt(raw, 80))
+		m.invalid("error", "\"error\" is not an object: %s", jsonraw.Excerpt(raw, 80))
 		return
 	}
 	code, _ := members.Get("code")
 	number, failed := strconv.ParseInt(string(code), 10, 64)
 	switch {
 	case errors.Is(failed, strconv.ErrRange):
-		m.invalid("error_code", "the error's \"code\" is too large for an integer: %s", Excerpt(code, 40))
+		m.invalid("error_code", "the error's \"code\" is too large for an integer: %s", jsonraw.Excerpt(code, 40))
 	case failed != nil:
 		m.invalid("error_code", "the error's \"code\" is not an integer: %s", orMissing(code))
 	}
 	message, _ := members.Get("message")
-	text, ok := Text(message)
+	text, ok := jsonraw.Text(message)
 	if !ok {
 		m.invalid("error_message", "the error's \"message\" is not a string: %s", orMissing(message))
 	}
@@ -251,10 +245,10 @@ func (m *Message) checkID() {
 	case m.ID[0] == '"':
 	case string(m.ID) == "null":
 		m.warn("id", "the id is null")
-	case !isNumber(m.ID):
-		m.warn("id", "the id is neither a string nor a number: %s", Excerpt(m.ID, 40))
+	case !jsonraw.IsNumber(m.ID):
+		m.warn("id", "the id is neither a string nor a number: %s", jsonraw.Excerpt(m.ID, 40))
 	case bytes.ContainsAny(m.ID, ".eE"):
-		m.warn("id", "the id is not an integer: %s", Excerpt(m.ID, 40))
+		m.warn("id", "the id is not an integer: %s", jsonraw.Excerpt(m.ID, 40))
 	}
 }
 
@@ -266,17 +260,4 @@ func (m *Message) Problem() string {
 		}
 	}
 	return ""
-}
-
-// Excerpt gives at most n bytes of raw, cut at a character, with the number of
-// bytes left out: what an error says of bytes that it cannot show whole.
-func Excerpt(raw []byte, n int) string {
-	if len(raw) <= n {
-		return string(raw)
-	}
-	cut := n
-	for cut > max(0, n-utf8.UTFMax) && !utf8.RuneStart(raw[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s… +%d bytes", raw[:cut], len(raw)-cut)
 }

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/jsonraw"
 )
 
 // view is what a person would write down of a message.
@@ -17,7 +19,7 @@ func view(m *Message) string {
 	b.WriteString(m.Kind.String())
 	part := func(name string, raw []byte) {
 		if raw != nil {
-			fmt.Fprintf(&b, " %s=%s", name, Excerpt(raw, 200))
+			fmt.Fprintf(&b, " %s=%s", name, jsonraw.Excerpt(raw, 200))
 		}
 	}
 	part("id", m.ID)
@@ -135,9 +137,9 @@ func TestParseMessage(t *testing.T) {
 		{"overlong", "{" + v + "\"method\":\"\xc0\xaf\"}", `invalid [error utf8]`},
 		{"CESU surrogates", "{" + v + "\"method\":\"\xed\xa0\xbd\xed\xb8\x80\"}", `invalid [error utf8]`},
 		{"no-break space between", "{" + v + "\u00a0\"method\":\"a\"}", `invalid [error syntax]`},
-		{"deep", `{` + v + `"id":1,"result":` + strings.Repeat("[", MaxDepth-1) + strings.Repeat("]", MaxDepth-1) + `}`,
-			`response id=1 result=` + strings.Repeat("[", 200) + fmt.Sprintf("… +%d bytes", 2*MaxDepth-202)},
-		{"too deep", `{` + v + `"id":1,"result":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + `}`, `invalid [error depth]`},
+		{"deep", `{` + v + `"id":1,"result":` + strings.Repeat("[", jsonraw.MaxDepth-1) + strings.Repeat("]", jsonraw.MaxDepth-1) + `}`,
+			`response id=1 result=` + strings.Repeat("[", 200) + fmt.Sprintf("… +%d bytes", 2*jsonraw.MaxDepth-202)},
+		{"too deep", `{` + v + `"id":1,"result":` + strings.Repeat("[", jsonraw.MaxDepth) + strings.Repeat("]", jsonraw.MaxDepth) + `}`, `invalid [error depth]`},
 		{"too deep and broken", strings.Repeat("[", 100_000), `invalid [error depth]`},
 
 		{"batch", `[{` + v + `"method":"a"},{` + v + `"id":1,"result":1}]`, "batch\n  notification method=a\n  response id=1 result=1"},
@@ -147,9 +149,9 @@ func TestParseMessage(t *testing.T) {
 		{"empty batch", `[ ]`, `invalid [error empty_batch]`},
 		{"broken batch", `[{` + v + `"method":"a"},]`, `invalid [error syntax]`},
 		{"batch and more", `[{` + v + `"method":"a"}]]`, `invalid [error trailing]`},
-		{"batches in batches", strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth), "batch\n  invalid [error nested_batch]"},
-		{"batch of too many", `[1` + strings.Repeat(",1", maxParts) + `]`, `invalid [error too_many]`},
-		{"too many members", `{"":1` + strings.Repeat(`,"":1`, maxParts) + `}`, `invalid [error too_many]`},
+		{"batches in batches", strings.Repeat("[", jsonraw.MaxDepth) + strings.Repeat("]", jsonraw.MaxDepth), "batch\n  invalid [error nested_batch]"},
+		{"batch of too many", `[1` + strings.Repeat(",1", jsonraw.MaxParts) + `]`, `invalid [error too_many]`},
+		{"too many members", `{"":1` + strings.Repeat(`,"":1`, jsonraw.MaxParts) + `}`, `invalid [error too_many]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			raw := []byte(c.raw)
@@ -248,7 +250,7 @@ func TestExcerpt(t *testing.T) {
 		{"aé", 2, "a… +2 bytes"}, {"a😀b", 4, "a… +5 bytes"}, {"a😀b", 5, "a😀… +1 bytes"},
 		{strings.Repeat("\x80", 9), 8, "\x80\x80\x80\x80… +5 bytes"},
 	} {
-		if got := Excerpt([]byte(c.raw), c.n); got != c.want {
+		if got := jsonraw.Excerpt([]byte(c.raw), c.n); got != c.want {
 			t.Errorf("Excerpt(%q, %d) = %q, want %q", c.raw, c.n, got, c.want)
 		}
 	}
@@ -311,7 +313,7 @@ func assertView(t *testing.T, raw []byte, name string, part []byte) {
 	if cap(part) != len(part) {
 		t.Errorf("%s has room to write into the message", name)
 	}
-	if Valid(part) != nil || len(bytes.TrimSpace(part)) != len(part) {
+	if jsonraw.Valid(part) != nil || len(bytes.TrimSpace(part)) != len(part) {
 		t.Errorf("%s is not exactly a value: %q", name, part)
 	}
 }
@@ -327,7 +329,7 @@ func within(raw, part []byte) bool {
 // However long a message is, and whichever look found it.
 func TestDuplicateInResult(t *testing.T) {
 	many := ""
-	for i := range 2 * mostNames {
+	for i := range 2 * jsonraw.MostNames {
 		many += fmt.Sprintf(`"n%d":{},`, i)
 	}
 	for raw, want := range map[string]string{

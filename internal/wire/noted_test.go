@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mcpc/internal/jsonraw"
 )
 
 // noteds are messages in which something may be noted, or must not be.
 func noteds() []string {
-	many := strings.Repeat(`"a":1,`, maxNoted+1) + `"tools":[{}]`
+	many := strings.Repeat(`"a":1,`, jsonraw.MaxNoted+1) + `"tools":[{}]`
 	return []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}, 2 ],"nextCursor":"x","tools":[3]}}`,
 		` {"result" : { } , "id":1,"jsonrpc":"2.0"}`,
@@ -19,7 +21,7 @@ func noteds() []string {
 		`{"jsonrpc":"2.0","id":1,"result":{"a":[1]},"params":{"b":[2]}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"tools":["\ud800"],"\ud800":1}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{` + many + `}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"tools":[0` + strings.Repeat(",1", maxNoted) + `]}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"tools":[0` + strings.Repeat(",1", jsonraw.MaxNoted) + `]}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"tools":[1}`, `{"result":{"a"`, `{"result":{]}`, `{"params":{"a":[1,]}}`, ``, `7`,
 	}
 }
@@ -41,29 +43,29 @@ func FuzzNoted(f *testing.F) {
 func checkNoted(t *testing.T, raw []byte) {
 	m := ParseMessage(raw)
 	params, err := m.ParamMembers()
-	wantParams, wantErr := Object(m.Params)
+	wantParams, wantErr := jsonraw.Object(m.Params)
 	sameMembers(t, raw, params, wantParams, err, wantErr)
 	result, err := m.ResultMembers()
-	wantResult, wantErr := Object(m.Result)
+	wantResult, wantErr := jsonraw.Object(m.Result)
 	sameMembers(t, raw, result, wantResult, err, wantErr)
 	for _, one := range wantResult {
 		first, _ := wantResult.Get(one.Name)
 		items, err := m.ResultItems(one.Name)
-		want, wantErr := Array(first)
+		want, wantErr := jsonraw.Array(first)
 		if fmt.Sprintf("%q %v", items, err) != fmt.Sprintf("%q %v", want, wantErr) {
-			t.Errorf("%s\nitems of %q: %q %v, want %q %v", Excerpt(raw, 200), one.Name, items, err, want, wantErr)
+			t.Errorf("%s\nitems of %q: %q %v, want %q %v", jsonraw.Excerpt(raw, 200), one.Name, items, err, want, wantErr)
 		}
 	}
 }
 
-func sameMembers(t *testing.T, raw []byte, got, want Members, err, wantErr *SyntaxError) {
+func sameMembers(t *testing.T, raw []byte, got, want jsonraw.Members, err, wantErr *jsonraw.SyntaxError) {
 	t.Helper()
 	if (err == nil) != (wantErr == nil) || err == nil && len(got) != len(want) {
-		t.Fatalf("%s\n%v %v, want %v %v", Excerpt(raw, 200), got, err, want, wantErr)
+		t.Fatalf("%s\n%v %v, want %v %v", jsonraw.Excerpt(raw, 200), got, err, want, wantErr)
 	}
 	for i := range want {
 		if err == nil && (got[i].Name != want[i].Name || !bytes.Equal(got[i].Value, want[i].Value)) {
-			t.Errorf("%s\nmember %d: %q %s, want %q %s", Excerpt(raw, 200), i, got[i].Name, got[i].Value, want[i].Name, want[i].Value)
+			t.Errorf("%s\nmember %d: %q %s, want %q %s", jsonraw.Excerpt(raw, 200), i, got[i].Name, got[i].Value, want[i].Name, want[i].Value)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"strings"
 	"testing"
+
+	"mcpc/internal/jsonraw"
 )
 
 // right are messages in JSON.
@@ -14,8 +16,8 @@ func right() []string {
 		`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":[true]}}`,
 		`{"result":{"a":1},"params":{"a":2}}`, `{"params":{"a":[1]},"params":{"b":2}}`, `{"params":[1,2],"id":1}`, `{}`,
 		`{"jsonrpc":"2.0","method":"a","params":{"a":1,"a":[2],"a":[3]}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"a":[` + strings.Repeat(`{"a":1},`, 2*maxNoted) + `0],"b":1}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{` + strings.Repeat(`"a":1,`, 2*maxNoted) + `"b":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"a":[` + strings.Repeat(`{"a":1},`, 2*jsonraw.MaxNoted) + `0],"b":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{` + strings.Repeat(`"a":1,`, 2*jsonraw.MaxNoted) + `"b":1}}`,
 		`{"a":"ä\"\\\/\b\f\n\r\t中","ö":1}`, `{"a":"\u0041\uD83D\uDE00\ufffd"}`, "{\"a\":\"\x7f\"}",
 	}
 }
@@ -27,14 +29,14 @@ func strange() []string {
 		`{"a":01}`, `{"a":-}`, `{"a":+1}`, `{"a":1.}`, `{"a":.5}`, `{"a":1e}`, `{"a":1e+}`, `{"a":tru}`, `{"a":truer}`, `{"a":nul}`, `{"a":NaN}`,
 		`{"params":{"a":[1,]}}`, `{"params":{"a":[,1]}}`, `{"params":{"a":[1}}`, `{"params":{"a":1}`, `{"a":[}`, `{"a":"x}`, "{\"a\":\"\n\"}",
 		`{"a":"\u00g1"}`, `{"a":"\ud83d"}`, `{"a":"\ud83d\u0041"}`, `{"a":"\u004`, `{"\u0061":1}`, `{"\n":1}`, `{"a":"\x"}`, `{"a":"\`, `{"a":"ä\`, "{\"a\":\"\xff\"}", "{\"\xff\":1}", "{\"a\":1}\v", "\xEF\xBB\xBF{}",
-		`{"a":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + `}`,
+		`{"a":` + strings.Repeat("[", jsonraw.MaxDepth) + strings.Repeat("]", jsonraw.MaxDepth) + `}`,
 	}
 }
 
 func TestScanner(t *testing.T) {
 	for _, text := range right() {
 		checkScanner(t, []byte(text))
-		if err := Valid([]byte(text)); err != nil {
+		if err := jsonraw.Valid([]byte(text)); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -57,16 +59,16 @@ func checkScanner(t *testing.T, raw []byte) {
 	t.Helper()
 	assertLikeOthers(t, raw)
 	checkNoted(t, raw)
-	var in noted
-	members, _, err := envelope(raw, &in, nil)
-	if err != nil && (in.known || members != nil) {
-		t.Errorf("%s\nis no object, and yet something was noted: %v", Excerpt(raw, 200), in)
+	var in jsonraw.Index
+	members, _, err := jsonraw.Envelope(raw, &in, nil)
+	if err != nil && (in.Known || members != nil) {
+		t.Errorf("%s\nis no object, and yet something was noted: %v", jsonraw.Excerpt(raw, 200), in)
 	}
-	want, wantErr := Object(raw)
-	if len(want) <= maxParts {
+	want, wantErr := jsonraw.Object(raw)
+	if len(want) <= jsonraw.MaxParts {
 		sameMembers(t, raw, members, want, err, wantErr)
 	}
-	if in.single && duplicateIn(raw) != "" {
-		t.Errorf("%s\na member stands twice", Excerpt(raw, 200))
+	if in.Single && jsonraw.DuplicateIn(raw) != "" {
+		t.Errorf("%s\na member stands twice", jsonraw.Excerpt(raw, 200))
 	}
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"hash/maphash"
+
+	"mcpc/internal/jsonraw"
 )
 
 // Traits are what of a message tells to which exchange it belongs.
@@ -65,7 +67,7 @@ func (m *Message) Traits() Traits {
 		t.Subscription = keyInside(m.Params, "_meta", "io.modelcontextprotocol/subscriptionId")
 	}
 	if m.Kind == Invalid {
-		t.Blank = len(bytes.Trim(m.Raw, whiteSpace)) == 0
+		t.Blank = len(bytes.Trim(m.Raw, jsonraw.WhiteSpace)) == 0
 	}
 	return t
 }
@@ -95,7 +97,7 @@ func asksForMore(result []byte) bool {
 	if len(result) > 1<<20 || !bytes.Contains(result, []byte("input_required")) {
 		return false
 	}
-	kind, _ := Text(inside(result, "resultType"))
+	kind, _ := jsonraw.Text(inside(result, "resultType"))
 	return kind == "input_required"
 }
 
@@ -103,7 +105,7 @@ func asksForMore(result []byte) bool {
 // nil.
 func inside(raw []byte, names ...string) []byte {
 	for _, name := range names {
-		raw = First(raw, name)
+		raw = jsonraw.First(raw, name)
 	}
 	return raw
 }

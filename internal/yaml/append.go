@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // Appended is what has to be written behind a text so that the list that is its member
@@ -18,12 +18,12 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, err := Write(wire.List([]json.RawMessage{item}))
+	written, err := Write(jsonraw.List([]json.RawMessage{item}))
 	if err != nil {
 		return nil, err
 	}
-	items, _ := wire.Array(wire.First(old.JSON, name))
-	indent, ok := dashOf(text, old, wire.Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
+	items, _ := jsonraw.Array(jsonraw.First(old.JSON, name))
+	indent, ok := dashOf(text, old, jsonraw.Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
 	if !ok {
 		return nil, fmt.Errorf("%s is not a block list (lines that begin with a dash)", name)
 	}
@@ -34,8 +34,8 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	more.Write(indented(written, indent))
 	again, err := Parse(append(bytes.Clone(text), more.Bytes()...))
 	same, _ := Parse(written)
-	last, _ := wire.Array(same.JSON)
-	if err != nil || !bytes.Equal(again.JSON, wire.With(old.JSON, name, wire.List(append(items, last...)))) {
+	last, _ := jsonraw.Array(same.JSON)
+	if err != nil || !bytes.Equal(again.JSON, jsonraw.With(old.JSON, name, jsonraw.List(append(items, last...)))) {
 		return nil, fmt.Errorf("%s is not at the end", name)
 	}
 	return more.Bytes(), nil
@@ -46,7 +46,7 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 func Replaced(text []byte, at Place, name string, old, value json.RawMessage) ([]byte, bool) {
 	var ends [2][]byte
 	for i, v := range []json.RawMessage{old, value} {
-		written, err := Write(wire.With(nil, name, v))
+		written, err := Write(jsonraw.With(nil, name, v))
 		if err != nil {
 			return nil, false
 		}

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // Write gives JSON as YAML in blocks, with members in the order of raw. Parse reads
@@ -28,10 +28,10 @@ func Write(raw json.RawMessage) ([]byte, error) {
 }
 
 func node(raw json.RawMessage) (*yaml.Node, error) {
-	if bad := wire.Valid(raw); bad != nil {
+	if bad := jsonraw.Valid(raw); bad != nil {
 		return nil, fmt.Errorf("writing YAML: %w", bad)
 	}
-	if members, err := wire.Object(raw); err == nil {
+	if members, err := jsonraw.Object(raw); err == nil {
 		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		for _, m := range members {
 			value, err := node(m.Value)
@@ -42,7 +42,7 @@ func node(raw json.RawMessage) (*yaml.Node, error) {
 		}
 		return flat(n), nil
 	}
-	if items, err := wire.Array(raw); err == nil {
+	if items, err := jsonraw.Array(raw); err == nil {
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for _, item := range items {
 			value, err := node(item)
@@ -53,7 +53,7 @@ func node(raw json.RawMessage) (*yaml.Node, error) {
 		}
 		return flat(n), nil
 	}
-	if s, ok := wire.Text(raw); ok {
+	if s, ok := jsonraw.Text(raw); ok {
 		return text(s), nil
 	}
 	// Numbers and words keep their characters.

@@ -17,7 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 // A Place is a line and a column of a text, both from 1 on.
@@ -236,8 +236,8 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 			r.b = append(r.b, ',')
 		}
 		seen[name.Value] = true
-		r.b = append(append(r.b, wire.Quote(name.Value)...), ':')
-		inner := wire.Pointer(pointer, name.Value)
+		r.b = append(append(r.b, jsonraw.Quote(name.Value)...), ':')
+		inner := jsonraw.Pointer(pointer, name.Value)
 		r.names[inner] = at
 		if err := r.value(n.Content[i+1], inner, depth+1); err != nil {
 			return err
@@ -255,7 +255,7 @@ func scalar(n *yaml.Node) (json.RawMessage, string) {
 	case "!!bool":
 		return json.RawMessage(strings.ToLower(n.Value)), ""
 	case "!!int", "!!float":
-		if wire.Valid([]byte(n.Value)) == nil {
+		if jsonraw.Valid([]byte(n.Value)) == nil {
 			return json.RawMessage(n.Value), ""
 		}
 		return nil, fmt.Sprintf("%s is not a JSON number, and other programs read it differently: quote it as a string, '%s'", n.Value, n.Value)
@@ -263,11 +263,11 @@ func scalar(n *yaml.Node) (json.RawMessage, string) {
 		if n.Style == 0 && n.Tag == "!!str" && isNumber(n.Value) {
 			return json.RawMessage(n.Value), ""
 		}
-		return wire.Quote(n.Value), ""
+		return jsonraw.Quote(n.Value), ""
 	}
 	return nil, fmt.Sprintf("values of type %s are not supported", n.Tag)
 }
 
 func isNumber(text string) bool {
-	return text != "" && strings.ContainsRune("-0123456789", rune(text[0])) && wire.Valid([]byte(text)) == nil
+	return text != "" && strings.ContainsRune("-0123456789", rune(text[0])) && jsonraw.Valid([]byte(text)) == nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/wire"
+	"mcpc/internal/jsonraw"
 )
 
 func TestParseGivesJSON(t *testing.T) {
@@ -183,7 +183,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("a: 01\na: 2\n<<: {x: 1}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := Parse([]byte(text))
-		if (err == nil || d.JSON != nil) && wire.Valid(d.JSON) != nil {
+		if (err == nil || d.JSON != nil) && jsonraw.Valid(d.JSON) != nil {
 			t.Errorf("%q gave %s, which is no JSON", text, d.JSON)
 		}
 	})

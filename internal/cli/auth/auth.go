@@ -16,6 +16,8 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -86,9 +88,9 @@ func whoAmI(ctx context.Context, a *cmdutil.Factory) {
 	if p := book.Pending; p != nil {
 		what := "authentication"
 		if c, _ := auth.Wanted(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
-			what = fmt.Sprintf("a token with scope %q", wire.Excerpt([]byte(strings.Join(c.Scopes(), " ")), connect.MostSaid))
+			what = fmt.Sprintf("a token with scope %q", jsonraw.Excerpt([]byte(strings.Join(c.Scopes(), " ")), connect.MostSaid))
 		}
-		a.Note(wire.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
+		a.Note(redact.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
 	}
 	cmdutil.Show(ctx, a, wire.Outcome{}, ans)
 }
@@ -162,9 +164,9 @@ func explainAuth(ctx context.Context, a *cmdutil.Factory) {
 // challengeStep is what the server said to a request without a token.
 func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
 	if r == nil {
-		return auth.Step{URL: wire.RedactURL(endpoint), Text: "the server accepted a request without a token"}
+		return auth.Step{URL: redact.RedactURL(endpoint), Text: "the server accepted a request without a token"}
 	}
-	return auth.Step{URL: wire.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + cmp.Or(strings.Join(r.Fields, ", "), "(none)")}
+	return auth.Step{URL: redact.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + cmp.Or(strings.Join(r.Fields, ", "), "(none)")}
 }
 
 // waysIn says how mcpc can become known to the server.
@@ -188,7 +190,7 @@ func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err e
 		s.Document, _ = a.Secrets.Bytes(s.Document)
 		steps[i] = s
 		doc := json.RawMessage(s.Document)
-		if wire.Valid(doc) != nil {
+		if jsonraw.Valid(doc) != nil {
 			doc = nil
 		}
 		all = append(all, stepJSON{s.URL, s.Status, doc, s.Rule, !s.Broken, s.Text})
@@ -221,7 +223,7 @@ func showStep(w io.Writer, st render.Style, s auth.Step) error {
 	if _, err := fmt.Fprintln(w, st.Line(connect.StepLine(s))); err != nil {
 		return err
 	}
-	if s.Document == nil || wire.Valid(s.Document) != nil {
+	if s.Document == nil || jsonraw.Valid(s.Document) != nil {
 		return nil
 	}
 	return render.JSON(w, st, s.Document)

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -42,9 +43,9 @@ func grantWords() []string {
 func (o *loginOptions) check(a *cmdutil.Factory) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
-		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), wire.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))))
+		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), suggest.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))))
 	case o.store != "" && o.store != "keyring" && o.store != "file":
-		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", o.store), wire.DidYouMean("--token-store %s", o.store, []string{"keyring", "file"}, ""))
+		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", o.store), suggest.DidYouMean("--token-store %s", o.store, []string{"keyring", "file"}, ""))
 	case o.secret != "" && o.secretFile != "":
 		return usage.New("--client-secret and --client-secret-file exclude each other", "")
 	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
@@ -138,7 +139,7 @@ func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) {
 	case ctx.Err() != nil:
 		a.End(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
-		a.End(loginFailed(err, wire.RedactURL(req.Endpoint)))
+		a.End(loginFailed(err, redact.RedactURL(req.Endpoint)))
 	default:
 		cmdutil.Show(ctx, a, wire.Outcome{}, tokenAnswer(a, t, store))
 	}
@@ -225,7 +226,7 @@ func meanRefused(a *cmdutil.Factory, book auth.Book) bool {
 	}
 	a.Server, a.ServerGiven = kept.Endpoint, true
 	a.Auth.Account = cmp.Or(a.Auth.Account, kept.Account)
-	a.Note("for " + wire.RedactURL(kept.Endpoint) + ", which rejected the last command")
+	a.Note("for " + redact.RedactURL(kept.Endpoint) + ", which rejected the last command")
 	return true
 }
 
@@ -295,7 +296,7 @@ func tokenFacts(t auth.Token) tokenJSON {
 	if !t.Expires.IsZero() {
 		expires = t.Expires.UTC().Format(time.RFC3339)
 	}
-	return tokenJSON{wire.RedactURL(t.Endpoint), wire.RedactURL(t.Resource), t.Account, t.Issuer, t.Client, string(t.Grant),
+	return tokenJSON{redact.RedactURL(t.Endpoint), redact.RedactURL(t.Resource), t.Account, t.Issuer, t.Client, string(t.Grant),
 		append([]string{}, t.Scopes...), expires, t.Renewable(), t.Key != "", keptIn(t)}
 }
 

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
@@ -85,7 +86,7 @@ func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) {
 	if c.Target.Source == target.FromDefault && a.Auth.Account == "" && len(book.Tokens) == 1 {
 		only := book.Tokens[0]
 		endpoint, a.Auth.Account = only.Endpoint, only.Account
-		where = a.ErrStyle.Line(wire.RedactURL(endpoint))
+		where = a.ErrStyle.Line(redact.RedactURL(endpoint))
 	}
 	var before, after auth.Book
 	var f auth.Forgotten
@@ -174,7 +175,7 @@ func revokeOne(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book 
 
 // logoutOf is the command that forgets a token.
 func logoutOf(a *cmdutil.Factory, t auth.Token) string {
-	command := "mcpc logout " + shellwords.Quote(wire.RedactURL(t.Endpoint))
+	command := "mcpc logout " + shellwords.Quote(redact.RedactURL(t.Endpoint))
 	if t.Account != "" {
 		command += " --account " + shellwords.Quote(t.Account)
 	}

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -131,7 +132,7 @@ type batch struct {
 	c *connect.Conn
 	batchOptions
 	// make makes the call of one line.
-	make func(ctx context.Context, raw []byte) (echo []wire.Member, out wire.Outcome)
+	make func(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome)
 	// reading holds one token: whoever has it takes the next line.
 	reading chan struct{}
 	src     *lineReader

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -137,12 +138,12 @@ func windowed(t *testing.T, parallel, size, most int) {
 	var made atomic.Int64
 	release := make(chan struct{})
 	filler := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
-	b.make = func(_ context.Context, raw []byte) ([]wire.Member, wire.Outcome) {
+	b.make = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
 		made.Add(1)
 		if string(raw) == "1" {
 			<-release
 		}
-		return []wire.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: filler}
+		return []jsonraw.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: filler}
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -221,14 +222,14 @@ func testBatchStops(t *testing.T) {
 		_, _ = io.Copy(feed, numbers(4)) // and no end
 	}()
 	failed := make(chan struct{})
-	b.make = func(_ context.Context, raw []byte) ([]wire.Member, wire.Outcome) {
+	b.make = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
 		if string(raw) == "4" {
 			defer close(failed)
 			synctest.Wait() // until the other calls are under way, and the input is read again
 			return nil, wire.Outcome{Kind: wire.RPCFailed}
 		}
 		<-failed
-		return []wire.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: json.RawMessage("{}")}
+		return []jsonraw.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: json.RawMessage("{}")}
 	}
 	b.run(t.Context(), func() {}, in)
 	raw, err := os.ReadFile(out)
@@ -244,8 +245,8 @@ func testBatchStops(t *testing.T) {
 func TestABatchAnswersAtOnce(t *testing.T) {
 	b, out := testBatch(t, batchOptions{parallel: 4})
 	in, feed := io.Pipe()
-	b.make = func(_ context.Context, raw []byte) ([]wire.Member, wire.Outcome) {
-		return []wire.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: json.RawMessage("{}")}
+	b.make = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
+		return []jsonraw.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: json.RawMessage("{}")}
 	}
 	ended := make(chan struct{})
 	go func() {

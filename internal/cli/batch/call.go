@@ -10,6 +10,8 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -17,7 +19,7 @@ import (
 // A batchCall is what one line of a batch asks for.
 type batchCall struct {
 	// echo are the members that come back with the result: key and id.
-	echo []wire.Member
+	echo []jsonraw.Member
 	// method is "" for a call that has only tool and arguments.
 	method, tool      string
 	params, arguments json.RawMessage
@@ -29,9 +31,9 @@ var callMembers = []string{"tool", "arguments", "method", "params", "key", "id",
 // readCall reads a line. What it could read comes with an error too, so that the
 // result of a bad line has the line's own key.
 func readCall(raw []byte) (call batchCall, err error) {
-	members, bad := wire.Object(raw)
-	if bad != nil && wire.Valid(raw) == nil {
-		return call, fmt.Errorf("not a JSON object: %s", wire.Excerpt(raw, 40))
+	members, bad := jsonraw.Object(raw)
+	if bad != nil && jsonraw.Valid(raw) == nil {
+		return call, fmt.Errorf("not a JSON object: %s", jsonraw.Excerpt(raw, 40))
 	}
 	if bad != nil {
 		return call, bad
@@ -64,15 +66,15 @@ func readCall(raw []byte) (call batchCall, err error) {
 }
 
 // wrongMember is the error of a member that no call may have.
-func wrongMember(m wire.Member) error {
+func wrongMember(m jsonraw.Member) error {
 	switch m.Name {
 	case "tool", "method":
 		if toolcall.TextOf(m.Value) == "" {
-			return fmt.Errorf("%s is not a name: %s", m.Name, wire.Excerpt(m.Value, 40))
+			return fmt.Errorf("%s is not a name: %s", m.Name, jsonraw.Excerpt(m.Value, 40))
 		}
 	case "arguments", "params":
 		if m.Value[0] != '{' {
-			return fmt.Errorf("%s is not a JSON object: %s", m.Name, wire.Excerpt(m.Value, 40))
+			return fmt.Errorf("%s is not a JSON object: %s", m.Name, jsonraw.Excerpt(m.Value, 40))
 		}
 	default:
 		if !slices.Contains(callMembers, m.Name) {
@@ -91,7 +93,7 @@ func unknownMember(name string) error {
 	case "name":
 		hint = "put the tool's name into \"tool\""
 	}
-	return usage.New(fmt.Sprintf("a call has no member %q", name), wire.DidYouMean("%s", name, callMembers, wire.Hint(hint)))
+	return usage.New(fmt.Sprintf("a call has no member %q", name), suggest.DidYouMean("%s", name, callMembers, wire.Hint(hint)))
 }
 
 // asTool gives the tool and the arguments of a tools/call that is written as a
@@ -103,14 +105,14 @@ func (call *batchCall) asTool() bool {
 	if call.method != "tools/call" {
 		return false
 	}
-	members, _ := wire.Object(call.params)
+	members, _ := jsonraw.Object(call.params)
 	call.tool = members.Text("name")
 	call.arguments, _ = members.Get("arguments")
 	return true
 }
 
 // do makes one call: read, checked, sent, checked.
-func (b *batch) do(ctx context.Context, raw []byte) (echo []wire.Member, out wire.Outcome) {
+func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome) {
 	call, err := readCall(raw)
 	if err != nil {
 		return call.echo, usage.Outcome(err)
@@ -118,8 +120,8 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []wire.Member, out wir
 	if !call.asTool() {
 		return call.echo, b.c.Do(ctx, client.Call{Method: call.method, Params: call.params})
 	}
-	call.arguments = wire.OrEmpty(call.arguments)
-	members, _ := wire.Object(call.arguments) // the schema says it where they are no object
+	call.arguments = jsonraw.OrEmpty(call.arguments)
+	members, _ := jsonraw.Object(call.arguments) // the schema says it where they are no object
 	if err := arguments.EachOnce(members, "arguments"); err != nil {
 		return call.echo, usage.Outcome(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -121,7 +122,7 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 
 // outcome is that of one line. A bug in one of them does not take the results of
 // the others along.
-func (b *batch) outcome(ctx context.Context, l *batchLine) (echo []wire.Member, out wire.Outcome) {
+func (b *batch) outcome(ctx context.Context, l *batchLine) (echo []jsonraw.Member, out wire.Outcome) {
 	defer func() {
 		if crash := recover(); crash != nil {
 			out = wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Reached: wire.Unknown, Hint: "please report it with this line"}

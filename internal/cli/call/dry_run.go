@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
@@ -109,7 +110,7 @@ func checkedOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Reque
 	switch untyped := slices.IndexFunc(o.Given.Words, func(w arguments.Word) bool { return w.Raw == nil }); {
 	case tool == nil && untyped >= 0:
 		w := o.Given.Words[untyped]
-		return usage.Outcome(usage.New("no definition of "+o.Name+" is cached, so the type is unknown of "+wire.Excerpt([]byte(w.Typed), 60),
+		return usage.Outcome(usage.New("no definition of "+o.Name+" is cached, so the type is unknown of "+jsonraw.Excerpt([]byte(w.Typed), 60),
 			wire.Hint("without --offline it is requested from the server; "+w.Key()+":=JSON gives the type")))
 	case tool == nil && !o.NoValidate:
 		c.Env.UI.Warn("no definition of " + o.Name + " is cached, so the arguments were not validated; a real call requests it")
@@ -169,12 +170,12 @@ func draftJSON(d client.Draft) json.RawMessage {
 	if d.URL != "" {
 		fields := json.RawMessage("{}")
 		for _, f := range d.Fields {
-			fields = wire.With(fields, f.Name, wire.Quote(f.Value))
+			fields = jsonraw.With(fields, f.Name, jsonraw.Quote(f.Value))
 		}
-		all = wire.With(wire.With(all, "method", wire.Quote(d.Method)), "url", wire.Quote(d.URL))
-		all = wire.With(all, "headers", fields)
+		all = jsonraw.With(jsonraw.With(all, "method", jsonraw.Quote(d.Method)), "url", jsonraw.Quote(d.URL))
+		all = jsonraw.With(all, "headers", fields)
 	}
-	return wire.With(all, "message", d.Message)
+	return jsonraw.With(all, "message", d.Message)
 }
 
 func writeDraft(w io.Writer, st render.Style, d client.Draft) error {

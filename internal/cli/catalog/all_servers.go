@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -189,9 +190,9 @@ func askAll(ctx context.Context, a *cmdutil.Factory, o surveyOptions, all []*Sur
 		mu.Lock()
 		defer mu.Unlock()
 		change()
-		a.Progress.Update(wire.Members{
+		a.Progress.Update(jsonraw.Members{
 			{Name: "progress", Value: json.RawMessage(fmt.Sprint(done))}, {Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
-			{Name: "message", Value: wire.Quote(strings.Join(waiting, ", "))}})
+			{Name: "message", Value: jsonraw.Quote(strings.Join(waiting, ", "))}})
 	}
 	room := make(chan struct{}, o.parallel)
 	var group sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
@@ -28,19 +29,19 @@ func holding(items []json.RawMessage, words []string) []json.RawMessage {
 }
 
 func textsOf(raw json.RawMessage) (texts []string) {
-	m, _ := wire.Object(raw)
+	m, _ := jsonraw.Object(raw)
 	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
 		texts = append(texts, m.Text(name))
 	}
 	schema, _ := m.Get("inputSchema")
-	properties, _ := wire.Object(wire.First(schema, "properties"))
+	properties, _ := jsonraw.Object(jsonraw.First(schema, "properties"))
 	for _, p := range properties {
 		texts = append(texts, p.Name)
 	}
 	arguments, _ := m.Get("arguments")
-	list, _ := wire.Array(arguments)
+	list, _ := jsonraw.Array(arguments)
 	for _, argument := range list {
-		texts = append(texts, toolcall.TextOf(wire.First(argument, "name")))
+		texts = append(texts, toolcall.TextOf(jsonraw.First(argument, "name")))
 	}
 	return texts
 }
@@ -72,25 +73,25 @@ func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
 		if value == "" {
 			return row
 		}
-		return wire.With(row, name, wire.Quote(value))
+		return jsonraw.With(row, name, jsonraw.Quote(value))
 	}
 	for _, s := range all {
 		row := text(text(text(nil, "id", s.ID), "from", s.title), "file", s.file)
 		if len(s.also) > 0 {
 			also, _ := json.Marshal(s.also)
-			row = wire.With(row, "same", also)
+			row = jsonraw.With(row, "same", also)
 		}
 		if !s.Out.Good() {
-			row = wire.With(row, "error", text(text(text(nil, "kind", string(s.Out.Kind)), "message", s.Out.Text), "hint", s.Out.Hint.String()))
+			row = jsonraw.With(row, "error", text(text(text(nil, "kind", string(s.Out.Kind)), "message", s.Out.Text), "hint", s.Out.Hint.String()))
 		}
 		for _, l := range s.lists {
 			if bills {
 				b, _ := json.Marshal(billOf(l.List))
-				row = wire.With(row, "bill", b)
+				row = jsonraw.With(row, "bill", b)
 				continue
 			}
 			member, _ := l.List.Array()
-			row = wire.With(row, member, arguments.AsList(l.Items))
+			row = jsonraw.With(row, member, arguments.AsList(l.Items))
 		}
 		rows = append(rows, row)
 	}
@@ -98,7 +99,7 @@ func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
 		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
 	}
 	if !bills {
-		return wire.With(nil, "servers", arguments.AsList(rows))
+		return jsonraw.With(nil, "servers", arguments.AsList(rows))
 	}
 	sum := billOfServers(all)
 	sum.Rows = arguments.AsList(rows)

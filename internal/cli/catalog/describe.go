@@ -13,8 +13,11 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -67,7 +70,7 @@ func describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := connect.KindNamed(words[0])
 		if !ok {
-			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), wire.DidYouMean(wire.There("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.There("describe tool|prompt|resource|template NAME")))
+			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), suggest.DidYouMean(wire.There("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.There("describe tool|prompt|resource|template NAME")))
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
@@ -157,7 +160,7 @@ func uiPage(ctx context.Context, c *connect.Conn, uri string) json.RawMessage {
 	}
 	items, _ := out.Message.ResultItems("contents")
 	if len(items) > 0 {
-		if said := wire.First(wire.First(items[0], "_meta"), "ui"); said != nil {
+		if said := jsonraw.First(jsonraw.First(items[0], "_meta"), "ui"); said != nil {
 			return said
 		}
 	}
@@ -173,11 +176,11 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 	var bad *wire.Finding
 	switch k {
 	case connect.PromptKind:
-		human, bad = shownBy(raw, wire.ParsePrompt, render.DescribePrompt)
+		human, bad = shownBy(raw, mcp.ParsePrompt, render.DescribePrompt)
 	case connect.ResourceKind:
-		human, bad = shownBy(raw, wire.ParseResource, render.DescribeResource)
+		human, bad = shownBy(raw, mcp.ParseResource, render.DescribeResource)
 	default:
-		human, bad = shownBy(raw, wire.ParseTemplate, render.DescribeTemplate)
+		human, bad = shownBy(raw, mcp.ParseTemplate, render.DescribeTemplate)
 	}
 	if bad != nil {
 		return described{}, connect.Unsent(c, k.Method, name, bad.Text, "")

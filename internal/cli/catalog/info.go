@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -65,15 +66,15 @@ func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 	if !out.Good() || method != "ping" {
 		return out
 	}
-	result := wire.With(nil, "protocolVersion", wire.Quote(c.Revision()))
+	result := jsonraw.With(nil, "protocolVersion", jsonraw.Quote(c.Revision()))
 	info := c.Info()
-	for _, m := range []wire.Member{{Name: "capabilities", Value: info.Capabilities}, {Name: "serverInfo", Value: info.ServerInfo}} {
+	for _, m := range []jsonraw.Member{{Name: "capabilities", Value: info.Capabilities}, {Name: "serverInfo", Value: info.ServerInfo}} {
 		if m.Value != nil {
-			result = wire.With(result, m.Name, m.Value)
+			result = jsonraw.With(result, m.Name, m.Value)
 		}
 	}
 	if info.Instructions != "" {
-		result = wire.With(result, "instructions", wire.Quote(info.Instructions))
+		result = jsonraw.With(result, "instructions", jsonraw.Quote(info.Instructions))
 	}
 	out.Result = json.RawMessage(result)
 	return out
@@ -82,8 +83,8 @@ func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 // present tells a person all that a server said of itself.
 func present(c *connect.Conn, w io.Writer, st render.Style, result json.RawMessage) error {
 	info := c.Info()
-	server, _ := wire.Object(info.ServerInfo)
-	members, _ := wire.Object(result)
+	server, _ := jsonraw.Object(info.ServerInfo)
+	members, _ := jsonraw.Object(result)
 	why := c.Why()
 	if c.Saved != nil && c.Saved.Pinned && c.Env.Protocol == "" && c.Revision() == c.Saved.Revision {
 		why = "set by --protocol at mcpc init"
@@ -126,9 +127,9 @@ func parted(w io.Writer, st render.Style, write func(io.Writer) error) error {
 }
 
 // otherRevisions are those that the server names beside the negotiated one.
-func otherRevisions(result wire.Members, negotiated string) []string {
+func otherRevisions(result jsonraw.Members, negotiated string) []string {
 	raw, _ := result.Get("supportedVersions")
-	items, _ := wire.Array(raw)
+	items, _ := jsonraw.Array(raw)
 	return slices.DeleteFunc(sliceutil.Map(items, toolcall.TextOf), func(revision string) bool { return revision == "" || revision == negotiated })
 }
 
@@ -154,9 +155,9 @@ func writeDeclarations(w io.Writer, st render.Style, rows [][]string) error {
 // extensions and experimental is a name of its own, known or not, and its
 // capabilityText are shown as they came.
 func declarations(capabilities json.RawMessage) (rows [][]string) {
-	members, _ := wire.Object(capabilities)
+	members, _ := jsonraw.Object(capabilities)
 	for _, m := range members {
-		inner, err := wire.Object(m.Value)
+		inner, err := jsonraw.Object(m.Value)
 		what := map[string]string{"extensions": "extension", "experimental": "experimental"}[m.Name]
 		if what == "" || err != nil {
 			rows = append(rows, []string{"capability", m.Name, capabilityText(m.Value)})
@@ -172,9 +173,9 @@ func declarations(capabilities json.RawMessage) (rows [][]string) {
 // capabilityText names the options that are set where that says all, and is the JSON
 // otherwise.
 func capabilityText(raw json.RawMessage) string {
-	members, err := wire.Object(raw)
+	members, err := jsonraw.Object(raw)
 	if err != nil {
-		return string(wire.Compact(raw))
+		return string(jsonraw.Compact(raw))
 	}
 	var set []string
 	for _, m := range members {
@@ -183,7 +184,7 @@ func capabilityText(raw json.RawMessage) string {
 			set = append(set, m.Name)
 		case "false":
 		default:
-			return string(wire.Compact(raw))
+			return string(jsonraw.Compact(raw))
 		}
 	}
 	return strings.Join(set, ", ")

@@ -10,8 +10,9 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
-	"mcpc/internal/wire"
 )
 
 // A bill is what a server's list of tools costs a model, which has all of it in its
@@ -49,7 +50,7 @@ const bytesPerToken = 4
 func billOf(list client.List) bill {
 	b := bill{Tools: []billed{}, BytesPerToken: bytesPerToken}
 	for _, raw := range list.Items {
-		members, err := wire.Object(raw)
+		members, err := jsonraw.Object(raw)
 		if err != nil {
 			continue
 		}
@@ -57,14 +58,14 @@ func billOf(list client.List) bill {
 		model := json.RawMessage("{}")
 		for _, name := range []string{"name", "description", "inputSchema"} {
 			if value, ok := members.Get(name); ok {
-				model = wire.With(model, name, wire.Compact(value))
+				model = jsonraw.With(model, name, jsonraw.Compact(value))
 			}
 		}
 		description, _ := members.Get("description")
 		schema, _ := members.Get("inputSchema")
-		one.Bytes = billedSize{Model: len(model), Description: len(description), InputSchema: len(wire.Compact(schema)), All: len(wire.Compact(raw))}
+		one.Bytes = billedSize{Model: len(model), Description: len(description), InputSchema: len(jsonraw.Compact(schema)), All: len(jsonraw.Compact(raw))}
 		meta, _ := members.Get("_meta")
-		if one.AppOnly = wire.AppOnly(meta); one.AppOnly {
+		if one.AppOnly = mcp.AppOnly(meta); one.AppOnly {
 			one.Bytes.Model = 0
 		}
 		one.Tokens = (one.Bytes.Model + bytesPerToken - 1) / bytesPerToken

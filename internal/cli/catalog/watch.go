@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -243,7 +244,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 // others.
 func itemsOf(k connect.Kind, list client.List) (items []item) {
 	for _, raw := range list.Items {
-		members, _ := wire.Object(raw)
+		members, _ := jsonraw.Object(raw)
 		about, _, _ := strings.Cut(strings.TrimSpace(members.Text("description")), "\n")
 		if name := members.Text(k.Key); name != "" {
 			items = append(items, item{name, about, raw})
@@ -285,12 +286,12 @@ func (it item) isNamed(other item) bool { return it.name == other.name }
 
 // differing names the members of which one has another value than the other.
 func differing(a, b json.RawMessage) (names []string) {
-	left, _ := wire.Object(a)
-	right, _ := wire.Object(b)
+	left, _ := jsonraw.Object(a)
+	right, _ := jsonraw.Object(b)
 	for _, m := range slices.Concat(left, right) {
 		x, _ := left.Get(m.Name)
 		y, _ := right.Get(m.Name)
-		if !bytes.Equal(wire.Compact(x), wire.Compact(y)) && !slices.Contains(names, m.Name) {
+		if !bytes.Equal(jsonraw.Compact(x), jsonraw.Compact(y)) && !slices.Contains(names, m.Name) {
 			names = append(names, m.Name)
 		}
 	}
@@ -303,14 +304,14 @@ func (w *watcher) line(ctx context.Context, change string, k connect.Kind, name 
 	if !w.o.watch.jsonl {
 		return
 	}
-	doc := wire.With(nil, "change", wire.Quote(change))
-	doc = wire.With(doc, "kind", wire.Quote(k.One))
-	doc = wire.With(doc, "name", wire.Quote(name))
+	doc := jsonraw.With(nil, "change", jsonraw.Quote(change))
+	doc = jsonraw.With(doc, "kind", jsonraw.Quote(k.One))
+	doc = jsonraw.With(doc, "name", jsonraw.Quote(name))
 	if was != nil {
-		doc = wire.With(doc, "was", was)
+		doc = jsonraw.With(doc, "was", was)
 	}
 	if now != nil {
-		doc = wire.With(doc, "now", now)
+		doc = jsonraw.With(doc, "now", now)
 	}
 	cmdutil.PrintLine(ctx, w.a, doc)
 }

@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/wire"
 )
 
 // FillForm has the user fill in a form.
@@ -182,7 +182,7 @@ var hints = map[question.Kind]string{
 
 // plain is a value as a person would type it.
 func (f *FormDialog) plain(field question.Field, value json.RawMessage) string {
-	switch text, isText := wire.Text(value); {
+	switch text, isText := jsonraw.Text(value); {
 	case isText:
 		return text
 	case string(value) == "true":
@@ -190,17 +190,17 @@ func (f *FormDialog) plain(field question.Field, value json.RawMessage) string {
 	case string(value) == "false":
 		return "no"
 	case field.Kind == question.Choices:
-		items, _ := wire.Array(value)
+		items, _ := jsonraw.Array(value)
 		return strings.Join(sliceutil.Map(items, toolcall.TextOf), ", ")
 	}
-	return string(wire.Compact(value))
+	return string(jsonraw.Compact(value))
 }
 
 // summary shows what will be sent, in the server's own names.
 func (f *FormDialog) summary(content json.RawMessage) {
 	f.say("")
 	f.say("%s", f.style.Strong("This will be sent to "+f.Line(f.Asker)+":"))
-	members, _ := wire.Object(content)
+	members, _ := jsonraw.Object(content)
 	if len(members) == 0 {
 		f.say("  (no fields)")
 	}

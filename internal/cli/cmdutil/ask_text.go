@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/wire"
 )
@@ -45,14 +46,14 @@ func (a *Factory) WriteMessage(ctx context.Context, q client.Asking, from string
 
 // conversation shows what a model would be given.
 func (d *Dialog) conversation(params json.RawMessage) {
-	members, _ := wire.Object(params)
+	members, _ := jsonraw.Object(params)
 	if system := members.Text("systemPrompt"); system != "" {
 		d.say("  system: %s", d.Line(system))
 	}
 	raw, _ := members.Get("messages")
-	messages, _ := wire.Array(raw)
+	messages, _ := jsonraw.Array(raw)
 	for _, m := range messages {
-		message, _ := wire.Object(m)
+		message, _ := jsonraw.Object(m)
 		content, _ := message.Get("content")
 		for _, block := range blocks(content) {
 			d.say("  %s: %s", d.Line(message.Text("role")), d.Line(block))
@@ -66,11 +67,11 @@ func (d *Dialog) conversation(params json.RawMessage) {
 // blocks are the texts of a message; what is no text is named.
 func blocks(content json.RawMessage) (texts []string) {
 	items := []json.RawMessage{content}
-	if list, err := wire.Array(content); err == nil {
+	if list, err := jsonraw.Array(content); err == nil {
 		items = list
 	}
 	for _, item := range items {
-		block, _ := wire.Object(item)
+		block, _ := jsonraw.Object(item)
 		text := block.Text("text")
 		if kind := block.Text("type"); kind != "text" {
 			text = "(" + kind + ")"

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -30,7 +31,7 @@ func Edited(ctx context.Context, a *Factory, method string, params json.RawMessa
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
 	var before bytes.Buffer
-	if err := render.JSON(&before, render.Style{Terminal: true, Width: 80}, wire.OrEmpty(params)); err != nil {
+	if err := render.JSON(&before, render.Style{Terminal: true, Width: 80}, jsonraw.OrEmpty(params)); err != nil {
 		return nil, err
 	}
 	name, err := draft(before.Bytes())
@@ -45,7 +46,7 @@ func Edited(ctx context.Context, a *Factory, method string, params json.RawMessa
 	case len(bytes.TrimSpace(after)) == 0:
 		err = errEmptied
 	default:
-		if bad := wire.Valid(after); bad != nil {
+		if bad := jsonraw.Valid(after); bad != nil {
 			return nil, &usage.JSONError{Text: "the edited params are not JSON: " + bad.Error(),
 				Hint: "they are saved: " + wire.Run("raw "+shellwords.Quote(method)+" @"+shellwords.Quote(name)), Facts: wire.InputFacts{Raw: after, Offset: bad.Offset}}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/tty"
@@ -189,7 +190,7 @@ func Afterwards(a *Factory, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-func (a *Factory) ShowProgress(params wire.Members) { a.Progress.Update(params) }
+func (a *Factory) ShowProgress(params jsonraw.Members) { a.Progress.Update(params) }
 
 func (a *Factory) ShowLog(level, logger string, data json.RawMessage) {
 	a.Progress.Log(level, logger, data)

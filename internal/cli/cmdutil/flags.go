@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -122,13 +123,13 @@ func Check(g *Factory) error {
 		return usage.New(fmt.Sprintf("unknown revision %q", g.Protocol), wire.Hint("mcpc supports "+strings.Join(known, ", ")))
 	}
 	if colors := []string{"auto", "always", "never"}; !slices.Contains(colors, g.color) {
-		return usage.New(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), wire.DidYouMean("--color %s", g.color, colors, ""))
+		return usage.New(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), suggest.DidYouMean("--color %s", g.color, colors, ""))
 	}
 	if !slices.Contains(toolcall.ConfirmWords, g.Confirm) {
 		return usage.New(fmt.Sprintf("--confirm must be auto, always or never, not %q", g.Confirm), "auto asks for destructive tools and servers that are not trusted")
 	}
 	if g.LogLevel != "" && !slices.Contains(connect.LogLevels, g.LogLevel) {
-		return usage.New(fmt.Sprintf("unknown log level %q", g.LogLevel), wire.DidYouMean("--log-level %s", g.LogLevel, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
+		return usage.New(fmt.Sprintf("unknown log level %q", g.LogLevel), suggest.DidYouMean("--log-level %s", g.LogLevel, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
 		return usage.New("--max-pages and --max-items must be 0 or more", "0 means no limit")

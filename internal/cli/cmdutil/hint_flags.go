@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
@@ -19,10 +20,10 @@ func (a *Factory) NameServer(argv []string) {
 	aim := render.Aim{}
 	switch {
 	case len(argv) > 0:
-		if slices.Equal(wire.RedactCommand(argv), argv) {
+		if slices.Equal(redact.RedactCommand(argv), argv) {
 			aim.Behind = "-- " + connect.CommandLine(argv)
 		}
-	case a.ServerGiven && a.Server != "" && wire.RedactURL(a.Server) == a.Server:
+	case a.ServerGiven && a.Server != "" && redact.RedactURL(a.Server) == a.Server:
 		aim.Flag = "-s " + shellwords.Quote(a.Server)
 	}
 	if line := aim.Command(""); a.Secrets.Text(line) != line {
@@ -81,10 +82,10 @@ func typedFlag(f *pflag.Flag) (words []string) {
 		case f.Name == "header":
 			name, text, _ := strings.Cut(value, ":")
 			field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
-			if wire.RedactField(field) != field || new(wire.Secrets).Text(value) != value {
+			if redact.RedactField(field) != field || new(redact.Secrets).Text(value) != value {
 				word = ` "` + name + ": $" + variableFor(name) + `"`
 			}
-		case wire.RedactURL(value) != value:
+		case redact.RedactURL(value) != value:
 			word = ` "$` + variableFor(f.Name) + `"`
 		}
 		words = append(words, "--"+f.Name+word)

@@ -9,14 +9,15 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
-	"mcpc/internal/wire"
+	"mcpc/internal/redact"
 )
 
 // ShowCode shows the code that the user enters in a browser on any machine.
 func ShowCode(a *Factory) func(ctx context.Context, address, code string) {
 	return func(_ context.Context, address, code string) {
-		a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(wire.Excerpt([]byte(code), connect.MostSaid)))
+		a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(jsonraw.Excerpt([]byte(code), connect.MostSaid)))
 		WarnOfAddress(a, address)
 	}
 }
@@ -28,9 +29,9 @@ func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	d := a.dialog(ctx)
 	what := "requires authentication"
 	if r.Sent && len(r.Scopes) > 0 {
-		what = "requires more scopes: " + d.Line(wire.Excerpt([]byte(strings.Join(r.Scopes, " ")), connect.MostSaid))
+		what = "requires more scopes: " + d.Line(jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), connect.MostSaid))
 	}
-	d.say("%s %s.", d.Line(wire.RedactURL(a.Guard.Endpoint)), what)
+	d.say("%s %s.", d.Line(redact.RedactURL(a.Guard.Endpoint)), what)
 	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
 	if err != nil || word != "yes" {
 		return false, nil

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
-	"mcpc/internal/wire"
 )
 
 // A redaction is a line of the user's file of what is to be hidden: a value or a pattern.
@@ -82,7 +82,7 @@ func redactionOf(line string) (r redaction, problem string) {
 		r.pattern = compiled
 		return r, ""
 	case line[0] == '"':
-		value, ok := wire.Text([]byte(line))
+		value, ok := jsonraw.Text([]byte(line))
 		if !ok {
 			return r, "not a JSON string"
 		}

@@ -3,6 +3,7 @@ package cmdutil
 import (
 	"slices"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -26,7 +27,7 @@ func WithoutSecrets(a *Factory, o wire.Outcome) wire.Outcome {
 		facts.Body, _ = s.Bytes(facts.Body)
 		facts.Fields = slices.Clone(facts.Fields)
 		for i, f := range facts.Fields {
-			facts.Fields[i].Value = s.Text(wire.RedactField(f).Value)
+			facts.Fields[i].Value = s.Text(redact.RedactField(f).Value)
 		}
 		o.HTTP = &facts
 	}

@@ -5,7 +5,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
-	"mcpc/internal/wire"
+	"mcpc/internal/redact"
 )
 
 // HeldWord says of the server of this conversation by whom it is held.
@@ -29,7 +29,7 @@ var TransportWords = map[client.TransportName]string{
 func SessionWord(c *connect.Conn) string {
 	switch id := c.Memory().SessionID; {
 	case id != "":
-		return ", session " + wire.Redacted(id)
+		return ", session " + redact.Redacted(id)
 	case client.Stateless(c.Revision()):
 		return ", stateless"
 	case c.Transport() == client.Stdio:

@@ -13,7 +13,9 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -78,7 +80,7 @@ func CommandStarting(a *Factory, verb string, argv []string) wire.Hint {
 	}
 	line := verb + " -- " + shellwords.Quote(argv[0])
 	switch {
-	case !slices.Equal(wire.RedactCommand(argv), argv):
+	case !slices.Equal(redact.RedactCommand(argv), argv):
 		line += " ..."
 	case len(argv) > 1:
 		line += " " + strings.Join(connect.QuotedWords(argv[1:]), " ")
@@ -184,7 +186,7 @@ func UnknownCommand(a *Factory, cmd *cobra.Command, args []string) error {
 		hint = meant
 	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || IsFile(args[0])) {
 		hint = "did you mean " + CommandStarting(a, "list", argv) + "?"
-	} else if near := wire.Nearest(args[0], CommandNames(cmd)); near != "" {
+	} else if near := suggest.Nearest(args[0], CommandNames(cmd)); near != "" {
 		hint = "did you mean " + RunOf(cmd, " "+near) + "?"
 	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
 		hint = "did you mean " + wire.Run(other) + "?"

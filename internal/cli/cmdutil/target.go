@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -43,9 +44,9 @@ func WithoutURL(a *Factory, words, argv []string) (others []string, err error) {
 func GoTo(a *Factory, server string, argv []string) error {
 	switch {
 	case a.ServerGiven:
-		return usage.New("two servers are given: "+wire.RedactURL(server)+" and one with -s", "use only one of them")
+		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one with -s", "use only one of them")
 	case argv != nil:
-		return usage.New("two servers are given: "+wire.RedactURL(server)+" and one after --", "use only one of them")
+		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one after --", "use only one of them")
 	}
 	a.Server, a.ServerGiven = server, true
 	a.NameServer(nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -110,7 +111,7 @@ func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Cut, err
 	left := a.maxChars
 	for i, v := range values {
 		cut := render.Cut{Whole: utf8.RuneCount(v)}
-		if text, ok := wire.Text(v); ok && left > 0 {
+		if text, ok := jsonraw.Text(v); ok && left > 0 {
 			text, cut = render.CutText(text, left)
 			_, err = fmt.Fprintln(a.Stdout(), strings.TrimSuffix(shownText(a, text), "\n"))
 		} else if left > 0 {
@@ -133,7 +134,7 @@ func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Cut, err
 func allTexts(values []json.RawMessage) (lines string, ok bool) {
 	var b strings.Builder
 	for _, v := range values {
-		text, ok := wire.Text(v)
+		text, ok := jsonraw.Text(v)
 		if !ok {
 			return "", false
 		}

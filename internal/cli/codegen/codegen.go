@@ -13,6 +13,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/codegen"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/target"
@@ -105,7 +107,7 @@ func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) {
 
 // named is how the server calls itself, and where it is.
 func named(c *connect.Conn) string {
-	info, _ := wire.Object(c.Info().ServerInfo)
+	info, _ := jsonraw.Object(c.Info().ServerInfo)
 	name := strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 	if name == "" {
 		return c.Where
@@ -117,9 +119,9 @@ func named(c *connect.Conn) string {
 func aimCode(c *connect.Conn, src *codegen.Source) {
 	t := c.Target
 	switch {
-	case t.Kind == target.Command && slices.Equal(wire.RedactCommand(t.Command), t.Command):
+	case t.Kind == target.Command && slices.Equal(redact.RedactCommand(t.Command), t.Command):
 		src.Command = t.Command
-	case t.Kind != target.Command && wire.RedactURL(t.String()) == t.String():
+	case t.Kind != target.Command && redact.RedactURL(t.String()) == t.String():
 		src.Target = t.String()
 	}
 	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.Env.Secrets.Text(words) != words {

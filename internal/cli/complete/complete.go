@@ -11,11 +11,11 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/validate"
-	"mcpc/internal/wire"
 )
 
 // A Completer gives what may stand next on a command line.
@@ -125,7 +125,7 @@ func CompleteCall(a *cmdutil.Factory) Completer {
 		if entry == nil {
 			return nil, NoFiles
 		}
-		tool, bad := wire.ParseTool(entry.Raw)
+		tool, bad := mcp.ParseTool(entry.Raw)
 		if bad != nil {
 			return nil, NoFiles
 		}
@@ -207,8 +207,8 @@ func CompletePrompt(a *cmdutil.Factory) Completer {
 		if entry == nil {
 			return nil, NoFiles
 		}
-		prompt, _ := wire.ParsePrompt(entry.Raw)
-		words := sliceutil.Map(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name + "=" })
+		prompt, _ := mcp.ParsePrompt(entry.Raw)
+		words := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
 		return Begin(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
 	}
 }

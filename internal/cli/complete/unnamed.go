@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -88,7 +89,7 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 		words = append(words, word)
 	}
 	given := func(name string) bool {
-		object, _ := wire.Object(json.RawMessage(strings.Join(words[:min(1, len(words))], "")))
+		object, _ := jsonraw.Object(json.RawMessage(strings.Join(words[:min(1, len(words))], "")))
 		_, there := object.Get(name)
 		return there || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, name+"=") })
 	}

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/wire"
 )
 
 // argumentNames are those that a remembered tool or prompt takes, if they are words to
@@ -20,14 +20,14 @@ func argumentNames(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name 
 		return nil
 	}
 	var required, others []string
-	listed, _ := wire.Array(wire.First(wire.First(entry.Raw, "inputSchema"), "required"))
-	properties, _ := wire.Object(wire.First(wire.First(entry.Raw, "inputSchema"), "properties"))
+	listed, _ := jsonraw.Array(jsonraw.First(jsonraw.First(entry.Raw, "inputSchema"), "required"))
+	properties, _ := jsonraw.Object(jsonraw.First(jsonraw.First(entry.Raw, "inputSchema"), "properties"))
 	for _, m := range properties {
 		others = append(others, m.Name)
 	}
-	arguments, _ := wire.Array(wire.First(entry.Raw, "arguments"))
+	arguments, _ := jsonraw.Array(jsonraw.First(entry.Raw, "arguments"))
 	for _, raw := range arguments {
-		if name, _ := wire.Text(wire.First(raw, "name")); string(wire.First(raw, "required")) == "true" {
+		if name, _ := jsonraw.Text(jsonraw.First(raw, "name")); string(jsonraw.First(raw, "required")) == "true" {
 			required = append(required, name)
 		} else {
 			others = append(others, name)

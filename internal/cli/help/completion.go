@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -62,7 +63,7 @@ Names with characters that are special to the shell are omitted.`,
 				if slices.Contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
 					return usage.New("no script for the shell "+args[0], all)
 				}
-				return usage.New("no script for the shell "+arguments.Shortened(args[0]), wire.DidYouMean(wire.Run("completion %s"), args[0], shells, all))
+				return usage.New("no script for the shell "+arguments.Shortened(args[0]), suggest.DidYouMean(wire.Run("completion %s"), args[0], shells, all))
 			}
 			script := bashCompletion
 			if args[0] != "bash" {

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/glossary"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -75,7 +76,7 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 
 func unexplained(entries []glossary.Entry, word, all string) error {
 	known, hint := glossaryWords(entries), wire.Run("explain")+" lists all terms"
-	if near := cmp.Or(wire.Nearest(all, known), wire.Nearest(word, known)); near != "" {
+	if near := cmp.Or(suggest.Nearest(all, known), suggest.Nearest(word, known)); near != "" {
 		hint = "did you mean " + wire.Run("explain "+shellwords.Quote(near)) + "?"
 	}
 	return usage.New(fmt.Sprintf("unknown term: %s", arguments.Shortened(all)), hint)

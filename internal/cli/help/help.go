@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -35,7 +36,7 @@ func NewHelp() *cobra.Command {
 				return about.Help()
 			}
 			return usage.New(fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
-				wire.DidYouMean(wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"), args[len(args)-1], cmdutil.CommandNames(about),
+				suggest.DidYouMean(wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"), args[len(args)-1], cmdutil.CommandNames(about),
 					wire.Run("--help")+" shows the commands and topics"))
 		},
 	}

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/wire"
 )
@@ -71,10 +72,10 @@ func PrintVersion(ctx context.Context, a *cmdutil.Factory) {
 	commit, date := builtFrom(a)
 	when := "null"
 	if date != "" {
-		when = string(wire.Quote(date))
+		when = string(jsonraw.Quote(date))
 	}
-	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, wire.Quote(a.Version),
-		wire.Quote(commit), when, wire.Quote(runtime.Version()), wire.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
+	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, jsonraw.Quote(a.Version),
+		jsonraw.Quote(commit), when, jsonraw.Quote(runtime.Version()), jsonraw.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
 	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ render.Style) error {
 		day, _, _ := strings.Cut(date, "T")
 		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", a.Version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))

@@ -18,6 +18,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/redact"
 	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -80,7 +81,7 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 		}
 		r.To, err = url.Parse(word)
 		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
-			return nil, usage.New(fmt.Sprintf("--to must be a URL, not %q", wire.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL")
+			return nil, usage.New(fmt.Sprintf("--to must be a URL, not %q", redact.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL")
 		}
 		if r.Path != "" && (path.Clean(r.Path) != r.Path || strings.ContainsAny(r.Path, `%\?#`)) {
 			return nil, usage.New(fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL")
@@ -113,12 +114,12 @@ func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []
 	var targets []string
 	for _, r := range routes {
 		if leadsTo(r.To, listener.Addr().String()) {
-			a.End(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + wire.RedactURL(r.To.String()),
+			a.End(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
 				Hint: "--listen 127.0.0.1:0 takes a free port"})
 			return
 		}
 		a.Secrets.LearnURL(r.To.String())
-		targets = append(targets, wire.RedactURL(r.To.String()))
+		targets = append(targets, redact.RedactURL(r.To.String()))
 	}
 	watcher := overhear(a, strings.Join(targets, " "), trace.ByProxy)
 	p := &trace.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
@@ -147,7 +148,7 @@ func leadsTo(u *url.URL, address string) bool {
 // introduceProxy says what the clients are to be told.
 func introduceProxy(a *cmdutil.Factory, p *trace.Proxy, targets []string) {
 	for i, r := range p.Routes {
-		a.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, wire.RedactURL(r.To.RequestURI())), targets[i]))
+		a.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
 	}
 	a.Note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
 }

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
+	"mcpc/internal/suggest"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -62,7 +63,7 @@ the client afterwards. A CLIENT is one of these:
 		o.client, o.server = args[0], args[1]
 		client, ok := target.ClientNamed(o.client)
 		if !ok || !client.Editable() {
-			return usage.New(fmt.Sprintf("unknown client %q", o.client), wire.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(), cmdutil.RunOf(cmd, " --help")+" shows the clients"))
+			return usage.New(fmt.Sprintf("unknown client %q", o.client), suggest.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(), cmdutil.RunOf(cmd, " --help")+" shows the clients"))
 		}
 		tapInstall(cmd.Context(), a, client, o)
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -20,7 +21,7 @@ func (g Again) Revision() string {
 	if g.Row.Method != "initialize" || g.Row.Revision != "" {
 		return g.Row.Revision
 	}
-	params, _ := wire.Object(g.Params())
+	params, _ := jsonraw.Object(g.Params())
 	return cmp.Or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
 }
 
@@ -29,7 +30,7 @@ func (g Again) Revision() string {
 func (g Again) Request(s *render.Script, words []string) ([]string, []byte) {
 	m, params := wire.ParseMessage(g.Exchange.Request.Raw), g.Params()
 	name, arguments, simple := asToolCall(m.Method, params)
-	_, notObject := wire.Object(params)
+	_, notObject := jsonraw.Object(params)
 	switch {
 	case m.Method == "initialize" && !(g.Row.Own && g.Had("raw")):
 		return append(words, "info"), nil // raw would open a conversation first, and then ask for one

@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/saved"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -31,7 +32,7 @@ func (g Again) Kind() (kind wire.Kind, ok bool) {
 		return kind, true
 	case answer.Error != nil:
 		return wire.RPCFailed, true
-	case kind == wire.CheckFailed && string(wire.First(answer.Result, "isError")) == "true":
+	case kind == wire.CheckFailed && string(jsonraw.First(answer.Result, "isError")) == "true":
 		return wire.ToolError, true
 	}
 	return wire.OK, answer.Result != nil || g.Row.Channel == trace.ChannelOK

@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -170,10 +171,10 @@ func (g Again) initialize() []byte {
 			revision = known
 		}
 	}
-	params := wire.With(nil, "protocolVersion", wire.Quote(revision))
-	params = wire.With(params, "capabilities", json.RawMessage("{}"))
-	who := wire.With(wire.With(nil, "name", wire.Quote("mcpc")), "version", wire.Quote(g.Version))
-	return wire.ComposeRequest(json.RawMessage("0"), "initialize", wire.With(params, "clientInfo", who))
+	params := jsonraw.With(nil, "protocolVersion", jsonraw.Quote(revision))
+	params = jsonraw.With(params, "capabilities", json.RawMessage("{}"))
+	who := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote("mcpc")), "version", jsonraw.Quote(g.Version))
+	return wire.ComposeRequest(json.RawMessage("0"), "initialize", jsonraw.With(params, "clientInfo", who))
 }
 
 // shaken reports that on a pipe the request comes behind a handshake. One that a
@@ -260,24 +261,24 @@ func (g Again) Params() json.RawMessage {
 		return m.Params
 	}
 	if _, round := members.Get("inputResponses"); round && !connect.IsZero(g.Answering()) {
-		m.Params = wire.Without(wire.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
+		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
 	}
 	raw, there := members.Get("_meta")
-	meta, bad := wire.Object(raw)
+	meta, bad := jsonraw.Object(raw)
 	if !there || bad != nil {
 		return m.Params
 	}
 	rest := raw
 	for _, member := range meta {
 		if member.Name == "progressToken" || strings.HasPrefix(member.Name, "io.modelcontextprotocol/") {
-			rest = wire.Without(rest, member.Name)
+			rest = jsonraw.Without(rest, member.Name)
 		}
 	}
-	if left, _ := wire.Object(rest); len(left) > 0 {
-		return wire.With(m.Params, "_meta", rest)
+	if left, _ := jsonraw.Object(rest); len(left) > 0 {
+		return jsonraw.With(m.Params, "_meta", rest)
 	}
-	rest = wire.Without(m.Params, "_meta")
-	if left, _ := wire.Object(rest); len(left) == 0 {
+	rest = jsonraw.Without(m.Params, "_meta")
+	if left, _ := jsonraw.Object(rest); len(left) == 0 {
 		return nil
 	}
 	return rest
@@ -285,14 +286,14 @@ func (g Again) Params() json.RawMessage {
 
 // asToolCall gives name and arguments where the params have nothing else.
 func asToolCall(method string, params json.RawMessage) (name string, arguments json.RawMessage, ok bool) {
-	members, err := wire.Object(params)
+	members, err := jsonraw.Object(params)
 	if err != nil || method != "tools/call" || len(members) > 2 {
 		return "", nil, false
 	}
 	name = members.Text("name")
 	given, there := members.Get("arguments")
-	arguments = wire.OrEmpty(given)
-	_, bad := wire.Object(arguments)
+	arguments = jsonraw.OrEmpty(given)
+	_, bad := jsonraw.Object(arguments)
 	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
 }
 

@@ -16,8 +16,11 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -69,11 +72,11 @@ func completeWhat(a *cmdutil.Factory, words []string) (o completeOptions, err er
 	o.name = words[1]
 	switch o.kind, _ = connect.KindNamed(words[0]); o.kind {
 	case connect.PromptKind:
-		o.ref = wire.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", wire.Quote(words[1]))
+		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", jsonraw.Quote(words[1]))
 	case connect.TemplateKind, connect.ResourceKind:
-		o.ref = wire.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", wire.Quote(words[1]))
+		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", jsonraw.Quote(words[1]))
 	default:
-		return o, usage.New(fmt.Sprintf("no completion for %q", words[0]), wire.DidYouMean(wire.Run("complete %s"), words[0], []string{"prompt", "template"}, forms))
+		return o, usage.New(fmt.Sprintf("no completion for %q", words[0]), suggest.DidYouMean(wire.Run("complete %s"), words[0], []string{"prompt", "template"}, forms))
 	}
 	o.argument = words[2]
 	if len(words) > 3 {
@@ -85,7 +88,7 @@ func completeWhat(a *cmdutil.Factory, words []string) (o completeOptions, err er
 	if o.chosen, err = arguments.Assigned(&a.Env, words[4:]); err != nil {
 		return o, err
 	}
-	members, _ := wire.Object(o.chosen)
+	members, _ := jsonraw.Object(o.chosen)
 	if bad := toolcall.NotStrings(members); len(bad) > 0 {
 		return o, fmt.Errorf("the value of %q is not a string", strings.TrimPrefix(bad[0].Where, "/"))
 	}
@@ -99,12 +102,12 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) {
 		a.End(out)
 		return
 	}
-	argument := wire.With(wire.With(nil, "name", wire.Quote(o.argument)), "value", wire.Quote(o.value))
-	params := wire.With(wire.With(nil, "ref", o.ref), "argument", argument)
+	argument := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.argument)), "value", jsonraw.Quote(o.value))
+	params := jsonraw.With(jsonraw.With(nil, "ref", o.ref), "argument", argument)
 	switch {
 	case o.chosen == nil:
 	case client.CompletesInContext(c.Revision()):
-		params = wire.With(params, "context", wire.With(nil, "arguments", o.chosen))
+		params = jsonraw.With(params, "context", jsonraw.With(nil, "arguments", o.chosen))
 	default:
 		a.Warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
 	}
@@ -116,7 +119,7 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) {
 	case refused:
 		out.Hint = wire.Hint(argumentsThere(ctx, c, o))
 		if known := connect.RememberedNames(c, o.kind); !slices.Contains(known, o.name) {
-			out.Hint = wire.DidYouMean("%s", o.name, known, out.Hint)
+			out.Hint = suggest.DidYouMean("%s", o.name, known, out.Hint)
 		}
 	case out.Good() && len(values) == 0:
 		if there := argumentsThere(ctx, c, o); there != "" {
@@ -137,9 +140,9 @@ func argumentsThere(ctx context.Context, c *connect.Conn, o completeOptions) str
 		if !out.Good() {
 			return ""
 		}
-		prompt, _ := wire.ParsePrompt(raw)
-		names = sliceutil.Map(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
-	} else if t, err := wire.ParseURITemplate(o.name); err == nil {
+		prompt, _ := mcp.ParsePrompt(raw)
+		names = sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name })
+	} else if t, err := mcp.ParseURITemplate(o.name); err == nil {
 		names = t.Variables()
 	}
 	switch {
@@ -156,9 +159,9 @@ func completions(a *cmdutil.Factory, o completeOptions, out wire.Outcome) []json
 	if !out.Good() {
 		return nil
 	}
-	completion := wire.First(out.Result, "completion")
-	values, _ := wire.Array(wire.First(completion, "values"))
-	total := string(wire.First(completion, "total"))
+	completion := jsonraw.First(out.Result, "completion")
+	values, _ := jsonraw.Array(jsonraw.First(completion, "values"))
+	total := string(jsonraw.First(completion, "total"))
 	switch {
 	case len(values) == 0 && strings.Contains(o.value, "=") && o.chosen == nil:
 		a.Note(fmt.Sprintf("no values begin with %q; other arguments follow the value, which may be ''", o.value))
@@ -166,7 +169,7 @@ func completions(a *cmdutil.Factory, o completeOptions, out wire.Outcome) []json
 		a.Note("no values")
 	case total != "" && total != fmt.Sprint(len(values)):
 		a.Note(fmt.Sprintf("%d of %s values", len(values), total))
-	case string(wire.First(completion, "hasMore")) == "true":
+	case string(jsonraw.First(completion, "hasMore")) == "true":
 		a.Note(fmt.Sprintf("%d values, and the server has more", len(values)))
 	}
 	return values

@@ -14,7 +14,9 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -83,7 +85,7 @@ func rawInput(a *cmdutil.Factory, o *rawOptions, args []string, file string) err
 		if err != nil {
 			return err
 		}
-		if bad := wire.Valid(raw); bad != nil {
+		if bad := jsonraw.Valid(raw); bad != nil {
 			return arguments.NotJSON(raw, from, bad)
 		}
 		o.params = raw
@@ -108,7 +110,7 @@ func runRaw(ctx context.Context, a *cmdutil.Factory, o rawOptions) {
 		out = c.Do(ctx, call)
 	}
 	if known := cmdutil.MethodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
-		out.Hint = wire.DidYouMean("%s", o.method, known, out.Hint)
+		out.Hint = suggest.DidYouMean("%s", o.method, known, out.Hint)
 		if strings.HasPrefix(o.method, "{") {
 			out.Hint = "pass a whole message with --bytes, as in " + wire.There("raw --bytes @message.json")
 		}
@@ -125,10 +127,10 @@ func RawID(text string) json.RawMessage {
 	switch {
 	case text == "":
 		return nil
-	case wire.Valid([]byte(text)) == nil:
+	case jsonraw.Valid([]byte(text)) == nil:
 		return json.RawMessage(text)
 	default:
-		return wire.Quote(text)
+		return jsonraw.Quote(text)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -74,7 +76,7 @@ func aimRead(a *cmdutil.Factory, o *readOptions, args []string, template bool) e
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
 		return usage.New(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), wire.There("list templates")+" lists the templates")
 	}
-	t, err := wire.ParseURITemplate(o.uri)
+	t, err := mcp.ParseURITemplate(o.uri)
 	if err != nil {
 		return fmt.Errorf("invalid URI template: %w", err)
 	}
@@ -82,7 +84,7 @@ func aimRead(a *cmdutil.Factory, o *readOptions, args []string, template bool) e
 	if err != nil {
 		return err
 	}
-	values, _ := wire.Object(raw)
+	values, _ := jsonraw.Object(raw)
 	if err := toolcall.UnknownVariable(t, values); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/saved"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 	"mcpc/internal/yaml"
@@ -156,7 +157,7 @@ func (f *runFile) problems(a *cmdutil.Factory, given map[string]saved.Value) (al
 func (f *runFile) problem(p saved.Problem, place yaml.Place) problem {
 	out := problem{Problem: p, place: place, where: f.path + ":" + place.String(), hint: p.Hint}
 	if len(p.Known) > 0 {
-		out.hint = string(wire.DidYouMean("%s", p.Got, p.Known, wire.Hint("there are: "+strings.Join(p.Known, ", "))))
+		out.hint = string(suggest.DidYouMean("%s", p.Got, p.Known, wire.Hint("there are: "+strings.Join(p.Known, ", "))))
 	}
 	return out
 }
@@ -186,7 +187,7 @@ func (r *runner) choose() error {
 	}
 	for _, name := range r.o.only {
 		if !found[name] {
-			return usage.New(fmt.Sprintf("no step is named %q", name), wire.DidYouMean("%s", name, names, wire.Run("run --list")+" shows the names"))
+			return usage.New(fmt.Sprintf("no step is named %q", name), suggest.DidYouMean("%s", name, names, wire.Run("run --list")+" shows the names"))
 		}
 	}
 	return nil

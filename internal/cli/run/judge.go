@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/shellwords"
@@ -79,7 +80,7 @@ func (j *judgement) wrongEnding() {
 	switch said := j.printed(); {
 	case out.Kind == wire.ToolError || out.Good():
 		if said != "" {
-			got += ": " + wire.Excerpt([]byte(said), mostGot)
+			got += ": " + jsonraw.Excerpt([]byte(said), mostGot)
 		}
 	default:
 		got += ": " + render.Headline(out)
@@ -133,7 +134,7 @@ func wantsForms(out wire.Outcome) bool {
 	if e == nil || e.Code != -32021 {
 		return false
 	}
-	return wire.First(wire.First(e.Data, "requiredCapabilities"), "elicitation") != nil
+	return jsonraw.First(jsonraw.First(e.Data, "requiredCapabilities"), "elicitation") != nil
 }
 
 // mostGot is how many bytes of what came are shown.
@@ -163,7 +164,7 @@ func (j *judgement) holdsText(w saved.Wanted) {
 		return
 	}
 	if said := j.printed(); !strings.Contains(said, want) {
-		j.miss(w.At, fmt.Sprintf("a text with %q", want), fmt.Sprintf("%q", wire.Excerpt([]byte(said), mostGot)))
+		j.miss(w.At, fmt.Sprintf("a text with %q", want), fmt.Sprintf("%q", jsonraw.Excerpt([]byte(said), mostGot)))
 	}
 }
 
@@ -174,7 +175,7 @@ func (j *judgement) judged() []byte {
 	switch {
 	case out.Result != nil:
 		return out.Result
-	case out.Message != nil && wire.Valid(out.Message.Raw) == nil:
+	case out.Message != nil && jsonraw.Valid(out.Message.Raw) == nil:
 		return out.Message.Raw
 	}
 	return nil
@@ -205,9 +206,9 @@ func (j *judgement) holdsQuery(w saved.Wanted) {
 	case err != nil:
 		j.miss(w.At, w.Text, j.failedQuery(err))
 	case !holds && !program.Compares() && got != "false":
-		j.miss(w.At, w.Text+" to give true", wire.Excerpt([]byte(got), mostGot))
+		j.miss(w.At, w.Text+" to give true", jsonraw.Excerpt([]byte(got), mostGot))
 	case !holds:
-		j.miss(w.At, w.Text, wire.Excerpt([]byte(got), mostGot))
+		j.miss(w.At, w.Text, jsonraw.Excerpt([]byte(got), mostGot))
 	}
 }
 

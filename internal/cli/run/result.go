@@ -6,8 +6,8 @@ import (
 
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/saved"
-	"mcpc/internal/wire"
 )
 
 // holdsResult holds what came against the result that is expected.
@@ -31,20 +31,20 @@ func (j *judgement) holdsValue(want, got json.RawMessage, at string) {
 	if members, others, both := savedfile.Objects(want, got); both {
 		for _, m := range members {
 			if other, there := others.Get(m.Name); there {
-				j.holdsValue(m.Value, other, wire.Pointer(at, m.Name))
+				j.holdsValue(m.Value, other, jsonraw.Pointer(at, m.Name))
 			} else {
-				j.miss(wire.Pointer(at, m.Name), m.Name+": "+wire.Excerpt(m.Value, mostGot), "no "+m.Name)
+				j.miss(jsonraw.Pointer(at, m.Name), m.Name+": "+jsonraw.Excerpt(m.Value, mostGot), "no "+m.Name)
 			}
 		}
 		return
 	}
 	if items, others, both := savedfile.Arrays(want, got); both {
 		for i, item := range items {
-			j.holdsValue(item, others[i], wire.Pointer(at, strconv.Itoa(i)))
+			j.holdsValue(item, others[i], jsonraw.Pointer(at, strconv.Itoa(i)))
 		}
 		return
 	}
 	if !savedfile.SameScalar(want, got) {
-		j.miss(at, wire.Excerpt(want, mostGot), wire.Excerpt(got, mostGot))
+		j.miss(at, jsonraw.Excerpt(want, mostGot), jsonraw.Excerpt(got, mostGot))
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
@@ -125,7 +128,7 @@ func (r *fileRun) answering(fill func(string) string) connect.Answers {
 	if err != nil {
 		r.opening = usage.Outcome(err)
 	}
-	items, _ := wire.Array(answer)
+	items, _ := jsonraw.Array(answer)
 	if items == nil {
 		items = []json.RawMessage{answer}
 	}
@@ -150,7 +153,7 @@ func (r *fileRun) lookup(name string) (saved.Value, error) {
 			return saved.Value{}, fmt.Errorf("the environment has no variable %s", variable)
 		}
 		r.a.Secrets.Learn(value)
-		return saved.Value{JSON: wire.Quote(value), Untyped: true}, nil
+		return saved.Value{JSON: jsonraw.Quote(value), Untyped: true}, nil
 	}
 	v, ok := r.vars[name]
 	if !ok {
@@ -278,10 +281,10 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	begun := r.a.Now()
 	switch s.Verb {
 	case saved.Call:
-		given.Document = wire.OrEmpty(args)
+		given.Document = jsonraw.OrEmpty(args)
 		t.out, _ = toolcall.Perform(ctx, r.c, &toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes})
 	case saved.Prompt:
-		given.Document = wire.OrEmpty(args)
+		given.Document = jsonraw.OrEmpty(args)
 		t.out = toolcall.GetPrompt(ctx, r.c, toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose})
 	case saved.Read:
 		t.out = r.read(ctx, subject, given)
@@ -312,10 +315,10 @@ func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) 
 	if values.Document == nil {
 		return toolcall.ReadResource(ctx, r.c, uri)
 	}
-	t, err := wire.ParseURITemplate(uri)
-	var members wire.Members
+	t, err := mcp.ParseURITemplate(uri)
+	var members jsonraw.Members
 	if err == nil {
-		members, _ = wire.Object(values.Texts())
+		members, _ = jsonraw.Object(values.Texts())
 		err = toolcall.UnknownVariable(t, members)
 	}
 	if err == nil {
@@ -348,5 +351,5 @@ func (r *runner) replacement() string {
 	if r.o.argv != nil {
 		return connect.CommandLine(r.o.argv)
 	}
-	return wire.RedactURL(cmp.Or(r.a.Server, r.a.Getenv(connect.EnvName("server"))))
+	return redact.RedactURL(cmp.Or(r.a.Server, r.a.Getenv(connect.EnvName("server"))))
 }

@@ -12,11 +12,12 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
-	"mcpc/internal/wire"
 )
 
 // unresolved are variables that nothing gives a value, jq expressions that cannot be
@@ -41,10 +42,10 @@ func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (a
 			all = append(all, saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()})
 		}
 	}
-	check("/server", wire.Quote(f.Server))
-	check("/command", wire.Quote(strings.Join(f.Command, " ")))
+	check("/server", jsonraw.Quote(f.Server))
+	check("/command", jsonraw.Quote(strings.Join(f.Command, " ")))
 	for _, h := range f.Headers {
-		check(wire.Pointer("/headers", h.Name), wire.Quote(h.Value))
+		check(jsonraw.Pointer("/headers", h.Name), jsonraw.Quote(h.Value))
 	}
 	if f.Answer != nil {
 		check("/answer", f.Answer)
@@ -53,7 +54,7 @@ func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (a
 		all = append(all, saved.Problem{At: "/protocol", Got: f.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", f.Protocol)})
 	}
 	for _, s := range f.Steps {
-		check(s.At+"/"+string(s.Verb), wire.Quote(s.Subject))
+		check(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
 		if s.Args != nil {
 			check(s.ArgsAt, s.Args)
 		}
@@ -68,7 +69,7 @@ func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (a
 			check(s.Expect.ResultAt, s.Expect.Result)
 		}
 		for _, w := range s.Expect.Texts {
-			check(w.At, wire.Quote(w.Text))
+			check(w.At, jsonraw.Quote(w.Text))
 		}
 		all = append(all, unlisted(s)...)
 	}
@@ -117,7 +118,7 @@ func givenVars(a *cmdutil.Factory, typed []string) (map[string]saved.Value, erro
 		}
 		v := saved.Value{JSON: w.Raw}
 		if w.Raw == nil {
-			v = saved.Value{JSON: wire.Quote(w.Text), Untyped: true}
+			v = saved.Value{JSON: jsonraw.Quote(w.Text), Untyped: true}
 		}
 		values[w.Path[0].Name] = v
 	}
@@ -150,7 +151,7 @@ func (r *runner) warnUnused() {
 		if slices.Contains(used, name) || slices.ContainsFunc(r.files, inQuery) {
 			continue
 		}
-		r.a.Warn(wire.OrMeant("no file uses the variable "+name, name, used))
+		r.a.Warn(suggest.OrMeant("no file uses the variable "+name, name, used))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/saved"
-	"mcpc/internal/wire"
 )
 
 // A result is expected member by member: those that are not named may be anything, lists
@@ -18,7 +18,7 @@ import (
 func expectable(a *cmdutil.Factory, result json.RawMessage) json.RawMessage {
 	hidden, _ := a.Secrets.Bytes(result)
 	for _, name := range []string{"_meta", "resultType"} {
-		result = wire.Without(result, name)
+		result = jsonraw.Without(result, name)
 	}
 	return commonOf(result, hidden)
 }
@@ -29,7 +29,7 @@ func commonOf(a, b json.RawMessage) json.RawMessage {
 		object := json.RawMessage("{}")
 		for _, m := range members {
 			if other, there := others.Get(m.Name); there {
-				object = wire.With(object, m.Name, commonOf(m.Value, other))
+				object = jsonraw.With(object, m.Name, commonOf(m.Value, other))
 			}
 		}
 		return object
@@ -41,27 +41,27 @@ func commonOf(a, b json.RawMessage) json.RawMessage {
 		return arguments.AsList(items)
 	}
 	if !SameScalar(a, b) {
-		return wire.Quote(saved.Any)
+		return jsonraw.Quote(saved.Any)
 	}
 	return a
 }
 
-func Objects(a, b json.RawMessage) (first, second wire.Members, both bool) {
-	first, err := wire.Object(a)
-	second, failed := wire.Object(b)
+func Objects(a, b json.RawMessage) (first, second jsonraw.Members, both bool) {
+	first, err := jsonraw.Object(a)
+	second, failed := jsonraw.Object(b)
 	return first, second, err == nil && failed == nil
 }
 
 // Arrays are two of the same length.
 func Arrays(a, b json.RawMessage) (first, second []json.RawMessage, both bool) {
-	first, err := wire.Array(a)
-	second, failed := wire.Array(b)
+	first, err := jsonraw.Array(a)
+	second, failed := jsonraw.Array(b)
 	return first, second, err == nil && failed == nil && len(first) == len(second)
 }
 
 // SameScalar compares what has no parts: texts whatever their escapes.
 func SameScalar(a, b json.RawMessage) bool {
-	text, isText := wire.Text(a)
-	other, alsoText := wire.Text(b)
+	text, isText := jsonraw.Text(a)
+	other, alsoText := jsonraw.Text(b)
 	return isText && alsoText && text == other || bytes.Equal(a, b)
 }

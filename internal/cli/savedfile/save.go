@@ -14,6 +14,8 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/shellwords"
@@ -225,7 +227,7 @@ func (s *Saving) widened(step saved.Step) []byte {
 	was, expects := s.file.Steps[last], s.file.Steps[last].Expect
 	same := was.Verb == step.Verb && was.Subject == step.Subject && was.Loose == step.Loose && expects.Kind == step.Expect.Kind
 	doc, err := yaml.Parse(s.text)
-	if err != nil || !same || expects.Result == nil || !bytes.Equal(wire.Compact(was.Args), wire.Compact(step.Args)) {
+	if err != nil || !same || expects.Result == nil || !bytes.Equal(jsonraw.Compact(was.Args), jsonraw.Compact(step.Args)) {
 		return nil
 	}
 	text, ok := yaml.Replaced(s.text, doc.NamePlace(expects.ResultAt), "result", expects.Result, commonOf(expects.Result, step.Expect.Result))
@@ -247,7 +249,7 @@ func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags conne
 	asSaved(flags, &f, b.variable)
 	for _, line := range c.Env.Headers {
 		name, value, _ := strings.Cut(line, ":")
-		field := wire.RedactField(wire.Field{Name: name, Value: c.Env.Secrets.Text(strings.TrimSpace(value))})
+		field := redact.RedactField(wire.Field{Name: name, Value: c.Env.Secrets.Text(strings.TrimSpace(value))})
 		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.in(name))})
 	}
 	return yaml.Write(f.JSON())
@@ -258,10 +260,10 @@ func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags conne
 func asSaved(flags connect.Answers, f *saved.File, variable func(string) string) {
 	var items []json.RawMessage
 	for _, text := range flags.Answers {
-		item := wire.Quote(saved.LiteralText(text, variable))
-		if raw := json.RawMessage(text); wire.Valid(raw) == nil && raw[0] == '{' {
+		item := jsonraw.Quote(saved.LiteralText(text, variable))
+		if raw := json.RawMessage(text); jsonraw.Valid(raw) == nil && raw[0] == '{' {
 			item = saved.Literal(raw, variable)
-		} else if list, err := wire.Array(raw); err == nil {
+		} else if list, err := jsonraw.Array(raw); err == nil {
 			for _, one := range list {
 				items = append(items, saved.Literal(one, variable))
 			}
@@ -287,5 +289,5 @@ func ShownServer(f saved.File) string {
 	if f.Command != nil {
 		return connect.CommandLine(f.Command)
 	}
-	return wire.RedactURL(f.Server)
+	return redact.RedactURL(f.Server)
 }

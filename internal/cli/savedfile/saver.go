@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
@@ -123,10 +124,10 @@ func (s *Saver) Add(g replay.Again, among bool) error {
 
 // stepOf is a request as a step; not ok where it is the next page of a list.
 func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
-	members, _ := wire.Object(params)
+	members, _ := jsonraw.Object(params)
 	arguments, _ := members.Get("arguments")
 	simple := func(names ...string) bool {
-		return !slices.ContainsFunc(members, func(m wire.Member) bool { return !slices.Contains(names, m.Name) })
+		return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return !slices.Contains(names, m.Name) })
 	}
 	switch {
 	case method == "tools/call" && members.Text("name") != "" && simple("name", "arguments"):

@@ -14,8 +14,10 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
+	"mcpc/internal/suggest"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -80,7 +82,7 @@ func serverRows(a *cmdutil.Factory) []serverRow {
 	for _, s := range connect.KnownServers(&a.Env) {
 		r := serverRow{ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
 			Command: a.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
-			URL: a.Secrets.Text(wire.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
+			URL: a.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
 			Disabled: s.Disabled, Problem: s.Problem, standing: connect.StandingOf(trusts, s), server: &s}
 		r.Trusted = r.standing == connect.Confirmed
 		r.place = r.URL
@@ -135,7 +137,7 @@ func servers(ctx context.Context, a *cmdutil.Factory, name string) {
 
 func unknownServer(a *cmdutil.Factory, command, name string) wire.Outcome {
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
-		wire.DidYouMean(wire.Run(command+" %s"), name, connect.KnownNames(&a.Env), wire.Run("servers")+" lists them")))
+		suggest.DidYouMean(wire.Run(command+" %s"), name, connect.KnownNames(&a.Env), wire.Run("servers")+" lists them")))
 }
 
 func writeServers(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serverRow) error {

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -210,14 +211,14 @@ func firstLines(text string, n int) string {
 
 // capabilities names what a server declares, with the options that are set.
 func capabilities(raw json.RawMessage) []string {
-	members, err := wire.Object(raw)
+	members, err := jsonraw.Object(raw)
 	if err != nil {
 		return nil
 	}
 	var names []string
 	for _, m := range members {
 		var set []string
-		options, _ := wire.Object(m.Value)
+		options, _ := jsonraw.Object(m.Value)
 		for _, o := range options {
 			if string(o.Value) != "false" {
 				set = append(set, o.Name)

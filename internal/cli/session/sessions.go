@@ -17,8 +17,10 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -95,7 +97,7 @@ func placeOf(s state.Session) string {
 		}
 		return connect.CommandLine(s.Command)
 	}
-	return wire.RedactURL(s.Endpoint)
+	return redact.RedactURL(s.Endpoint)
 }
 
 // sessionsJSON is what a script reads; no member of it is a secret.
@@ -115,7 +117,7 @@ func sessionsJSON(all []state.Session, current string, held map[string]*client.H
 	}
 	rows := []row{}
 	for _, s := range all {
-		rows = append(rows, row{s.Name, s.Name == current, wire.RedactURL(s.Endpoint), wire.RedactCommand(s.Command), s.Folder, s.From,
+		rows = append(rows, row{s.Name, s.Name == current, redact.RedactURL(s.Endpoint), redact.RedactCommand(s.Command), s.Folder, s.From,
 			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})
@@ -188,7 +190,7 @@ func noSession(name string, known []string) wire.Outcome {
 	if name == "" {
 		return usage.Outcome(usage.New("no current session", wire.Run("sessions")+" lists them"))
 	}
-	return usage.Outcome(usage.New(fmt.Sprintf("no session is named %q", name), wire.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them")))
+	return usage.Outcome(usage.New(fmt.Sprintf("no session is named %q", name), suggest.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them")))
 }
 
 // closeOne forgets a session first: the server may be gone, and then there is

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
@@ -56,7 +57,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 // value is what $NAME stands for.
 func (s *shellRun) value(name string) string {
 	if name == "last" {
-		return string(wire.OneLine(s.last))
+		return string(jsonraw.OneLine(s.last))
 	}
 	return s.a.Getenv(name)
 }

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
@@ -73,7 +74,7 @@ func taskList(ctx context.Context, a *cmdutil.Factory) {
 		remarkOn(c, survey)
 	}
 	tasks := sliceutil.Map(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
-	ans := cmdutil.Answer{Method: "tasks/list", Result: wire.With(nil, "tasks", arguments.AsList(tasks)), Messages: survey.messages}
+	ans := cmdutil.Answer{Method: "tasks/list", Result: jsonraw.With(nil, "tasks", arguments.AsList(tasks)), Messages: survey.messages}
 	ans.Human = func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, sliceutil.Map(survey.rows, func(row taskRow) []string { return cells(c, row) }))
 	}

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
 	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -75,7 +76,7 @@ positions, not their values, and exits with 1 if there are any.`,
 				if o.format == "" {
 					text = "export needs --as FORMAT"
 				}
-				return usage.New(text, wire.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
+				return usage.New(text, suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
 			}
 			if len(args) == 0 {
 				return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -23,11 +24,11 @@ const mostChecked = 1 << 30
 
 // A leak is a secret in a file: where it stands and what it is told by, without itself.
 type leak struct {
-	Line   int            `json:"line"`
-	Column int            `json:"column"`
-	Length int            `json:"length"`
-	Kind   wire.FoundKind `json:"kind"`
-	From   string         `json:"from"`
+	Line   int              `json:"line"`
+	Column int              `json:"column"`
+	Length int              `json:"length"`
+	Kind   redact.FoundKind `json:"kind"`
+	From   string           `json:"from"`
 }
 
 // A checker knows what a file must not hold, and by whom each value is known.
@@ -92,7 +93,7 @@ func (c *checker) environment() {
 	}
 	for _, entry := range c.a.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
-		before := new(wire.Secrets)
+		before := new(redact.Secrets)
 		before.LearnEnvironment([]string{entry})
 		if before.Knows(value) {
 			c.know("the variable "+name, value)
@@ -134,10 +135,10 @@ func (c *checker) state() error {
 		}
 	}
 	for _, t := range book.Tokens {
-		open("a token for "+wire.RedactURL(t.Endpoint), t.Access, t.Refresh, t.Key)
+		open("a token for "+redact.RedactURL(t.Endpoint), t.Access, t.Refresh, t.Key)
 	}
 	for _, client := range book.Clients {
-		open("a client of "+wire.RedactURL(client.Issuer), client.Secret)
+		open("a client of "+redact.RedactURL(client.Issuer), client.Secret)
 	}
 	if closed > 0 {
 		c.a.UI.Warn(fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", english.Plural(closed, "secret")))
@@ -149,7 +150,7 @@ func (c *checker) state() error {
 // places in that text.
 func (c *checker) leaks(raw []byte) []leak {
 	all := c.leaksIn(raw)
-	for _, text := range wire.Wide(raw) {
+	for _, text := range redact.Wide(raw) {
 		all = append(all, c.leaksIn(text)...)
 	}
 	return all
@@ -168,18 +169,18 @@ func (c *checker) leaksIn(raw []byte) []leak {
 }
 
 // source says why something is a secret.
-func (c *checker) source(f wire.Found) string {
+func (c *checker) source(f redact.Found) string {
 	if from := c.from[f.Secret]; from != "" {
 		return from
 	}
-	if line := cmdutil.RedactionFor(c.a, f.Secret); f.Kind == wire.FoundKnown && line > 0 {
+	if line := cmdutil.RedactionFor(c.a, f.Secret); f.Kind == redact.FoundKnown && line > 0 {
 		return fmt.Sprintf("line %d of %s", line, c.a.RedactFile)
 	}
-	return map[wire.FoundKind]string{
-		wire.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",
-		wire.FoundURL:   "user information or a secret parameter of a URL or a form",
-		wire.FoundName:  "a value of a field named like a secret",
-		wire.FoundToken: "it looks like an API token",
+	return map[redact.FoundKind]string{
+		redact.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",
+		redact.FoundURL:   "user information or a secret parameter of a URL or a form",
+		redact.FoundName:  "a value of a field named like a secret",
+		redact.FoundToken: "it looks like an API token",
 	}[f.Kind]
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/wire"
@@ -73,8 +74,8 @@ func serverInfoIn(response []byte) string {
 	raw, ok := result.Get("serverInfo")
 	if !ok {
 		meta, _ := result.Get("_meta")
-		raw = wire.First(meta, "io.modelcontextprotocol/serverInfo")
+		raw = jsonraw.First(meta, "io.modelcontextprotocol/serverInfo")
 	}
-	info, _ := wire.Object(raw)
+	info, _ := jsonraw.Object(raw)
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
 	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -26,7 +28,7 @@ func filterOf(a *cmdutil.Factory, words []string) (trace.Filter, error) {
 	}
 	wrong, _ := errors.AsType[*trace.FilterError](err)
 	hint := wire.Run("help filters") + " shows the language"
-	if near := cmp.Or(wire.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
+	if near := cmp.Or(suggest.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
 		hint = wire.Hint("did you mean " + near + "?")
 	}
 	return f, &usage.JSONError{Text: fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), Hint: hint,
@@ -38,5 +40,5 @@ func ofEachServer(a *cmdutil.Factory) error {
 	if !a.ServerGiven || a.Shell != nil {
 		return nil
 	}
-	return usage.New("-s does not select recorded exchanges", "use the filter target: "+wire.Run("log target:"+shellwords.Quote(wire.RedactURL(a.Server))))
+	return usage.New("-s does not select recorded exchanges", "use the filter target: "+wire.Run("log target:"+shellwords.Quote(redact.RedactURL(a.Server))))
 }

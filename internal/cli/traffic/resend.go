@@ -15,6 +15,8 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/trace"
@@ -169,7 +171,7 @@ func finds(a *cmdutil.Factory, name string) bool {
 // hiddenIn refuses to send what stands in the place of a secret.
 func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
-		if len(wire.HiddenIn(text)) > 0 {
+		if len(redact.HiddenIn(text)) > 0 {
 			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",
 				Hint: hint}
 		}
@@ -196,7 +198,7 @@ func issue(ctx context.Context, c *connect.Conn, o resendOptions, call client.Ca
 	if call.Method != "tools/call" {
 		return c.Do(ctx, call)
 	}
-	params, _ := wire.Object(call.Params)
+	params, _ := jsonraw.Object(call.Params)
 	given, _ := params.Get("arguments")
 	name := params.Text("name")
 	tool := connect.Remembered(c, name)

@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/trace"
 	"mcpc/internal/usage"
@@ -220,11 +221,11 @@ type findingOut struct {
 // asJSONValue is a message where it is JSON; null otherwise, and then the frames
 // have its bytes.
 func asJSONValue(raw []byte) []byte {
-	if raw == nil || wire.Valid(raw) != nil {
+	if raw == nil || jsonraw.Valid(raw) != nil {
 		return []byte("null")
 	}
 	if len(raw) < 1<<20 || bytes.ContainsAny(raw, "\r\n") {
-		return wire.Compact(raw)
+		return jsonraw.Compact(raw)
 	}
 	return raw
 }

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/render"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -80,7 +81,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 
 func (o *listenOptions) check(a *cmdutil.Factory) error {
 	if o.logs != "" && o.logs != anyLevel && !slices.Contains(connect.LogLevels, o.logs) {
-		return usage.New(fmt.Sprintf("unknown log level %q", o.logs), wire.DidYouMean("--logs=%s", o.logs, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
+		return usage.New(fmt.Sprintf("unknown log level %q", o.logs), suggest.DidYouMean("--logs=%s", o.logs, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
 	}
 	if a.Output != "" {
 		return usage.New("listen writes until it is stopped, so it has no -o", "use > FILE")

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -112,8 +114,8 @@ type Reading struct {
 func (r Reading) Otherwise(findings []wire.Finding) string {
 	for _, w := range r.doubtful {
 		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
-			return fmt.Sprintf("%s is sent as a string; %s:=%s sends the %s", wire.Excerpt([]byte(w.Typed), 60),
-				w.Key(), wire.Excerpt([]byte(w.Text), 60), kindOfJSON(w.Text))
+			return fmt.Sprintf("%s is sent as a string; %s:=%s sends the %s", jsonraw.Excerpt([]byte(w.Typed), 60),
+				w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), kindOfJSON(w.Text))
 		}
 	}
 	return ""
@@ -123,7 +125,7 @@ func (r Reading) Otherwise(findings []wire.Finding) string {
 // fit, which it saw as texts, and that do not come of them.
 func Unsaid(findings, said []wire.Finding) []wire.Finding {
 	comes := func(f wire.Finding) bool {
-		name, _ := wire.Text(json.RawMessage(f.Want))
+		name, _ := jsonraw.Text(json.RawMessage(f.Want))
 		return slices.ContainsFunc(said, func(s wire.Finding) bool {
 			at, _, _ := strings.Cut(s.Where, "/-")
 			switch about := within(f.Where, at); f.Rule {
@@ -179,7 +181,7 @@ func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
 			object, problem = putAt(r.Arguments, w.Path, value)
 		}
 		if problem != "" {
-			r.Findings = append(r.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Where: w.pointer(), Text: problem + ", got " + wire.Excerpt([]byte(w.Typed), 60)})
+			r.Findings = append(r.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Where: w.pointer(), Text: problem + ", got " + jsonraw.Excerpt([]byte(w.Typed), 60)})
 			continue
 		}
 		r.Arguments = object
@@ -187,7 +189,7 @@ func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
 			r.notes, r.doubtful = append(r.notes, note), append(r.doubtful, w)
 		}
 	}
-	if bad := wire.Valid(r.Arguments); bad != nil {
+	if bad := jsonraw.Valid(r.Arguments); bad != nil {
 		r.Findings = append(r.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: "they do not form valid JSON: " + bad.Error()})
 	}
 	return r
@@ -199,9 +201,9 @@ func (g Given) Texts() json.RawMessage {
 	for _, w := range g.Words {
 		value := w.Raw
 		if value == nil {
-			value = wire.Quote(w.Text)
+			value = jsonraw.Quote(w.Text)
 		}
-		object = wire.With(object, w.Path[0].Name, value)
+		object = jsonraw.With(object, w.Path[0].Name, value)
 	}
 	return object
 }
@@ -237,7 +239,7 @@ func meant(path []Part, names []string) string {
 			return EscapedName(dotted)
 		}
 	}
-	return wire.Nearest(path[0].Name, names)
+	return suggest.Nearest(path[0].Name, names)
 }
 
 // Written is a path as it would be typed.
@@ -288,25 +290,25 @@ func putAt(into json.RawMessage, path []Part, value json.RawMessage) (out json.R
 	if path[0].list {
 		return putItem(into, path, value)
 	}
-	into = wire.OrEmpty(into)
-	members, bad := wire.Object(into)
+	into = jsonraw.OrEmpty(into)
+	members, bad := jsonraw.Object(into)
 	if bad != nil {
-		return nil, fmt.Sprintf("%s is not an object, so it cannot have the member %q", wire.Excerpt(into, 40), path[0].Name)
+		return nil, fmt.Sprintf("%s is not an object, so it cannot have the member %q", jsonraw.Excerpt(into, 40), path[0].Name)
 	}
 	inner, _ := members.Get(path[0].Name)
 	if inner, problem = putAt(inner, path[1:], value); problem != "" {
 		return nil, problem
 	}
-	return wire.With(into, path[0].Name, inner), ""
+	return jsonraw.With(into, path[0].Name, inner), ""
 }
 
 func putItem(into json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
 	if into == nil {
 		into = json.RawMessage("[]")
 	}
-	items, bad := wire.Array(into)
+	items, bad := jsonraw.Array(into)
 	if bad != nil {
-		return nil, wire.Excerpt(into, 40) + " is not an array"
+		return nil, jsonraw.Excerpt(into, 40) + " is not an array"
 	}
 	at := path[0].at
 	switch {

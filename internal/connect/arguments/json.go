@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -22,12 +23,12 @@ func Arguments(a *connect.Env, arg string) (json.RawMessage, error) {
 		return nil, usage.New(fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
 			"--max-message-size SIZE raises the limit, 0 removes it")
 	}
-	if bad := wire.Valid(raw); bad != nil {
+	if bad := jsonraw.Valid(raw); bad != nil {
 		return nil, NotJSON(raw, from, bad)
 	}
-	members, bad := wire.Object(raw)
+	members, bad := jsonraw.Object(raw)
 	if bad != nil {
-		return nil, usage.New(from+" must be a JSON object, got "+wire.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
+		return nil, usage.New(from+" must be a JSON object, got "+jsonraw.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
 	}
 	if err := EachOnce(members, from); err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func Arguments(a *connect.Env, arg string) (json.RawMessage, error) {
 }
 
 // EachOnce refuses arguments of which each server would take another value.
-func EachOnce(members wire.Members, from string) error {
+func EachOnce(members jsonraw.Members, from string) error {
 	if name, twice := members.Duplicate(); twice {
 		return fmt.Errorf("%s has the member %q twice", from, name)
 	}
@@ -47,7 +48,7 @@ func EachOnce(members wire.Members, from string) error {
 // shell may have taken its quotes.
 const FromArgv = "the argument"
 
-func NotJSON(raw []byte, from string, bad *wire.SyntaxError) error {
+func NotJSON(raw []byte, from string, bad *jsonraw.SyntaxError) error {
 	var hint wire.Hint
 	switch {
 	case from != FromArgv || bytes.Contains(raw, []byte(`"`)):

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
-	"mcpc/internal/wire"
 )
 
 // Assigned reads values that are given by name: NAME=VALUE words, each value a
@@ -23,9 +23,9 @@ func Assigned(a *connect.Env, words []string) (json.RawMessage, error) {
 		if !ok || name == "" {
 			return nil, usage.New(fmt.Sprintf("not NAME=VALUE: %q", word), `pass several one after the other, or all in one JSON object: '{"a":"1"}'`)
 		}
-		members, _ := wire.Object(object)
+		members, _ := jsonraw.Object(object)
 		before, again := members.Get(name)
-		object = wire.With(object, name, joinedTo(before, again, wire.Quote(value)))
+		object = jsonraw.With(object, name, joinedTo(before, again, jsonraw.Quote(value)))
 	}
 	return object, nil
 }
@@ -35,7 +35,7 @@ func joinedTo(before json.RawMessage, again bool, value json.RawMessage) json.Ra
 	if !again {
 		return value
 	}
-	items, err := wire.Array(before)
+	items, err := jsonraw.Array(before)
 	if err != nil {
 		items = []json.RawMessage{before}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -61,12 +62,12 @@ func Operator(text string) (at, value int) {
 // isDocument tells JSON, and what stands for it, from a word.
 func isDocument(text string) bool {
 	return text == "-" || strings.HasPrefix(text, "@") || firstOf(text) == "" || strings.Contains("{[\"", firstOf(text)) ||
-		wire.Valid([]byte(text)) == nil
+		jsonraw.Valid([]byte(text)) == nil
 }
 
 // IsScalar tells a number, true, false and null from other JSON.
 func IsScalar(text string) bool {
-	return !strings.Contains("{[\"", firstOf(text)) && wire.Valid([]byte(text)) == nil
+	return !strings.Contains("{[\"", firstOf(text)) && jsonraw.Valid([]byte(text)) == nil
 }
 
 // IsUnnamed tells a value that has no name from a word and from JSON.
@@ -103,18 +104,18 @@ func ParseWord(a *connect.Env, typed string, flat bool) (Word, error) {
 			return w, err
 		}
 		if err != nil {
-			return w, usage.New(err.Error(), wire.Hint(shellwords.Quote(w.Key()+":="+string(wire.Quote(value)))+" sends this string"))
+			return w, usage.New(err.Error(), wire.Hint(shellwords.Quote(w.Key()+":="+string(jsonraw.Quote(value)))+" sends this string"))
 		}
 		if !isJSON && !utf8.Valid(raw) {
 			return w, usage.New(name+" is not UTF-8, which JSON requires", "")
 		}
 		value, whose = string(raw), name
-		w.Raw = wire.Quote(value)
+		w.Raw = jsonraw.Quote(value)
 	}
 	w.Text = value
 	if isJSON {
 		w.Raw = json.RawMessage(strings.TrimSpace(value))
-		if bad := wire.Valid(w.Raw); bad != nil {
+		if bad := jsonraw.Valid(w.Raw); bad != nil {
 			return w, &usage.JSONError{Text: whose + " is not JSON: " + bad.Error(), Hint: wire.Hint(w.Key() + "=… sends a string unchanged"), Facts: wire.InputFacts{Raw: w.Raw, Offset: bad.Offset}}
 		}
 	}
@@ -236,4 +237,4 @@ func (p *placed) put(w Word) error {
 }
 
 // Shortened is a word as an error names it.
-func Shortened(typed string) string { return strconv.Quote(wire.Excerpt([]byte(typed), 60)) }
+func Shortened(typed string) string { return strconv.Quote(jsonraw.Excerpt([]byte(typed), 60)) }

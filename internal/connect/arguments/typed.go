@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
 	"mcpc/internal/validate"
-	"mcpc/internal/wire"
 )
 
 // typedText makes a value of a word's text, as the schema wants it in its place.
@@ -20,13 +21,13 @@ func typedText(w Word, place validate.Expected) (value json.RawMessage, problem,
 	if values := place.Values(); values != nil {
 		return listedValue(w, values)
 	}
-	types, text := place.Types(), json.RawMessage(wire.Quote(w.Text))
+	types, text := place.Types(), json.RawMessage(jsonraw.Quote(w.Text))
 	other := kindOfJSON(w.Text)
 	switch {
 	case types == nil || slices.Contains(types, "string"):
 		if other != "string" && takes(types, other) && len(types) != 1 {
 			note = fmt.Sprintf("%s is sent as the text %s; %s:=%s sends the %s",
-				wire.Excerpt([]byte(w.Typed), 60), wire.Excerpt(text, 60), w.Key(), wire.Excerpt([]byte(w.Text), 60), other)
+				jsonraw.Excerpt([]byte(w.Typed), 60), jsonraw.Excerpt(text, 60), w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), other)
 		}
 		return text, "", note
 	case other != "string" && takes(types, other):
@@ -44,7 +45,7 @@ func takes(types []string, kind string) bool {
 // kindOfJSON is the type of a text that is JSON, and "string" for any other, and
 // for a JSON string: nobody types the quotes of one by chance.
 func kindOfJSON(text string) string {
-	if wire.Valid([]byte(text)) != nil {
+	if jsonraw.Valid([]byte(text)) != nil {
 		return "string"
 	}
 	switch first := firstOf(text); {
@@ -83,7 +84,7 @@ func examples(types []string, key string) string {
 // comes before a number that is written the same way.
 func listedValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
 	for _, v := range values {
-		if text, isText := wire.Text(v); isText && text == w.Text {
+		if text, isText := jsonraw.Text(v); isText && text == w.Text {
 			return v, "", ""
 		}
 	}
@@ -92,15 +93,15 @@ func listedValue(w Word, values []json.RawMessage) (value json.RawMessage, probl
 		return values[at], "", ""
 	}
 	problem = "must be " + shortList(words)
-	if near := wire.Nearest(w.Text, words); near != "" {
+	if near := suggest.Nearest(w.Text, words); near != "" {
 		problem += " (did you mean " + near + "?)"
 	}
-	return wire.Quote(w.Text), problem, ""
+	return jsonraw.Quote(w.Text), problem, ""
 }
 
 // PlainValue is a value as a person types it: a text without its quotes.
 func PlainValue(v json.RawMessage) string {
-	if text, isText := wire.Text(v); isText {
+	if text, isText := jsonraw.Text(v); isText {
 		return text
 	}
 	return string(v)

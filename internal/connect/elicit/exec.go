@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/wire"
 )
@@ -18,7 +19,7 @@ import (
 func (r *Answerer) shellOut(ctx context.Context, flag, command string, params json.RawMessage) ([]byte, *client.Answer) {
 	client.StartsOthers()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(wire.OrEmpty(params)), '\n')), r.A.UI.Stderr()
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(jsonraw.OrEmpty(params)), '\n')), r.A.UI.Stderr()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -39,17 +40,17 @@ func (r *Answerer) elicitBy(ctx context.Context, q client.Asking, page bool) cli
 		a.Ending.Hint = `it writes {"action":"accept","content":{...}}, or "decline", or "cancel"`
 		return a
 	}
-	members, err := wire.Object(out)
+	members, err := jsonraw.Object(out)
 	content, has := members.Get("content")
 	action := members.Text("action")
 	switch {
 	case err != nil:
-		return bad("its output is not a JSON object: "+wire.Excerpt(out, 80), nil)
+		return bad("its output is not a JSON object: "+jsonraw.Excerpt(out, 80), nil)
 	case action == "decline" || action == "cancel":
 		r.told(q.Method, "--on-elicit said "+action)
-		return client.Answer{Result: wire.With(nil, "action", wire.Quote(action))}
+		return client.Answer{Result: jsonraw.With(nil, "action", jsonraw.Quote(action))}
 	case action != "accept":
-		return bad("its output has no action: "+wire.Excerpt(out, 80), nil)
+		return bad("its output has no action: "+jsonraw.Excerpt(out, 80), nil)
 	case page:
 		return client.Answer{Result: question.Accept(nil)}
 	case !has:
@@ -62,7 +63,7 @@ func (r *Answerer) elicitBy(ctx context.Context, q client.Asking, page bool) cli
 	if findings := append(form.Check(content), r.Broken(form.Schema, content)...); len(findings) > 0 {
 		return bad("its output does not match the form that the server requested", findings)
 	}
-	r.told(q.Method, "--on-elicit answered with "+wire.Excerpt(content, 400))
+	r.told(q.Method, "--on-elicit answered with "+jsonraw.Excerpt(content, 400))
 	return client.Answer{Result: question.Accept(content)}
 }
 
@@ -87,7 +88,7 @@ func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
 	if err != nil {
 		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")}}
 	}
-	r.told(q.Method, "answered with "+wire.Excerpt(message, 400))
+	r.told(q.Method, "answered with "+jsonraw.Excerpt(message, 400))
 	return client.Answer{Result: message}
 }
 

@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -51,7 +52,7 @@ func (r *Answerer) answer(ctx context.Context, q client.Asking) client.Answer {
 }
 
 func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
-	members, _ := wire.Object(q.Params)
+	members, _ := jsonraw.Object(q.Params)
 	page, what := members.Text("mode") == "url", "form"
 	if page {
 		what = "page"
@@ -77,14 +78,14 @@ func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 
 // byHand is the answer of a person, which is kept for who saves the call.
 func (r *Answerer) byHand(what string, a client.Answer) client.Answer {
-	connect.AddTyped(r.C, wire.First(a.Result, "content"))
+	connect.AddTyped(r.C, jsonraw.First(a.Result, "content"))
 	return Refusal("you", what, a)
 }
 
 // Refusal says whose no an answer is, if it is one. A server that fails for it says so
 // in words of its own.
 func Refusal(who, what string, a client.Answer) client.Answer {
-	action, _ := wire.Text(wire.First(a.Result, "action"))
+	action, _ := jsonraw.Text(jsonraw.First(a.Result, "action"))
 	if said := map[string]string{"decline": " declined the ", "cancel": " cancelled the "}[action]; said != "" && a.Ending.Kind == wire.OK {
 		a.Ending = wire.Outcome{Kind: wire.InputRequired, Text: who + said + what}
 	}
@@ -112,10 +113,10 @@ func (r *Answerer) listRoots() client.Answer {
 		return client.Answer{Ending: client.Unanswered("roots/list")}
 	}
 	roots := sliceutil.Map(r.Roots, func(dir string) json.RawMessage {
-		return wire.With(wire.With(nil, "uri", wire.Quote(fileURI(dir))), "name", wire.Quote(filepath.Base(dir)))
+		return jsonraw.With(jsonraw.With(nil, "uri", jsonraw.Quote(fileURI(dir))), "name", jsonraw.Quote(filepath.Base(dir)))
 	})
 	r.told("roots/list", "--root answered")
-	return client.Answer{Result: wire.With(nil, "roots", arguments.AsList(roots))}
+	return client.Answer{Result: jsonraw.With(nil, "roots", arguments.AsList(roots))}
 }
 
 // fileURI is an absolute path as a URI, percent-encoded (RFC 8089).

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
@@ -25,15 +26,15 @@ type script struct {
 	fields [][2]string
 	// contents are used in order, a single one again and again; named are those
 	// for the requests of these names.
-	contents []wire.Members
-	named    map[string]wire.Members
+	contents []jsonraw.Members
+	named    map[string]jsonraw.Members
 	// used counts the contents that were used, or the forms that got the fields.
 	used int
 }
 
 // readScript reads the texts of --answer.
 func readScript(a *connect.Env, texts []string) (script, error) {
-	s := script{named: map[string]wire.Members{}}
+	s := script{named: map[string]jsonraw.Members{}}
 	for _, text := range texts {
 		raw, from := []byte(text), "--answer"
 		if strings.HasPrefix(text, "@") {
@@ -51,7 +52,7 @@ func readScript(a *connect.Env, texts []string) (script, error) {
 		case isField && !strings.HasPrefix(text, "@"):
 			s.fields = append(s.fields, [2]string{name, value})
 		default:
-			return s, usage.New(from+" is neither FIELD=VALUE nor JSON: "+wire.Excerpt(raw, 40), wire.Run("help answering"))
+			return s, usage.New(from+" is neither FIELD=VALUE nor JSON: "+jsonraw.Excerpt(raw, 40), wire.Run("help answering"))
 		}
 	}
 	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
@@ -62,36 +63,36 @@ func readScript(a *connect.Env, texts []string) (script, error) {
 
 // add takes one content, a list of them, or an object of them by name.
 func (s *script) add(raw []byte, from string) error {
-	if bad := wire.Valid(raw); bad != nil {
+	if bad := jsonraw.Valid(raw); bad != nil {
 		return arguments.NotJSON(raw, from, bad)
 	}
 	items := []json.RawMessage{raw}
 	if raw[0] == '[' {
-		items, _ = wire.Array(raw)
+		items, _ = jsonraw.Array(raw)
 	}
 	for _, item := range items {
-		members, err := wire.Object(item)
+		members, err := jsonraw.Object(item)
 		if err != nil {
-			return usage.New(fmt.Sprintf("%s: an answer is a JSON object, not %s", from, wire.Excerpt(item, 40)), wire.Run("help answering"))
+			return usage.New(fmt.Sprintf("%s: an answer is a JSON object, not %s", from, jsonraw.Excerpt(item, 40)), wire.Run("help answering"))
 		}
 		if len(members) == 0 || !allObjects(members) {
 			s.contents = append(s.contents, members)
 			continue
 		}
 		for _, m := range members {
-			s.named[m.Name], _ = wire.Object(m.Value)
+			s.named[m.Name], _ = jsonraw.Object(m.Value)
 		}
 	}
 	return nil
 }
 
 // allObjects: no field of a form is an object, so that these are several forms.
-func allObjects(members wire.Members) bool {
-	return !slices.ContainsFunc(members, func(m wire.Member) bool { return m.Value[0] != '{' })
+func allObjects(members jsonraw.Members) bool {
+	return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return m.Value[0] != '{' })
 }
 
 // next is the content for a question; false where none is left.
-func (s *script) next(key string) (content wire.Members, ok bool) {
+func (s *script) next(key string) (content jsonraw.Members, ok bool) {
 	if content, ok = s.named[key]; ok && key != "" {
 		return content, true
 	}
@@ -121,7 +122,7 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 			if string(m.Value) == "null" {
 				values[m.Name] = nil
 			}
-			findings = append(findings, form.Check(wire.With(nil, m.Name, m.Value))...)
+			findings = append(findings, form.Check(jsonraw.With(nil, m.Name, m.Value))...)
 		}
 	case len(r.script.fields) > 0:
 		values, findings = r.script.read(form)
@@ -144,7 +145,7 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 		}
 		return unfit, true
 	}
-	r.told(q.Method, "answered with "+wire.Excerpt(answer, 400))
+	r.told(q.Method, "answered with "+jsonraw.Excerpt(answer, 400))
 	return client.Answer{Result: question.Accept(answer)}, true
 }
 

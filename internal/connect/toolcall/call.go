@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -131,9 +132,9 @@ func misfit(c *connect.Conn, o *Request, findings []wire.Finding, hint wire.Hint
 
 // takesNone reports whether a schema allows no arguments at all.
 func takesNone(schema json.RawMessage) bool {
-	members, _ := wire.Object(schema)
+	members, _ := jsonraw.Object(schema)
 	properties, _ := members.Get("properties")
-	inner, _ := wire.Object(properties)
+	inner, _ := jsonraw.Object(properties)
 	more, _ := members.Get("additionalProperties")
 	return len(inner) == 0 && string(more) == "false"
 }

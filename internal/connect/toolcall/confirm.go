@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -36,7 +37,7 @@ func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	if !c.Env.UI.Interactive() {
 		return refused
 	}
-	question := fmt.Sprintf("%s of %s %s. Call it with %s?", o.Name, c.Where, why, c.Env.Secrets.Text(wire.Excerpt(wire.Compact(o.Arguments), 400)))
+	question := fmt.Sprintf("%s of %s %s. Call it with %s?", o.Name, c.Where, why, c.Env.Secrets.Text(jsonraw.Excerpt(jsonraw.Compact(o.Arguments), 400)))
 	offered := ""
 	if always {
 		offered = "/always for exactly this tool"
@@ -71,7 +72,7 @@ func whyConfirm(c *connect.Conn, tool *connect.Definition) (why string, always b
 
 // toolPrint is what is confirmed of a tool: its whole definition, at that server.
 func toolPrint(c *connect.Conn, tool *connect.Definition) string {
-	sum := sha256.Sum256([]byte(c.Origin.Fingerprint() + "\n" + string(wire.Compact(tool.Raw))))
+	sum := sha256.Sum256([]byte(c.Origin.Fingerprint() + "\n" + string(jsonraw.Compact(tool.Raw))))
 	return hex.EncodeToString(sum[:])
 }
 

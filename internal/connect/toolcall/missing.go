@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/elicit"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -16,7 +17,7 @@ import (
 
 // TextOf is the text that a value is, "" for any other.
 func TextOf(value json.RawMessage) string {
-	text, _ := wire.Text(value)
+	text, _ := jsonraw.Text(value)
 	return text
 }
 
@@ -50,20 +51,20 @@ func completed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 // missing makes a form of the required properties that have no value; false where
 // there are none, or where one of them is more than a field of a form.
 func missing(schema, arguments json.RawMessage) (question.Form, bool) {
-	given, _ := wire.Object(arguments)
-	properties, _ := wire.Object(wire.First(schema, "properties"))
-	items, _ := wire.Array(wire.First(schema, "required"))
+	given, _ := jsonraw.Object(arguments)
+	properties, _ := jsonraw.Object(jsonraw.First(schema, "properties"))
+	items, _ := jsonraw.Array(jsonraw.First(schema, "required"))
 	names := sliceutil.Map(items, TextOf)
 	wanted := json.RawMessage("{}")
 	for _, p := range properties {
 		if _, there := given.Get(p.Name); !there && slices.Contains(names, p.Name) {
-			wanted = wire.With(wanted, p.Name, p.Value)
+			wanted = jsonraw.With(wanted, p.Name, p.Value)
 		}
 	}
-	form, err := question.ParseForm(wire.With(nil, "requestedSchema",
-		wire.With(wire.With(nil, "properties", wanted), "required", wire.First(schema, "required"))))
+	form, err := question.ParseForm(jsonraw.With(nil, "requestedSchema",
+		jsonraw.With(jsonraw.With(nil, "properties", wanted), "required", jsonraw.First(schema, "required"))))
 	for _, field := range form.Fields {
-		kind, _ := wire.Text(wire.First(field.Schema, "type"))
+		kind, _ := jsonraw.Text(jsonraw.First(field.Schema, "type"))
 		if bytes.Contains(field.Schema, []byte(`"$ref"`)) || field.Kind == question.Other && kind != "array" && kind != "object" {
 			return form, false
 		}

@@ -10,8 +10,11 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
 	"mcpc/internal/wire"
 )
 
@@ -32,7 +35,7 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 			return out.As(wire.Before)
 		}
 	}
-	params := wire.With(wire.With(nil, "name", wire.Quote(o.Name)), "arguments", o.Arguments)
+	params := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.Name)), "arguments", o.Arguments)
 	out := c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
 	listed := !o.NoValidate
 	if remembered && client.DeniesTool(out) {
@@ -76,18 +79,18 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 // are required (server/prompts, "Prompt"). What becomes of an argument that it does not
 // list is the server's to say.
 func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire.Outcome, unlisted []string) {
-	prompt, bad := wire.ParsePrompt(raw)
+	prompt, bad := mcp.ParsePrompt(raw)
 	if bad != nil {
 		return connect.Unsent(c, "prompts/get", o.Name, bad.Text, "--no-validate requests it anyway"), nil
 	}
-	given, _ := wire.Object(o.Arguments)
+	given, _ := jsonraw.Object(o.Arguments)
 	var findings []wire.Finding
-	names := sliceutil.Map(prompt.Arguments, func(a wire.PromptArgument) string { return a.Name })
-	unknown := slices.DeleteFunc(sliceutil.Map(given, func(m wire.Member) string { return m.Name }), func(name string) bool { return slices.Contains(names, name) })
+	names := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name })
+	unknown := slices.DeleteFunc(sliceutil.Map(given, func(m jsonraw.Member) string { return m.Name }), func(name string) bool { return slices.Contains(names, name) })
 	for _, a := range prompt.Arguments {
 		if _, there := given.Get(a.Name); a.Required && !there {
 			text := "is required and missing"
-			if near := wire.Nearest(a.Name, unknown); near != "" {
+			if near := suggest.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
 			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: arguments.Pointer(a.Name), Text: text})
@@ -100,17 +103,17 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 		return out, nil
 	}
 	for _, name := range unknown {
-		unlisted = append(unlisted, wire.OrMeant(fmt.Sprintf("the prompt %s has no argument %q", o.Name, name), name, names))
+		unlisted = append(unlisted, suggest.OrMeant(fmt.Sprintf("the prompt %s has no argument %q", o.Name, name), name, names))
 	}
 	return wire.Outcome{}, unlisted
 }
 
 // NotStrings finds the arguments that no prompt can take.
-func NotStrings(given wire.Members) (findings []wire.Finding) {
+func NotStrings(given jsonraw.Members) (findings []wire.Finding) {
 	for _, m := range given {
-		if _, ok := wire.Text(m.Value); !ok {
+		if _, ok := jsonraw.Text(m.Value); !ok {
 			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: arguments.Pointer(m.Name),
-				Text: "must be a string", Got: wire.Excerpt(m.Value, 40)})
+				Text: "must be a string", Got: jsonraw.Excerpt(m.Value, 40)})
 		}
 	}
 	return findings

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/validate"
-	"mcpc/internal/wire"
 )
 
 // A Request is a call of a tool.
@@ -33,7 +33,7 @@ func (o *Request) fill(schema *validate.Schema) bool {
 	filled, added := schema.Complete(o.Arguments)
 	for _, d := range added {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%s requires %s, which was not given: sending its default %s",
-			o.Name, d.Where, wire.Excerpt(d.Value, 60)))
+			o.Name, d.Where, jsonraw.Excerpt(d.Value, 60)))
 	}
 	o.Arguments, o.Filled = filled, len(added) > 0
 	return o.Filled
@@ -43,9 +43,9 @@ func (o *Request) fill(schema *validate.Schema) bool {
 func (o Request) ClientCall(tool *connect.Definition) client.Call {
 	params := o.Params
 	if params == nil {
-		params = wire.Append(json.RawMessage("{}"), wire.Member{Name: "name", Value: wire.Quote(o.Name)}, wire.Member{Name: "arguments", Value: o.Arguments})
+		params = jsonraw.Append(json.RawMessage("{}"), jsonraw.Member{Name: "name", Value: jsonraw.Quote(o.Name)}, jsonraw.Member{Name: "arguments", Value: o.Arguments})
 	} else if o.Filled {
-		params = wire.With(params, "arguments", o.Arguments)
+		params = jsonraw.With(params, "arguments", o.Arguments)
 	}
 	call := client.Call{Method: "tools/call", Params: params, Progress: true}
 	if tool != nil {

@@ -8,33 +8,36 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
 // UnknownVariable refuses a value that the template has no place for: it would
 // be lost without a word.
-func UnknownVariable(t wire.URITemplate, values wire.Members) error {
+func UnknownVariable(t mcp.URITemplate, values jsonraw.Members) error {
 	names := t.Variables()
 	for _, m := range values {
 		if slices.Contains(names, m.Name) {
 			continue
 		}
 		return usage.New(fmt.Sprintf("the template has no variable %q", m.Name),
-			wire.DidYouMean("%s=", m.Name, names, wire.Hint("its variables are: "+strings.Join(names, ", "))))
+			suggest.DidYouMean("%s=", m.Name, names, wire.Hint("its variables are: "+strings.Join(names, ", "))))
 	}
 	return nil
 }
 
 // ReadResource asks the server for one resource.
 func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome {
-	out := c.Do(ctx, client.Call{Method: "resources/read", Params: wire.With(nil, "uri", wire.Quote(uri))})
-	if t, err := wire.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
+	out := c.Do(ctx, client.Call{Method: "resources/read", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))})
+	if t, err := mcp.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
 		out.Hint = "a template needs values: " + wire.There("read "+shellwords.Quote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
-		if near := wire.Nearest(uri, connect.RememberedNames(c, connect.ResourceKind)); near != "" && near != uri {
+		if near := suggest.Nearest(uri, connect.RememberedNames(c, connect.ResourceKind)); near != "" && near != uri {
 			out.Hint = wire.Hint("did you mean " + near + "?")
 		}
 	}

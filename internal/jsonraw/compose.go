@@ -1,0 +1,130 @@
+package jsonraw
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+func OrNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// OneLine gives JSON without raw line ends, which over stdio would end the
+// message (transports, "stdio": messages contain no embedded newlines). Bytes
+// that hold none are given back as they are. In what is no JSON the line ends
+// become spaces.
+func OneLine(raw []byte) []byte {
+	if !bytes.ContainsAny(raw, "\r\n") {
+		return raw
+	}
+	if compact := Compact(raw); !bytes.ContainsAny(compact, "\r\n") {
+		return compact
+	}
+	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(raw)))
+}
+
+// With gives the object with the member name set to value: in its place if it
+// stands there, in each of its places if it stands there more than once, else
+// behind the last member. Every other byte stays as it is. An empty object
+// means {}; what is no object comes back unchanged.
+func With(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+	if len(bytes.Trim(object, WhiteSpace)) == 0 {
+		object = json.RawMessage("{}")
+	}
+	value = OrNull(value)
+	var out json.RawMessage
+	members, taken := 0, 0 // of object, the first so many bytes are in out
+	err := EachMember(object, func(i int, is string, from, to int) bool {
+		if members = i + 1; is == name {
+			out, taken = append(append(out, object[taken:from]...), value...), to
+		}
+		return true
+	})
+	if err != nil {
+		return object
+	}
+	if taken == 0 {
+		taken = bytes.LastIndexByte(object, '}')
+		out = append(out, object[:taken]...)
+		if members > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, Quote(name)...), ':'), value...)
+	}
+	return append(out, object[taken:]...)
+}
+
+// Append gives the object with more members behind its last one; every byte that
+// stood there stays. The caller has seen that it is an object in which none of the
+// names stands: unlike With it reads nothing.
+func Append(object json.RawMessage, more ...Member) json.RawMessage {
+	end, inner := bytes.LastIndexByte(object, '}'), bytes.Trim(object, WhiteSpace)
+	if len(more) == 0 || len(inner) < 2 {
+		return object
+	}
+	size := len(object)
+	for _, m := range more {
+		size += len(m.Name) + len(m.Value) + len(`"":,`)
+	}
+	out := append(make(json.RawMessage, 0, size), object[:end]...)
+	comma := len(bytes.Trim(inner[1:len(inner)-1], WhiteSpace)) > 0
+	for _, m := range more {
+		if comma {
+			out = append(out, ',')
+		}
+		comma = true
+		out = append(append(append(out, Quote(m.Name)...), ':'), OrNull(m.Value)...)
+	}
+	return append(out, object[end:]...)
+}
+
+// Without gives the object without the member name, in whichever of its places. The
+// values of the others stay as they are. What is no object, or has no such member, comes
+// back unchanged.
+func Without(object json.RawMessage, name string) json.RawMessage {
+	members, err := Object(object)
+	if _, found := members.Get(name); err != nil || !found {
+		return object
+	}
+	members = slices.DeleteFunc(members, func(m Member) bool { return m.Name == name })
+	return Append(json.RawMessage("{}"), members...)
+}
+
+// List is a JSON array of the items.
+func List(items []json.RawMessage) json.RawMessage {
+	return ListOf(items, func(item json.RawMessage) json.RawMessage { return item })
+}
+
+// ListOf is a JSON array of the values that each item makes.
+func ListOf[T any, B ~[]byte](items []T, value func(T) B) json.RawMessage {
+	b := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, value(item)...)
+	}
+	return append(b, ']')
+}
+
+// Marshal is json.Marshal without the rewriting of <, > and &.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// OrEmpty is the object, or an empty one where there is none.
+func OrEmpty(params json.RawMessage) json.RawMessage {
+	if params == nil {
+		return json.RawMessage("{}")
+	}
+	return params
+}

@@ -1,0 +1,48 @@
+package jsonraw
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// EscapedCharacter reads one escape with a u, or two that are a pair of surrogates; size
+// is 0 where there is neither.
+func EscapedCharacter(raw []byte) (r rune, size int) {
+	r, ok := EscapedRune(raw)
+	if ok && !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if low, paired := EscapedRune(raw[min(6, len(raw)):]); ok && paired {
+		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+			return r, 12
+		}
+	}
+	return 0, 0
+}
+
+// EscapedRune reads a backslash, a u and four digits.
+func EscapedRune(raw []byte) (rune, bool) {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return 0, false
+	}
+	high, ok := HexByte(raw[2:])
+	low, whole := HexByte(raw[4:])
+	return rune(high)<<8 | rune(low), ok && whole
+}
+
+// HexByte reads two digits.
+func HexByte(raw []byte) (byte, bool) {
+	high, low := hexDigit(raw[0]), hexDigit(raw[1])
+	return high<<4 | low, high < 16 && low < 16
+}
+
+// hexDigit is the value of a digit, 255 of any other character.
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 255
+}

@@ -1,0 +1,19 @@
+package jsonraw
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Excerpt gives at most n bytes of raw, cut at a character, with the number of
+// bytes left out: what an error says of bytes that it cannot show whole.
+func Excerpt(raw []byte, n int) string {
+	if len(raw) <= n {
+		return string(raw)
+	}
+	cut := n
+	for cut > max(0, n-utf8.UTFMax) && !utf8.RuneStart(raw[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… +%d bytes", raw[:cut], len(raw)-cut)
+}

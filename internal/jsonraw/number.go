@@ -1,0 +1,37 @@
+package jsonraw
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+func IsNumber(raw json.RawMessage) bool {
+	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}
+
+// PlainNumber writes a JSON number as its digits and a power of ten, without
+// zeros at either end: 7, 7.0 and 70e-1 are 7e0. Nothing is rounded.
+func PlainNumber(number string) string {
+	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	digits, negative := strings.CutPrefix(digits, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	power := int64(0)
+	if exponent != "" {
+		var err error
+		if power, err = strconv.ParseInt(exponent, 10, 32); err != nil {
+			return number // nobody's id; at least it is its own
+		}
+	}
+	power -= int64(len(fraction))
+	trimmed := strings.TrimRight(digits, "0")
+	power += int64(len(digits) - len(trimmed))
+	switch {
+	case trimmed == "":
+		return "0e0"
+	case negative:
+		trimmed = "-" + trimmed
+	}
+	return trimmed + "e" + strconv.FormatInt(power, 10)
+}

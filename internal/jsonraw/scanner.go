@@ -1,0 +1,314 @@
+package jsonraw
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A scanner reads JSON where it stands (RFC 8259): in UTF-8, and at most MaxDepth deep. Its
+// methods report false where something is wrong; failed says what.
+type scanner struct {
+	raw   []byte
+	at    int
+	depth int
+	// tooDeep is set where at stands at a bracket that nests too deeply.
+	tooDeep bool
+	// unpaired is set once a string holds an unpaired surrogate ("\ud800"), which is legal
+	// JSON that real servers send.
+	unpaired bool
+	// names are those of the objects that are open, as far as they were read.
+	names [MostNames]place
+	named int
+	// twice is set once a member stands twice in its object, or may: then the names are no
+	// longer compared.
+	twice bool
+}
+
+// MostNames is how many names of open objects are compared with the next one.
+const MostNames = 32
+
+// A place is where a name stands.
+type place struct{ from, to int }
+
+// failed says why raw is not what was expected. Where it breaks shows jsontext, token by
+// token: in [1,] at the comma and not behind it.
+func (s *scanner) failed() *SyntaxError {
+	if s.tooDeep {
+		return &SyntaxError{Offset: int64(s.at), Rule: "depth", Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
+	}
+	if at := invalidAt(s.raw); at < len(s.raw) {
+		return &SyntaxError{Offset: int64(at), Rule: "utf8", Text: "not UTF-8"}
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(s.raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	err := d.SkipValue()
+	out := &SyntaxError{Offset: d.InputOffset(), Rule: "syntax", Text: "invalid JSON"}
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		out.Offset = syntactic.ByteOffset
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		out.Text = "the JSON ends too early"
+	}
+	return out
+}
+
+// ended reports that nothing but white space follows.
+func (s *scanner) ended() *SyntaxError {
+	if s.next(); s.at < len(s.raw) {
+		return &SyntaxError{Offset: int64(s.at), Rule: "trailing", Text: "more bytes follow the JSON value"}
+	}
+	return nil
+}
+
+// member is the one whose value was just read.
+func (s *scanner) member(name string, from int) Member {
+	return Member{Name: name, Value: s.raw[from:s.at:s.at]}
+}
+
+// open reads the bracket at which an object or an array begins.
+func (s *scanner) open() bool {
+	if s.tooDeep = s.depth == MaxDepth; s.tooDeep {
+		return false
+	}
+	s.at++
+	s.depth++
+	return true
+}
+
+// object reads an object; each reads the value of the member with that name, and
+// begins at it. Where each is nil any value will do.
+func (s *scanner) object(each func(name string) bool) bool {
+	if !s.open() {
+		return false
+	}
+	outer := s.named
+	for c := s.next(); c != '}'; c = s.next() {
+		from := s.at
+		escaped, ok := s.text()
+		if !ok {
+			return false
+		}
+		quoted := s.raw[from:s.at]
+		if escaped {
+			s.twice = true
+		} else {
+			s.name(outer, from+1, s.at-1)
+		}
+		if s.next() != ':' {
+			return false
+		}
+		s.at++
+		s.next()
+		if each != nil {
+			ok = each(nameOf(quoted, escaped))
+		} else {
+			ok = s.value()
+		}
+		if !ok || !s.goesOn('}') {
+			return false
+		}
+	}
+	s.at++
+	s.depth--
+	s.named = outer
+	return true
+}
+
+// name notes a name of the innermost open object, whose names stand behind those of
+// the outer ones.
+func (s *scanner) name(outer, from, to int) {
+	if s.twice {
+		return
+	}
+	name := s.raw[from:to]
+	for _, other := range s.names[outer:s.named] {
+		if other.to-other.from == len(name) && string(s.raw[other.from:other.to]) == string(name) {
+			s.twice = true
+			return
+		}
+	}
+	if s.twice = s.named == MostNames; !s.twice {
+		s.names[s.named] = place{from, to}
+		s.named++
+	}
+}
+
+// array reads an array; each reads one item. Where each is nil any value will do.
+func (s *scanner) array(each func() bool) bool {
+	if !s.open() {
+		return false
+	}
+	for c := s.next(); c != ']'; c = s.next() {
+		ok := false
+		if each != nil {
+			ok = each()
+		} else {
+			ok = s.value()
+		}
+		if !ok || !s.goesOn(']') {
+			return false
+		}
+	}
+	s.at++
+	s.depth--
+	return true
+}
+
+// goesOn reads the comma behind a member or an item. It stops before the bracket that
+// closes them; no such bracket may follow a comma.
+func (s *scanner) goesOn(closes byte) bool {
+	switch s.next() {
+	case closes:
+		return true
+	case ',':
+		s.at++
+		return s.next() != closes
+	}
+	return false
+}
+
+// value reads any value.
+func (s *scanner) value() bool {
+	switch s.next() {
+	case '"':
+		_, ok := s.text()
+		return ok
+	case '{':
+		return s.object(nil)
+	case '[':
+		return s.array(nil)
+	case 't':
+		return s.word("true")
+	case 'f':
+		return s.word("false")
+	case 'n':
+		return s.word("null")
+	default:
+		return s.number()
+	}
+}
+
+// text reads a string. Unless it is escaped, what is between its quotes stands for
+// itself.
+func (s *scanner) text() (escaped, ok bool) {
+	if !s.is('"') {
+		return false, false
+	}
+	raw, i := s.raw, s.at+1
+	wide := false // not ASCII alone
+	for {
+		i += bareRun(raw[i:])
+		for i < len(raw) && bare[raw[i]] {
+			wide = wide || raw[i] >= utf8.RuneSelf
+			i++
+		}
+		switch {
+		case i == len(raw) || raw[i] < ' ':
+			return false, false
+		case raw[i] == '"':
+			begin := s.at + 1
+			s.at = i + 1
+			return escaped, !wide || utf8.Valid(raw[begin:i])
+		}
+		size := 2
+		switch raw[min(i+1, len(raw)-1)] {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		default:
+			if _, size = EscapedCharacter(raw[i:]); size == 0 {
+				if _, ok := EscapedRune(raw[i:]); !ok {
+					return false, false
+				}
+				size, s.unpaired = 6, true
+			}
+		}
+		i += size
+		escaped = true
+		if i > len(raw) {
+			return false, false
+		}
+	}
+}
+
+// bare are the bytes that stand for themselves in a string.
+var bare = func() (bare [256]bool) {
+	for c := int(' '); c < 256; c++ {
+		bare[c] = c != '"' && c != '\\'
+	}
+	return bare
+}()
+
+// bareRun gives how many bytes of b at least stand for themselves in a string, eight
+// at a time.
+func bareRun(b []byte) (n int) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(b) >= n+8; n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		quote, slash := x^('"'*each), x^('\\'*each)
+		// In each line the highest bit of a byte is set if the byte is 0 after the first
+		// operation, or below a blank: of the lowest one set that is so, and above it
+		// bits may be set that mean nothing.
+		odd := (quote-each)&^quote | (slash-each)&^slash | (x-' '*each)&^x | x
+		if odd &= high; odd != 0 {
+			return n + bits.TrailingZeros64(odd)/8
+		}
+	}
+	return n
+}
+
+// number reads what RFC 8259, section 6 calls one.
+func (s *scanner) number() bool {
+	if s.is('-') {
+		s.at++
+	}
+	if s.is('0') {
+		s.at++
+	} else if !s.digits() {
+		return false
+	}
+	if s.is('.') {
+		if s.at++; !s.digits() {
+			return false
+		}
+	}
+	if s.is('e') || s.is('E') {
+		if s.at++; s.is('+') || s.is('-') {
+			s.at++
+		}
+		return s.digits()
+	}
+	return true
+}
+
+func (s *scanner) digits() bool {
+	from := s.at
+	for s.at < len(s.raw) && s.raw[s.at] >= '0' && s.raw[s.at] <= '9' {
+		s.at++
+	}
+	return s.at > from
+}
+
+func (s *scanner) word(w string) bool {
+	if !bytes.HasPrefix(s.raw[s.at:], []byte(w)) {
+		return false
+	}
+	s.at += len(w)
+	return true
+}
+
+func (s *scanner) is(c byte) bool { return s.at < len(s.raw) && s.raw[s.at] == c }
+
+// next goes to the next byte that is no white space and gives it; 0 at the end.
+func (s *scanner) next() byte {
+	for ; s.at < len(s.raw); s.at++ {
+		if c := s.raw[s.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return c
+		}
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package jsonraw
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDepth is how deeply JSON may nest before mcpc calls it hostile.
+const MaxDepth = 1000
+
+// WhiteSpace is what JSON takes for it (RFC 8259, section 2): less than Unicode.
+const WhiteSpace = " \t\r\n"
+
+// A SyntaxError says where bytes stop being the JSON that was expected.
+type SyntaxError struct {
+	// Offset counts bytes from the start.
+	Offset int64
+	// Rule is "depth", "utf8", "syntax", "not_object", "not_array", "trailing"
+	// or, in a message, "too_many".
+	Rule string
+	Text string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Text, e.Offset) }
+
+// nameOf is the name that stands in a JSON string. The usual ones are not copied.
+func nameOf(quoted []byte, escaped bool) string {
+	if escaped {
+		name, _ := jsontext.AppendUnquote(nil, quoted) // half a surrogate pair reads U+FFFD
+		return string(name)
+	}
+	bare := quoted[1 : len(quoted)-1]
+	if name := usualNames[nameSlot(bare)]; name == string(bare) {
+		return name
+	}
+	return string(bare)
+}
+
+// usual are the names and the methods that stand in most messages.
+const usual = `jsonrpc id method params result error code message data _meta
+	progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
+	inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
+	type properties required content text isError structuredContent
+	notifications/progress notifications/message`
+
+// usualNames has them each in a slot of its own.
+var usualNames = func() (names [256]string) {
+	for _, name := range strings.Fields(usual) {
+		names[nameSlot([]byte(name))] = name
+	}
+	return names
+}()
+
+func nameSlot(name []byte) byte {
+	slot := byte(len(name))
+	for _, c := range name[:min(len(name), 3)] {
+		slot = slot*17 + c
+	}
+	return slot
+}
+
+// invalidAt gives the place of the first byte that is not UTF-8, or len(raw).
+func invalidAt(raw []byte) int {
+	if utf8.Valid(raw) {
+		return len(raw)
+	}
+	at := 0
+	for at < len(raw) {
+		r, n := utf8.DecodeRune(raw[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	return at
+}
+
+// DuplicateIn gives a JSON pointer to the first member of raw that stands twice
+// in its object, at any depth, or "".
+func DuplicateIn(raw []byte) string {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true))
+	var failed *jsontext.SyntacticError
+	if err := d.SkipValue(); errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &failed) {
+		return string(failed.JSONPointer)
+	}
+	return ""
+}

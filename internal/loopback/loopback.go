@@ -1,0 +1,39 @@
+package loopback
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+)
+
+// Reject says why a server on this machine that asks nobody who they are refuses an
+// HTTP request, or nothing. Who names another host was led here by a name that somebody
+// else resolves; a page in a browser names its origin (basic/transports, "Security
+// Warning"). Of several Origin fields each has to be of this machine.
+func Reject(host string, fields map[string][]string) string {
+	asked := url.URL{Host: host}
+	if !isLoopback(asked.Hostname()) {
+		return "the Host field has another host: " + jsonraw.Excerpt([]byte(host), 100)
+	}
+	named := false
+	for _, origin := range fields["Origin"] {
+		u, err := url.Parse(origin)
+		if origin != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || !isLoopback(u.Hostname())) {
+			return "the Origin is not allowed: " + jsonraw.Excerpt([]byte(origin), 100)
+		}
+		named = named || origin != ""
+	}
+	for _, site := range fields["Sec-Fetch-Site"] {
+		if site == "cross-site" && !named {
+			return "the Origin is not allowed"
+		}
+	}
+	return ""
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}

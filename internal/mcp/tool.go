@@ -1,0 +1,115 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// A Tool is one entry of a tools/list result (server/tools, "Tool"). The
+// members are views; Raw is the entry as it crossed.
+type Tool struct {
+	Raw                      json.RawMessage
+	Name, Title, Description string
+	InputSchema              json.RawMessage
+	OutputSchema             json.RawMessage
+	// Meta is the entry's _meta; nil where it has none.
+	Meta  json.RawMessage
+	Hints Hints
+	// UI is the URI of the page that shows the tool's results (extension MCP
+	// Apps, _meta.ui.resourceUri); "" where it names none.
+	UI string
+	// AppOnly is set where the tool is for that page and not for a model
+	// (_meta.ui.visibility without "model").
+	AppOnly bool
+	// TaskSupport is execution.taskSupport (2025-11-25): "forbidden", "optional"
+	// or "required"; "" where the server did not say.
+	TaskSupport string
+}
+
+// Hints are a tool's annotations. A nil hint was not declared. They are the
+// server's word and may be wrong: they may add caution, never take it away.
+type Hints struct {
+	ReadOnly, Destructive, Idempotent, OpenWorld *bool
+}
+
+// ParseTool takes one entry of tools/list apart. An entry that nobody could
+// call gives a Finding and no tool.
+func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
+	members, err := jsonraw.Object(raw)
+	if err != nil {
+		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
+	}
+	t := Tool{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description"),
+		InputSchema: members.Value("inputSchema"), OutputSchema: members.Value("outputSchema"), Meta: members.Value("_meta")}
+	if t.Name == "" {
+		return Tool{}, lacking("tool", "name", members.Value("name"))
+	}
+	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
+		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", t.Name)
+	}
+	t.TaskSupport, _ = jsonraw.Text(jsonraw.First(members.Value("execution"), "taskSupport"))
+	t.UI, t.AppOnly = pageIn(t.Meta), AppOnly(t.Meta)
+	t.readAnnotations(members)
+	return t, nil
+}
+
+// pageIn reads the mark of MCP Apps, nested or in the flat form that it had
+// before.
+func pageIn(meta json.RawMessage) string {
+	if uri, ok := jsonraw.Text(jsonraw.First(jsonraw.First(meta, "ui"), "resourceUri")); ok {
+		return uri
+	}
+	uri, _ := jsonraw.Text(jsonraw.First(meta, "ui/resourceUri"))
+	return uri
+}
+
+// AppOnly reads from the _meta of a tool whether it is for its page only. Where nothing
+// is said, or nothing of the right shape, it is for a model too.
+func AppOnly(meta json.RawMessage) bool {
+	words, err := jsonraw.Array(jsonraw.First(jsonraw.First(meta, "ui"), "visibility"))
+	return err == nil && !slices.ContainsFunc(words, func(word json.RawMessage) bool {
+		text, ok := jsonraw.Text(word)
+		return !ok || text == "model"
+	})
+}
+
+// lacking is for an entry whose member is not there, or no text.
+func lacking(rule, member string, value json.RawMessage) *wire.Finding {
+	if value == nil || string(value) == `""` {
+		return badEntry(rule, "the entry has no %s", member)
+	}
+	return badEntry(rule, "the entry's %s is not a string: %s", member, jsonraw.Excerpt(value, 40))
+}
+
+func badEntry(rule, format string, args ...any) *wire.Finding {
+	return &wire.Finding{Rule: rule, Level: wire.Warning, Text: fmt.Sprintf(format, args...)}
+}
+
+// readAnnotations also gives the title its second place: the display name is
+// title, then annotations.title, then name.
+func (t *Tool) readAnnotations(members jsonraw.Members) {
+	hints, err := jsonraw.Object(members.Value("annotations"))
+	if err != nil {
+		return
+	}
+	t.Title = cmp.Or(t.Title, hints.Text("title"))
+	t.Hints = Hints{
+		ReadOnly:    hint(hints, "readOnlyHint"),
+		Destructive: hint(hints, "destructiveHint"),
+		Idempotent:  hint(hints, "idempotentHint"),
+		OpenWorld:   hint(hints, "openWorldHint"),
+	}
+}
+
+func hint(m jsonraw.Members, name string) *bool {
+	raw := string(m.Value(name))
+	if raw != "true" && raw != "false" {
+		return nil
+	}
+	return new(raw == "true")
+}

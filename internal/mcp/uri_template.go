@@ -1,0 +1,285 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+)
+
+// A URITemplate is a text with expressions that values are put into (RFC 6570,
+// level 4): what a server lists as uriTemplate. yosida95/uritemplate is not used: it
+// encodes code points in place of UTF-8, counts a prefix in bytes, and refuses names
+// with a hyphen and literals with a blank, which servers have.
+type URITemplate struct{ parts []templatePart }
+
+// A templatePart is a literal, or an expression with its variables.
+type templatePart struct {
+	literal string
+	how     expansion
+	vars    []templateVar
+}
+
+type templateVar struct {
+	name string
+	// prefix is how many characters of the value are taken; 0 is all.
+	prefix  int
+	explode bool
+}
+
+// An expansion is how one operator writes its values (RFC 6570, appendix A).
+type expansion struct {
+	op         byte
+	first, sep string
+	named      bool
+	// empty stands behind the name of an empty value.
+	empty    string
+	reserved bool
+}
+
+// expansions are those of all operators; the one without is the last.
+var expansions = []expansion{
+	{op: '+', sep: ",", reserved: true},
+	{op: '#', first: "#", sep: ",", reserved: true},
+	{op: '.', first: ".", sep: "."},
+	{op: '/', first: "/", sep: "/"},
+	{op: ';', first: ";", sep: ";", named: true},
+	{op: '?', first: "?", sep: "&", named: true, empty: "="},
+	{op: '&', first: "&", sep: "&", named: true, empty: "="},
+	{sep: ","},
+}
+
+// ParseURITemplate takes a template apart. It fails where the template breaks the
+// grammar, and says where.
+func ParseURITemplate(text string) (URITemplate, error) {
+	var t URITemplate
+	for rest := text; rest != ""; {
+		literal, after, open := strings.Cut(rest, "{")
+		if strings.Contains(literal, "}") {
+			return t, fmt.Errorf("a } without a { before it in %q", text)
+		}
+		if literal != "" {
+			t.parts = append(t.parts, templatePart{literal: literal})
+		}
+		if !open {
+			break
+		}
+		inner, behind, closed := strings.Cut(after, "}")
+		if !closed {
+			return t, fmt.Errorf("a { without a } behind it in %q", text)
+		}
+		part, err := parseExpression(inner)
+		if err != nil {
+			return t, fmt.Errorf("{%s}: %w", inner, err)
+		}
+		t.parts = append(t.parts, part)
+		rest = behind
+	}
+	return t, nil
+}
+
+func parseExpression(inner string) (templatePart, error) {
+	part := templatePart{how: expansions[len(expansions)-1]}
+	for _, e := range expansions {
+		if e.op != 0 && inner != "" && inner[0] == e.op {
+			part.how, inner = e, inner[1:]
+			break
+		}
+	}
+	for spec := range strings.SplitSeq(inner, ",") {
+		v, err := parseVariable(spec)
+		if err != nil {
+			return part, err
+		}
+		part.vars = append(part.vars, v)
+	}
+	return part, nil
+}
+
+// parseVariable reads name, name* or name:3. A hyphen in a name is not in the
+// grammar and in the templates of many servers.
+func parseVariable(spec string) (templateVar, error) {
+	var v templateVar
+	v.name, v.explode = strings.CutSuffix(spec, "*")
+	if name, digits, cut := strings.Cut(v.name, ":"); cut {
+		n, err := strconv.Atoi(digits)
+		if err != nil || n < 1 || n > 9999 || v.explode {
+			return v, fmt.Errorf("%q is not a prefix length", digits)
+		}
+		v.name, v.prefix = name, n
+	}
+	for i := range len(v.name) {
+		if c := v.name[i]; !alphanumeric(c) && !strings.ContainsRune("_.%-", rune(c)) {
+			return v, fmt.Errorf("%q is not a variable name", v.name)
+		}
+	}
+	if v.name == "" {
+		return v, fmt.Errorf("%q is not a variable", spec)
+	}
+	return v, nil
+}
+
+// Variables are the names in the template, each once, in their order.
+func (t URITemplate) Variables() (names []string) {
+	for _, p := range t.parts {
+		for _, v := range p.vars {
+			if !slices.Contains(names, v.name) {
+				names = append(names, v.name)
+			}
+		}
+	}
+	return names
+}
+
+// Expand puts the values into the template. A value is a string, a number or a
+// boolean, an array of them, or an object of them; null and empty composites are
+// as if they were not there.
+func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.vars == nil {
+			b.WriteString(percentEncode(p.literal, true))
+			continue
+		}
+		lead := p.how.first
+		for _, v := range p.vars {
+			text, err := p.how.expand(v, values.Value(v.name))
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", v.name, err)
+			}
+			if text != nil {
+				b.WriteString(lead + *text)
+				lead = p.how.sep
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+// expand gives what one variable becomes, nil where it has no value.
+func (e expansion) expand(v templateVar, raw json.RawMessage) (*string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if raw[0] != '[' && raw[0] != '{' {
+		text := scalar(raw)
+		if r := []rune(text); v.prefix > 0 {
+			text = string(r[:min(v.prefix, len(r))])
+		}
+		text = e.pair(v.name, percentEncode(text, e.reserved))
+		return &text, nil
+	}
+	if v.prefix > 0 {
+		return nil, fmt.Errorf("a list has no first %d characters", v.prefix)
+	}
+	items, err := compositeItems(raw)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	text := e.composite(v, items)
+	return &text, nil
+}
+
+// pair is a value, with its name before it where the operator writes names. Both
+// are encoded already.
+func (e expansion) pair(name, value string) string {
+	switch {
+	case !e.named:
+		return value
+	case value == "":
+		return name + e.empty
+	}
+	return name + "=" + value
+}
+
+// composite writes the items of a list or a map, with the modifier * as so many
+// values, without it as one with commas.
+func (e expansion) composite(v templateVar, items []compositeItem) string {
+	var parts []string
+	for _, item := range items {
+		value := percentEncode(item.value, e.reserved)
+		key := percentEncode(item.key, e.reserved)
+		switch {
+		case v.explode && item.keyed && e.named:
+			parts = append(parts, e.pair(key, value))
+		case v.explode && item.keyed:
+			parts = append(parts, key+"="+value)
+		case v.explode:
+			parts = append(parts, e.pair(v.name, value))
+		case item.keyed:
+			parts = append(parts, key, value)
+		default:
+			parts = append(parts, value)
+		}
+	}
+	if v.explode {
+		return strings.Join(parts, e.sep)
+	}
+	return e.pair(v.name, strings.Join(parts, ","))
+}
+
+// A compositeItem is one item of a list, or one member of a map.
+type compositeItem struct {
+	key, value string
+	keyed      bool
+}
+
+func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
+	add := func(key string, value json.RawMessage, keyed bool) {
+		switch {
+		case len(value) > 0 && (value[0] == '[' || value[0] == '{'):
+			err = fmt.Errorf("a list in a list has no place in a URI: %s", jsonraw.Excerpt(value, 40))
+		case string(value) != "null":
+			items = append(items, compositeItem{key, scalar(value), keyed})
+		}
+	}
+	if raw[0] == '[' {
+		list, _ := jsonraw.Array(raw)
+		for _, value := range list {
+			add("", value, false)
+		}
+		return items, err
+	}
+	members, _ := jsonraw.Object(raw)
+	for _, m := range members {
+		add(m.Name, m.Value, true)
+	}
+	return items, err
+}
+
+// scalar is a string's text, or the text of a number or boolean as it stands.
+func scalar(raw json.RawMessage) string {
+	if text, ok := jsonraw.Text(raw); ok {
+		return text
+	}
+	return string(raw)
+}
+
+// percentEncode writes what may not stand in a URI as %XX. With reserved set,
+// reserved characters and what is encoded already stay as they are.
+func percentEncode(text string, reserved bool) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case alphanumeric(c) || strings.IndexByte("-._~", c) >= 0,
+			reserved && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0,
+			reserved && c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2]):
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func alphanumeric(c byte) bool {
+	return c < utf8.RuneSelf && (c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z')
+}
+
+func isHexDigit(c byte) bool { return unicode.Is(unicode.ASCII_Hex_Digit, rune(c)) }

@@ -1,0 +1,73 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Found is a secret in a text, and what it is told by.
+type Found struct {
+	From, To int
+	Kind     FoundKind
+	// Secret is the known value; nobody may show it. It is "" where there is none.
+	Secret string
+}
+
+// A FoundKind says by what a secret is told.
+type FoundKind string
+
+// The kinds of what is found: a known value, a parameter or the user information of a
+// URL or a form, what is named like a secret, and what looks like a token.
+const (
+	FoundKnown FoundKind = "known"
+	FoundURL   FoundKind = "url"
+	FoundName  FoundKind = "name"
+	FoundToken FoundKind = "token"
+)
+
+// Find gives where in a text there are secrets, apart and in order: what Bytes would hide.
+func (s *Secrets) Find(raw []byte) []Found {
+	known := func(learn bool) (all []Found) {
+		places, _ := s.sightings(raw, learn)
+		for _, p := range places {
+			all = append(all, Found{p.from, p.to, FoundKnown, p.secret})
+		}
+		return all
+	}
+	all := known(false)
+	for _, look := range []struct {
+		kind FoundKind
+		hide func([]byte) edit
+	}{{FoundURL, s.hideForm}, {FoundURL, s.hideURLs}, {FoundName, s.hideNamed}} {
+		for _, at := range look.hide(raw).replaced {
+			all = append(all, Found{From: at[0], To: at[1], Kind: look.kind})
+		}
+	}
+	for _, begin := range tokenBegins {
+		eachToken(raw, begin, func(from, to int) { all = append(all, Found{From: from, To: to, Kind: FoundToken}) })
+	}
+	return joined(append(all, known(true)...)) // what was learnt by its name may stand elsewhere, too
+}
+
+// joined merges overlapping finds, in order of position. A merged find has the kind of the
+// one that was found first.
+func joined(each []Found) (all []Found) {
+	order := make([]int, len(each))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(each[a].From, each[b].From) })
+	first := 0
+	for _, i := range order {
+		last := len(all) - 1
+		if last < 0 || each[i].From >= all[last].To {
+			all, first = append(all, each[i]), i
+			continue
+		}
+		all[last].To = max(all[last].To, each[i].To)
+		if i < first {
+			all[last].Kind, all[last].Secret, first = each[i].Kind, each[i].Secret, i
+		}
+	}
+	return all
+}

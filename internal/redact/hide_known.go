@@ -1,0 +1,289 @@
+package redact
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"mcpc/internal/jsonraw"
+)
+
+// Bytes is raw without its secrets, and how many there were. Raw itself is not
+// written to, and comes back where there were none. In UTF-16 a text with a secret is
+// hidden as a whole.
+func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
+	for _, text := range Wide(raw) {
+		if _, n := s.bytes(text); n > 0 {
+			return []byte(Redacted(string(raw))), n
+		}
+	}
+	return s.bytes(raw)
+}
+
+func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
+	// What is known goes first, as a whole: a look for names may end within a value.
+	safe, n = s.hideKnown(raw, true)
+	before := s.values()
+	more := 0
+	for _, look := range []func([]byte) edit{s.hideForm, s.hideURLs, s.hideNamed} {
+		e := look(safe)
+		safe, more = e.result()
+		n += more
+	}
+	safe, more = hideTokens(safe)
+	n += more
+	if s.values() > before { // what was learnt may stand elsewhere, too
+		safe, more = s.hideKnown(safe, false)
+		n += more
+	}
+	return safe, n
+}
+
+// A sighting is where a secret stands, and which one it is.
+type sighting struct {
+	from, to int
+	secret   string
+}
+
+// hideKnown hides the known values, and learns first what is named like a secret where
+// escapes are undone.
+func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
+	if s == nil {
+		return raw, 0
+	}
+	all, beyond := s.sightings(raw, learn)
+	if beyond {
+		return withheldText(raw), 1
+	}
+	e := edit{raw: raw}
+	for _, p := range all {
+		from, to, quote := numberAround(raw, p.from, p.to)
+		if from = max(e.done, escapeBefore(raw, e.done, from)); from >= to {
+			continue // within the number before
+		}
+		shown := quote + Redacted(p.secret) + quote
+		if inLink(raw[:from]) {
+			shown = inURL(shown)
+		}
+		e.put(from, to, shown)
+	}
+	return e.result()
+}
+
+// sightings are where known values stand in a text, apart and in order; beyond is set
+// where a part cost too much to look at, which is one of them as a whole then.
+func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool) {
+	for from := 0; from < len(raw); {
+		to := windowEnd(raw, from)
+		end := to
+		if to < len(raw) {
+			end = min(len(raw), to+s.overlap())
+		}
+		l := lookout{s: s, learn: learn, left: mostWork * (end - from + shortestWork)}
+		for _, p := range l.look(raw[from:end], mostLevels) {
+			if p.from += from; p.from < to {
+				p.to += from
+				all = append(all, p)
+			}
+		}
+		if l.left < 0 {
+			all, beyond = append(all, sighting{from, to, string(raw[from:to])}), true
+		}
+		from = to
+	}
+	return merged(all), beyond
+}
+
+const (
+	// window is how much of a text is looked at at once, so that the views of a large
+	// one need little memory.
+	window = 1 << 20
+	// mostWork is how often the bytes of a window are looked at, all levels together:
+	// what is hostile may have a text in a text at each, and is withheld then. What is
+	// short costs little.
+	mostWork     = 32
+	shortestWork = 4 << 10
+)
+
+// windowEnd is where a window ends, between two words if it can.
+func windowEnd(raw []byte, from int) int {
+	if len(raw)-from <= 2*window {
+		return len(raw)
+	}
+	to := from + window
+	if at := bytes.LastIndexAny(raw[to-1024:to], " ,{}[]"); at >= 0 {
+		return to - 1024 + at
+	}
+	return to
+}
+
+// overlap is how far behind a window a value may reach that begins in it.
+func (s *Secrets) overlap() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known == nil {
+		return window / 16
+	}
+	return max(window/16, min(16*s.known.longest, 8*window))
+}
+
+// A lookout looks for known values in a text and in what it stands for.
+type lookout struct {
+	s *Secrets
+	// learn is set where what is named like a secret is learnt first.
+	learn bool
+	// left is how many bytes may still be looked at; less than 0 once there were more.
+	left int
+}
+
+func (l *lookout) look(raw []byte, levels int) (all []sighting) {
+	l.left -= len(raw)
+	within := func(text []byte, origin func(from, to int) (int, int)) {
+		if l.left < len(text) {
+			l.left = -1
+			return
+		}
+		for _, p := range l.look(text, levels-1) {
+			p.from, p.to = origin(p.from, p.to)
+			all = append(all, p)
+		}
+	}
+	if levels > 0 {
+		eachCoded(raw, func(text []byte, origin func(from, to int) (int, int)) {
+			if l.learn {
+				l.s.learnFrom(text)
+			}
+			within(text, origin)
+		})
+		if l.s.isEscaped(raw) {
+			if v, ok := decode(raw, escape); ok {
+				l.learnFrom(raw)
+				within(v.text, v.origin)
+			}
+		}
+	}
+	s := l.s
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known != nil {
+		s.known.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value}) })
+	}
+	for _, pattern := range s.patterns {
+		for _, at := range pattern.FindAllIndex(raw, -1) {
+			if at[1] > at[0] {
+				all = append(all, sighting{at[0], at[1], string(raw[at[0]:at[1]])})
+			}
+		}
+	}
+	return all
+}
+
+// learnFrom learns from a text with escapes. Each kind of them is undone alone, because a
+// name and a value end where they do in one kind of text.
+func (l *lookout) learnFrom(raw []byte) {
+	for _, kind := range []class{stringEscape, percentEscape, entityEscape} {
+		if !l.learn || l.left < 0 {
+			return
+		}
+		if v, ok := decode(raw, kind); ok {
+			l.left -= len(raw)
+			l.s.learnFrom(v.text)
+		}
+	}
+}
+
+func (s *Secrets) isEscaped(raw []byte) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known == nil {
+		return new(known).isEscaped(raw)
+	}
+	return s.known.isEscaped(raw)
+}
+
+// learnFrom learns what Bytes would hide in a text for its name or its form.
+func (s *Secrets) learnFrom(text []byte) {
+	s.hideForm(text)
+	s.hideURLs(text)
+	s.hideNamed(text)
+	for _, begin := range tokenBegins {
+		eachToken(text, begin, func(from, to int) { s.Learn(string(text[from:to])) })
+	}
+}
+
+// merged joins sightings that overlap, in the order in which they stand. The longest of
+// them says whose they are.
+func merged(each []sighting) (all []sighting) {
+	slices.SortStableFunc(each, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	length := 0 // that of the longest in the last one
+	for _, p := range each {
+		last := len(all) - 1
+		if last < 0 || p.from >= all[last].to {
+			all, length = append(all, p), p.to-p.from
+			continue
+		}
+		if p.to-p.from > length {
+			all[last].secret, length = p.secret, p.to-p.from
+		}
+		all[last].to = max(all[last].to, p.to)
+	}
+	return all
+}
+
+// escapeBefore is at, or where the escape of a JSON string begins that would be cut
+// there.
+func escapeBefore(raw []byte, done, at int) int {
+	for from := at - 1; from >= max(done, at-5); from-- {
+		if raw[from] != '\\' {
+			continue
+		}
+		first := from
+		for first > done && raw[first-1] == '\\' {
+			first--
+		}
+		if (from-first)%2 == 0 && (from == at-1 || raw[from+1] == 'u') {
+			return from
+		}
+		break
+	}
+	return at
+}
+
+// numberAround gives the JSON number that a place is a part of, and the quotes in which
+// what replaces it must stand; elsewhere the place itself.
+func numberAround(raw []byte, from, to int) (int, int, string) {
+	digits := func(c byte) bool { return '0' <= c && c <= '9' || bytes.IndexByte([]byte("+-.eE"), c) >= 0 }
+	begin, end := to, from
+	for begin > 0 && digits(raw[begin-1]) {
+		begin--
+	}
+	for end < len(raw) && digits(raw[end]) {
+		end++
+	}
+	if begin > from || end < to {
+		return from, to, ""
+	}
+	before, after := bytes.TrimRight(raw[:begin], jsonraw.WhiteSpace), bytes.TrimLeft(raw[end:], jsonraw.WhiteSpace)
+	if len(before) == 0 || len(after) == 0 || !bytes.Contains([]byte(":[,"), before[len(before)-1:]) ||
+		!bytes.Contains([]byte(",]}"), after[:1]) || jsonraw.Valid(raw[begin:end]) != nil {
+		return from, to, ""
+	}
+	quote := bytes.LastIndexByte(before, '"')
+	if quote < 0 {
+		return begin, end, `"`
+	}
+	return begin, end, string(before[len(bytes.TrimRight(before[:quote], `\`)) : quote+1])
+}
+
+// longestLink is how far back the begin of a URL is looked for.
+const longestLink = 8 << 10
+
+// inLink reports that a text ends within a URL.
+func inLink(before []byte) bool {
+	before = before[max(0, len(before)-longestLink):]
+	from := len(before)
+	for from > 0 && classes[before[from-1]]&linkEnd == 0 {
+		from--
+	}
+	return bytes.Contains(before[from:], []byte("://"))
+}

@@ -1,0 +1,123 @@
+package redact
+
+import (
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// LearnField notes what RedactField hides of a header field.
+func (s *Secrets) LearnField(f wire.Field) {
+	if s == nil {
+		return
+	}
+	if isURLField(f.Name) || RedactField(f).Value == f.Value {
+		s.LearnURL(f.Value)
+		return
+	}
+	s.Learn(f.Value)
+	if strings.Contains(strings.ToLower(f.Name), "cookie") {
+		cookies := strings.Split(f.Value, ";")
+		if strings.EqualFold(f.Name, "Set-Cookie") {
+			cookies = cookies[:1] // the rest are its attributes
+		}
+		for _, cookie := range cookies {
+			_, value, _ := strings.Cut(cookie, "=")
+			s.Learn(strings.Trim(value, jsonraw.WhiteSpace+`"`))
+		}
+	} else if scheme, rest, ok := strings.Cut(f.Value, " "); ok {
+		s.Learn(strings.TrimSpace(rest))
+		s.learnBasic(scheme, rest)
+	}
+}
+
+// learnBasic notes the password in credentials of the scheme Basic, which are
+// "user:password" in base64 (RFC 7617, section 2).
+func (s *Secrets) learnBasic(scheme, credentials string) {
+	if !strings.EqualFold(scheme, "basic") {
+		return
+	}
+	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(credentials), "="))
+	if err != nil {
+		return
+	}
+	if _, password, ok := strings.Cut(string(text), ":"); ok {
+		s.Learn(string(text), password)
+	}
+}
+
+// LearnURL notes the user information and the secret parameters of a URL, and of the
+// URLs in its parameters.
+func (s *Secrets) LearnURL(raw string) { s.learnURL(raw, 3) }
+
+func (s *Secrets) learnURL(raw string, levels int) {
+	if s == nil || levels == 0 || !strings.ContainsAny(raw, "@=") {
+		return
+	}
+	if u, err := url.Parse(raw); err == nil {
+		if password, ok := u.User.Password(); ok {
+			s.Learn(password)
+		} else {
+			s.Learn(u.User.Username())
+		}
+	} else if _, rest, ok := strings.Cut(raw, "//"); ok { // its password holds what it may not hold
+		user := rest[:max(0, strings.LastIndexByte(rest, '@'))]
+		_, password, _ := strings.Cut(user, ":")
+		s.Learn(unescaped(password))
+	}
+	for _, param := range strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune(paramBegins, r) }) {
+		name, value, _ := strings.Cut(param, "=")
+		if text := unescaped(value); secretName(unescaped(name)) {
+			s.Learn(text)
+		} else {
+			s.learnURL(text, levels-1)
+		}
+	}
+}
+
+// LearnCommand notes the secrets among the words of a command.
+func (s *Secrets) LearnCommand(argv []string) {
+	for i, word := range argv {
+		if _, secret, found := secretWord(argv, i); found {
+			s.Learn(secret)
+		} else {
+			s.LearnURL(word)
+		}
+	}
+}
+
+// LearnEnvironment notes the secrets of an environment of "NAME=value", also those of a
+// URL. PWD is no password there.
+func (s *Secrets) LearnEnvironment(environ []string) {
+	for _, entry := range environ {
+		switch name, value, _ := strings.Cut(entry, "="); {
+		case name == "PWD" || name == "OLDPWD":
+		case secretName(name):
+			s.Learn(value)
+		case strings.Contains(value, "://"):
+			s.LearnURL(value)
+		}
+	}
+}
+
+// hideForm hides what a form holds that was sent as a body, as in the query of a URL, and
+// learns it.
+func (s *Secrets) hideForm(raw []byte) edit {
+	e := edit{raw: raw}
+	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > longestForm || !slices.Contains(raw, '&') ||
+		slices.ContainsFunc(raw, func(c byte) bool { return classes[c]&(space|linkEnd) != 0 || c == '{' }) {
+		return e
+	}
+	form := "?" + string(raw)
+	if safe := RedactURL(form); safe != form {
+		s.LearnURL(form)
+		e.put(0, len(raw), safe[1:])
+	}
+	return e
+}
+
+const longestForm = 1 << 20

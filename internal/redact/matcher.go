@@ -1,0 +1,325 @@
+package redact
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+)
+
+// A known is an index of values that are secret wherever they stand, and of the ways
+// in which they may be written. A value more costs the same whether there are ten or
+// ten thousand, and a search reads four of every five bytes once.
+//
+// Of each pattern shortestKnown bytes are its mark. Wherever a pattern stands, one of the
+// five quadruples of bytes in its mark begins at a multiple of five: a set of bits tells
+// whether bytes can be such a quadruple, and a table finds the patterns by their marks.
+type known struct {
+	texts    []knownText
+	patterns []pattern
+	// is finds the values themselves.
+	is map[string]bool
+	// marked are the patterns with a mark, quads and marks are the sets of bits.
+	marked       map[uint64]chain
+	quads, marks []uint64
+	// size is how many bytes the values have.
+	size int
+	// longest is the length of the longest text, letters are the bytes in them; wide is
+	// set where some are of more than ASCII.
+	longest int
+	letters [256]bool
+	wide    bool
+}
+
+// A knownText is a value, or what becomes of one when its escapes are undone.
+type knownText struct{ text, value string }
+
+// A pattern is a way to write a text.
+type pattern struct {
+	text int32
+	// at is where in the pattern its mark begins.
+	at int32
+	// next is the pattern with the same mark that was noted before, or -1.
+	next int32
+	how  spelling
+}
+
+// A chain is the patterns with one mark: the one that was noted last, and how many.
+type chain struct{ first, n int32 }
+
+// A spelling says how a text is written. Escapes are none: they are undone first.
+type spelling uint8
+
+const (
+	asItIs spelling = iota
+	inHex
+	// base64 depends on how many bytes stand before the text in its group of three.
+	inBase64
+	inBase64After1
+	inBase64After2
+)
+
+const (
+	stride     = 5
+	quadLength = shortestKnown - stride + 1
+	// spread is by which an index is spread over its set.
+	spread = 0x9E3779B97F4A7C15
+	// mostPlaces is how many places of a pattern are tried for its mark.
+	mostPlaces = 8
+)
+
+func newKnown() *known {
+	return &known{is: map[string]bool{}, marked: map[uint64]chain{}, quads: make([]uint64, 1<<9), marks: make([]uint64, 1<<9)}
+}
+
+// add notes a value that is not there yet.
+func (k *known) add(value string) {
+	value = strings.Clone(value)
+	k.is[value] = true
+	k.size += len(value)
+	k.addText(value, value, true, true)
+	// In JSON that is then written in base64.
+	if quoted := jsonraw.Quote(value); len(quoted) != len(value)+2 {
+		k.addText(string(quoted[1:len(quoted)-1]), value, false, true)
+	}
+	if form := inForm(value); form != value {
+		k.addText(form, value, true, false)
+	}
+	// What looks like an escape is undone in the value as in the text where it stands.
+	for text, level := []byte(value), 0; level < mostLevels; level++ {
+		v, ok := decode(text, escape)
+		if !ok {
+			break
+		}
+		text = v.text
+		k.addText(string(text), value, true, false)
+		if form := inForm(string(text)); form != string(text) {
+			k.addText(form, value, true, false)
+		}
+	}
+}
+
+// inForm is a text as a form has it when its escapes are undone: with a plus in the place
+// of a blank.
+func inForm(text string) string { return strings.ReplaceAll(text, " ", "+") }
+
+func (k *known) addText(text, value string, plain, coded bool) {
+	if len(text) < shortestKnown {
+		return
+	}
+	k.texts = append(k.texts, knownText{text, value})
+	if plain {
+		k.longest = max(k.longest, len(text))
+		for i := range len(text) {
+			k.letters[text[i]] = true
+			k.wide = k.wide || text[i] >= utf8.RuneSelf
+		}
+		k.addPattern(text, asItIs)
+	}
+	if coded {
+		for how := inHex; how <= inBase64After2; how++ {
+			k.addPattern(text, how)
+		}
+	}
+}
+
+// addPattern notes a pattern of the last text by a mark that few others have: tokens of
+// one service begin alike.
+func (k *known) addPattern(text string, how spelling) {
+	last := how.length(text) - shortestKnown
+	best, fewest := 0, int32(-1)
+	for i := range mostPlaces {
+		at := last * i / (mostPlaces - 1)
+		mark, other := how.marks(text, at)
+		n := 2 * k.marked[mark].n
+		if mark != other { // which costs a pattern more
+			n++
+		}
+		if fewest < 0 || n < fewest {
+			best, fewest = at, n
+		}
+		if n == 0 || last == 0 {
+			break
+		}
+	}
+	mark, other := how.marks(text, best)
+	k.addMark(mark, best, how)
+	if other != mark {
+		k.addMark(other, best, how)
+	}
+}
+
+func (k *known) addMark(mark uint64, at int, how spelling) {
+	if len(k.patterns) == len(k.quads) { // 64 bits for each are 13 for each quadruple
+		k.quads, k.marks = make([]uint64, 2*len(k.quads)), make([]uint64, 2*len(k.marks))
+		for mark := range k.marked {
+			k.set(mark)
+		}
+	}
+	of, ok := k.marked[mark]
+	if !ok {
+		of.first = -1
+	}
+	k.patterns = append(k.patterns, pattern{int32(len(k.texts) - 1), int32(at), of.first, how})
+	k.marked[mark] = chain{int32(len(k.patterns) - 1), of.n + 1}
+	k.set(mark)
+}
+
+// set sets the bits of a mark and of its quadruples.
+func (k *known) set(mark uint64) {
+	shift := k.shift()
+	for i := range stride {
+		at := uint64(uint32(mark>>(8*i))) * spread >> shift
+		k.quads[at/64] |= 1 << (at % 64)
+	}
+	at := mark * spread >> shift
+	k.marks[at/64] |= 1 << (at % 64)
+}
+
+func (k *known) shift() int { return 64 - 6 - bits.TrailingZeros(uint(len(k.quads))) }
+
+// scan calls found for the known texts in a text.
+func (k *known) scan(text []byte, found func(from, to int, value string)) {
+	shift, quads := k.shift(), k.quads
+	for i := 0; i+quadLength <= len(text); i += stride {
+		place := uint64(binary.LittleEndian.Uint32(text[i:])) * spread >> shift
+		if quads[place/64]&(1<<(place%64)) == 0 {
+			continue
+		}
+		for at := max(0, i-stride+1); at <= i && at+shortestKnown <= len(text); at++ {
+			mark := binary.LittleEndian.Uint64(text[at:])
+			if place := mark * spread >> shift; k.marks[place/64]&(1<<(place%64)) == 0 {
+				continue
+			}
+			if from, to, value := k.longestAt(text, at, mark); to > 0 {
+				found(from, to, value)
+			}
+		}
+	}
+}
+
+func (k *known) longestAt(text []byte, at int, mark uint64) (from, to int, value string) {
+	of, ok := k.marked[mark]
+	if !ok {
+		return 0, 0, ""
+	}
+	for next := of.first; next >= 0; next = k.patterns[next].next {
+		p := k.patterns[next]
+		known := k.texts[p.text]
+		begin, end := p.how.match(text, at-int(p.at), known.text)
+		if end-begin > to-from {
+			from, to, value = begin, end, known.value
+		}
+	}
+	return from, to, value
+}
+
+// length is how many characters a text decides alone.
+func (how spelling) length(text string) int {
+	switch how {
+	case asItIs:
+		return len(text)
+	case inHex:
+		return 2 * len(text)
+	}
+	return (8*len(text) - how.firstBit()) / 6
+}
+
+// marks are shortestKnown characters of a text from a place on, and the same in the other
+// letters that there are for it.
+func (how spelling) marks(text string, at int) (mark, other uint64) {
+	var one, two [shortestKnown]byte
+	for i := range one {
+		switch how {
+		case asItIs:
+			one[i] = text[at+i]
+			two[i] = one[i]
+		case inHex:
+			digit := text[(at+i)/2] >> (4 - 4*((at+i)%2)) & 15
+			one[i], two[i] = "0123456789abcdef"[digit], "0123456789ABCDEF"[digit]
+		default:
+			value := sextet(text, how.firstBit()+6*(at+i))
+			one[i], two[i] = base64Letters[value], base64URLLetters[value]
+		}
+	}
+	return binary.LittleEndian.Uint64(one[:]), binary.LittleEndian.Uint64(two[:])
+}
+
+// match gives where a text stands that is written like this from a place on; 0, 0 where
+// it does not.
+func (how spelling) match(in []byte, at int, text string) (from, to int) {
+	if at < 0 || at+how.length(text) > len(in) {
+		return 0, 0
+	}
+	switch how {
+	case asItIs:
+		if string(in[at:at+len(text)]) == text {
+			return at, at + len(text)
+		}
+		return 0, 0
+	case inHex:
+		for i := range len(text) {
+			if hexValues[in[at+2*i]] != text[i]>>4 || hexValues[in[at+2*i+1]] != text[i]&15 {
+				return 0, 0
+			}
+		}
+		return at, at + 2*len(text)
+	}
+	for i := range how.length(text) {
+		if base64Values[in[at+i]] != sextet(text, how.firstBit()+6*i) {
+			return 0, 0
+		}
+	}
+	return how.withShared(in, at, text)
+}
+
+// withShared adds the characters that a text in base64 shares with its neighbours.
+func (how spelling) withShared(in []byte, at int, text string) (from, to int) {
+	from, to = at, at+how.length(text)
+	if how.firstBit() > 0 && from > 0 && base64Values[in[from-1]] < 64 {
+		from--
+	}
+	if (8*len(text)-how.firstBit())%6 > 0 && to < len(in) && base64Values[in[to]] < 64 {
+		to++
+		for range 2 {
+			if to < len(in) && in[to] == '=' {
+				to++
+			}
+		}
+	}
+	return from, to
+}
+
+// firstBit is the bit of the text at which its first own character begins.
+func (how spelling) firstBit() int { return [...]int{0, 4, 2}[how-inBase64] }
+
+func sextet(text string, bit int) byte {
+	both := uint16(text[bit/8]) << 8
+	if bit/8+1 < len(text) {
+		both |= uint16(text[bit/8+1])
+	}
+	return byte(both>>(10-bit%8)) & 63
+}
+
+const lettersAndDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+var (
+	base64Letters    = [64]byte([]byte(lettersAndDigits + "+/"))
+	base64URLLetters = [64]byte([]byte(lettersAndDigits + "-_"))
+)
+
+// base64Values and hexValues are what a character stands for; 255 where for nothing.
+var base64Values, hexValues = func() (base64, hex [256]byte) {
+	for i := range 256 {
+		base64[i], hex[i] = 255, 255
+	}
+	for i := range byte(64) {
+		base64[base64Letters[i]], base64[base64URLLetters[i]] = i, i
+	}
+	for i := range byte(16) {
+		hex["0123456789abcdef"[i]], hex["0123456789ABCDEF"[i]] = i, i
+	}
+	return base64, hex
+}()

@@ -1,0 +1,276 @@
+package redact
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	"mcpc/internal/wire"
+)
+
+// Redacted stands in for a secret: its length and the start of its hash, so
+// that two secrets can be told apart or seen to be one.
+func Redacted(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum[:2])
+}
+
+// inURL writes what Redacted does with characters that stand in a URL as they are:
+// escaped nobody could read it.
+func inURL(shown string) string { return forURL.Replace(shown) }
+
+var forURL = strings.NewReplacer("•", "*", "len ", "len-", ", ", ",")
+
+// What Redacted writes, and what becomes of it in a URL: now, and in recordings of a
+// time when it was escaped there. What is cut at its first blank is none either. Nothing
+// else fits, in which a secret could hide.
+const (
+	shownMark      = `••••\(len \d+, sha256:[0-9a-f]{4}\)`
+	shownInURL     = `\*{4}\(len-\d+,sha256:[0-9a-f]{4}\)`
+	shownOnceInURL = `(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`
+)
+
+var hidden = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + shownMark + `|` + shownInURL + `|••••\(len)$`)
+})
+
+// isHidden is asked about all that is in the environment, and rarely true.
+func isHidden(value string) bool {
+	return beginsHidden(value) && hidden().MatchString(value)
+}
+
+// hide is Redacted for what may be hidden already or not be there at all.
+func hide(secret string) string {
+	if secret == "" || isHidden(secret) {
+		return secret
+	}
+	return Redacted(secret)
+}
+
+// secretNames and secretEndings tell the header fields and the parameters whose
+// values are credentials or act as such. They are compared with the letters of
+// the name alone: X-Api-Key, api_key and apiKey[0] are one name.
+var (
+	secretNames   = []string{"code", "dpop", "pass", "session", "sid", "sig", "usercode", "devicecode", "authcode"}
+	secretEndings = []string{"assertion", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "jwt", "key",
+		"passcode", "passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets", "sessid", "sessionid", "signature", "token", "verifier",
+		"adminpass", "dbpass", "mailpass", "redispass", "rootpass", "smtppass", "sqlpass", "userpass"}
+	// openNames end like secrets and are none.
+	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
+)
+
+func secretName(name string) bool { return secretLetters(strings.Map(lettersOnly, name)) }
+
+// secretLetters is secretName for the small letters of a name.
+func secretLetters(name string) bool {
+	if len(name) < 2 {
+		return false
+	}
+	for _, s := range byLastTwo()[pairOf(name[len(name)-2], name[len(name)-1])] {
+		if name == s.text || !s.whole && strings.HasSuffix(name, s.text) {
+			return !openNames[name]
+		}
+	}
+	return false
+}
+
+// byLastTwo are the secretNames and secretEndings by their last two letters, which
+// tell most other names: this is asked about every member that is recorded.
+var byLastTwo = sync.OnceValue(func() *[32 * 26][]secretText {
+	of := new([32 * 26][]secretText)
+	note := func(s secretText) {
+		at := pairOf(s.text[len(s.text)-2], s.text[len(s.text)-1])
+		of[at] = append(of[at], s)
+	}
+	for _, name := range secretNames {
+		note(secretText{name, true})
+	}
+	for _, ending := range secretEndings {
+		note(secretText{ending, false})
+	}
+	return of
+})
+
+// A secretText is a whole name or how one ends.
+type secretText struct {
+	text  string
+	whole bool
+}
+
+// pairOf is the index in byLastTwo of two small letters.
+func pairOf(a, b byte) int { return 32*int(a-'a') + int(b-'a') }
+
+// RedactCommand hides the secrets among the words of a command: what follows a
+// flag that is named like one, or its "=".
+func RedactCommand(argv []string) []string {
+	out := make([]string, len(argv))
+	for i, word := range argv {
+		if before, secret, found := secretWord(argv, i); found {
+			out[i] = before + hide(secret)
+		} else {
+			out[i] = RedactURL(word)
+		}
+	}
+	return out
+}
+
+// secretWord gives the secret in a word of a command, and what stands before it there.
+func secretWord(argv []string, i int) (before, secret string, found bool) {
+	name, value, assigned := strings.Cut(argv[i], "=")
+	switch {
+	case i > 0 && !strings.HasPrefix(argv[i], "-") && isSecretFlag(argv[i-1]):
+		return "", argv[i], true
+	case assigned && secretName(name) && !strings.Contains(name, "://"):
+		return name + "=", value, true
+	}
+	return "", "", false
+}
+
+// isSecretFlag reports whether a word is a flag whose value is the next word.
+func isSecretFlag(word string) bool {
+	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && secretName(word)
+}
+
+func lettersOnly(r rune) rune {
+	switch {
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A'
+	case r >= 'a' && r <= 'z':
+		return r
+	}
+	return -1
+}
+
+// authSchemes are the words before the credentials of an Authorization field.
+// Any other first word may be a part of the secret.
+var authSchemes = map[string]bool{"basic": true, "bearer": true, "digest": true, "dpop": true, "negotiate": true,
+	"ntlm": true, "token": true, "apikey": true}
+
+// RedactField hides the value of a field that carries a secret. The scheme of
+// an Authorization field stays readable. Where the value is a URL, what is
+// secret in it is hidden. What was hidden before stays as it is.
+func RedactField(f wire.Field) wire.Field {
+	switch name := strings.ToLower(f.Name); {
+	case strings.HasSuffix(name, "authorization"):
+		scheme, rest, ok := strings.Cut(f.Value, " ")
+		if ok && authSchemes[strings.ToLower(scheme)] {
+			return wire.Field{Name: f.Name, Value: scheme + " " + hide(rest)}
+		}
+		return wire.Field{Name: f.Name, Value: hide(f.Value)}
+	case secretName(name):
+		return wire.Field{Name: f.Name, Value: hide(f.Value)}
+	case isURLField(name):
+		return wire.Field{Name: f.Name, Value: RedactURL(f.Value)}
+	}
+	return f
+}
+
+func isURLField(name string) bool {
+	name = strings.ToLower(name)
+	return name == "location" || name == "content-location" || name == "referer"
+}
+
+// RedactURL hides the user information and the values of the secret parameters
+// of a URL, in its query and its fragment, and in the URLs that it carries in
+// its parameters. Everything else stays as it was written. What was hidden
+// before stays as it is.
+func RedactURL(raw string) string { return redactURL(raw, 3) }
+
+// redactURL looks into URLs within URLs so many levels deep: each costs a pass.
+func redactURL(raw string, levels int) string {
+	if levels == 0 || !strings.ContainsAny(raw, "@=") {
+		return raw
+	}
+	start := 0
+	if at := strings.Index(raw, "//"); at >= 0 && !strings.ContainsAny(raw[:at], paramBegins+"@") {
+		start = at + len("//")
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" {
+		return redactBroken(raw, start, levels)
+	}
+	if u.User != nil {
+		end := start + strings.IndexAny(raw[start:]+"/", "/?#")
+		raw = raw[:start] + "redacted" + raw[strings.LastIndexByte(raw[:end], '@'):]
+	}
+	return redactParams(raw, levels)
+}
+
+// redactBroken goes by the text, because a URL that nobody can parse is often
+// one whose password holds a character that it may not hold. Where user
+// information ends then, only the last "@" says.
+func redactBroken(raw string, start, levels int) string {
+	safe := redactParams(raw, levels)
+	if strings.Count(safe, "@") < strings.Count(raw, "@") {
+		return raw[:start] + "redacted"
+	}
+	if at := strings.LastIndexByte(safe, '@'); at >= start {
+		return raw[:start] + "redacted" + safe[at:]
+	}
+	return safe
+}
+
+// paramBegins are the characters behind which a parameter may begin.
+const paramBegins = "?&;#"
+
+// redactParams hides secret values as far as the next "&", whatever they hold.
+func redactParams(raw string, levels int) string {
+	var b strings.Builder
+	for {
+		at := strings.IndexAny(raw, paramBegins) + 1
+		if at == 0 {
+			return b.String() + raw
+		}
+		b.WriteString(raw[:at])
+		raw = raw[at:]
+		equals := strings.IndexAny(raw, paramBegins+"=")
+		if equals < 0 || raw[equals] != '=' {
+			continue
+		}
+		name := raw[:equals+1]
+		value, safe := redactParam(name, raw[len(name):], levels)
+		b.WriteString(name + safe)
+		raw = raw[len(name)+len(value):]
+	}
+}
+
+// redactParam gives the value at the start of rest, and what may be shown of it.
+func redactParam(name, rest string, levels int) (value, safe string) {
+	if secretName(unescaped(name)) {
+		value, _, _ = strings.Cut(rest, "&")
+		text := unescaped(value)
+		if hide(text) == text {
+			return value, value
+		}
+		return value, inURL(Redacted(text))
+	}
+	value = rest
+	if at := strings.IndexAny(rest, paramBegins); at >= 0 {
+		value = rest[:at]
+	}
+	text := unescaped(value)
+	if safe = redactURL(text, levels-1); safe != text {
+		return value, url.QueryEscape(safe)
+	}
+	return value, value
+}
+
+// unescaped is the text that s stands for; what is escaped wrongly stays.
+func unescaped(s string) string {
+	if text, err := url.QueryUnescape(s); err == nil {
+		return text
+	}
+	return s
+}
+
+// hiddenIn finds what Redacted wrote, as it stands in a text or in a URL.
+var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(shownMark + `|` + shownInURL + `|` + shownOnceInURL)
+})
+
+// HiddenIn gives where in a text Redacted stands for a secret: the begin and the
+// end of each place, in bytes.
+func HiddenIn(text string) [][]int { return hiddenIn().FindAllStringIndex(text, -1) }

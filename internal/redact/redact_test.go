@@ -1,0 +1,208 @@
+package redact
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+const canary = "CANARYzq5"
+
+func TestRedacted(t *testing.T) {
+	if got, want := Redacted("hello"), "••••(len 5, sha256:2cf2)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if Redacted("a") == Redacted("b") {
+		t.Error("secrets cannot be told apart")
+	}
+}
+
+func TestRedactField(t *testing.T) {
+	hidden := Redacted(canary)
+	for _, c := range []struct{ name, value, want string }{
+		{"Authorization", "Bearer " + canary, "Bearer " + hidden},
+		{"AUTHORIZATION", "bEARER " + canary, "bEARER " + hidden},
+		{"Authorization", "Bearer  " + canary, "Bearer " + Redacted(" "+canary)},
+		{"Authorization", canary, hidden},
+		{"Authorization", canary + " and more", Redacted(canary + " and more")},
+		{"Authorization", "Bearer\t" + canary, Redacted("Bearer\t" + canary)},
+		{"Authorization", "token", Redacted("token")},
+		{"Authorization", "Digest username=\"u\", response=\"" + canary + `"`, "Digest " + Redacted(`username="u", response="`+canary+`"`)},
+		{"Proxy-Authorization", "Basic " + canary, "Basic " + hidden},
+		{"X-Amz-Authorization", "AWS4-HMAC-SHA256 " + canary, Redacted("AWS4-HMAC-SHA256 " + canary)},
+		{"Cookie", "a=" + canary + "; b=1", Redacted("a=" + canary + "; b=1")},
+		{"set-cookie", canary, hidden},
+		{"MCP-Session-Id", canary, hidden},
+		{"X-Session-ID", canary, hidden},
+		{"X-Api-Key", canary, hidden},
+		{"OPENAI-API-KEY", canary, hidden},
+		{"x_api_key", canary, hidden},
+		{"Ocp-Apim-Subscription-Key", canary, hidden},
+		{"X-Auth-Token", canary, hidden},
+		{"X-Auth", canary, hidden},
+		{"Token", canary, hidden},
+		{"X-CSRF-Token", canary, hidden},
+		{"Cf-Access-Client-Secret", canary, hidden},
+		{"X-Hub-Signature", canary, hidden},
+		{"DPoP", canary, hidden},
+		{"Location", "https://h/cb?code=" + canary + "&x=1", "https://h/cb?code=" + inURL(hidden) + "&x=1"},
+		{"Referer", "https://u:" + canary + "@h/", "https://redacted@h/"},
+		{"X-Api-Key", "", ""},
+		{"Authorization", "", ""},
+		{"Accept", "text/event-stream", "text/event-stream"},
+		{"WWW-Authenticate", `Bearer resource_metadata="https://h/x"`, `Bearer resource_metadata="https://h/x"`},
+		{"Idempotency-Key", "1", "1"},
+		{"Mcp-Protocol-Version", "2025-11-25", "2025-11-25"},
+		{"Mcp-Name", "get-token-count", "get-token-count"},
+		{"Last-Event-ID", "7", "7"},
+		{"", "", ""},
+	} {
+		got := RedactField(wire.Field{Name: c.name, Value: c.value})
+		if got.Name != c.name || got.Value != c.want {
+			t.Errorf("%s: %s became %s: %s, want %s", c.name, c.value, got.Name, got.Value, c.want)
+		}
+		if again := RedactField(got); again != got {
+			t.Errorf("%v redacted again is %v", got, again)
+		}
+	}
+}
+
+func TestRedactURL(t *testing.T) {
+	shown := inURL(Redacted(canary))
+	for _, c := range []struct{ raw, want string }{
+		{"http://localhost:3001/mcp", "http://localhost:3001/mcp"},
+		{"", ""}, {"not a URL", "not a URL"}, {"?", "?"}, {"#", "#"}, {"http://h/?a&b=&=c#", "http://h/?a&b=&=c#"},
+		{"HTTP://Host/%7e/a%2fb?q=%41+b&x", "HTTP://Host/%7e/a%2fb?q=%41+b&x"},
+		{"https://h/@scope/name", "https://h/@scope/name"},
+		{"https://h/?mail=a@b", "https://h/?mail=a@b"},
+
+		{"https://u:" + canary + "@h/mcp", "https://redacted@h/mcp"},
+		{"https://" + canary + "@h", "https://redacted@h"},
+		{"https://u:p@" + canary + "@h/@x", "https://redacted@h/@x"},
+		{"//u:" + canary + "@h/", "//redacted@h/"},
+		{"u:" + canary + "@h/mcp", "redacted@h/mcp"},
+		{"https://u:" + canary + "/x@h/mcp", "https://redacted@h/mcp"},
+		{"https://u:p#" + canary + "@h/mcp", "https://redacted@h/mcp"},
+		{"https://u:p?" + canary + "@h/mcp", "https://redacted@h/mcp"},
+		{"https://u:%zz" + canary + "@h:port/mcp", "https://redacted@h:port/mcp"},
+		{"https://u:" + canary + "\x7f@h/", "https://redacted@h/"},
+		{"https://u:" + canary + "?token=x@h/", "https://redacted"},
+		{"https://u:p@" + canary + ":x?token=x@h/", "https://redacted"},
+		{"0?token=" + canary + "@&\b//x", "redacted"},
+		{"https://h:port/" + canary + "//y:z@h", "https://redacted@h"},
+		{"http:u:" + canary + "@h/", "redacted@h/"},
+
+		{"https://h/?token=" + canary, "https://h/?token=" + shown},
+		{"https://h/?a=1&TOKEN=" + canary + "&b=2", "https://h/?a=1&TOKEN=" + shown + "&b=2"},
+		{"https://h/?token=" + canary + "&token=" + canary, "https://h/?token=" + shown + "&token=" + shown},
+		{"https://h/?token=a%20" + canary, "https://h/?token=" + inURL(Redacted("a "+canary))},
+		{"https://h/?token=%zz" + canary, "https://h/?token=" + inURL(Redacted("%zz"+canary))},
+		{"https://h/?token=a=" + canary, "https://h/?token=" + inURL(Redacted("a="+canary))},
+		{"https://h/?token=a?" + canary, "https://h/?token=" + inURL(Redacted("a?"+canary))},
+		{"https://h/?token=a#" + canary, "https://h/?token=" + inURL(Redacted("a#"+canary))},
+		{"https://h/?token=a;" + canary, "https://h/?token=" + inURL(Redacted("a;"+canary))},
+		{"https://h/?a=1;token=" + canary, "https://h/?a=1;token=" + shown},
+		{"https://h/?t%6Fken=" + canary, "https://h/?t%6Fken=" + shown},
+		{"https://h/?token[0]=" + canary, "https://h/?token[0]=" + shown},
+		{"https://h/?api-key=" + canary, "https://h/?api-key=" + shown},
+		{"https://h/?sessionId=" + canary, "https://h/?sessionId=" + shown},
+		{"/messages?session_id=" + canary, "/messages?session_id=" + shown},
+		{"https://h/?X-Amz-Signature=" + canary, "https://h/?X-Amz-Signature=" + shown},
+		{"https://h/p;jsessionid=" + canary, "https://h/p;jsessionid=" + shown},
+		{"https://h:bad/?token=" + canary, "https://h:bad/?token=" + shown},
+		{"https://h/%zz?token=" + canary, "https://h/%zz?token=" + shown},
+		{"?token=" + canary, "?token=" + shown},
+		{"https://h/?token=", "https://h/?token="},
+		{"https://h/?token", "https://h/?token"},
+		{"https://h/?max_tokens=5&monkeys=3&error_code=7", "https://h/?max_tokens=5&monkeys=3&error_code=7"},
+
+		{"https://h/cb#access_token=" + canary + "&state=1", "https://h/cb#access_token=" + shown + "&state=1"},
+		{"https://h/#/route?token=" + canary, "https://h/#/route?token=" + shown},
+		{"https://h/?a=1#b&code=" + canary, "https://h/?a=1#b&code=" + shown},
+
+		{"/login?next=%2Fcb%3Fcode%3D" + canary, "/login?next=" + url.QueryEscape("/cb?code="+shown)},
+		{"/login?next=https%3A%2F%2Fu%3A" + canary + "%40h%2F&a=1", "/login?next=" + url.QueryEscape("https://redacted@h/") + "&a=1"},
+	} {
+		got := RedactURL(c.raw)
+		if got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.raw, got, c.want)
+		}
+		if again := RedactURL(got); again != got {
+			t.Errorf("%s redacted again is %s", got, again)
+		}
+	}
+}
+
+// A server cannot pass a secret off as one that is hidden already.
+func TestHiddenIsHiddenWholly(t *testing.T) {
+	shape := Redacted("x")
+	for _, secret := range []string{shape + canary, canary + shape, strings.Replace(shape, "1", canary, 1),
+		shape[:len(shape)-1] + canary + ")", shape + "\n" + canary} {
+		if got := RedactField(wire.Field{Name: "Mcp-Session-Id", Value: secret}).Value; strings.Contains(got, canary) {
+			t.Errorf("%q survives as %q", secret, got)
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("token", "", "", "https://h/?", "", uint8(0))
+	f.Add("t%6fken", "a;b#c?", "%zz", "https://u@h/x?y=1&", "&z=1", uint8(0))
+	f.Add("", "Bearer ", " more", "", "", uint8(1))
+	f.Add("", "p/?#", "@", "https://", "h:1/mcp", uint8(2))
+	f.Add("", "=", " --a", "npx", "--header", uint8(3))
+	f.Fuzz(func(t *testing.T, name, before, behind, head, tail string, where uint8) {
+		if strings.Contains(name+before+behind+head+tail, canary[1:4]) {
+			return
+		}
+		secret := before + canary + behind
+		var got string
+		switch where % 4 {
+		case 0: // a parameter whose value reaches as far as the next &
+			if plain, _ := url.QueryUnescape(name); !secretName(plain) || strings.ContainsAny(name, "?&;#=") {
+				name = "access_token"
+			}
+			secret = strings.ReplaceAll(secret, "&", "")
+			raw := head + "?" + name + "=" + secret + "&" + tail
+			got = RedactURL(raw)
+			if again := RedactURL(got); strings.Contains(again, canary) {
+				t.Errorf("%q comes back as %q", got, again)
+			}
+		case 1: // a field, in any case and with any scheme
+			fields := []string{"Authorization", "proxy-authorization", "COOKIE", "Set-Cookie", "Mcp-Session-Id", "X-Api-Key", "my-token"}
+			field := RedactField(wire.Field{Name: fields[len(name)%len(fields)], Value: secret})
+			got = field.Value
+			if again := RedactField(field); again != field {
+				t.Errorf("%q redacted again is %q", field, again)
+			}
+		case 2: // user information, where it may stand
+			secret = strings.NewReplacer("/", "", "?", "", "#", "", "\\", "").Replace(secret)
+			got = RedactURL("https://" + secret + "@host/" + tail)
+		case 3: // a flag of a command, and its value in the same word or in the next
+			argv := []string{"serve", "--api-key=" + secret, head, "--token", "x" + secret, tail}
+			got = strings.Join(RedactCommand(argv), "\n")
+		}
+		if strings.Contains(got, canary) {
+			t.Errorf("%d: the canary in %q survives in %q", where%4, secret, got)
+		}
+	})
+}
+
+func TestHiddenInFindsWhatRedactedWrites(t *testing.T) {
+	secret := Redacted("0123456789abcdef")
+	for _, text := range []string{"Bearer " + secret, "http://x/?key=" + url.QueryEscape(secret) + "&a=1", secret + secret, "http://x/?sid=" + inURL(secret) + "&a=" + inURL(secret)} {
+		for _, place := range HiddenIn(text) {
+			got := text[place[0]:place[1]]
+			if plain, err := url.QueryUnescape(got); err != nil || plain != secret && got != inURL(secret) {
+				t.Errorf("%q: found %q", text, got)
+			}
+		}
+		if n := len(HiddenIn(text)); n != strings.Count(text, "sha256") {
+			t.Errorf("%q: %d found", text, n)
+		}
+	}
+	if n := len(HiddenIn("••••(len 4, sha256:zzzz)")); n != 0 {
+		t.Errorf("found %d in what nobody wrote", n)
+	}
+}

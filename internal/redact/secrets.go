@@ -1,0 +1,201 @@
+package redact
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// Secrets hides what is secret in frames and texts before anybody keeps or shows
+// them: the values of members, assignments and header fields that are named like
+// secrets, what looks like a well-known token, and, wherever they stand, the
+// values that it was told or came across. Its zero value and nil know no values.
+//
+// What is not named like a secret and looks like none cannot be told from any
+// other text.
+type Secrets struct {
+	// Full is told once, when no more values can be known. What crosses from then on is
+	// withheld. It may be nil.
+	Full func()
+	// Variables is set where a value that is only a variable of the environment is no
+	// secret: in a file that is checked, and not in what is recorded.
+	Variables bool
+
+	mu sync.RWMutex
+	// known is nil as long as there are no values; patterns are the user's own.
+	known    *known
+	patterns []*regexp.Regexp
+	// full is set when a value could not be noted.
+	full atomic.Bool
+	// most replaces mostKnown in tests.
+	most int
+}
+
+// shortestKnown is how long a value must be to be looked for everywhere: shorter
+// ones stand in texts by chance. mostKnown and mostBytes bound what is known: each
+// value takes some 500 bytes of memory, and itself.
+const (
+	shortestKnown = 8
+	mostKnown     = 200_000
+	mostBytes     = 64 << 20
+)
+
+// Learn notes values that are secret wherever they stand.
+func (s *Secrets) Learn(values ...string) {
+	if s == nil {
+		return
+	}
+	for _, value := range values {
+		if len(value) < shortestKnown || isHidden(value) {
+			continue
+		}
+		s.learn(value)
+		if !strings.Contains(value, "\n") {
+			continue
+		}
+		for line := range strings.Lines(value) { // as those of a key, which are frames of their own on stderr
+			if line = strings.TrimSpace(line); len(line) >= shortestLine && !strings.ContainsAny(line, jsonraw.WhiteSpace) {
+				s.learn(line)
+			}
+		}
+	}
+}
+
+// shortestLine is how long a line of a value must be to be looked for alone.
+const shortestLine = 16
+
+func (s *Secrets) learn(value string) {
+	s.mu.Lock()
+	if s.known == nil {
+		s.known = newKnown()
+	}
+	found := s.known.is[value]
+	room := len(s.known.is) < cmp.Or(s.most, mostKnown) && s.known.size+len(value) <= mostBytes
+	if room && !found {
+		s.known.add(value)
+	}
+	s.mu.Unlock()
+	if !room && !found && !s.full.Swap(true) && s.Full != nil {
+		s.Full()
+	}
+}
+
+// Knows reports whether a value is known as it is.
+func (s *Secrets) Knows(value string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.known != nil && s.known.is[value]
+}
+
+// Holds reports whether a text has a known value in it.
+func (s *Secrets) Holds(raw []byte) bool {
+	found, _ := s.sightings(raw, false)
+	return len(found) > 0 || s.Withholds()
+}
+
+// values is how many are known.
+func (s *Secrets) values() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.known == nil {
+		return 0
+	}
+	return len(s.known.is)
+}
+
+// Hide adds a pattern of the user's own: what it matches is secret wherever it stands.
+func (s *Secrets) Hide(pattern *regexp.Regexp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.patterns = append(s.patterns, pattern)
+}
+
+// Command is what may be kept or shown of a command's words.
+func (s *Secrets) Command(argv []string) []string {
+	words := RedactCommand(argv)
+	for i, word := range words {
+		words[i] = s.Text(word)
+	}
+	return words
+}
+
+// Text is what may be kept or shown of a text.
+func (s *Secrets) Text(text string) string {
+	if s.Withholds() {
+		return hide(text)
+	}
+	return s.text(text)
+}
+
+func (s *Secrets) text(text string) string {
+	safe, n := s.Bytes([]byte(text))
+	if n == 0 {
+		return text
+	}
+	return string(safe)
+}
+
+// Frame is f without its secrets. Where it has any the bytes are new ones; f's
+// own are not written to.
+func (s *Secrets) Frame(f wire.Frame) wire.Frame {
+	if f = s.frame(f); s.Withholds() {
+		return withheld(f)
+	}
+	return f
+}
+
+func (s *Secrets) frame(f wire.Frame) wire.Frame {
+	if len(f.Raw) > 0 {
+		safe, n := s.Bytes(f.Raw)
+		if n > 0 {
+			f.Size, f.Raw, f.Hidden = f.Bytes(), safe, f.Hidden+n
+		}
+	}
+	if f.HTTP != nil {
+		head := *f.HTTP
+		if head.URL = RedactURL(s.text(head.URL)); strings.Contains(head.URL, marks[0]) {
+			head.URL = hiddenIn().ReplaceAllStringFunc(head.URL, inURL)
+		}
+		head.Fields = slices.Clone(head.Fields)
+		for i, field := range head.Fields {
+			head.Fields[i] = s.field(field)
+		}
+		head.Method = s.text(head.Method)
+		f.HTTP = &head
+	}
+	if f.Close != nil && f.Close.Text != "" {
+		end := *f.Close
+		end.Text = s.text(end.Text)
+		f.Close = &end
+	}
+	if f.SSE != nil && (f.SSE.Event != "" || f.SSE.ID != nil) {
+		facts := *f.SSE
+		if facts.Event = s.text(facts.Event); facts.ID != nil {
+			id := s.text(*facts.ID)
+			facts.ID = &id
+		}
+		f.SSE = &facts
+	}
+	return f
+}
+
+func (s *Secrets) field(f wire.Field) wire.Field {
+	plain := f
+	if isURLField(f.Name) { // which may end where a value does not
+		plain.Value = s.text(f.Value)
+	}
+	safe := RedactField(plain)
+	if safe != plain {
+		s.LearnField(f)
+	}
+	return wire.Field{Name: inURL(s.text(f.Name)), Value: s.text(safe.Value)}
+}

@@ -1,0 +1,118 @@
+package redact
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// A token may be glued to what stands before it: to the n of a line end that is escaped
+// in JSON, to a name and its "=", to a word that a program forgot to part from it. Words
+// of every day hold the beginnings of tokens too: a task-1234, a pnpm_config.
+
+// mostGlued is how many bytes may stand before a token in its run, and longestGlued how
+// long it may be: what is more is data, in which there is a bit of everything.
+const (
+	mostGlued    = 40
+	longestGlued = 512
+	longestJWT   = 16 << 10
+)
+
+// gluedIn tells with which of tokenBegins a token begins within the run raw[from:to], as
+// beginsIn does.
+func gluedIn(raw []byte, from, to int) (there uint32) {
+	last := min(to-shortestToken, from+mostGlued)
+	for at := from + 1; at <= last; at++ {
+		switch raw[at] { // the first letters of tokenBegins
+		case 's', 'g', 'x', 'A', 'e', 'h', 'n', 'p':
+		default:
+			continue
+		}
+		for i, begin := range tokenBegins {
+			if begin[0] == raw[at] && bytes.HasPrefix(raw[at:to], []byte(begin)) {
+				there |= 1 << i
+			}
+		}
+	}
+	return there
+}
+
+// isApart reports a place at which a word begins: behind what is a part of none, behind
+// a "=", and behind what is escaped in JSON or in a URL.
+func isApart(raw []byte, at int) bool {
+	switch {
+	case at == 0 || !isTokenByte(raw[at-1]) || raw[at-1] == '=':
+		return true
+	case at > 1 && raw[at-2] == '\\' && strings.IndexByte("nrtbf", raw[at-1]) >= 0:
+		return true
+	case at > 5 && raw[at-6] == '\\' && raw[at-5] == 'u':
+		return areHex(raw[at-4 : at])
+	}
+	return at > 2 && raw[at-3] == '%' && areHex(raw[at-2:at])
+}
+
+func areHex(digits []byte) bool {
+	return !slices.ContainsFunc(digits, func(c byte) bool { return hexValues[c] == 255 })
+}
+
+// isPlain reports a token that is known for one although it is glued to a word: there is
+// little before it, and it looks like those of its service.
+func isPlain(raw []byte, at int, begin string, body []byte) bool {
+	if strings.HasSuffix(begin, " ") {
+		return true // there is a blank before what follows
+	}
+	before := 0
+	for at-before > 0 && isTokenByte(raw[at-before-1]) {
+		if before++; before > mostGlued {
+			return false
+		}
+	}
+	if begin == "eyJ" {
+		return len(body) <= longestJWT
+	}
+	if len(body) > longestGlued {
+		return false
+	}
+	k := makeupOf(body)
+	switch begin {
+	case "AKIA": // 16 capitals and digits
+		return len(body) == 16 && k.lower == 0 && k.other == 0
+	case "sk-":
+		return isPlainKey(raw[at-1], body, k)
+	case "hf_", "npm_": // letters and digits, at least 30 of them
+		return len(body) >= 30 && k.mixed() && makeupOf(body[:30]).other == 0
+	case "pypi-":
+		return bytes.HasPrefix(body, []byte("AgE"))
+	}
+	return k.mixed()
+}
+
+// isPlainKey: many words end in a vowel and "sk".
+func isPlainKey(before byte, body []byte, k makeup) bool {
+	if strings.IndexByte("aeiouAEIOU", before) >= 0 {
+		named := bytes.HasPrefix(body, []byte("proj-")) || bytes.HasPrefix(body, []byte("ant-")) || bytes.HasPrefix(body, []byte("svcacct-"))
+		return k.mixed() && (named || bytes.Contains(body, []byte("T3BlbkFJ")))
+	}
+	return k.mixed() || makeupOf(body[:shortestToken]).other == 0 && !areHex(body)
+}
+
+// makeup counts what bytes are made of.
+type makeup struct{ upper, lower, digit, other int }
+
+func (k makeup) mixed() bool { return k.upper > 0 && k.lower > 0 && k.digit > 0 }
+
+func makeupOf(text []byte) (k makeup) {
+	for _, c := range text {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			k.upper++
+		case 'a' <= c && c <= 'z':
+			k.lower++
+		case '0' <= c && c <= '9':
+			k.digit++
+		default:
+			k.other++
+		}
+	}
+	return k
+}

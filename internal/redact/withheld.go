@@ -1,0 +1,99 @@
+package redact
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// Where more values crossed than can be known, nobody can tell any more what is secret.
+// What crosses from then on is withheld: of a message there is what tells to which
+// exchange it belongs, of a head what tells how it is to be read.
+
+// Withholds reports that the limit of what can be known was reached.
+func (s *Secrets) Withholds() bool { return s != nil && s.full.Load() }
+
+// openFields are header fields whose values are no secret.
+var openFields = []string{"accept", "accept-encoding", "allow", "cache-control", "connection", "content-encoding", "content-length",
+	"content-type", "date", "host", "mcp-method", "mcp-protocol-version", "server", "transfer-encoding", "user-agent", "vary"}
+
+// withheld is a frame without its text.
+func withheld(f wire.Frame) wire.Frame {
+	if len(f.Raw) > 0 {
+		f.Size, f.Raw, f.Hidden = f.Bytes(), withheldText(f.Raw), f.Hidden+1
+	}
+	if f.HTTP != nil {
+		head := *f.HTTP
+		head.URL = withheldURL(head.URL)
+		head.Fields = slices.Clone(head.Fields)
+		for i, field := range head.Fields {
+			if !slices.Contains(openFields, strings.ToLower(field.Name)) {
+				head.Fields[i].Value = hide(field.Value)
+			}
+		}
+		f.HTTP = &head
+	}
+	if f.Close != nil {
+		end := *f.Close
+		end.Text = hide(end.Text)
+		f.Close = &end
+	}
+	if f.SSE != nil {
+		facts := *f.SSE
+		if facts.Event != "message" && facts.Event != "endpoint" {
+			facts.Event = hide(facts.Event)
+		}
+		if facts.ID != nil {
+			id := hide(*facts.ID)
+			facts.ID = &id
+		}
+		f.SSE = &facts
+	}
+	return f
+}
+
+// withheldURL is where a URL leads, without all else.
+func withheldURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return inURL(hide(raw))
+	}
+	origin := u.Scheme + "://" + u.Host
+	if rest := u.RequestURI(); raw != origin && rest != "/" {
+		return origin + "/" + inURL(hide(rest))
+	}
+	return origin
+}
+
+// withheldText is a message of which the payload is hidden, or nothing but a mark.
+func withheldText(raw []byte) []byte {
+	members, err := jsonraw.Object(raw)
+	if err != nil {
+		return []byte(Redacted(string(raw)))
+	}
+	var safe []jsonraw.Member
+	for _, m := range members {
+		value := m.Value
+		switch text, isText := jsonraw.Text(value); {
+		case m.Name == "jsonrpc" || m.Name == "id" && !isText:
+		case m.Name == "id" && len(text) < shortestKnown, m.Name == "method" && isMethod(text):
+		case m.Name == "id" || m.Name == "method":
+			value = jsonraw.Quote(hide(text))
+		case slices.Contains([]string{"params", "result", "error"}, m.Name):
+			value = jsonraw.Quote(Redacted(string(value)))
+		default:
+			continue
+		}
+		safe = append(safe, jsonraw.Member{Name: m.Name, Value: value})
+	}
+	return jsonraw.Append(json.RawMessage("{}"), safe...)
+}
+
+// isMethod reports a text that can be a method of the protocol.
+func isMethod(text string) bool {
+	return len(text) < 64 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzCHILMPRSTU_$/") == ""
+}

@@ -1,0 +1,278 @@
+package sse
+
+import (
+	"bytes"
+	"io"
+	"time"
+)
+
+// A Event is one dispatched server-sent event, or a priming event: one that
+// has no data and still sets the stream's id or its retry time.
+type Event struct {
+	Facts
+	Data []byte
+	// HasData tells `data:` with nothing behind it from no data line at all.
+	HasData bool
+	// Dropped are lines that stood among those of the event and belong to none: the
+	// rules ignore them, and whoever looks for a fault wants to see them.
+	Dropped []byte
+}
+
+// IsEvent tells an event from dropped lines with nothing beside them.
+func (e Event) IsEvent() bool {
+	return e.Dropped == nil || e.HasData || e.Comment || e.Event != "" || e.ID != nil || e.Retry != nil
+}
+
+// IsMessage tells an event that carries JSON-RPC from priming events and from
+// events of other types.
+func (e Event) IsMessage() bool {
+	return e.MayCarry() && len(bytes.TrimSpace(e.Data)) > 0
+}
+
+// An Reader takes a text/event-stream apart as WHATWG HTML, section 9.2
+// says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
+// space behind the colon is dropped; an event that no blank line ends is
+// dropped. Its events own their data: what was read is never written over.
+type Reader struct {
+	src   io.Reader
+	limit int64
+	buf   []byte // bytes read and not yet consumed
+	start int
+	// scanned is how far behind start no line end was found, so that a long
+	// line is not searched again from its beginning.
+	scanned int
+	err     error
+	// skipLF is set behind a CR: if LF comes next it belongs to that line end.
+	skipLF bool
+	began  bool
+	ev     Event
+	seen   bool // a field of the current event was seen
+	size   int
+	// from is where in buf the current event begins; past is what of it stood in
+	// the blocks before, or the beginning of that.
+	from int
+	past []byte
+}
+
+// NewReader reads events of at most limit bytes; 0 is no limit.
+func NewReader(src io.Reader, limit int64) *Reader {
+	return &Reader{src: src, limit: limit}
+}
+
+// A TooLargeError reports an event over the limit, in bytes.
+type TooLargeError struct{ Limit int64 }
+
+func (e TooLargeError) Error() string { return "larger than the limit" }
+
+// Next gives the next event. At the end of the stream it gives io.EOF, and with any
+// error of the stream what no blank line ended, all of it dropped.
+func (r *Reader) Next() (Event, error) {
+	for {
+		line, err := r.line()
+		if err != nil {
+			return Event{Dropped: r.rest()}, err
+		}
+		if len(line) > 0 {
+			if err := r.field(line); err != nil {
+				return Event{}, err
+			}
+			continue
+		}
+		r.size, r.from, r.past = 0, r.start, r.past[:0]
+		if r.seen || r.ev.Dropped != nil {
+			ev := r.ev
+			r.ev, r.seen = Event{}, false
+			return ev, nil
+		}
+	}
+}
+
+// field reads one non-empty line into the event being built.
+func (r *Reader) field(line []byte) error {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	if len(name) == 0 {
+		r.ev.Comment = r.ev.Comment || !r.seen
+		r.seen = true
+		return nil
+	}
+	// A further data line adds a line end to the data, so that it counts as well.
+	if r.ev.HasData && string(name) == "data" {
+		r.size++
+	}
+	if r.size += len(value); r.limit > 0 && int64(r.size) > r.limit {
+		return TooLargeError{r.limit}
+	}
+	switch string(name) {
+	case "data":
+		r.addData(value)
+	case "event":
+		r.ev.Event = string(value)
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			id := string(value)
+			r.ev.ID = &id
+		}
+	case "retry":
+		if d, ok := milliseconds(value); ok {
+			r.ev.Retry = &d
+		}
+	default:
+		r.size += len(name) + 1
+		r.ev.Dropped = append(append(r.ev.Dropped, line...), '\n')
+		return nil
+	}
+	r.ev.Comment, r.seen = false, true
+	return nil
+}
+
+func (r *Reader) addData(value []byte) {
+	if r.ev.HasData {
+		r.ev.Data = append(append(r.ev.Data, '\n'), value...)
+		return
+	}
+	r.ev.Data, r.ev.HasData = value[:len(value):len(value)], true
+}
+
+// rest is what came behind the last blank line, once the stream has ended.
+func (r *Reader) rest() []byte {
+	if r.err == nil {
+		return nil
+	}
+	rest := r.past
+	if len(rest) < mostPast {
+		rest = append(rest, r.buf[r.from:]...)
+	}
+	r.past, r.from = nil, len(r.buf)
+	return bytes.TrimLeft(bytes.TrimPrefix(rest, []byte(ByteOrderMark)), "\r\n")
+}
+
+// milliseconds reads a retry field: ASCII digits only. More than a year is a
+// year.
+func milliseconds(digits []byte) (time.Duration, bool) {
+	const year = 365 * 24 * time.Hour
+	var d time.Duration
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		d = min(d*10+time.Duration(c-'0')*time.Millisecond, year)
+	}
+	return d, len(digits) > 0
+}
+
+// line gives the next line without its end.
+func (r *Reader) line() ([]byte, error) {
+	for {
+		if line, ok := r.buffered(); ok {
+			return line, nil
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		if r.limit > 0 && int64(len(r.buf)-r.start) > r.limit+64 {
+			return nil, TooLargeError{r.limit}
+		}
+		r.fill()
+	}
+}
+
+// buffered takes a whole line out of the buffer, if there is one.
+func (r *Reader) buffered() ([]byte, bool) {
+	if r.skipLF && r.start < len(r.buf) {
+		if r.buf[r.start] == '\n' {
+			r.start++
+		}
+		r.skipLF = false
+	}
+	i := lineEnd(r.buf[r.start+r.scanned:])
+	if i < 0 {
+		r.scanned = len(r.buf) - r.start
+		return nil, false
+	}
+	end := r.start + r.scanned + i
+	line := r.buf[r.start:end]
+	r.skipLF = r.buf[end] == '\r'
+	r.start, r.scanned = end+1, 0
+	if !r.began {
+		line, r.began = bytes.TrimPrefix(line, []byte(ByteOrderMark)), true
+	}
+	return line, true
+}
+
+// Sizes of the buffer: a block of it holds many short events, and is read into
+// where it has room for a fair piece. Comments may go on for ever, so that no more
+// than mostPast is kept of lines that may have to be shown as dropped.
+const (
+	eventBlock = 64 << 10
+	eventRoom  = 16 << 10
+	mostPast   = 1 << 20
+)
+
+// fill reads more. It begins a new block where the old one is full, or was made
+// for a large event that is gone.
+func (r *Reader) fill() {
+	rest := r.buf[r.start:]
+	if cap(r.buf)-len(r.buf) < eventRoom || cap(r.buf) > eventBlock && len(rest) < eventRoom {
+		r.past = append(r.past, r.buf[r.from:min(r.start, r.from+mostPast-len(r.past))]...)
+		r.buf, r.start, r.from = append(make([]byte, 0, r.blockFor(len(rest))), rest...), 0, 0
+	}
+	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+	r.buf, r.err = r.buf[:len(r.buf)+n], err
+}
+
+// blockFor grows in large steps: what is copied on the way to a large event
+// stays behind as garbage, and what is not written to takes no memory.
+func (r *Reader) blockFor(rest int) int {
+	if rest < eventRoom {
+		return eventBlock
+	}
+	size := 8*rest + eventBlock
+	if r.limit > 0 {
+		size = min(size, int(r.limit)+2*eventBlock)
+	}
+	return max(size, rest+2*eventRoom)
+}
+
+// lineEnd gives the place of the first CR or LF, or -1. Two searches for one byte
+// are many times faster than one for two, but each must not run far ahead of the
+// other: lines may be short.
+func lineEnd(b []byte) int {
+	const far = 4 << 10
+	for at := 0; at < len(b); at += far {
+		near := b[at:min(at+far, len(b))]
+		lf := bytes.IndexByte(near, '\n')
+		if lf >= 0 {
+			near = near[:lf]
+		}
+		if cr := bytes.IndexByte(near, '\r'); cr >= 0 {
+			return at + cr
+		}
+		if lf >= 0 {
+			return at + lf
+		}
+	}
+	return -1
+}
+
+// Facts are the fields of a server-sent event beside its data (WHATWG HTML,
+// section 9.2).
+type Facts struct {
+	Event string
+	// ID is the event's own id field; nil where it had none.
+	ID *string
+	// Retry is the reconnection time the event asks for; nil where it had none.
+	Retry *time.Duration
+	// Comment is set when the event was nothing but comment lines.
+	Comment bool
+}
+
+// MayCarry tells an event whose data is a message from comments and from events of
+// other types, which no client reads as one (WHATWG HTML, section 9.2.6).
+func (s *Facts) MayCarry() bool {
+	return s == nil || !s.Comment && (s.Event == "" || s.Event == "message")
+}
+
+// ByteOrderMark does not belong before JSON, and a receiver may ignore it (RFC
+// 8259, section 8.1).
+const ByteOrderMark = "\xEF\xBB\xBF"

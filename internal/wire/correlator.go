@@ -1,0 +1,371 @@
+package wire
+
+// A Correlator tells to which exchange each frame belongs, while frames come. It
+// holds no bytes, and what it remembers is bounded: it serves a stream without an
+// end.
+type Correlator struct {
+	conns recent[int, *threads]
+	count int
+}
+
+// A Role is what a frame is to its exchange.
+type Role int
+
+// The roles of a frame.
+const (
+	// Asks is the request with which an exchange begins; the server asks as well.
+	Asks Role = iota
+	// Repeats is the same request sent again, Continues the one of the next round:
+	// the answer so far was a question.
+	Repeats
+	Continues
+	// Answers is the response.
+	Answers
+	// Accompanies is any other message that belongs to the exchange.
+	Accompanies
+	// Heads is a head of HTTP, Resumes one that takes up a stream again.
+	Heads
+	Resumes
+	// Surrounds is what crossed meanwhile and is no message: the end of a stream, a
+	// line on standard error.
+	Surrounds
+	// Carries is what HTTP did for a message of the client's that is no request: the
+	// heads and the end of its POST, and what came there that is no message.
+	Carries
+	// Cancels is the notification that gives up the request, Ends the end of the stream
+	// or pipe on which the answer was to come, where that is not the request's own.
+	Cancels
+	Ends
+	// Begins says that an Exchange begins that is none: what came on a stream of its
+	// own, or on a pipe, and names no request. The frame has a place there besides.
+	Begins
+	// Concerns is a message that belongs to another Exchange and has to do with this
+	// one: what the server asked on its stream, and what may have to do with it.
+	Concerns
+)
+
+// A Place is where a frame belongs.
+type Place struct {
+	// Exchange counts the exchanges of all conversations from 0.
+	Exchange int
+	Role     Role
+	// Ref is what the frame was called when it was added. A request's head is placed
+	// together with the body that follows it.
+	Ref int64
+	// Item is the index in a batch, -1 elsewhere.
+	Item int
+	// Guess is set on what Concerns a request for no other reason than that it was the
+	// only one that waited for its answer.
+	Guess bool
+}
+
+// Add places one frame. Traits are those of its message; they are not looked at
+// where the frame holds none. Frames that belong to no exchange have no place,
+// those with a batch may have several.
+func (f *Correlator) Add(ref int64, frame *Frame, t Traits) []Place {
+	c := f.conns.get(frame.Conn)
+	if c == nil {
+		c = &threads{count: &f.count}
+	}
+	f.conns.put(frame.Conn, c) // also where it stands there: what is in use is not forgotten
+	c.places = nil
+	switch {
+	case frame.Kind == Head:
+		c.head(ref, frame)
+	case frame.Kind == Body, frame.Kind == Event && frame.SSE.MayCarry():
+		c.message(ref, frame, t, -1)
+	default:
+		c.bookmark(frame)
+		c.beside(ref, frame)
+	}
+	return c.places
+}
+
+// A thread is what is known of one exchange, or of a stream or a pipe on which messages
+// come that name none.
+type thread struct {
+	// number is its Exchange; unlisted where there is none yet, and held are the frames
+	// that are placed when there is.
+	number int
+	held   []held
+	method string
+	// parent is the request on whose stream the server asked, or the only one that
+	// waited then, which is a guess.
+	parent *thread
+	guess  bool
+	// apart is set on what is no request: a stream, a pipe.
+	apart bool
+	// accepted is set if the last HTTP response was a 202, refused on the thread of a GET
+	// that got a 405: the server has no such stream.
+	accepted, refused bool
+	// id and sum are those of the request that is not answered yet; open says that
+	// there is one.
+	id   string
+	sum  uint64
+	open bool
+	// asks is the same in a request that is sent again under another id, and
+	// failed is set where there is a reason to.
+	asks   uint64
+	failed bool
+	// state is what came with a question, token what names the progress.
+	state, token string
+}
+
+// threads are the exchanges of one conversation, by what ties a frame to them.
+type threads struct {
+	count  *int
+	places []Place
+	latest *thread
+
+	requests recent[string, *thread] // by the id of the request, answered or not
+	// asked is by the id of what the server asked. The two sides number their
+	// requests apart from each other, so ids overlap, and progress tokens as well.
+	asked       recent[string, *thread]
+	tokens      recent[string, *thread]
+	askedTokens recent[string, *thread]
+	streams     recent[int, *thread]    // by the HTTP request
+	bookmarks   recent[string, *thread] // by the id of a server-sent event
+	waiting     map[int]int64           // heads whose request's body is still to come
+	carriers    recent[int, *thread]    // by the HTTP request that carried no request
+	rounds      []*thread               // that wait for the answer to a question
+	failed      recent[uint64, *thread] // by what was asked
+	apart
+}
+
+// mostRounds bounds the exchanges in which nobody may ever answer.
+const mostRounds = 1000
+
+func (c *threads) place(t *thread, role Role, ref int64, item int) {
+	if t.number == unlisted {
+		if role != Accompanies || t.refused {
+			t.hold(role, ref)
+			return
+		}
+		c.list(t, ref)
+	}
+	c.places = append(c.places, Place{Exchange: t.number, Role: role, Ref: ref, Item: item})
+}
+
+// beside gives what is no message to the exchange of its stream; on a pipe to the
+// request that was sent last.
+func (c *threads) beside(ref int64, frame *Frame) {
+	if c.carries(ref, frame) {
+		return
+	}
+	t := c.streams.get(frame.Stream)
+	if t == nil && frame.Stream == 0 {
+		t = c.latest
+	}
+	if ended := frame.Kind == Closed && c.closed(ref, frame, t); t != nil && !ended {
+		c.place(t, Surrounds, ref, -1)
+	}
+}
+
+func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
+	c.bookmark(frame)
+	switch {
+	case m.Kind == Batch:
+		for i := range m.Items {
+			c.message(ref, frame, m.Items[i], i)
+		}
+	case m.Kind == Request && frame.Dir == Sent:
+		c.request(ref, frame, m, item)
+	case m.Kind == Request:
+		c.question(ref, frame, m, item)
+	case m.Reply && frame.Dir == Received:
+		c.response(ref, frame, m, item)
+	default:
+		c.other(ref, frame, m, item)
+	}
+	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.get(frame.Stream) != nil {
+		c.carried(c.carriers.get(frame.Stream), head)
+		delete(c.waiting, frame.Stream)
+	}
+}
+
+func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
+	role := Repeats
+	t := c.requests.get(m.ID)
+	if t == nil || !t.open || t.sum != m.Sum {
+		if t = c.sentAgain(m); t != nil {
+		} else if t = c.nextRound(m); t != nil {
+			role = Continues
+		} else {
+			t, role = &thread{number: *c.count, method: m.Method}, Asks
+			*c.count++
+			c.latest = t
+		}
+	}
+	if m.Method == "initialize" {
+		c.opening = t
+	}
+	t.id, t.sum, t.open, t.asks, t.failed, t.accepted = m.ID, m.Sum, true, m.Asks, false, false
+	c.requests.put(m.ID, t)
+	c.waits(t)
+	c.place(t, role, ref, item)
+	c.tie(t, frame, m)
+}
+
+// sentAgain finds the exchange whose request failed on the way and is sent again
+// under a new id.
+func (c *threads) sentAgain(m Traits) *thread {
+	t := c.failed.get(m.Asks)
+	if t == nil || !t.failed || !t.open {
+		return nil
+	}
+	c.failed.drop(m.Asks)
+	if c.requests.get(t.id) == t {
+		c.requests.drop(t.id)
+	}
+	return t
+}
+
+// tie remembers by what else the frames that follow are known to be t's.
+func (c *threads) tie(t *thread, frame *Frame, m Traits) {
+	if t.token = m.Token; m.Token != "" {
+		c.tokens.put(m.Token, t)
+	}
+	if ref, ok := c.waiting[frame.Stream]; ok {
+		c.place(t, Heads, ref, -1)
+		delete(c.waiting, frame.Stream)
+	}
+	// A batch is one HTTP request: it belongs to the first of its requests.
+	if frame.Stream == 0 {
+		return
+	}
+	before := c.streams.get(frame.Stream)
+	if before == nil || before.number == unlisted {
+		c.streams.put(frame.Stream, t)
+		c.carriers.drop(frame.Stream)
+		t.take(c, before)
+	}
+}
+
+// nextRound finds the exchange that m goes on with: m gives back the state that
+// the server handed out, or at least answers where it asked (2026-07-28
+// basic/patterns/mrtr).
+func (c *threads) nextRound(m Traits) *thread {
+	if len(c.rounds) == 0 || m.State == "" && !m.Answers {
+		return nil
+	}
+	for i := len(c.rounds) - 1; i >= 0; i-- {
+		if t := c.rounds[i]; t.state == m.State && t.method == m.Method {
+			c.rounds = append(c.rounds[:i:i], c.rounds[i+1:]...)
+			return t
+		}
+	}
+	return nil
+}
+
+// response goes by the HTTP response that it came in, where its exchange waits for
+// that id: clients that send each request by itself may number them all alike. What
+// comes where nothing was asked answers nothing: a server's requests have ids as well,
+// and some servers answer the answers to them.
+func (c *threads) response(ref int64, frame *Frame, m Traits, item int) {
+	if c.carriers.get(frame.Stream) != nil {
+		c.other(ref, frame, m, item)
+		return
+	}
+	t := c.streams.get(frame.Stream)
+	if t != nil && t.accepted && c.sse != nil { // the answer comes on the stream of HTTP+SSE
+		c.beside(ref, frame)
+		return
+	}
+	if t == nil || !t.open || t.id != m.ID {
+		t = c.requests.get(m.ID)
+	}
+	if m.NoID && (t == nil || !t.open) {
+		t = c.only(frame.Stream)
+	}
+	if t == nil || !t.open {
+		c.other(ref, frame, m, item)
+		return
+	}
+	t.open = false
+	c.over(t)
+	c.place(t, Answers, ref, item)
+	if m.More && len(c.rounds) < mostRounds {
+		t.state = m.State
+		c.rounds = append(c.rounds, t)
+	}
+}
+
+// only is the exchange to which an answer without an id can belong: that of its
+// HTTP response, or on a pipe the one that is open.
+func (c *threads) only(stream int) *thread {
+	if stream > 0 {
+		if t := c.streams.get(stream); t != nil && t.open {
+			return t
+		}
+		return nil
+	}
+	return c.single()
+}
+
+// other gives a message that is neither a request nor an answer to the exchange that
+// it names, or else to that of its stream.
+func (c *threads) other(ref int64, frame *Frame, m Traits, item int) {
+	if m.Blank || m.Kind == Invalid && !m.Reply && !c.answered(frame) {
+		c.beside(ref, frame) // an event that says nothing but its id, bytes that are no message
+		return
+	}
+	t, role := c.named(frame, m), Accompanies
+	switch {
+	case t == nil:
+		t = c.onStream(frame)
+	case m.Cancels != "" && t.open:
+		role = Cancels
+		c.over(t)
+	case m.Reply && frame.Dir == Sent && t.open:
+		role, t.open = Answers, false
+	}
+	if frame.Dir == Sent && frame.Stream > 0 && c.streams.get(frame.Stream) == nil {
+		c.carriers.put(frame.Stream, t)
+	}
+	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latest == nil {
+		t.hold(role, ref) // a POST by itself, and no conversation
+		return
+	}
+	c.place(t, role, ref, item)
+	c.concerns(t, ref, item)
+	if t.apart && frame.Dir == Received && m.namesNothing() {
+		c.guess(ref, item)
+	}
+}
+
+// namesNothing reports a notification that could be of any request.
+func (t *Traits) namesNothing() bool {
+	return t.Kind == Notification && t.Progress == "" && t.Cancels == "" && t.Subscription == ""
+}
+
+// named is the exchange that a message names; nil where it names none.
+func (c *threads) named(frame *Frame, m Traits) *thread {
+	asked, tokens := &c.requests, &c.tokens
+	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {
+		asked, tokens = &c.asked, &c.askedTokens
+	}
+	switch {
+	case m.Reply && frame.Dir == Received && c.carriers.get(frame.Stream) != nil:
+		return nil // what it came for is no request
+	case m.Reply:
+		if t := c.streams.get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
+			return t
+		}
+		return asked.get(m.ID)
+	case m.Progress != "":
+		if t := c.streams.get(frame.Stream); t != nil && t.token == m.Progress && frame.Dir == Received {
+			return t
+		}
+		return tokens.get(m.Progress)
+	case m.Cancels != "":
+		if t := asked.get(m.Cancels); t != nil || frame.Dir == Sent {
+			return t
+		}
+		return c.requests.get(m.Cancels) // a subscription that the server ends
+	case m.Subscription != "" && frame.Dir == Received:
+		return c.requests.get(m.Subscription)
+	case m.Method == "notifications/initialized" && frame.Dir == Sent:
+		return c.opening // which it completes
+	}
+	return nil
+}
