@@ -23,7 +23,7 @@ import (
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
 	{"english", "glossary", "jsonraw", "loopback", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
-	{"mcp", "redact", "usage", "wire", "yaml"},
+	{"mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "lineedit", "mock", "question", "render", "saved", "serve", "shape", "state", "target", "trace", "validate"},
 	{"connect"},
 	{"cli/cmdutil", "cli/complete", "cli/replay", "cli/savedfile"},
@@ -105,7 +105,6 @@ var largePackages = map[string]string{
 	"internal/render":      "to be split",
 	"internal/trace":       "to be split",
 	"internal/validate":    "to be split",
-	"internal/wire":        "to be split",
 }
 
 // largeTypes may have more methods or fields, for the reason given.
@@ -136,7 +135,7 @@ var largeTypes = map[string]string{
 	"internal/trace.Row":            "what is known of an exchange, which the filter language names",
 	"internal/validate.survey":      "to be split",
 	"internal/wire.Outcome":         "all that is known of how a request ended, which is printed, documented and recorded",
-	"internal/wire.Secrets":         "to be split",
+	"internal/redact.Secrets":       "to be split",
 	"internal/wire.Traits":          "what the correlation needs of a message",
 	"internal/wire.threads":         "to be split",
 }

@@ -18,13 +18,12 @@ import (
 // server says otherwise.
 func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
 	pinned := t.s.opt.Protocol
-	if o := t.connect(ctx, pinned != "" && Stateless(pinned)); !o.Good() {
+	if o := t.connect(ctx, pinned != "" && Stateless(pinned), resume); !o.Good() {
 		return o
 	}
 	switch {
 	case t.resumable(resume):
-		t.update(func(f *facts) { f.info = resume.Info })
-		t.assume(eraFor(resume), "remembered with the session")
+		t.resume(resume)
 		return wire.Outcome{}
 	case pinned != "" && Stateless(pinned):
 		return t.openModern(ctx, pinned, "set by --protocol", t.s.opt.Quick)
@@ -54,6 +53,12 @@ func (t *talk) resumable(m *Memory) bool {
 		visibleASCII(m.SessionID) && (slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft)
 }
 
+// resume goes on with a remembered session.
+func (t *talk) resume(m *Memory) {
+	t.update(func(f *facts) { f.info = m.Info })
+	t.assume(eraFor(m), "remembered with the session")
+}
+
 // assume takes an earlier run's word for what the server speaks.
 func (t *talk) assume(e era, why string) {
 	t.update(func(f *facts) { f.era, f.why, f.untried = e, why, true })
@@ -68,8 +73,9 @@ func eraFor(m *Memory) era {
 
 // connect gets a line to the server. A URL costs nothing yet, unless it is known
 // to be of the transport that begins with a stream; one that no longer does is
-// tried as any other.
-func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
+// tried as any other. A session that is resumed at a kept server is settled before anything is
+// read: what the server requested in between is handed over at once.
+func (t *talk) connect(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
 	opt := &t.s.opt
 	var f *fault
 	switch target := opt.Server; {
@@ -82,6 +88,9 @@ func (t *talk) connect(ctx context.Context, noSSE bool) wire.Outcome {
 		var held *heldLine
 		if held, f = openHeld(ctx, target.Held, opt.Limits, t.s.rec, t); f == nil {
 			t.update(func(f *facts) { f.line = held })
+			if t.resumable(resume) {
+				t.resume(resume)
+			}
 			go held.readAll()
 		}
 	case len(target.Command) > 0:
@@ -195,7 +204,7 @@ func (t *talk) fallBack(ctx context.Context, v verdict) wire.Outcome {
 		v.why += ", and so was initialize after it: the server was restarted without it"
 	}
 	t.line().close()
-	if o := t.connect(ctx, false); !o.Good() {
+	if o := t.connect(ctx, false, nil); !o.Good() {
 		return o
 	}
 	t.update(func(f *facts) { f.why = v.why })

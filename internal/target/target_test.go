@@ -257,7 +257,7 @@ func TestCommandAsText(t *testing.T) {
 		want string
 	}{
 		{[]string{"npx", "-y", "@scope/server@1.0", "--dir=/tmp"}, "npx -y @scope/server@1.0 --dir=/tmp"},
-		{[]string{"my server", "it's", "", "*", "$HOME", "a\nb"}, `'my server' 'it'\''s' '' '*' '$HOME' 'a` + "\n" + `b'`},
+		{[]string{"my server", "it's", "", "*", "$HOME", "a\nb"}, `'my server' 'it'\''s' '' '*' '$HOME' "$(printf 'a\012b')"`},
 	} {
 		if got := (Target{Kind: Command, Command: c.argv}).String(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
