@@ -1,6 +1,6 @@
 // Command mcpc is a command-line client for the Model Context Protocol and an
-// inspector of its traffic. Here argv comes in and an exit code goes out; each
-// command has one file, which says which rooms it brings together.
+// inspector of its traffic. This file gives package cli the streams, the environment and
+// the clock, and ends the process with its exit code.
 package main
 
 import (

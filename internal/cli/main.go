@@ -1,3 +1,4 @@
+// Package cli is the command tree of mcpc and one run of it.
 package cli
 
 import (

@@ -1,3 +1,8 @@
+// Package connect opens connections to the servers that users name: a URL, a command, a
+// session, or an entry of another program's configuration. It finds the server, its
+// credentials and its network settings, asks for consent where that is needed, resumes
+// sessions, records the traffic, and remembers what it learned in the state directory. How
+// the user is told and asked is up to the UI of its Env.
 package connect
 
 import (

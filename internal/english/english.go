@@ -1,3 +1,4 @@
+// Package english counts things and says how long ago they were.
 package english
 
 import (

@@ -1,3 +1,4 @@
+// Package jsonraw reads and composes JSON whose bytes are kept.
 package jsonraw
 
 import (

@@ -1,3 +1,4 @@
+// Package loopback tells which HTTP requests a server on this machine accepts.
 package loopback
 
 import (

@@ -1,3 +1,5 @@
+// Package mcp reads the entries of a server's lists: tools, prompts, resources and URI
+// templates.
 package mcp
 
 import (

@@ -1,3 +1,4 @@
+// Package redact learns secrets, and hides them wherever and however they are written.
 package redact
 
 import (

@@ -1,3 +1,4 @@
+// Package shellwords quotes and splits the words of a shell.
 package shellwords
 
 import (

@@ -1,3 +1,4 @@
+// Package sliceutil has functions for slices that package slices lacks.
 package sliceutil
 
 // Map is what each of all becomes; nil of none.

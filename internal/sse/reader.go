@@ -1,3 +1,4 @@
+// Package sse reads server-sent events and keeps their bytes.
 package sse
 
 import (

@@ -1,3 +1,4 @@
+// Package suggest finds the known word that a mistyped one was meant to be.
 package suggest
 
 import (

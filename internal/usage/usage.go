@@ -1,3 +1,4 @@
+// Package usage has the errors of a command line, and makes outcomes of them.
 package usage
 
 import (

@@ -1,3 +1,4 @@
+// Package auth has the commands login, logout and auth.
 package auth
 
 import (

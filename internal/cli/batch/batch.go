@@ -1,3 +1,4 @@
+// Package batch has the command batch.
 package batch
 
 import (

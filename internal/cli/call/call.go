@@ -1,3 +1,4 @@
+// Package call has the command call.
 package call
 
 import (

@@ -1,3 +1,4 @@
+// Package catalog has the commands list, describe, info and grep.
 package catalog
 
 import (

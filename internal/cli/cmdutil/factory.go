@@ -1,3 +1,5 @@
+// Package cmdutil is what the commands have in common: the Factory, flags, output, prompts and
+// hints.
 package cmdutil
 
 import (

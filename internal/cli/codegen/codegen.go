@@ -1,3 +1,4 @@
+// Package codegen has the command codegen.
 package codegen
 
 import (

@@ -1,3 +1,5 @@
+// Package complete is what shell completion offers, and what a mistyped argument was meant
+// to be.
 package complete
 
 import (

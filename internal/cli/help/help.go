@@ -1,3 +1,5 @@
+// Package help has the commands help, explain, man, version and completion, and the help
+// topics.
 package help
 
 import (

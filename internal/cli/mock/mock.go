@@ -1,3 +1,4 @@
+// Package mock has the command mock.
 package mock
 
 import (

@@ -1,3 +1,4 @@
+// Package proxy has the commands proxy and tap.
 package proxy
 
 import (

@@ -1,3 +1,4 @@
+// Package replay makes curl commands, mcpc commands and new requests of recorded ones.
 package replay
 
 import (

@@ -1,3 +1,4 @@
+// Package request has the commands read, prompt, complete, ping and raw.
 package request
 
 import (

@@ -1,3 +1,4 @@
+// Package run has the command run, which runs saved calls.
 package run
 
 import (

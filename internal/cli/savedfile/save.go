@@ -1,3 +1,4 @@
+// Package savedfile writes files of saved calls.
 package savedfile
 
 import (

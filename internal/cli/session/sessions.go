@@ -1,3 +1,4 @@
+// Package session has the commands init, sessions, close and state.
 package session
 
 import (

@@ -1,3 +1,4 @@
+// Package shell has the command shell.
 package shell
 
 import (

@@ -1,3 +1,4 @@
+// Package task has the command tasks.
 package task
 
 import (

@@ -1,3 +1,4 @@
+// Package traffic has the commands for recorded traffic: log, show, stats, export and resend.
 package traffic
 
 import (

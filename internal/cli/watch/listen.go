@@ -1,3 +1,4 @@
+// Package watch has the command listen.
 package watch
 
 import (

@@ -1,3 +1,4 @@
+// Package arguments makes JSON of NAME=VALUE words, with the types of a schema.
 package arguments
 
 import (

@@ -1,3 +1,4 @@
+// Package elicit answers the requests of servers: forms, pages, sampling and roots.
 package elicit
 
 import (

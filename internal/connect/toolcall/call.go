@@ -1,3 +1,5 @@
+// Package toolcall calls tools, gets prompts and reads resources: it checks arguments and
+// results, asks for confirmation, and waits for tasks.
 package toolcall
 
 import (
