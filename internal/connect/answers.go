@@ -133,6 +133,9 @@ func respondTo(c *Conn, opt *client.Options, how Options) error {
 	if err != nil {
 		return err
 	}
+	if c.Env.Asker == nil {
+		return nil
+	}
 	person := c.Env.UI.CanAsk() && !how.SkipNegotiation
 	asker, err := c.Env.Asker(c, flags, person)
 	if err != nil {

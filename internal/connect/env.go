@@ -36,7 +36,7 @@ type Env struct {
 	// Talking is set while there is a connection that must be closed in order.
 	Talking atomic.Bool
 	// Asker makes what answers the requests of a server; person is set where the user can
-	// be asked.
+	// be asked. Without one, the server is offered nothing.
 	Asker func(c *Conn, flags Answers, person bool) (client.Asker, error)
 	// Watch is shown every frame as it crosses; nil shows none.
 	Watch atomic.Pointer[wire.Tap]
@@ -69,23 +69,23 @@ type UI interface {
 	Note(text string)
 	Warn(text string)
 	// NameServer settles how the commands in hints name the server, once its secrets are
-	// known; hintText is a hint as it is shown.
+	// known; HintText is a hint as it is shown.
 	NameServer(argv []string)
 	HintText(hint wire.Hint) string
 
-	// ShowProgress shows a notifications/progress, showLog a notifications/message, and
-	// waiting what a task is doing and what Ctrl-C does.
+	// ShowProgress shows a notifications/progress, ShowLog a notifications/message, and
+	// Waiting what a task is doing and what Ctrl-C does.
 	ShowProgress(params jsonraw.Members)
 	ShowLog(level, logger string, data json.RawMessage)
 	Waiting(text, ctrlC string)
 	// Stderr is the standard error of programs that are started for the user.
 	Stderr() io.Writer
 
-	// Interactive reports whether the user can be asked, canAsk whether also while a
+	// Interactive reports whether the user can be asked, CanAsk whether also while a
 	// request runs.
 	Interactive() bool
 	CanAsk() bool
-	// Ask puts a question to which the answer is no unless it is yes; askAlways one
+	// Ask puts a question to which the answer is no unless it is yes; AskAlways one
 	// that may be answered for good, with "yes", "no" or "always".
 	Ask(ctx context.Context, question string) bool
 	AskAlways(ctx context.Context, question, always string) string
@@ -104,7 +104,7 @@ type UI interface {
 	OfferLogin(ctx context.Context, r auth.Refusal) (bool, error)
 	// FillArguments asks for arguments of a tool; nil is nothing.
 	FillArguments(ctx context.Context, tool string, form question.Form, check FormCheck) map[string]json.RawMessage
-	// FillForm, visitPage and writeMessage have the user answer a request of the server.
+	// FillForm, VisitPage and WriteMessage have the user answer a request of the server.
 	FillForm(ctx context.Context, q client.Asking, from string, check FormCheck) client.Answer
 	VisitPage(ctx context.Context, q client.Asking, from string) client.Answer
 	WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer
