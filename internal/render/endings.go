@@ -33,8 +33,9 @@ Precedence if several apply: signal, 13 (the result could not be written), 1,
 error follows from a missing or declined answer, the code is 11 or 3, not 6.
 
 "sent" is a member of the JSON error that --json writes to stderr. With 2 it is
-true if --jq or -o failed on a result, and with 3 if an answer to a server
-request did not match: the request had been sent, and a retry may run it twice.
+true if --jq failed on a result or the result had nothing that -o could save,
+and with 3 if an answer to a server request did not match: the request had been
+sent, and a retry may run it twice.
 "sent" is about the request that failed, which may be the handshake or a list
 before a call; "operation_sent" and "retryable" are about the requested
 operation.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -131,7 +132,11 @@ func (p *filterParser) term() (node, error) {
 			return p.pattern(name)
 		case rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && slices.Contains(FilterFields(), strings.ToLower(name)):
 			err := p.wrong(start, "a colon is missing behind the field %s; quote it to search for the text", name)
-			err.(*FilterError).Meant = name + ":" + strings.TrimPrefix(strings.TrimPrefix(p.word("")[len(name):], "="), "=")
+			value := strings.TrimPrefix(strings.TrimPrefix(p.word("")[len(name):], "="), "=")
+			err.(*FilterError).Meant = name + ":" + value
+			if f, _ := p.field(name); f != nil && f.words() != nil && !slices.Contains(f.words(), strings.ToLower(value)) {
+				err.(*FilterError).Meant = cmp.Or(termFor(value), err.(*FilterError).Meant)
+			}
 			return nil, err
 		}
 	}

@@ -44,7 +44,7 @@ var Endings = []Ending{
 	{0, OK, "success", "yes", "the result"},
 	{1, CheckFailed, "a check failed", "-", "the findings"},
 	{2, Usage, "usage error: flags, arguments, unreadable input, invalid JSON", "mostly no", "empty"},
-	{3, InvalidArguments, "arguments do not match the inputSchema, or the server does not list the tool", "mostly no", "empty"},
+	{3, InvalidArguments, "arguments do not match the inputSchema, or the server does not list the tool or supports no notification to listen to", "mostly no", "empty"},
 	{4, Auth, "authentication: 401, 403, or a failed login", "yes, rejected", "empty"},
 	{5, ToolError, "tool error: result.isError is true", "yes", "the result"},
 	{6, RPCFailed, "protocol: a top-level JSON-RPC error", "yes", "empty; raw: the message"},

@@ -19,7 +19,7 @@ import (
 
 // clientFlags say as whom to log in, and how.
 func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+" (default: that of the stored token, then the first)")
+	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+" (default: that of the stored token; without one, "+string(auth.Grants[0])+")")
 	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")
 	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
 	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")

@@ -89,7 +89,7 @@ sent, and structuredContent against the outputSchema.`,
 	cmdutil.AddIndex(a, f)
 	cmdutil.AddCut(a, f)
 	f.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
-	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice, only what both have in common")
+	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")
 	f.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	f.Lookup("task").NoOptDefVal = "0"
 	cmdutil.AddAnswering(a, f)

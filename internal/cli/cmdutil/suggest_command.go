@@ -164,7 +164,7 @@ func BehindDashes(a *Factory, verb string, words []string) wire.Hint {
 	if argv := startedBy(words); argv != nil {
 		return "a server's command goes after --: " + CommandStarting(a, verb, argv)
 	}
-	return "a server's command goes after --, a URL after -s"
+	return "a server's command goes after --, a URL or a session after -s"
 }
 
 // UnknownCommand is what stands where a command was expected.

@@ -73,5 +73,9 @@ func NoArguments(a *Factory, cmd *cobra.Command, args []string) error {
 	case len(args) == 1 && (IsURL(args[0]) || args[0] == "demo"):
 		hint = RunOf(cmd, " -s "+shellwords.Quote(args[0]))
 	}
-	return usage.New(fmt.Sprintf("%s takes no argument %q", cmd.Name(), strings.Join(args, " ")), hint)
+	what := "no argument"
+	if strings.Contains(cmd.Use, "[URL]") {
+		what = "a URL, not"
+	}
+	return usage.New(fmt.Sprintf("%s takes %s %q", cmd.Name(), what, strings.Join(args, " ")), hint)
 }

@@ -28,6 +28,10 @@ type Saver struct {
 	// Omitted says why exchanges are not steps, in order, and omissions how many they are.
 	Omitted   []string
 	Omissions int
+	// KeepLists makes a step of every list; else Lists counts those that were omitted
+	// because another command had requested them.
+	KeepLists bool
+	Lists     int
 	// taken is a text whose variables have their names already.
 	taken string
 }
@@ -89,7 +93,8 @@ func (s *Saver) Add(g replay.Again, among bool) error {
 	case among && !ok:
 		s.Omit("further page of a list")
 		return nil
-	case among && step.Verb == saved.List && !g.Had("list"):
+	case among && step.Verb == saved.List && !g.Had("list") && !s.KeepLists:
+		s.Lists++
 		s.Omit("list for another request")
 		return nil
 	}

@@ -34,7 +34,12 @@ there is only one, can be used instead of the id.`,
 		Example: `  mcpc tasks list
   mcpc tasks wait last
   mcpc tasks cancel last`,
-		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() == 0 {
+				return nil
+			}
+			return cmdutil.UnknownCommand(a, cmd, args)
+		},
 		RunE: func(*cobra.Command, []string) error {
 			return usage.New("tasks needs a command", wire.Run("tasks --help")+" shows the commands")
 		},

@@ -40,8 +40,8 @@ func NewExport(a *cmdutil.Factory) *cobra.Command {
 		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
 		Short: "export recorded exchanges: HAR, curl, saved calls, Markdown",
 		Long: `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
-exchanges in it. A FILTER (mcpc help filters) selects exchanges; with a NUMBER,
-of its whole run.
+exchanges in it. A FILTER (mcpc help filters) selects some of them; after a
+NUMBER it selects from all exchanges of that NUMBER's run.
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; with a session they open
@@ -198,7 +198,7 @@ func addTo(a *cmdutil.Factory, s *render.Script, c *trace.Capture, row *trace.Ro
 // exportFailed is the ending where an exchange could not be written.
 func exportFailed(err error) wire.Outcome {
 	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
-		return usage.Outcome(usage.New("it cannot be written as a command: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
+		return usage.Outcome(usage.New("not exported: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
 	}
 	return usage.LocalIO("exporting", usage.Bare(err))
 }

@@ -13,21 +13,15 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// exportSaved writes rows as a file that mcpc run takes.
+// exportSaved writes rows as a file that mcpc run takes. Lists that other requests were
+// checked with are omitted, unless there is nothing else.
 func exportSaved(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
-	s := &savedfile.Saver{}
-	for _, row := range rows {
-		exchange, err := row.Exchange()
-		if err != nil {
-			return err
-		}
-		if exchange == nil {
-			s.Omit("not sent")
-			continue
-		}
-		if err := s.Add(replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}, len(rows) > 1); err != nil {
-			return err
-		}
+	s, err := savedSteps(a, c, rows, false)
+	if err == nil && len(s.File.Steps)+len(s.Endless) == 0 && s.Lists > 0 {
+		s, err = savedSteps(a, c, rows, true)
+	}
+	if err != nil {
+		return err
 	}
 	if len(s.Endless) > 0 {
 		a.Warn("the file omits " + strings.Join(s.Endless, ", ") + ": its outcome cannot be expected again")
@@ -36,7 +30,7 @@ func exportSaved(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trac
 		a.Note(english.Plural(s.Omissions, "exchange") + " omitted: " + strings.Join(s.Omitted, ", "))
 	}
 	if len(s.File.Steps) == 0 {
-		return &render.Unscriptable{Text: "no call, read, prompt, list or other request to save"}
+		return &render.Unscriptable{Text: "nothing to save; omitted: " + strings.Join(s.Omitted, ", ")}
 	}
 	text, err := yaml.Write(s.File.JSON())
 	if err != nil {
@@ -49,4 +43,23 @@ func exportSaved(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trac
 	b.Write(text)
 	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+// savedSteps makes steps of rows. lists is set where every list becomes one.
+func savedSteps(a *cmdutil.Factory, c *trace.Capture, rows []*trace.Row, lists bool) (*savedfile.Saver, error) {
+	s := &savedfile.Saver{KeepLists: lists}
+	for _, row := range rows {
+		exchange, err := row.Exchange()
+		if err != nil {
+			return nil, err
+		}
+		if exchange == nil {
+			s.Omit("not sent")
+			continue
+		}
+		if err := s.Add(replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}, len(rows) > 1); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
