@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What a tool requires and nobody gave is asked for at a terminal, checked while
-// it is typed, and sent with the rest.
+// What a tool requires and the user did not give is asked for at a terminal, checked
+// while it is typed, and sent with the rest.
 func TestTerminalMissingArguments(t *testing.T) {
 	t.Parallel()
 	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
@@ -31,7 +31,7 @@ func TestTerminalMissingArguments(t *testing.T) {
 	}
 }
 
-// Whoever does not want to be asked is told what is missing, as in a pipe.
+// Without an answer or a prompt the error names what is missing, as in a pipe.
 func TestTerminalMissingArgumentsNotGiven(t *testing.T) {
 	t.Parallel()
 	const said = `missing required member "b"`

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// What a server asks, as a person at a terminal meets it. Where CI is set nobody
-// is asked, also where the tests run on such a machine.
+// What a server asks, as a user at a terminal sees it. Where CI is set mcpc does not
+// prompt, so the tests clear it.
 
 // rules 90
 func TestTerminalAsked(t *testing.T) {
@@ -203,7 +203,7 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 }
 
 // A page is shown whole and opened after a yes by the program that is asked for,
-// with the address as one argument; before that nobody is told of it.
+// with the address as one argument; before that no program gets it.
 //
 // rules 93, 94, 95, 96, 97, 225
 func TestTerminalPage(t *testing.T) {
@@ -239,7 +239,7 @@ func TestTerminalPage(t *testing.T) {
 	tm.await(`domain: xn--80ak6aa92e\.example\r\n(?s:.)*warning:\S* the host is in Punycode(?s:.)*\[c\]ancel> $`)
 	tm.typed("no\n")
 	tm.ends("0")
-	// What is no web page is not opened, whatever anybody says.
+	// What is no web page is declined without a prompt.
 	out := onTerminal(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"file:///etc/passwd"}`).ends("0")
 	if !strings.Contains(out, "only http and https") || !strings.Contains(out, ": decline") {
 		t.Errorf("%q", out)
@@ -288,7 +288,7 @@ func TestTerminalSampling(t *testing.T) {
 	}
 }
 
-// Who asked not to be asked is not asked, nor is a machine.
+// Neither --no-input nor CI=true lets mcpc prompt.
 func TestTerminalNotAsked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, flag string }{{"CI=", "--no-input"}, {"CI=true", "--color=auto"}} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Where the calls are typed no line of progress is drawn over what stands there.
+// Where the calls are typed no line of progress is drawn over them.
 func TestTerminalTypedBatch(t *testing.T) {
 	t.Parallel()
 	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "batch")

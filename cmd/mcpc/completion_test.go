@@ -148,8 +148,8 @@ func TestCompletionOffersOwnFlagsFirst(t *testing.T) {
 	}
 }
 
-// A shell completes on a terminal: what is typed ends in TAB, and what stands
-// there in the end is what the line has become.
+// A shell completes on a terminal: what is typed ends in TAB, and the test
+// reads what the line has become.
 func TestShellsComplete(t *testing.T) {
 	script := hostileTools
 	help, err := exec.Command("mcpc", "completion", "--help").Output()

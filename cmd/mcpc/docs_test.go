@@ -19,15 +19,14 @@ import (
 
 // Only an executed example is right. Every console block of the README and of
 // docs/ runs here, in order, in an empty directory: lines behind "$ " are
-// commands, the lines after them what they print, and "..." stands for any
-// number of lines, or for the rest of one. Stderr is looked at where it stands
+// commands, the lines after them what they print, and "..." matches any
+// number of lines, or the rest of one. Stderr is compared where it is shown
 // in the block, after stdout. A block of YAML becomes a file, which its first line
 // names.
 
-// Where the documents name the usual port or an npm package, the demo stands in:
-// the tests need no network and no fixed port. A script stands in for a server with
-// tasks, which the demo has not. The package itself is called by
-// the tests with real servers.
+// standIns replaces the usual port and an npm package in the documents by the demo: the
+// tests need no network and no fixed port. A server with tasks, which the demo has not,
+// is replaced by a script. The tests with real servers call the package itself.
 func standIns(url, tasks, protected, port string) *strings.Replacer {
 	return strings.NewReplacer("http://localhost:3001/mcp", url, "http://localhost:3002/mcp", tasks, "http://localhost:3003", protected, "8976", port,
 		"npx -y @modelcontextprotocol/server-everything stdio", "mcpc demo --stdio")
@@ -222,7 +221,7 @@ func TestArchitectureNamesRealFiles(t *testing.T) {
 	}
 }
 
-// Every page stands in the index, and every page of the index is there.
+// Every page is in the index, and every page of the index exists.
 func TestDocumentedPagesStandInTheIndex(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join("..", "..", "docs", "README.md"))
 	if err != nil {

@@ -84,7 +84,7 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 			Headers map[string]string `json:"headers"`
 			Message json.RawMessage   `json:"message"`
 		}
-		run("mcpc list -H 'X-Own: 1'") // who has other header fields remembers for himself
+		run("mcpc list -H 'X-Own: 1'") // other header fields have a cache of their own
 		before := l.count()
 		if err := json.Unmarshal([]byte(run("mcpc call --dry-run --json"+words)), &shown); err != nil {
 			t.Fatal(err)

@@ -168,8 +168,8 @@ func receiveDescriptor(socket int) (int, error) {
 	return fds[0], nil
 }
 
-// judge answers notices until nobody is under the filter any more or the run is
-// over.
+// judge answers notices until no process is under the filter any more or the run
+// is over.
 func (o *ordeal) judge(listener int, over <-chan struct{}) {
 	for {
 		poll := struct {

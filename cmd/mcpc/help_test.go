@@ -87,7 +87,7 @@ func TestCommandsAreMadeByName(t *testing.T) {
 	}
 }
 
-// asTyped is what stands behind mcpc to get a command's help.
+// asTyped returns the arguments of mcpc that show a command's help.
 func asTyped(c *cobra.Command) []string {
 	words := strings.Fields(c.CommandPath())[1:]
 	if !c.Runnable() && !c.HasSubCommands() {
@@ -133,7 +133,7 @@ func TestHelpHasOneVoice(t *testing.T) {
 
 // exampleEndings are the examples that are not meant to end well, by their
 // beginning. The built-in demo server has no tasks, so that none is remembered, and
-// nobody has a server at mcp.example.
+// there is no server at mcp.example.
 var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc tasks get last", "2"}, {"mcpc tasks wait last", "2"}, {"mcpc tasks result last", "2"}, {"mcpc tasks cancel last", "2"}, {"mcpc tasks update last", "2"},
 	{"mcpc tasks list", "3"},
@@ -202,8 +202,8 @@ var exampleFiles = map[string]string{
 	"mcp.json":    `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 }
 
-// shownFile is the file of the examples that a help shows: its name, and its text as
-// it stands there, indented.
+// shownFile is the file of the examples that a help shows: its name, and its text without
+// the help's indentation.
 func shownFile(help string) (name, text string) {
 	before, shown, found := strings.Cut(help, " of the examples below:\n\n")
 	if !found {

@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/trace"
 )
 
-// A capture may be a stranger's. Whatever stands in it, each command comes to an
-// ending of its table, no terminal takes it for a command, and what is given away
-// as commands runs nothing of it.
+// A capture may be a stranger's. Whatever it contains, each command comes to an
+// ending of its table, no terminal takes it for a command, and exported commands
+// run nothing of it.
 
 // evil is in every place for a text: escapes, control bytes, a line that a shell
 // or a Markdown would take for its own.

@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever a server writes, in whatever place, is text: no terminal takes it for
-// a command and nobody is shown another text than there is. In a pipe it is what
+// a command and the user is shown no other text than there is. In a pipe it is what
 // it was, byte for byte. The script puts the same few sequences into every string
 // that a server may choose.
 
@@ -111,9 +111,9 @@ func hostileScript(t *testing.T) string {
 // concealed is a sequence that mcpc's own colours never need.
 const concealed = "\x1b[8m"
 
-// forbidden names what must not reach a terminal and stands in out. mcpc's own
-// colours may, and a carriage return of its own, behind which a server's text
-// never stands.
+// forbidden returns what out contains that must not reach a terminal. mcpc's own
+// colours may, and a carriage return of its own, which a server's text never
+// follows.
 func forbidden(out string) string {
 	plain := strings.ReplaceAll(sgr.ReplaceAllString(out, ""), "\r\n", "\n")
 	if strings.Contains(plain, "\rEVIL") {

@@ -16,7 +16,7 @@ import (
 )
 
 // The rules of the tree: which package may import which, where each third-party module
-// is imported, what stands in one place only, and how large things may be.
+// is imported, which names only certain files may use, and how large things may be.
 // docs/architecture.md has the reasons.
 
 // floors are the packages below internal/ from the bottom up. A package imports packages of
@@ -45,7 +45,7 @@ var neverInConnect = []string{"mcpc/internal/render", "github.com/spf13/cobra", 
 // neverInWire: wire has no sockets, no clock and no printing.
 var neverInWire = []string{"net", "net/http", "os", "os/exec", "log", "log/slog"}
 
-// mainOnly is what stands in main.go and nowhere else.
+// mainOnly are the functions and variables that only main.go may use.
 var mainOnly = []string{"os.Exit", "os.Args", "os.Getenv", "os.LookupEnv", "os.Environ", "time.Now"}
 
 // timers are what waits; timerFiles own one, each for the reason that its comment says.
@@ -430,8 +430,8 @@ func TestTimersStandWhereTheyBelong(t *testing.T) {
 	})
 }
 
-// What a server calls itself is shown and remembered, and nothing depends on it: who
-// else would read it would decide by it.
+// What a server calls itself is shown and remembered, and nothing depends on it: other
+// code that read it would decide by it.
 //
 // rules 121
 func TestServerInfoIsOnlyShown(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 var keptSessions = flag.Int("kept", 24, "how many sessions TestNoHeldServerIsLeft opens with --keep")
 
-// Many sessions are held, each is used, and half of them are killed with a signal that
-// nobody can catch: of every second one of those the holder, of the others the server.
+// Many sessions are held, each is used, and half of them are killed with SIGKILL: of every
+// second one of those the holder, of the others the server.
 // When the idle time is over, no process is left, and no socket after the next command.
 func TestNoHeldServerIsLeft(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // When the terminal goes at which a server was kept, the server stays: it has a session
-// of processes of its own, no terminal, and none of the files of whoever started it.
+// of processes of its own, no terminal, and none of its parent's files.
 func TestHeldServerOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "kept") // short enough for a socket

@@ -32,7 +32,7 @@ func (m *machine) starts() int {
 func TestACommandFromAFileIsConfirmed(t *testing.T) {
 	t.Parallel()
 	m := confirmMachine(t)
-	// No is what Enter says, and Ctrl-C ends it without a word of a failure.
+	// No is what Enter says, and Ctrl-C ends it without an error message.
 	tm := m.at(80, "-s", "box", "ping")
 	tm.await(`Run it\? \[y/N/always for exactly this\] $`)
 	tm.typed("\r")

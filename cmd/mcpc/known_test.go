@@ -42,7 +42,7 @@ func newMachine(t *testing.T) *machine {
 	for _, name := range []string{"npx", "uvx", "docker", "python3", "noisy"} {
 		m.write(filepath.Join(bin, name), "#!/bin/sh\necho "+name+" >> '"+m.ran+"'\n")
 	}
-	// Whoever speaks to a server that is not on this machine comes by here.
+	// Every connection to a server that is not on this machine arrives here.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +102,8 @@ func (m *machine) mcpc(want string, args ...string) (stdout string) {
 	return out.String()
 }
 
-// untouched checks that no program was run, nobody was spoken to, and nothing that is
-// secret is kept.
+// untouched checks that no program was run, no connection was opened, and no secret is
+// kept.
 func (m *machine) untouched() {
 	m.t.Helper()
 	if ran, err := os.ReadFile(m.ran); err == nil {

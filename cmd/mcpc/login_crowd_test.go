@@ -14,9 +14,9 @@ import (
 )
 
 // Many processes at once, with a token that is about to end and a refresh token that
-// is good once: each is used once, who waits takes what came of it, and nobody is
-// logged out. How many wait for each other is the machine's: no request gets more than
-// one token.
+// is good once: each is used once, a process that waits takes the new token, and none is
+// logged out. How many wait for each other depends on the machine: no request gets more
+// than one token.
 //
 // authorization 60
 func TestCrowdRenewsOneByOne(t *testing.T) {

@@ -27,7 +27,7 @@ var manyDocuments = map[string]string{
 }
 
 // With --json standard output is one JSON document or nothing, whatever the command:
-// whoever reads it need not know which one it was. Each command runs its first example
+// its reader need not know which one it was. Each command runs its first example
 // that is one command and no pipe.
 func TestEveryCommandPrintsOneDocument(t *testing.T) {
 	seen := 0

@@ -26,8 +26,8 @@ func TestNoRunLeavesAProcess(t *testing.T) {
 	}
 	const slow = "tool echo\non tools/call\n  wait 10ms\n  pass\n"
 	hard := []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGKILL, syscall.SIGTERM}
-	// When mcpc is killed there is nobody who could end a process that holds on
-	// to the streams and has another parent.
+	// When mcpc is killed no process is left to end one that holds on to the
+	// streams and has another parent.
 	soft := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 	const moment = 60 * time.Millisecond
 	for _, s := range []struct {

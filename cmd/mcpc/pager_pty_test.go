@@ -119,7 +119,7 @@ func TestTerminalPagerAndFailure(t *testing.T) {
 }
 
 // Help, topics, the glossary and an explained exchange are shown in the pager where they
-// are longer than the screen; the short help is not, and whoever wants no pager gets none.
+// are longer than the screen; the short help is not, and --no-pager turns the pager off.
 func TestTerminalPagerOfTexts(t *testing.T) {
 	t.Parallel()
 	const sum = "mcpc -s demo call get-sum a=1 b=2"

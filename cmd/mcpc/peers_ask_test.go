@@ -60,7 +60,7 @@ func TestPeersAreAsked(t *testing.T) {
 						t.Errorf("info:\n%s", got)
 					}
 					if strings.HasPrefix(p.name, "pingme") {
-						ask(6, "ping") // it knows no such method, whatever its name
+						ask(6, "ping") // it does not implement ping, whatever its name
 					} else if got := ask(0, "ping").stdout; !strings.Contains(got, " answered ") {
 						t.Errorf("ping: %q", got)
 					}

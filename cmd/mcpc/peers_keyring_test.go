@@ -13,8 +13,8 @@ import (
 )
 
 // A desktop's keyring, GNOME's, on a bus of its own: mcpc keeps its key there where it
-// is open, seals the tokens, and reads them only with it. Where it is locked, and the
-// person who could open it is not there, the tokens are in the file, and nothing waits.
+// is open, seals the tokens, and reads them only with it. Where it is locked, and no user
+// is there to open it, the tokens are in the file, and nothing waits.
 //
 // authorization 59
 func TestPeerKeyring(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPeerKeyring(t *testing.T) {
 	if kept := read(t, filepath.Join(state, connect.TokensName)); strings.Contains(kept, "demo-") || !strings.Contains(kept, `"sealed:`) {
 		t.Errorf("kept\n%s", kept)
 	}
-	// The same keyring in another session, and then nobody to open it.
+	// The same keyring in another session, and then a locked one.
 	finds(session(open, "mcpc -s "+target+" list --jq '.tools|length'"), "24\n")
 	locked := "gnome-keyring-daemon --start --components=secrets"
 	finds(session(locked, "mcpc -s "+target+" list || echo ended with $?", login+" --token-store keyring || echo ended with $?", login, "mcpc auth"),

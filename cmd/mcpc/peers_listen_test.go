@@ -15,7 +15,7 @@ import (
 )
 
 // What the servers tell of when another client calls the tool touch, by the
-// revision of who listens. A peer that is not here has nothing to touch, or no
+// listening client's revision. A peer that is not here has nothing to touch, or no
 // way to tell: ts-server serves the handshake without sessions.
 var peersTell = []struct {
 	peer     string
@@ -52,7 +52,7 @@ func TestPeersListen(t *testing.T) {
 	}
 }
 
-// server-everything logs that somebody subscribed, and says so to who did.
+// server-everything logs each subscription, and sends that to the subscribed client.
 func TestPeersListenLogs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"everything-http", "everything-sse", "everything-stdio", "everything-2026-01-http"} {

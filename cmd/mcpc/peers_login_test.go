@@ -286,8 +286,8 @@ func TestPeerLoginTypeScript(t *testing.T) {
 	}})
 }
 
-// The SDK's example as it comes: no page to agree on, no refresh tokens, and nobody
-// to be told of a logout.
+// The SDK's example as it comes: no consent page, no refresh tokens, and no revocation
+// endpoint.
 func TestPeerLoginTypeScriptExample(t *testing.T) {
 	t.Parallel()
 	target := peerNamed(t, "ts-example-auth").start(t)[1]

@@ -36,7 +36,7 @@ type peer struct {
 	argv                  []string
 }
 
-// peers are those that anybody may talk to.
+// peers are those that need no login.
 func peers(t *testing.T) []peer {
 	t.Helper()
 	return slices.DeleteFunc(slices.Clone(allPeers(t)), func(p peer) bool { return p.transport == "login" })
@@ -337,7 +337,7 @@ func counting(t *testing.T, target []string) (string, *atomic.Int64) {
 
 // TestPeerRequestsOnTheWire counts what a command costs. A warm call is one
 // request; a cold list on a server with a handshake is discover, initialize,
-// initialized, tools/list, and the DELETE that ends a session nobody keeps.
+// initialized, tools/list, and the DELETE that ends a session that is not kept.
 func TestPeerRequestsOnTheWire(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

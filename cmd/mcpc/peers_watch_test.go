@@ -326,7 +326,7 @@ func shellWords(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// onBothSides reads two files until the same stands in them, or for long enough: the
+// onBothSides reads two files until they are equal and not empty, or for long enough: the
 // client may be gone before the last of its server's processes has written.
 func onBothSides(t *testing.T, one, other string) (a, b []byte) {
 	t.Helper()

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// bannedPhrases are phrases that messages, help and documents once had in place of the
-// usual terms. They match in any case, at word boundaries, over line breaks.
+// bannedPhrases are phrases that messages, help, documents and comments once had in place
+// of the usual terms. They match in any case, at word boundaries, over line breaks.
 var bannedPhrases = []string{
 	"said no", "for a model to read", "which channel", "channel failed", "channel fired", "server in the box",
 	"what crossed", "what has crossed", "who you are", "who asks", "told unasked", "tells unasked", "does everything wrong",
@@ -25,7 +25,7 @@ var bannedPhrases = []string{
 	"is no object", "is no array", "takes the steps", "hold what comes against", "not as expected", "authorities to believe",
 	"in a file of your own", "server's era", "the way to the server", "folded in", "you asked wrongly", "that you brought",
 	"is not taken", "something came", "nothing came", "no longer waits", "had in mind", "is told of", "goes along", "go along",
-	"whoever", "somebody", "nobody", "what is more", "knows no", "nothing is known of", "no such task here",
+	"whoever", "whom", "somebody", "nobody", "anybody", "everybody", "what is more", "knows no", "nothing is known of", "no such task here",
 	"has a word", "without a word", "of its own account", "comes of it", "came of it", "is of no use",
 }
 
@@ -60,37 +60,63 @@ func TestBannedPhrasesAreFound(t *testing.T) {
 	}
 }
 
-// Strings of the program are its messages and its help.
-func TestStringsHaveNoBannedPhrase(t *testing.T) {
-	n := 0
-	for _, root := range []string{".", filepath.Join("..", "..", "internal")} {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+// eachSource parses each Go file of the program, and of scripts; tests among them.
+func eachSource(t *testing.T, see func(path string, set *token.FileSet, file *ast.File)) {
+	t.Helper()
+	for _, folder := range []string{"cmd", "internal", "scripts"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") {
 				return err
 			}
 			set := token.NewFileSet()
-			file, err := parser.ParseFile(set, path, nil, 0)
-			if err != nil {
-				return err
+			file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+			if err == nil {
+				see(path, set, file)
 			}
-			ast.Inspect(file, func(node ast.Node) bool {
-				if lit, ok := node.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					text, _ := strconv.Unquote(lit.Value)
-					for _, phrase := range bannedIn(text) {
-						t.Errorf("%s: %q", set.Position(lit.Pos()), phrase)
-					}
-					n++
-				}
-				return true
-			})
-			return nil
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Strings of the program are its messages and its help.
+func TestStringsHaveNoBannedPhrase(t *testing.T) {
+	n := 0
+	eachSource(t, func(path string, set *token.FileSet, file *ast.File) {
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/scripts/") {
+			return
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			if lit, ok := node.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, _ := strconv.Unquote(lit.Value)
+				for _, phrase := range bannedIn(text) {
+					t.Errorf("%s: %q", set.Position(lit.Pos()), phrase)
+				}
+				n++
+			}
+			return true
+		})
+	})
 	if n < 5000 {
 		t.Errorf("only %d strings were read", n)
+	}
+}
+
+// A comment names the actor: caller, server, client, user, process.
+func TestCommentsHaveNoBannedPhrase(t *testing.T) {
+	n := 0
+	eachSource(t, func(_ string, set *token.FileSet, file *ast.File) {
+		for _, group := range file.Comments {
+			for _, phrase := range bannedIn(group.Text()) {
+				t.Errorf("%s: %q", set.Position(group.Pos()), phrase)
+			}
+			n++
+		}
+	})
+	if n < 5000 {
+		t.Errorf("only %d comments were read", n)
 	}
 }
 

@@ -132,8 +132,8 @@ func TestTerminalIsNotTaken(t *testing.T) {
 	}
 }
 
-// A server's icons, the images that its texts name and its pages are named, and nobody
-// fetches them.
+// A server's icons, the images that its texts name and its pages are named, and never
+// fetched.
 func TestNothingIsFetched(t *testing.T) {
 	t.Parallel()
 	bait, err := net.Listen("tcp", "127.0.0.1:0")

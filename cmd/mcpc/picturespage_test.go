@@ -11,7 +11,7 @@ import (
 )
 
 // The page of pictures, with README.md, shows each picture that there is, in dark and in light, with a
-// text for who cannot see it, and all of them together stay small.
+// text alternative, and all of them together stay small.
 func TestPicturesPage(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	readme := strings.Join(strings.SplitN(read(t, filepath.Join("..", "..", "README.md")), "\n", 31)[:30], "\n")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Who reads standard output may go away: the command ends quietly, as every
+// The reader of standard output may go away: the command ends quietly, as every
 // other program in a pipe.
 func TestTheReaderMayGoAway(t *testing.T) {
 	script, log := playFile(t, "tool x\n")

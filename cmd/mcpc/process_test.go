@@ -100,7 +100,7 @@ func TestASignalAtOnce(t *testing.T) {
 }
 
 // Fifty processes at a time use one state and one session at one server, twenty
-// times each, after each has opened a session of its own. Nobody fails, nothing
+// times each, after each has opened a session of its own. No call fails, nothing
 // is lost or sent twice, and the server never sees a request id twice: ids "MUST
 // NOT have been previously used by the requestor within the same session"
 // (2025-11-25 basic/index).
@@ -120,8 +120,8 @@ func TestManyProcessesShareASession(t *testing.T) {
 	open("shared")
 	p.mcpc("", "-s", "shared", "list")
 	want := []string{"shared"}
-	// Who opens a session writes the state, and waits five seconds for who writes: on a
-	// slow disk not fifty of them have their turn in that time.
+	// A process that opens a session writes the state, and waits five seconds for another's
+	// write: on a slow disk not fifty of them have their turn in that time.
 	turns := make(chan struct{}, 6)
 	var all sync.WaitGroup
 	for user := range users {

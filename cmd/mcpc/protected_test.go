@@ -45,7 +45,7 @@ var wrongs = map[string]struct {
 	"several":   {"/.well-known/oauth-protected-resource/mcp", twoServers},
 }
 
-// neverAnswers waits until whoever asked is gone, which is seen when the body is read.
+// neverAnswers waits until the client is gone, which is seen when the body is read.
 func neverAnswers(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -156,7 +156,7 @@ func protectedCase(t *testing.T, lines string) *protected {
 	return newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")}, instead)
 }
 
-// Close does not wait for those who never answer.
+// Close does not wait for handlers that never answer.
 func (p *protected) Close() error {
 	p.CloseClientConnections()
 	p.Server.Close()

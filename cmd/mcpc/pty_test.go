@@ -200,8 +200,8 @@ func TestTerminalProgress(t *testing.T) {
 	}
 }
 
-// Nothing came yet, and the person sees that something is waited for. Progress of
-// somebody else's request is not shown, and a message is a text and no command.
+// No response was received yet, and the user sees that mcpc waits for a response. Progress of
+// another request is not shown, and a message is a text and no command.
 func TestTerminalWaiting(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, waiting)
@@ -289,7 +289,7 @@ on tools/call
     wait 1ms
 `
 
-// Who saw a failure is told where its evidence is, unless it was shown or is none.
+// A failure's hint says where its recording is, unless it was shown or there is none.
 func TestTerminalHintAtRecord(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{"-s http://127.0.0.1:1/ ping": true, "-v -s http://127.0.0.1:1/ ping": false, "-s demo call fail": false,
@@ -301,8 +301,8 @@ func TestTerminalHintAtRecord(t *testing.T) {
 	}
 }
 
-// Ctrl-C during a call: the server hears that nobody waits any more, its process
-// is gone, and the command dies of the signal, so that a loop around it stops.
+// Ctrl-C during a call: the server gets notifications/cancelled, its process is
+// gone, and the command dies of the signal, so that a loop around it stops.
 func TestTerminalCtrlC(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, silent)

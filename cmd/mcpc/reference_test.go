@@ -45,7 +45,7 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 }
 
 // The manual has a page for each command and topic, with each flag, and no line of
-// it is a request that nobody wrote.
+// its text is taken for a roff request.
 func TestHelpIsAlsoAManual(t *testing.T) {
 	requests := regexp.MustCompile(`^\.(TH|SH|in|nf|fi)( |$)`)
 	for _, c := range allCommands(t) {

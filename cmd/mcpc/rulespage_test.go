@@ -31,8 +31,8 @@ import (
 
 var updateRules = flag.Bool("rules", false, "write docs/rules.md anew")
 
-// A numbered is one line of rules.txt or surprises.txt. Without stands for the
-// tests where there can be none.
+// numbered is one line of rules.txt or surprises.txt. without replaces the tests
+// where there can be none.
 type numbered struct {
 	section              string
 	number               int
@@ -192,8 +192,8 @@ func eachHead(path string, see func(text string)) error {
 	return err
 }
 
-// eachTestComment gives every line of comment that stands in a function of a test file
-// or before it. Tests with build tags count as well.
+// eachTestComment gives every line of comment in a function of a test file or in its doc
+// comment. Tests with build tags count as well.
 func eachTestComment(path string, see func(test, text string)) error {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {

@@ -26,12 +26,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What stands at the other end in the tests: the built-in demo server as a process
-// of its own, or a script of internal/serve. Whatever they get to see is written
-// down, because "nothing was sent" is a promise.
+// The servers of the tests: the built-in demo server as a process of its own, or a
+// script of internal/serve. Whatever they receive is written down, because "nothing
+// was sent" is a promise.
 
-// A server keeps its address while what stands behind it is stopped and
-// started: a port that is given back may be somebody else's a moment later.
+// server keeps its address while the process behind it is stopped and started:
+// a port that is given back may be another process's a moment later.
 type server struct {
 	listener net.Listener
 	log      *logFile
@@ -292,8 +292,8 @@ func read(t *testing.T, name string) string {
 // givenPorts keeps two tests that run side by side from getting one port.
 var givenPorts sync.Map
 
-// freePort finds a port for a server that takes a moment to begin. It is none that
-// systems give to whoever does not mind: nobody else gets it meanwhile.
+// freePort finds a port for a server that takes a moment to begin. It is not an
+// ephemeral port: no other process is given it meanwhile.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for {

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// An argumentRow is what somebody types behind `mcpc call TOOL`, and the JSON
-// that goes out: "2" or "3" and a part of the error where nothing does. The tools
+// argumentRow is what a user types after `mcpc call TOOL`, and the JSON that
+// goes out: "2" or "3" and a part of the error where nothing does. The tools
 // are those that the real servers of peers_words_test.go have too.
 type argumentRow struct {
 	tool  string
@@ -194,8 +194,8 @@ func TestArgumentsOfOddSchemas(t *testing.T) {
 	}
 }
 
-// FuzzWords: whatever is typed, one JSON object comes of it whose members are in
-// the order in which they were typed, or an error that has a text; and a word
+// FuzzWords checks that whatever is typed gives one JSON object whose members are
+// in the order in which they were typed, or an error that has a text; and a word
 // that is read is found again in the object, as the text that it is.
 func FuzzWords(f *testing.F) {
 	for _, row := range argumentRows {

@@ -74,7 +74,7 @@ func Killed(a *cmdutil.Factory, args []string, sig os.Signal) {
 }
 
 // execute parses the arguments and runs the command. Every error that cobra
-// gives back means "you asked wrongly", because commands keep what the world did
+// gives back is a usage error, because commands keep what the world did
 // in an Outcome.
 func execute(ctx context.Context, a *cmdutil.Factory, args []string) (code int) {
 	defer func() {
@@ -97,7 +97,7 @@ func execute(ctx context.Context, a *cmdutil.Factory, args []string) (code int) 
 	return cmdutil.Finish(a)
 }
 
-// crashed says that a bug ended the command. The stack is for whoever mends it.
+// crashed reports that a bug ended the command; -v prints the stack for the developer.
 func crashed(a *cmdutil.Factory, crash any, stack []byte) int {
 	a.Ending, a.Exit = wire.Outcome{}, 0
 	if a.Progress == nil { // that early

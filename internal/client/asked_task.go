@@ -91,7 +91,7 @@ func (es *errands) end(e *errand, status TaskStatus, answer said, now time.Time)
 	return true
 }
 
-// shown is the Task as the server is told of it.
+// shown is the Task object that is sent to the server.
 func (es *errands) shown(e *errand) json.RawMessage {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -183,7 +183,7 @@ func (t *talk) errandResult(ctx context.Context, m *wire.Message, e *errand) []b
 	case <-ctx.Done():
 		return nil
 	}
-	answer := e.answer // which nobody changes any more
+	answer := e.answer // which does not change once over is closed
 	if answer.result != nil {
 		task := jsonraw.With(nil, "taskId", jsonraw.Quote(e.id))
 		answer.result = withMeta(answer.result, jsonraw.Member{Name: metaRelatedTask, Value: task})

@@ -23,7 +23,7 @@ type Asking struct {
 	// has none.
 	Key string
 	// Again is set where the request is sent again as soon as all is answered:
-	// who has to do something elsewhere first must have done it by then.
+	// what the user has to do elsewhere, as in a browser, must be done by then.
 	Again bool
 }
 
@@ -31,7 +31,7 @@ type Asking struct {
 type Answer struct {
 	// Result is the bare result object; nil where there is none.
 	Result json.RawMessage
-	// Declined is set where there is no Result because somebody said no.
+	// Declined is set where there is no Result because the user declined.
 	Declined bool
 	// Ending says why there is neither; it becomes the ending of the exchange. Beside a
 	// no it says whose that was: the ending where the server fails for it.
@@ -42,12 +42,12 @@ type Answer struct {
 // gives up when ctx ends.
 type Asker func(ctx context.Context, q Asking) Answer
 
-// Unanswered is the ending where this run has nobody to ask.
+// Unanswered is the ending of a question without an answer, as where there is no Asker.
 func Unanswered(method string) wire.Outcome {
 	return wire.Outcome{Kind: wire.InputRequired, Text: "the server requested " + method + ", and there was no answer"}
 }
 
-// ask puts one question. Nobody's patience runs out while a person thinks.
+// ask puts one question. The idle timers are stopped until it is answered.
 func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	if s.opt.Asker == nil {
 		return Answer{Ending: Unanswered(q.Method)}

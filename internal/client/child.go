@@ -23,10 +23,10 @@ type child struct {
 	group *processGroup
 	// in, out and errors are this side's ends of its standard streams.
 	in, out, errors *os.File
-	// said is told of each line of its standard error, whose end stderr keeps.
+	// said is called with each line of its standard error; stderr keeps its end.
 	said   func(line []byte)
 	stderr *tail
-	// heard is closed by whoever reads its output when that has ended.
+	// heard is closed by the reader of its standard output when that has ended.
 	heard <-chan struct{}
 	// exited is closed when the child was reaped; state is good from then on.
 	exited chan struct{}
@@ -136,8 +136,8 @@ var others atomic.Bool
 // leaves, and neither are ended then.
 func StartsOthers() { others.Store(true) }
 
-// heardOut waits for the end of a stream of a dead child, and only a moment
-// where nobody is interested any more.
+// heardOut waits for the end of a stream of a dead child: at most grace, or
+// graceForWords from the time when c.closing is closed.
 func (c *child) heardOut(done <-chan struct{}, grace time.Duration) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -211,7 +211,7 @@ func (c *child) end() {
 		c.group.signal(kill)
 	})
 	if !isWithin(c.reaped, graceAfterKill+graceForWords) {
-		c.release() // it cannot be killed; at least nobody listens to it
+		c.release() // it cannot be killed; at least its streams are closed
 	}
 	isWithin(c.heard, graceForWords)
 	isWithin(c.quiet, graceForWords)

@@ -3,7 +3,7 @@
 // and the two eras that say what a message must look like.
 //
 // The session's loop knows neither HTTP nor a revision. A transport moves bytes
-// and reports what crossed to a tap; an era (era.go) opens the conversation,
+// and reports the traffic to a tap; an era (era.go) opens the conversation,
 // stamps what is sent and settles what came back. Every way in which a request
 // can end is a wire.Outcome; nothing here returns an error beside it.
 //

@@ -22,13 +22,13 @@ type ear struct {
 	fields func() []wire.Field
 	cancel context.CancelFunc
 	// headed is closed when the server has opened the stream, over when nothing will
-	// come any more; refusal then says why, or is nil where nobody listens any more.
+	// come any more; refusal then says why, or is nil where the client closed the stream.
 	headed, over chan struct{}
 	refusal      *fault
 }
 
-// graceForHead is how long a request waits for the stream that is to stand
-// beside it: some servers send no head before there is a first event.
+// graceForHead is how long a request waits for the stream that is opened next
+// to it: some servers send no head before there is a first event.
 const graceForHead = time.Second
 
 // settle waits a moment for the stream to stand.
@@ -75,10 +75,9 @@ func (h *ear) run(ctx context.Context) {
 	h.giveUp(ctx, f)
 }
 
-// reopen asks for the stream again until the server gives it or says that it
-// never will. A server that has not noticed the break yet says 409, and nobody
-// else knows when the network comes back: only the time between two attempts
-// grows.
+// reopen asks for the stream again until the server gives it or a refusal is
+// final. A 409, from a server that has not noticed the break yet, is not, nor is a
+// network error: only the time between two attempts grows.
 func (h *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, *fault) {
 	for ; at.pause(ctx, attempt); attempt++ {
 		tr, f := h.line.openStream(ctx, h.fields(), at.id)
@@ -116,7 +115,7 @@ func (h *ear) refuse(ctx context.Context, f *fault) {
 		finding.Rule, finding.Level = "stream_held", wire.Warning
 		finding.Text = "another client uses this session's GET stream for notifications (" + f.answer() + ")"
 	case f.kind == wire.Transport && f.reached == wire.Unsent:
-		// Nobody is there: the request that the stream stands beside says so.
+		// The server is not reachable: the request next to the stream reports that.
 		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
 	case f.kind == wire.Auth || !isFinal(f) || f.status < 400:
 		finding.Level = wire.Warning
@@ -131,7 +130,7 @@ func (h *ear) giveUp(ctx context.Context, f *fault) {
 		Text: "the GET stream for notifications is closed: " + f.answer()})
 }
 
-// settleOn keeps why nothing will come any more. Who listens says it himself.
+// settleOn keeps why nothing will come any more. Without a Listen it is a finding.
 func (h *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
 	if ctx.Err() != nil {
 		return
@@ -142,8 +141,8 @@ func (h *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
 	}
 }
 
-// broke tells that the stream ended: who listens to it, or else whoever notes what
-// is wrong. Servers may end it in good order whenever they like, and many do to
+// broke reports that the stream ended: to each Listen if something may have been
+// missed, else as a finding. Servers may end it in good order whenever they like, and many do to
 // save a connection (2025-11-25 basic/transports); where they number their events
 // nothing is missed then.
 func (h *ear) broke(f *fault, at *cursor) (missed bool) {

@@ -75,12 +75,12 @@ type era interface {
 	settle(call *Call, response *wire.Message) (wire.Kind, string)
 	// batches reports whether messages may stand in an array.
 	batches() bool
-	// ear gives the header fields of a stream that stands beside the requests,
-	// as they are when it is opened; nil where the era has no such stream.
+	// ear gives the header fields of the GET stream next to the requests, as they
+	// are when it is opened; nil where the era has no such stream.
 	ear() func() []wire.Field
 	// heard takes a notification; false where it was meant for the client itself.
 	heard(t *talk, m *wire.Message) bool
-	// listen asks to be told of what a Listening names and waits until that ends;
+	// listen subscribes to what a Listening names and waits until that ends;
 	// the remedy says how to go on.
 	listen(ctx context.Context, t *talk, l *hearing) (wire.Outcome, remedy)
 	// asked deals with a request that the server sent. It must not block.
@@ -90,7 +90,7 @@ type era interface {
 	judge(r reply, untried bool) standing
 	// alive asks the server whether it still knows a doubtful conversation.
 	alive(ctx context.Context, t *talk) bool
-	// cancel tells the server that nobody waits for a request any more.
+	// cancel tells the server that the client abandoned the request.
 	cancel(t *talk, out *outgoing)
 	// taskOffer says how calls become tasks, taskIn reads the task that a result of
 	// the call is or holds; problem is why it is a wrong one.

@@ -54,7 +54,7 @@ func readRequest(in *bufio.Reader) bool {
 	return err == nil
 }
 
-// called opens without a word, in the stateless era, and calls a tool once.
+// called opens a connection of the stateless era, which sends nothing, and calls a tool once.
 func called(t *testing.T, url string, more ...func(*Options)) wire.Outcome {
 	t.Helper()
 	opt := Options{Server: Server{URL: url}, Protocol: rev2607, Quick: true, Now: time.Now}
@@ -335,8 +335,8 @@ func TestFaultsKeepSecrets(t *testing.T) {
 	}
 }
 
-// A message that is still being posted when its stream of events has ended is waited
-// for by Close: whoever records is done when Close is.
+// Close waits for a message that is still being posted when its stream of events has
+// ended: no frame is recorded after Close.
 func TestNothingIsRecordedAfterClose(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

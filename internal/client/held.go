@@ -98,8 +98,8 @@ func (l *heldLine) greet(limit time.Duration) *fault {
 	return nil
 }
 
-// readHello reads what a holder says first; end is set where that is its last word. One
-// that was killed while somebody knocked says nothing: that is ErrNotHeld.
+// readHello reads what a holder sends first; end is set where it ends the connection. A
+// holder killed while a command connected sends nothing: that is ErrNotHeld.
 func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 	line, err := r.ReadBytes('\n')
 	if errors.Is(err, io.EOF) || isReset(err) {
@@ -301,14 +301,14 @@ func EndHeld(ctx context.Context, socket string) (HeldFacts, error) {
 	return facts, nil
 }
 
-// The name of a socket ends in heldName. It has unborn behind that until somebody
-// listens at it, so that one at which nobody does is a dead one's.
+// The name of a socket ends in heldName. The suffix unborn follows until the holder
+// listens, so that a socket without it at which no process listens is a dead holder's.
 const (
 	heldName = ".sock"
 	unborn   = ".new"
 )
 
-// listenHeld makes the socket of a holder, which nobody else can connect to.
+// listenHeld makes the socket of a holder, with mode 0600: no other user can connect.
 func listenHeld(socket string) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket + unborn, Net: "unix"})
 	if err != nil {
@@ -327,7 +327,7 @@ func listenHeld(socket string) (net.Listener, error) {
 }
 
 // SweepHeld removes the sockets of dead holders from a directory, and gives how many
-// there were. Nobody is woken by it: a datagram cannot be sent to a living one.
+// there were. A living holder does not notice: its socket takes no datagrams.
 func SweepHeld(dir string) (removed int) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

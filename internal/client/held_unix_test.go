@@ -189,7 +189,7 @@ func hanging(hs *heldServer, s *Session) (ctx context.Context, stop func(), end 
 	return ctx, cancel, ended
 }
 
-// While one command waits others are answered; progress is for whom it belongs to.
+// While one command waits others are answered; progress goes to the requesting command.
 func TestHeldRoutes(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
@@ -236,7 +236,7 @@ func cancelledAt(t *testing.T, s *Session, want string) {
 }
 
 // A command that dies cancels what it asked, and so does one that gives up; neither is
-// cancelled twice, and what comes too late is nobody's.
+// cancelled twice, and a late response goes to no command.
 func TestHeldCancelsForTheDead(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
@@ -399,7 +399,7 @@ i{"jsonrpc":"2.0","id":904,"method":"cancelled"}
 	a.Close(context.Background(), false)
 }
 
-// What a server asks when nobody is there is for the next one; a ping is answered.
+// What a server asks while no command is connected waits for the next; a ping is answered.
 func TestHeldKeepsQuestions(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
@@ -515,8 +515,8 @@ func TestHeldEndings(t *testing.T) {
 	}
 }
 
-// What the server writes to standard error is for whoever is there, and what nobody
-// heard for the next one.
+// What the server writes to standard error goes to the connected commands; without one
+// it is kept for the next.
 func TestHeldStderr(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
@@ -549,7 +549,7 @@ func TestHeldStderr(t *testing.T) {
 	}
 }
 
-// A line beyond the holder's limit is a bad response for who waits, and no more.
+// A line beyond the holder's limit is a bad response for waiting commands; the server lives on.
 func TestHeldLimit(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", func(h *Holding) { h.Message = 1 << 19 })
@@ -580,7 +580,7 @@ func TestHeldHangsUpOnTheDeaf(t *testing.T) {
 	}
 }
 
-// A socket at which nobody listens is removed, and nothing else is.
+// A socket at which no process listens is removed, and nothing else is.
 func TestSweepHeld(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)

@@ -87,15 +87,15 @@ type holder struct {
 	since    time.Time
 	// heard is closed when the server's output has ended, ending when the server is to end.
 	heard, ending chan struct{}
-	// writing is held by whoever writes a line to the server. It is not taken with mu.
+	// writing guards writes to the server. It is not locked while mu is held.
 	writing sync.Mutex
 	writers sync.WaitGroup
 
 	mu sync.Mutex
-	// turn is told when a request has ended, or who made it has gone.
+	// turn wakes sendQueued when a line may be sent, its user has gone or the server is to end.
 	turn sync.Cond
 	// why is the reason why the server is to end, "" while it is not; parted is set when
-	// everybody was told.
+	// all connections were told.
 	why    string
 	parted bool
 	kept   bool
@@ -106,8 +106,9 @@ type holder struct {
 	switchboard
 }
 
-// Hold starts a server and keeps it until it is told to end it, nobody has used it for
-// the idle time, ctx ends, or the server ends itself. Nothing is left of it then.
+// Hold starts a server and keeps it until a command ends it, the opener exits without
+// keeping it, no command has used it for the idle time, ctx ends, or the server ends or
+// no longer reads its stdin. Neither process nor socket is left then.
 func Hold(ctx context.Context, opt Holding) {
 	h := &holder{Holding: opt, since: opt.Now(), used: opt.Now(), heard: make(chan struct{}), ending: make(chan struct{}),
 		lines: map[*user]bool{}, switchboard: newSwitchboard()}
@@ -151,7 +152,7 @@ func (h *holder) wait(ctx context.Context) {
 	h.mu.Lock()
 	why := h.why
 	h.mu.Unlock()
-	if why == "" { // it went by itself, and who waits for it is told at once
+	if why == "" { // the server ended by itself: commands are told at once
 		facts := h.child.howEnded()
 		h.farewell(heldEnd{Ended: facts.Ended, Stderr: facts.Stderr})
 		h.child.end()
@@ -178,13 +179,13 @@ func (h *holder) endLocked(why string) {
 	}
 }
 
-// shut lets nobody in any more.
+// shut removes the socket and accepts no more connections.
 func (h *holder) shut() {
 	_ = os.Remove(h.Socket)
 	h.listener.Close()
 }
 
-// isIdle ends the server when nobody has used it for long enough.
+// isIdle ends the server when no command has used it for the idle time.
 func (h *holder) isIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -230,7 +231,7 @@ func (h *holder) tellAll(mark byte, text []byte) {
 	}
 }
 
-// farewell tells everybody that it is over, and hangs up.
+// farewell sends end to all connections and closes them.
 func (h *holder) farewell(end heldEnd) {
 	raw := jsonOf(end)
 	h.mu.Lock()

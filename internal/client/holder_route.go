@@ -13,9 +13,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A switchboard knows who asked what, so that several commands can speak with one
-// server at a time: an answer goes to who asked, and what belongs to a request to who
-// made that. It belongs to the holder's mutex.
+// A switchboard maps requests to users, so that several commands can speak with one
+// server at a time: a response, and what belongs to a request, goes to the user that
+// made it. It is guarded by the holder's mutex.
 type switchboard struct {
 	// asked are the requests under way, by their ids as they crossed, count how many
 	// there were. The commands of a session take ids from one counter; where two use
@@ -28,11 +28,11 @@ type switchboard struct {
 	// the server to answer questions. A question says not on whose account it is asked,
 	// so then only one command at a time has requests under way.
 	shaken, asks bool
-	// questions are the server's requests that came when nobody was there to answer.
+	// questions are the server's requests that came while no user was connected.
 	questions []*wire.Message
-	// changed are the lists that changed while nobody was there and that somebody may
-	// remember, with the last word of it, and unheard is the end of what came on standard
-	// error.
+	// changed holds, by method, the last list_changed notification for tools and prompts,
+	// whose lists clients may cache, that came while no user was connected; unheard is the
+	// end of what came on standard error meanwhile.
 	changed map[string][]byte
 	unheard *tail
 }
@@ -51,7 +51,7 @@ func newSwitchboard() switchboard {
 	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: &tail{limit: 64 << 10}}
 }
 
-// maxQuestions is how many of the server's requests wait for somebody to answer them.
+// maxQuestions is how many of the server's requests wait for the next user.
 const maxQuestions = 32
 
 // pass writes a line of the user's to the server, or queues it.
@@ -185,7 +185,7 @@ func (h *holder) abandonLocked(u *user) (last [][]byte) {
 	return last
 }
 
-// standIn answers a server's request for somebody who has gone.
+// standIn answers a server's request in place of a user that has gone or never came.
 func standIn(method string, id json.RawMessage) []byte {
 	if method == "ping" {
 		return wire.ComposeResult(id, json.RawMessage("{}"))
@@ -210,7 +210,7 @@ func (h *holder) handOverLocked(u *user) {
 	h.questions = nil
 }
 
-// write writes one line to the server. One that does not read any more is of no use.
+// write writes one line to the server. A server that no longer reads its stdin is ended.
 func (h *holder) write(line []byte) {
 	h.writing.Lock()
 	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
@@ -256,7 +256,7 @@ func (h *holder) readLine(lines *bufio.Reader) (line []byte, large bool, err err
 	}
 }
 
-// route gives a line of the server's to those whom it is for.
+// route passes a line from the server to the users that it is for, or answers it itself.
 func (h *holder) route(line []byte) {
 	m := wire.ParseMessage(line)
 	h.mu.Lock()
@@ -276,7 +276,7 @@ func (h *holder) route(line []byte) {
 	}
 }
 
-// receiversLocked are those whom a message is for; an array is for those of its parts.
+// receiversLocked are the users that a message is for; an array is for those of its items.
 func (h *holder) receiversLocked(m *wire.Message) (to []*user) {
 	switch m.Kind {
 	case wire.Notification:
@@ -292,8 +292,8 @@ func (h *holder) receiversLocked(m *wire.Message) (to []*user) {
 	return h.ownerLocked(m)
 }
 
-// ownerLocked is who asked what this answers. An answer to nobody is everybody's: it may
-// have lost its id.
+// ownerLocked is the user whose request m answers; none where that user has gone. A response
+// to no known request is for all users: it may have lost its id.
 func (h *holder) ownerLocked(m *wire.Message) []*user {
 	if a := h.asked[string(m.ID)]; a != nil && len(m.ID) > 0 {
 		delete(h.asked, string(m.ID))
@@ -306,8 +306,8 @@ func (h *holder) ownerLocked(m *wire.Message) []*user {
 	return h.users
 }
 
-// concernedLocked: what belongs to a request is for who made it, by the progress token or
-// the subscription. All else is for all.
+// concernedLocked are the users that a notification is for: the one whose request it
+// belongs to, by progress token or subscription, else all.
 func (h *holder) concernedLocked(m *wire.Message) []*user {
 	if a := h.asked[string(subscriptionIn(m.Params))]; a != nil {
 		return []*user{a.by}
@@ -325,8 +325,9 @@ func (h *holder) concernedLocked(m *wire.Message) []*user {
 	return h.users
 }
 
-// askedBackLocked is who is to answer a request of the server's own: who asked last, or
-// has been there longest. Where nobody is, the next one will.
+// askedBackLocked is the user that is to answer a request of the server's own: the one with
+// the latest open request, or else the longest connected. Without users, after a handshake,
+// it is kept for the next; reply answers a ping, and one too many.
 func (h *holder) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
 	if len(h.users) == 0 {
 		if h.shaken && (m.Method == "ping" || len(h.questions) >= maxQuestions) {

@@ -10,12 +10,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxUnread is how many bytes may wait for a user who does not read. One for whom
-// more would wait is hung up on: the others must not wait for him.
+// maxUnread is how many bytes may wait for a user that does not read. A user with more
+// is disconnected: the others must not wait for it.
 const maxUnread = 64 << 20
 
-// A user is somebody at a holder's socket. What stands below wake belongs to the
-// holder's mutex.
+// A user is a connection to a holder's socket. The fields from waiting to queuedBytes
+// are guarded by the holder's mutex.
 type user struct {
 	conn   net.Conn
 	opener bool
@@ -111,7 +111,7 @@ func (u *user) write(mu *sync.Mutex) {
 	}
 }
 
-// accept lets in whoever connects and is the same user.
+// accept accepts connections of the same system user until the listener is closed.
 func (h *holder) accept() {
 	for {
 		conn, err := h.listener.Accept()
@@ -126,7 +126,7 @@ func (h *holder) accept() {
 	}
 }
 
-// join greets whoever connected and serves him.
+// join greets a new connection and serves it; after farewell it closes it instead.
 func (h *holder) join(conn net.Conn, opener bool) {
 	u := &user{conn: conn, opener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
 	h.mu.Lock()
@@ -176,8 +176,8 @@ func (h *holder) serve(u *user) {
 	h.leave(u)
 }
 
-// welcome makes somebody who connected a user, and gives him what was kept for the
-// next one.
+// welcome adds a connection to the users that speak with the server, and gives it what
+// was kept for the next one.
 func (h *holder) welcome(u *user) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -57,7 +57,7 @@ func (t *httpTransport) call(ctx context.Context, out *outgoing) reply {
 
 // send posts a message and takes any 2xx for its acknowledgement: the
 // specification says 202 with no body, servers say 200 and 204 as well. An error
-// in that body is the server's word on the message all the same.
+// in that body answers the message all the same.
 func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 	tr, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
@@ -96,7 +96,7 @@ func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 	}
 }
 
-// headless is the reply where no head came, or one that is of no use.
+// headless is the reply where no head came, or one that cannot be used.
 func (t *httpTransport) headless(tr *trip, f *fault) reply {
 	if tr == nil || tr.resp == nil {
 		return failed(f)
@@ -189,7 +189,7 @@ func (t *httpTransport) recordCut(ctx context.Context, tr *trip, err error) {
 	t.rec.closed(tr.stream, wire.Received, "cut", withoutURL(err).Error())
 }
 
-// record records what came: a body, or noise, which stands for no message.
+// record records what came: a body, or noise, which is not a message.
 func (t *httpTransport) record(tr *trip, kind wire.FrameKind, raw []byte) {
 	if len(raw) > 0 {
 		t.rec.body(wire.Received, kind, tr.stream, raw, nil)

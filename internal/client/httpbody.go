@@ -175,7 +175,7 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 	if t.limits.Message > 0 {
 		src = io.LimitReader(src, t.limits.Message+1)
 	}
-	// The length is the server's word, so that only so much is believed of it. What
+	// The server states the length, so that only so much of it is believed. What
 	// is not written to takes no memory (of a new slice, not after Buffer.Grow, which
 	// clears it); without it a body would be copied as it grows, and take three times
 	// its length.
@@ -211,7 +211,7 @@ func decoded(resp *http.Response) (io.Reader, *fault) {
 }
 
 // gunzip begins to decode with the first read, so that an empty body is empty
-// and a stream that waits for its first event does not hold anybody.
+// and opening a stream does not block until its first event.
 type gunzip struct {
 	src io.Reader
 	// ended is set when the body came to its proper end: what is missing then

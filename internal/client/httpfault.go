@@ -60,7 +60,7 @@ func isAlert(tr *trip, err error) bool {
 	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.session.asked.Load())
 }
 
-// isHangUp reports that the other side went away without a word.
+// isHangUp reports that the other side closed the connection without a response.
 func isHangUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isReset(err)
 }
@@ -133,7 +133,7 @@ func describeTLS(f *fault, host string, err error) bool {
 	return true
 }
 
-// aboutCertificate says for whom a certificate is, and for how long.
+// aboutCertificate says subject, names and validity of a certificate; "" for nil.
 func aboutCertificate(c *x509.Certificate) string {
 	if c == nil {
 		return ""
@@ -180,7 +180,7 @@ func statusFault(resp *http.Response, body []byte) *fault {
 			f.text += ", retry after " + after
 		}
 	case code == http.StatusBadGateway || code == http.StatusGatewayTimeout:
-		f.reached = wire.Unknown // what stands behind the gateway may have acted
+		f.reached = wire.Unknown // the server behind the gateway may have acted
 	}
 	return f
 }

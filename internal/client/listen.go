@@ -22,8 +22,8 @@ type Filter struct {
 	URIs []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// A Listening is what somebody wants to be told of. What comes goes to
-// Options.Notified, as every notification does.
+// A Listening is what Listen asks a server to report. Its notifications go to
+// Options.Notified, as all do.
 type Listening struct {
 	Filter
 	// LogLevel sets from which level on a server logs, where a conversation has such
@@ -47,8 +47,8 @@ type hearing struct {
 
 // told is how far a Listening has come.
 type told struct {
-	// begun is set while the server tells, ever once it did, and over when nobody
-	// listens any more; what still comes then is nobody's fault.
+	// begun is set while the server reports changes, ever once it did, and over when
+	// Listen has ended; what still comes then is no error.
 	begun, ever, over bool
 	// agreed is what the server agreed to last.
 	agreed Filter
@@ -88,8 +88,8 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 	}
 }
 
-// listenOnce listens until that ends, in a conversation of which nobody has said
-// that it is over.
+// listenOnce listens until that ends, in a new conversation where the session or the
+// line of the current one is lost.
 func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, remedy) {
 	t := s.talk()
 	if t.now().lost || isOver(t.line().gone()) {
@@ -110,8 +110,8 @@ func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, rem
 	return o, next
 }
 
-// tellAll tells all who listen that the line on which they do is lost, and why,
-// or, with "", that it is there again. It reports whether anybody listens.
+// tellAll tells every hearing that the stream is lost, and why, or, with "", that
+// it is open again. It reports whether any hearing is still open.
 func (s *Session) tellAll(why string) (any bool) {
 	for _, h := range s.listeners() {
 		switch {
@@ -119,7 +119,7 @@ func (s *Session) tellAll(why string) (any bool) {
 			continue
 		case why != "":
 			h.lose(why)
-		case h.now().ever: // else who asks for it is still at it
+		case h.now().ever: // else its Listen is still opening it
 			h.begin(h.now().agreed)
 		}
 		any = true
@@ -131,15 +131,15 @@ func (s *Session) isListening() bool {
 	return slices.ContainsFunc(s.listeners(), func(h *hearing) bool { return !h.now().over })
 }
 
-// listeners are all who ever listened.
+// listeners are all hearings of the session, the ended ones too.
 func (s *Session) listeners() []*hearing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.hearings)
 }
 
-// complain tells of something wrong once in a session: whoever does it does it
-// with every message.
+// complain reports a rule that the server breaks once in a session: a server
+// that breaks it does so with every message.
 func (t *talk) complain(rule, text string) {
 	if t.isFirst(rule) {
 		t.found(wire.Warning, rule, text)
@@ -154,7 +154,7 @@ func (h *hearing) patience(idle time.Duration) time.Duration {
 	return idle
 }
 
-// isFirst reports that nothing was told of a rule yet.
+// isFirst reports that a rule was not reported yet, and notes it as reported.
 func (t *talk) isFirst(rule string) bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()

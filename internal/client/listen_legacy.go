@@ -8,13 +8,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// heard: what a server of this era says is for whoever is told of notifications.
+// heard leaves all notifications to Options.Notified: none is meant for the client itself.
 func (e *legacy) heard(*talk, *wire.Message) bool { return true }
 
-// listen: what a server says unasked comes on the line itself or, by Streamable
-// HTTP, on the stream that stands beside the requests. Changes of lists come
-// without being asked for; updates are asked for resource by resource (2025-11-25
-// server/resources, "Subscriptions").
+// listen waits for what a server sends unasked on the line itself or, by Streamable
+// HTTP, on the GET stream next to the requests. Changes of lists come without being
+// asked for; updates are asked for resource by resource (2025-11-25 server/resources,
+// "Subscriptions").
 func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome, remedy) {
 	ear := t.stand(ctx)
 	if isOver(ear.gone()) {
@@ -52,7 +52,7 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 }
 
 // request sends one of the small requests that listening is made of. A refusal is
-// told of.
+// reported.
 func (e *legacy) request(ctx context.Context, t *talk, h *hearing, method, member, value string) (wire.Outcome, remedy) {
 	call := &Call{Method: method, Params: jsonraw.With(nil, member, jsonraw.Quote(value))}
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))

@@ -57,12 +57,12 @@ func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
 	}
 }
 
-// subscriptionIn is the id that stands in the _meta of params or of a result.
+// subscriptionIn is the subscription id in the _meta of params or of a result; nil without one.
 func subscriptionIn(object json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
 }
 
-// heard gives what belongs to a subscription to the one who asked for it, by its
+// heard assigns a notification to the hearing that subscribed to it by the subscription
 // id, which "the client MUST use" over a line that several share (2026-07-28
 // basic/transports/stdio).
 func (e *modern) heard(t *talk, m *wire.Message) bool {
@@ -110,7 +110,7 @@ func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMes
 	h.begin(given)
 }
 
-// hearingOf finds who asked for a subscription; value and type of the id count.
+// hearingOf finds the hearing of a subscription, or nil; value and type of the id count.
 func (s *Session) hearingOf(id json.RawMessage) *hearing {
 	for _, h := range s.listeners() {
 		if len(id) > 0 && bytes.Equal(h.now().id, id) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMain turns the test binary into a stdio server where it is started as
-// one, and looks for goroutines that nobody ended.
+// one, and looks for leaked goroutines.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
 		os.Exit(runHelper(os.Args[2]))

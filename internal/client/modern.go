@@ -54,7 +54,7 @@ func (e *modern) open(ctx context.Context, t *talk) wire.Outcome {
 	return o
 }
 
-// learn reads a DiscoverResult. serverInfo stands in _meta; release candidates
+// learn reads a DiscoverResult. serverInfo is in _meta; release candidates
 // had it at the top.
 func (e *modern) learn(t *talk, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
@@ -264,7 +264,7 @@ func (e *modern) declared() json.RawMessage { return nil }
 // that takes nothing but initialize, so that nothing is cancelled.
 type probing struct{ *modern }
 
-// cancel notes that the answer may still come, and nobody wonders then.
+// cancel notes that the answer may still come, and is then not reported.
 func (probing) cancel(t *talk, out *outgoing) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

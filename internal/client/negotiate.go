@@ -254,8 +254,8 @@ func (t *talk) trySSE(ctx context.Context, revision string, probe *verdict, refu
 	return t.era().open(ctx, t)
 }
 
-// allRefused reports the attempts together: nobody knows which one the server
-// was meant for.
+// allRefused reports the attempts together: which of them the server should have
+// answered is unknown.
 func allRefused(o wire.Outcome, probe *verdict, sse *fault) wire.Outcome {
 	var tried []string
 	if probe != nil {

@@ -26,7 +26,7 @@ type Papers struct {
 	// CACert are the authorities that are believed, in place of the system's.
 	CACert []byte
 	// Cert is what the server is shown of the user, and Key the key for it. Key may
-	// be empty where it stands in Cert.
+	// be empty where Cert contains it.
 	Cert, Key []byte
 	// Insecure believes every certificate.
 	Insecure bool

@@ -15,14 +15,14 @@ const maxNoise = 1000
 
 const noiseLines = "non-JSON-RPC lines on the server's stdout, ignored"
 
-// noise is what stands on a server's standard output and is no message: a
+// noise is what stands on a server's standard output and is not a message: a
 // banner, a log, or a message in several lines.
 type noise struct {
 	lines  int
 	sprawl *sprawl
 }
 
-// hear looks at a line that is no message. Servers print banners to their
+// hear looks at a line that is not a message. Servers print banners to their
 // standard output, which is their fault and no reason to stop.
 func (p *pipe) hear(m *wire.Message) *fault {
 	line, why := m.Raw, strangeness(m)
@@ -141,14 +141,14 @@ func isUTF16(line []byte) bool {
 	return (line[0] == 0) != (line[1] == 0)
 }
 
-// isMeant reports a line that is no message and may have been meant for one.
+// isMeant reports a line that is not a message and may have been meant for one.
 func isMeant(line []byte) bool {
 	text := bytes.TrimSpace(line)
 	begins := bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[{"))
 	return bytes.Contains(line, []byte("jsonrpc")) || begins && !isJSON(line)
 }
 
-// strangeness says what a line looks like that is no message.
+// strangeness says what a line looks like that is not a message.
 func strangeness(m *wire.Message) string {
 	switch line := m.Raw; {
 	case isUTF16(line):
@@ -163,10 +163,10 @@ func strangeness(m *wire.Message) string {
 	return ""
 }
 
-// maxShown is how much of what is no message is shown.
+// maxShown is how much of what is not a message is shown.
 const maxShown = 80
 
-// unended is what came behind the last line end: it is no message until a line end
+// unended is what came behind the last line end: it is not a message until a line end
 // comes, or the stream ends.
 type unended struct {
 	mu    sync.Mutex

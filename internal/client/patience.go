@@ -12,12 +12,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxRetryAfter is how long a server may ask a command to wait; who is asked for
-// more patience than that is told so and decides himself.
+// maxRetryAfter is how long a server may ask a command to wait; where it asks for
+// longer the request ends, and the user decides; statusFault names the time of a 429 or 503.
 const maxRetryAfter = 60 * time.Second
 
-// patient waits as long as an overloaded server or gateway asks for, before a
-// request that only reads is sent again. It reports whether that is worth it.
+// patient sleeps for the Retry-After of an overloaded server or gateway, or briefly
+// without one. It reports whether the request, which only reads, should be sent again.
 func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
 	if r.http == nil {
 		return false
@@ -37,7 +37,7 @@ func rest(ctx context.Context, d time.Duration) bool { return !isWithin(ctx.Done
 
 // retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
 // a date. Where it asks for nothing that makes sense, it is a little and more
-// each time, not the same for all who wait.
+// each time, with a random part.
 func (t *talk) retryAfter(facts *wire.HTTPFacts, sent int) time.Duration {
 	for _, f := range facts.Fields {
 		if f.Name != "Retry-After" {

@@ -4,6 +4,6 @@ package client
 
 import "net"
 
-// sameUser: only Linux tells who is at the other end without more than the standard
-// library; elsewhere the mode of the socket and of its directory keep others away.
+// sameUser accepts every peer: only on Linux does the standard library show its user;
+// elsewhere the mode of the socket and of its directory keep other users away.
 func sameUser(net.Conn) error { return nil }

@@ -30,7 +30,7 @@ type pipe struct {
 	noise noise
 	// tail is what came behind the last line end.
 	tail unended
-	// writing holds one token: whoever has it may write a line.
+	// writing is a semaphore of one: its holder may write a line.
 	writing chan struct{}
 }
 
@@ -204,12 +204,12 @@ func (p *pipe) take(line []byte) *fault {
 }
 
 // isEcho reports a request of mcpc's own that came back, as from cat or from a
-// terminal in between. Who waits for anything at all is given it.
+// terminal in between. A request with anyReply takes it as its answer.
 func (p *pipe) isEcho(line []byte) bool {
 	return p.isWaiting(func(out *outgoing) bool { return bytes.Equal(out.raw, line) && !out.anyReply })
 }
 
-// isAwaited reports JSON that is no message and still answers somebody.
+// isAwaited reports JSON that is not a message and still answers an open request.
 func (p *pipe) isAwaited(m *wire.Message) bool {
 	return p.isWaiting(func(out *outgoing) bool { return claims(m, out.id) || out.anyReply && isJSON(m.Raw) })
 }

@@ -21,8 +21,8 @@ const (
 	notExecutable = "the command is not executable: "
 )
 
-// members lists the living processes of the group; one that nobody has reaped does
-// not live.
+// members lists the living processes of the group, zombies excluded; on
+// other systems than Linux only its id.
 func (g *processGroup) members(*testing.T) (left []string) {
 	if runtime.GOOS != "linux" {
 		if errors.Is(syscall.Kill(-g.id, 0), syscall.ESRCH) {

@@ -45,8 +45,8 @@ func (t *talk) put(ctx context.Context, m *wire.Message) []byte {
 	return answer.to(m.ID)
 }
 
-// puts puts one question; taken is set where it was taken back. What nobody could
-// answer becomes the ending of the requests under way: the server asked on their
+// puts puts one question; taken is set where it was taken back. One that was not
+// answered, or declined, is noted on the requests under way: the server asked on their
 // account, and which of them it was cannot be told.
 func (t *talk) puts(ctx context.Context, m *wire.Message) (answer said, taken bool) {
 	a := t.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
@@ -93,8 +93,8 @@ func (t *talk) openQuestion(id string, withdraw func()) (closed func()) {
 	}
 }
 
-// dropQuestions takes back what nobody waits for any more. The oldest, which the
-// user is being asked, comes last, so that its end is not the turn of the next.
+// dropQuestions takes back all open questions. The oldest, which the user is being
+// asked, comes last, so that its end does not let the next be asked.
 func (t *talk) dropQuestions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *talk) dropQuestions() {
 }
 
 // withdrawn takes notifications/cancelled for one of the server's own requests:
-// nobody waits for the answer any more (basic/utilities/cancellation).
+// the server cancelled the request (basic/utilities/cancellation).
 func (t *talk) withdrawn(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return

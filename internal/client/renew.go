@@ -93,7 +93,7 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 		if readsOnly && t.s.opt.Server.Held == nil {
 			return reopen
 		}
-		return stop // what the server had in mind is lost, where it was held
+		return stop // the state of a held server is lost with it
 	case broke && readsOnly:
 		t.found(wire.Info, "sent_again", r.fault.text+"; "+call.Method+" is read-only and was sent again")
 		return resend
@@ -142,7 +142,7 @@ func revisionAfter(was *talk, r reply) string {
 	return was.revision()
 }
 
-// renew opens the conversation anew, once for all who found that was is over.
+// renew opens the conversation anew, once for all callers that found that was is over.
 func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wire.Outcome) {
 	select {
 	case s.reopening <- struct{}{}:

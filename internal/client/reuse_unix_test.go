@@ -80,7 +80,7 @@ func TestClosedWhileIdle(t *testing.T) {
 
 const patienceForTests = 30 * time.Second
 
-// serveOnceEach answers one request on each connection and closes it without a word.
+// serveOnceEach answers one request on each connection and closes it without notice.
 func serveOnceEach(l net.Listener, calls *atomic.Int64) {
 	for {
 		conn, err := l.Accept()
@@ -179,7 +179,7 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	}
 }
 
-// releasedReader is a connection whose reader is told of its end when hold is closed.
+// releasedReader is a connection whose Read returns errors only once hold is closed.
 type releasedReader struct {
 	*net.TCPConn
 	hold    chan struct{}

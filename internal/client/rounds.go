@@ -28,7 +28,8 @@ const (
 const codeURLElicitation = -32042
 
 // rounds goes on with a request that came back with questions, until there is an
-// answer to it or nobody answers them. The hard limit is for all rounds.
+// answer to it, one stays unanswered or maxRounds is reached. The hard limit is for
+// all rounds.
 func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Outcome {
 	r := round{s: s, call: call}
 	if !r.isQuestion(o) || !s.mayGoOn(call) {
@@ -148,8 +149,8 @@ func asking(request jsonraw.Member, again bool) Asking {
 }
 
 // response gets the answer to one input request; ok is false where there is none, and end
-// then the ending. What nobody answers ends the request: sampling and roots have no shape
-// for a refusal, and so says what that means.
+// then the ending. No answer ends the request: sampling and roots have no shape for a
+// refusal; so, appended to the text of a refusal, says what that means.
 func (s *Session) response(ctx context.Context, o wire.Outcome, q Asking, so string) (a Answer, end wire.Outcome, ok bool) {
 	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
 		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" requests "+what+", which was not offered"), false

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A router gives the messages of one shared line to those who wait for them.
+// A router gives the messages of one shared line to the requests that wait for them.
 // Over stdio and over HTTP+SSE all answers come on one line, in any order.
 type router struct {
 	inbox inbox
@@ -18,15 +18,15 @@ type router struct {
 	ended *fault
 
 	// noiseLine is the first line since the last answer that was no message; nil where there
-	// is none. It belongs to who delivers.
+	// is none. Only the delivering goroutine uses it.
 	noiseLine []byte
 
 	mu      sync.Mutex
 	waiting map[string]*waiter
 }
 
-// A waiter waits for one response. Whoever takes it out of the router's map is
-// the one who fills answer.
+// A waiter waits for one response. Only the goroutine that takes it out of the
+// router's map may fill answer.
 type waiter struct {
 	out    *outgoing
 	answer chan reply
@@ -99,7 +99,7 @@ func (r *router) replyTo(w *waiter, m *wire.Message) reply {
 	return answer
 }
 
-// deliverItems takes an array apart. One that answers nobody is left whole.
+// deliverItems takes an array apart. One that answers no request is left whole.
 func (r *router) deliverItems(m *wire.Message) {
 	var rest []*wire.Message
 	for _, item := range m.Items {
@@ -117,8 +117,8 @@ func (r *router) deliverItems(m *wire.Message) {
 	}
 }
 
-// waiterFor finds and takes the one who waits for m: by its id, or because m can
-// belong to nobody else. An array that holds an answer which may not stand in
+// waiterFor finds and takes the waiter for m: by its id, or because m can belong
+// to no other; nil where there is none. An array that holds an answer which may not stand in
 // one is the answer as a whole, and a wrong one.
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
@@ -164,8 +164,8 @@ func (r *router) misnamed(m *wire.Message) bool {
 	return false
 }
 
-// ambiguous ends all open requests on an error that names none of them: nobody
-// can tell whose it is, and one of them will not be answered.
+// ambiguous ends all open requests on an error that names none of them: which one
+// it is for is unknown, and that one will not be answered.
 func (r *router) ambiguous(m *wire.Message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -216,7 +216,7 @@ func (r *router) overFault(reached wire.Reached) reply {
 	f := *r.ended
 	f.reached = reached
 	if reached == wire.Unsent {
-		f.phase = "send" // nobody read for an answer to it
+		f.phase = "send" // no answer to it was awaited
 	}
 	return failed(&f)
 }

@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A line that has ended took nothing, so that nobody waited there for an answer.
+// What a line that has ended did not take fails in the phase send: no answer was awaited.
 func TestNothingIsReadWhereNothingWasSent(t *testing.T) {
 	r := newRouter(nil)
 	r.over(&fault{kind: wire.Transport, phase: "read", text: "the server ended"})

@@ -72,9 +72,8 @@ type Options struct {
 	Proxy ProxyFunc
 	// TLS is that of Papers; nil believes the system's authorities.
 	TLS *tls.Config
-	// Through stands between the session and the network, which it is given: it may
-	// add to requests, and send one again that a server refused to look at. It may be
-	// nil.
+	// Through wraps the RoundTripper of the network, which it is given: it may add to
+	// requests, and send one again that a server refused to look at. It may be nil.
 	Through func(http.RoundTripper) http.RoundTripper
 	// NextID hands out request ids; nil counts from 1.
 	NextID func() int64
@@ -84,10 +83,10 @@ type Options struct {
 	// TapFull reports a Tap that takes no more frames; nil is one that always does.
 	TapFull func() bool
 	// Secrets learns the values of the header fields that are hidden from the Tap;
-	// nil where nobody wants to know.
+	// it may be nil.
 	Secrets *redact.Secrets
-	// Notified is told of notifications, Found of what is wrong and can be lived
-	// with, Renewed of a conversation that had to be opened anew. They are called
+	// Notified is called with notifications, Found with problems that do not end the
+	// request, Renewed when a conversation had to be opened anew. They are called
 	// from several goroutines and must not block; each may be nil.
 	Notified func(m *wire.Message)
 	Found    func(f wire.Finding)
@@ -124,9 +123,9 @@ type Session struct {
 	asked, unshown atomic.Bool
 	// closesEach is set when the server closed a connection that was to be reused.
 	closesEach atomic.Bool
-	// reopening holds one token: whoever has it may open the conversation anew.
+	// reopening is a semaphore of one: its holder may open the conversation anew.
 	reopening chan struct{}
-	// asking holds one token: whoever has it may ask the user.
+	// asking is a semaphore of one: its holder may ask the user.
 	asking chan struct{}
 	// life ends when the session is closed, and with it what is under way.
 	life    context.Context
@@ -141,8 +140,8 @@ type Session struct {
 	// underWay are all watches; held counts what the user is being asked.
 	underWay map[*watch]bool
 	held     int
-	// hearings are those that Listen serves or served, complained the rules that were told of
-	// once and are not told of again.
+	// hearings are those that Listen serves or served, complained the rules that were
+	// reported once and are not reported again.
 	hearings   []*hearing
 	complained map[string]bool
 	// answering counts the answers under way; none begins after closed.

@@ -212,8 +212,8 @@ func TestCloseWhileCalling(t *testing.T) {
 	wg.Wait()
 }
 
-// A request that nobody answers ends with its session: the server is told, and
-// it does not look like Ctrl-C or a timer.
+// A request without a response ends with its session: the server is told, and the
+// outcome does not look like Ctrl-C or a timer.
 func TestCloseEndsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := make(chan string, 8)
@@ -261,8 +261,8 @@ func deafPipe(lines string, said chan<- struct{}) func() (io.Reader, io.WriteClo
 	}
 }
 
-// A server that asks and does not take the answers holds nobody up: so many are
-// tried, the rest is told, and closing ends them within its time.
+// A server that asks and does not read the answers blocks nothing: maxAnswering are
+// tried, the rest become findings, and closing ends them within its time.
 func TestAnswersNobodyTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(chan struct{})
@@ -312,7 +312,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The clock may be missing, and so may everybody who is told.
+// The clock and the callbacks may be nil.
 func TestBareOptions(t *testing.T) {
 	f := newFake(t)
 	f.asks = true

@@ -14,7 +14,7 @@ import (
 type ShapeCheck func(revision, method string, m *wire.Message) []wire.Finding
 
 // checkShape holds a result that is to be taken against its shape. What is wrong with it
-// is told of; one that is Strict takes no such result.
+// is a finding; with Strict the result is refused.
 func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
 	check := t.s.opt.Shape
 	if check == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
@@ -34,7 +34,7 @@ func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
 
 func (t *talk) isStrict() bool { return t.s.opt.Strict != nil && t.s.opt.Strict() }
 
-// checkNoise takes no result before which there was a line that is no message, where that
+// checkNoise takes no result before which there was a line that is not a message, where that
 // is Strict: the line is the evidence, and not the result.
 func (t *talk) checkNoise(line []byte, o *wire.Outcome) {
 	if line == nil || !t.isStrict() || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {

@@ -177,7 +177,7 @@ func (s *stage) play() {
 		}
 		s.rest = s.rest[1:]
 	}
-	// Whoever comes now was not expected.
+	// Any request or line from here on is unexpected.
 	select {
 	case v := <-s.requests:
 		s.t.Errorf("not expected: %s %s %s", v.req.Method, v.req.URL, v.body)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent ends the child when mcpc is killed and can end nobody itself.
+// dieWithParent makes the kernel kill the child when mcpc is killed and cannot end it.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // A server may start a process in a session of its own, which no signal to the server's
@@ -87,7 +87,7 @@ func serverEnded() {
 
 const orphanPause = 2 * time.Millisecond
 
-// buryOrphans waits for orphans that have ended, as nobody else does. One that leads a
+// buryOrphans reaps orphans that have ended, as no other code does. One that leads a
 // session is left to serverEnded: a server that mcpc started itself does too, and is
 // waited for elsewhere.
 func buryOrphans(ended <-chan os.Signal) {

@@ -185,7 +185,7 @@ func (c *cursor) drop(ev sse.Event) {
 }
 
 // explain says of a stream that ended without the answer what came in place of it.
-// Comments are no answer, whatever stands behind them.
+// Comments are no answer, whatever follows them.
 func (c *cursor) explain(f *fault, unended bool) {
 	text := bytes.TrimSpace(c.dropped)
 	if len(text) == 0 || f.err != nil || f.kind != wire.Transport {
@@ -269,7 +269,7 @@ func (t *httpTransport) answerIn(ev sse.Event, out *outgoing, at *cursor) (r rep
 
 // claims reports a broken answer to the request: nothing better will come. One
 // that has neither a result nor an error must at least look like JSON-RPC, as a
-// line of some logger does not. One that is no JSON must have its id before the
+// line of some logger does not. One that is not JSON must have its id before the
 // place where it breaks; if it only ends too early the rest may stand in the next
 // line.
 func claims(m *wire.Message, id json.RawMessage) bool {

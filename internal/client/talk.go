@@ -44,8 +44,8 @@ type facts struct {
 	reversed bool
 	// lost is set when the server said that it no longer knows the session.
 	lost bool
-	// listening is the stream for what the server says unasked; nil until somebody
-	// wants it, and where there is none.
+	// listening is the GET stream for what the server sends unasked; nil until stand
+	// opens it, and where there is none.
 	listening *ear
 	// takingRoots is closed when the roots that the server asked for last can be taken
 	// in; nil where it asked for none.
@@ -242,8 +242,8 @@ func (t *talk) serve(m *wire.Message) {
 	e.asked(t, m)
 }
 
-// unanswerable tells of a request that has no id to answer to. Whoever waits for the
-// server then waits for one that waits for the answer.
+// unanswerable reports a request that has no id to answer to. A client that waits for
+// the server then waits for one that waits for the answer.
 func (t *talk) unanswerable(m *wire.Message, why string) {
 	t.came(meanwhile{"in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
 		"a server request needs an id; waiting longer does not help"})
@@ -291,7 +291,7 @@ func (s *Session) finishAnswers() {
 }
 
 func (s *Session) notified(m *wire.Message) {
-	// Progress of nobody's request is nobody's progress (basic/utilities/progress).
+	// Progress of no open request is dropped (basic/utilities/progress).
 	if m.Method == "notifications/progress" && !s.progressed(m) {
 		return
 	}

@@ -80,7 +80,7 @@ func (t *talk) often(f wire.Finding, what string) {
 	}
 }
 
-// orphan tells of a response that nobody waits for. One to a request that was
+// orphan reports a response to no open request. One to a request that was
 // given up is no fault (basic/utilities/cancellation), and one to a probe says late what
 // was concluded from the silence.
 func (t *talk) orphan(id json.RawMessage) {

@@ -14,7 +14,7 @@ import (
 )
 
 // A recorder turns what a transport sees into frames: numbered, dated and
-// redacted before anybody else sees them.
+// redacted before the tap sees them.
 type recorder struct {
 	mu  sync.Mutex
 	seq uint64
@@ -31,7 +31,7 @@ type recorder struct {
 // nextStream numbers an HTTP request and what comes back for it.
 func (r *recorder) nextStream() int { return int(r.streams.Add(1)) }
 
-// on reports whether anybody listens, so that frames are made only then.
+// on reports whether the tap takes frames, so that they are made only then.
 func (r *recorder) on() bool {
 	return r != nil && r.tap != nil && (r.full == nil || !r.full())
 }
@@ -47,7 +47,7 @@ func (r *recorder) frame(f wire.Frame) {
 	r.tap(f)
 }
 
-// body records bytes to which nobody may write any more.
+// body records bytes that must not change any more.
 func (r *recorder) body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, sse *sse.Facts) {
 	if raw == nil {
 		raw = []byte{} // a body without bytes is one all the same

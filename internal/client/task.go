@@ -35,7 +35,7 @@ func (s TaskStatus) Ended() bool {
 
 func (s TaskStatus) known() bool { return s == TaskWorking || s == TaskNeedsYou || s.Ended() }
 
-// A Task is work that goes on at a server while nobody waits for an answer.
+// A Task is work that goes on at a server without an open request.
 type Task struct {
 	ID     string
 	Status TaskStatus
@@ -179,17 +179,17 @@ func (t Task) pause() time.Duration {
 	return max(t.Poll, shortestPoll)
 }
 
-// A Waiting is how somebody waits for a task.
+// A Waiting says how Await or Inform deals with a task.
 type Waiting struct {
-	// Tool is the name of the tool, for the outcome; "" where nobody knows it.
+	// Tool is the name of the tool, for the outcome; "" where it is unknown.
 	Tool string
 	// Once asks how the task is a single time; one that has not ended is then a
 	// failed check.
 	Once bool
-	// Seen is told of the task each time that the server told of it. It may be nil.
+	// Seen is called with the task each time Await has fetched it. It may be nil.
 	Seen func(Task)
 	// Answered are the keys of the questions that were answered before, which are
-	// not asked again; Answers is told of those that the server took. It may be nil.
+	// not asked again; Answers is called with those that the server took. It may be nil.
 	Answered []string
 	Answers  func(keys []string)
 }
@@ -198,7 +198,7 @@ type Waiting struct {
 // asked, until it has ended, and gives the ending that the call itself would
 // have had. What the task needs to know meanwhile goes to Options.Asker. A task
 // without a Status is asked for at once. The hard limit is for all of it;
-// whoever gives up leaves the task running.
+// a caller that gives up leaves the task running.
 func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
 	began := s.opt.Now()
 	ctx, stop := limited(ctx, timeoutError{"--max-time", "the task did not end", s.opt.Limits.Hard}, 0)
@@ -232,8 +232,8 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 	}
 }
 
-// Inform answers what a task needs to know now, without waiting for what comes of
-// it. It is for the era in which a task carries its questions.
+// Inform answers what a task needs to know now, without waiting for the
+// effect. It is for the era in which a task carries its questions.
 func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
 	task, o := s.Task(ctx, id)
 	if !o.Good() || task.Status != TaskNeedsYou {
@@ -264,8 +264,8 @@ func (s *Session) follow(token json.RawMessage) (forget func()) {
 }
 
 // cancelledTask is the ending of a call whose task was cancelled: there is no
-// result and never will be one. What the server says about the task stands in
-// its place.
+// result and never will be one. What the server says about the task takes its
+// place.
 func cancelledTask(o wire.Outcome, task Task) wire.Outcome {
 	text := "the task was cancelled"
 	if task.Message != "" {

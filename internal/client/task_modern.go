@@ -120,7 +120,7 @@ func (e *modern) inlined(o wire.Outcome, raw []byte) wire.Outcome {
 	return o
 }
 
-// inform answers what a task wants to know and nobody answered yet. A part of the
+// inform answers the input requests of a task that w.Answered lacks. A part of the
 // answers may be sent; a key is answered once in the life of a task (extension,
 // "Input Requests").
 func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outcome, asked json.RawMessage, w *Waiting) (end wire.Outcome, over bool) {

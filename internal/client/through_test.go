@@ -32,9 +32,9 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.base.RoundTrip(again)
 }
 
-// What stands between a session and its wires may send a request again. Both
+// Options.Through may send a request again. Both
 // attempts are recorded as they crossed, each on a stream of its own, and the
-// session's clocks stand still while somebody is asked.
+// session's clocks stand still until release is called.
 func TestThrough(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)

@@ -32,7 +32,7 @@ import (
 //	            SESSION, declared JSON (behind resume), transport sse|stdio,
 //	            field NAME: VALUE, caps JSON, idle D, hard D, probe D, pages N,
 //	            items N, message N, loglevel L, standing,
-//	            answer METHOD RESULT|declined|unfit|nobody [think D]: what the user
+//	            answer METHOD RESULT|declined|unfit|unanswered [think D]: what the user
 //	            says to what the server asks, each line once, in order
 //	do          one step a line, after the conversation was opened:
 //	            call|once|progress|bare METHOD [PARAMS], tool SCHEMA-FILE PARAMS,
@@ -50,7 +50,7 @@ import (
 //	> line      the next line on standard input, as members
 //	< line      lines on standard output; "< eof" ends it
 //	wait D      the server lets time pass
-//	outcome     what came of it; -update writes it anew
+//	outcome     what the client reported; -update writes it anew
 //	frames      the frames that a tap saw, if the file has this section
 type transcript struct {
 	t       *testing.T
@@ -200,7 +200,7 @@ func (tr *transcript) answer(ctx context.Context, q Asking) Answer {
 		return Answer{Declined: true}
 	case "unfit":
 		return Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: "the answer does not fit"}}
-	case "nobody":
+	case "unanswered":
 		return Answer{Ending: Unanswered(q.Method)}
 	}
 	return Answer{Result: json.RawMessage(said)}

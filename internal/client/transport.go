@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A transport carries messages to one server and back. It knows no revision:
-// what an era wants on a request stands in the outgoing message.
+// A transport carries messages to one server and back. It is independent of
+// the revision: what an era wants on a request is in the outgoing message.
 type transport interface {
 	// call sends a request and waits for its response. Whatever else arrives
 	// meanwhile goes to the inbox. It returns early, with a fault, only when no
@@ -57,7 +57,7 @@ type outgoing struct {
 	batches bool
 	// lasting forbids to cancel the request.
 	lasting bool
-	// headed is told of the head of a good HTTP response before its body is
+	// headed is called with the header of a 2xx HTTP response before its body is
 	// read; it may change fields for what follows. It may be nil.
 	headed func(http.Header)
 	// begun is for a request whose answer is the end of what it asks for: the timers
@@ -72,14 +72,14 @@ type outgoing struct {
 }
 
 // A reply is what a transport has to say about a message it sent: a message, or
-// the fault that stands in its place.
+// the fault that takes its place.
 type reply struct {
 	// id is that of the request.
 	id      json.RawMessage
 	message *wire.Message
 	http    *wire.HTTPFacts
 	fault   *fault
-	// asked is what the server asked on the way and nobody answered.
+	// asked is what the server asked on the way and was not answered.
 	asked *unanswered
 	// noise is a line before the message that was none; nil where there was none.
 	noise []byte
@@ -103,7 +103,7 @@ type fault struct {
 
 func (f *fault) Error() string { return f.text }
 
-// event is what happened on the line, whoever waited there for an answer or not.
+// event is what happened on the line, whether a request waited for an answer or not.
 func (f *fault) event() string {
 	if f.process != nil && f.process.Ended != "" {
 		return "the server exited (" + f.process.Ended + ")"
@@ -130,8 +130,8 @@ func failed(f *fault) reply { return reply{fault: f} }
 
 // An inbox is what a transport reports to. No method may block.
 type inbox interface {
-	// receive takes every message that is not the response somebody waits for:
-	// notifications, the server's own requests, responses nobody asked for.
+	// receive takes every message that is not the response to an open request:
+	// notifications, the server's own requests, other responses.
 	receive(m *wire.Message)
 	// finding takes what is wrong and can be lived with.
 	finding(f wire.Finding)

@@ -49,9 +49,9 @@ func (s *Session) newWires() *http.Transport {
 }
 
 // newWeb sends one request and follows no redirect, because a POST may become a GET and
-// header fields with secrets would go along; nor does it read where a redirect leads, as
-// an http.Client does. Whoever stands between the session and its wires comes before the
-// recorder, so that what is recorded is what crosses.
+// header fields with secrets would be sent too; nor does it read where a redirect leads, as
+// an http.Client does. Options.Through wraps the recorder, so that what is recorded is
+// what crosses.
 func (s *Session) newWeb() http.RoundTripper {
 	var through http.RoundTripper = tapped{s.wires, s.rec}
 	if s.opt.Through != nil {
@@ -96,8 +96,8 @@ func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Pause stops the clocks that measure a server's silence until release is called.
-// It is for whoever stands between a session and its wires and asks somebody
-// before a request can be answered; ctx is that request's.
+// It is for an Options.Through that asks the user before a request can be answered;
+// ctx is that request's.
 func Pause(ctx context.Context) (release func()) {
 	tr, ok := ctx.Value(tripKey{}).(*trip)
 	if !ok {

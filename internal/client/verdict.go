@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A verdict is what the answer to a probe says about the server's era.
+// A verdict is what the answer to a probe says about the era of the server.
 type verdict struct {
 	kind     verdictKind
 	revision string

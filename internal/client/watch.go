@@ -32,9 +32,9 @@ func limited(ctx context.Context, limit timeoutError, spent time.Duration) (cont
 	return context.WithTimeoutCause(ctx, limit.after-spent, limit)
 }
 
-// exchange sends a request and waits under the session's timers. Whoever stops
-// waiting, a timer or the caller's ctx, the server is told first, as its era
-// has it, and then the transport lets go.
+// exchange sends a request and waits under the session's timers. When a timer or
+// the caller's ctx ends the wait, the server is told first, as its era has it, and
+// then the transport lets go.
 func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -82,7 +82,7 @@ func (t *talk) lookBack(f *fault, m meanwhile) {
 	}
 }
 
-// came tells all requests under way what came: nobody knows for which of them.
+// came notes m on all requests under way: for which of them it came is unknown.
 func (t *talk) came(m meanwhile) {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
@@ -96,7 +96,7 @@ func (t *talk) came(m meanwhile) {
 type watch struct {
 	token  string
 	period time.Duration
-	// end is called once, by whoever gives the request up first.
+	// end is called at most once, with the first cause to give the request up.
 	end func(cause error)
 
 	mu         sync.Mutex
@@ -109,8 +109,8 @@ type watch struct {
 	// it is being given up; that is closed when it is done.
 	over    bool
 	leaving chan struct{}
-	// asked is what the server wanted to know and nobody answered, came the latest
-	// that may have been meant for the answer. They belong to the session's mutex.
+	// asked is the first server request that was not answered, came the latest that may
+	// have been meant for the answer. They are guarded by the session's mutex.
 	asked *unanswered
 	came  meanwhile
 }

@@ -1,6 +1,6 @@
 // Package codegen writes typed wrappers of a server's tools: a Go package or a
 // TypeScript module that needs nothing but mcpc on the path. It makes types of
-// schemas and names of names; it knows no server and starts nothing.
+// schemas and names of names; it connects to no server and starts no process.
 //
 // Everything that it writes from a server's list is hostile: names stand between
 // quotes or become identifiers of ASCII letters, texts stand in comments on lines of

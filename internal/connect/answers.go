@@ -121,9 +121,9 @@ func offer(f Answers, person bool) json.RawMessage {
 	return all
 }
 
-// respondTo settles who answers in this conversation, and offers the server no
-// more than that. A remembered conversation that was opened without what this
-// run's flags offer stays as it is: another one is opened beside it.
+// respondTo settles what answers the server's requests in this conversation, and
+// offers the server no more than that. A remembered conversation that was opened
+// without what this run's flags offer stays as it is: another one is opened.
 func respondTo(c *Conn, opt *client.Options, how Options) error {
 	var saved *Answers
 	if c.Saved != nil && !how.NoResume {
@@ -179,8 +179,8 @@ func mayBeAsked(opt client.Options) bool {
 	return !client.Covers(nil, offered)
 }
 
-// ServerInfo is what the server called itself, in this run or when the session
-// was opened; while the conversation is being opened nobody knows yet.
+// ServerInfo returns what the server called itself, in this run or when the session
+// was opened; nil where it is not known yet.
 func ServerInfo(c *Conn) json.RawMessage {
 	if c.Session != nil {
 		if info := c.Info().ServerInfo; info != nil {

@@ -39,7 +39,7 @@ func StepLine(s auth.Step) string {
 	return line
 }
 
-// AuthFlags are the flags of every command that say who asks.
+// AuthFlags are the authorization flags of every command.
 type AuthFlags struct {
 	Account   string
 	TokenFile string
@@ -49,8 +49,7 @@ type AuthFlags struct {
 // TokensName is the file of the tokens within the state's directory.
 const TokensName = "auth.json"
 
-// Tokens opens the store of the tokens. Where new ones are kept is settled by who
-// logs in.
+// Tokens opens the store of the tokens. The login settles where new ones are kept.
 func Tokens(a *Env) (*auth.Store, error) {
 	store, err := state.Open(a.State)
 	if err != nil {
@@ -59,7 +58,8 @@ func Tokens(a *Env) (*auth.Store, error) {
 	return &auth.Store{File: store.Private(TokensName), Keyring: &auth.Keyring{Getenv: a.Getenv}}, nil
 }
 
-// Guard puts somebody between a conversation and the network who says who asks.
+// Guard sets up the authorization of HTTP requests in opt. It does nothing for a server without
+// a URL, or where the user gives an empty Authorization header.
 func Guard(c *Conn, opt *client.Options) error {
 	none := slices.ContainsFunc(opt.Fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "Authorization") && f.Value == "" })
 	if opt.Server.URL == "" || none {
@@ -180,9 +180,9 @@ func loginCommand(a *Env, kept bool, more string) wire.Hint {
 // MostSaid is how much is shown of what a server wrote.
 const MostSaid = 2000
 
-// AuthFailed is the ending of what needed a token; o is what is known besides. Who
-// could not be asked, or was waited for too long, may be there the next time; that a
-// server refused for want of a token comes before that (design, section 6).
+// AuthFailed is the ending of what needed a token; o is what is known besides. A host that
+// could not be reached or timed out makes it retryable; that a server refused for want of
+// a token comes before that (design, section 6).
 func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	failed, ok := errors.AsType[*auth.Error](err)
 	if !ok {

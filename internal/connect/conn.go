@@ -84,7 +84,7 @@ type Conn struct {
 type Options struct {
 	// Argv is a command to speak stdio with, nil to go by -s.
 	Argv []string
-	// RequireServerInfo asks the server who it is even where nothing depends on it.
+	// RequireServerInfo forces a request for serverInfo even where nothing depends on it.
 	RequireServerInfo bool
 	// SkipNegotiation sends without making sure of the revision.
 	SkipNegotiation bool
@@ -153,7 +153,7 @@ func Dial(ctx context.Context, a *Env, how Options) (*Conn, wire.Outcome) {
 	return c, o
 }
 
-// withoutCurrent leads on from the usual address, at which nobody is.
+// withoutCurrent is the hint where no server answers at the default URL.
 func withoutCurrent(c *Conn) wire.Hint {
 	const hint = "no current session, using the default URL: "
 	if len(c.names) > 0 {
@@ -202,7 +202,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	case how.NoResume && !(how.UseKept && IsHeld(c) && resumes(c)):
 		opt.Server.Transport, c.Passing = "", true
 		if how.UseKept && c.Saved != nil {
-			opt.Known = c.Saved.Revision // what is told of a session is what it speaks
+			opt.Known = c.Saved.Revision // a session is described in the revision that it uses
 		}
 		if how.Keep != nil {
 			startsHeld(c, &opt, how.Keep)

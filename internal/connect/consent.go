@@ -17,10 +17,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What stands in a file of another program was written by that program, or came with a
-// project that somebody else wrote. It is run, or a project's URL spoken to, once a
-// person has seen all of it and said yes; what was confirmed is remembered by a hash,
-// and whatever is changed in it asks again.
+// A server in a file of another program was written by that program, or came with another
+// author's project. Its command is run, or a project's URL contacted, once the user has
+// seen all of it and said yes; what was confirmed is remembered by a hash, and any change
+// to it asks again.
 
 // A Standing is what the user said of a server before.
 type Standing int
@@ -153,7 +153,7 @@ func folderOf(s target.Server) string {
 const wideBlank = 4
 
 // ShownWord is a word of a command, quoted, in which a long gap is counted: what
-// stands behind it must be seen.
+// follows it must be seen.
 func ShownWord(word string) string {
 	quoted := shellwords.Quote(word)
 	var b strings.Builder

@@ -24,7 +24,7 @@ func Unique(tools []mcp.Tool) (some []mcp.Tool) {
 // that each is fetched and compiled once. It is emptied when the server tells of
 // a change. A nil one keeps nothing.
 type toolbox struct {
-	// fetching is held by who asks the server, so that many calls ask once.
+	// fetching is held while the server is asked, so that many calls ask once.
 	fetching sync.Mutex
 
 	mu    sync.RWMutex
@@ -35,7 +35,7 @@ type toolbox struct {
 }
 
 // recentEnough is how long a list that was fetched in this conversation counts as
-// a fresh one to who is told that a call does not fit it.
+// a fresh one when a call does not fit it.
 const recentEnough = time.Minute
 
 func (b *toolbox) tool(name string) *Definition {

@@ -30,7 +30,7 @@ type Definition struct {
 	Input, Output compiled
 }
 
-// A compiled schema is compiled once, by whoever needs it first.
+// compiled is a schema that is compiled once, at its first use.
 type compiled struct {
 	once     sync.Once
 	schema   *validate.Schema
@@ -51,7 +51,7 @@ type catalogue struct {
 	LeftOut []LeftOut
 }
 
-// LeftOut is an entry of a list that cannot be used: how it is told of, and why it is
+// LeftOut is an entry of a list that cannot be used: how messages name it, and why it is
 // left out. tool is the name that it would be called by, where it has one.
 type LeftOut struct{ Name, Why, tool string }
 
@@ -67,8 +67,7 @@ func Tools(ctx context.Context, c *Conn, enough func([]json.RawMessage) bool) (c
 	return sort(c, list), o
 }
 
-// Listed lists one kind, for who shows the entries as they crossed, whatever they are
-// good for.
+// Listed lists one kind, for callers that show the entries as received, usable or not.
 func Listed(ctx context.Context, c *Conn, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
 	for _, f := range list.Findings {
@@ -157,7 +156,7 @@ func keepList(ctx context.Context, c *Conn, k Kind, list client.List) {
 	}
 }
 
-// NameIn is what an entry of a list is asked for by; false where nobody could.
+// NameIn returns the name to request an entry of a list by; false where it has no usable one.
 func (k Kind) NameIn(raw json.RawMessage) (string, bool) {
 	if k == ToolKind {
 		tool, bad := mcp.ParseTool(raw)
@@ -229,7 +228,7 @@ func oneOffKey(c *Conn, declared json.RawMessage) string {
 // after it the definition is fetched anew. One that promises nothing, with a
 // ttlMs of 0 or without one, is believed for a day: a call that the definition
 // allows is sent, and the server judges it anew; one that it forbids is judged
-// by a fresh list. Nobody is ever shown it.
+// by a fresh list. It is never shown to the user.
 func Remembered(c *Conn, name string) *Definition {
 	if c.Env.Index > 0 {
 		return nil // it was chosen from a list, and is looked for in one
@@ -244,7 +243,7 @@ func Remembered(c *Conn, name string) *Definition {
 	return c.Box.keep(tool)
 }
 
-// InMemory is remembered for who has no conversation.
+// InMemory is Remembered for a caller without a conversation.
 func InMemory(c *Conn, name string) *Definition {
 	raw := CachedEntry(c, ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)

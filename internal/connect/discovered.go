@@ -20,8 +20,8 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// The servers that other programs are configured with. Their files are read when
-// somebody asks, and nothing of them is started, sent or kept for that.
+// The servers that other programs are configured with. Their files are read when a
+// command needs them, and nothing of them is started, sent or kept for that.
 
 // A ConfigFile is a configuration that is there.
 type ConfigFile struct {
@@ -215,7 +215,7 @@ func KnownNames(a *Env) (names []string) {
 // ServerNamed is the one server that a name means. Several of one name are no matter
 // where they are the same, or where all but one are disabled.
 func ServerNamed(a *Env, name string) (target.Server, wire.Outcome) {
-	for _, f := range KnownFiles(a) { // of the others nobody needs to hear then
+	for _, f := range KnownFiles(a) { // then warnings about the others are not needed
 		if i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
 			return f.Servers[i], wire.Outcome{}
 		}

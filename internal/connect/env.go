@@ -91,7 +91,7 @@ type UI interface {
 	AskAlways(ctx context.Context, question, always string) string
 	// TypedLine asks for a line, which is not shown where it is secret.
 	TypedLine(ctx context.Context, prompt string, secret bool) (string, error)
-	// Input is the text that an argument stands for: itself, @FILE, or - for standard
+	// Input returns the text that an argument denotes: itself, @FILE, or - for standard
 	// input.
 	Input(arg string) (raw []byte, from string, err error)
 	// MeantByPath is what a text is that names no server but something on this machine, and

@@ -156,7 +156,7 @@ func learnValue(a *Env, value string) {
 	}
 }
 
-// inputEnv is the variable that stands for an input where nobody can be asked.
+// inputEnv is the variable that gives the value of an input without a prompt.
 func inputEnv(id string) string {
 	return EnvName("input-" + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

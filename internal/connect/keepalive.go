@@ -103,8 +103,8 @@ func LetGo(ctx context.Context, a *Env, old *state.Held) {
 	}
 }
 
-// Unheld says of a session whose server has gone what became of it, and how it comes
-// back: what the server had in mind is lost, and nobody should find that out by chance.
+// Unheld adds to the outcome of a session whose server has gone why it exited, and how to
+// start it again: the server's memory is lost, which the user should be told.
 func Unheld(a *Env, o wire.Outcome) wire.Outcome {
 	if a.held == nil || o.Kind != wire.Transport {
 		return o
@@ -119,7 +119,7 @@ func Unheld(a *Env, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// whyUnheld is a reason that nobody wrote down: its time was over.
+// whyUnheld is a reason that is not recorded: the idle time was over; else "".
 func whyUnheld(a *Env) string {
 	idle := a.held.Held.Idle
 	if idle == 0 || a.Now().Sub(a.heldUsed) < idle {

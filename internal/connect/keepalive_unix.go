@@ -55,8 +55,8 @@ func pairOfSockets() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "holder"), os.NewFile(uintptr(fds[1]), "opener"), nil
 }
 
-// keepFilesHere sees to it that no file which mcpc itself got from whoever started it
-// goes on to a process that outlives it. Its own do not anyway.
+// keepFilesHere sets close-on-exec for the files that mcpc inherited from its parent, so that
+// no process that outlives it inherits them. Its own have that anyway.
 func keepFilesHere() {
 	entries, _ := os.ReadDir("/dev/fd")
 	for _, e := range entries {

@@ -40,8 +40,8 @@ var Kinds = []Kind{
 
 var ToolKind, PromptKind, ResourceKind, TemplateKind = Kinds[0], Kinds[1], Kinds[2], Kinds[3]
 
-// KindNamed takes the singular and the plural: nobody should have to remember
-// which command wants which.
+// KindNamed takes the singular and the plural: users need not remember which
+// command wants which.
 func KindNamed(word string) (Kind, bool) {
 	for _, k := range Kinds {
 		if word == k.One || word == k.Many {
@@ -57,8 +57,8 @@ func MethodsOf(kinds []Kind) []string {
 	return sliceutil.Map(kinds, func(k Kind) string { return k.Method })
 }
 
-// Declares reports whether the server said that it has a capability. Where it
-// said nothing at all of itself, nobody knows.
+// Declares reports whether the server declared a capability. known is false where
+// its capabilities are unknown.
 func Declares(c *Conn, capability string) (declared, known bool) {
 	said := c.Info().Capabilities
 	if said == nil {

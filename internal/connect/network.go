@@ -76,7 +76,7 @@ func filled(now, saved state.Reach) state.Reach {
 type Network struct {
 	state.Reach
 	server string // "host:port"
-	// Tls is for the server, others for those whom it names.
+	// Tls is for the server, others for the hosts that it names.
 	Tls, others *tls.Config
 	pins        client.Pins
 	ProxyFunc   client.ProxyFunc
@@ -217,7 +217,7 @@ func (w *Network) Dialer(limit time.Duration) client.DialFunc {
 	return w.pins.Over((&net.Dialer{Timeout: limit}).DialContext)
 }
 
-// forAuth is the way to whoever a server names for its authorization.
+// forAuth is the way to the authorization servers that a server names; w may be nil.
 func (w *Network) forAuth() auth.Way {
 	if w == nil {
 		return auth.Way{}

@@ -66,7 +66,7 @@ func firstOf(c *Conn, f wire.Finding) bool {
 	return true
 }
 
-// strictly is how a command ends with --strict where something came besides its answers
+// strictly is how a command ends with --strict where a server sent more than its responses
 // that is not as its revision has it.
 func strictly(c *Conn) (out wire.Outcome) {
 	c.Mu.Lock()

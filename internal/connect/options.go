@@ -42,7 +42,7 @@ func Fields(a *Env) ([]wire.Field, error) {
 }
 
 // readHeaderFiles puts the fields of --header-file before those of -H, which so replace
-// them. What stands in a file and not on the command line is taken for secret.
+// them. What comes from a file and not from the command line is treated as secret.
 func readHeaderFiles(a *Env) error {
 	var lines []string
 	for _, name := range a.HeaderFiles {

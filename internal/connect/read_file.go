@@ -15,7 +15,7 @@ import (
 )
 
 // What mcpc reads of the user's own has an end, in size and by --max-time: a device
-// has none of its own, and a FIFO may wait for a writer who never comes.
+// has none of its own, and a FIFO may wait for a writer that never comes.
 const (
 	// MostSecret bounds a token, a secret, a key, and a file of certificates.
 	MostSecret = 1 << 20

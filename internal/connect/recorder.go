@@ -19,8 +19,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A record is what a command keeps of its traffic: the flight recorder, which
-// nobody has to switch on before the surprise.
+// record is what a command keeps of its traffic: the flight recorder, which is
+// on by default.
 type record struct {
 	*trace.Recorder // nil where nothing is recorded
 	// ended is set when the recording is.
@@ -57,9 +57,9 @@ const TrafficDir = "traffic"
 // pruneEvery is how many runs go by between two looks at the ring's limits.
 const pruneEvery = 64
 
-// StartRecording begins it with the first conversation; where is the server as a
-// person would name it, by what the capture says of who records, command that of a server
-// which a file names.
+// StartRecording begins it with the first conversation; where is the server as a user
+// would name it, by the recorder that the capture names, command that of a server which
+// a file names.
 func StartRecording(a *Env, where, by string, command []string) {
 	a.Record.conns++
 	if a.Record.conns > 1 || a.NoRecord || a.RecordTo == OffWord {
@@ -116,7 +116,7 @@ func fieldsIn(args []string) map[int]wire.Field {
 	return fields
 }
 
-// LearnArgs learns the secrets of the command line before anybody has read it.
+// LearnArgs learns the secrets of a command line that may not be parsed yet.
 func LearnArgs(a *Env) {
 	a.Secrets.LearnCommand(a.Args)
 	for _, f := range fieldsIn(a.Args) {
@@ -152,7 +152,7 @@ func EndRecording(a *Env, o wire.Outcome, exit int) {
 	if r.Recorder == nil || r.ended {
 		return
 	}
-	// The recorder stays where it is: who is late for it taps one that is closed.
+	// The recorder stays where it is: a late frame taps one that is closed.
 	r.ended = true
 	if past := a.Record.past.Load(); past > 0 {
 		r.Lost(int(past))
@@ -177,8 +177,8 @@ func endOf(a *Env, o wire.Outcome, exit int) trace.End {
 		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
 }
 
-// GaveUp records that what was asked last got no valid answer and nobody waits for one,
-// while the command goes on: one that comes late is no ending.
+// GaveUp records that the last request got no valid answer and mcpc waits for none, while
+// the command goes on: one that comes late is no ending.
 func GaveUp(a *Env, o wire.Outcome, exit int) {
 	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
 	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
@@ -228,7 +228,7 @@ func (r *record) read(file string) error {
 	switch {
 	case err != nil:
 		return err
-	case !info.Mode().IsRegular(): // nobody reads a pipe twice
+	case !info.Mode().IsRegular(): // a pipe cannot be read twice
 		return fs.ErrInvalid
 	}
 	r.own, err = trace.Open(file)
@@ -251,12 +251,12 @@ func LearnSecrets(c *Conn, fields []wire.Field) {
 }
 
 // Tap is what listens to the frames: the recorder, -v while they cross, and
-// --explain afterwards. Whoever shows them is given them without their secrets;
-// where nobody does, the recorder sees to that itself, when nobody waits.
+// --explain afterwards. -v and --explain get them without their secrets; without
+// these the recorder hides the secrets itself, when it writes.
 func Tap(c *Conn) wire.Tap {
 	command := cmp.Or(c.Saved, c.OneOff).Command
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
-		command = nil // it stands there, or in the file of another program
+		command = nil // it is in the arguments, or in the file of another program
 	}
 	StartRecording(c.Env, c.Where, trace.ByCommand, command)
 	recorder, conn := c.Env.Record.Recorder, max(0, c.Env.Record.conns-1)
@@ -281,7 +281,7 @@ func tapFull(c *Conn) bool {
 		return false
 	}
 	if r.Recorder == nil {
-		r.Crossed.Store(true) // who asks has a frame
+		r.Crossed.Store(true) // the caller has a frame
 		return true
 	}
 	full := r.Full()

@@ -94,7 +94,7 @@ func CommandLine(argv []string) string {
 	return strings.Join(QuotedWords(redact.RedactCommand(argv)), " ")
 }
 
-// DemoEndpoint stands for the built-in demo server where a URL would stand.
+// DemoEndpoint names the built-in demo server in place of a URL.
 const DemoEndpoint = "demo"
 
 func ServerOf(c *Conn, opt *client.Options) {
@@ -120,7 +120,7 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 	return clientIn, clientOut
 }
 
-// unknownTarget is the ending of a command whose target nobody knows. It may stand in
+// unknownTarget is the ending of a command whose target is unknown. It may be defined in
 // a file that could not be read.
 func unknownTarget(a *Env, err error) wire.Outcome {
 	o := usage.Outcome(err)

@@ -8,8 +8,8 @@ import (
 
 const allCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
 
-// questions are the tools that ask, what they ask in both eras, an answer, and
-// what comes of it.
+// questions lists the tools that send a request to the client, that request in both
+// eras, an answer, and the result that the tool then returns.
 func questions() []struct{ tool, arguments, method, asked, answer, want string } {
 	return []struct{ tool, arguments, method, asked, answer, want string }{
 		{
@@ -56,7 +56,7 @@ func TestAskingWithARequest(t *testing.T) {
 				}
 				p.send(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + c.answer + `}`)
 				answer := p.recv()
-				if c.tool == "trigger-url-elicitation" { // somebody has been there, which is told first
+				if c.tool == "trigger-url-elicitation" { // elicitation/complete comes before the result
 					want(t, "tells", answer.Method, "notifications/elicitation/complete")
 					answer = p.recv()
 				}

@@ -22,7 +22,7 @@ const (
 	scopeCall = "mcp:call"
 )
 
-// Whoever acts on his own account is known by this client.
+// demoClient and demoSecret are the credentials for the client credentials grant.
 const (
 	demoClient = "demo"
 	demoSecret = "demo-secret"
@@ -66,7 +66,7 @@ type authServer struct {
 	assertions             map[string]grant
 }
 
-// A grant is what somebody was allowed.
+// A grant records what a client was authorized to do, and until when.
 type grant struct {
 	client, redirect, challenge, resource string
 	scopes                                []string
@@ -129,8 +129,8 @@ func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 	http.Redirect(w, req, redirect.String(), http.StatusFound)
 }
 
-// device gives a code that somebody would type at another machine; here nobody has
-// to (RFC 8628).
+// device issues a device code (RFC 8628). The user code need not be entered: the demo's
+// user agrees at once.
 func (s *authServer) device(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

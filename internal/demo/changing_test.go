@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// Each list has one more entry for a while, and whoever listens is told twice.
+// TestChangeList adds an entry to each list and removes it: the client is notified of both.
 func TestChangeList(t *testing.T) {
 	for _, era := range []struct{ name, more string }{{"handshake", ""}, {"stateless", meta}} {
 		t.Run(era.name, func(t *testing.T) {

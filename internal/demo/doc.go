@@ -13,10 +13,10 @@
 // no clock and no randomness in it, and no memory but for the one entry that the
 // tool change-list adds to a list, as long as the process lives.
 //
-// It has no tasks, of neither shape: the SDK's v1.8.0 knows no tasks/* methods,
+// It has no tasks, of neither shape: the SDK's v1.8.0 implements no tasks/* methods,
 // drops params.task, and has two types for a tool's result, neither of them "task".
 //
 // It does not know mcpc: no target, no session store, no recorder, no
-// terminal. It does not open a socket or start a process either; whoever calls
-// [Serve] or mounts [Handler] has done that.
+// terminal. It does not open a socket or start a process either: the caller of
+// [Serve] and [Handler] does.
 package demo

@@ -16,9 +16,9 @@ import (
 // strings.
 const stateless = "2026-07-28"
 
-// sessionIdle bounds what forgotten sessions can hold on to. It is far longer
-// than anybody's lunch break: a session that is gone is a lesson, but not one
-// that this server should teach by surprise.
+// sessionIdle is how long an idle session is kept, which bounds the memory of
+// abandoned ones. It is far longer than a user's lunch break, so that no session
+// expires by surprise.
 const sessionIdle = 24 * time.Hour
 
 // Options are the choices of [Handler]. The zero value serves what most

@@ -75,8 +75,8 @@ func addFolder(s *mcp.Server, names []string) {
 	})
 }
 
-// addPage adds what a client shows that has a browser (extension MCP Apps): where
-// the page may connect to and what it may use stands beside it.
+// addPage adds an HTML page for clients with a browser (extension MCP Apps). Its
+// _meta.ui has the hosts that it may connect to and the permissions that it needs.
 func addPage(s *mcp.Server) {
 	s.AddResource(&mcp.Resource{
 		URI:         pageURI,

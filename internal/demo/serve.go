@@ -18,8 +18,8 @@ import (
 // as it does in every go-sdk server: Serve then returns what was wrong.
 //
 // Serve closes in if it can be closed, so that nothing is left reading from
-// it. It never closes out. A write that blocks blocks Serve: whoever stops
-// reading has to close that end.
+// it. It never closes out. A write that blocks blocks Serve: a peer that stops
+// reading has to close its end.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ending, unwind := context.WithCancel(context.WithoutCancel(ctx))
 	defer unwind()

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 )
 
-// Each test runs in a bubble: its clock moves when everybody waits, and a
+// Each test runs in a bubble: its clock moves when all goroutines wait, and a
 // goroutine that outlives Serve fails it.
 
 func TestHandshake(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 type tool struct {
 	name, title, description string
 
-	input  string // a JSON object schema, sent as it stands here
+	input  string // a JSON object schema, sent unchanged
 	output string // the same for structuredContent, or ""
 	hints  *mcp.ToolAnnotations
 	meta   mcp.Meta

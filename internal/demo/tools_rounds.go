@@ -34,8 +34,8 @@ func roundTools() []tool {
 	}}
 }
 
-// visits remembers whom the error -32042 sent to a page: whoever comes back has
-// been there.
+// visits records for which session and URL the error -32042 was sent: a second call
+// means that the user has visited the page.
 type visits struct {
 	mu    sync.Mutex
 	asked map[string]bool

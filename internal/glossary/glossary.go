@@ -1,8 +1,8 @@
 // Package glossary says what the words mean that a person meets on the wire and
 // in mcpc's messages: codes, statuses, methods, members, findings.
 //
-// It knows no server and no command; its facts are those of the specification,
-// page by page, and stand in words.txt.
+// It depends on no server and no command; its facts are those of the specification,
+// page by page, and are kept in words.txt.
 package glossary
 
 import (

@@ -16,7 +16,7 @@ func OrNull(raw json.RawMessage) json.RawMessage {
 
 // OneLine gives JSON without raw line ends, which over stdio would end the
 // message (transports, "stdio": messages contain no embedded newlines). Bytes
-// that hold none are given back as they are. In what is no JSON the line ends
+// that hold none are given back as they are. In what is not JSON the line ends
 // become spaces.
 func OneLine(raw []byte) []byte {
 	if !bytes.ContainsAny(raw, "\r\n") {
@@ -28,10 +28,10 @@ func OneLine(raw []byte) []byte {
 	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(raw)))
 }
 
-// With gives the object with the member name set to value: in its place if it
-// stands there, in each of its places if it stands there more than once, else
-// behind the last member. Every other byte stays as it is. An empty object
-// means {}; what is no object comes back unchanged.
+// With returns object with the member name set to value: every occurrence of the
+// member is replaced in place, else the member is added behind the last one. Every
+// other byte stays as it is. An empty object means {}; anything but an object is
+// returned unchanged.
 func With(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
 	if len(bytes.Trim(object, WhiteSpace)) == 0 {
 		object = json.RawMessage("{}")
@@ -84,7 +84,7 @@ func Append(object json.RawMessage, more ...Member) json.RawMessage {
 }
 
 // Without gives the object without the member name, in whichever of its places. The
-// values of the others stay as they are. What is no object, or has no such member, comes
+// values of the others stay as they are. What is not an object, or has no such member, comes
 // back unchanged.
 func Without(object json.RawMessage, name string) json.RawMessage {
 	members, err := Object(object)

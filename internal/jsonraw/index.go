@@ -8,13 +8,12 @@ import (
 // have. Two bytes of a batch would otherwise cost hundreds.
 const MaxParts = 10_000
 
-// What stands in the params or the result of a message is asked for again and
-// again. The pass that reads the envelope sees it anyway, so it is noted there:
-// the members, and of those that are arrays the items. Otherwise every question
-// would cost another pass over the message.
+// The members of params or result are looked up again and again. The pass that
+// reads the envelope sees them anyway, so it notes them, and the items of those that
+// are arrays. Otherwise every lookup would cost another pass over the message.
 
-// A Index is what was noted of the object under Params or Result. Its zero
-// value knows nothing.
+// An Index is what was noted of the object under params or result. Its zero
+// value notes nothing.
 type Index struct {
 	Known   bool
 	Members Members
@@ -27,13 +26,13 @@ type Index struct {
 	Single bool
 }
 
-// MaxNoted bounds the members and the items that are noted; who has more of them
-// is read once more when somebody asks.
+// MaxNoted bounds the members, and the items of each array, that are noted. An object
+// or array with more of them is parsed again at each lookup.
 const MaxNoted = 500
 
-// Envelope takes a message apart that has at most maxParts members, and puts them into
-// room as far as they fit there; in is what stands in its params or its result. Of a
-// message that has both, or one of them twice, nothing is noted: it is no message.
+// Envelope takes a message apart that has at most MaxParts members, and puts them into
+// room as far as they fit there; in receives the members of its params or its result.
+// Of a message that has both, or one of them twice, nothing is noted: it is not a message.
 // unpaired is set where a string holds an unpaired surrogate.
 func Envelope(raw []byte, in *Index, room Members) (members Members, unpaired bool, err *SyntaxError) {
 	s := scanner{raw: raw}

@@ -95,7 +95,7 @@ func Prefix(text []byte) (value, rest []byte) {
 // notA says why raw does not begin as an object or an array does.
 func notA(raw []byte, rule, text string) *SyntaxError {
 	if err := Valid(raw); err != nil {
-		return err // "not found" is no JSON, although it begins like null
+		return err // "not found" is not JSON, although it begins like null
 	}
 	return &SyntaxError{Rule: rule, Text: text}
 }
@@ -176,7 +176,7 @@ func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError)
 	return items, s.ended()
 }
 
-// Text gives the string that raw holds; false where raw is no JSON string. An
+// Text gives the string that raw holds; false where raw is not a JSON string. An
 // unpaired surrogate in it comes back as U+FFFD.
 func Text(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' || raw[len(raw)-1] != '"' {
@@ -231,7 +231,7 @@ func Quote(s string) []byte {
 }
 
 // Compact gives raw without the white space between its tokens; numbers,
-// strings and the order of members stay as they are. What is no JSON comes back
+// strings and the order of members stay as they are. What is not JSON comes back
 // as it is.
 func Compact(raw []byte) []byte {
 	var b bytes.Buffer

@@ -21,7 +21,7 @@ func PlainNumber(number string) string {
 	if exponent != "" {
 		var err error
 		if power, err = strconv.ParseInt(exponent, 10, 32); err != nil {
-			return number // nobody's id; at least it is its own
+			return number // too large an exponent for a real id; it equals only itself
 		}
 	}
 	power -= int64(len(fraction))

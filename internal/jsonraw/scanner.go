@@ -18,7 +18,7 @@ type scanner struct {
 	raw   []byte
 	at    int
 	depth int
-	// tooDeep is set where at stands at a bracket that nests too deeply.
+	// tooDeep is set where at is the offset of a bracket that nests too deeply.
 	tooDeep bool
 	// unpaired is set once a string holds an unpaired surrogate ("\ud800"), which is legal
 	// JSON that real servers send.
@@ -194,8 +194,8 @@ func (s *scanner) value() bool {
 	}
 }
 
-// text reads a string. Unless it is escaped, what is between its quotes stands for
-// itself.
+// text reads a string. Unless it is escaped, the bytes between its quotes are its
+// value.
 func (s *scanner) text() (escaped, ok bool) {
 	if !s.is('"') {
 		return false, false

@@ -28,7 +28,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Text, e.Offset) }
 
-// nameOf is the name that stands in a JSON string. The usual ones are not copied.
+// nameOf returns the name that a JSON string holds. The usual ones are not copied.
 func nameOf(quoted []byte, escaped bool) string {
 	if escaped {
 		name, _ := jsontext.AppendUnquote(nil, quoted) // half a surrogate pair reads U+FFFD

@@ -82,7 +82,7 @@ func (e *Editor) Line(prompt string) (string, error) {
 // Remember adds a line to what the arrow keys and Ctrl-R find.
 func (e *Editor) Remember(line string) { e.state.AppendHistory(line) }
 
-// rest gives the terminal back to whoever uses it between two lines.
+// rest restores the mode that the terminal had before Open, for the time between two lines.
 func (e *Editor) rest() { _ = e.plain.ApplyMode() }
 
 // Close gives the terminal back for good. It may be called while Line waits.

@@ -9,10 +9,10 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Reject says why a server on this machine that asks nobody who they are refuses an
-// HTTP request, or nothing. Who names another host was led here by a name that somebody
-// else resolves; a page in a browser names its origin (basic/transports, "Security
-// Warning"). Of several Origin fields each has to be of this machine.
+// Reject says why a server on this machine without authentication refuses an HTTP
+// request; "" accepts it. A Host other than loopback is a sign of DNS rebinding; a page
+// in a browser names its origin (basic/transports, "Security Warning"). Of several
+// Origin fields each has to be of this machine.
 func Reject(host string, fields map[string][]string) string {
 	asked := url.URL{Host: host}
 	if !isLoopback(asked.Hostname()) {

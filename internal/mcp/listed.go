@@ -23,8 +23,8 @@ type PromptArgument struct {
 	Required                 bool
 }
 
-// ParsePrompt takes one entry of prompts/list apart. An entry that nobody could
-// ask for gives a Finding and no prompt.
+// ParsePrompt takes one entry of prompts/list apart. An entry that no client could
+// get gives a Finding and no prompt.
 func ParsePrompt(raw json.RawMessage) (Prompt, *wire.Finding) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -54,7 +54,7 @@ type Resource struct {
 	Size int64
 }
 
-// ParseResource takes one entry of resources/list apart. An entry that nobody
+// ParseResource takes one entry of resources/list apart. An entry that no client
 // could read gives a Finding and no resource.
 func ParseResource(raw json.RawMessage) (Resource, *wire.Finding) { return parseResource(raw, "uri") }
 

@@ -33,8 +33,8 @@ func spelled(r rune) rune {
 	return r
 }
 
-// legible is a name as somebody reads it: letters that look like those of ASCII are those,
-// and what cannot be seen is not there.
+// legible returns a name as a reader sees it: characters that look like ASCII ones
+// become those, and invisible characters (Unicode class Cf) are dropped.
 func legible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf {

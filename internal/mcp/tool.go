@@ -33,13 +33,13 @@ type Tool struct {
 	TaskSupport string
 }
 
-// Hints are a tool's annotations. A nil hint was not declared. They are the
-// server's word and may be wrong: they may add caution, never take it away.
+// Hints are a tool's annotations. A nil hint was not declared. The server
+// states them, and they may be wrong: they may add caution, never take it away.
 type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
 
-// ParseTool takes one entry of tools/list apart. An entry that nobody could
+// ParseTool takes one entry of tools/list apart. An entry that no client could
 // call gives a Finding and no tool.
 func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 	members, err := jsonraw.Object(raw)

@@ -37,7 +37,7 @@ type expansion struct {
 	op         byte
 	first, sep string
 	named      bool
-	// empty stands behind the name of an empty value.
+	// empty follows the name of an empty value.
 	empty    string
 	reserved bool
 }

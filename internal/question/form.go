@@ -41,7 +41,7 @@ type Field struct {
 	Name, Title, Description string
 	Kind                     Kind
 	Required                 bool
-	// Default is the value that stands there already; nil where there is none.
+	// Default is the schema's default value; nil where there is none.
 	Default json.RawMessage
 	// Options are what a Choice or Choices may be.
 	Options []Option

@@ -17,8 +17,8 @@ type Page struct {
 	Message string
 	// URL is the server's own text, whole.
 	URL string
-	// Domain is the part of the host that somebody registered, or the whole host
-	// where there is no such part.
+	// Domain is the registrable domain of the host, or the whole host where it has
+	// none, such as an IP address.
 	Domain string
 	// Warnings are what is odd about the address.
 	Warnings []string
@@ -48,7 +48,7 @@ func ParsePage(params json.RawMessage) (Page, error) {
 }
 
 // Oddities are the ways in which an address that is to be opened may be another than
-// it seems; none of one that is no URL.
+// it seems; none of one that is not a URL.
 func Oddities(address string) (odd []string) {
 	u, err := url.Parse(address)
 	if err != nil {

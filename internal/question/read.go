@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Read takes what somebody typed for the field's value. An option is named by
+// Read parses what the user typed as the field's value. An option is named by
 // its value or its title, and with numbered also by its place in the list, from
 // 1 on; several are parted by commas. The error says what is wanted.
 func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {

@@ -12,10 +12,10 @@ import (
 // ModelName is the model of a message that no model wrote.
 const ModelName = "mcpc"
 
-// Message makes a CreateMessageResult of what somebody or something wrote: JSON
-// with a role and content is taken as it is, anything else is the text of the
-// assistant. maxTokens of the request must be kept, and nobody here can count
-// tokens; a text of more words than that has certainly more, and is cut there.
+// Message makes a CreateMessageResult of what a user or a program wrote. A JSON object
+// is taken as it is and must have role, content and model; anything else is the text of
+// the assistant. maxTokens of the request must be kept. mcpc cannot count tokens, but a
+// text of more words than that certainly has more tokens, so it is cut there.
 func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
 	if members, err := jsonraw.Object(wrote); err == nil {
 		_, role := members.Get("role")

@@ -61,7 +61,7 @@ func decode(raw []byte, kinds class) (v decodedView, ok bool) {
 	return v, ok
 }
 
-// copy appends raw[from:to], which stands for itself, with marks.
+// copy appends raw[from:to], which needs no decoding, with marks.
 func (v *decodedView) copy(from, to int) {
 	last := 0
 	if n := len(v.marks); n > 0 {

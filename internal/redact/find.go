@@ -9,7 +9,7 @@ import (
 type Found struct {
 	From, To int
 	Kind     FoundKind
-	// Secret is the known value; nobody may show it. It is "" where there is none.
+	// Secret is the known value, which must never be shown. It is "" where there is none.
 	Secret string
 }
 

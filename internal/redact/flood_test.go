@@ -80,7 +80,7 @@ func BenchmarkKnown(b *testing.B) {
 	}
 }
 
-// payloads are responses of about n bytes whose id stands behind the payload.
+// payloads are responses of about n bytes whose id follows the payload.
 func payloads(n int) map[string][]byte {
 	times := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	text := func(s string) string { return `"` + times(s) + `"` }

@@ -108,7 +108,7 @@ var variable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?i:(?:bearer|basic|token) )?['"]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\s,;)}\]]|$)`)
 })
 
-// indexFrom is where c stands in raw from a place on, or len(raw).
+// indexFrom returns the index of the first c in raw[at:], counted in raw, or len(raw).
 func indexFrom(raw []byte, c byte, at int) int {
 	if next := bytes.IndexByte(raw[at:], c); next >= 0 {
 		return at + next
@@ -145,8 +145,8 @@ func (v span) shown(secret string) string {
 	return v.quote + Redacted(v.plainText(secret)) + v.quote
 }
 
-// plainText is the text that stands for itself, in a JSON string, or in a JSON
-// string within others.
+// plainText returns secret with its JSON escapes undone, once for each level of JSON
+// strings within JSON strings that it is in.
 func (v span) plainText(secret string) string {
 	for slashes := 2*v.slashes + 1; slashes > 0 && strings.Contains(secret, `\`); slashes /= 2 {
 		text, ok := jsonraw.Text([]byte(`"` + secret + `"`))
@@ -196,7 +196,7 @@ func nonEmpty(v span) []span {
 }
 
 // quotedAt finds the text between quotes at a place. In JSON within a JSON string
-// a quote stands behind a backslash, one level deeper behind three.
+// a quote follows one backslash, one level deeper three.
 func quotedAt(raw []byte, at int) (v span, ok bool) {
 	open := at
 	for open < len(raw) && raw[open] == '\\' {

@@ -127,7 +127,7 @@ func (s *Secrets) overlap() int {
 	return max(window/16, min(16*s.known.longest, 8*window))
 }
 
-// A lookout looks for known values in a text and in what it stands for.
+// A lookout looks for known values in a text and in its decoded forms.
 type lookout struct {
 	s *Secrets
 	// learn is set where what is named like a secret is learnt first.

@@ -79,7 +79,7 @@ func TestSecretNumbersInNestedJSON(t *testing.T) {
 	}
 }
 
-// A number behind a name without quotes stands in a text, which goes on.
+// A number behind a name without quotes is part of a text, which goes on.
 func TestSecretNumbersInText(t *testing.T) {
 	safe, n := new(Secrets).Bytes([]byte(`{"text":"the password: 12345678, and { 'password': 12345678 }"}`))
 	hidden := Redacted("12345678")

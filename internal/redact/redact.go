@@ -11,15 +11,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Redacted stands in for a secret: its length and the start of its hash, so
-// that two secrets can be told apart or seen to be one.
+// Redacted returns the placeholder for a secret: its length in bytes and the start of its
+// hash, so that two secrets can be told apart or seen to be one.
 func Redacted(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum[:2])
 }
 
-// inURL writes what Redacted does with characters that stand in a URL as they are:
-// escaped nobody could read it.
+// inURL rewrites what Redacted returned with characters that a URL holds unescaped:
+// percent-encoded, it would not be readable.
 func inURL(shown string) string { return forURL.Replace(shown) }
 
 var forURL = strings.NewReplacer("•", "*", "len ", "len-", ", ", ",")
@@ -199,9 +199,9 @@ func redactURL(raw string, levels int) string {
 	return redactParams(raw, levels)
 }
 
-// redactBroken goes by the text, because a URL that nobody can parse is often
-// one whose password holds a character that it may not hold. Where user
-// information ends then, only the last "@" says.
+// redactBroken works on the text of a URL that url.Parse cannot take apart: often
+// its password holds a character that it may not hold. Only the last "@" then
+// tells where the user information ends.
 func redactBroken(raw string, start, levels int) string {
 	safe := redactParams(raw, levels)
 	if strings.Count(safe, "@") < strings.Count(raw, "@") {
@@ -266,7 +266,7 @@ func unescaped(s string) string {
 	return s
 }
 
-// hiddenIn finds what Redacted wrote, as it stands in a text or in a URL.
+// hiddenIn matches what Redacted returns, in the form of a text or of a URL.
 var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(shownMark + `|` + shownInURL + `|` + shownOnceInURL)
 })

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Secrets hides what is secret in frames and texts before anybody keeps or shows
-// them: the values of members, assignments and header fields that are named like
+// Secrets hides what is secret in frames and texts before they are recorded or
+// shown: the values of members, assignments and header fields that are named like
 // secrets, what looks like a well-known token, and, wherever they stand, the
 // values that it was told or came across. Its zero value and nil know no values.
 //

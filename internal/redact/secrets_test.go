@@ -90,7 +90,7 @@ func TestKnownSecretsAreHiddenEverywhere(t *testing.T) {
 }
 
 // Each cookie is learnt, so that it is hidden where another message repeats it.
-// What stands behind a cookie that a server sets are its attributes.
+// What follows the value of a cookie that a server sets are its attributes.
 func TestCookiesAreLearnt(t *testing.T) {
 	for _, c := range []struct {
 		field  wire.Field

@@ -96,8 +96,8 @@ func leaks(secret, safe string) string {
 	return ""
 }
 
-// A trial is a secret that stands in a text which is written in several ways, the inner
-// one first.
+// A trial is a secret within a text that is encoded in several ways, the innermost
+// first.
 type trial struct {
 	secret, before, after string
 	ways                  []int
@@ -131,7 +131,7 @@ func (c trial) check(t *testing.T, s *Secrets) {
 	} else if part := leaks(own, safe); own != "" && part != "" {
 		t.Errorf("%s: %q still holds %q", c, safe, part)
 	}
-	// Whoever undoes what was done does not find it either.
+	// Undoing the encodings, outermost first, does not reveal it either.
 	for i := len(c.ways) - 1; i >= 0; i-- {
 		if strings.Contains(safe, c.secret) {
 			t.Errorf("%s: %q is found behind %d steps", c, safe, len(c.ways)-1-i)

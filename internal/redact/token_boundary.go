@@ -10,8 +10,8 @@ import (
 // in JSON, to a name and its "=", to a word that a program forgot to part from it. Words
 // of every day hold the beginnings of tokens too: a task-1234, a pnpm_config.
 
-// mostGlued is how many bytes may stand before a token in its run, and longestGlued how
-// long it may be: what is more is data, in which there is a bit of everything.
+// mostGlued is how many bytes may precede a token in its run, and longestGlued how many
+// the token may have: more than that is data, in which any beginning occurs by chance.
 const (
 	mostGlued    = 40
 	longestGlued = 512

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Where more values crossed than can be known, nobody can tell any more what is secret.
+// Where more secret values crossed than can be kept, later ones cannot be recognized.
 // What crosses from then on is withheld: of a message there is what tells to which
 // exchange it belongs, of a head what tells how it is to be read.
 

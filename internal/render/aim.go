@@ -10,12 +10,12 @@ import (
 // shell, so that a command in an example or a hint goes to the same server when
 // it is pasted. The zero Aim is for the server that is meant where none is named.
 type Aim struct {
-	// Flag stands behind "mcpc": "-s demo".
+	// Flag follows "mcpc": "-s demo".
 	Flag string
 	// Shell are the commands of mcpc's own shell, which stand in a line of it without
 	// "mcpc"; nil elsewhere.
 	Shell map[string]bool
-	// Behind stands behind all else: "-- node server.js".
+	// Behind follows all else: "-- node server.js".
 	Behind string
 	// Typed are other flags that were typed; nil is none.
 	Typed *Typed
@@ -26,8 +26,8 @@ type Typed struct {
 	// Local are those of every command, "--state DIR"; There those of commands that
 	// ask a server, "--protocol REVISION".
 	Local, There string
-	// Commands are the names of commands that use any of these; true stands for one that
-	// asks a server.
+	// Commands are the names of commands that use any of these; true marks one that
+	// sends requests to a server.
 	Commands map[string]bool
 }
 
@@ -47,9 +47,8 @@ func (a Aim) Command(words string) string {
 	return line
 }
 
-// Hint is a hint as text, and whether it has a command. A command that ends in another
-// one's words stands between quotes in the middle of the hint, so that it can be told
-// where it ends.
+// Hint returns a hint as text, and whether it has a command. A command that ends in Behind
+// is put between backquotes where more of the hint follows, so that its end can be seen.
 func (a Aim) Hint(h wire.Hint) (text string, hasCommand bool) {
 	parts := h.Parts()
 	for i, part := range parts {

@@ -203,7 +203,7 @@ func (p *page) beside(tag, text, between string) {
 	}
 }
 
-// annotations writes for whom a block is and how much it weighs (server,
+// annotations writes a block's annotations, such as audience and priority (server,
 // "Annotations").
 func (p *page) annotations(members jsonraw.Members) {
 	if said := p.annotated(members); len(said) > 0 {

@@ -47,7 +47,7 @@ func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 	return err
 }
 
-// gap is what stands between two columns.
+// gap separates two columns.
 const gap = "  "
 
 // A Column of a Grid.

@@ -126,7 +126,7 @@ func (s *Script) Field(f wire.Field) string {
 	return s.field(f, "")
 }
 
-// field is Field for curl, which has a word for a field without a value.
+// field is Field for curl, which has its own syntax for a field without a value.
 func (s *Script) field(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
 	switch {

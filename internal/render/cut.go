@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// An answer is cut for whoever has room for so many characters only. A text ends
+// An answer is cut where the caller takes only so many characters. A text ends
 // earlier and says so. JSON stays one document of the same shape: long texts in it
 // end with a mark, and where that is not enough lists end earlier; names, numbers and
 // the members of objects are never touched.

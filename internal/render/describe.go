@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/mcp"
 )
 
-// Describe writes all that a tool's definition says to someone who wants to call
+// Describe writes all that a tool's definition says that a user needs to call
 // it: what it does, its hints in words, its arguments and its output as fields,
 // and a command line with an example that can be pasted. Everything is
 // sanitized, also into a pipe; the definition's own bytes are in --json. example are

@@ -102,8 +102,8 @@ func (s Style) resource(w io.Writer, r mcp.Resource, more func(*sheet)) error {
 }
 
 // page writes what is known of the page of MCP Apps that a tool names. It is
-// shown and never run: the server's word on where it may connect to and what it
-// may use is for whoever opens it.
+// shown and never run: the server's statement of where it may connect to and what
+// it may use is for the user who opens it in another client.
 func (s *sheet) page(uri string, said json.RawMessage) {
 	if uri == "" {
 		return

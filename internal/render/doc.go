@@ -15,9 +15,9 @@
 // Nothing that a server wrote reaches a terminal unsanitized, also where colour
 // is off, also in --json: see Line, Block and JSON. Layouts of mcpc's own (the
 // tables, Describe) are sanitized into a pipe too, because there a line end in a
-// name would be another row. Someone who asks for colour in a pipe is looking at
-// it through a pager, and is shown what a terminal is shown; --json stays the
-// server's bytes even then.
+// name would be another row. Colour requested for a pipe means that the user reads
+// it through a pager, so it gets what a terminal gets; --json stays the server's
+// bytes even then.
 //
 // Colour is the sixteen of the person's own palette and never the only sign of
 // anything. In the C locale mcpc's own ornaments are ASCII; data is not touched.

@@ -21,8 +21,9 @@ func Example(schema json.RawMessage) json.RawMessage {
 	return m.value(newDocument(schema).schema(), "", 0)
 }
 
-// placeholder stands for the arguments of a tool of which no valid example is known:
-// the required members, whose values are to be filled in.
+// placeholder returns arguments for a tool of which no valid example is known: the
+// required members, else all, at most 100, with values that the user fills in. The
+// result is not JSON: each value is the bare word VALUE.
 func placeholder(schema json.RawMessage) json.RawMessage {
 	properties := newDocument(schema).schema().properties()
 	if slices.ContainsFunc(properties, func(p property) bool { return p.required }) {

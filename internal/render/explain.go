@@ -12,9 +12,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Explain writes what crossed in the exchanges with a note beside each part that
-// says what it is for. A note stands where its part is seen first and not again:
-// who reads from the top is told everything once.
+// Explain writes the traffic in the exchanges with a note beside each part that
+// says what it is for. A note is given where its part is seen first and not again:
+// a reader who begins at the top sees everything once.
 //
 // It shows and does not preserve: long texts, long lists and deep values are cut
 // with a count of what is missing. The bytes are in the recording.

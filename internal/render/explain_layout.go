@@ -27,7 +27,7 @@ func (e *explainer) laidOut() string {
 	return b.String()
 }
 
-// edge is the column in which notes begin; 0 stands for none.
+// edge returns the column in which notes begin; 0 where the output is too narrow for it.
 func (e *explainer) edge() int {
 	if e.st.columns() < narrow {
 		return 0

@@ -26,7 +26,7 @@ var memberNotes = []noteRow{
 	{method: "notifications/cancelled", path: "method", note: "cancels a request; it gets no response"},
 	{role: "notification", path: "method", note: "without an id this is a notification: it has no response"},
 
-	// What stands in _meta of a request.
+	// Members of _meta in a request.
 	{path: "params _meta", note: "metadata of the request"},
 	{path: "params _meta progressToken", note: "requests progress notifications, which will carry this token"},
 	{path: "params _meta io.modelcontextprotocol/protocolVersion", note: "the protocol revision; sent with each request, because the server keeps no session"},

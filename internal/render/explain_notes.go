@@ -77,7 +77,7 @@ func (e *explainer) fits(row noteRow, path []string, raw json.RawMessage) bool {
 	return true
 }
 
-// live are the notes that depend on what stands there.
+// live returns the note that depends on the value at path, or "".
 func (e *explainer) live(path []string, raw json.RawMessage) string {
 	switch path[len(path)-1] {
 	case "id":

@@ -63,7 +63,7 @@ func statelessTalk() talk {
 	return k
 }
 
-// strangeTalk is nothing that anybody should send.
+// strangeTalk holds messages that no peer should send.
 func strangeTalk() talk {
 	var k talk
 	text := string(jsonraw.Quote(hostileText))
@@ -250,7 +250,7 @@ func TestExplainStatuses(t *testing.T) {
 	}
 }
 
-// A note that no message can reach teaches nobody.
+// TestNotesAreWritable rejects duplicate rows, unknown roles and badly formed notes.
 func TestNotesAreWritable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range memberNotes {

@@ -68,7 +68,7 @@ func (r *report) line(format string, args ...any) {
 	r.b.WriteString("  " + r.st.hanging(r.st.Line(fmt.Sprintf(format, args...)), 2, 4) + "\n")
 }
 
-// text is for what somebody else wrote, in as many lines as it has.
+// text writes what mcpc did not write itself, such as a body or stderr, line by line.
 func (r *report) text(s string) {
 	s = strings.TrimRight(r.st.Block(s), "\r\n")
 	for line := range strings.SplitSeq(s, "\n") {
@@ -113,7 +113,7 @@ func (s Style) finding(f wire.Finding) string {
 }
 
 // channels name the channel of each kind, and say what happened and what to do where
-// nobody knows it better. The two channels of a tool call have a headline of their own.
+// the outcome itself does not. The two channels of a tool call have a headline of their own.
 var channels = map[wire.Kind]struct {
 	label, text string
 	hint        wire.Hint
@@ -222,7 +222,7 @@ func status(code int) string {
 	return strings.TrimRight("HTTP "+strconv.Itoa(code)+" "+http.StatusText(code), " ")
 }
 
-// excerpt is wire.Excerpt in the style's own ornaments.
+// excerpt is jsonraw.Excerpt in the style's own ornaments.
 func (s Style) excerpt(raw []byte, n int) string {
 	text := jsonraw.Excerpt(raw, n)
 	if i := strings.LastIndex(text, "…"); s.ASCII && len(raw) > n && i >= 0 {

@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// How much of what somebody else wrote is shown. The whole of it is in the
-// recording, and in the JSON form of the error.
+// These bound how much of a server's text is shown, in bytes and in lines of stderr. The
+// whole of it is in the recording, and in the JSON form of the error.
 const (
 	maxBody        = 2 << 10
 	maxData        = 1 << 10
@@ -44,8 +44,8 @@ func (r *report) evidence(o wire.Outcome) {
 	r.fate(o)
 }
 
-// stepEvidence is the evidence of a step of a saved call that did not end well. What
-// was found stands in the miss above it.
+// stepEvidence returns the evidence of a step of a saved call that did not end well, ""
+// for one that did. It omits the findings: the miss above it has them.
 func stepEvidence(st Style, o wire.Outcome) string {
 	if o.Good() {
 		return ""

@@ -16,8 +16,8 @@ import (
 type codeRow struct {
 	code    int64
 	meaning string
-	// hint leads on. {list} stands for the command that shows what there is, {flags} for
-	// those that offer a capability.
+	// hint is the next step. {list} is replaced by the command that shows what there is,
+	// {flags} by those that offer the required capabilities.
 	hint wire.Hint
 }
 

@@ -104,7 +104,7 @@ func rpcJSON(e *wire.RPCError) []byte {
 	return j.bytes()
 }
 
-// findingsJSON also has the ways in which a bad response is no message.
+// findingsJSON also has the ways in which a bad response is not a message.
 func findingsJSON(o wire.Outcome) []byte {
 	findings := o.Findings
 	if o.Kind == wire.BadResponse && o.Message != nil {

@@ -113,7 +113,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// What is long is shown in pieces: its memory is not taken once more, and what it says is
+// What is long is shown in pieces: its memory is not allocated again, and what it says is
 // the same.
 func TestLongJSONTakesNoMemory(t *testing.T) {
 	long := func(letter string) []byte {

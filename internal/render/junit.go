@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The form is that of JUnit's reports as CI servers read it: testsuites, testsuite,
-// testcase, and in it failure, error or skipped. Nothing else stands there.
+// The form is that of JUnit's reports as CI servers read it, with these elements only:
+// testsuites, testsuite, properties, testcase, and in it failure, error or skipped.
 
 type junitSuites struct {
 	XMLName  xml.Name `xml:"testsuites"`

@@ -10,15 +10,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Report is a recorded exchange as it is told to somebody else.
+// A Report is a recorded exchange to be shared, in an issue for instance.
 type Report struct {
 	Traffic
 	// Again is the command that does the same.
 	Again string
 }
 
-// mostReported bounds, in bytes, what a report has of one message, and how many of
-// those on the way it has: who mends a server reads no megabytes.
+// mostReported bounds, in bytes, what a report has of one message, and mostOnTheWay how
+// many of those on the way it has: a server's developer reads no megabytes.
 const (
 	mostReported = 64 << 10
 	mostOnTheWay = 20
@@ -26,7 +26,7 @@ const (
 
 // Markdown writes an exchange as a report in Markdown (CommonMark), fit for an
 // issue: what was asked, what came back, how it ended, where the time went. Nothing
-// in it can end the block it stands in, or act on a terminal.
+// in it can end the block that holds it, or act on a terminal.
 func Markdown(w io.Writer, r Report) error {
 	m := &marker{}
 	m.paragraph("## " + Code(r.Title))

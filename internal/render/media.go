@@ -194,7 +194,7 @@ func size[T int | int64](n T) string {
 	return scaled(int64(n), " kB", " MB", " GB")
 }
 
-// Bytes is a size as it stands in a table: 512 B, 1.5 kB, 64 MB.
+// Bytes formats a size of n bytes for a table: 512 B, 1.5 kB, 64 MB.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d B", n)

@@ -171,8 +171,8 @@ func (s Style) draw(out *bytes.Buffer, img image.Image) error {
 		s.halfBlocks(out, scaled)
 		return nil
 	case Kitty:
-		// Quiet 2: the terminal answers nothing, which nobody would read. Its size is
-		// that of its pixels: in whole cells it would be stretched.
+		// Quiet 2: the terminal sends no answer, because mcpc would not read it. The size
+		// is that of the pixels: in whole cells the picture would be stretched.
 		err := kitty.EncodeGraphics(out, scaled, &kitty.Options{Action: kitty.TransmitAndPut, Transmission: kitty.Direct,
 			Format: kitty.PNG, Quiet: 2, Chunk: true})
 		out.WriteByte('\n')
@@ -274,7 +274,7 @@ func (s Style) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 	}
 }
 
-// ground is a pixel's colour as it stands in an SGR sequence behind the 3 or the 4;
+// ground returns a pixel's colour as it follows the 3 or the 4 in an SGR sequence;
 // "" where the pixel is transparent or outside.
 func (s Style) ground(img *image.NRGBA, x, y int) string {
 	if y >= img.Rect.Dy() {

@@ -176,7 +176,7 @@ func TestPNGWithWrongChecksums(t *testing.T) {
 	}
 }
 
-// What cannot be drawn says why, and how it is saved stands there all the same.
+// An image that cannot be drawn is replaced by the reason, still with how to save it.
 func TestNotDrawn(t *testing.T) {
 	whole := encoded(t, png.Encode, flagPicture(50, 50))
 	hollow := base64.StdEncoding.EncodeToString([]byte("GIF89a\x00\x00\x00\x00\x00\x00\x00"))

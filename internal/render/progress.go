@@ -28,8 +28,8 @@ const (
 )
 
 // A Progress shows how far a request is and what the server logs meanwhile. How
-// far it is stands on one line that is drawn again and again and goes away: on a
-// terminal only, since nobody watches a pipe.
+// far it is appears on one line that is drawn again and again and goes away: on a
+// terminal only, since a pipe cannot redraw a line.
 //
 // It is a writer: what is written to standard error while a Progress lives goes
 // through it, so that the line is out of the way. Its methods may be called from
@@ -44,8 +44,8 @@ type Progress struct {
 	drawn time.Time
 	// shown is how many columns the line on the screen has; 0 is no line.
 	shown int
-	// midline is set while somebody else's line is not ended, a prompt for
-	// instance, which must not be drawn over.
+	// midline is set while the text last written through it has no line end, a
+	// prompt for instance, which must not be drawn over.
 	midline bool
 	done    bool
 	// held is what waits to be written while a pager has the terminal; nil while
@@ -68,7 +68,7 @@ func NewProgress(w io.Writer, st Style, now func() time.Time) *Progress {
 	return &Progress{w: w, st: st, now: now, start: now()}
 }
 
-// Update takes the params of one progress notification. What is no number does
+// Update takes the params of one progress notification. What is not a number does
 // not move the line, nor does what is smaller than before.
 func (p *Progress) Update(params jsonraw.Members) {
 	if !p.st.Terminal {

@@ -30,9 +30,9 @@ func (p *page) marked(mime, text string) bool {
 	return false
 }
 
-// looksLikeMarkdown wants two kinds of evidence, for one of them stands in many a
-// program or log: a heading between empty lines, a fence, a table, something bold, a
-// link.
+// looksLikeMarkdown reports two or more kinds of evidence, for many a program or log
+// has one: a heading between empty lines, a fence, a table, something bold, a link. It
+// reads the first 64 KiB.
 func looksLikeMarkdown(text string) bool {
 	const enough = 64 << 10
 	if len(text) > enough {

@@ -158,8 +158,7 @@ func (s Style) paintAll(spans []span) string {
 	return b.String()
 }
 
-// A piece is what stands between two blanks, in perhaps several styles, with the
-// blanks before it.
+// A piece is a word, in perhaps several styles, with the blanks before it.
 type piece []span
 
 func piecesOf(runs []span) (all []piece) {

@@ -106,7 +106,7 @@ func TestLooksLikeMarkdown(t *testing.T) {
 	}
 }
 
-// Markdown is drawn for a reader who sees styles, and for nobody else.
+// Markdown is drawn only on a terminal that shows styles.
 func TestMarkedOnlyInColour(t *testing.T) {
 	result := []byte(`{"contents":[{"uri":"a:b","mimeType":"text/markdown; charset=utf-8","text":"# T\n\n**b**\n"}]}`)
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ import (
 
 // A Program is a jq expression that is ready to run (gojq's dialect of it).
 // Numbers keep their digits. An object of the input keeps its members' order and
-// spelling wherever it stands in a value; one that the expression makes has its
+// spelling wherever it occurs in a value; one that the expression makes has its
 // members sorted by name, as gojq does it. No expression reaches the environment, a
 // file or another input.
 type Program struct {
@@ -214,7 +214,7 @@ func (o originals) note(v any, raw []byte) {
 		}
 	case []any:
 		items, _ := jsonraw.Array(raw)
-		for i, item := range items[:min(len(items), len(v))] { // of a member that stands there twice the last one counts
+		for i, item := range items[:min(len(items), len(v))] { // of members with one name the last counts
 			o.note(v[i], item)
 		}
 	}

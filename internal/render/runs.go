@@ -26,7 +26,7 @@ const (
 
 // A RunFile is what came of the calls of one file.
 type RunFile struct {
-	// Path is the file's, Server whom it was taken to, as a person would name it.
+	// Path is the file's, Server the name of the server it ran against, as shown to users.
 	Path, Server string
 	Started      time.Time
 	Took         time.Duration
@@ -47,7 +47,7 @@ type RunStep struct {
 	Ended  wire.Outcome
 	// Why says why a step was skipped.
 	Why string
-	// See is a command that shows what crossed, and Hint what could be done.
+	// See is a command that shows the traffic, and Hint what could be done.
 	See, Hint wire.Hint
 }
 

@@ -26,7 +26,7 @@ func mirrored(blocks []block, structured json.RawMessage) bool {
 	return len(texts) > 0 && unwrapped(texts, structured)
 }
 
-// unwrapped knows the Python SDK's habit: what is no object is wrapped as
+// unwrapped knows the Python SDK's habit: what is not an object is wrapped as
 // {"result": …}, and a list has one text block for each of its items.
 func unwrapped(texts []string, structured json.RawMessage) bool {
 	members, err := jsonraw.Object(structured)

@@ -6,10 +6,10 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// Line is sanitize.Line, for who has no Style.
+// Line is sanitize.Line, for callers without a Style.
 func Line(s string) string { return Style{}.Line(s) }
 
-// Block is sanitize.Block, for who has no Style.
+// Block is sanitize.Block, for callers without a Style.
 func Block(s string) string { return Style{}.Block(s) }
 
 // Line is sanitize.Line, in plain ASCII where s asks for it.

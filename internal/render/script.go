@@ -10,9 +10,9 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// What was recorded becomes shell commands again here. All that is recorded may
-// come from a stranger: it stands between quotes or, in comments, on one line, and
-// nothing in it is a word of the shell.
+// What was recorded becomes shell commands again here. All that is recorded is
+// untrusted: it is put between quotes or, in comments, on one line, and nothing in it
+// is interpreted by the shell.
 
 // A secret is what a recording has in the place of a secret, and the variable that
 // stands for it in a script.
@@ -49,8 +49,8 @@ func (s *Script) Command(words ...string) { s.b.WriteString(strings.Join(words, 
 // Space ends the last command with an empty line.
 func (s *Script) Space() { s.b.WriteByte('\n') }
 
-// Word is text as one word. What stands in it for a secret becomes a variable,
-// which a comment at the beginning explains as what is given.
+// Word returns text as one word. The place of a hidden secret in it becomes a variable,
+// which a comment at the beginning of the script describes by what.
 func (s *Script) Word(text, what string) string {
 	var b strings.Builder
 	s.parts(text, what, func(part string) { b.WriteString(quotedLines(part)) },
@@ -61,7 +61,7 @@ func (s *Script) Word(text, what string) string {
 	return b.String()
 }
 
-// quotedLines is ShellQuote that leaves line ends as they are.
+// quotedLines is shellwords.Quote that leaves line ends as they are.
 func quotedLines(text string) string {
 	if strings.Contains(text, "\n") && Block(text) == text {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -84,7 +84,7 @@ func (s *Script) parts(text, what string, plain, hidden func(string)) {
 	}
 }
 
-// variable is the one that stands for a secret; what says where it was found.
+// variable returns the name of a secret's variable; what says where it was found.
 func (s *Script) variable(shown, what string) string {
 	name, where := VariableFor(what)
 	taken := 1
@@ -103,7 +103,7 @@ func (s *Script) variable(shown, what string) string {
 	return name
 }
 
-// VariableFor is the variable that stands for a secret, and the words for its place. what
+// VariableFor returns the name of a secret's variable, and the words for its place. what
 // is the name of a header field, or one of InURL and its like.
 func VariableFor(what string) (name, where string) {
 	name = "MCPC_" + strings.Map(variableLetter, what)

@@ -95,7 +95,7 @@ func TestScriptEndsWhereAVariableIsNotSet(t *testing.T) {
 	}
 }
 
-// No text can end the block of a report that it stands in.
+// No text can end the block of a report that holds it.
 func TestMarkdownHoldsEverything(t *testing.T) {
 	evil := "````\n# out\n```js\n<b>`a``b`` \x1b[2J\u202e"
 	frame := func(dir wire.Direction, raw string, after time.Duration) wire.Frame {

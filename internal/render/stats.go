@@ -17,8 +17,8 @@ type Figure struct {
 	// What was asked: "tools/call get-sum".
 	What  string
 	Count int
-	// Cancelled are those for whose answer nobody waited any more, Timed those that have
-	// a duration.
+	// Cancelled are the requests that were cancelled before their answer, Timed those that
+	// have a duration.
 	Cancelled     int
 	Timed         int
 	P50, P95, P99 time.Duration

@@ -85,8 +85,8 @@ func (s Style) list(w io.Writer, n int, entryAt func(i int) entry, long bool) er
 	return err
 }
 
-// An entry is a tool, or another thing that a server lists, as it stands in the
-// list; its texts are sanitized.
+// An entry is a tool, or another thing that a server lists, as shown in the list;
+// its texts are sanitized.
 type entry struct {
 	name, title string
 	params      []parameter

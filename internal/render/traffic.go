@@ -126,7 +126,7 @@ func (s Style) between(f wire.Frame) string {
 	return s.arrow(f.Dir) + " " + word
 }
 
-// head writes a head of HTTP with its fields, and beside what crossed encoded what
+// head writes a head of HTTP with its fields, and beside the encoded bytes what
 // it means.
 func (v *viewer) head(f wire.Frame) {
 	if f.HTTP == nil {
@@ -191,7 +191,7 @@ func (v *viewer) findings(findings []wire.Finding) {
 	}
 }
 
-// glimpse is the beginning of what somebody else wrote, on one line.
+// glimpse returns at most n bytes of untrusted text, on one line, and how many more there are.
 func (s Style) glimpse(raw []byte, n int) string { return s.Line(s.excerpt(raw, n)) }
 
 // beside writes what a child said meanwhile, and who ended what.
@@ -323,7 +323,7 @@ func (s Style) span(p phase, total time.Duration, room int) string {
 const mostTicks = 12
 
 // phasesOf are, for each HTTP request, the phases that its response names and the
-// reading of it; and the moments at which something came on the way.
+// reading of it; and the moments at which bytes came on the way.
 func phasesOf(x *wire.Exchange) (phases []phase) {
 	start := x.Request.Time
 	for _, h := range x.Heads {

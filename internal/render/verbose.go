@@ -57,7 +57,8 @@ type asked struct {
 	at     time.Time
 }
 
-// maxAsked bounds what is remembered of requests that nobody answers.
+// maxAsked bounds the remembered requests without an answer, and the remembered streams
+// on which no request was sent.
 const maxAsked = 1000
 
 func (v *verbose) frame(f wire.Frame) {

@@ -103,7 +103,7 @@ func oddHTTP() talk {
 	retry := 3 * time.Second
 	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Comment: true}})
 	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Event: "ping", Retry: &retry}, Raw: []byte("x")})
-	// A request whose body never went out, because nobody listens.
+	// A request whose body was never sent: the client cancelled it before.
 	k.add(wire.Frame{Kind: wire.Head, Stream: 3, HTTP: &wire.HTTPHead{Method: "POST", URL: everythingURL}})
 	k.add(wire.Frame{Kind: wire.Closed, Stream: 3, Dir: wire.Received,
 		Close: &wire.CloseFacts{By: wire.Sent, How: "cancelled", Text: hostileText}})

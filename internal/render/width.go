@@ -89,7 +89,7 @@ func pad(text string, width int) string {
 func (s Style) Wrap(text string) string { return strings.Join(s.wrap(text, s.columns()), "\n") }
 
 // hanging breaks a line of mcpc's own at blanks where a terminal is too narrow for it.
-// It stands behind a lead of so many columns, and each further line begins with so many
+// It follows a lead of so many columns, and each further line begins with indent
 // blanks. A word that is longer than a line is left to the terminal: it may be an
 // address.
 func (s Style) hanging(text string, lead, indent int) string {
@@ -104,7 +104,7 @@ func (s Style) hanging(text string, lead, indent int) string {
 func (s Style) Asked(text string) string { return s.hanging(s.Line(text), 0, 2) }
 
 // wrapWords breaks lines of text at blanks, and within a word only where it is longer than
-// a line: what stands behind a hyphen must not look like a word of its own.
+// a line: what follows a hyphen must not look like a word of its own.
 func (s Style) wrapWords(text string, width int) (lines []string) {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
 	for line := range strings.SplitSeq(text, "\n") {

@@ -106,7 +106,7 @@ type Expect struct {
 	WithinAt string
 }
 
-// Any stands in an expected result for any value.
+// Any matches any value in an expected result.
 const Any = "..."
 
 // A Wanted is one text that is expected, and where it stands.
@@ -118,7 +118,7 @@ type Problem struct {
 	// not its value.
 	At     string
 	OnName bool
-	// Mild is set on what stops nobody, Unset on a variable without a value.
+	// Mild is set where the command can go on all the same, Unset on a variable without a value.
 	Mild, Unset bool
 	Text        string
 	// Got is a word that is not known and Known what could stand there; both are

@@ -85,7 +85,8 @@ func eachText(member string, raw json.RawMessage, at string, look func(member, a
 	}
 }
 
-// eachPart parts a text into what stands there and the names of its references.
+// eachPart calls plain for each literal part of text and ref for the name in each ${NAME}.
+// Its error says that a reference is not closed.
 func eachPart(text string, plain, ref func(string)) error {
 	for {
 		at := strings.Index(text, "${")
@@ -119,8 +120,8 @@ func IsName(text string) bool {
 	return text != ""
 }
 
-// A Value is what a variable stands for. One that came as a text from outside has no
-// type of its own.
+// A Value is the value of a variable. One that came as a text from outside is Untyped:
+// it has no type of its own.
 type Value struct {
 	JSON    json.RawMessage
 	Untyped bool
@@ -154,8 +155,8 @@ func FillText(text string, look Lookup) (string, error) {
 	return b.String(), err
 }
 
-// An Untyped is an argument that is a text from outside and gets its type from
-// whoever knows the tool: the names that lead to it, and the text.
+// An Untyped is an argument that is a text from outside: the names that lead to it, and
+// the text. The caller, which knows the tool's inputSchema, gives it a type.
 type Untyped struct {
 	Path []string
 	Text string

@@ -248,7 +248,7 @@ func (r *reader) arguments(s Step, members jsonraw.Members) {
 	}
 }
 
-// anyQuery stands for one that is none, so that nothing more is said of it.
+// anyQuery replaces an invalid query, so that no further problem is reported for it.
 const anyQuery = "."
 
 func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {

@@ -51,8 +51,8 @@ func (r *reader) secrets(f File) {
 	}
 }
 
-// secretsIn refuses what looks like a secret. What is only named like one may be a
-// test's, and is told of.
+// secretsIn refuses what looks like a secret. What is only named like one may be test
+// data, and is reported as a Mild problem.
 func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 	eachText(name, raw, at, func(name, at, text string) {
 		switch plain := withoutReferences(text); {

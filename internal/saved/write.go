@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Literal is a JSON value as it stands in a file so that the same value is read
-// again: what begins like a reference is none. Where a secret was hidden (wire.Redacted)
-// stands a reference to a variable of the environment, which name gives.
+// Literal returns a JSON value as it must be written in a file for the same value to be
+// read again: what begins like a reference is escaped. A hidden secret (redact.Redacted)
+// becomes a reference to the environment variable that name returns.
 func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessage {
 	if members, err := jsonraw.Object(raw); err == nil {
 		object := json.RawMessage("{}")

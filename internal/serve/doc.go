@@ -21,6 +21,6 @@
 // $NAME, $TOKEN, $CURSOR, $VERSION and $PORT stand for parts of the request,
 // ${Mcp-Name} for any field of its header.
 //
-// This package knows no client, and nothing of what a client should make of what
-// it gets. It executes nothing but its own script.
+// This package does not know the client, nor what a client should make of what it gets. It
+// executes nothing but its own script.
 package serve

@@ -22,16 +22,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Request is what a client sent, for whoever counts or looks.
+// A Request is what a client sent, for counting or showing it.
 type Request struct {
 	Method  string
 	Header  http.Header
 	Message *wire.Message
 }
 
-// HTTP plays a script on a listener until ctx is done. Connections are served
-// by hand, byte by byte, because most faults are below what net/http can send.
-// seen, which may be nil, is told of every request.
+// HTTP plays a script on a listener until ctx is done. Connections are served by hand, byte
+// by byte, because most faults are below what net/http can send. seen, which may be nil, is
+// called for every request.
 func (s *Script) HTTP(ctx context.Context, l net.Listener, seen func(Request)) error {
 	if s.TLS != "" {
 		certificate, err := certificate(s.TLS)

@@ -11,7 +11,7 @@ import (
 )
 
 // What a page in a browser could send is refused before any rule is for it, and the next
-// request on the connection is answered. Who asks it as a proxy may name any host.
+// request on the connection is answered. A request as to a proxy may name any host.
 func TestHTTPRefusesPagesFromElsewhere(t *testing.T) {
 	script, err := Parse("speaks 2025-11-25\non ping #1\n    status 418\n")
 	if err != nil {

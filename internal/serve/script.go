@@ -91,7 +91,7 @@ var Words = [][3]string{
 	{"pass", "", "respond like a correct server"},
 }
 
-// events are what comes over one transport only, where it is no message.
+// events are what comes over one transport only, where it is not a message.
 var events = map[string]string{"GET": OverHTTP, "DELETE": OverHTTP, "accept": OverHTTP, "start": OverStdio, "eof": OverStdio}
 
 // actionOver gives the transport that an action is for, "" for both.

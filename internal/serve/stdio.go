@@ -59,7 +59,7 @@ type stdioServer struct {
 	writing   sync.Mutex
 }
 
-// happen plays the rule for something that is no message.
+// happen plays the rule for something that is not a message.
 func (s *stdioServer) happen(ctx context.Context, what string) {
 	if r := s.rule(what); r != nil {
 		s.play(ctx, r, &wire.Message{})

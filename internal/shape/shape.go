@@ -33,8 +33,8 @@ func Check(revision, method string, m *wire.Message) []wire.Finding {
 	return CheckBut(nil, revision, method, m)
 }
 
-// CheckBut is Check that says nothing of the entries of a result's list that skip is true
-// for: of those somebody else tells.
+// CheckBut is Check that reports nothing on the entries of a result's list for which skip
+// returns true: the caller reports those itself.
 func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding {
 	t := table()
 	at := slices.Index(t.revisions, revision) + 1

@@ -14,8 +14,8 @@ type Event struct {
 	Data []byte
 	// HasData tells `data:` with nothing behind it from no data line at all.
 	HasData bool
-	// Dropped are lines that stood among those of the event and belong to none: the
-	// rules ignore them, and whoever looks for a fault wants to see them.
+	// Dropped are lines among those of the event that belong to none: the rules ignore
+	// them, but they help to find a server's fault.
 	Dropped []byte
 }
 
@@ -30,7 +30,7 @@ func (e Event) IsMessage() bool {
 	return e.MayCarry() && len(bytes.TrimSpace(e.Data)) > 0
 }
 
-// An Reader takes a text/event-stream apart as WHATWG HTML, section 9.2
+// A Reader takes a text/event-stream apart as WHATWG HTML, section 9.2
 // says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
 // space behind the colon is dropped; an event that no blank line ends is
 // dropped. Its events own their data: what was read is never written over.

@@ -142,7 +142,7 @@ func TestVerdicts(t *testing.T) {
 	if got, ok := s.Verdict(key); !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, ok)
 	}
-	// More than anybody declares is not kept, and the rest still is.
+	// More than servers declare is not kept, and the rest still is.
 	much := want
 	much.Capabilities = []byte(`"` + strings.Repeat("x", maxVerdict) + `"`)
 	if err := s.SaveVerdict(t.Context(), key, much); err != nil {

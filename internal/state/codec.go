@@ -35,8 +35,8 @@ type members map[string]json.RawMessage
 func decode(raw []byte) (State, error) {
 	var doc document[Session]
 	err := json.Unmarshal(raw, &doc)
-	// In a newer file a member may have another type: what can be read of it
-	// is read, and nobody writes it.
+	// In a newer file a member may have another type: what can be read of it is read,
+	// and it is never written.
 	var typeErr *json.UnmarshalTypeError
 	if err != nil && (doc.Version <= formatVersion || !errors.As(err, &typeErr)) {
 		return State{}, describe(raw, err)

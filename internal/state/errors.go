@@ -18,8 +18,8 @@ type Reason string
 const (
 	// NoHome: there is no directory to keep state in.
 	NoHome Reason = "no_home"
-	// Unreadable and Unwritable: the operating system said no; Unwritable is
-	// also a full disk. What was there before is still there.
+	// Unreadable and Unwritable: the operating system refused; Unwritable is also a full
+	// disk. What was there before is still there.
 	Unreadable Reason = "unreadable"
 	Unwritable Reason = "unwritable"
 	// Unsafe: a symbolic link, a file or directory that belongs to another

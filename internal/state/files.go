@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// checkDir refuses a state directory in which somebody else could have put
-// things. A missing one is fs.ErrNotExist.
+// checkDir refuses a state directory in which another user could have put things. A missing
+// one is fs.ErrNotExist.
 func checkDir(dir string) error {
 	fi, err := os.Lstat(dir)
 	if err == nil && fi.Mode()&fs.ModeSymlink != 0 {

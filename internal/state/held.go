@@ -63,7 +63,7 @@ func (s *Store) HeldDirs() []string {
 	return []string{s.path(heldName), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
 }
 
-// CheckHeld makes sure that nobody else could have put the socket where it is. One that
+// CheckHeld makes sure that no other user could have put the socket where it is. One that
 // is not there is no error.
 func CheckHeld(socket string) error {
 	dir := filepath.Dir(socket)

@@ -18,8 +18,8 @@ import (
 // lock on it would be a lock on a file that is no longer there. The operating
 // system releases it when its holder dies.
 
-// pidAt is where the holder's process id stands in the lock file. Windows locks
-// byte 0 against everybody's reading.
+// pidAt is the offset of the holder's process id in the lock file. Windows locks byte 0
+// against all reading.
 const pidAt = 1
 
 // lock makes the directory if need be and takes the lock. The error is
@@ -55,8 +55,8 @@ func (s *Store) lockFile(ctx context.Context, name string, wait time.Duration) (
 		if err != nil {
 			return nil, err
 		}
-		// Somebody removed the lock file meanwhile: the next process would
-		// lock another one, so this lock does not count.
+		// The lock file was removed meanwhile: the next process would lock another
+		// one, so this lock does not count.
 	}
 }
 
@@ -87,7 +87,7 @@ func acquire(ctx context.Context, path string) (*flock.Flock, error) {
 		}
 		select {
 		case taken <- err:
-		case <-ctx.Done(): // too late: nobody waits for it any more
+		case <-ctx.Done(): // too late: the caller gave up
 			release(fl)
 		}
 	}()

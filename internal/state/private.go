@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A Private is a file of the state directory whose contents are somebody else's
-// business. Nobody but the user can read it: it has mode 0600, in a directory that
-// others cannot write to, and is replaced as a whole.
+// A Private is a file of the state directory whose contents the caller defines. Only the
+// user can read it: it has mode 0600, in a directory that others cannot write to, and is
+// replaced as a whole.
 type Private struct {
 	store *Store
 	name  string
 }
 
-// holdWait is how long Hold waits: for somebody who talks to a server meanwhile.
+// holdWait is how long Hold waits: the holder may be talking to a server.
 const holdWait = time.Minute
 
 // Private names such a file. Nothing is read or written.

@@ -30,7 +30,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// Whoever holds the file may read and update it, and nobody else holds it.
+// The holder of the file may read and update it, and there is only one holder.
 func TestPrivateIsHeldByOne(t *testing.T) {
 	s := newStore(t)
 	p := s.Private("secrets.json")

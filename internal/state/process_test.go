@@ -212,7 +212,7 @@ func TestKilledWriterLeavesOldOrNew(t *testing.T) {
 	if len(ids) < kills/2 || generation < int64(kills/2) {
 		t.Errorf("the writers wrote next to nothing: generation %d, %d ids", generation, len(ids))
 	}
-	// What the dead left behind is in nobody's way.
+	// What killed processes left does not block others.
 	update(t, s, func(st *State) error { st.Put(sample("after")); return nil })
 }
 

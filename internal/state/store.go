@@ -241,7 +241,7 @@ func (s *Store) Repair(ctx context.Context) (backup string, err error) {
 	return backup, s.syncDir()
 }
 
-// setAside renames a file to the first free backup name. Under the lock nobody else
+// setAside renames a file to the first free backup name. Under the lock no other process
 // chooses one.
 func (s *Store) setAside(name string) (string, error) {
 	path := s.path(name)

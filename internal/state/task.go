@@ -26,7 +26,7 @@ type Task struct {
 	TTLms int64 `json:"ttl_ms,omitempty"`
 	// Answered are the names of its questions that were answered.
 	Answered []string `json:"answered,omitempty"`
-	// Ended is set where nobody will come back to it, but its server may list it.
+	// Ended is set where mcpc will not resume it, but its server may list it.
 	Ended bool `json:"ended,omitempty"`
 }
 

@@ -16,13 +16,12 @@ const trustedName = "trusted.json"
 // maxTrusts bounds what is remembered; what was confirmed longest ago goes first.
 const maxTrusts = 500
 
-// A Trust is something that stands in a file of another program, or that a server
-// says, and that the user confirmed as it was then. The thing itself is not kept, only
-// a hash of it: it may hold secrets.
+// A Trust is a part of another program's file, or of what a server says, that the user
+// confirmed as it was then. It is not kept itself, only a hash of it: it may hold secrets.
 type Trust struct {
 	Fingerprint string `json:"fingerprint"`
-	// Server is what the user knows the server by, and File where it stands. Tool is
-	// set where it is a tool of it that was confirmed.
+	// Server is what the user calls the server, and File the file that it is from. Tool
+	// is set where a tool of the server was confirmed.
 	Server string    `json:"server"`
 	File   string    `json:"file,omitempty"`
 	Tool   string    `json:"tool,omitempty"`

@@ -305,7 +305,7 @@ func chownAll(t *testing.T, dir string, uid int) {
 	}
 }
 
-// What nobody else may read is not read where somebody else could have put it.
+// A private file is not read where another user could have put it there.
 func TestPrivateIsOurs(t *testing.T) {
 	s := newStore(t)
 	p := s.Private("secrets.json")

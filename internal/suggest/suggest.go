@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Nearest gives the known word that somebody who typed word probably meant, or
+// Nearest returns the known word that the user who typed word probably meant, or
 // "" where none is near: more than two characters in five would have to change,
 // where two neighbours that changed places are one. The beginning of one known
 // word only, of three characters or more, means that word. Of two that are as
@@ -51,7 +51,7 @@ func Nearest(word string, known []string) string {
 }
 
 // longestSwapped is the longest word of which neighbours are tried in each other's
-// place: nobody types a longer one, and each try costs as much as the word itself.
+// place: users type no longer ones, and each try costs as much as the word itself.
 const longestSwapped = 24
 
 // swapped are the words that come of changing two neighbours' places.

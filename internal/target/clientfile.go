@@ -89,7 +89,7 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 	return splice(text, edit{e.at, command}, edit{span{from, until}, ""}), nil
 }
 
-// prefixed are the arguments that Wrap adds, the last as it stands in the file.
+// prefixed returns the arguments that Wrap adds, the last as it is written in the file.
 func prefixed(prefix []string, command []byte) string {
 	var b strings.Builder
 	for _, word := range prefix {

@@ -20,9 +20,9 @@ var valuesOf = []string{"env", "envs", "environment", "env_vars", "headers", "ht
 // them is hidden unseen.
 const deepestShown = 32
 
-// Hidden is what may be shown of the text of a client's file: without the values of
-// variables and header fields, whoever in the file they are for, and without the
-// comments among them. What cannot be read is hidden whole.
+// Hidden returns what may be shown of the text of a client's file: without the values of
+// variables and header fields, anywhere in the file, and without the comments among
+// them. What cannot be read is hidden whole.
 func (c Client) Hidden(text []byte) []byte {
 	if isTOML(c.paths[""]) {
 		return c.hiddenTOML(text)
@@ -118,7 +118,7 @@ func (c Client) hiddenTOML(text []byte) []byte {
 	p := unstable.Parser{KeepComments: true}
 	p.Reset(text)
 	var table []string
-	inValues := false // the table is, or stands in, one of values
+	inValues := false // the table is, or is inside, one of values
 	for p.NextExpression() {
 		n := p.Expression()
 		hid := inValues

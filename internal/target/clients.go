@@ -15,14 +15,14 @@ type Client struct {
 	// step $PROJECT is the folder of a project.
 	Member []string
 	// Project is set where the file lies in the folder of a project, or in one above,
-	// and comes with the project from whoever wrote that.
+	// and comes with the project, from its authors.
 	Project bool
 	// paths are where the file is, by GOOS; "" is for those that have no line of
-	// their own. $HOME, $APPDATA and $CONFIG, which is ~/.config or what stands for it,
-	// are replaced; $CODEX is ~/.codex or what stands for it. A path without them is
+	// their own. $HOME, $APPDATA and $CONFIG, which is ~/.config or its equivalent,
+	// are replaced; $CODEX is ~/.codex or its equivalent. A path without them is
 	// below the folder of the project.
 	paths map[string]string
-	// bareURL is what a URL stands for where nothing says how it is spoken to.
+	// bareURL is the transport of an entry whose URL comes without one; "" is HTTP.
 	bareURL Transport
 	// OwnDashes is set where a "--" in a command is taken for the client's own.
 	OwnDashes bool

@@ -23,8 +23,8 @@ func (e *Error) Error() string { return e.Source.where() + e.what }
 // Hint is one way out, without a full stop.
 func (e *Error) Hint() wire.Hint { return e.hint }
 
-// An UnknownError is a name that nobody knows. Whoever shows it may look among
-// the names that are known for the one that was meant.
+// An UnknownError is a name that is neither a session nor a server. The caller that
+// shows it may look in Known for the name that was meant.
 type UnknownError struct {
 	Name   string
 	Source Source

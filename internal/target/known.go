@@ -18,12 +18,12 @@ const (
 	SSE   Transport = "sse"
 )
 
-// A Setting is a name and a value as it stands in a file, with its variables. The
+// A Setting is a name and a value as written in a file, with its variables. The
 // value may be a secret.
 type Setting struct{ Name, Value string }
 
-// A Server is one that a client's configuration names. Everything in it is as it
-// stands in the file: nothing is checked, and no variable has its value yet.
+// A Server is one that a client's configuration names. Everything in it is as
+// written in the file: nothing is checked, and no variable has its value yet.
 type Server struct {
 	Client Client
 	// File is where it stands, and Folder that of the project which the file belongs

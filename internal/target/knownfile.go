@@ -15,8 +15,8 @@ import (
 )
 
 // What follows reads configurations that other programs own. They agree on little:
-// each has a word of its own for the same thing, and an entry that makes no sense
-// is still shown, with what is the matter with it.
+// each has its own name for the same thing. An entry that makes no sense is still
+// shown, with its problem.
 
 // Decode makes JSON of a client's file, by its ending: TOML, or JSON with comments
 // and commas behind the last element. The error says where the file breaks off and
@@ -70,8 +70,8 @@ func standard(text []byte) (json.RawMessage, error) {
 	return plain, nil
 }
 
-// Servers takes a client's configuration apart. The document is what Decode made of
-// the file, or of one in YAML whoever reads that.
+// Servers takes a client's configuration apart. doc is what Decode returned for the
+// file; the caller decodes a file in YAML itself.
 func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 	c = c.ForProject(folder)
 	top, _ := jsonraw.Object(doc)
@@ -94,7 +94,7 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 			s.Problem = "its entry is not an object"
 		}
 		s.Disabled = s.Disabled || switchedOff(top, m.Name)
-		if i, twice := seen[s.Name]; twice { // which one the program takes, nobody else can know
+		if i, twice := seen[s.Name]; twice { // only the client knows which one it uses
 			s.Problem = "its name is duplicated in the file"
 			all[i].Problem = s.Problem
 		}

@@ -43,7 +43,7 @@ func onlyOf(s, set string) bool {
 
 // NameFor proposes a session's name for a target: short, readable, valid, and
 // not taken; a session keeps its own. To open the same server again under the
-// same name, say that the name is not taken. It takes nothing from a URL or a command that could be a secret:
+// same name, say that the name is free. It takes nothing from a URL or a command that could be a secret:
 // no query, and of a path only a plain word.
 func NameFor(t Target, taken func(string) bool) string {
 	var base string

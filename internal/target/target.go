@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Default is the server that is meant when nobody says anything.
+// Default is the server that is used when no source names one.
 const Default = "http://localhost:3001/mcp"
 
 // demoName is the TARGET that means the built-in demo server.
@@ -45,7 +45,7 @@ const (
 	FromFlag                          // -s, --server
 	FromEnvironment                   // MCPC_SERVER
 	FromSession                       // the session that mcpc init made current
-	FromDefault                       // nobody: it is Default
+	FromDefault                       // no source named one: it is Default
 )
 
 func (s Source) String() string {

@@ -18,7 +18,7 @@ type Lookup struct {
 
 // A VariableError is a variable in a configuration that has no value here.
 type VariableError struct {
-	// Variable is how it stands in the file, Env its name in the environment or "".
+	// Variable is as written in the file, Env its name in the environment or "".
 	Variable, Env string
 }
 
@@ -71,8 +71,8 @@ func (s Server) Variables() (names []string) {
 	return slices.Compact(names)
 }
 
-// A variable is what stands between ${ and }: one of the first two is set, or else
-// it is one of the words that editors have.
+// A variable is one ${…} or $NAME of a setting: env or input is set, or else word, such
+// as the workspaceFolder of editors.
 type variable struct {
 	env, input, word string
 	// fallback is what follows :-, given tells an empty one from none.

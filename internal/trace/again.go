@@ -34,7 +34,7 @@ func (c *Capture) safeLine(raw []byte) []byte {
 	}
 	line, err := parseLong(bytes.TrimSpace(raw))
 	if err != nil {
-		return []byte("{\"lost\":1}\n") // nobody can tell what stands where in it
+		return []byte("{\"lost\":1}\n") // secrets cannot be found in it
 	}
 	var out []byte
 	switch {

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What nobody can read nobody can look for secrets in.
+// A body must be decoded to look for secrets in it.
 func TestBodiesInUnknownEncodingsAreWithheld(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

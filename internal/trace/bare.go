@@ -67,8 +67,8 @@ func (x *index) bareHead(f *wire.Frame, at stretch) {
 	row.take(placed{line: at, frame: f, Place: wire.Place{Role: wire.Heads}, conn: c})
 }
 
-// bareExchange is what wire.Fold makes of other frames: the head stands in the place
-// of the request.
+// bareExchange is what wire.Fold makes of other frames: the head takes the place of the
+// request.
 func bareExchange(frames []wire.Frame) *wire.Exchange {
 	x := &wire.Exchange{}
 	for i, f := range frames {

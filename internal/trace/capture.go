@@ -15,17 +15,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Capture is a file of traffic and the rows in it. The bytes stay in the file
-// and are read where somebody asks for them.
+// A Capture is a file of traffic and the rows in it. The bytes stay in the file and are
+// read on demand.
 type Capture struct {
 	// Path is as it was given to Open.
 	Path string
-	// Heads are those of its runs, in the order in which they stand there.
+	// Heads are those of its runs, in the order of the file.
 	Heads    []Head
 	rows     []*Row
 	findings []wire.Finding
-	// heads are where the Heads stand, ends where the runs' last lines do, by the
-	// index of the head.
+	// heads are where the Heads are, ends where the runs' last lines are, by the index
+	// of the head.
 	heads []stretch
 	ends  map[int]stretch
 	// over are the runs of which no answer comes any more, by the index of the head.
@@ -47,7 +47,7 @@ type Capture struct {
 	file *os.File
 }
 
-// A stretch is where a line stands in a file, in bytes.
+// A stretch is where a line is in a file, in bytes.
 type stretch struct {
 	at     int64
 	length int
@@ -193,8 +193,7 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 // spares are buffers for lines, and for the bytes in them.
 var spares = sync.Pool{New: func() any { return new([]byte) }}
 
-// anyText reports whether what is searched for stands in the bytes of a frame of
-// the row.
+// anyText reports whether what is searched for is in the bytes of a frame of the row.
 func (r *Row) anyText(s search) (found bool, err error) {
 	if r.capture == nil {
 		return false, nil

@@ -2,11 +2,11 @@ package trace
 
 import "mcpc/internal/wire"
 
-// conns tells the conversations of several clients apart, of whom nothing is known
-// but what they send. A session's id makes one of all that name it, an event
-// stream with an endpoint of all that is posted there. A request without either
-// stands alone, because clients number theirs alike; what ties it to one before is
-// the state that it gives back, or the event behind which it goes on.
+// conns tells the conversations of several clients apart by what the clients send alone. A
+// session's id makes one of all that name it, an event stream with an endpoint of all that
+// is posted there. A request without either is on its own, because clients number theirs
+// alike; what ties it to one before is the state that it gives back, or the event behind
+// which it goes on.
 type conns struct {
 	last int
 	// ties are the conversations by what names them, oldest first. Two clients may
@@ -49,7 +49,7 @@ func (c *conns) find(t tie) int {
 	if len(all) == 0 {
 		return 0
 	}
-	if t.kind == byState { // whoever answers does so once
+	if t.kind == byState { // a client gives a state back once
 		c.ties[t] = all[1:]
 		delete(c.old, t)
 	}
@@ -78,7 +78,7 @@ func (c *conns) of(target int, head *wire.HTTPHead, uri string) int {
 		t := tie{target, bySession, id}
 		conn := c.find(t)
 		if conn == 0 {
-			conn = c.new() // it was opened before there was anybody to see it
+			conn = c.new() // it was opened before the proxy saw it
 		}
 		c.put(t, conn)
 		return conn

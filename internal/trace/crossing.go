@@ -33,7 +33,7 @@ type crossing struct {
 	head   *wire.HTTPHead
 	method string
 	// broken is set where the response did not come to its end: what there is of its
-	// body is no message.
+	// body is not a message.
 	broken bool
 	// unread is set where a body has an encoding that is not known.
 	unread bool
@@ -68,8 +68,8 @@ func contentEncoding(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
 }
 
-// readWhole reads a body that is one message. One in an encoding that is not known is no
-// message, and withheld: nobody can tell what is secret in it.
+// readWhole reads a body that is one message. One in an encoding that is not known is not a
+// message, and withheld: secrets cannot be found in it.
 func (x *crossing) readWhole(s *strand, src io.Reader, encoding string, fragment bool, see func(wire.FrameKind, []byte)) {
 	plain, known := decoded(src, encoding)
 	s.whole(plain, fragment, func(raw []byte) {

@@ -57,7 +57,7 @@ func (r Route) unclear(asked string) bool {
 	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
-// forward is asked as the server knows it. Its own parameters go along.
+// forward is asked as the server knows it. Its own parameters are sent too.
 func (r Route) forward(asked *url.URL) *url.URL {
 	to := *asked
 	to.Scheme, to.Host, to.User = r.To.Scheme, r.To.Host, nil

@@ -64,7 +64,7 @@ func ParseFilter(text string, now time.Time) (Filter, error) {
 	return Filter{root}, nil
 }
 
-// Match reports whether r is wanted. It reads what crossed only if nothing else
+// Match reports whether r is wanted. It reads the traffic only if nothing else
 // decides, and its error is that of reading.
 func (f Filter) Match(r *Row) (bool, error) {
 	c := &candidate{row: r, look: r.anyText}
@@ -73,7 +73,7 @@ func (f Filter) Match(r *Row) (bool, error) {
 
 func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(c) }
 
-// A candidate is a row, and a way to look into what crossed for it.
+// A candidate is a row, and a way to look into the traffic for it.
 type candidate struct {
 	row    *Row
 	look   func(search) (bool, error)
@@ -105,7 +105,7 @@ func (c *candidate) any(s search) bool {
 // A node is a part of a filter.
 type node interface {
 	match(c *candidate) bool
-	// deep reports whether match may ask for what crossed.
+	// deep reports whether match may ask for the traffic.
 	deep() bool
 }
 
@@ -162,7 +162,7 @@ func negate(n node) node {
 
 func (n negation) match(c *candidate) bool { return !n.node.match(c) }
 
-// A fullText is found in what a table shows of the row, and in what crossed.
+// A fullText is found in what a table shows of the row, and in the traffic.
 type fullText struct{ needle }
 
 func (t fullText) match(c *candidate) bool {

@@ -16,19 +16,19 @@ type field struct {
 	// text gives what globs and regular expressions are held against; known are
 	// the only texts there can be, where they are few.
 	// alone, if set, gives a second text that a value may match: the name without the version.
-	// A filled text is never what * stands for where it is empty.
+	// filled is set where an empty text matches no glob, not even *; expressions may match it.
 	text   func(*Row) string
 	alone  func(*Row) string
 	filled bool
 	known  func() []string
-	// number gives what comparisons are held against, and whether the row has it;
-	// bounds the least and the greatest number that a value stands for.
+	// number gives what comparisons are held against, and whether the row has it; bounds
+	// the least and the greatest number that a value covers.
 	number func(*Row) (int64, bool)
 	bounds func(text string, now time.Time) (low, high int64, ok bool)
-	// op is the comparison that stands where none was written; "" is equality.
+	// op is the comparison to use where none was written; "" is equality.
 	op     string
 	traits []trait
-	// deep is set on the field that is found in what crossed; line finds one of its values
+	// deep is set on the field that is found in the traffic; line finds one of its values
 	// in a line of the capture, where it is not looked for in a message.
 	deep bool
 	line func(value, line string) bool

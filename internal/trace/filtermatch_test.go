@@ -13,8 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// filterRows are rows of every sort; what stands in their bodies is in
-// filterBodies.
+// filterRows are rows of every sort; their bodies are in filterBodies.
 var filterRows = []Row{
 	{Run: 1, Method: "initialize", ID: "1", Target: "http://127.0.0.1:3001/mcp", Channel: "ok", Status: 200, Era: "legacy", Revision: "2025-11-25",
 		Duration: 3 * time.Millisecond, Sent: 300, Received: 700, Time: filterNow.Add(-26 * time.Hour), Kinds: Kinds(0).With(wire.Body).With(wire.Head)},
@@ -177,7 +176,7 @@ func TestFilterDayIsACalendarDay(t *testing.T) {
 	}
 }
 
-// What crossed is not looked at where the row decides.
+// The traffic is not looked at where the row decides.
 func TestFilterLooksIntoMessagesLast(t *testing.T) {
 	for _, c := range []struct {
 		text  string

@@ -147,7 +147,7 @@ func (p *filterParser) term() (node, error) {
 	return fullText{newNeedle(word)}, nil
 }
 
-// field finds the field that is called name, which stands at p.at.
+// field finds the field that is called name, which is at p.at.
 func (p *filterParser) field(name string) (*field, error) {
 	lower := strings.ToLower(name)
 	if lower == outcome {
@@ -211,7 +211,7 @@ func (p *filterParser) value(f *field) (value, error) {
 	return v, nil
 }
 
-// An atom is one value as it stands in the filter.
+// An atom is one value as the filter has it.
 type atom struct {
 	text   string
 	quoted bool

@@ -31,8 +31,8 @@ type Head struct {
 	Command []string `json:"command,omitempty"`
 	// Run is the number of the run in the ring; 0 elsewhere.
 	Run int `json:"run,omitempty"`
-	// In stands in each line of the run where others may be recorded into the same
-	// file at the same time; "" elsewhere.
+	// In marks each line of the run where others may be recorded into the same file at
+	// the same time; "" elsewhere.
 	In string `json:"in,omitempty"`
 	// By says what recorded: "command", "tap" or "proxy".
 	By string `json:"by,omitempty"`
@@ -42,7 +42,7 @@ type Head struct {
 	After int `json:"after,omitempty"`
 }
 
-// A headLine is a head as it stands in a capture.
+// A headLine is a head as a capture has it.
 type headLine struct {
 	Version int `json:"mcpc-traffic"`
 	Head
@@ -76,7 +76,7 @@ type Line struct {
 	Frame *wire.Frame
 	End   *End
 	// Lost is how many frames the recorder left out here, because the disk was
-	// slower than what crossed.
+	// slower than the traffic.
 	Lost int
 	// Next is the run in which this one goes on, and Carried how many frames before
 	// this line were repeated from the run before.
@@ -114,7 +114,7 @@ func WriteFrame(w io.Writer, f wire.Frame) error {
 }
 
 // appendPieces appends a frame as a line without its line feed. Behind each piece of its
-// bytes flush is called, which may write what stands in b, and gives what is left of it.
+// bytes flush is called, which may write what is in b, and gives what is left of it.
 func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	b = appendFacts(b, f)
 	if f.Raw != nil { // which is not the same as no bytes
@@ -260,7 +260,7 @@ func appendString(b, text []byte) []byte {
 	return append(b, text[from:]...)
 }
 
-// escaped is what stands behind the backslash; 0 where a byte stands for itself.
+// escaped is what follows the backslash; 0 for a byte that is written as it is.
 var escaped = func() (to [256]byte) {
 	for c := range 0x20 {
 		to[c] = 'u'

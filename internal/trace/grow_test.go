@@ -39,7 +39,7 @@ func TestCaptureGrowsByAnyByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A head that is cut behind a brace looks whole to who reads it quickly.
+	// A head that is cut behind a brace looks whole to the quick reader.
 	timed := AppendFrame(AppendFrame(AppendHead(nil, Head{Started: noon, Run: 1, By: ByCommand}),
 		wire.Frame{Seq: 1, Time: noon, Stream: 1, Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "POST", URL: "http://x/"}}),
 		wire.Frame{Seq: 2, Time: noon, Stream: 1, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)})

@@ -18,7 +18,7 @@ import (
 
 // HAR, version 1.2 (http://www.softwareishard.com/blog/har-12-spec), is what
 // browsers read. An entry is one HTTP request with what came back for it; over
-// stdio, which HAR does not know, one exchange. What HAR has no member for stands
+// stdio, which HAR does not know, one exchange. What HAR has no member for is
 // in members that begin with "_", which readers skip.
 
 type harEntry struct {
@@ -91,8 +91,8 @@ type harPair struct {
 	Value string `json:"value"`
 }
 
-// harTimings are in milliseconds, -1 where nobody knows. SSL is a part of Connect
-// too, as the format has it.
+// harTimings are in milliseconds, -1 where unknown. SSL is a part of Connect too, as the
+// format has it.
 type harTimings struct {
 	Blocked float64 `json:"blocked"`
 	DNS     float64 `json:"dns"`
@@ -209,8 +209,8 @@ func (h *harWriter) entry(e harEntry) error {
 	return err
 }
 
-// longTexts are texts that are too long to be encoded with their entry. A mark stands
-// there for each of them, in the order in which the entry has them, until it is written.
+// longTexts are texts that are too long to be encoded with their entry. A mark takes
+// the place of each of them, in the order in which the entry has them, until it is written.
 type longTexts struct {
 	mark  string
 	texts [][]byte
@@ -273,7 +273,7 @@ func harOf(row *Row, frames []wire.Frame, link string) harEntry {
 		e.Request.Method, e.Request.URL = http.MethodGet, link
 	}
 	if u, err := url.Parse(e.Request.URL); err != nil || !u.IsAbs() {
-		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse what is no URL
+		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse what is not a URL
 	}
 	e.Request.Method = cmp.Or(e.Request.Method, http.MethodPost)
 	t := e.Timings

@@ -141,7 +141,7 @@ func mustJSON(t *testing.T, v any) []byte {
 	return raw
 }
 
-// Copy gives lines back as they stand, members that nobody knows included.
+// Copy gives lines back unchanged, unknown members included.
 func TestCopyKeepsLines(t *testing.T) {
 	text := `{"mcpc-traffic":1,"mcpc":"1","new":"x"}
 {"seq":1,"dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}","new":1}

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A cross is what crossed for one HTTP request, or for one exchange over stdio.
+// A cross is the traffic for one HTTP request, or for one exchange over stdio.
 type cross struct {
 	stdio bool
 	// asked and answered are the heads, nil where none crossed.
@@ -111,8 +111,8 @@ func (c *cross) events() (all []harEvent) {
 	return all
 }
 
-// timings: a recorder that opened no connection itself knows no more than when the
-// frames crossed.
+// timings follow from the frames' times alone, unless the recorder opened the connection
+// itself.
 func (c *cross) timings() harTimings {
 	t := harTimings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	var begin, head, end time.Time

@@ -8,9 +8,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// end gives the command's ending to the row that it is about: the last exchange
-// of its method, or a row of its own where it came to none. One that is about many
-// says nothing of any of them but that who has no answer will get none.
+// end gives the command's ending to the row that it is about: the last exchange of its
+// method, or a row of its own where it came to none. One that is about many settles only
+// the client's unanswered requests, after a signal or a timeout.
 func (x *index) end(e *End, at stretch) {
 	if e.ID != nil {
 		x.givenUp(e, at)
@@ -35,7 +35,7 @@ func (x *index) end(e *End, at stretch) {
 		return
 	}
 	if x.head.By == ByTap && (x.gone || e.Exit != 0) {
-		for _, r := range x.rows { // who waits for a server that is dead will get no answer
+		for _, r := range x.rows { // a dead server answers no more requests
 			if r.Dir == wire.Sent {
 				r.settleOpen(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
 				x.touch(r)
@@ -63,7 +63,7 @@ func (x *index) end(e *End, at stretch) {
 	x.touch(own)
 }
 
-// givenUp gives an exchange the ending that whoever waited for it told.
+// givenUp gives an exchange the ending that its caller reported.
 func (x *index) givenUp(e *End, at stretch) {
 	row := x.asked[string(e.ID)]
 	if row == nil {

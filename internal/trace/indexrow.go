@@ -134,8 +134,8 @@ func (r *Row) deserted(f *wire.Frame) {
 	}
 }
 
-// cancelled ends a row for whose answer nobody waits any more. The client that closes a
-// stream may also say why.
+// cancelled ends a row whose answer is no longer awaited. The client that closes a stream
+// may also say why.
 func (r *Row) cancelled(c Cancel, at time.Time) {
 	switch before := r.Cancel; {
 	case before != nil && before.closed && !c.closed:

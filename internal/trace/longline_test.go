@@ -143,8 +143,8 @@ func TestCaptureSkipsOverlongLines(t *testing.T) {
 	}
 }
 
-// A long line takes its memory once, whatever stands in it: while a capture is listed,
-// and when a frame is read. Nothing of it is lost.
+// A long line takes its memory once, whatever it contains: while a capture is listed, and
+// when a frame is read. Nothing of it is lost.
 func TestLongLinesTakeTheirMemoryOnce(t *testing.T) {
 	length := 3 * longFrame
 	long := strings.Repeat("x", length)

@@ -13,15 +13,15 @@ type peeked struct {
 	size   int
 	// toolError is set where isError is true.
 	toolError bool
-	// meta is the result's _meta as it stands in the capture, of what was only peeked at.
+	// meta is the result's _meta, escaped as in the capture, of what was only peeked at.
 	meta []byte
 }
 
-// peek looks at a large response as it stands in a capture, within a JSON string,
-// without taking it out of there: most of a capture's bytes are results, and a
-// listing shows none of them. It only understands what nearly all responses are,
-// an object with "jsonrpc", "id" and "result" and no surprises; ok is false for
-// everything else, which the caller reads properly.
+// peek looks at a large response as a capture has it, within a JSON string, without taking
+// it out of there: most of a capture's bytes are results, and a listing shows none of them.
+// It only understands what nearly all responses are, an object with "jsonrpc", "id" and
+// "result" and no surprises; ok is false for everything else, which the caller reads
+// properly.
 func peek(escaped []byte) (p peeked, ok bool) {
 	s := peeker{b: escaped}
 	ok = s.object()
@@ -73,7 +73,7 @@ func (s *peeker) eat(c byte) bool {
 	return false
 }
 
-// text reads a string and gives its inside as it stands there.
+// text reads a string and gives its inside, still escaped.
 func (s *peeker) text() (inside []byte, ok bool) {
 	s.skipSpace()
 	if !bytes.HasPrefix(s.b[s.at:], []byte(`\"`)) {

@@ -6,10 +6,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Messages is for whoever forwards what crosses in one direction between a client
-// and a server on stdio: what is written to it is looked at, line by line. It never
-// fails; Close tells that the stream has ended. What a server writes and is no
-// message is noise.
+// Messages is for a caller that forwards what crosses in one direction between a client and
+// a server on stdio: what is written to it is looked at, line by line. It never fails;
+// Close tells that the stream has ended. What a server writes and is not a message is noise.
 func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
 	return w.lines(func(line []byte) wire.Frame {
 		if dir == wire.Received && wire.ParseMessage(line).Kind == wire.Invalid {

@@ -29,8 +29,8 @@ import (
 // no redirect and asks for no compression. Header fields keep their names and
 // values, but not the order of different ones.
 //
-// Authorization goes along: the client means it for the server behind the proxy,
-// which sends it nowhere else.
+// Authorization is forwarded: the client means it for the server behind the proxy, which
+// sends it nowhere else.
 type Proxy struct {
 	// Routes are the servers. One without a Path takes what no other takes.
 	Routes []Route
@@ -131,8 +131,8 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// plainError answers in the Proxy's own name, so that nobody takes it for the
-// server's words.
+// plainError answers in the Proxy's own name, so that no client takes it for the server's
+// words.
 func plainError(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -154,7 +154,7 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // nobody is there any more
+		panic(http.ErrAbortHandler) // the client has disconnected
 	}
 	to := r.Context().Value(destinationKey{}).(*destination)
 	plainError(w, http.StatusBadGateway, to.url.Host+": "+err.Error())
@@ -204,13 +204,13 @@ func (x *crossing) broke(ctx context.Context, err error) {
 
 // A seenRequest is the body of a request while it is read in order to be sent.
 type seenRequest struct {
-	body io.Reader // whoever serves the request closes it
+	body io.Reader // http.Server closes it
 	x    *crossing
 
-	// mu keeps whoever sends from reading what unsent reads.
+	// mu keeps the transport from reading what unsent reads.
 	mu           sync.Mutex
 	read, closed bool
-	// ended is set at the body's end. Whoever sends reads on behind it, and the body is
+	// ended is set at the body's end. The transport reads on behind it, and the body is
 	// closed already then where the response was quick.
 	ended bool
 }
@@ -237,7 +237,7 @@ func (b *seenRequest) readLocked(to []byte) (int, error) {
 	return n, err
 }
 
-// Close comes from whoever sends: nothing more of it will be.
+// Close is called by the transport, which sends nothing more of it.
 func (b *seenRequest) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

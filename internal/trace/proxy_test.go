@@ -249,7 +249,7 @@ func TestProxyHoldsNothingBack(t *testing.T) {
 	close(next)
 }
 
-// What came of a body that was cut is recorded, and is no message.
+// The part of a cut body that came is recorded, and is not a message.
 func TestProxySeesACutBody(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -486,8 +486,7 @@ func TestProxyRecordsAResponseClosedEarly(t *testing.T) {
 	}
 }
 
-// Whoever looks may be as slow as he likes: he loses frames, and the client gets
-// every byte.
+// A Tap may be as slow as it likes: it loses frames, and the client gets every byte.
 func TestProxyWaitsForNobodyWhoLooks(t *testing.T) {
 	const pieces = 400
 	piece := "data: " + strings.Repeat("y", 1000) + "\n\n"
@@ -558,7 +557,7 @@ func TestProxyHoldsTheServerBack(t *testing.T) {
 	}
 }
 
-// A recording that fails is told of once, and everything is forwarded.
+// A recording that fails is reported once, and everything is forwarded.
 func TestProxyOutlivesItsRecording(t *testing.T) {
 	server := httptest.NewServer(&echo{})
 	defer server.Close()
@@ -604,8 +603,8 @@ func TestProxyCarriesManyAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever sends a body reads on behind its end, and the client's is closed as soon as
-// the response is there: that must not break the connection on which that is read.
+// The transport reads on behind a body's end, and the client's is closed as soon as the
+// response is there: that must not break the connection on which that is read.
 func TestProxyReadsNoBodyBehindItsEnd(t *testing.T) {
 	w := NewWatcher(Watching{Tap: func(wire.Frame) {}, Now: time.Now})
 	defer w.Close()

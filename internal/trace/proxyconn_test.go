@@ -35,7 +35,7 @@ func (b *behind) recordedRows() (rows []string) {
 	return rows
 }
 
-// A caller is one client of several, each of whom numbers its requests from 1.
+// A caller is one of several clients, each of which numbers its requests from 1.
 type caller struct {
 	t      *testing.T
 	url    string

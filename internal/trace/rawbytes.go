@@ -6,9 +6,9 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// bytesIn gives the bytes of the frame in a line that is as a Recorder writes it,
-// without reading all of it as JSON; false where it is not, which parseLine reads. What
-// it gives stands in buf, which is used again.
+// bytesIn gives the bytes of the frame in a line that is as a Recorder writes it, without
+// reading all of it as JSON; false where it is not, which parseLine reads. The bytes are in
+// buf, which is used again.
 func bytesIn(line, buf []byte) (raw []byte, ok bool) {
 	at := bytes.Index(line[:min(len(line), prefixWithin)], rawBegins)
 	if at < 0 {

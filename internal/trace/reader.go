@@ -18,7 +18,7 @@ const MaxLine = 512 << 20
 // A Reader gives back the lines of a capture, one after the other. It holds one
 // line at a time.
 type Reader struct {
-	// Found is told of every line that was left out; it may be nil.
+	// Found is called for every line that was left out; it may be nil.
 	Found func(wire.Finding)
 
 	src    *bufio.Reader

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Place opens what a run is recorded into, and numbers the run; 0 is no number.
+// A Place opens what a run is recorded into, and numbers the run; 0 is not a number.
 type Place func() (w io.WriteCloser, run int, err error)
 
 // A Recording says what is recorded where.
@@ -150,8 +150,8 @@ func (r *Recorder) soonLocked() {
 	}
 }
 
-// Full reports that nothing more is recorded. Whoever asks need not make frames that
-// would only be counted, and can count them as Lost.
+// Full reports that nothing more is recorded. The caller need not make frames that would
+// only be counted, and can count them as Lost.
 func (r *Recorder) Full() bool { return r != nil && r.full.Load() }
 
 // Lost notes that so many frames were left out before they came here.
@@ -179,7 +179,7 @@ func (r *Recorder) openLocked() {
 	}
 }
 
-// Flush writes what waits, for who reads what is recorded meanwhile.
+// Flush writes what waits, for readers of a growing capture.
 func (r *Recorder) Flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -204,7 +204,7 @@ func (r *Recorder) flushLocked() {
 	r.writeLocked()
 }
 
-// take gives what waits to whoever writes it.
+// take returns and removes the waiting frames.
 func (r *Recorder) take() (frames []caught, lost int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -54,7 +54,7 @@ type plainMessage struct {
 	Error json.RawMessage
 }
 
-// row names the row of a frame, "" where it is no message; with what it may belong to.
+// row names the row of a frame, "" where it is not a message; with what it may belong to.
 func (r *reference) row(f wire.Frame) (row, guess string) {
 	if f.SSE != nil && f.SSE.Event == "endpoint" {
 		r.sse = f.Stream
@@ -157,7 +157,7 @@ func (r *reference) answer(f wire.Frame, m plainMessage) string {
 	return row
 }
 
-// unnamed is the row of the stream, or what stands for it.
+// unnamed is the row of the stream, or a name in its place.
 func (r *reference) unnamed(f wire.Frame) string {
 	switch {
 	case r.streams[f.Stream] != "":

@@ -73,8 +73,7 @@ func weightOf(some []literal) int {
 	return least
 }
 
-// literalsIn gives texts of which one stands in all that n matches; nil where nothing
-// is known.
+// literalsIn gives texts of which each match of n contains one; nil where nothing is known.
 func literalsIn(n *syntax.Regexp) (best []literal) {
 	switch n.Op {
 	case syntax.OpLiteral, syntax.OpConcat:
@@ -96,7 +95,7 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 	return best
 }
 
-// bestOf gives what is longest of what all stands in a sequence.
+// bestOf gives the longest of all texts that a sequence contains.
 func bestOf(n *syntax.Regexp) (best []literal) {
 	consider := func(some []literal) {
 		if w, b := weightOf(some), weightOf(best); w > b || w == b && len(some) < len(best) {
@@ -111,7 +110,7 @@ func bestOf(n *syntax.Regexp) (best []literal) {
 	for _, part := range partsOf(n) {
 		switch part.Op {
 		case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-			continue // nothing stands between what is before and behind
+			continue // it matches no character
 		case syntax.OpLiteral:
 			anyCase := part.Flags&syntax.FoldCase != 0
 			if run.anyCase != anyCase {
@@ -148,9 +147,9 @@ func partsOf(n *syntax.Regexp) (parts []*syntax.Regexp) {
 	return []*syntax.Regexp{n}
 }
 
-// plainly reports that a character stands in a line in one way, or with anyCase in two
-// that are as long: not a slash, which may be escaped, nor a control character; nor the
-// one that stands for bytes that are none; nor k and s, which have a third form.
+// plainly reports that a character has one spelling in a line, or with anyCase two that are
+// as long: not a slash, which may be escaped, nor \b and \f; nor U+FFFD, which also matches
+// invalid bytes; nor with anyCase k and s, which have a third form.
 func plainly(r rune, anyCase bool) bool {
 	switch {
 	case r == '/' || r == utf8.RuneError || r == '\b' || r == '\f' || !utf8.ValidRune(r):

@@ -88,8 +88,8 @@ func (r *Ring) count(n int) {
 	f.Close()
 }
 
-// counter opens the counter where it is a plain file, and no link to one: what somebody
-// else put there must not lead to a file of the user's, nor make mcpc wait.
+// counter opens the counter where it is a plain file, and no link to one: what another
+// program put there must not lead to a file of the user's, nor make mcpc wait.
 func (r *Ring) counter(flag int) (*os.File, error) {
 	path := filepath.Join(r.dir, counterName)
 	plain, err := os.Lstat(path)

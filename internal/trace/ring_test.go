@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What stands in the place of the counter and is no file is neither read nor written: a
-// link could lead to any file of the user's. A run gets its number all the same.
+// A counter that is no plain file is neither read nor written: a link could lead to any
+// file of the user's. A run gets its number all the same.
 func TestTheCounterFollowsNoLink(t *testing.T) {
 	for _, planted := range []string{"link", "link to nothing", "folder"} {
 		t.Run(planted, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // A Row is one exchange as a person counts it, with its notifications, retries,
-// resumed streams and rounds folded in; or a run in which nothing was exchanged,
+// resumed streams and rounds included; or a run in which nothing was exchanged,
 // for the sake of its ending. It holds what a table and a filter need; the bytes
 // stay in the file, see Frames.
 type Row struct {
@@ -39,8 +39,8 @@ type Row struct {
 	// ID is the request's, as a person writes it: 7, abc; "" where it has none.
 	ID string
 	// Channel is a wire.Kind by its name, "ok", "open" where no answer came, "cancelled"
-	// where nobody waited for it any more, of which Cancel says more (it is nil elsewhere),
-	// or "probe" where an older server said that it is one.
+	// where it was no longer awaited, of which Cancel says more (it is nil elsewhere), or
+	// "probe" where an older server said that it is one.
 	Channel string
 	Cancel  *Cancel
 	// Exit is the exit status that the channel has, and that of the process where
@@ -128,10 +128,10 @@ type Cancel struct {
 	closed bool
 }
 
-// Who is the side that cancelled, in a word.
+// Who returns the side that cancelled: client or server.
 func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
 
-// What stands for the method on a row that is Apart.
+// What replaces the method on a row that is Apart.
 const (
 	MethodStream = "(server stream)"
 	MethodPipe   = "(conversation)"
@@ -226,8 +226,8 @@ func (r *Row) Failed() bool {
 	return true
 }
 
-// Unended reports a row without an answer in a recording without an end: whoever
-// recorded was killed, or still does.
+// Unended reports a row without an answer in a recording without an end: the recorder was
+// killed, or still records.
 func (r *Row) Unended() bool {
 	_, ended := r.capture.ends[r.head]
 	return r.Open() && !ended && !r.Elsewhere

@@ -7,9 +7,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A rowLine is where a frame of a row stands in the file, and what it is to the row: so
-// the exchange is put together again as it was listed, and not found out a second time
-// from a part of the traffic.
+// A rowLine is where a frame of a row is in the file, and what it is to the row: so the
+// exchange is put together again as it was listed, and not found out a second time from a
+// part of the traffic.
 type rowLine struct {
 	at     int64
 	length int32 // a line has at most MaxLine bytes

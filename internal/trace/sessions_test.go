@@ -84,7 +84,7 @@ func readSessions(t *testing.T, archive string) map[string]session {
 	}
 }
 
-// A burst is what crossed at once on a connection.
+// A burst is what is sent at once on a connection.
 type burst struct {
 	Milliseconds int `json:"t_ms"`
 	Conn         int

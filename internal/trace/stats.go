@@ -24,8 +24,8 @@ type Group struct {
 	// of all rows.
 	Method, Name string
 	Count        int
-	// Open are those that were not answered, Cancelled those for whose answer nobody
-	// waited any more: they neither failed nor took as long as they would have.
+	// Open are those that were not answered, Cancelled those whose answer was no longer
+	// awaited: they neither failed nor took as long as they would have.
 	Open, Cancelled int
 	failed          map[string]int
 	// Sent and Received are the bytes of all messages.

@@ -68,8 +68,8 @@ func (s *strand) eachEvent(src io.Reader, fragment bool, take func(sse.Event)) {
 	}
 }
 
-// decoded reads what a Content-Encoding stands for; false where it is not known.
-// What was forwarded is not touched by that.
+// decoded undoes a Content-Encoding; false where it is not known. What was forwarded is not
+// touched by that.
 func decoded(src io.Reader, encoding string) (io.Reader, bool) {
 	switch encoding {
 	case "", "identity":
@@ -80,7 +80,7 @@ func decoded(src io.Reader, encoding string) (io.Reader, bool) {
 	return src, false
 }
 
-// gunzipped looks at the first bytes only when somebody reads.
+// gunzipped looks at the first bytes only at the first Read.
 type gunzipped struct {
 	src    io.Reader
 	reader *gzip.Reader

@@ -131,8 +131,7 @@ func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
 }
 
 // What opened a stream of HTTP+SSE, and what was cancelled, is known in the next part:
-// answers that come on the stream are those of their requests, and one that comes late
-// is no message that nobody waited for.
+// answers that come on the stream are those of their requests, and a late one is no orphan.
 func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
 	ring := NewRing(t.TempDir())
 	r := NewRecorder(Recording{Place: ring.Create, Turn: Turning{Ring: ring, Bytes: 16 << 10, Files: 1000},

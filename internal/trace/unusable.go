@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What no client can take for the answer has not ended well, whatever stands in it:
-// who reads the listing of a proxy would look for the fault at the wrong end. Only
+// A response that no client can take for the answer has not ended well, whatever it
+// contains: the reader of a proxy's listing would look for the fault at the wrong end. Only
 // what every client must refuse is judged here, and no more than can be seen in one
 // message.
 

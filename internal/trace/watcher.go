@@ -11,10 +11,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Watcher makes frames of bytes that somebody else forwards. Whoever forwards
-// them gives it a copy and goes on: copies wait in memory and are taken apart by
-// one goroutine, in the order in which they crossed. What comes faster than that
-// is left out and counted; nobody is ever kept waiting.
+// A Watcher makes frames of bytes that its caller forwards. The caller gives it a copy and
+// goes on: copies wait in memory and are taken apart by one goroutine, in the order in
+// which they crossed. What comes faster than that is left out and counted; the caller never
+// waits.
 type Watcher struct {
 	o Watching
 
@@ -37,10 +37,10 @@ type Watcher struct {
 
 // Watching says what becomes of what a Watcher sees.
 type Watching struct {
-	// Tap is told of the frames by one goroutine, dated when they crossed. It may be
-	// slow: what it cannot keep up with is lost to it and to nobody else.
+	// Tap is called with the frames by one goroutine, dated when they crossed. It may be
+	// slow: what it cannot keep up with is lost to it alone.
 	Tap wire.Tap
-	// Lost is told how many pieces were left out; it may be nil.
+	// Lost is given how many pieces were left out; it may be nil.
 	Lost func(n int)
 	Now  func() time.Time
 	// Waiting is how many bytes may wait; 0 is 64 MiB.
@@ -184,7 +184,7 @@ type strand struct {
 // errGap is how a stream ends of which something was left out.
 var errGap = errors.New("bytes were left out")
 
-// write gives the strand what crossed; b is not kept.
+// write gives the strand the traffic; b is not kept.
 func (s *strand) write(b []byte) {
 	if len(b) > 0 {
 		s.w.add(piece{to: s, bytes: b})

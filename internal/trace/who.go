@@ -21,8 +21,8 @@ func (r *Row) clientName() string { return r.said(func(c *conn) string { return 
 
 func (r *Row) serverName() string { return r.said(func(c *conn) string { return c.server.name }) }
 
-// Session is the hash of the id of the row's session, as it stands in its place; "" where
-// it has none.
+// Session is the hash in place of the id of the row's session, or the id itself where it is
+// not hidden; "" where it has none.
 func (r *Row) Session() string { return r.said(func(c *conn) string { return c.session }) }
 
 func (r *Row) said(what func(c *conn) string) string {
@@ -61,8 +61,7 @@ func (r *Row) serverIn(p placed) implementation {
 	return who
 }
 
-// hashIn is the hash that stands in the place of a secret, or the text itself where none
-// does.
+// hashIn is the hash that replaces a secret, or the text itself where none does.
 func hashIn(text string) string {
 	if all := hashesIn(text); len(all) > 0 {
 		return all[0]

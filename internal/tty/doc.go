@@ -9,9 +9,9 @@
 // nothing is left in its input for the shell to read as a command. One that answers
 // nothing at all is given up after a second.
 //
-// It also reads what a person types, and stops when nobody wants that any more: who
-// gives up a question must leave the next line to whoever reads then. Of a pipe it says
-// whether somebody still reads, and it opens the streams that a process was started with.
+// It also reads what a person types, and stops when the caller cancels: a question given up
+// must leave the next line to the next reader. Of a pipe it says whether its reader is
+// there, and it opens the streams that a process was started with.
 //
 // The package draws nothing and decides nothing: what is done with the answers is for
 // others to say.

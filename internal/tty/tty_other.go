@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// A Terminal is one that can be asked; here nobody knows how.
+// A Terminal is one that can be asked; on this system none can.
 type Terminal struct{}
 
 // Open always fails here.
@@ -25,13 +25,13 @@ func (t *Terminal) Restore() {}
 // Close does nothing.
 func (t *Terminal) Close() {}
 
-// Gone is false where nobody knows before something is written.
+// Gone is false: here only a write shows a closed reader.
 func Gone(*os.File) bool { return false }
 
 // Handed fails where no file has the name of a descriptor.
 func Handed(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// GivesUp is false where nobody knows how to end a read.
+// GivesUp is false: Read does not end with its context here.
 const GivesUp = false
 
 // Read is f.Read here.

@@ -36,10 +36,10 @@ var (
 	errTyped      = errors.New("there is pending input")
 )
 
-// Open takes the terminal of the process. It fails, and touches nothing, where there
-// is none, where the process runs in the background, which would stop it, or where
-// somebody has typed ahead: what is read here is lost for the program that it was
-// typed for. What succeeds must be closed.
+// Open takes the terminal of the process. It fails, and leaves it as it was, where there is
+// none, where the process runs in the background, which would stop it, or where the user
+// has typed ahead: what is read here is lost for the program that it was typed for. What
+// succeeds must be closed.
 func Open() (*Terminal, error) {
 	// Not through os: a file that Go polls does not know the timeout below.
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -69,7 +69,7 @@ func (t *Terminal) take() error {
 	t.before = *mode
 	mode.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
 	mode.Iflag &^= unix.IXON | unix.ICRNL
-	// A read ends after a tenth of a second, with nothing where nothing came.
+	// A read ends after a tenth of a second, with nothing where no byte came.
 	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME] = 0, 1
 	if err := unix.IoctlSetTermios(t.fd, setMode, mode); err != nil {
 		return err
@@ -147,10 +147,9 @@ func Gone(f *os.File) bool {
 	return gone
 }
 
-// Handed opens a descriptor that the process was started with, to write to it where
-// whoever started it stands in it. The error is that of the operating system, or EBADF
-// also for what the process opened itself, which closes on exec, and for what can only
-// be read.
+// Handed opens a descriptor that the process was started with, to write to it from the file
+// offset that it has there. The error is that of the operating system, or EBADF also for
+// what the process opened itself, which closes on exec, and for what can only be read.
 func Handed(fd int) (*os.File, error) {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	if err != nil {
@@ -194,9 +193,9 @@ const GivesUp = true
 // glance is how long, in microseconds, Read takes to see that its context ended.
 const glance = 20_000
 
-// Read is f.Read for the terminal f. Where ctx ends first the error is why, and what
-// is typed then is left to whoever reads next. A terminal that the process does not
-// belong to may yet keep a read whose line Ctrl-C took away.
+// Read is f.Read for the terminal f. Where ctx ends first the error is why, and what is
+// typed then is left to the next reader. A terminal that the process does not belong to may
+// yet keep a read whose line Ctrl-C took away.
 func Read(ctx context.Context, f *os.File, block []byte) (int, error) {
 	fd := int(f.Fd())
 	if fd >= unix.FD_SETSIZE {
@@ -209,7 +208,7 @@ func Read(ctx context.Context, f *os.File, block []byte) (int, error) {
 	for ctx.Err() == nil {
 		var wanted unix.FdSet
 		wanted.Set(fd)
-		// Not poll, which knows no terminal on macOS.
+		// Not poll, which has no terminals on macOS.
 		n, err := unix.Select(fd+1, &wanted, nil, nil, &unix.Timeval{Usec: glance})
 		switch {
 		case errors.Is(err, unix.EINTR) || err == nil && n == 0:

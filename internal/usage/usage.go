@@ -76,8 +76,8 @@ func IsLate(err error) bool {
 	return late
 }
 
-// Bare is an error of the operating system without the name of the file, which
-// may be a temporary one that nobody typed.
+// Bare returns an error of the operating system without the name of the file, which
+// may be a temporary one that the user never typed.
 func Bare(err error) error {
 	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		return failed.Err

@@ -7,7 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// A choice is what is told of an anyOf or oneOf as a whole.
+// A choice is what is reported of an anyOf or oneOf as a whole.
 type choice struct {
 	of int // alternatives
 	// near are those that came equally close.
@@ -107,7 +107,7 @@ func closest(alts []alternative) *alternative {
 }
 
 // among marks the problems as those of one alternative out of several. Those
-// for another JSON type do not count: in ["null", {…}] nobody missed a choice.
+// for another JSON type do not count: ["null", {…}] leaves an object no choice.
 func (a *alternative) among(alts []alternative) tally {
 	others := 0
 	for _, b := range alts {

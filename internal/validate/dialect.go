@@ -65,7 +65,7 @@ func dialectNamed(uri string) (dialect, bool) {
 }
 
 // unknownDialect refuses: checking by the rules of some other dialect would
-// give an answer that nobody can rely on.
+// give an unreliable answer.
 func unknownDialect(where, uri string) error {
 	names := make([]string, len(dialects))
 	for i, d := range dialects {

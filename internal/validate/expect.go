@@ -11,10 +11,10 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// An Expected is what a schema says about one place in a value, for somebody who
-// is about to write it: which types may stand there, which values, which
-// members. It is a help and no judgement: conditions ("if", "not", "dependent…")
-// are left to [Schema.Check].
+// An Expected is what a schema says about one place in a value that is yet to be
+// written: which types may stand there, which values, which members. It is a help
+// and no judgement: conditions ("if", "not", "dependent…") are left to
+// [Schema.Check].
 //
 // The zero Expected, and that of a place that the schema does not speak of, says
 // nothing.

@@ -28,13 +28,13 @@ type SchemaError struct {
 	Reason Reason
 	// Where is a JSON pointer into the schema; "" is all of it.
 	Where string
-	// Text is one sentence that stands for itself.
+	// Text is one sentence that needs no context.
 	Text string
 }
 
 func (e *SchemaError) Error() string { return e.Text }
 
-// tooComplex refuses a schema because of what stands at a pointer.
+// tooComplex refuses a schema because of what is at where, a JSON pointer.
 func tooComplex(where, format string, args ...any) error {
 	text := "schema too complex: " + fmt.Sprintf(format, args...)
 	if where != "" {
@@ -45,7 +45,7 @@ func tooComplex(where, format string, args ...any) error {
 
 // guard runs a part of the library. It is built for schemas whose author means
 // well and ends in a panic on some others (a number that big.Rat refuses, for
-// one). The bounds keep the known ones away; one that nobody has thought of
+// one). The bounds keep the known ones away; an unknown one
 // must cost the answer, not the process, which may be a proxy in the middle of
 // other people's traffic.
 func guard(run func() error) (err error) {

@@ -243,7 +243,7 @@ func TestCanaries(t *testing.T) {
 			}
 		}
 	}
-	// A name that nobody asks for is only a name.
+	// An $id without a reference to it is only a name.
 	if _, _, err := Compile(fmt.Appendf(nil, `{"$id":%q,"type":"string"}`, server.URL+"/id")); err != nil {
 		t.Error(err)
 	}

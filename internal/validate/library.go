@@ -58,7 +58,7 @@ func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
 func (l *library) anchored(root *jsonschema.Schema, ptrs []string) []*jsonschema.Schema {
 	all := []*jsonschema.Schema{root}
 	for _, ptr := range ptrs {
-		// One that does not compile stands in a part that nothing leads to.
+		// One that does not compile is in a part that no reference leads to.
 		if sch, err := l.compile(locate(ptr)); err == nil {
 			all = append(all, sch)
 		}

@@ -197,7 +197,7 @@ func keyword(e *jsonschema.ValidationError) string {
 	return "schema"
 }
 
-// forbidden is a value that the schema false stands for. Under the keywords for
+// forbidden is the problem of a value whose schema is false. Under the keywords for
 // leftovers that means a member or an item too many, and the problem is the
 // object's or the array's.
 func forbidden(e *jsonschema.ValidationError) problem {

@@ -154,7 +154,7 @@ func (x explainer) sayChoice(p problem) saying {
 	return saying{text: text, want: "one of " + count(c.of, "alternative"), got: got}
 }
 
-// written is a keyword as it stands in the schema.
+// written is the value of a keyword in the schema; false where it has none.
 func (x explainer) written(location string, kw string) (any, bool) {
 	ptr, ours := place(location)
 	if !ours {

@@ -32,7 +32,7 @@ func (x explainer) sayNumber(p problem) (saying, bool) {
 }
 
 // limit prints the number in a keyword. In draft-04 exclusiveMinimum is true or
-// false, and the number stands in minimum.
+// false, and the number is in minimum.
 func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 	for _, name := range []string{kw, strings.ToLower(strings.TrimPrefix(kw, "exclusive"))} {
 		v, _ := x.written(p.err.SchemaURL, name)

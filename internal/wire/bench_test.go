@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// shapes are responses of about n bytes whose id stands behind the payload.
+// shapes are responses of about n bytes whose id follows the payload.
 func shapes(n int) map[string][]byte {
 	times := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	text := func(s string) string { return `"` + times(s) + `"` }

@@ -26,11 +26,11 @@ const (
 	// Heads is a head of HTTP, Resumes one that takes up a stream again.
 	Heads
 	Resumes
-	// Surrounds is what crossed meanwhile and is no message: the end of a stream, a
+	// Surrounds are the frames in between that are not messages: the end of a stream, a
 	// line on standard error.
 	Surrounds
 	// Carries is what HTTP did for a message of the client's that is no request: the
-	// heads and the end of its POST, and what came there that is no message.
+	// heads and the end of its POST, and what came there that is not a message.
 	Carries
 	// Cancels is the notification that gives up the request, Ends the end of the stream
 	// or pipe on which the answer was to come, where that is not the request's own.
@@ -67,7 +67,7 @@ func (f *Correlator) Add(ref int64, frame *Frame, t Traits) []Place {
 	if c == nil {
 		c = &threads{count: &f.count}
 	}
-	f.conns.put(frame.Conn, c) // also where it stands there: what is in use is not forgotten
+	f.conns.put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
 	c.places = nil
 	switch {
 	case frame.Kind == Head:
@@ -132,7 +132,8 @@ type threads struct {
 	apart
 }
 
-// mostRounds bounds the exchanges in which nobody may ever answer.
+// mostRounds bounds the exchanges that wait for a follow-up request, and the heads that
+// wait for a body, which may never come.
 const mostRounds = 1000
 
 func (c *threads) place(t *thread, role Role, ref int64, item int) {
@@ -146,7 +147,7 @@ func (c *threads) place(t *thread, role Role, ref int64, item int) {
 	c.places = append(c.places, Place{Exchange: t.number, Role: role, Ref: ref, Item: item})
 }
 
-// beside gives what is no message to the exchange of its stream; on a pipe to the
+// beside gives what is not a message to the exchange of its stream; on a pipe to the
 // request that was sent last.
 func (c *threads) beside(ref int64, frame *Frame) {
 	if c.carries(ref, frame) {

@@ -1,4 +1,4 @@
-// Package wire says what crossed the line between an MCP client and an MCP
+// Package wire describes the messages between an MCP client and an MCP
 // server, as it crossed: a Message is the bytes and a view of them, a Frame is
 // one thing that crossed, an Exchange is a request with everything that came
 // back for it, an Outcome is its one ending, a Finding is a rule that was

@@ -60,8 +60,8 @@ var Endings = []Ending{
 }
 
 // Precedence says which ending a command has when several kinds fired: the one
-// that stands first here. Kinds that are not here end a command before another
-// can fire, or judge what came of it.
+// that is listed first. Kinds that are not listed end a command before another
+// can fire, or judge its result.
 var Precedence = []Kind{
 	Signal, Refused, Auth, Timeout, Transport, BadResponse, RPCFailed, InputRequired, OutputInvalid, ToolError,
 }

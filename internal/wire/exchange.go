@@ -6,7 +6,7 @@ package wire
 // was received and the response sent. Messages that name no request make an Exchange
 // without one: those of a stream that is no answer, those of a pipe.
 type Exchange struct {
-	// Request is what crossed first; its Raw is nil where there is none.
+	// Request is its first message; its Raw is nil where there is none.
 	Request Frame
 	// Response is the answer; Raw is nil where none came. Of a batch, Request
 	// and Response hold their own message alone.
@@ -24,7 +24,7 @@ type Exchange struct {
 	// Carriers are what HTTP did for those messages in Between that the client sent
 	// by a request of their own: its answers, its notifications.
 	Carriers []Frame
-	// Beside is what crossed meanwhile and is no message: the ends of its streams,
+	// Beside are the frames in between that are not messages: the ends of its streams,
 	// lines on standard error.
 	Beside []Frame
 }
@@ -47,8 +47,8 @@ func (e *Exchange) Guessed(message Frame) bool { return e.guessed[message.Seq] }
 // ByServer reports a request of the server's.
 func (e *Exchange) ByServer() bool { return e.Request.Raw != nil && e.Request.Dir == Received }
 
-// Fold gathers frames into exchanges, in the order in which these begin. What is no
-// message and crossed while there was nothing that it could belong to is left out.
+// Fold gathers frames into exchanges, in the order in which these begin. What is not a
+// message and was sent while there was nothing that it could belong to is left out.
 func Fold(frames []Frame) (all []*Exchange) {
 	var folder Correlator
 	for i := range frames {

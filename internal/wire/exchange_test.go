@@ -11,7 +11,7 @@ import (
 )
 
 // transcript reads frames, numbered from 1, one on each line: ">" was sent and
-// "<" received, then comes the stream, then what crossed: "head", with the last
+// "<" received, then comes the stream, then the traffic: "head", with the last
 // event's id if there is one; "event" with its id; "closed"; or a body.
 func transcript(text string) (frames []Frame) {
 	for line := range strings.Lines(text) {

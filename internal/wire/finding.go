@@ -21,7 +21,7 @@ func (l *Level) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// RuleMore is the rule of a last finding that stands for more than could be
+// RuleMore is the rule of a last finding that replaces those that could not be
 // listed; its Got is how many.
 const RuleMore = "more"
 
@@ -36,7 +36,7 @@ type Finding struct {
 	Where string `json:"where,omitempty"`
 	// Text says what is wrong, in lower case and without a full stop.
 	Text string `json:"text,omitempty"`
-	// Want and Got are what the rule asks for and what stands there, as short
+	// Want and Got are what the rule asks for and what was found, as short
 	// JSON or plain words; either may be empty.
 	Want string `json:"want,omitempty"`
 	Got  string `json:"got,omitempty"`

@@ -47,7 +47,7 @@ var frameKinds = [...]string{"body", "head", "event", "stderr", "noise", "closed
 
 func (k FrameKind) String() string { return frameKinds[k] }
 
-// A Frame is one thing that crossed. It owns its bytes: nobody may change Raw
+// A Frame is one thing that crossed. It owns its bytes: Raw must not be changed
 // after the frame was handed to a Tap.
 type Frame struct {
 	// Seq counts the frames of one conversation from 1.
@@ -132,8 +132,8 @@ func ParseFrameKind(text string) (FrameKind, bool) {
 	return FrameKind(max(slices.Index(frameKinds[:], text), 0)), slices.Contains(frameKinds[:], text)
 }
 
-// A Tap is told of every frame, in order, while it crosses. It must be quick and
-// must not keep the caller waiting.
+// A Tap is called with every frame, in order, while it crosses. It must be quick and
+// must not block the caller.
 type Tap func(Frame)
 
 // Plain is the value of a header field in plain text: where it holds what no field

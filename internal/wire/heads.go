@@ -75,7 +75,7 @@ func (c *threads) bookmark(frame *Frame) {
 	}
 }
 
-// carries places what is no message of an HTTP request that carried no request. A
+// carries places what is not a message of an HTTP request that carried no request. A
 // server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
 // Messages to the Server").
 func (c *threads) carries(ref int64, frame *Frame) bool {

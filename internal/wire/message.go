@@ -29,8 +29,7 @@ func (k MessageKind) String() string {
 }
 
 // A Message is the bytes of one JSON-RPC message and a view of them. The view
-// rejects nothing that it can show: what is wrong stands in Problems, beside
-// the bytes.
+// rejects nothing that it can show: what is wrong is listed in Problems.
 type Message struct {
 	// Raw is the message as it crossed; the other fields alias it.
 	Raw  []byte
@@ -48,9 +47,9 @@ type Message struct {
 	// Problems are the ways in which Raw breaks JSON-RPC 2.0. A message whose
 	// Kind is Invalid has at least one of level Error.
 	Problems []Finding
-	// reply is set on what was meant for a response, whatever came of it.
+	// reply is set where there is a result or an error and no method, even if Kind is Invalid.
 	reply bool
-	// noted is what stands in Params or Result.
+	// noted is the index of Params or Result.
 	noted jsonraw.Index
 }
 
@@ -89,7 +88,7 @@ func ParseMessage(raw []byte) *Message {
 	return m
 }
 
-// broken records why text, the end of m.Raw, is no JSON object or array.
+// broken records why text, the end of m.Raw, is not a JSON object or array.
 func (m *Message) broken(text []byte, err *jsonraw.SyntaxError) {
 	err.Offset += int64(len(m.Raw) - len(text))
 	switch {

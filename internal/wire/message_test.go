@@ -300,8 +300,8 @@ func assertParts(t *testing.T, m *Message) {
 	}
 }
 
-// assertView: a part is a value that stands in raw, exactly, and appending to it
-// cannot change raw.
+// assertView fails unless part is nil, or exactly one value that aliases raw and that
+// cannot be appended to without a copy.
 func assertView(t *testing.T, raw []byte, name string, part []byte) {
 	t.Helper()
 	if part == nil {

@@ -66,8 +66,8 @@ func (t *thread) take(c *threads, before *thread) {
 	}
 }
 
-// onStream is the exchange of a frame's stream; where that is nobody's, the stream
-// itself, or the pipe.
+// onStream returns the exchange of a frame's stream. A received frame on a stream that
+// has none begins a thread for that stream; any other frame gets the thread of the pipe.
 func (c *threads) onStream(f *Frame) *thread {
 	t := c.streams.get(f.Stream)
 	if t == nil {

@@ -11,7 +11,7 @@ import (
 type Traits struct {
 	Kind   MessageKind
 	Method string
-	// Reply is set on what was meant for a response, whatever came of it.
+	// Reply is set where there is a result or an error and no method, even if Kind is Invalid.
 	Reply bool
 	// ID is the same for two ids that are the same; "" where there is none, and
 	// NoID where a reply does not say what it answers.
@@ -101,8 +101,7 @@ func asksForMore(result []byte) bool {
 	return kind == "input_required"
 }
 
-// inside gives the value that stands in raw under one name after the other, or
-// nil.
+// inside returns the value in raw under the path of names, or nil.
 func inside(raw []byte, names ...string) []byte {
 	for _, name := range names {
 		raw = jsonraw.First(raw, name)

@@ -12,7 +12,7 @@ import (
 
 // Appended is what has to be written behind a text so that the list that is its member
 // name has one more item. Nothing of the text changes; where that is not enough, as in a
-// list in brackets or one that something stands behind, it is an error.
+// list in brackets or one that is not last in the text, it is an error.
 func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	old, err := Parse(text)
 	if err != nil {

@@ -23,8 +23,8 @@ ends() {
 }
 
 # authorized ARGS... is "mcpc ARGS...", which may end with "authorization required"
-# and is then typed again after a login, as a person would do. What stands in $login
-# goes to the login. The browser is one that nobody looks at.
+# and is then run again after a login, as a user would do. $login holds the arguments
+# of the login. The browser is curl, which needs no user.
 export BROWSER='curl -sSL --max-time 10 -o /dev/null'
 login=()
 authorized() {

@@ -14,7 +14,7 @@ import (
 // papers go into every archive, from the repository.
 var papers = []string{"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"}
 
-// Contents are what an archive holds: bytes by their paths.
+// contents are what an archive holds: bytes by their paths.
 type contents map[string][]byte
 
 // mode is that of a file in an archive: programs can be started.

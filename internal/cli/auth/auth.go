@@ -123,7 +123,7 @@ type stepJSON struct {
 	Text     string          `json:"text,omitempty"`
 }
 
-// explainAuth walks as far as nobody has to be asked, and shows all of it.
+// explainAuth walks through the authorization up to the first prompt, and shows every step.
 func explainAuth(ctx context.Context, a *cmdutil.Factory) {
 	a.Record.Many = true // it judges the walk, and not the request that was refused
 	if store, err := connect.Tokens(&a.Env); err == nil {

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// clientFlags say as whom to log in, and how.
+// clientFlags declares the flags that select the grant and the client's credentials.
 func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+" (default: that of the stored token; without one, "+string(auth.Grants[0])+")")
 	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")

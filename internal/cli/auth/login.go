@@ -245,8 +245,8 @@ func answering(a *cmdutil.Factory, p auth.Pending) auth.Request {
 	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: a.Auth.Account}
 }
 
-// askForChallenge opens a conversation without any token and sees what comes of it.
-// A server that takes it may ask later, for a tool.
+// askForChallenge connects without any token and returns the server's challenge, if any.
+// A server that accepts this may still challenge a later tool call.
 func askForChallenge(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, endpoint string) (auth.Request, wire.Outcome) {
 	req := auth.Request{Endpoint: endpoint, Account: a.Auth.Account}
 	g, out := openAsNobody(ctx, c)

@@ -130,8 +130,8 @@ func logoutAll(ctx context.Context, a *cmdutil.Factory, store *auth.Store, o log
 	a.Note("all tokens were deleted locally" + revoke(ctx, a, store, before, before.Tokens, o))
 }
 
-// revoke tells the issuers of tokens that those are over, and says what came of it.
-// That it fails changes nothing here: the tokens are forgotten already.
+// revoke revokes the tokens at their issuers, and returns the result as text. A failure
+// changes nothing here: the tokens are forgotten already.
 func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Book, tokens []auth.Token, o logoutOptions) string {
 	switch {
 	case len(tokens) == 0:

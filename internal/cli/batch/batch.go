@@ -134,12 +134,12 @@ type batch struct {
 	batchOptions
 	// make makes the call of one line.
 	make func(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome)
-	// reading holds one token: whoever has it takes the next line.
+	// reading holds one token: the worker that has it takes the next line.
 	reading chan struct{}
 	src     *lineReader
 	window  *window
-	// What follows belongs to who writes, one at a time. stopAll ends what is under
-	// way too.
+	// The following fields belong to the writing worker, one at a time. stopAll ends the
+	// calls under way too.
 	out      *bufio.Writer
 	flushing bool // soon
 	stopAll  context.CancelFunc
@@ -171,7 +171,7 @@ func runBatch(ctx context.Context, a *cmdutil.Factory, o batchOptions, in io.Rea
 	defer stop()
 	b.run(ctx, stop, in)
 	a.Progress.Done()
-	if a.Ending.Kind != wire.Signal { // else nobody reads it
+	if a.Ending.Kind != wire.Signal { // else the reader of stdout is gone
 		b.summary(ctx)
 	}
 }

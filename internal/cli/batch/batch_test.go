@@ -241,7 +241,7 @@ func testBatchStops(t *testing.T) {
 	}
 }
 
-// Who writes a line and waits for its result before the next one gets it.
+// A program that writes a line and waits for its result before the next one gets it.
 func TestABatchAnswersAtOnce(t *testing.T) {
 	b, out := testBatch(t, batchOptions{parallel: 4})
 	in, feed := io.Pipe()

@@ -84,7 +84,7 @@ func wrongMember(m jsonraw.Member) error {
 	return nil
 }
 
-// unknownMember: one that is misspelled would be lost without a word.
+// unknownMember: one that is misspelled would be ignored silently.
 func unknownMember(name string) error {
 	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; put your own data into \"key\""
 	switch name {

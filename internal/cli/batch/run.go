@@ -80,14 +80,14 @@ func outlasting(ctx context.Context, grace time.Duration) (context.Context, cont
 	return longer, stop
 }
 
-// next gives the next line to whoever is free; nil where there is none any more.
+// next gives the next line to a free worker; nil where there is none any more.
 func (b *batch) next() *batchLine {
 	b.reading <- struct{}{}
 	defer func() { <-b.reading }()
 	if !b.window.wait() {
 		return nil
 	}
-	if b.src.r.Buffered() == 0 { // who writes a line and waits for its result gets it
+	if b.src.r.Buffered() == 0 { // a program that waits for a result before its next line gets it
 		b.window.alone(b.flush)
 	}
 	l, err := b.src.next()
@@ -141,7 +141,7 @@ func (b *batch) write(ctx context.Context, lines []*batchLine) {
 		b.result(ctx, l)
 	}
 	b.flushSoon()
-	if b.a.Ending.Kind != wire.OK { // nobody gets what follows
+	if b.a.Ending.Kind != wire.OK { // further results are not written
 		b.stopAll()
 	}
 	b.tell()
@@ -237,7 +237,7 @@ func (r *lineReader) next() (*batchLine, error) {
 	}
 }
 
-// line reads up to a line end. err stands beside the last line too.
+// line reads up to a line end. The last line may come with an err.
 func (r *lineReader) line() (raw []byte, long bool, err error) {
 	for {
 		part, err := r.r.ReadSlice('\n')
@@ -291,8 +291,8 @@ func (w *window) enter(l *batchLine) bool {
 	return true
 }
 
-// finish takes the result of a line, and gives those whose turn it is to write, of
-// whom one runs at a time.
+// finish marks a line as done, and passes the lines whose turn it is to write, which runs
+// under the lock, one call at a time.
 func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -313,7 +313,7 @@ func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	w.moved.Broadcast()
 }
 
-// alone runs f while nobody writes.
+// alone runs f while no worker writes.
 func (w *window) alone(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

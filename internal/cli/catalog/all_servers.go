@@ -60,7 +60,7 @@ func (o *surveyOptions) check(a *cmdutil.Factory, command string, argv []string)
 	return nil
 }
 
-// A Surveyed server and what came of it.
+// Surveyed is one server and the result of its survey.
 type Surveyed struct {
 	ID, title, file string
 	// also are servers that are the same, and were not asked again.
@@ -70,7 +70,7 @@ type Surveyed struct {
 	said  string // on standard error
 }
 
-// runSurvey is the whole walk: who is asked, what they have, what went wrong.
+// runSurvey selects the servers, asks them all, and prints what they have and what failed.
 func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) {
 	asked, unasked := whomToAsk(a)
 	connect.SpareCollections(&a.Env, false)
@@ -211,8 +211,8 @@ func askAll(ctx context.Context, a *cmdutil.Factory, o surveyOptions, all []*Sur
 	group.Wait()
 }
 
-// askOne is a conversation beside the others: with an app of its own, which has nobody
-// to ask and no token that was meant for one server.
+// askOne surveys one server concurrently with the others. It uses a Factory of its own, which
+// cannot prompt the user and has no token that was meant for one server.
 func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var said bytes.Buffer
 	b := beside(a, &said, s.ID)
@@ -267,6 +267,6 @@ func beside(a *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
 	b.OutStyle, b.ErrStyle = render.Style{Width: 80}, render.Style{Width: 80}
 	b.Typist = &cmdutil.Typist{In: strings.NewReader("")}
 	b.Progress = render.NewProgress(said, b.ErrStyle, a.Now)
-	b.Record.Quiet.Store(true) // a folder that cannot be written to is told of by one command
+	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to
 	return b
 }

@@ -58,7 +58,7 @@ func runInfo(ctx context.Context, a *cmdutil.Factory, argv []string) {
 	cmdutil.Explained(a, "server/discover", "initialize")
 }
 
-// askHeld asks a held server who it is. Where that takes a handshake there was one, and
+// askHeld asks a held server for its info. Where that takes a handshake there was one, and
 // what it said then is the answer; a ping tells that it is still there.
 func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 	method := client.PingMethod(c.Revision())
@@ -151,9 +151,8 @@ func writeDeclarations(w io.Writer, st render.Style, rows [][]string) error {
 	return render.Facts(w, st, kinds)
 }
 
-// declarations are the rows of the table of capabilities. What stands in
-// extensions and experimental is a name of its own, known or not, and its
-// capabilityText are shown as they came.
+// declarations returns the rows of the table of capabilities. Each member of extensions
+// and experimental is a row of its own, known or not, with its capabilityText.
 func declarations(capabilities json.RawMessage) (rows [][]string) {
 	members, _ := jsonraw.Object(capabilities)
 	for _, m := range members {

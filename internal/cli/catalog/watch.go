@@ -112,8 +112,8 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 	return f, wire.Outcome{}
 }
 
-// follow reads the lists when the server begins to tell, and again whenever it
-// tells or may have told somebody else. The time of --for begins when they are shown.
+// follow reads the lists when listening begins, and again after each notification and each
+// reconnect, because one may have been missed. --for counts from when they are shown.
 func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 	a, left := w.a, w.o.watch.until.Count
 	on := cmdutil.Start(ctx, w.c, client.Listening{Filter: f, Patience: w.o.watch.until.Patience(a.Limits.Idle),

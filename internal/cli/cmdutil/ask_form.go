@@ -36,7 +36,7 @@ type FormDialog struct {
 	*Dialog
 	Form  question.Form
 	Asker string
-	// own is set where mcpc asks for itself: nobody is there to be declined.
+	// own is set where mcpc itself asks: there is no server request to decline.
 	own bool
 	// Broken holds a value against a schema.
 	Broken connect.FormCheck
@@ -78,7 +78,7 @@ func (f *FormDialog) Run() json.RawMessage {
 	}
 }
 
-// refused is the answer of who did not go through with it.
+// refused is the answer of a user who declined or cancelled the form.
 func refused(err error) json.RawMessage {
 	if errors.Is(err, errDeclined) {
 		return question.Decline()
@@ -86,7 +86,7 @@ func refused(err error) json.RawMessage {
 	return question.Cancel()
 }
 
-// fields asks for every field; what was typed before stands there already.
+// fields asks for every field; what was typed before is its default.
 func (f *FormDialog) fields(values map[string]json.RawMessage) error {
 	for _, field := range f.Form.Fields {
 		current, given := values[field.Name]
@@ -171,7 +171,7 @@ func (f *FormDialog) field(field question.Field, current json.RawMessage) (json.
 // longestExample of a value still fits beside a prompt.
 const longestExample = 120
 
-// needed is what who leaves out a required field is told.
+// needed is the message for a required field that was left out, by FormDialog.own.
 var needed = map[bool]string{false: "required by the server", true: "required by the tool"}
 
 // hints are what the kinds of fields take, where it is no plain text.

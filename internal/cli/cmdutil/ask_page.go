@@ -13,7 +13,7 @@ import (
 
 // VisitPage shows a page that the server wants visited, whole, and opens it after a
 // yes (client/elicitation, "Safe URL Handling"). Nothing is fetched: what happens
-// on the page is between the person and whoever made it.
+// on the page is between the user and the website.
 func (a *Factory) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
 	page, err := question.ParsePage(q.Params)
 	d := a.dialog(ctx)

@@ -4,5 +4,5 @@ import (
 	"syscall"
 )
 
-// dieWithParent ends the child when mcpc is killed and can end nobody itself.
+// dieWithParent has the kernel kill the child when mcpc is killed and cannot do so itself.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

@@ -57,7 +57,7 @@ func CommandIs(a *Factory, name string, t trait) bool {
 // CommandsHint is the hint where the first word is no command.
 var CommandsHint = wire.Run("--help") + " shows the commands"
 
-// RunOf is the command line of a command, and what stands behind its name.
+// RunOf returns the command line of cmd as a hint; behind is appended to the command's path.
 func RunOf(cmd *cobra.Command, behind string) wire.Hint {
 	return wire.Run(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc")+behind, " "))
 }

@@ -22,7 +22,7 @@ func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 	return answers
 }
 
-// addAuthFlags declares the flags of every command about who asks.
+// addAuthFlags declares the authorization flags of every command.
 func addAuthFlags(f *pflag.FlagSet, o *connect.AuthFlags) {
 	f.StringVar(&o.Account, "account", "", "`name` of the account, if there are several at the server")
 	f.StringVar(&o.TokenFile, "token-file", "", "send the token in `FILE` (or in MCPC_TOKEN)")

@@ -20,11 +20,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// errEmptied is what a person does who wants nothing to be sent.
+// errEmptied is returned when the user empties the file so that nothing is sent.
 var errEmptied = errors.New("the params are empty; nothing was sent")
 
 // Edited opens params in the user's editor and gives what came of them. What was
-// not changed keeps its bytes; what is no JSON is kept in its file.
+// not changed keeps its bytes; what is not JSON is kept in its file.
 func Edited(ctx context.Context, a *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
 	editor := strings.Fields(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
 	if len(editor) == 0 {
@@ -54,7 +54,7 @@ func Edited(ctx context.Context, a *Factory, method string, params json.RawMessa
 	return after, errors.Join(err, os.Remove(name))
 }
 
-// draft writes a file that nobody else reads.
+// draft writes text to a temporary file that only its owner can read, and returns its name.
 func draft(text []byte) (name string, err error) {
 	f, err := os.CreateTemp("", "mcpc-*.json")
 	if err != nil {

@@ -43,8 +43,8 @@ type Factory struct {
 
 	// Progress is the one writer to standard error while a command runs.
 	Progress *render.Progress
-	// Typist is the person who is asked. hidden is set while what he types is not shown,
-	// which the terminal has to forget before the command ends.
+	// Typist is the prompted user. Hidden is set while typed text is not echoed; the
+	// terminal's echo must be restored before the command ends.
 	Typist   *Typist
 	Hidden   atomic.Bool
 	OutStyle render.Style
@@ -164,8 +164,8 @@ func unreadAnswer(a *Factory) {
 	a.Ending = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "stdout was closed by its reader"}
 }
 
-// Unread ends a command that waits for more to print once nobody reads what it
-// prints, and reports whether it did.
+// Unread ends a command that waits for more to print once the reader of its standard
+// output is gone, and reports whether it did.
 func Unread(a *Factory) bool {
 	if !tty.Gone(a.Out) {
 		return false
@@ -249,8 +249,8 @@ func Finish(a *Factory) int {
 	return ExitCode(a)
 }
 
-// FailureJSON says for a program how the command ended. Who went away from what it
-// prints needs no word, as no other program has one then.
+// FailureJSON prints for a program how the command ended, unless the reader of standard
+// output is gone: other programs are silent then too.
 func FailureJSON(a *Factory) {
 	if (a.JSON || a.Wire) && a.Ending.Signal != int(syscall.SIGPIPE) {
 		render.FailureJSON(a.Stderr(), a.ErrStyle, a.Ending)
@@ -259,8 +259,8 @@ func FailureJSON(a *Factory) {
 
 func ExitCode(a *Factory) int { return cmp.Or(a.Exit, a.Ending.ExitCode()) }
 
-// interruptedQuietly: who pressed Ctrl-C knows that, but not what became of a
-// request that was under way.
+// interruptedQuietly reports whether an interrupt needs no message: the user who pressed
+// Ctrl-C knows of it, but not what became of a request that was under way.
 func interruptedQuietly(o wire.Outcome) bool {
 	return o.Kind == wire.Signal && (o.Method == "" || o.Reached == wire.Unsent)
 }

@@ -36,8 +36,8 @@ func flagCause(bad *pflag.InvalidValueError) string {
 	return fmt.Sprintf(" wants %s, got %q", wants, bad.GetValue())
 }
 
-// ValueOf is what stands behind a flag's name: nothing has to where it has a
-// value of its own.
+// ValueOf returns the placeholder after a flag's name, in brackets where the value is
+// optional.
 func ValueOf(f *pflag.Flag) string {
 	if f.NoOptDefVal != "" {
 		return "[=" + Placeholder(f) + "]"

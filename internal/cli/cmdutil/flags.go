@@ -105,7 +105,7 @@ func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := connect.EnvName(f.Name)
 		value := getenv(name)
-		// Which server is meant is the target's to settle, and who said so matters.
+		// package target selects the server, and whether the flag or the variable names it matters.
 		if f.Changed || value == "" || f.Name == "help" || f.Name == "server" {
 			return
 		}

@@ -33,12 +33,12 @@ func (a *Factory) NameServer(argv []string) {
 	a.OutStyle.Aim, a.ErrStyle.Aim = aim, aim
 }
 
-// carriedFlags are flags of all commands without which the command of a hint would do
-// something else: whom it asks, and as whom. --state is every command's.
+// carriedFlags are flags of all commands that the command of a hint repeats, else it could
+// reach another server or use another account. --state belongs to every command.
 var carriedFlags = []string{"protocol", "header", "header-file", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}
 
-// NoteTyped remembers which of these were typed, before variables fill in others. Who
-// sets a variable has it set for the next command too.
+// NoteTyped remembers which of these were typed, before variables fill in others. A
+// variable is still set for the next command.
 func NoteTyped(a *Factory, flags *pflag.FlagSet) {
 	t := &render.Typed{Commands: map[string]bool{}}
 	if f := flags.Lookup("state"); f != nil && f.Changed {

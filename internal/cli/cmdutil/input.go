@@ -14,7 +14,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// Input gives the text that an argument stands for: @FILE, - or itself.
+// Input returns the text that an argument denotes: that of @FILE, of standard input for -,
+// or the argument itself.
 func (a *Factory) Input(arg string) (raw []byte, from string, err error) {
 	raw, from, err = InputBytes(a, arg)
 	if from != arguments.FromArgv {

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ListenLoopback opens a port for a server that asks nobody who they are.
+// ListenLoopback opens a loopback port for a server without authentication.
 func ListenLoopback(address string) (net.Listener, wire.Outcome) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -18,7 +18,7 @@ func WriteEntriesOf(e connect.Entries, w io.Writer, st render.Style, k connect.K
 	return render.Resources(w, st, e.Resources, long)
 }
 
-// ShowsTables reports that the answer is no JSON, which has all that came.
+// ShowsTables reports that the answer is not JSON, which has all that came.
 func ShowsTables(a *Factory) bool { return !a.JSON && !a.Wire && a.Jq == "" }
 
 // AnswerOfLists is what `mcpc list` prints: one list, or several as one answer.

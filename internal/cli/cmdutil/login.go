@@ -22,8 +22,8 @@ func ShowCode(a *Factory) func(ctx context.Context, address, code string) {
 	}
 }
 
-// OfferLogin asks the person at the terminal, in the middle of a command. Nobody's
-// patience runs out meanwhile.
+// OfferLogin asks the user at the terminal, in the middle of a command, and reports whether
+// a login was done. Request timeouts are paused meanwhile.
 func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	defer client.Pause(ctx)()
 	d := a.dialog(ctx)
@@ -82,7 +82,7 @@ func Visitor(a *Factory, unopened chan<- error) func(context.Context, string) {
 		a.Note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
-		if a.Talking.Load() { // else somebody has come back all the same
+		if a.Talking.Load() { // else the login has ended all the same
 			noBrowser(err)
 		}
 	}

@@ -48,8 +48,7 @@ func AnswerOf(o wire.Outcome) Answer {
 }
 
 // Show prints an answer where there is one, then says how the command ended.
-// The answer comes first: whoever reads it need not wait for a server's
-// shutdown.
+// The answer comes first: its reader need not wait for a server's shutdown.
 func Show(ctx context.Context, a *Factory, o wire.Outcome, ans Answer) {
 	if HasAnswer(a, o) {
 		Print(ctx, a, ans)

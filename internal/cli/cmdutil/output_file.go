@@ -38,8 +38,8 @@ func WriteOut(a *Factory, write func(io.Writer) error) error {
 }
 
 // Where a flag names a file to write. A file is replaced as a whole, and so is a link to
-// one: somebody else may have put it there. What stands for a stream, a pipe or a device
-// is written to, by whatever name.
+// one: another user may have put it there. A stream, a pipe or a device is written to,
+// whatever its name.
 
 // tempName is the pattern of a file that is not yet whole.
 const tempName = ".mcpc-*"
@@ -149,7 +149,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// AppendTo writes behind what stands in a file, and leaves the rest of it alone.
+// AppendTo appends text to a file, which it creates where there is none, or to a stream.
 func AppendTo(name string, text []byte) error {
 	f, err := openStream(name)
 	if f == nil && err == nil {
@@ -210,8 +210,8 @@ func IsFile(name string) bool {
 	return err == nil && info.Mode().IsRegular() && !stream
 }
 
-// tryReplacing finds out whether replaceBy may write. A device and a pipe are not opened:
-// whoever reads it would see its end.
+// tryReplacing finds out whether ReplaceBy may write. A device and a pipe are not opened:
+// the pipe's reader would see end of file.
 func tryReplacing(name string) error {
 	if fd, ok := descriptor(name); ok {
 		f, err := tty.Handed(fd)
@@ -228,7 +228,7 @@ func tryReplacing(name string) error {
 		return err
 	}
 	err = f.Close()
-	if os.Remove(f.Name()) != nil { // it would be a riddle to whoever finds it
+	if os.Remove(f.Name()) != nil { // try again, so that no temporary file is left
 		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return err

@@ -14,7 +14,7 @@ func PrintLine(ctx context.Context, a *Factory, raw json.RawMessage) {
 	EndsLine(a, TryLine(ctx, a, raw))
 }
 
-// TryLine is printLine for whom an expression of --jq that fails is no end.
+// TryLine is PrintLine for callers that go on after an error of the --jq expression.
 func TryLine(ctx context.Context, a *Factory, raw json.RawMessage) error {
 	if a.Jq != "" {
 		return filter(ctx, a, a.Stdout(), a.OutStyle, Document(raw, nil))

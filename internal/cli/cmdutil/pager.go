@@ -37,8 +37,8 @@ func WritePaged(a *Factory, text []byte) error {
 	return err
 }
 
-// paged shows a text in a pager where it is longer than the screen, and says whether it
-// did: else somebody has to write it.
+// paged shows a text in a pager where it is longer than the screen, and reports whether it
+// did: else the caller writes it.
 func paged(a *Factory, text []byte) bool {
 	argv := pager(a)
 	if argv == nil || a.OutStyle.Rows(text) < a.OutStyle.Height {
@@ -48,7 +48,7 @@ func paged(a *Factory, text []byte) bool {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), a.Out, a.Err
 	cmd.Env = a.Environ()
 	// What less needs to show colours, to leave the screen as it is, and to end by
-	// itself where it is one screen after all; whoever set LESS knows better.
+	// itself where it is one screen after all; the user's own LESS takes precedence.
 	if a.Getenv("LESS") == "" {
 		cmd.Env = append(cmd.Env, "LESS=FRX")
 	}

@@ -61,10 +61,10 @@ func canvas(ctx context.Context, a *Factory) render.Canvas {
 		c.By = render.ITerm
 	case facts.Sixel:
 		c.By = render.Sixel
-	// At the other end of a slow line a picture out of characters is not worth its
-	// bytes, and nobody knows which characters are there.
+	// On a slow remote line a picture out of characters is not worth its bytes, and
+	// which characters the terminal has is unknown.
 	case remote || a.OutStyle.ASCII:
-	// Who knows the newer question for the name knows 256 colours, whatever TERM says.
+	// A terminal that answers the newer query for its name has 256 colours, whatever TERM says.
 	case c.TrueColor || strings.Contains(a.Getenv("TERM"), "256") || facts.Name != "":
 		c.By = render.HalfBlocks
 	}

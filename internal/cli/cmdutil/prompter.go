@@ -36,8 +36,8 @@ type TypedLine struct {
 }
 
 // Line waits for a line; its error is io.EOF for Ctrl-D, or why ctx ended. What is
-// typed after that is left to whoever reads then; where a read cannot be ended,
-// the line that comes is given to whoever asks next.
+// typed after that is left to the next reader; where a read cannot be ended, its line
+// is returned by the next call of Line.
 func (t *Typist) Line(ctx context.Context) (string, error) {
 	t.mu.Lock()
 	if t.lines == nil {
@@ -96,7 +96,7 @@ func (t typing) Read(block []byte) (int, error) {
 // A Dialog is one question as a person sees it.
 type Dialog struct {
 	Out io.Writer
-	// Line formats a text that somebody else wrote, for the terminal.
+	// Line formats untrusted text for the terminal.
 	Line func(string) string
 	// style paints what mcpc says.
 	style render.Style

@@ -32,7 +32,7 @@ const (
 )
 
 // ReadRedactFile hides what the user's own file names, before anything else is read. A
-// file that cannot be read or understood ends the command: nobody would notice otherwise.
+// file that cannot be read or parsed ends the command: the user would not notice otherwise.
 func ReadRedactFile(a *Factory) error {
 	if a.RedactFile == "" || a.redactions != nil {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// WithoutSecrets is an outcome as it may be told and kept: a server's last words, a
-// body or an error may repeat what nobody wants in a log. The answer on standard
-// output is the user's, and is not touched.
+// WithoutSecrets returns an outcome that may be printed and recorded: a server's last
+// stderr, a body or an error may repeat a secret. The answer on standard output is the
+// user's, and is not touched.
 func WithoutSecrets(a *Factory, o wire.Outcome) wire.Outcome {
 	s := &a.Secrets
 	o.Text, o.Hint = s.Text(o.Text), wire.Hint(s.Text(string(o.Hint)))

@@ -8,7 +8,8 @@ import (
 	"mcpc/internal/redact"
 )
 
-// HeldWord says of the server of this conversation by whom it is held.
+// HeldWord describes the kept server process, the process that keeps it, and when it stops;
+// "" where it is not kept.
 func HeldWord(c *connect.Conn) string {
 	f, ok := c.Held()
 	if !ok {

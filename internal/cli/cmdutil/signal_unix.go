@@ -14,10 +14,10 @@ import (
 // Interrupts are the signals that end a command in order.
 var Interrupts = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
-// CatchBrokenPipes makes a write to a pipe that nobody reads an error in place
-// of a sudden death: children have to be ended then, and a server that closes
-// its standard input is no reason to die. The handler is not inherited, as
-// ignoring the signal would be.
+// CatchBrokenPipes makes a write to a pipe without a reader return an error
+// instead of killing mcpc: children have to be ended then, and a server that
+// closes its standard input is no reason to die. The handler is not inherited,
+// as ignoring the signal would be.
 func CatchBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 func IsBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -8,7 +8,7 @@ import (
 // drawn about as soon as it may be.
 const TickEvery = 50 * time.Millisecond
 
-// Ticking lets the line of progress live while a command waits for a server, who
+// Ticking lets the line of progress live while a command waits for a server, which
 // may not have said anything yet, until stop is called. In a pipe there is none.
 func Ticking(a *Factory) (stop func()) {
 	if !a.ErrStyle.Terminal {

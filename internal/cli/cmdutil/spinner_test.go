@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/render"
 )
 
-// A screen is what was written since somebody last looked. The clock of a bubble
+// screen holds what was written since the last take. The clock of a synctest bubble
 // orders nothing that the race detector knows of.
 type screen struct {
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ func (s *screen) take() string {
 	return s.text.String()
 }
 
-// What a person sees who waits for a server that says nothing.
+// What a user sees while a server does not respond.
 func TestTicking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen screen

@@ -43,10 +43,10 @@ type Notice struct {
 	At time.Time
 }
 
-// An ear keeps what came until the command has shown the one before: whoever
-// reads a stream must not wait for whoever reads standard output.
+// ear buffers notifications until the command has shown the one before: the
+// reader of a stream must not wait for the reader of standard output.
 type ear struct {
-	// ctx ends when nobody listens any more; what comes then is dropped.
+	// ctx ends when the command stops listening; what comes then is dropped.
 	ctx     context.Context
 	Deaf    context.CancelFunc
 	notices chan *wire.Message
@@ -85,8 +85,7 @@ func Start(ctx context.Context, c *connect.Conn, l client.Listening, until Endur
 	return on
 }
 
-// Ending is the outcome: what the user asked for is good, and who pressed Ctrl-C
-// knows that.
+// Ending is the outcome: what the user asked for is good, and Ctrl-C needs no message.
 func (on listening) Ending(out wire.Outcome) wire.Outcome {
 	switch {
 	case context.Cause(on.Ctx) == errEnough:
@@ -134,8 +133,8 @@ func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.
 // leastPatience is how long a server may take to agree, however short --for is.
 const leastPatience = 5 * time.Second
 
-// Patience is how long a server may take to agree: who wants to listen for a while does
-// not wait for it much longer than that, unless --timeout says so.
+// Patience returns how long a server may take to agree: with --for not much longer than
+// that, unless --timeout is set. 0 is no limit of its own.
 func (p Endurance) Patience(idle time.Duration) time.Duration {
 	if d := p.time; d > 0 && idle == 0 {
 		return max(d, leastPatience)

@@ -131,15 +131,15 @@ func (a *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
 	return "", hint
 }
 
-// Misplaced is the error of a command that takes a name, where its first word names the
-// server, as far as the words tell, or its arguments stand behind --: no tool is called
-// as a URL, and behind a name stands no word without one.
+// Misplaced is the error of a command that takes a name, where its first word seems to name
+// the server, or its arguments follow --: no tool is called as a URL, and each word after
+// a name has a name of its own.
 func Misplaced(a *Factory, verb string, words, argv []string) error {
 	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
 	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
-		a.NameServer(nil) // what stands behind -- is no server's
+		a.NameServer(nil) // what follows -- is no server's command
 		return usage.New("a server's command goes after --, and these are arguments",
 			"did you mean "+wire.There(strings.Join(connect.QuotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
 	}
@@ -200,7 +200,7 @@ func UnknownCommand(a *Factory, cmd *cobra.Command, args []string) error {
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
-// otherWords are what people type who come from other clients.
+// otherWords are what users of other clients type.
 var otherWords = map[string]string{
 	"ls": "list", "tools": "list", "tools/list": "list", "prompts": "list prompts", "prompts/list": "list prompts",
 	"resources": "list resources", "resources/list": "list resources", "get": "prompt", "connect": "init", "open": "init",

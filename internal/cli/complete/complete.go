@@ -23,7 +23,7 @@ import (
 // A Completer gives what may stand next on a command line.
 type Completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
-// BeforeDash leaves what stands behind -- to the shell: it is another program's.
+// BeforeDash leaves what follows -- to the shell: it is another program's.
 // cobra's own count is that of a line to which it has added a --.
 func BeforeDash(a *cmdutil.Factory, f Completer) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -59,8 +59,8 @@ const (
 // maxOffered bounds what a shell has to show.
 const maxOffered = 500
 
-// onLine finds the remembered session that a command line means, or the server in
-// the box; nil where it means neither.
+// onLine finds the remembered session that a command line means, or the built-in
+// demo server; nil where it means neither.
 func onLine(a *cmdutil.Factory, cmd *cobra.Command) *connect.Conn {
 	a.ServerGiven = cmd.Flags().Changed("server")
 	c := &connect.Conn{Env: &a.Env}
@@ -173,7 +173,7 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 	return Begin(words, typed), noSpace
 }
 
-// endingOf is what stands behind a name of that type.
+// endingOf returns the operator that follows a name of that type.
 func endingOf(place validate.Expected) string {
 	switch types := place.Types(); {
 	case len(types) == 1 && types[0] == "array":

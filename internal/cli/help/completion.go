@@ -82,13 +82,13 @@ Names with characters that are special to the shell are omitted.`,
 }
 
 // Evaluations are the places where cobra's scripts have the shell run the line that
-// is being typed, and what stands there instead: TAB runs nothing but mcpc.
+// is being typed, and their replacements: TAB runs nothing but mcpc.
 var Evaluations = map[string][2]string{
 	"zsh": {"    out=$(eval ${requestComp} 2>/dev/null)\n",
 		"    local -a asked\n    asked=(\"${(@Q)${(z)requestComp}}\")\n    out=$(\"${asked[@]}\" 2>/dev/null)\n"},
 	"fish": {"    set -l results (eval $requestComp 2> /dev/null)\n",
 		"    set -l typed (commandline -ct)\n    set -l results (MCPC_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] \"$typed\" 2> /dev/null)\n"},
-	// Invoke-Expression runs what is more than words, so there is no answer to that.
+	// Invoke-Expression evaluates expressions, so a line that has any is not completed.
 	"powershell": {"    # Get the current command line and convert into a string\n",
 		`    foreach ($Element in $CommandAst.CommandElements) {
         if ($Element -is [System.Management.Automation.Language.CommandParameterAst] -and -not $Element.Argument) { continue }

@@ -40,7 +40,7 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 	}
 }
 
-// notAPage refuses to make a folder of a name that somebody wants to read about.
+// notAPage refuses to create a folder with the name of a page: the user wants to read it.
 func notAPage(root *cobra.Command, name string) error {
 	if _, err := os.Stat(name); err == nil || !slices.Contains(cmdutil.CommandNames(root), name) {
 		return nil

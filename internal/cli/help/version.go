@@ -59,7 +59,7 @@ func builtFrom(a *cmdutil.Factory) (commit, date string) {
 	return short(cmp.Or(commit, "unknown")) + changed, date
 }
 
-// short is a commit as people write it, with a + that stands behind it.
+// short shortens a commit to 12 characters, and keeps a trailing +.
 func short(commit string) string {
 	plain, changed := strings.CutSuffix(commit, "+")
 	if plain = plain[:min(len(plain), 12)]; changed {

@@ -167,7 +167,7 @@ func (t *tapping) drain(to, from *os.File, seen io.WriteCloser) {
 			silent = false
 			_, _ = seen.Write(buf[:n])
 			if _, lost := to.Write(buf[:n]); lost != nil {
-				return // nobody reads: the server learns it from its own next write
+				return // the reader is gone: the server learns it from its own next write
 			}
 		}
 		switch {

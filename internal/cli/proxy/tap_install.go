@@ -217,9 +217,9 @@ func confirmedEdit(ctx context.Context, a *cmdutil.Factory, file string, o insta
 	return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed"}
 }
 
-// editFile writes the new text in one step, with the old file's rights, and before
-// the first change a copy of the old one beside it, which is for its owner alone: it
-// may hold secrets, and nobody looks after it. A link stays a link.
+// editFile writes the new text in one step, with the old file's permissions, and before
+// the first change a copy of the old one next to it, which only its owner can read: it
+// may hold secrets, and users forget it. A link stays a link.
 func editFile(file string, old, changed []byte) (backup string, err error) {
 	file, err = filepath.EvalSymlinks(file)
 	if err != nil {
@@ -239,8 +239,8 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 	return backup, os.Chmod(file, info.Mode().Perm())
 }
 
-// keepOriginal writes the copy, unless there is one: the file as it was before all
-// that mcpc did to it is what somebody may want back.
+// keepOriginal writes the copy, unless there is one: the user may want back the file as it
+// was before mcpc first changed it.
 func keepOriginal(backup string, old []byte) error {
 	f, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

@@ -36,7 +36,7 @@ func (g Again) Request(s *render.Script, words []string) ([]string, []byte) {
 		return append(words, "info"), nil // raw would open a conversation first, and then ask for one
 	case simple && !strings.HasPrefix(name, "-") && !g.Had("raw"):
 		words = append(words, "call")
-		if g.Had("--no-validate") || !g.Had("call") { // nobody else checks what he sends
+		if g.Had("--no-validate") || !g.Had("call") { // only call is sure to have checked them
 			words = append(words, "--no-validate")
 		}
 		if g.Had("--yes") || g.Had("-y") {

@@ -10,7 +10,7 @@ import (
 )
 
 // Unchecked reports whether a step has to be taken without a check, so that the same
-// is sent again: nobody had checked it, or a check would not let it through.
+// is sent again: it was sent unchecked, or a check would not let it through.
 func (g Again) Unchecked(s saved.Step) bool {
 	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
 	switch s.Verb {

@@ -178,8 +178,8 @@ func (g Again) initialize() []byte {
 	return wire.ComposeRequest(json.RawMessage("0"), "initialize", jsonraw.With(params, "clientInfo", who))
 }
 
-// shaken reports that on a pipe the request comes behind a handshake. One that a
-// server refused is not repeated, nor is one made up for who did without.
+// shaken reports whether on a pipe the request follows a handshake. One that a server
+// refused is not repeated, nor is one made up for a client that sent none.
 func (g Again) shaken() bool {
 	if client.Stateless(g.Row.Revision) || slices.Contains(Opens, g.Row.Method) {
 		return false

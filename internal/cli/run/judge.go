@@ -106,7 +106,7 @@ func (j *judgement) wrongEnding() {
 // expected: whether mcpc knew the server before changes nothing.
 var unjudged = []wire.Kind{wire.Transport, wire.Timeout, wire.Auth, wire.Usage, wire.Signal}
 
-// hint says what in the file would take an ending that was not expected; what crossed
+// hint says what in the file would take an ending that was not expected; the traffic
 // is to be seen elsewhere.
 func (j *judgement) hint() wire.Hint {
 	e, out := j.step.Expect, j.taken.out
@@ -128,7 +128,7 @@ func (j *judgement) hint() wire.Hint {
 	return ""
 }
 
-// wantsForms reports whether a server refused because nobody answers its forms.
+// wantsForms reports whether a server refused because the client declared no elicitation.
 func wantsForms(out wire.Outcome) bool {
 	e := out.RPC()
 	if e == nil || e.Code != -32021 {
@@ -257,7 +257,7 @@ func shownValues(values []json.RawMessage) string {
 	return fmt.Sprintf("%d values", len(values))
 }
 
-// see is the command that shows what crossed of a step.
+// see is the command that shows the traffic of a step.
 func (r *fileRun) see(t taken) wire.Hint {
 	switch t.out.Kind {
 	case wire.InvalidArguments, wire.Refused, wire.Usage:

@@ -97,7 +97,7 @@ code is that of the first error.`,
 	return cmd
 }
 
-// A runner takes the steps of several files.
+// A runner runs the steps of several files.
 type runner struct {
 	a     *cmdutil.Factory
 	o     runOptions
@@ -268,7 +268,7 @@ func (r *runner) firstSight() wire.Hint {
 	return ""
 }
 
-// listed is what --list prints: whom the files speak to, and what they do.
+// listed is what --list prints: the server of each file, and its steps.
 func (r *runner) listed() cmdutil.Answer {
 	type step struct {
 		Name    string   `json:"name"`

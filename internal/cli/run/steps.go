@@ -38,7 +38,7 @@ type fileRun struct {
 	result  render.RunFile
 }
 
-// file takes the steps of one file, in one conversation.
+// file runs the steps of one file, in one conversation.
 func (r *runner) file(ctx context.Context, f *runFile) {
 	a := r.a
 	run := &fileRun{runner: r, f: f, vars: map[string]saved.Value{}}
@@ -67,8 +67,8 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 	r.done = append(r.done, run.result)
 }
 
-// open opens the conversation of the file. Whom it is with is said by the command
-// line, else by the file, else as for every command.
+// open opens the conversation of the file. The server is that of the command line or
+// MCPC_SERVER, else that of the file, else selected as for every command.
 func (r *fileRun) open(ctx context.Context) {
 	a, argv := r.a, r.o.argv
 	named := argv != nil || a.ServerGiven || a.Getenv(connect.EnvName("server")) != ""
@@ -182,7 +182,7 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	result.Kind, result.Took = taken.out.Kind, taken.took
 	j := &judgement{fileRun: r, ctx: ctx, step: s, taken: taken, result: &result}
 	j.judge()
-	if len(result.Misses) > 0 || r.live == nil { // else nobody is told, and a long file need not be read
+	if len(result.Misses) > 0 || r.live == nil { // else it is not printed, and a long file need not be read
 		result.See = r.see(taken)
 	}
 	if result.State != render.StepPassed && ctx.Err() != nil { // so may an expression be that has no end
@@ -203,7 +203,7 @@ func (r *runner) interrupted() {
 	r.broken, r.stopped = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}, true
 }
 
-// skipped says why a step is not taken, "" where it is.
+// skipped says why a step is not run, "" where it is.
 func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 	if r.stopped || ctx.Err() != nil {
 		if r.o.failFast && ctx.Err() == nil {

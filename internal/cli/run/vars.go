@@ -20,8 +20,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// unresolved are variables that nothing gives a value, jq expressions that cannot be
-// read, and a revision that nobody speaks.
+// unresolved returns variables that nothing gives a value, jq expressions that cannot be
+// read, and an unknown protocol revision.
 func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (all []saved.Problem) {
 	known := knownVars(f.File, given)
 	check := func(at string, raw json.RawMessage) {

@@ -11,7 +11,7 @@ import (
 )
 
 // A result is expected member by member: those that are not named may be anything, lists
-// have to be as long, and saved.Any stands for any value.
+// have to be as long, and saved.Any matches any value.
 
 // expectable is a result as the same call may give it again. What the protocol adds to
 // every result is left out, and what is secret is left open.

@@ -20,7 +20,7 @@ import (
 // A Saver makes saved calls of recorded exchanges.
 type Saver struct {
 	File saved.File
-	// where is whom the calls are for, and secrets what stands for a hidden text.
+	// where is the server of the calls, and Secrets the variables of hidden texts.
 	where   string
 	Secrets []hiddenText
 	// Endless are the rows that nothing can be expected of.
@@ -38,11 +38,11 @@ type Saver struct {
 
 type hiddenText struct{ Shown, Variable, Where string }
 
-// variable is what stands for a hidden text in a message.
+// variable returns the variable of a hidden text in a message.
 func (s *Saver) variable(shown string) string { return s.in(render.InBody)(shown) }
 
-// in is what stands for a hidden text in that place, as in a script. What is shown of a
-// secret is the same wherever it stood.
+// in returns the variable of a hidden text in that place, as in a script. The same is shown
+// of a secret wherever it was.
 func (s *Saver) in(what string) func(string) string {
 	return func(shown string) string {
 		for _, h := range s.Secrets {
@@ -166,7 +166,7 @@ func (s *Saver) answers(flags connect.Answers) error {
 	return nil
 }
 
-// aim settles whom the file speaks to, which is the same for all its steps.
+// aim sets the server of the file, which is the same for all its steps.
 func (s *Saver) aim(g replay.Again) error {
 	address, argv := g.Address(), g.ServerArgv()
 	where := cmp.Or(address, strings.Join(argv, " "))

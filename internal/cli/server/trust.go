@@ -102,7 +102,7 @@ func trustable(a *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
 // trustOne shows a server, and remembers it after a yes.
 func trustOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s target.Server, yes bool) {
 	w, st := a.Stdout(), a.OutStyle
-	if a.JSON || a.Wire || a.Jq != "" { // what a person reads is no JSON
+	if a.JSON || a.Wire || a.Jq != "" { // what a person reads is not JSON
 		w, st = a.Stderr(), a.ErrStyle
 	}
 	if err := cmdutil.WriteServer(a, w, st, s); err != nil {

@@ -106,14 +106,14 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	}
 	place := *cmp.Or(c.Saved, c.OneOff)
 	place.Reach, place.Account = c.Env.Way.Kept(), c.Env.Auth.Account
-	if c.Origin != nil { // what stands in its file stays there: it may hold secrets
+	if c.Origin != nil { // its file is not copied: it may hold secrets
 		place.Endpoint, place.Command, place.Folder = "", nil, ""
 		if err := connect.Trust(ctx, c.Env, c.Store, *c.Origin); err != nil {
 			return err
 		}
 	}
 	if place.Command != nil && place.Folder == "" {
-		place.Folder, _ = os.Getwd() // where nobody knows it, it is that of each run
+		place.Folder, _ = os.Getwd() // on an error "", which is that of each run
 	}
 	place.Held = connect.HeldNow(c)
 	var old *state.Held
@@ -165,8 +165,8 @@ func unkept(c *connect.Conn, err error) wire.Outcome {
 		Hint: wire.Run("init --keep "+c.Saved.Name) + " starts it again"}
 }
 
-// freeName makes up a name from the target. One that already stands for the same
-// place is taken again: whoever initializes twice wants one session.
+// freeName derives an unused name from the target. One that already belongs to the
+// same place is taken again: a second mcpc init replaces the session.
 func freeName(c *connect.Conn, st *state.State) string {
 	return target.NameFor(c.Target, func(name string) bool {
 		old, ok := st.Session(name)

@@ -19,7 +19,7 @@ import (
 // lookTime limits the look at a holder, which answers at once if it answers at all.
 const lookTime = 2 * time.Second
 
-// lookAtHeld asks all holders about themselves; nil stands for one that has gone.
+// lookAtHeld queries all holders, by session; the map has no entry for one that has gone.
 func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.HeldFacts {
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()

@@ -140,7 +140,7 @@ stopped. The default is the current session.`,
 			if len(args) > 1 || all && len(args) > 0 {
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
 			}
-			// Who is meant is settled as everywhere: -s, the variable, the current one.
+			// The session is selected as everywhere: -s, the variable, the current one.
 			closeSessions(cmd.Context(), a, append(args, cmp.Or(a.Server, a.Getenv(connect.EnvName("server"))))[0], all)
 			return nil
 		},
@@ -175,7 +175,7 @@ func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all boo
 	}
 }
 
-// guardEnd sends the session's token along, and has nobody log in for an end.
+// guardEnd has the session's token sent, and offers no login to end a session.
 func guardEnd(c *connect.Conn, opt *client.Options) error {
 	account := c.Env.Auth.Account
 	defer func() { c.Env.Auth.Account = account }()
@@ -194,8 +194,7 @@ func noSession(name string, known []string) wire.Outcome {
 	return usage.Outcome(usage.New(fmt.Sprintf("no session is named %q", name), suggest.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them")))
 }
 
-// closeOne forgets a session first: the server may be gone, and then there is
-// nobody to tell.
+// closeOne forgets a session before it tells the server, which may be gone.
 func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := store.Update(ctx, func(st *state.State) error {
 		st.Remove(s.Name)
@@ -217,7 +216,7 @@ func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s sta
 		return err
 	}
 	if s.From != nil {
-		// Whoever changed the file meanwhile is not told that the session is over.
+		// A server whose configuration changed meanwhile is not told that the session is over.
 		if out := connect.FindOrigin(c, s.From); !out.Good() || connect.StandingOf(connect.LoadTrusts(&a.Env, store), *c.Origin) != connect.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
 			return nil
 		}

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewHold is the process in which a server lives that `mcpc init --keep` keeps. Nobody
-// types it: its standard input is a socket to the command that opens the session.
+// NewHold is the process in which a server lives that `mcpc init --keep` keeps. Users do not
+// type it: its standard input is a socket to the command that opens the session.
 func NewHold(a *cmdutil.Factory) *cobra.Command {
 	var socket string
 	var idle time.Duration

@@ -54,7 +54,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	}
 }
 
-// value is what $NAME stands for.
+// value returns the value of $NAME.
 func (s *shellRun) value(name string) string {
 	if name == "last" {
 		return string(jsonraw.OneLine(s.last))

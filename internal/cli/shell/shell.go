@@ -131,7 +131,7 @@ func (s *shellRun) close(ctx context.Context) {
 	a.Ending.Many = true
 }
 
-// script reads lines that nobody types, or that nobody can edit.
+// script reads lines that are not typed, or typed without the line editor.
 func (s *shellRun) script(ctx context.Context, typed bool) {
 	in := bufio.NewReader(s.a.In)
 	if !typed {

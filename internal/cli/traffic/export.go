@@ -228,7 +228,7 @@ func exportReports(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*tr
 	return nil
 }
 
-// reportFacts are those of show, and who spoke with whom.
+// reportFacts are those of show, and the versions of mcpc and the server.
 func reportFacts(a *cmdutil.Factory, c *trace.Capture, row *trace.Row) [][]string {
 	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + a.Version}}
 	if server := serverIn(c, row); server != "" {

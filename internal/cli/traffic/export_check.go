@@ -31,7 +31,7 @@ type leak struct {
 	From   string           `json:"from"`
 }
 
-// A checker knows what a file must not hold, and by whom each value is known.
+// checker knows what a file must not hold, and where each value is known from.
 type checker struct {
 	a    *cmdutil.Factory
 	from map[string]string

@@ -65,7 +65,7 @@ func serverIn(c *trace.Capture, row *trace.Row) string {
 	return ""
 }
 
-// serverInfoIn reads serverInfo, which stands in a result or in its _meta.
+// serverInfoIn returns name and version of serverInfo, from a result or its _meta; else "".
 func serverInfoIn(response []byte) string {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {

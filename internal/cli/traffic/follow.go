@@ -48,7 +48,7 @@ const (
 	followEvery = 200 * time.Millisecond
 	// atRest is how long after its last frame an exchange is taken for ended: an answer
 	// may follow a status, a command's own ending an answer, and recorders write what
-	// they have several times a second. It is also taken for ended where nothing came
+	// they have several times a second. It also counts as ended where no frame came
 	// between two looks.
 	atRest = time.Second
 	// hangsFrom is from when on an exchange is given although it has no end.
@@ -58,8 +58,8 @@ const (
 	givenUp = time.Minute
 )
 
-// runFollow prints what there is and then what comes, until it is interrupted or nobody
-// reads it any more.
+// runFollow prints what there is and then what comes, until it is interrupted or the reader
+// of its standard output is gone.
 func runFollow(ctx context.Context, a *cmdutil.Factory, o logOptions) {
 	f := &follower{a: a, o: o, fits: matching(a, o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
 	rows, out := f.first(ctx)

@@ -78,7 +78,7 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 	if got := inWords(f.news()); got != "" {
 		t.Errorf("all was told, and %s came", got)
 	}
-	// Of whom nothing is heard for so long, somebody may have killed the recorder.
+	// Where no frame comes for so long, the recorder may have been killed.
 	a = recordings(t, []string{"command", "ping 1 2", "killed 3 -"})
 	rows, _ = following(a, minute.Add(time.Hour), 0).first(context.Background())
 	if got := inWords(rows); got != "1.1 ping ok, 1.2 killed open" {
@@ -195,8 +195,8 @@ func turned(t *testing.T) (all []growth) {
 	return all
 }
 
-// Wherever a recorder is when somebody looks, within a line as well, each exchange is
-// given once: what follows is what is listed in the end.
+// Wherever a recorder is when its file is read, within a line as well, each exchange is
+// given once: the rows that follow are those listed in the end.
 func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 	all := turned(t)
 	for seed := range uint64(40) {

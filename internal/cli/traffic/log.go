@@ -33,7 +33,7 @@ type logOptions struct {
 	prune  bool
 }
 
-// fewRows is how many rows a terminal is shown where nobody says how many.
+// fewRows is how many rows a terminal is shown by default.
 const fewRows = 20
 
 func NewLog(a *cmdutil.Factory) *cobra.Command {
@@ -176,8 +176,8 @@ type rowOut struct {
 	Text          string     `json:"text,omitempty"`
 }
 
-// cancelOut is who gave up a request, why, after how many seconds, and whether an answer
-// came after all.
+// cancelOut is which side cancelled a request, why, after how many seconds, and whether an
+// answer came after all.
 type cancelOut struct {
 	By    string  `json:"by"`
 	Why   string  `json:"why,omitempty"`

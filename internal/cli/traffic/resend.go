@@ -71,8 +71,8 @@ The new exchange is recorded with the number of the old one.`,
 	return cmd
 }
 
-// runResend is the walk of a request that was recorded: what is meant, to whom, what
-// it becomes, and then as every request.
+// runResend sends a recorded request again: it finds the request, selects the server, edits
+// the params, and then sends it as every request.
 func runResend(ctx context.Context, a *cmdutil.Factory, o resendOptions) {
 	g, out := recorded(a, o.word)
 	if out.Good() {
@@ -127,8 +127,8 @@ func nameOf(row *trace.Row) string {
 	return filepath.Base(row.Path()) + "#" + row.Number()
 }
 
-// aimResend settles the server. Nothing in a recording is contacted or started
-// because it stands there.
+// aimResend selects the server. Nothing in a recording is contacted or started
+// merely because it was recorded.
 func aimResend(a *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcome {
 	switch {
 	case o.to != "":
@@ -168,7 +168,7 @@ func finds(a *cmdutil.Factory, name string) bool {
 	return name != "" && err == nil
 }
 
-// hiddenIn refuses to send what stands in the place of a secret.
+// hiddenIn refuses to send the placeholder of a secret.
 func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
 		if len(redact.HiddenIn(text)) > 0 {

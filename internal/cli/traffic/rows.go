@@ -70,8 +70,8 @@ func (n *newest) sorted() []*trace.Row {
 
 // newestFirst goes through the captures of the ring, those that were written last
 // first, until look wants no more; written is when the last of it was, at the latest.
-// A capture that was pruned meanwhile is passed over, one that cannot be read is told
-// of.
+// A capture that was pruned meanwhile is passed over, one that cannot be read is
+// reported.
 func newestFirst(a *cmdutil.Factory, look func(c *trace.Capture, written time.Time) (more bool)) wire.Outcome {
 	ring, err := connect.Ring(&a.Env)
 	if err != nil {

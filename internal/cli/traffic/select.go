@@ -142,8 +142,8 @@ func warnOf(a *cmdutil.Factory, c *trace.Capture) {
 	}
 }
 
-// matching is the filter over a row. What cannot be read does not fit, and is told
-// of.
+// matching is the filter over a row. What cannot be read does not fit, and is
+// reported.
 func matching(a *cmdutil.Factory, filter trace.Filter) func(*trace.Row) bool {
 	return func(row *trace.Row) bool {
 		fits, err := filter.Match(row)

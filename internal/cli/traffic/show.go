@@ -108,7 +108,7 @@ func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) {
 	}
 }
 
-// showBytes writes what crossed, each message on a line of its own, in the order in
+// showBytes writes the traffic, each message on a line of its own, in the order in
 // which it did. On a terminal what could steer it is made visible.
 func showBytes(a *cmdutil.Factory, row *trace.Row) {
 	err := row.EachFrame(func(f wire.Frame) error {
@@ -130,7 +130,7 @@ func showBytes(a *cmdutil.Factory, row *trace.Row) {
 	}
 }
 
-// errUnread is the end of what nobody reads any more.
+// errUnread is returned when the reader of the output is gone.
 var errUnread = errors.New("the output was closed")
 
 func titleOf(row *trace.Row) string {
@@ -172,7 +172,7 @@ func serverCommandOf(row *trace.Row) string {
 }
 
 // writeExchange writes one document on a line: the row, the messages as JSON where they
-// are, and every frame as it stands in the capture.
+// are, and every frame as captured.
 func writeExchange(w io.Writer, row *trace.Row, x *wire.Exchange) error {
 	var facts struct {
 		Exchange rowOut       `json:"exchange"`
@@ -184,7 +184,7 @@ func writeExchange(w io.Writer, row *trace.Row, x *wire.Exchange) error {
 	}
 	var begin bytes.Buffer
 	enc := json.NewEncoder(&begin)
-	enc.SetEscapeHTML(false) // it would change what crossed
+	enc.SetEscapeHTML(false) // it would change the traffic
 	_ = enc.Encode(facts)
 	out := bufio.NewWriterSize(w, 64<<10)
 	out.Write(bytes.TrimSuffix(begin.Bytes(), []byte("}\n")))

@@ -42,8 +42,8 @@ func logLine(rows []*trace.Row) [][]string {
 	})
 }
 
-// logColumns are those that a terminal has room for. Of a table that grows nobody knows
-// what is still to come.
+// logColumns are those that a terminal has room for. A table that grows has minimum widths,
+// because its later rows are unknown.
 func logColumns(style render.Style, foreign, grows bool) []render.Column {
 	wide, what := style.Width >= wideTerminal, 20
 	if wide {
@@ -121,7 +121,7 @@ func by(r *trace.Row) string {
 	return r.By
 }
 
-// tookOf is how long an exchange took; nothing where nobody knows.
+// tookOf is how long an exchange took; "" where it is unknown.
 func tookOf(r *trace.Row) string {
 	if r.Open() && r.Duration == 0 {
 		return ""

@@ -135,7 +135,7 @@ func printNotice(ctx context.Context, a *cmdutil.Factory, o listenOptions, n cmd
 // A wish is what is listened to, and what of it has to be asked for.
 type wish struct {
 	client.Filter
-	// all takes what nobody named as well.
+	// all also takes notifications that no flag selects.
 	all   bool
 	logs  bool
 	level string

@@ -21,7 +21,7 @@ import (
 // callbackPath is where the browser is sent back to.
 const callbackPath = "/callback"
 
-// What the browser shows. Nothing of the request stands in it.
+// What the browser shows. It contains nothing of the request.
 const (
 	pageDone = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>Login received by mcpc. You can close this window.\n"
 	pageNot  = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>This does not belong to the current mcpc login.\n"
@@ -92,19 +92,19 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	c.answers <- query
 }
 
-// isOurHost refuses names that somebody made point here.
+// isOurHost refuses names that an attacker made resolve to us.
 func (c *callback) isOurHost(host string) bool {
 	_, port, _ := net.SplitHostPort(c.listener.Addr().String())
 	return host == "127.0.0.1:"+port || host == "localhost:"+port
 }
 
-// loginTime is how long somebody may take in the browser.
+// loginTime is how long the user may take in the browser.
 const loginTime = 5 * time.Minute
 
 // deviceTime is how long at another machine, where a code has to be typed.
 const deviceTime = 15 * time.Minute
 
-// wait waits for the browser, or for somebody who pastes where it was sent.
+// wait waits for the browser, or for the user to paste its last URL.
 func (c *callback) wait(whole context.Context, a *authorization, req Request) (url.Values, error) {
 	ctx, stop := context.WithTimeoutCause(whole, loginTime, usage.Late("the time of a login is over"))
 	defer stop()

@@ -32,7 +32,7 @@ var (
 	escapedIn = compiled(`(?s)\\(.)`)
 )
 
-// compiled compiles a pattern when it is needed: most servers challenge nobody.
+// compiled compiles a pattern when it is first needed: most servers send no challenge.
 func compiled(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

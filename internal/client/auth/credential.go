@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A credential is what goes along with a request: a token, and the key that it is
-// bound to, else nil. The zero one is none.
+// A credential authorizes a request: a token, and the key that it is bound to, else nil.
+// The zero one is none.
 type credential struct {
 	secret string
 	key    *ecdsa.PrivateKey
@@ -66,8 +66,8 @@ func drop(resp *http.Response) {
 	resp.Body.Close()
 }
 
-// Extensions are the ids of the extensions by which the token is had that would go
-// along now.
+// Extensions are the ids of the extensions of the grant of the token that would be
+// sent now.
 func (g *Guard) Extensions() []string {
 	if g.Fixed != "" || g.Store == nil {
 		return nil
@@ -78,8 +78,8 @@ func (g *Guard) Extensions() []string {
 	return extensions[t.Grant]
 }
 
-// Held are the fields that would go along with a POST to the endpoint now. Nobody
-// is asked for a token, and none is renewed.
+// Held returns the header fields that authorize a POST to the endpoint now; nil without a
+// token. It neither prompts the user nor renews.
 func (g *Guard) Held() []wire.Field {
 	c := credential{secret: g.Fixed}
 	if g.Fixed == "" && g.Store != nil {

@@ -16,8 +16,8 @@ import (
 // section 3.2), and is added where it says slow_down (section 3.5).
 const usualInterval = 5 * time.Second
 
-// elsewhere gets a token for somebody who goes through a browser on another machine,
-// and types a code there (RFC 8628).
+// elsewhere gets a token while the user opens a browser on another machine and types a code
+// there (RFC 8628).
 func (l *login) elsewhere(ctx context.Context) error {
 	p, err := l.client(ctx, "")
 	if err != nil {

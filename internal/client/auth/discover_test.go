@@ -218,7 +218,7 @@ func TestWhatServerMetadataMustSay(t *testing.T) {
 	}
 }
 
-// AUTH 3.1, 3.2: whoever may ask for metadata, mcpc says nothing of who it is.
+// AUTH 3.1, 3.2: requests for metadata carry no credentials.
 //
 // authorization 23
 func TestMetadataAreAskedForByNobody(t *testing.T) {
@@ -284,7 +284,7 @@ func TestWhichAuthorizationServer(t *testing.T) {
 	}
 }
 
-// AUTH 8: a server of 2025-03-26, and that nobody can make one of another.
+// AUTH 8: a server of 2025-03-26, and that no other becomes one.
 //
 // rules 229, 230
 // authorization 76, 77, 78

@@ -4,10 +4,10 @@
 // through the browser, and redeems what comes back. The strictest revision's rules
 // hold for every server; what older ones need is in era.go.
 //
-// A [Guard] stands between a client and the network. It adds the token to requests
-// for the resource that the token was issued for, and to no others, renews it, and
-// keeps the challenge where that is not enough. Nobody else needs to know of OAuth.
+// A [Guard] is the transport between a client and the network. It adds the token to
+// requests for the resource that the token was issued for, and to no others, renews it, and
+// keeps the challenge where that is not enough. The rest of the client needs no OAuth.
 //
-// It does not know MCP: no message, no session, no terminal. It starts no browser
-// and asks nobody; who calls it does. What servers write is not fit for a terminal.
+// It does not know MCP: no message, no session, no terminal. It starts no browser and
+// prompts no user; its caller does. What servers write is not fit for a terminal.
 package auth

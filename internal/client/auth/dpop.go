@@ -21,9 +21,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A token may be bound to a key, so that it is of no use to whoever steals it
-// alone: each request that it goes along with proves that the sender has the key
-// (RFC 9449). A key is made for each login and kept as long as its token.
+// A token may be bound to a key, so that a thief cannot use the token alone: each request
+// that carries it proves that the sender has the key (RFC 9449). A key is made for each
+// login and kept as long as its token.
 
 // proofAlgorithm is how proofs are signed.
 const proofAlgorithm = "ES256"
@@ -89,7 +89,7 @@ type prover struct {
 	// nonces are those that servers gave last, by origin. They are to be in the next
 	// proof for that origin.
 	nonces *sync.Map
-	// access is the token that goes along; "" where one is asked for.
+	// access is the token that is sent; "" where one is asked for.
 	access string
 }
 

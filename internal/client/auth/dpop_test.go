@@ -128,7 +128,7 @@ func TestGuardProvesEachRequest(t *testing.T) {
 	var bodies []string
 	mcp := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		if req.URL.Path != "/mcp" {
-			rw.WriteHeader(404) // it knows no metadata
+			rw.WriteHeader(404) // it has no metadata
 			return
 		}
 		body, _ := io.ReadAll(req.Body)
@@ -205,7 +205,7 @@ func TestGuardProvesEachRequest(t *testing.T) {
 	}
 }
 
-// A key that cannot be read is a reason, and no token goes along without its proof.
+// A key that cannot be read is an error, and no token is sent without its proof.
 func TestDamagedKey(t *testing.T) {
 	for name, key := range map[string]Secret{"no base64": "plain:?", "no key": "plain:AAAA", "sealed, and no keyring": "sealed:AAAA"} {
 		w, p := newWorld(t), newProtected(t, "old")

@@ -6,10 +6,9 @@ import (
 	"net/url"
 )
 
-// A server of 2025-03-26 is its own authorization server, and knows no resource
-// metadata. That is tried only where all places of the latter answered with 4xx:
-// metadata that is there and wrong is an error, else whoever breaks it could choose
-// the weaker way.
+// A server of 2025-03-26 is its own authorization server and has no protected resource
+// metadata. That is tried only where all places of the latter answered with 4xx: metadata
+// that is there and wrong is an error, else breaking it would choose the weaker way.
 
 // ownServer finds the metadata of the server itself, or takes the endpoints that
 // stand in for it (2025-03-26 basic/authorization, "Fallbacks for Servers without

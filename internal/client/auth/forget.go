@@ -13,11 +13,11 @@ type Forgotten struct {
 	Clients, Needed []Client
 }
 
-// Forget drops an account's tokens for a server and what else could get one without
-// asking anybody: the secrets of the clients there, the names of their keys and
-// assertions. A client that registered itself goes too where there was no token, or its
-// last login did not succeed: the server may not know it any more. Another one that proves
-// itself with nothing stays. The challenge is kept where there was no token. The old lists of b are not written to.
+// Forget drops an account's tokens for a server and what else could get one without asking
+// the user: the secrets of the clients there, the names of their keys and assertions. A
+// client that registered itself goes too where there was no token, or its last login did not
+// succeed: the server may not know it any more. Another one that proves itself with nothing
+// stays. The challenge is kept where there was no token. The old lists of b stay as they are.
 func (b *Book) Forget(endpoint, account string) (f Forgotten) {
 	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
 		gone := t.Account == account && Covers(t.Resource, endpoint)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A logout leaves nothing behind that gets the next token without asking anybody, and
+// A logout leaves nothing behind that gets the next token without asking the user, and
 // takes nothing away from other servers and accounts.
 func TestForget(t *testing.T) {
 	const here, there, issuer = "https://a.example/mcp", "https://b.example/mcp", "https://as.example"

@@ -12,10 +12,10 @@ import (
 // A Grant is how a token is come by.
 type Grant string
 
-// The grants that mcpc speaks: somebody goes through a browser here; somebody goes
-// through one elsewhere (RFC 8628); a program acts on its own account, by what it
-// knows (RFC 6749, section 4.4) or by what its platform says of it (RFC 7523); a
-// person's sign-on at the enterprise is exchanged (RFC 8693).
+// The grants that mcpc speaks: the user goes through a browser here, or through one on
+// another machine (RFC 8628); a program acts on its own account, by what it knows (RFC
+// 6749, section 4.4) or by what its platform says of it (RFC 7523); a person's sign-on at
+// the enterprise is exchanged (RFC 8693).
 const (
 	AuthorizationCode Grant = "authorization_code"
 	DeviceCode        Grant = "device"
@@ -27,10 +27,10 @@ const (
 // Grants are all of them.
 var Grants = []Grant{AuthorizationCode, DeviceCode, ClientCredentials, JWTBearer, IDJAG}
 
-// Browser reports whether somebody goes through a browser on this machine.
+// Browser reports whether the user goes through a browser on this machine.
 func (g Grant) Browser() bool { return g == AuthorizationCode }
 
-// Alone reports whether nobody has to be asked.
+// Alone reports whether the grant needs no user.
 func (g Grant) Alone() bool { return g == ClientCredentials || g == JWTBearer || g == IDJAG }
 
 // extensions are those that a client declares whose token was come by like that.
@@ -54,7 +54,7 @@ type IDP struct {
 	IDTokenFile string `json:"id_token_file"`
 }
 
-// byItself is the request for a token that needs nobody. What is in files is read
+// byItself returns the request for a token that needs no user. What is in files is read
 // anew, because a platform replaces it.
 func (w *Walk) byItself(ctx context.Context, store *Store, c Client, t Token) (url.Values, error) {
 	form := url.Values{"resource": {t.Resource}}

@@ -55,8 +55,8 @@ func TestJWTBearer(t *testing.T) {
 	}
 }
 
-// AUTH 10: the sign-on at the enterprise is exchanged there, and what comes of it is
-// redeemed at the server's own authorization server; nobody is sent to a browser.
+// AUTH 10: the sign-on at the enterprise is exchanged there for an ID-JAG, which is
+// redeemed at the server's own authorization server; no browser is opened.
 //
 // rules 233
 // authorization 82, 83, 84, 85
@@ -111,7 +111,7 @@ func TestIDJAG(t *testing.T) {
 	}
 }
 
-// RFC 8628: a code that somebody types elsewhere.
+// RFC 8628: a code that the user types on another machine.
 //
 // authorization 89
 func TestDeviceCode(t *testing.T) {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// A Refusal is what a server said to a request that had no token, or not the
-// right one, and nobody could answer.
+// A Refusal is what a server said to a request that had no token, or not the right one. A
+// renewal or login may yet solve it.
 type Refusal struct {
 	Status int
 	// URL is where the request went. Fields are the values of WWW-Authenticate.
 	URL    string
 	Fields []string
 	Challenge
-	// Sent is set where a token went along; OwnField where the user had set the
+	// Sent is set where a stored token was sent; OwnField where the user had set the
 	// field himself, or the token is one that mcpc did not get.
 	Sent, OwnField bool
-	// Grant is how the token that went along was come by.
+	// Grant is how the token that was sent was obtained.
 	Grant Grant
 	// Scopes are those that the challenge asks for and the token was not asked for;
 	// Again is set where it was asked for all of them, and nothing is left to try.
@@ -31,9 +31,9 @@ type Refusal struct {
 	Err error
 }
 
-// A Guard stands between one conversation and the network, see the package. A token
-// goes along where it was issued for the conversation's endpoint, and to its origin
-// only: in the oldest transport the endpoint names another path there to post to.
+// A Guard is the http.RoundTripper of one conversation, see the package. A token is sent
+// where it was issued for the conversation's endpoint, and to its origin only: in the
+// oldest transport the endpoint names another path there to post to.
 type Guard struct {
 	// Base leads to the network; see Over.
 	Base     http.RoundTripper
@@ -45,13 +45,13 @@ type Guard struct {
 	Account string
 	Walk    func(ctx context.Context) *Walk
 	Now     func() time.Time
-	// Learn is told of each token before it is sent.
+	// Learn is called with each stored token before it is sent.
 	Learn func(secrets ...string)
 	// Pause is called before a token is renewed, and what it gives back afterwards: that
 	// takes its own time, and none of the request's. It may be nil.
 	Pause func(ctx context.Context) (resume func())
-	// Login asks somebody to log in, and reports whether that is done. Where it is nil
-	// nobody can be asked.
+	// Login asks the user to log in, and reports whether that is done. It is nil where
+	// there is no user to ask.
 	Login func(ctx context.Context, r Refusal) (bool, error)
 
 	mu   sync.Mutex
@@ -67,14 +67,14 @@ type Guard struct {
 	nonces sync.Map
 }
 
-// Over makes base what the guard stands before.
+// Over sets Base and returns the guard.
 func (g *Guard) Over(base http.RoundTripper) http.RoundTripper {
 	g.Base = base
 	return g
 }
 
-// maxLogins bounds how often one command may ask somebody to log in: once because
-// there is no token, and twice for more scopes.
+// maxLogins bounds how often one command may ask the user to log in: once because there is
+// no token, and twice for more scopes.
 const maxLogins = 3
 
 // Unsolved is the last refusal that stayed one, or nil.
@@ -211,8 +211,8 @@ func (g *Guard) judge(resp *http.Response, t Token, own bool) *Refusal {
 	return r
 }
 
-// better gets another token than the one that was refused: renewed, got by another
-// request meanwhile, or by somebody who logs in.
+// better gets another token than the one that was refused: renewed, got by another request
+// meanwhile, or by a login of the user.
 func (g *Guard) better(ctx context.Context, r *Refusal, t *Token, c *credential) bool {
 	if r.OwnField || r.Again || g.Store == nil {
 		return false

@@ -89,8 +89,8 @@ func send(t *testing.T, g *Guard, method, to string, fields ...string) int {
 	return resp.StatusCode
 }
 
-// AUTH 3.8: the token goes along with every request to its server, and with none to
-// another one.
+// AUTH 3.8: the token is sent with every request to its server, and with none to another
+// one.
 //
 // rules 216, 217
 // authorization 55, 56, 57
@@ -334,7 +334,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// A store that cannot be read keeps nobody from a server that asks for no token.
+// An unreadable store stops no request to a server that asks for no token.
 func TestDamagedStore(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "")
 	p.takes[""] = true

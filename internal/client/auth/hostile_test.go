@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A server that names issuers without end makes nobody ask them all.
+// A server that names issuers without end does not make mcpc ask them all.
 func TestIssuersWithoutEnd(t *testing.T) {
 	w := newWorld(t)
 	var all []string
@@ -25,7 +25,7 @@ func TestIssuersWithoutEnd(t *testing.T) {
 	}
 }
 
-// A hint is copied into a shell: nothing that a server wrote stands in its command.
+// A hint is copied into a shell: its command contains nothing that a server wrote.
 func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
 	w := newWorld(t)
 	const end = "/$(touch${IFS}x)"
@@ -38,7 +38,7 @@ func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
 	}
 }
 
-// A registration that is of no use is none, and is not kept for the next login.
+// A registration that cannot be used is an error, and is not kept for the next login.
 func TestRegistrationsOfNoUse(t *testing.T) {
 	for _, answer := range []string{`{"client_id":"x","token_endpoint_auth_method":"private_key_jwt"}`, `{"client_id":"x","token_endpoint_auth_method":"tls_client_auth"}`,
 		`{"client_id":"` + strings.Repeat("x", maxURL) + `"}`} {
@@ -126,8 +126,8 @@ func TestStoreStaysSmall(t *testing.T) {
 	}
 }
 
-// Where the token endpoint is of no help the old token goes along, and the endpoint is
-// not asked again for each request. A renewal that helped does not bar the next one.
+// Where the token endpoint fails the old token is sent, and the endpoint is not asked again
+// for each request. A renewal that succeeded does not bar the next one.
 func TestHowOftenIsRenewed(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "old")
 	w.token = func(url.Values, http.Header) (int, string) { return 500, "" }
@@ -160,7 +160,7 @@ func TestHowOftenIsRenewed(t *testing.T) {
 	g = guardFor(w, p.URL+"/mcp", stored(t, w, p.URL+"/mcp", nil))
 	for i := range 3 {
 		p.mu.Lock()
-		p.takes = nil // it ended without a word before
+		p.takes = nil // the connection ended before without a response
 		p.mu.Unlock()
 		if status := send(t, g, "POST", p.URL+"/mcp"); status != 200 {
 			t.Errorf("%d: HTTP %d after %d renewals", i, status, given)
@@ -177,7 +177,7 @@ func TestResourceWithAUser(t *testing.T) {
 	}
 }
 
-// Who was refused in the browser is told what that means.
+// A user whose login was denied gets the hint for access_denied.
 func TestDeniedHasAHint(t *testing.T) {
 	w := newWorld(t)
 	w.redirect = func(q url.Values) { q.Set("error", "access_denied") }

@@ -12,8 +12,8 @@ import (
 
 // A Client is who mcpc is at one authorization server.
 type Client struct {
-	// Issuer is whom the client is known to; "" is any, which only a client with a
-	// document of its own is.
+	// Issuer is the server that knows the client; "" is any, only for a client with a
+	// document of its own.
 	Issuer string `json:"issuer,omitempty"`
 	ID     string `json:"id"`
 	// Origin says how it came to be.
@@ -177,8 +177,8 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 // registered are the methods of clients that register themselves, the best one first.
 var registered = []string{"none", "client_secret_basic", "client_secret_post"}
 
-// registeredMethod is what a program on somebody's machine can honour best: no
-// secret, where the server does not insist.
+// registeredMethod is what a program on a user's machine can honour best: no secret, where
+// the server does not insist.
 func registeredMethod(supported []string) string {
 	for _, method := range registered {
 		if slices.Contains(supported, method) {

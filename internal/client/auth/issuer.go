@@ -47,8 +47,8 @@ func nearly(a, b string) bool {
 	return a != b && strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// preferred puts the issuers first to whom mcpc is known, each by the name by which
-// it is to this resource, and tells whether there is one.
+// preferred puts the issuers first that know mcpc, each by the name that it has for this
+// resource, and reports whether there is one.
 func preferred(r *Resource, known Book) (all []string, isKnown bool) {
 	isOurs := func(issuer string) bool {
 		return slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer && !c.Untried }) ||

@@ -27,8 +27,7 @@ type Keyring struct {
 const (
 	keyringService = "mcpc"
 	keyringUser    = "token-file"
-	// keyringTime bounds each question: a locked keyring may wait for somebody who is
-	// not there.
+	// keyringTime bounds each question: a locked keyring may prompt an absent user.
 	keyringTime = 2 * time.Second
 )
 
@@ -60,8 +59,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ask asks the keyring for as long as it may take. The library knows no limit, so
-// that who waits too long leaves.
+// ask waits at most keyringTime for an answer, then returns the context's error: the
+// library has no limit.
 func ask(question func() (string, error)) (string, error) {
 	type answer struct {
 		text string

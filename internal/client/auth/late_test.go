@@ -41,7 +41,7 @@ func TestTimedOutLoginDoubtsTheClient(t *testing.T) {
 	}
 }
 
-// A code that nobody types is waited for until its end, or the user's.
+// A code that is not entered is awaited until it, or the user's limit, expires.
 func TestNobodyTypes(t *testing.T) {
 	for name, c := range map[string]struct {
 		expires string

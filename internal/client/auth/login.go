@@ -44,20 +44,20 @@ type Request struct {
 	Choose func(ctx context.Context, issuers []string) (string, error)
 	// Port is where the browser comes back to; 0 is the port of last time, or any.
 	Port int
-	// Visit shows somebody the address to go to, ShowCode also what to type there.
+	// Visit shows the user the address to go to, ShowCode also what to type there.
 	Visit    func(ctx context.Context, address string)
 	ShowCode func(ctx context.Context, address, code string)
-	// NoBrowser gives why no browser could be started, where nobody is there to open the
-	// address by hand; it may be nil.
+	// NoBrowser gives why no browser could be started, where there is no user to open
+	// the address by hand; it may be nil.
 	NoBrowser <-chan error
-	// Paste reads the address that the browser ended at; nil where nobody can be asked.
-	// Of a second try it is told what was wrong with the one before.
+	// Paste reads the address that the browser ended at; nil where there is no user to
+	// ask. wrong is what was wrong with the previous try; nil at the first.
 	Paste func(ctx context.Context, wrong *Error) (string, error)
 }
 
 // A Found is where a server's tokens come from.
 type Found struct {
-	// Resource is nil for a server that knows no such metadata.
+	// Resource is nil for a server without such metadata.
 	Resource *Resource
 	Server   *Server
 }
@@ -193,7 +193,7 @@ func (l *login) chooseScopes(endpoint string) {
 	}
 }
 
-// alone gets a token for a program that acts without anybody.
+// alone gets a token for a program that acts without a user.
 func (l *login) alone(ctx context.Context) error {
 	p, err := l.client(ctx, "")
 	if err != nil {
@@ -248,8 +248,8 @@ func (l *login) secretOf(c *Client) (secret string, err error) {
 	return secret, err
 }
 
-// throughBrowser sends somebody to the authorization server and waits for what
-// comes back. The port is open before the browser is.
+// throughBrowser sends the user to the authorization server and waits for what comes back.
+// The port is open before the browser is.
 func (l *login) throughBrowser(ctx context.Context) error {
 	back, err := l.listen()
 	if err != nil {
@@ -272,8 +272,8 @@ func (l *login) throughBrowser(ctx context.Context) error {
 		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}, "resource": {l.token.Resource}})
 }
 
-// listen takes the port that was asked for, or the one that mcpc registered here
-// with before, as long as nobody else has it: servers compare it.
+// listen takes the port that was asked for, or the one that mcpc registered here with
+// before, where it is free: servers compare it.
 func (l *login) listen() (*callback, error) {
 	if l.req.Port != 0 {
 		return listen(l.req.Port)

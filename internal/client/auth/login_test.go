@@ -537,7 +537,7 @@ func TestPastedAnswers(t *testing.T) {
 	}
 }
 
-// A login that nobody goes through with ends with its context.
+// A login that the user does not finish ends with its context.
 func TestNobodyComesBack(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -565,7 +565,7 @@ func TestClientCredentials(t *testing.T) {
 		!strings.HasPrefix(w.heads[0].Get("Authorization"), "Basic ") || w.asks("/register") != 0 {
 		t.Errorf("got %v %v", form, w.heads[0])
 	}
-	// The next one comes without anybody saying the secret again.
+	// The next one is obtained without giving the secret again.
 	w.token = func(url.Values, http.Header) (int, string) {
 		return 200, `{"access_token":"access-2","token_type":"Bearer"}`
 	}

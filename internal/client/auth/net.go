@@ -44,9 +44,8 @@ type Net struct {
 // A Nearness says in what sort of network something is; a greater one is nearer.
 type Nearness int
 
-// Public is everywhere, Private a network of one's own, Loopback this machine.
-// Special addresses, of which link-local ones are the notorious example, are nobody's
-// who needs a token.
+// Public is everywhere, Private a network of one's own, Loopback this machine. Special
+// addresses, such as link-local ones, belong to no server that needs a token.
 const (
 	Public Nearness = iota
 	Private
@@ -141,7 +140,7 @@ func nearness(ip netip.Addr) Nearness {
 	return Public
 }
 
-// allows: who is near may name what is as near, or farther.
+// allows lets a server name what is as near, or farther.
 func (n *Net) allows(ip netip.Addr) bool { return nearness(ip) <= n.near }
 
 // control sees the address that a name became, right before the connection.
@@ -190,8 +189,8 @@ func (n *Net) check(raw string) error {
 	return nil
 }
 
-// SafeURL takes https, and http on this machine, with a host and nothing in it
-// that could mean something else to whoever opens it. It comes back encoded anew.
+// SafeURL takes https, and http on this machine, with a host and nothing in it that the
+// program which opens it could misread. It comes back encoded anew.
 func SafeURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {

@@ -67,7 +67,7 @@ func TestNearness(t *testing.T) {
 	}
 }
 
-// S07: who is near may name what is as near, and nobody what is special.
+// S07: a server may name what is as near or farther, and nothing special.
 //
 // rules 227
 // authorization 64

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// RFC 6749, section 3.1: an endpoint has no fragment, and no parameter stands in the
-// request twice: servers take the first one, which is not the client's.
+// RFC 6749, section 3.1: an endpoint has no fragment, and no parameter is in the request
+// twice: servers take the first one, which is not the client's.
 func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
 	for _, end := range []string{"#", "#at", "?tenant=1#at", "?client_id=evil", "?redirect_uri=https%3A%2F%2Fevil.example", "?state=x", "?tenant=1&stat%65=x",
 		"?response_type=token", "?scope=all", "?code_challenge=x", "?code_challenge_method=plain", "?resource=https%3A%2F%2Fevil.example",
@@ -34,7 +34,7 @@ func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
 	}
 }
 
-// What a server says of time is a number that somebody wrote: any may be there.
+// A server may send any number, or none, as a time.
 func TestTimesThatMakeNoSense(t *testing.T) {
 	for expires, want := range map[string]time.Duration{"3600": time.Hour, `"3600"`: time.Hour, "36e2": time.Hour, "3600.5": time.Hour, "0": 0, "-5": 0, "-5e18": 0,
 		`"soon"`: 0, "null": 0, "[]": 0, "1e18": mostSeconds * time.Second, "1e400": mostSeconds * time.Second, "1000000000000000000": mostSeconds * time.Second,
@@ -118,7 +118,7 @@ func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 			req := w.request()
 			req.Grant = DeviceCode
 			req.ShowCode = func(context.Context, string, string) {
-				if c.want != "" { // five seconds, and nobody waits for them here
+				if c.want != "" { // five seconds, for which the test does not wait
 					stop(usage.Late("it is late"))
 				}
 			}

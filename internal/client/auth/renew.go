@@ -16,14 +16,13 @@ func (t Token) StaleAt(now time.Time) bool {
 	return !t.Expires.IsZero() && !now.Add(renewBefore).Before(t.Expires)
 }
 
-// Renewable reports whether a token can be had anew without anybody being asked.
+// Renewable reports whether a new token can be had without asking the user.
 func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Alone() }
 
-// Renew gets a new token in place of an old one, under a lock, because a refresh
-// token may be good only once: whoever waited for the lock takes what the other
-// has got. Refused is set where the server did not take the old one; then it is
-// looked whether the issuer is still the server's. The zero Token means that there
-// is no other way than to log in.
+// Renew gets a new token in place of an old one, under a lock, because a refresh token may
+// be good only once: a process that waited for the lock takes the token that the other one
+// got. refused is set where the server did not take the old one; then Renew checks whether
+// the issuer is still the server's. The zero Token means that only a new login helps.
 func (w *Walk) Renew(ctx context.Context, store *Store, old Token, refused bool) (Token, error) {
 	release, err := store.File.Hold(ctx)
 	if err != nil {

@@ -86,7 +86,7 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 	}
 	hint := "they must be identical, including a trailing slash; contact the server's operator"
 	if nearly(s.Issuer, issuer) {
-		// No command is made of what a server wrote: whoever copies one runs it.
+		// The command holds nothing that a server wrote: users run it.
 		hint = "contact the server's operator; if you trust it, pass the first issuer with --issuer"
 	}
 	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,

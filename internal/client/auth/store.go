@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A File keeps bytes that nobody else may read: mode 0600, replaced as a whole.
+// A File keeps bytes that no other user may read: mode 0600, replaced as a whole.
 type File interface {
 	// Read gives what was last written; nil where nothing was.
 	Read() ([]byte, error)
@@ -37,7 +37,7 @@ type Book struct {
 	Version int      `json:"version"`
 	Tokens  []Token  `json:"tokens,omitempty"`
 	Clients []Client `json:"clients,omitempty"`
-	// Pending is the challenge that nobody has answered yet.
+	// Pending is the challenge that no login has answered yet.
 	Pending *Pending `json:"pending,omitempty"`
 }
 
@@ -59,9 +59,9 @@ type Token struct {
 	Grant    Grant  `json:"grant"`
 	Access   Secret `json:"access"`
 	Refresh  Secret `json:"refresh,omitempty"`
-	// Key is the one that the token is bound to; "" is a token for whoever has it.
+	// Key is the one that the token is bound to; "" is a bearer token.
 	Key Secret `json:"dpop_key,omitempty"`
-	// Expires is zero where nobody said.
+	// Expires is zero where the server did not say.
 	Expires time.Time `json:"expires,omitzero"`
 	// Scopes were granted, Requested asked for.
 	Scopes    []string `json:"scopes,omitempty"`

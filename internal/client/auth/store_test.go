@@ -47,7 +47,7 @@ func TestNewerTokenOfAResourceIsSent(t *testing.T) {
 	}
 }
 
-// A login replaces the token of its own account only.
+// A login replaces the token of the same account only.
 func TestPutKeepsOtherAccounts(t *testing.T) {
 	var b Book
 	for _, token := range []Token{{Resource: "r", Account: "work", Issuer: "old"}, {Resource: "r", Account: "private"},

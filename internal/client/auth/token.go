@@ -173,8 +173,8 @@ func (w *Walk) isUsable(t *answer, key *ecdsa.PrivateKey) error {
 		Text: fmt.Sprintf("unsupported token type %q", t.Type)})
 }
 
-// What was redeemed is worth nothing any more; the server does not know the client any
-// more; nobody has typed the code yet; and it does not want to be asked so often.
+// The grant is no longer valid; the server no longer knows the client; the user has not
+// entered the code yet; and the client polls too often.
 var (
 	errInvalidGrant  = errors.New("invalid_grant")
 	errInvalidClient = errors.New("invalid_client")

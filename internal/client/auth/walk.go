@@ -27,7 +27,7 @@ type Walk struct {
 	// Told hears of each step.
 	Told func(Step)
 	Now  func() time.Time
-	// Learn is told of each secret as soon as there is one.
+	// Learn is called with each secret as soon as there is one.
 	Learn func(secrets ...string)
 	// Read reads a file of the user's that holds a key or an assertion.
 	Read func(name string) ([]byte, error)

@@ -13,8 +13,8 @@ import (
 // is, and no proxy.
 type Way struct {
 	// Server is the "host:port" of the MCP server, to which alone ServerTLS belongs:
-	// whom it names gets to see no certificate of the user's, and has to prove who
-	// it is. TLS is everybody else's. Either may be nil.
+	// hosts that it names get no certificate of the user's, and have to prove who they
+	// are. TLS is for all others. Either may be nil.
 	Server         string
 	ServerTLS, TLS *tls.Config
 	// Proxy finds the proxy for a request. The proxy's own address is the user's choice;
@@ -49,7 +49,7 @@ func (w Way) withDefaults() Way {
 	return w
 }
 
-// byServer keeps what is for the MCP server from everybody else.
+// byServer keeps what is for the MCP server from all other hosts.
 type byServer struct {
 	server             string
 	theServers, others *http.Transport

@@ -59,8 +59,8 @@ func TestAProxyIsNoWayIntoThePrivateNetwork(t *testing.T) {
 	}
 }
 
-// What is for the server is for nobody whom it names: neither the certificate that
-// the user shows, nor that its own is not checked.
+// What is for the server is for no host that it names: neither the certificate that the
+// user shows, nor that its own is not checked.
 func TestTheServersPapersAreForTheServer(t *testing.T) {
 	start := func(shown *atomic.Int64) *httptest.Server {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

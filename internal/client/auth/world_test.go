@@ -34,7 +34,7 @@ type world struct {
 	token        func(form url.Values, h http.Header) (int, string)
 	registration func(body map[string]any) (int, string)
 
-	// revoke is told of tokens that are over.
+	// revoke answers requests to revoke a token.
 	revoke func(form url.Values) (int, string)
 
 	// nonce is what proofs for the nth token request have to hold; nil wants none.
@@ -159,7 +159,7 @@ func (w *world) walk() *Walk {
 	return &Walk{Net: NewNet(Loopback, Way{}), Now: time.Now, Read: os.ReadFile}
 }
 
-// browse is a browser that nobody looks at.
+// browse is a browser without a user.
 func (w *world) browse(_ context.Context, address string) {
 	resp, err := http.Get(address)
 	if err != nil {

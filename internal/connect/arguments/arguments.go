@@ -83,7 +83,7 @@ func allWrong(wrong []error) error {
 	return all
 }
 
-// onceFromStandardInput: who reads it second would find it empty.
+// onceFromStandardInput refuses to read standard input twice: the second read would be empty.
 func onceFromStandardInput(document string, words []string) error {
 	uses := 0
 	for _, text := range append([]string{document}, words...) {
@@ -262,7 +262,7 @@ func Written(path []Part) string {
 	return b.String()
 }
 
-// EscapedName is a name as it stands in a path.
+// EscapedName escapes a name for use in a path.
 func EscapedName(name string) string {
 	return strings.NewReplacer(`\`, `\\`, ".", `\.`, "[", `\[`, "=", `\=`, ":=", `\:=`).Replace(name)
 }

@@ -59,7 +59,7 @@ func Operator(text string) (at, value int) {
 	return -1, -1
 }
 
-// isDocument tells JSON, and what stands for it, from a word.
+// isDocument tells JSON, and what is read as JSON (-, @FILE), from a word.
 func isDocument(text string) bool {
 	return text == "-" || strings.HasPrefix(text, "@") || firstOf(text) == "" || strings.Contains("{[\"", firstOf(text)) ||
 		jsonraw.Valid([]byte(text)) == nil
@@ -185,8 +185,8 @@ func readIndex(text string) (item Part, length int, err error) {
 	return item, len(inner) + 2, nil
 }
 
-// A placed keeps which places words have filled, so that no word can undo
-// another one without anybody noticing.
+// placed keeps which places words have filled, so that no word can undo
+// another one unnoticed.
 type placed struct {
 	flat            bool
 	filled, entered map[string]string

@@ -43,7 +43,7 @@ func takes(types []string, kind string) bool {
 }
 
 // kindOfJSON is the type of a text that is JSON, and "string" for any other, and
-// for a JSON string: nobody types the quotes of one by chance.
+// for a JSON string: its quotes are not typed by chance.
 func kindOfJSON(text string) string {
 	if jsonraw.Valid([]byte(text)) != nil {
 		return "string"

@@ -22,7 +22,7 @@ type Answerer struct {
 	connect.Answers
 	A *connect.Env
 	C *connect.Conn
-	// person is set where somebody can be asked.
+	// person is set where the user can be asked.
 	person bool
 	script script
 	// typed is what stood in the file of --sampling, once it was read.
@@ -77,7 +77,7 @@ func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 	return client.Answer{Ending: client.Unanswered(q.Method)}
 }
 
-// byHand is the answer of a person, which is kept for who saves the call.
+// byHand is the answer of a person, which is kept in case the call is saved.
 func (r *Answerer) byHand(what string, a client.Answer) client.Answer {
 	connect.AddTyped(r.C, jsonraw.First(a.Result, "content"))
 	return Refusal("you", what, a)
@@ -93,7 +93,7 @@ func Refusal(who, what string, a client.Answer) client.Answer {
 	return a
 }
 
-// told says under -v what was answered without anybody seeing it.
+// told says under -v what was answered without the user.
 func (r *Answerer) told(method, what string) {
 	if r.A.Verbose > 0 {
 		r.A.UI.Note("the server requested " + method + ": " + what)

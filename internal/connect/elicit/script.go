@@ -196,7 +196,7 @@ func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Fi
 }
 
 // Broken holds an answer against the schema it was asked with. A schema that
-// cannot be followed is the server's fault and stops nobody.
+// cannot be followed is the server's fault: it is a warning, and no finding.
 func (r *Answerer) Broken(schema, value json.RawMessage) []wire.Finding {
 	compiled, _, err := validate.Compile(schema)
 	var findings []wire.Finding
@@ -209,7 +209,7 @@ func (r *Answerer) Broken(schema, value json.RawMessage) []wire.Finding {
 	return findings
 }
 
-// NoForm is the ending where what the server asked is no form: nobody can answer it.
+// NoForm is the ending where what the server asked is no form, so it cannot be answered.
 func NoForm(err error) client.Answer {
 	return client.Answer{Ending: wire.Outcome{Kind: wire.BadResponse, Text: err.Error()}}
 }

@@ -75,8 +75,8 @@ func needsDefinition(c *connect.Conn) bool {
 }
 
 // CheckArguments holds the arguments against the inputSchema. A schema that
-// breaks its own rules is the server's fault and stops nobody who did not ask
-// for --strict; one that cannot be followed safely stops everybody.
+// breaks its own rules is the server's fault and stops the call only with
+// --strict; one that cannot be followed safely always stops it.
 func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
 	bad := func(text string, hint wire.Hint) wire.Outcome { return connect.RefusedCall(c, o.Name, text, hint) }
 	schema, warnings, err := tool.Input.Of(tool.InputSchema)

@@ -18,7 +18,7 @@ import (
 var ConfirmWords = []string{"auto", "always", "never"}
 
 // Confirmed asks before a tool is called that is marked as destructive, or whose
-// server stands in another program's file and was not confirmed for good. What a tool
+// server is from another program's file and was not confirmed for good. What a tool
 // declares may add caution; nothing that it says takes any away.
 func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
 	if o.Yes {

@@ -17,7 +17,7 @@ import (
 )
 
 // UnknownVariable refuses a value that the template has no place for: it would
-// be lost without a word.
+// be ignored silently.
 func UnknownVariable(t mcp.URITemplate, values jsonraw.Members) error {
 	names := t.Variables()
 	for _, m := range values {

@@ -39,8 +39,8 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 	return wire.Outcome{}
 }
 
-// mortal says why nobody could come back to a task of this conversation, and
-// what helps; "" where that is possible.
+// mortal says why no later command could use a task of this conversation, and
+// what helps; "" where one can.
 func mortal(c *connect.Conn) (why string, hint wire.Hint) {
 	const wait = "without --task the call waits for the result"
 	switch {

@@ -12,7 +12,7 @@ import (
 
 // PlaceTask notes where a task of this conversation lives.
 func PlaceTask(c *connect.Conn, kept *state.Task) {
-	if c.Origin != nil { // what stands in a file may be a secret; -s knows the name
+	if c.Origin != nil { // an endpoint from a file may be a secret; -s knows the name
 		defer func() { kept.Endpoint = c.Origin.ID() }()
 	}
 	if c.Saved != nil && !c.Passing {
@@ -29,8 +29,8 @@ func IsHere(c *connect.Conn, kept state.Task) bool {
 	return here.Key == kept.Key && here.Endpoint == kept.Endpoint
 }
 
-// KeepTask remembers a task that can be come back to. That it could not be
-// remembered is worth a word: its id is what stands between it and oblivion.
+// KeepTask remembers a task that a later command can use. A failure is a
+// warning with the task's id, without which the task is lost.
 func KeepTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	if why, _ := mortal(c); why != "" {
 		return
@@ -41,8 +41,8 @@ func KeepTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	}
 }
 
-// EndTask forgets a task to which nobody will come back, or remembers for the list of a
-// server that has one that it is such a task.
+// EndTask forgets a task that will not be used again; where the server lists tasks, it
+// remembers the task as ended.
 func EndTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	if !c.TaskOffer("").Lists {
 		DropTask(ctx, c, kept)

@@ -1,5 +1,5 @@
 // Command run measures mcpc beside other clients: it starts the servers, writes
-// down what mcpc sends, lets everybody send it in turn, and prints what it cost.
+// down what mcpc sends, lets each contender send it in turn, and prints what it cost.
 // scripts/bench.sh builds what it needs and calls it.
 //
 // The machine is never quiet. So all contenders run once in each round, and a
@@ -111,8 +111,8 @@ func (b *bench) path(what string) string {
 }
 
 // group prepares the cases and lets every contender of every one of them run
-// once in each round. Where a round begins moves on, so that nobody always runs
-// behind the same other.
+// once in each round. Each round begins with the next contender, so that none is always
+// first.
 func (b *bench) group(ctx context.Context, name string, cases []*measure, rounds int) error {
 	for _, m := range cases {
 		fmt.Fprintf(os.Stderr, "bench: preparing %s\n", m.name)

@@ -9,7 +9,7 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// A measure is one thing that is measured, for everybody who can do it.
+// A measure is one thing that is measured, for every contender that can do it.
 type measure struct {
 	// name is for people, key for the history.
 	name, key string
@@ -19,8 +19,8 @@ type measure struct {
 	// args are what mcpc is asked, warm with a session or without one.
 	args []string
 	warm bool
-	// recording is set where mcpc is compared to itself with --no-record, and to nobody
-	// else.
+	// recording is set where mcpc is compared to itself with --no-record instead of to the
+	// others.
 	recording bool
 	// parallel is how many calls of a batch are under way at a time; 0 is no batch.
 	parallel int
@@ -50,8 +50,8 @@ func (m *measure) entry(name string) *entry {
 func (m *measure) base() *entry { return m.entries[0] }
 
 // prepare starts the server, lets mcpc run before a recorder, and gives what it
-// sent to those who only repeat it. Everybody runs before the recorder, to be
-// counted, and once without, so that nobody's first time is measured.
+// sent to those contenders that only repeat it. Each contender runs before the recorder,
+// to count its requests, and once without, so that no first run is measured.
 func (b *bench) prepare(ctx context.Context, m *measure) error {
 	if m.server == nil {
 		return b.prepareVersion(ctx, m)
@@ -143,7 +143,7 @@ func (b *bench) client(m *measure, bin string) func(context.Context, string) (sa
 	return b.cold(bin, m.args...)
 }
 
-// others are the contenders beside mcpc, those first to whom all are compared.
+// others returns the contenders beside mcpc; the first is what all are compared to.
 func (b *bench) others(m *measure, sent []plan.Request) ([]*entry, error) {
 	all := b.path("plan")
 	if err := plan.Save(all, sent); err != nil {

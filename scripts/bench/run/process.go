@@ -44,7 +44,7 @@ func (b *bench) launch(ctx context.Context, argv ...string) (sample, error) {
 	var out counter
 	cmd := exec.CommandContext(ctx, b.tool("launch"), append([]string{program}, argv[1:]...)...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.ExtraFiles = b.env, b.dir, &out, []*os.File{w}
-	// Whoever stops the bench stops the program too, and not launch alone.
+	// Cancelling ctx kills the whole process group: the program too, not launch alone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

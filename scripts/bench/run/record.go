@@ -12,9 +12,8 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// A recorder is a proxy before a server, which counts the requests and writes
-// them down. It stands there while a case is prepared and not while it is
-// measured.
+// A recorder is a proxy before a server, which counts the requests and keeps
+// them. It runs while a case is prepared and not while it is measured.
 type recorder struct {
 	*httptest.Server
 	url string

@@ -56,7 +56,7 @@ func ratios(e, other *entry) []float64 {
 	return out
 }
 
-// peers are the programs that somebody may use in the place of mcpc.
+// peers are the programs that a user may run instead of mcpc.
 var peers = []string{"curl", "curl, 2 times", "Go SDK", "Inspector"}
 
 func (b *bench) printFactors(w io.Writer) {

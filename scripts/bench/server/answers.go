@@ -91,7 +91,7 @@ func (s *server) writeProgress(w io.Writer, req request) {
 	}
 }
 
-// line is a line of a log, as it stands in a JSON string.
+// line is a line of a log, escaped for a JSON string.
 var line = strings.Repeat("2026-11-21 10:00:00 worker 7 did what it was told, ", 2) + `and said \"so\".\n`
 
 // writeAnswer writes head, text, then so many bytes more of log lines, and tail.

@@ -1,6 +1,6 @@
 // Command pingme is the PingME servlet of the course material, in Go: the
 // smallest server that a client meets. It answers JSON only, always names
-// revision 2025-06-18, reports each JSON-RPC error as HTTP 200, and knows no
+// revision 2025-06-18, reports each JSON-RPC error as HTTP 200, and supports no
 // session, no stream and no ping. Its faults (an error body for a
 // notification, id null) are the servlet's own and stay.
 package main
@@ -62,7 +62,7 @@ func answer(body []byte) string {
 	if len(body) > 0 && !json.Valid(body) {
 		return failure("null", parseError, "Parse error")
 	}
-	// What is no object (empty, a scalar, a batch) is a request without members.
+	// What is not an object (empty, a scalar, a batch) is a request without members.
 	var request map[string]json.RawMessage
 	_ = json.Unmarshal(body, &request)
 
