@@ -56,18 +56,15 @@ func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 	var s redact.Secrets
 	s.Learn("known-one")
 	c.Hide(&s)
-	var jsonl, har strings.Builder
+	var jsonl strings.Builder
 	if err := c.Copy(&jsonl, c.Rows()); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteHAR(&har, "1", c.Rows()); err != nil {
 		t.Fatal(err)
 	}
 	if raw, err := os.ReadFile(name); err != nil || !strings.Contains(string(raw), "known-one") || len(s.Find(raw)) < 8 {
 		t.Fatalf("%s %v", raw, err)
 	}
-	if found := s.Find([]byte(jsonl.String() + har.String())); len(found) > 0 {
-		t.Errorf("%v in %s%s", found, jsonl.String(), har.String())
+	if found := s.Find([]byte(jsonl.String())); len(found) > 0 {
+		t.Errorf("%v in %s", found, jsonl.String())
 	}
 	again := filepath.Join(t.TempDir(), "again.jsonl")
 	if err := os.WriteFile(again, []byte(jsonl.String()), 0o600); err != nil {

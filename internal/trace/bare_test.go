@@ -55,7 +55,7 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
-	lines := AppendHead(nil, Head{Started: noon, Target: "t", Run: 1, By: ByProxy})
+	lines := AppendHead(nil, Head{Target: "t", Run: 1, By: ByProxy})
 	for _, f := range b.seen() {
 		lines = AppendFrame(lines, f)
 	}
@@ -95,7 +95,7 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 	// A command's own streams are its own matter: its ending says what became of it.
 	f := wire.Frame{Stream: 1, Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "GET", URL: "http://x/mcp"}}
 	closed := wire.Frame{Stream: 1, Kind: wire.Closed, Close: &wire.CloseFacts{How: "cut"}}
-	lines = AppendFrame(AppendFrame(AppendHead(nil, Head{Started: noon, Run: 1, By: ByCommand}), f), closed)
+	lines = AppendFrame(AppendFrame(AppendHead(nil, Head{Run: 1, By: ByCommand}), f), closed)
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func (r *Row) EachFrame(look func(wire.Frame) error) error {
 // nil if the line has no frame.
 func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
 	line, err := parseLong(raw) // the memory of a long line is used by no other
-	if err == nil && line.Frame != nil && r.capture != nil && r.capture.secrets != nil {
+	if err == nil && line.Frame != nil && r.capture.secrets != nil {
 		*line.Frame = r.capture.secrets.Frame(*line.Frame)
 	}
 	return line.Frame, err
@@ -193,37 +193,44 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 // spares are buffers for lines, and for the bytes in them.
 var spares = sync.Pool{New: func() any { return new([]byte) }}
 
-// anyText reports whether what is searched for is in the bytes of a frame of the row.
-func (r *Row) anyText(s search) (found bool, err error) {
-	if r.capture == nil {
-		return false, nil
-	}
+// AnyText reports whether match accepts the bytes of a frame of the row. mayHold is asked
+// first, of the line of the capture: a line that it refuses is not decoded.
+func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) {
 	buf := spares.Get().(*[]byte)
 	defer spares.Put(buf)
 	err = r.eachLine(func(raw []byte) error {
-		if found || !s.mayStandIn(raw) {
-			return nil
-		}
-		if s.whole {
-			found = s.in(raw)
+		if found || !mayHold(raw) {
 			return nil
 		}
 		if body, ok := bytesIn(raw, *buf); ok {
-			found = s.in(body)
+			found = match(body)
 			if *buf = body; cap(body) > keepBuffer || body == nil {
 				*buf = nil
 			}
 			return nil
 		}
 		line, err := parseLine(raw)
-		found = err == nil && line.Frame != nil && s.in(line.Frame.Raw)
+		found = err == nil && line.Frame != nil && match(line.Frame.Raw)
 		return err
+	})
+	return found, err
+}
+
+// AnyLine reports whether match accepts a line of the row as it is in the capture, the
+// lines of heads included.
+func (r *Row) AnyLine(match func([]byte) bool) (found bool, err error) {
+	err = r.eachLine(func(raw []byte) error {
+		found = found || match(raw)
+		return nil
 	})
 	return found, err
 }
 
 // eachLine reads the row's lines from the file; raw is good during the call only.
 func (r *Row) eachLine(look func(raw []byte) error) error {
+	if r.capture == nil {
+		return nil
+	}
 	return r.capture.eachLine(r.stretches(), func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
 }
 

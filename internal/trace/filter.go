@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"time"
@@ -67,7 +66,12 @@ func ParseFilter(text string, now time.Time) (Filter, error) {
 // Match reports whether r is wanted. It reads the traffic only if nothing else
 // decides, and its error is that of reading.
 func (f Filter) Match(r *Row) (bool, error) {
-	c := &candidate{row: r, look: r.anyText}
+	c := &candidate{row: r, look: func(s search) (bool, error) {
+		if s.mayStandIn == nil {
+			return r.AnyLine(s.in)
+		}
+		return r.AnyText(s.mayStandIn, s.in)
+	}}
 	return f.match(c), c.failed
 }
 
@@ -82,16 +86,11 @@ type candidate struct {
 
 // A search is one question about bytes.
 type search struct {
-	// in is asked of the bytes of every frame.
+	// in is asked of the bytes of each frame, or of each line where mayStandIn is nil.
 	in func([]byte) bool
 	// mayStandIn is asked of a line of the capture: whether it is worth decoding.
 	mayStandIn func(line []byte) bool
-	// whole is set where in is asked of the lines themselves, so also of heads.
-	whole bool
 }
-
-// hidesMore reports a line in which the hash of a secret may stand.
-func hidesMore(line []byte) bool { return bytes.Contains(line, []byte("sha256")) }
 
 func (c *candidate) any(s search) bool {
 	if c.failed != nil {

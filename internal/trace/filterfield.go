@@ -52,7 +52,7 @@ var fields = []field{
 	{name: "client", takes: "the client's name: claude*", text: (*Row).Client, alone: (*Row).clientName},
 	{name: "server", takes: "the server's name: git*", text: (*Row).Server, alone: (*Row).serverName},
 	{name: "session", takes: "the hash of a session's id: 1a2b, *", text: (*Row).Session, filled: true},
-	{name: "conn", takes: "the number of a connection in its run: 3", number: func(r *Row) (int64, bool) { return int64(r.Conn), r.conn != nil }, bounds: wholeBounds},
+	{name: "conn", takes: "the number of a connection in its run: 3", number: func(r *Row) (int64, bool) { return int64(r.Conn), r.HasConn() }, bounds: wholeBounds},
 	{name: "kind", takes: "a frame kind: stderr, event", traits: kindTraits()},
 	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
 	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},

@@ -140,7 +140,10 @@ func TestFilterMatches(t *testing.T) {
 
 // A date means the calendar day of its time zone, also where that has 23 or 25 hours.
 func TestFilterDayIsACalendarDay(t *testing.T) {
-	berlin := must(time.LoadLocation("Europe/Berlin"))
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		text         string
 		first, after time.Time // the day's first instant, and the next day's

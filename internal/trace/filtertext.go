@@ -53,7 +53,7 @@ func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStand
 // A character can also be spelled by its number, a slash be escaped, and bytes stand in
 // base 64.
 func (n needle) mayStandIn(line []byte) bool {
-	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || spelledByNumber(line) || isBase64(line) || strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
+	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || SpelledOtherwise(line) || strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
 
 func newForm(text string) form {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -14,7 +15,7 @@ import (
 func (f *field) value(op string, a atom, now time.Time) (value, error) {
 	switch {
 	case f.line != nil:
-		held := search{in: func(line []byte) bool { return f.line(a.text, string(line)) }, mayStandIn: hidesMore, whole: true}
+		held := search{in: func(line []byte) bool { return bytes.Contains(line, []byte("sha256")) && f.line(a.text, string(line)) }}
 		return func(c *candidate) bool { return c.any(held) }, nil
 	case f.deep:
 		text := newNeedle(a.text)

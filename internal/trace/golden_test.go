@@ -30,7 +30,12 @@ func openGolden(t testing.TB) *Capture {
 }
 
 func TestGoldenQueries(t *testing.T) {
-	rows := openGolden(t).Rows()
+	c, err := Open(filepath.Join("testdata", "golden.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	rows := c.Rows()
 	if len(rows) != 58 {
 		t.Fatalf("the golden capture has %d rows", len(rows))
 	}
@@ -174,9 +179,12 @@ func naively(t *testing.T) (all []*naive) {
 
 func TestStatisticsAreWhatAnybodyElseComputes(t *testing.T) {
 	// Where the answer is the whole story: no notifications, no other endings.
-	const plain = "channel:ok,tool_error,rpc_error,output_invalid -has:notification,resume,question,retry,round"
+	plain := func(r *Row) bool {
+		folded := r.Notes
+		folded.Guessed, folded.Cuts = 0, 0
+		return slices.Contains([]string{"ok", "tool_error", "rpc_error", "output_invalid"}, r.Channel) && folded == Notes{}
+	}
 	var stats Stats
-	filter := parse(t, plain)
 	counted := map[int]bool{}
 	i := -1
 	for _, r := range openGolden(t).Rows() {
@@ -186,9 +194,7 @@ func TestStatisticsAreWhatAnybodyElseComputes(t *testing.T) {
 		if r.Size() > 0 || r.Notes.Cuts > 0 {
 			i += 1 + r.Notes.Retries + r.Notes.Rounds // what was never sent is no request that crossed
 		}
-		if wanted, err := filter.Match(r); err != nil {
-			t.Fatal(err)
-		} else if wanted {
+		if plain(r) {
 			stats.Add(r)
 			counted[i] = true
 		}

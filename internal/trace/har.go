@@ -144,8 +144,8 @@ func WriteHAR(w io.Writer, creator string, rows []*Row) error {
 // A harKey tells the HTTP requests of a capture apart. The requests of a batch are
 // several rows and one entry.
 type harKey struct {
-	capture            *Capture
-	head, conn, stream int
+	run          RunID
+	conn, stream int
 }
 
 type harWriter struct {
@@ -163,7 +163,7 @@ func (h *harWriter) row(row *Row) error {
 	link := ""
 	for _, part := range byStream(frames) {
 		first := part[0]
-		key := harKey{row.capture, row.head, first.Conn, first.Stream}
+		key := harKey{row.RunID(), first.Conn, first.Stream}
 		if first.Stream > 0 && h.seen[key] {
 			continue
 		}
@@ -197,7 +197,7 @@ func (h *harWriter) entry(e harEntry) error {
 		if _, err := h.w.Write(before); err != nil {
 			return err
 		}
-		for piece := range slices.Chunk(text, pieceLength) {
+		for piece := range slices.Chunk(text, textPiece) {
 			h.buf = appendString(h.buf[:0], piece)
 			if _, err := h.w.Write(h.buf); err != nil {
 				return err
@@ -209,6 +209,12 @@ func (h *harWriter) entry(e harEntry) error {
 	return err
 }
 
+// textPiece is the length of the pieces in which a long text is written.
+const textPiece = 192 << 10
+
+// longText is the size from which a text is written in pieces. Tests have a smaller one.
+var longText = 8 << 20
+
 // longTexts are texts that are too long to be encoded with their entry. A mark takes
 // the place of each of them, in the order in which the entry has them, until it is written.
 type longTexts struct {
@@ -217,7 +223,7 @@ type longTexts struct {
 }
 
 func (l *longTexts) text(raw []byte) string {
-	if len(raw) < longFrame || !utf8.Valid(raw) {
+	if len(raw) < longText || !utf8.Valid(raw) {
 		return string(raw)
 	}
 	if l.mark == "" {

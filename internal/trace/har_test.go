@@ -3,18 +3,21 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"mcpc/internal/redact"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
-// harOfFrames records frames and gives the entries that come of all their rows.
-func harOfFrames(t *testing.T, frames ...wire.Frame) []harEntry {
+// captureOf records frames.
+func captureOf(t *testing.T, frames ...wire.Frame) *Capture {
 	t.Helper()
 	var b []byte
 	b = AppendHead(b, Head{Mcpc: "1", Started: time.Unix(100, 0), Target: "node server.js", By: ByCommand})
@@ -30,7 +33,13 @@ func harOfFrames(t *testing.T, frames ...wire.Frame) []harEntry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(c.Close)
+	return c
+}
+
+// entriesOf are those of all rows of a capture.
+func entriesOf(t *testing.T, c *Capture) []harEntry {
+	t.Helper()
 	var out bytes.Buffer
 	if err := WriteHAR(&out, "1", c.Rows()); err != nil {
 		t.Fatal(err)
@@ -70,9 +79,9 @@ func TestHARofAStream(t *testing.T) {
 	note.Raw, note.SSE = nil, &sse.Facts{Comment: true}
 	last := got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	last.SSE = &sse.Facts{}
-	e := harOfFrames(t, requestHead(1, "http://x/?a=%20b&c"), sentBody(1, call),
+	e := entriesOf(t, captureOf(t, requestHead(1, "http://x/?a=%20b&c"), sentBody(1, call),
 		responseHead(1, 200, &wire.Timing{DNS: time.Millisecond, Connect: 2 * time.Millisecond, TLS: 3 * time.Millisecond, FirstByte: 10 * time.Millisecond},
-			wire.Field{Name: "Content-Type", Value: "text/event-stream"}), first, note, last)
+			wire.Field{Name: "Content-Type", Value: "text/event-stream"}), first, note, last))
 	if len(e) != 1 {
 		t.Fatalf("%d entries", len(e))
 	}
@@ -121,7 +130,7 @@ func TestHARofOtherThings(t *testing.T) {
 		{"no URL", []wire.Frame{requestHead(1, "a b"), sentBody(1, call)}, "POST about:invalid#a%20b 0 application/json   "},
 	} {
 		var lines []string
-		for _, e := range harOfFrames(t, c.frames...) {
+		for _, e := range entriesOf(t, captureOf(t, c.frames...)) {
 			r := e.Response
 			lines = append(lines, strings.Join([]string{e.Request.Method, e.Request.URL, strings.TrimSuffix(string(mustJSON(t, r.Status)), "\n"), r.Content.MimeType,
 				strings.TrimSpace(r.Content.Text), r.Content.Encoding, r.Error}, " "))
@@ -139,6 +148,59 @@ func mustJSON(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// Tests write several long texts, which would take seconds at their true size.
+func init() { longText = 1 << 20 }
+
+// A long text takes no memory beyond that of its line once more, and of an event its
+// stream, and is written as a short one is.
+func TestHAROfLongTexts(t *testing.T) {
+	length := 3 * longText
+	answer := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`x \"é\n`, length/8) + `"}]}}`
+	for kind, most := range map[wire.FrameKind]int{wire.Body: 2, wire.Event: 4} { // times the line
+		f := got(1, kind, answer)
+		if kind == wire.Event {
+			f.SSE = &sse.Facts{}
+		}
+		c := captureOf(t, requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil), f)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := WriteHAR(io.Discard, "1", c.Rows())
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err != nil || took > uint64(len(AppendFrame(nil, f))*most) {
+			t.Errorf("%s took %d KiB of memory for %d KiB: %v", kind, took>>10, len(answer)>>10, err)
+		}
+		entries := entriesOf(t, c)
+		if len(entries) != 1 {
+			t.Fatalf("%d entries", len(entries))
+		}
+		got, want := entries[0], answer
+		if kind == wire.Event {
+			if len(got.Events) != 1 || got.Events[0].Data != want {
+				t.Error("the event is another")
+			}
+			want = "data: " + want + "\n\n"
+		}
+		if got.Response.Content.Text != want || got.Request.Post == nil || got.Request.Post.Text == "" {
+			t.Errorf("the texts of %s are others", kind)
+		}
+	}
+}
+
+// What is secret by now is hidden in what is given out of an older recording.
+func TestHARHidesWhatIsKnownByNow(t *testing.T) {
+	c := captureOf(t, requestHead(1, "http://x/known-one"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`))
+	var s redact.Secrets
+	s.Learn("known-one")
+	c.Hide(&s)
+	var har bytes.Buffer
+	if err := WriteHAR(&har, "1", c.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	if found := s.Find(har.Bytes()); len(found) > 0 || har.Len() < 100 {
+		t.Errorf("%v in %s", found, har.Bytes())
+	}
 }
 
 // Copy gives lines back unchanged, unknown members included.
@@ -181,11 +243,11 @@ func TestCopyKeepsLines(t *testing.T) {
 
 // The client's answer crossed in a request of its own, which had a status.
 func TestHAROfAnAnswerToTheServer(t *testing.T) {
-	entries := harOfFrames(t,
+	entries := entriesOf(t, captureOf(t,
 		requestHead(1, "http://h/mcp"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`),
 		responseHead(1, 200, nil), got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"method":"ping"}`),
 		requestHead(2, "http://h/mcp"), sentBody(2, `{"jsonrpc":"2.0","id":1,"result":{}}`), responseHead(2, 202, nil), got(2, wire.Body, "Accepted"),
-		got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`))
+		got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)))
 	if len(entries) != 2 {
 		t.Fatalf("%d entries: %+v", len(entries), entries)
 	}

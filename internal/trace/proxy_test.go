@@ -25,6 +25,9 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
+// toolCall is a request.
+const toolCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
+
 // A behind is a proxy before servers, and the frames that it saw.
 type behind struct {
 	t       *testing.T
@@ -258,7 +261,7 @@ func TestProxySeesACutBody(t *testing.T) {
 	}))
 	defer server.Close()
 	b := proxied(t, Watching{}, server.URL)
-	whole(t, "POST", b.url+"/mcp", call)
+	whole(t, "POST", b.url+"/mcp", toolCall)
 	var got []string
 	for _, f := range b.seen() {
 		if f.Dir == wire.Received && f.Kind != wire.Head {
@@ -278,7 +281,7 @@ func TestProxySeesWhatIsNoEvent(t *testing.T) {
 	}))
 	defer server.Close()
 	b := proxied(t, Watching{}, server.URL)
-	whole(t, "POST", b.url+"/mcp", call)
+	whole(t, "POST", b.url+"/mcp", toolCall)
 	var got []string
 	for _, f := range b.seen() {
 		if f.Dir == wire.Received && f.Raw != nil {

@@ -52,9 +52,14 @@ func parseLong(raw []byte) (Line, error) {
 	return line, err
 }
 
-// spelledByNumber reports that a character of a line may be written by its number:
-// what is looked for may stand there in another spelling. A backslash of the message
-// itself has another before it.
+// SpelledOtherwise reports that the bytes of the frame in a line may be written in another
+// way than AppendFrame writes text: a character by its number, or all of them in base 64.
+func SpelledOtherwise(line []byte) bool {
+	return spelledByNumber(line) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
+}
+
+// spelledByNumber reports an escape such as \u0061. A backslash of the message itself has
+// another before it.
 func spelledByNumber(line []byte) bool {
 	for at := 0; ; at += 2 {
 		next := bytes.Index(line[at:], []byte(`\u`))
@@ -70,9 +75,4 @@ func spelledByNumber(line []byte) bool {
 			return true
 		}
 	}
-}
-
-// isBase64 reports that the bytes of a line are written in base 64.
-func isBase64(line []byte) bool {
-	return bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
 }

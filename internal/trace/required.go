@@ -32,14 +32,14 @@ func requiredBy(re *regexp.Regexp) (r required) {
 		return required{}
 	}
 	for _, l := range literalsIn(tree) {
-		line := appendString(nil, []byte(l.text))
+		line := spelled(l.text)
 		switch {
 		case len(l.text) < leastRequired:
 			return required{}
 		case l.anyCase:
-			r.anyCase = append(r.anyCase, newForm(string(line)))
+			r.anyCase = append(r.anyCase, newForm(line))
 		default:
-			r.exact = append(r.exact, line)
+			r.exact = append(r.exact, []byte(line))
 		}
 	}
 	return r
@@ -51,7 +51,7 @@ func (r required) mayStandIn(line []byte) bool {
 		return true
 	}
 	return slices.ContainsFunc(r.exact, func(text []byte) bool { return bytes.Contains(line, text) }) ||
-		slices.ContainsFunc(r.anyCase, func(text form) bool { return text.in(line) }) || spelledByNumber(line) || isBase64(line)
+		slices.ContainsFunc(r.anyCase, func(text form) bool { return text.in(line) }) || SpelledOtherwise(line)
 }
 
 // A literal is a text that an expression matches as it stands, or in any case.

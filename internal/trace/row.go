@@ -291,8 +291,14 @@ func (r *Row) Path() string { return r.capture.Path }
 // Head is that of the run in which the row stands.
 func (r *Row) Head() Head { return r.capture.Heads[r.head] }
 
-// SameRun reports whether two rows of one capture were recorded by one run.
-func (r *Row) SameRun(other *Row) bool { return r.capture == other.capture && r.head == other.head }
+// A RunID identifies a run of a capture that is open.
+type RunID struct {
+	capture *Capture
+	head    int
+}
+
+// RunID identifies the run in which the row stands.
+func (r *Row) RunID() RunID { return RunID{r.capture, r.head} }
 
 // ByServer reports what the server sent of its own accord.
 func ByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }

@@ -61,6 +61,8 @@ func scripted(line string, i int) wire.Frame {
 		}
 	case "closed":
 		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Received, How: more}
+	case "noise":
+		f.Kind, f.Raw = wire.Noise, []byte(more)
 	case "left":
 		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Sent, How: "cancelled", Text: more}
 	case "named":
@@ -76,6 +78,9 @@ func scripted(line string, i int) wire.Frame {
 	}
 	return f
 }
+
+// aCall is a request.
+const aCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
 
 // rowText is what the tests look at.
 func rowText(r *Row) string {
@@ -405,13 +410,13 @@ func TestRowsOfDeadServers(t *testing.T) {
 		exit   int
 		want   string
 	}{
-		{ByProxy, []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil), got(1, wire.Noise, "{}\n"), scripted("<1 closed end", 0)}, 0,
+		{ByProxy, []wire.Frame{scripted(">1 post", 0), scripted(">1 "+aCall, 0), scripted("<1 status 200", 0), scripted("<1 noise {}\n", 0), scripted("<1 closed end", 0)}, 0,
 			"transport, 3 bytes: the stream ended before the response"},
-		{ByProxy, []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil), got(1, wire.Noise, "{}"), scripted("<1 closed cut", 0)}, 0,
+		{ByProxy, []wire.Frame{scripted(">1 post", 0), scripted(">1 "+aCall, 0), scripted("<1 status 200", 0), scripted("<1 noise {}", 0), scripted("<1 closed cut", 0)}, 0,
 			"transport, 2 bytes: "},
-		{ByTap, []wire.Frame{sentBody(0, call)}, 3, "transport, 0 bytes: the server ended (exit code 3)"},
-		{ByTap, []wire.Frame{sentBody(0, call), scripted(">0 closed exit", 0)}, 0, "open, 0 bytes: "},
-		{ByTap, []wire.Frame{sentBody(0, call), scripted("<0 closed exit", 0)}, 0, "transport, 0 bytes: the server ended (exit code 0)"},
+		{ByTap, []wire.Frame{scripted(">0 "+aCall, 0)}, 3, "transport, 0 bytes: the server ended (exit code 3)"},
+		{ByTap, []wire.Frame{scripted(">0 "+aCall, 0), scripted(">0 closed exit", 0)}, 0, "open, 0 bytes: "},
+		{ByTap, []wire.Frame{scripted(">0 "+aCall, 0), scripted("<0 closed exit", 0)}, 0, "transport, 0 bytes: the server ended (exit code 0)"},
 	} {
 		b := AppendHead(nil, Head{By: c.by})
 		for _, f := range c.frames {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -166,6 +167,15 @@ func framesOf(t *testing.T, s session) (frames []wire.Frame) {
 	return frames
 }
 
+func headerFields(h http.Header) (fields []wire.Field) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			fields = append(fields, wire.Field{Name: name, Value: value})
+		}
+	}
+	return fields
+}
+
 func requestsOf(t *testing.T, conn int, src *bursts, pieces *[]sessionPiece) (all []*http.Request) {
 	t.Helper()
 	for in := bufio.NewReader(src); ; {
@@ -180,7 +190,7 @@ func requestsOf(t *testing.T, conn int, src *bursts, pieces *[]sessionPiece) (al
 		if err != nil {
 			t.Fatal(err)
 		}
-		head := &wire.HTTPHead{Method: r.Method, URL: "http://127.0.0.1" + r.URL.Path, Proto: r.Proto, Fields: fieldsOf(r.Header)}
+		head := &wire.HTTPHead{Method: r.Method, URL: "http://127.0.0.1" + r.URL.Path, Proto: r.Proto, Fields: headerFields(r.Header)}
 		*pieces = append(*pieces, sessionPiece{wire.Frame{Kind: wire.Head, HTTP: head}, src.at, conn, len(all)})
 		if len(body) > 0 {
 			*pieces = append(*pieces, sessionPiece{wire.Frame{Raw: body}, src.at, conn, len(all)})
@@ -201,7 +211,7 @@ func responsesOf(t *testing.T, conn int, src *bursts, requests []*http.Request, 
 		if err != nil {
 			return // the client had gone
 		}
-		add(wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{Status: r.StatusCode, Proto: r.Proto, Fields: fieldsOf(r.Header)}})
+		add(wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{Status: r.StatusCode, Proto: r.Proto, Fields: headerFields(r.Header)}})
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
 			err = eachEventOf(r.Body, add)
 		} else {

@@ -189,7 +189,7 @@ func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
 // The first byte of an answer that comes on the stream of HTTP+SSE is there, and not where
 // the request was accepted.
 func TestTheFirstByteOfAnAnswerElsewhere(t *testing.T) {
-	c, err := Open(written(t, ">1 get", "<1 status 200", "<1 named endpoint /messages", ">2 post", ">2 "+call, "<2 status 202", "<2 closed end",
+	c, err := Open(written(t, ">1 get", "<1 status 200", "<1 named endpoint /messages", ">2 post", ">2 "+aCall, "<2 status 202", "<2 closed end",
 		`<1 named message {"jsonrpc":"2.0","id":1,"result":{}}`, ">3 post", `>3 {"jsonrpc":"2.0","id":2,"method":"ping"}`, "<3 status 200",
 		`<3 {"jsonrpc":"2.0","id":2,"result":{}}`))
 	if err != nil {

@@ -59,11 +59,17 @@ func TestUnusableAnswers(t *testing.T) {
 				}
 			}
 			name := written(t, script...)
-			raw := must(os.ReadFile(name))
+			raw, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if err := os.WriteFile(name, bytes.Replace(raw, []byte(ByCommand), []byte(ByProxy), 1), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			capture := must(Open(name))
+			capture, err := Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
 			row := capture.Rows()[0]
 			if row.Channel != c.want || !strings.Contains(row.Text, c.text) || c.text == "" && row.Text != "" {
 				t.Errorf("%s (large %t): %s %q, want %s %q", what, large, row.Channel, row.Text, c.want, c.text)

@@ -25,6 +25,9 @@ func (r *Row) serverName() string { return r.said(func(c *conn) string { return 
 // not hidden; "" where it has none.
 func (r *Row) Session() string { return r.said(func(c *conn) string { return c.session }) }
 
+// HasConn reports whether Conn is the number of a conversation: something crossed.
+func (r *Row) HasConn() bool { return r.conn != nil }
+
 func (r *Row) said(what func(c *conn) string) string {
 	if r.conn == nil {
 		return ""

@@ -148,7 +148,7 @@ func (g Again) addStream(s *render.Script, head *wire.HTTPHead) error {
 // it was not recorded.
 func (g Again) opening() (raw []byte, channel string) {
 	for _, row := range g.Capture.Rows() {
-		if row.Method != "initialize" || !row.SameRun(g.Row) {
+		if row.Method != "initialize" || row.RunID() != g.Row.RunID() {
 			continue
 		}
 		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.Exchange.Request.Conn {

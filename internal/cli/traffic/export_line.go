@@ -50,7 +50,7 @@ func addLine(s *render.Script, g replay.Again) error {
 // "" where that is not in the capture.
 func serverIn(c *trace.Capture, row *trace.Row) string {
 	for _, opening := range c.Rows() {
-		if !slices.Contains(replay.Opens, opening.Method) || opening.Channel != trace.ChannelOK || !opening.SameRun(row) {
+		if !slices.Contains(replay.Opens, opening.Method) || opening.Channel != trace.ChannelOK || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {
