@@ -175,18 +175,18 @@ func clientSays(t *testing.T, client []string, target ...string) string {
 // gone before the last of its taps has written what it saw.
 func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes trace.Notes) {
 	t.Helper()
-	capture := openCapture(t, record)
+	recorded := openCapture(t, record)
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		if !slices.ContainsFunc(capture.Rows(), (*trace.Row).Open) {
+		if !slices.ContainsFunc(recorded.Rows(), (*trace.Row).Open) {
 			break
 		}
-		capture.Close()
+		recorded.Close()
 		time.Sleep(50 * time.Millisecond)
-		capture = openCapture(t, record)
+		recorded = openCapture(t, record)
 	}
-	defer capture.Close()
+	defer recorded.Close()
 	rows = map[string]int{}
-	for _, r := range capture.Rows() {
+	for _, r := range recorded.Rows() {
 		if r.Open() || r.Orphan {
 			t.Errorf("%s %s %s: %s, orphan %v", r.Number(), r.Method, r.Name, r.Channel, r.Orphan)
 		}
@@ -197,7 +197,7 @@ func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes trace
 		notes.Questions += r.Notes.Questions
 		notes.Rounds += r.Notes.Rounds
 	}
-	for _, f := range capture.Findings() {
+	for _, f := range recorded.Findings() {
 		t.Errorf("%+v", f)
 	}
 	return rows, notes
