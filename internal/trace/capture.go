@@ -42,7 +42,11 @@ type Capture struct {
 	// secrets hides what it knows in what is given out; nil hides nothing.
 	secrets *redact.Secrets
 
-	// mu guards file, which stays open between two looks at bytes; several may look.
+	openFile
+}
+
+// An openFile stays open between two looks at bytes. Several goroutines may look.
+type openFile struct {
 	mu   sync.Mutex
 	file *os.File
 }

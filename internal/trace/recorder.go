@@ -40,18 +40,7 @@ type Recorder struct {
 	rec Recording
 	// full is set when Most is reached.
 	full atomic.Bool
-
-	// mu guards what waits to be written: bytes are those of waiting, taken those of
-	// what is being written. room is told when that becomes less.
-	mu           sync.Mutex
-	room         sync.Cond
-	waiting      []caught
-	bytes, taken int
-	kept         int64 // bytes, since the beginning
-	lost         int
-	timer        *time.Timer
-	begun        bool
-	closed       bool
+	queue
 
 	// writing guards the file and is taken before mu.
 	writing sync.Mutex
@@ -66,6 +55,20 @@ type Recorder struct {
 	failed error
 	told   bool
 	buf    []byte
+}
+
+// A queue is what waits to be written; mu guards it. bytes are those of waiting, taken
+// those of what is being written. room is signalled when that becomes less.
+type queue struct {
+	mu           sync.Mutex
+	room         sync.Cond
+	waiting      []caught
+	bytes, taken int
+	kept         int64 // bytes, since the beginning
+	lost         int
+	timer        *time.Timer
+	begun        bool
+	closed       bool
 }
 
 // A caught frame is safe where its secrets are hidden already.
