@@ -212,8 +212,8 @@ func (h *harWriter) entry(e harEntry) error {
 // textPiece is the length of the pieces in which a long text is written.
 const textPiece = 192 << 10
 
-// longText is the size from which a text is written in pieces. Tests have a smaller one.
-var longText = 8 << 20
+// longText is the size from which a text is written in pieces.
+const longText = 8 << 20
 
 // longTexts are texts that are too long to be encoded with their entry. A mark takes
 // the place of each of them, in the order in which the entry has them, until it is written.
