@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -8,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mcpc/internal/wire"
 )
 
 // The library evaluates a schema without a budget and cannot be interrupted: a schema
@@ -47,6 +50,31 @@ type budget struct {
 	// visit and digits belong to the value that is checked: what an evaluation costs
 	// at least, and how long its longest number is.
 	visit, frames, digits int
+	graph                 *graph
+}
+
+// newBudget makes the budget of the checks by a compiled schema. from are the root and the
+// other subschemas that a $dynamicRef may lead to. What cannot be checked is taken out of
+// the schema, with a warning each. It refuses schemas that lead back to themselves without
+// going into the value, and those that multiply.
+func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
+	g := reach(root, from)
+	if err := g.tangled(); err != nil {
+		return nil, nil, err
+	}
+	warnings := g.loosen(sv.doc)
+	b, err := g.budget(sv.patterns)
+	return b, warnings, err
+}
+
+// at is the subschema at a location of the library's, or nil.
+func (b *budget) at(location string) *jsonschema.Schema {
+	all := b.graph.all
+	i, ok := slices.BinarySearchFunc(all, location, func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) })
+	if !ok {
+		return nil
+	}
+	return all[i]
 }
 
 // A node is a subschema with what its evaluation costs.
@@ -165,10 +193,9 @@ func (b *budget) chargeRequired(s *jsonschema.Schema, obj map[string]any) {
 	}
 }
 
-// budget makes the budget of the checks. It refuses schemas that lead back to
-// themselves without going into the value, and those that multiply.
+// budget makes a node of each subschema, and lets it pay.
 func (g *graph) budget(ps *patterns) (*budget, error) {
-	b := &budget{left: maxWork, nodes: make(map[*jsonschema.Schema]*node, len(g.all))}
+	b := &budget{graph: g, left: maxWork, nodes: make(map[*jsonschema.Schema]*node, len(g.all))}
 	for _, s := range g.all {
 		n := &node{schema: s, here: g.here(s), dynamic: s.DynamicRef != nil || s.RecursiveRef != nil}
 		for _, sub := range s.PatternProperties {
@@ -239,7 +266,7 @@ func (n *node) measure() {
 	if s.MultipleOf != nil {
 		n.numbers += 24 // a division, and the reduction of what comes out
 	}
-	if _, whole := typesIn(s); whole {
+	if wantsWhole(s) {
 		n.numbers++
 	}
 }

@@ -74,6 +74,15 @@ func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
 	return e
 }
 
+// expectedAt is what holds at a location of the library's.
+func expectedAt(b *budget, location string) Expected {
+	s := b.at(location)
+	if s == nil {
+		return Expected{}
+	}
+	return Expected{every: []*jsonschema.Schema{s}}
+}
+
 // Types names the JSON types that may stand here, as "type" does; nil means that
 // any may.
 func (e Expected) Types() []string {
@@ -226,7 +235,7 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 			subs = append(subs, sub)
 		}
 		for re, sub := range in.PatternProperties {
-			if p, ok := re.(*pattern); ok && p.matches(name) {
+			if matches(re, name) {
 				subs = append(subs, sub)
 			}
 		}
@@ -301,12 +310,20 @@ func typesIn(s *jsonschema.Schema) (set typeSet, whole bool) {
 	if s.Types == nil || s.Types.IsEmpty() {
 		return anyType, false
 	}
-	names := s.Types.ToStrings()
-	for _, name := range names {
+	for _, name := range s.Types.ToStrings() {
 		if name == "integer" {
-			name, whole = "number", !slices.Contains(names, "number")
+			name = "number"
 		}
 		set |= 1 << slices.Index(typeNames, name)
 	}
-	return set, whole
+	return set, wantsWhole(s)
+}
+
+// wantsWhole reports a "type" that only whole numbers have.
+func wantsWhole(s *jsonschema.Schema) bool {
+	if s.Types == nil {
+		return false
+	}
+	names := s.Types.ToStrings()
+	return slices.Contains(names, "integer") && !slices.Contains(names, "number")
 }

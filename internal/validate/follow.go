@@ -6,9 +6,9 @@ import "strings"
 // as in {"$ref":"#/components/x"}.
 func (sv *survey) follow() error {
 	sv.following, sv.base = true, sv.idBytes
-	for len(sv.leads) > 0 {
-		ptr := sv.leads[0]
-		sv.leads = sv.leads[1:]
+	for len(sv.pending) > 0 {
+		ptr := sv.pending[0]
+		sv.pending = sv.pending[1:]
 		if sv.seen[ptr] || sv.extras[ptr] {
 			continue
 		}
@@ -65,7 +65,7 @@ func (sv *survey) lead(root, frag string) error {
 	if sv.work += 500 + 10*(len(root)+len(frag)); sv.work > maxCompileWork {
 		return sv.tooLong()
 	}
-	sv.leads = append(sv.leads, root+frag)
+	sv.pending = append(sv.pending, root+frag)
 	return nil
 }
 

@@ -5,12 +5,10 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // FuzzCheck holds any schema against any value: nothing panics, everything ends,
-// the answer is the same twice, and each evaluation is paid for.
+// and the answer is the same twice.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"type":"object","properties":{"a":{"type":"number"}},"required":["a","b"]}`, `{"a":"x","c":1}`},
@@ -38,7 +36,6 @@ func FuzzCheck(f *testing.F) {
 		}
 		found, err := s.Check(value)
 		if wellTold(t, err) {
-			checkAgain(t, s, value, len(found) == 0)
 			if again, err := s.Check(value); err != nil || !slices.Equal(again, found) {
 				t.Fatalf("found %v, then %v (%v)", found, again, err)
 			}
@@ -58,26 +55,3 @@ func wellTold(t *testing.T, err error) bool {
 	}
 	return err == nil
 }
-
-// checkAgain counts what the library evaluates.
-func checkAgain(t *testing.T, s *Schema, value []byte, valid bool) {
-	var visits visitCounter
-	for sch := range s.budget.nodes {
-		sch.Extensions = append(sch.Extensions, &visits)
-	}
-	v, err := readValue(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.budget.run(s.compiled, v); (err == nil) != valid {
-		t.Fatalf("findings do not agree with the library, which says %v", err)
-	}
-	if paid := maxWork - s.budget.left; int(visits)*visitWork > paid {
-		t.Fatalf("%d visits, but %d units were paid", visits, paid)
-	}
-}
-
-// A visitCounter counts the evaluations that come to an end.
-type visitCounter int
-
-func (n *visitCounter) Validate(*jsonschema.ValidatorContext, any) { *n++ }

@@ -63,15 +63,6 @@ func (g *graph) index(entered []*jsonschema.Schema) {
 	g.recursive = slices.Compact(entered)
 }
 
-// at is what holds at a location of the library's.
-func (g *graph) at(location string) Expected {
-	i, ok := slices.BinarySearchFunc(g.all, location, func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) })
-	if !ok {
-		return Expected{}
-	}
-	return Expected{every: g.all[i : i+1]}
-}
-
 // maxGuesses bounds how many pairs there may be of a $dynamicRef and a place
 // that it can lead to.
 const maxGuesses = 50_000

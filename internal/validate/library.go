@@ -35,7 +35,7 @@ func newLibrary(spoken dialect, sv *survey) *library {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(spoken.draft)
 	c.UseLoader(closedDoor{})
-	c.UseRegexpEngine(sv.patterns.engine)
+	c.UseRegexpEngine(sv.engine)
 	return &library{compiler: c, doc: sv.doc, names: sv.names}
 }
 

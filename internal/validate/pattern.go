@@ -33,6 +33,12 @@ func (p *pattern) MatchString(s string) bool {
 	return p.matches(s)
 }
 
+// matches reports whether a text matches a pattern of a schema, and pays nothing.
+func matches(re jsonschema.Regexp, text string) bool {
+	p, ok := re.(*pattern)
+	return ok && p.matches(text)
+}
+
 // matches lets everything pass that cannot be checked.
 func (p *pattern) matches(s string) bool { return p.re == nil || p.re.MatchString(s) }
 
@@ -91,6 +97,9 @@ func (ps *patterns) build(p *pattern, translated string) error {
 	}
 	return nil
 }
+
+// engine is what the library compiles the patterns of the schema with.
+func (sv *survey) engine(source string) (jsonschema.Regexp, error) { return sv.patterns.engine(source) }
 
 // engine is what the library compiles patterns with. It never fails: a pattern
 // that cannot be checked must not take the rest of the schema with it.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"mcpc/internal/jsonraw"
 )
 
@@ -117,7 +119,7 @@ func TestBrief(t *testing.T) {
 		`"` + long("é") + `"`:       `"` + strings.Repeat("é", 27) + `…"`,
 		long("7"):                   strings.Repeat("7", 55) + "…",
 	} {
-		v, err := readValue([]byte(in))
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(in))
 		if err != nil {
 			t.Fatal(err)
 		}

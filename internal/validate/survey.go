@@ -31,24 +31,29 @@ type survey struct {
 	// quadratic time.
 	olderEnum bool
 
-	seen      map[string]bool // pointers of the subschemas; true if a keyword leads there
-	pointers  int             // bytes of all those pointers
-	base      int             // bytes of the ids around the subschema that is visited
-	idBytes   int             // bytes of all ids
-	resources []string        // pointers of the root and of subschemas with an id
-	refs      int
-	fragments []string        // JSON pointers in references, from the root of some resource
-	known     map[string]bool // the same
-	leads     []string        // pointers that they may mean, still to be followed
-	extras    map[string]bool // pointers of subschemas that only a reference leads to
-	following bool
-	work      int
+	seen     map[string]bool // pointers of the subschemas; true if a keyword leads there
+	pointers int             // bytes of all those pointers
+	work     int
+	leads
 
 	names    []reference // every $schema, $id and reference
 	anchors  []string    // pointers of subschemas with a $dynamicAnchor
 	declared bool        // there is a $schema
 	tuple    string      // pointer of an array in "items", if there is one
 	newest   bool        // a keyword is used that only 2020-12 has
+}
+
+// leads are where the references of a schema may point to.
+type leads struct {
+	base      int      // bytes of the ids around the subschema that is visited
+	idBytes   int      // bytes of all ids
+	resources []string // pointers of the root and of subschemas with an id
+	refs      int
+	fragments []string        // JSON pointers in references, from the root of some resource
+	known     map[string]bool // the same
+	pending   []string        // pointers that they may mean, still to be followed
+	extras    map[string]bool // pointers of subschemas that only a reference leads to
+	following bool
 }
 
 // The keywords that hold subschemas, of all dialects together.
@@ -71,9 +76,7 @@ func lookOver(doc any, spoken dialect) (*survey, error) {
 		patterns:  newPatterns(),
 		olderEnum: spoken.older(),
 		seen:      map[string]bool{},
-		resources: []string{""},
-		known:     map[string]bool{},
-		extras:    map[string]bool{},
+		leads:     leads{resources: []string{""}, known: map[string]bool{}, extras: map[string]bool{}},
 		declared:  member(doc, "$schema") != nil,
 	}
 	if err := sv.weigh(doc); err != nil {

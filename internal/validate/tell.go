@@ -13,8 +13,8 @@ import (
 
 // An explainer writes findings about a value.
 type explainer struct {
-	found  *graph // nil for a meta-schema
-	schema any    // the schema as it was written, for its numbers
+	budget *budget // nil for a meta-schema
+	schema any     // the schema as it was written, for its numbers
 	value  any
 }
 

@@ -34,11 +34,11 @@ const maxNearNames = 1000
 // sayUnknown tells the nearest name that is known, or all if none is near.
 func (x explainer) sayUnknown(p problem, location string) saying {
 	said := saying{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
-	if x.found == nil {
+	if x.budget == nil {
 		said.want = ""
 		return said
 	}
-	known := x.found.at(location).Names()
+	known := expectedAt(x.budget, location).Names()
 	if near := suggest.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
 		said.want = quote(near)
 		said.text += ", did you mean " + said.want + "?"
@@ -59,7 +59,7 @@ func (x explainer) sayName(p problem) saying {
 		}
 		first := inner.first[0]
 		first.at = nil
-		name := explainer{found: x.found, schema: x.schema, value: p.member}.say(first)
+		name := explainer{budget: x.budget, schema: x.schema, value: p.member}.say(first)
 		said.want = name.want
 		said.text = "member name " + quote(p.member) + " " + strings.TrimSuffix(name.text, ", got "+brief(p.member))
 	}

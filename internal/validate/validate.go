@@ -30,7 +30,6 @@ import (
 // number of goroutines may use it.
 type Schema struct {
 	compiled *jsonschema.Schema
-	found    *graph
 	budget   *budget
 	doc      any
 }
@@ -60,16 +59,11 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	if err != nil {
 		return nil, nil, lib.blame(err, spoken)
 	}
-	found := reach(root, lib.anchored(root, sv.anchors))
-	if err := found.tangled(); err != nil {
-		return nil, nil, err
-	}
-	warnings = append(warnings, found.loosen(doc)...)
-	work, err := found.budget(sv.patterns)
+	work, unchecked, err := newBudget(root, lib.anchored(root, sv.anchors), sv)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Schema{compiled: root, found: found, budget: work, doc: doc}, warnings, nil
+	return &Schema{compiled: root, budget: work, doc: doc}, append(warnings, unchecked...), nil
 }
 
 // Check says where a value does not keep to the schema, in the order of the
@@ -88,7 +82,7 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 	if err == nil || !errors.As(err, &broken) {
 		return nil, err
 	}
-	return explainer{found: s.found, schema: s.doc, value: v}.findings(broken), nil
+	return explainer{budget: s.budget, schema: s.doc, value: v}.findings(broken), nil
 }
 
 // readSchema decodes a schema that is small enough to look at.
