@@ -27,7 +27,7 @@ var commandsOf = map[string][]string{
 		"go test -race -timeout 20m -parallel 6 ./internal/cli/... ./internal/client/... ./internal/connect/... ./internal/demo ./internal/redact ./internal/render ./internal/serve ./internal/sliceutil ./internal/state ./internal/trace ./internal/validate ./internal/wire",
 		"go test -timeout 20m -parallel 6 ./internal/codegen ./internal/english ./internal/glossary ./internal/jsonraw ./internal/lineedit ./internal/loopback ./internal/mcp ./internal/question ./internal/sanitize ./internal/saved ./internal/shape ./internal/shellwords ./internal/sse ./internal/suggest ./internal/target ./internal/tty ./internal/usage ./internal/yaml ./scripts",
 	},
-	"program":        {"go test -c -o ", "go test -race -timeout 20m -parallel 6 ./cmd/..."},
+	"program":        {"go test -timeout 20m -parallel 6 ./cmd/..."},
 	"torture":        {"go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc"},
 	"peers-install":  {"peers.sh install", "conformance.sh install"},
 	"peers":          {"go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./cmd/mcpc"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -15,59 +14,13 @@ import (
 
 // TestMain makes the test binary the programs that the tests run: copies of it
 // stand in the PATH under these names, so that mcpc is a real process with a
-// real exit code, and dies of real signals. Under the race detector they take four times
-// as long as without it: where $TEST_PROGRAMS names another test binary of this package,
-// the copies are of that one.
+// real exit code, and dies of real signals.
 func TestMain(m *testing.M) {
-	if os.Getenv("GORACE") == "" {
-		// A process under the race detector sleeps a second before it ends.
-		os.Setenv("GORACE", "atexit_sleep_ms=0")
-	}
 	if strings.HasSuffix(os.Args[0], ".test") {
 		heed(os.Interrupt, syscall.SIGHUP)
 	}
 	programs := map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit, "leaking": leaking}
-	testscript.Main(tests{m, programs, os.Getenv("TEST_PROGRAMS")}, programs)
-}
-
-// tests are run after the programs in the PATH were replaced by copies of a test binary,
-// unless that is "".
-type tests struct {
-	*testing.M
-	programs map[string]func()
-	binary   string
-}
-
-func (r tests) Run() int {
-	if r.binary != "" {
-		for name := range r.programs {
-			if err := replaceProgram(name, r.binary); err != nil {
-				fmt.Fprintln(os.Stderr, "TEST_PROGRAMS:", err)
-				return 1
-			}
-		}
-	}
-	return r.M.Run()
-}
-
-// replaceProgram puts a copy of a file in the place of a program of the PATH. It is no
-// symbolic link: what a program starts anew by its own path is told by its name.
-func replaceProgram(name, file string) error {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil {
-		return err
-	}
-	if os.Link(file, path) == nil {
-		return nil
-	}
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, raw, 0o700)
+	testscript.Main(m, programs)
 }
 
 // heed undoes what a shell without job control does to what it starts in the background,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,12 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
-	"mcpc/internal/cli"
-	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -24,7 +19,7 @@ import (
 // Every ending has a script, named exit_CODE_KIND, or a reason why it has none.
 func TestEveryEndingHasAScript(t *testing.T) {
 	none := map[wire.Kind]string{
-		wire.CheckFailed: "no command judges yet",
+		wire.CheckFailed: "the scripts of mcpc run and export --check are its tests",
 		wire.Internal:    "TestABugIsAnEndingToo is its test: no input is known to do it",
 	}
 	for _, e := range wire.Endings {
@@ -35,67 +30,6 @@ func TestEveryEndingHasAScript(t *testing.T) {
 		if none[e.Kind] == "" && len(found) != 1 || none[e.Kind] != "" && len(found) != 0 {
 			t.Errorf("%d %s: the scripts are %q", e.Code, e.Kind, found)
 		}
-	}
-}
-
-// A bug ends with 70, and with --json it says so to programs. No input is known
-// that does it, so the world has one here.
-func TestABugIsAnEndingToo(t *testing.T) {
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	a := cli.New(out, out, out)
-	a.Now = time.Now
-	a.Version = "test"
-	a.Getenv = func(name string) string {
-		switch name {
-		case connect.EnvName("state"):
-			return t.TempDir()
-		case connect.EnvName("server"):
-			panic("the bug")
-		}
-		return ""
-	}
-	code, died := cli.Run(a, []string{"list", "--json"}, nil)
-	text, err := os.ReadFile(out.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if code != wire.Internal.ExitCode() || died != nil {
-		t.Errorf("exit %d, signal %v", code, died)
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	var failed struct {
-		Error struct {
-			Kind string
-			Exit int
-		}
-	}
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &failed); err != nil || failed.Error.Kind != "internal" || failed.Error.Exit != 70 {
-		t.Errorf("%v: %s", err, text)
-	}
-	if !strings.HasPrefix(lines[0], "mcpc: internal error, a bug in mcpc: the bug") {
-		t.Errorf("%s", text)
-	}
-}
-
-// A command that a signal ends at once, before it has a conversation, says so to
-// programs too.
-func TestASignalAtOnce(t *testing.T) {
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	a := cli.New(nil, nil, out)
-	a.Getenv = func(string) string { return "" }
-	cli.Killed(a, []string{"call", "echo", "-"}, syscall.SIGTERM)
-	cli.Killed(a, []string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
-	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","operation_sent":false,"retryable":false}}`
-	if got := strings.TrimSpace(read(t, out.Name())); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

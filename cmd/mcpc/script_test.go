@@ -279,7 +279,7 @@ func startCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "MCPC_STATE", "LC_ALL", "GORACE", "TMPDIR", "CI", "BROWSER"} {
+	for _, name := range []string{"PATH", "HOME", "MCPC_STATE", "LC_ALL", "TMPDIR", "CI", "BROWSER"} {
 		if value := ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/wire"
+)
+
+// A bug ends with 70, and with --json it says so to programs. No input is known
+// that does it, so the world has one here.
+func TestABugIsAnEndingToo(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	a := New(out, out, out)
+	a.Now = time.Now
+	a.Version = "test"
+	a.Getenv = func(name string) string {
+		switch name {
+		case connect.EnvName("state"):
+			return t.TempDir()
+		case connect.EnvName("server"):
+			panic("the bug")
+		}
+		return ""
+	}
+	code, died := Run(a, []string{"list", "--json"}, nil)
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code != wire.Internal.ExitCode() || died != nil {
+		t.Errorf("exit %d, signal %v", code, died)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	var failed struct {
+		Error struct {
+			Kind string
+			Exit int
+		}
+	}
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &failed); err != nil || failed.Error.Kind != "internal" || failed.Error.Exit != 70 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if !strings.HasPrefix(lines[0], "mcpc: internal error, a bug in mcpc: the bug") {
+		t.Errorf("%s", text)
+	}
+}
+
+// A command that a signal ends at once, before it has a conversation, says so to
+// programs too.
+func TestASignalAtOnce(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	a := New(nil, nil, out)
+	a.Getenv = func(string) string { return "" }
+	Killed(a, []string{"call", "echo", "-"}, syscall.SIGTERM)
+	Killed(a, []string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
+	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","operation_sent":false,"retryable":false}}`
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(string(text)); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
