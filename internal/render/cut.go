@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 )
 
@@ -34,7 +35,7 @@ func (c Cut) Made() bool { return c.Shown < c.Whole }
 func (c Cut) String() string {
 	parts := slices.Clone(c.Lists[:min(len(c.Lists), 3)])
 	if c.Texts > 0 {
-		parts = append(parts, plural(c.Texts, "text")+" cut")
+		parts = append(parts, english.Plural(c.Texts, "text")+" cut")
 	}
 	text := fmt.Sprintf("cut to %d of %d characters", c.Shown, c.Whole)
 	if len(parts) > 0 {

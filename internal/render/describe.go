@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/mcp"
 )
 
@@ -90,7 +91,7 @@ func (s *sheet) hints(tool mcp.Tool) {
 // hidden warns of what a model reads and a person does not see.
 func (s *sheet) hidden(n int) {
 	if n > 0 {
-		s.line(0, s.st.paint(yellow, s.st.warning()+plural(n, "hidden character")+" in the definition, shown as "+s.st.Line("\u200b")))
+		s.line(0, s.st.paint(yellow, s.st.warning()+english.Plural(n, "hidden character")+" in the definition, shown as "+s.st.Line("\u200b")))
 	}
 }
 

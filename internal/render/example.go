@@ -91,15 +91,15 @@ func (m *maker) list(s schema, depth int) json.RawMessage {
 	if least == 0 && item.circular() {
 		n = 0
 	}
-	var items array
+	var items []json.RawMessage
 	for i := range min(n, count(s.first("maxItems"), n), maxMakeItems) {
 		if i < len(first) {
-			items.add(m.value(s.at(first[i]), "", depth+1))
+			items = append(items, m.value(s.at(first[i]), "", depth+1))
 		} else {
-			items.add(m.value(item, "", depth+1))
+			items = append(items, m.value(item, "", depth+1))
 		}
 	}
-	return orEmpty(items)
+	return jsonraw.List(items)
 }
 
 // withAlternative gives s with one alternative of its anyOf or oneOf as a part of its
@@ -114,11 +114,8 @@ func withAlternative(s schema) schema {
 	if i < 0 {
 		i = max(slices.IndexFunc(options, usable), 0)
 	}
-	var parts array
-	for _, raw := range append([]json.RawMessage{options[i].raw}, s.list("allOf")...) {
-		parts.add(raw)
-	}
-	s.members = append(jsonraw.Members{{Name: "allOf", Value: parts.bytes()}}, s.members...)
+	parts := append([]json.RawMessage{options[i].raw}, s.list("allOf")...)
+	s.members = append(jsonraw.Members{{Name: "allOf", Value: jsonraw.List(parts)}}, s.members...)
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -164,7 +165,7 @@ func (e *explainer) head(f wire.Frame) {
 		e.line(e.shortened(e.st.Line(text), 0, 0), "", e.once(f.Dir.String()+strings.ToLower(field.Name), note))
 	}
 	if left > 0 {
-		e.line(fmt.Sprintf("  %s %s", e.st.ellipsis(), plural(left, "more header field")), dim, "")
+		e.line(fmt.Sprintf("  %s %s", e.st.ellipsis(), english.Plural(left, "more header field")), dim, "")
 	}
 }
 

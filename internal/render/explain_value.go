@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 )
 
@@ -28,7 +29,7 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 	deep := len(path) >= explainDepth
 	switch {
 	case len(members) > 0 && deep:
-		e.line(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.ellipsis(), plural(len(members), "member"), tail), "", note)
+		e.line(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.ellipsis(), english.Plural(len(members), "member"), tail), "", note)
 	case e.flat(lead, members, items, path) != "":
 		e.line(e.flat(lead, members, items, path)+tail, "", note)
 	case len(members) > 0:
@@ -36,7 +37,7 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 		e.members(members, path, indent+"  ")
 		e.line(indent+"}"+tail, "", "")
 	case len(items) > 0 && deep:
-		e.line(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.ellipsis(), plural(len(items), "item"), tail), "", note)
+		e.line(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.ellipsis(), english.Plural(len(items), "item"), tail), "", note)
 	case len(items) > 0:
 		e.line(lead+"[", "", note)
 		e.items(items, path, indent+"  ")

@@ -48,7 +48,7 @@ func errorJSON(st Style, o wire.Outcome) []byte {
 	if o.Line > 0 {
 		j.number("line", int64(o.Line))
 	}
-	j.raw("findings", findingsJSON(o))
+	j.list("findings", findingsJSON(o))
 	j.raw("process", processJSON(o.Process))
 	return j.bytes()
 }
@@ -75,14 +75,14 @@ func httpJSON(o wire.Outcome) []byte {
 	j.number("status", int64(h.Status))
 	j.some("url", h.URL)
 	j.some("contentType", h.ContentType)
-	var fields array
+	var fields []json.RawMessage
 	for _, f := range h.Fields {
 		one := &object{}
 		one.text("name", f.Name)
 		one.text("value", safeField(f).Value)
-		fields.add(one.bytes())
+		fields = append(fields, one.bytes())
 	}
-	j.raw("fields", fields.bytes())
+	j.list("fields", fields)
 	body := string(h.Body)
 	if body == "" && o.Message != nil && o.Message.Kind == wire.Invalid {
 		body = jsonraw.Excerpt(o.Message.Raw, maxBody)
@@ -105,12 +105,11 @@ func rpcJSON(e *wire.RPCError) []byte {
 }
 
 // findingsJSON also has the ways in which a bad response is not a message.
-func findingsJSON(o wire.Outcome) []byte {
+func findingsJSON(o wire.Outcome) (all []json.RawMessage) {
 	findings := o.Findings
 	if o.Kind == wire.BadResponse && o.Message != nil {
 		findings = append(findings[:len(findings):len(findings)], o.Message.Problems...)
 	}
-	var all array
 	for _, f := range findings {
 		j := &object{}
 		j.text("where", f.Where)
@@ -119,9 +118,9 @@ func findingsJSON(o wire.Outcome) []byte {
 		j.text("text", f.Text)
 		j.some("want", f.Want)
 		j.some("got", f.Got)
-		all.add(j.bytes())
+		all = append(all, j.bytes())
 	}
-	return all.bytes()
+	return all
 }
 
 func processJSON(p *wire.ProcessFacts) []byte {
@@ -155,6 +154,13 @@ func (o *object) number(name string, value int64) { o.raw(name, strconv.AppendIn
 
 func (o *object) flag(name string, value bool) { o.raw(name, strconv.AppendBool(nil, value)) }
 
+// list leaves an empty list out.
+func (o *object) list(name string, items []json.RawMessage) {
+	if len(items) > 0 {
+		o.raw(name, jsonraw.List(items))
+	}
+}
+
 // some leaves an empty text out.
 func (o *object) some(name, value string) {
 	if value != "" {
@@ -163,20 +169,3 @@ func (o *object) some(name, value string) {
 }
 
 func (o *object) bytes() []byte { return append(append([]byte{'{'}, o.b...), '}') }
-
-// An array is a JSON array written the same way; the empty one is left out.
-type array struct{ b []byte }
-
-func (a *array) add(value []byte) {
-	if len(a.b) > 0 {
-		a.b = append(a.b, ',')
-	}
-	a.b = append(a.b, value...)
-}
-
-func (a *array) bytes() []byte {
-	if len(a.b) == 0 {
-		return nil
-	}
-	return append(append([]byte{'['}, a.b...), ']')
-}

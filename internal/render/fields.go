@@ -205,10 +205,3 @@ func (f *fields) unsaid(s schema) string {
 	}
 	return "and more: " + strings.Join(names, ", ") + " in --json"
 }
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

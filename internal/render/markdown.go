@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -115,7 +116,7 @@ func longestRun(text string) (longest int) {
 func (m *marker) message(name string, f wire.Frame) {
 	note := fmt.Sprintf("%s, %d bytes", name, f.Bytes())
 	if f.Hidden > 0 {
-		note += ", " + plural(f.Hidden, "secret") + " hidden"
+		note += ", " + english.Plural(f.Hidden, "secret") + " hidden"
 	}
 	m.section(note)
 	language, shown := "", beginning(f.Raw[:min(len(f.Raw), 2*mostReported)])

@@ -9,6 +9,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -146,12 +148,12 @@ func RunSum(w io.Writer, st Style, files []RunFile) error {
 		if n := CountSteps(files, state); n > 0 {
 			text := fmt.Sprintf("%d %s", n, state)
 			if state == StepBroken {
-				text = plural(n, "error")
+				text = english.Plural(n, "error")
 			}
 			parts = append(parts, st.paint(stepMarks[state].sgr, text))
 		}
 	}
-	return writeText(w, []byte(plural(all, "step")+": "+strings.Join(parts, ", ")+"; "+Took(took)))
+	return writeText(w, []byte(english.Plural(all, "step")+": "+strings.Join(parts, ", ")+"; "+Took(took)))
 }
 
 // RunJSON is all of it as one JSON document:
@@ -164,10 +166,6 @@ func RunSum(w io.Writer, st Style, files []RunFile) error {
 // step ended that was missed. It, misses, why, see and hint stand only where there
 // is something to say.
 func RunJSON(files []RunFile) json.RawMessage {
-	var all array
-	for _, f := range files {
-		all.add(runFileJSON(f))
-	}
 	_, took := totals(files)
 	j := &object{}
 	j.number("passed", int64(CountSteps(files, StepPassed)))
@@ -175,27 +173,16 @@ func RunJSON(files []RunFile) json.RawMessage {
 	j.number("errors", int64(CountSteps(files, StepBroken)))
 	j.number("skipped", int64(CountSteps(files, StepSkipped)))
 	j.number("durationNs", int64(took))
-	j.raw("files", orEmpty(all))
+	j.raw("files", jsonraw.ListOf(files, runFileJSON))
 	return j.bytes()
 }
 
-func orEmpty(a array) json.RawMessage {
-	if raw := a.bytes(); raw != nil {
-		return raw
-	}
-	return json.RawMessage("[]")
-}
-
 func runFileJSON(f RunFile) json.RawMessage {
-	var steps array
-	for _, s := range f.Steps {
-		steps.add(runStepJSON(s))
-	}
 	j := &object{}
 	j.text("file", f.Path)
 	j.text("server", f.Server)
 	j.number("durationNs", int64(f.Took))
-	j.raw("steps", orEmpty(steps))
+	j.raw("steps", jsonraw.ListOf(f.Steps, runStepJSON))
 	return j.bytes()
 }
 
@@ -209,16 +196,16 @@ func runStepJSON(s RunStep) json.RawMessage {
 		j.number("exit", int64(s.Kind.ExitCode()+s.Ended.Signal))
 		j.number("durationNs", int64(s.Took))
 	}
-	var misses array
+	var misses []json.RawMessage
 	for _, m := range s.Misses {
 		one := &object{}
 		one.number("line", int64(m.Line))
 		one.number("column", int64(m.Column))
 		one.some("expected", m.Want)
 		one.text("got", m.Got)
-		misses.add(one.bytes())
+		misses = append(misses, one.bytes())
 	}
-	j.raw("misses", misses.bytes())
+	j.list("misses", misses)
 	if !s.Ended.Good() {
 		j.raw("error", errorJSON(Style{}, s.Ended))
 	}

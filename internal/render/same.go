@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"strconv"
-	"strings"
 
 	"mcpc/internal/jsonraw"
 )
@@ -91,30 +89,7 @@ func withNumbers(v any) any {
 			v[i] = withNumbers(v[i])
 		}
 	case json.Number:
-		return json.Number(canonical(string(v)))
+		return json.Number(jsonraw.PlainNumber(string(v)))
 	}
 	return v
-}
-
-// canonical is a number's digits without the zeros at both ends, and its
-// exponent: 1.0, 1 and 10e-1 are one number, and 1e999999999 costs nothing.
-func canonical(number string) string {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
-	mantissa, negative := strings.CutPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits := strings.TrimLeft(whole+fraction, "0")
-	if digits == "" {
-		return "0"
-	}
-	shift, err := strconv.ParseInt(exponent, 10, 32)
-	if err != nil && exponent != "" {
-		return number
-	}
-	short := strings.TrimRight(digits, "0")
-	shift += int64(len(digits) - len(short) - len(fraction))
-	sign := ""
-	if negative {
-		sign = "-"
-	}
-	return sign + short + "e" + strconv.FormatInt(shift, 10)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/english"
 	"mcpc/internal/wire"
 )
 
@@ -173,7 +174,7 @@ func guessed(f wire.Frame, x *wire.Exchange) string {
 func (v *viewer) message(name string, f wire.Frame, more string) {
 	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
 	if f.Hidden > 0 {
-		note += fmt.Sprintf(", %s hidden", plural(f.Hidden, "secret"))
+		note += fmt.Sprintf(", %s hidden", english.Plural(f.Hidden, "secret"))
 	}
 	if s := f.SSE; s != nil && s.ID != nil {
 		note += ", event id " + v.st.glimpse([]byte(*s.ID), 60)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 )
 
@@ -164,7 +165,7 @@ func (st Style) signature(params []parameter, width int) string {
 		}
 	}
 	for n := len(params) - 1; n > 0; n-- {
-		text := joined(params[:n], 2) + ", " + st.ellipsis() + " +" + plural(len(params)-n, "arg")
+		text := joined(params[:n], 2) + ", " + st.ellipsis() + " +" + english.Plural(len(params)-n, "arg")
 		if ansi.StringWidth(text) <= width {
 			return text
 		}
