@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"mcpc/internal/jsonraw"
 )
 
@@ -195,7 +193,7 @@ func (p *page) beside(tag, text, between string) {
 	switch {
 	case text == "":
 		p.line(tag)
-	case p.st.Terminal && ansi.StringWidth(tag+between+text) > p.st.columns():
+	case p.st.Terminal && columns(tag+between+text) > p.st.columns():
 		p.line(tag)
 		p.line("  " + p.st.hanging(text, 2, 2))
 	default:

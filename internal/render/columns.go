@@ -135,6 +135,9 @@ func (g *Grid) cut(over int, rest bool) int {
 	return over
 }
 
+// Width is how wide a column is.
+func (g *Grid) Width(column int) int { return g.widths[column] }
+
 // Head writes the names of the columns.
 func (g *Grid) Head() error {
 	var names []string

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 )
@@ -153,7 +151,7 @@ func (e *explainer) shortened(text string, from, more int) string {
 	if more == 0 && columns(text) <= room+12 {
 		return text
 	}
-	cut := ansi.Truncate(text, room, "")
+	cut := truncate(text, room)
 	// An escape is shown whole or not at all.
 	if i := strings.LastIndexByte(cut, '\\'); i >= 0 && i > len(cut)-6 {
 		cut = strings.TrimRight(cut[:i], `\`)

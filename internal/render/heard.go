@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -80,7 +78,7 @@ func Changes(w io.Writer, st Style, changes []Change) error {
 			b.WriteString(strings.TrimRight(strings.Join(cells, "\t"), "\t") + "\n")
 			continue
 		}
-		room := st.columns() - ansi.StringWidth(strings.Join(cells[:3], " ")+gap)
+		room := st.columns() - columns(strings.Join(cells[:3], " ")+gap)
 		line := st.paint(signColor[c.Sign], cells[0]) + " " + cells[1] + " " + st.paint(bold, cells[2])
 		if c.About != "" && room > 10 {
 			line += gap + st.cut(cells[3], room)

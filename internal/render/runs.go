@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -100,7 +98,7 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 	case s.State == StepSkipped:
 		line += "  " + st.paint(dim, "("+st.Line(s.Why)+")")
 	case s.Took > 0:
-		line += strings.Repeat(" ", max(2, 40-ansi.StringWidth(s.Name))) + st.paint(dim, Took(s.Took))
+		line += strings.Repeat(" ", max(2, 40-columns(s.Name))) + st.paint(dim, Took(s.Took))
 	}
 	var b strings.Builder
 	b.WriteString(line + "\n")

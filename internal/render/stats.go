@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // A Figure is one line of statistics.
@@ -63,12 +61,12 @@ func Stats(w io.Writer, st Style, figures []Figure, all Figure, bars []Bar) erro
 // figures are a table whose numbers stand right. A name that is too long for its column
 // has a line of its own.
 func (s Style) figures(b *bytes.Buffer, figures []Figure) {
-	columns := []Column{{Head: "WHAT", Least: 12}}
+	shown := []Column{{Head: "WHAT", Least: 12}}
 	heads := []string{"COUNT", "FAILED", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
 	cancelled := slices.ContainsFunc(figures, func(f Figure) bool { return f.Cancelled > 0 })
 	for _, head := range heads {
 		if head != "CANCELLED" || cancelled {
-			columns = append(columns, Column{Head: head, Right: true})
+			shown = append(shown, Column{Head: head, Right: true})
 		}
 	}
 	var rows [][]string
@@ -86,10 +84,10 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 		}
 		rows = append(rows, row)
 	}
-	g := NewGrid(b, s, columns, rows)
+	g := NewGrid(b, s, shown, rows)
 	_ = g.Head()
 	for _, row := range rows {
-		if name := s.Line(row[0]); ansi.StringWidth(name) > g.widths[0] {
+		if name := s.Line(row[0]); columns(name) > g.Width(0) {
 			b.WriteString(s.cut(name, s.columns()) + "\n")
 			row[0] = ""
 		}
@@ -134,7 +132,7 @@ func (s Style) histogram(b *bytes.Buffer, bars []Bar) {
 		rows = append(rows, []string{"", fmt.Sprintf("%6s to %6s", s.step(bar.From), s.step(bar.To)), strconv.Itoa(bar.Count), ""})
 	}
 	g := NewGrid(b, s, []Column{{}, {}, {Right: true}, {}}, rows)
-	room := max(min(s.columns(), maxProse)-g.widths[1]-g.widths[2]-3*len(gap), 4)
+	room := max(min(s.columns(), maxProse)-g.Width(1)-g.Width(2)-3*len(gap), 4)
 	for i, bar := range bars {
 		rows[i][3] = s.drawn(bar.Count, most, room)
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"mcpc/internal/mcp"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
@@ -193,7 +191,7 @@ func (s Style) described(e entry, width int) string {
 	if strings.Contains(hints, "destr") || strings.Contains(hints, "hidden") {
 		mark = yellow
 	}
-	room := width - ansi.StringWidth(hints) - 1
+	room := width - columns(hints) - 1
 	if e.about == "" || room < 12 {
 		return s.paint(mark, s.cut(hints, width))
 	}
@@ -204,7 +202,7 @@ func (s Style) narrowEntry(b *bytes.Buffer, e entry) {
 	width := s.columns()
 	name := s.cut(e.name, width)
 	line := s.paint(bold, name)
-	if room := width - ansi.StringWidth(name) - len(gap); len(e.params) > 0 && room >= 8 {
+	if room := width - columns(name) - len(gap); len(e.params) > 0 && room >= 8 {
 		line += gap + s.paint(cyan, s.signature(e.params, room))
 	}
 	b.WriteString(line + "\n")
@@ -219,8 +217,8 @@ func (s Style) wideEntries(b *bytes.Buffer, entries []entry) bool {
 	width := s.columns()
 	nameWidth, paramWidth := 0, 0
 	for _, e := range entries {
-		nameWidth = max(nameWidth, ansi.StringWidth(e.name))
-		paramWidth = max(paramWidth, ansi.StringWidth(joined(e.params, 0)))
+		nameWidth = max(nameWidth, columns(e.name))
+		paramWidth = max(paramWidth, columns(joined(e.params, 0)))
 	}
 	room := width - nameWidth - paramWidth - 2*len(gap)
 	if room < max(width/2, minDescription) {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 )
@@ -147,7 +145,7 @@ func (st Style) lines(params []parameter, width int) []string {
 			text += ","
 		}
 		last := len(lines) - 1
-		if last >= 0 && ansi.StringWidth(lines[last])+1+ansi.StringWidth(text) <= width {
+		if last >= 0 && columns(lines[last])+1+columns(text) <= width {
 			lines[last] += " " + text
 		} else {
 			lines = append(lines, text)
@@ -160,13 +158,13 @@ func (st Style) lines(params []parameter, width int) []string {
 // names alone; then as many names as fit and the number of the others.
 func (st Style) signature(params []parameter, width int) string {
 	for form := range 3 {
-		if text := joined(params, form); ansi.StringWidth(text) <= width {
+		if text := joined(params, form); columns(text) <= width {
 			return text
 		}
 	}
 	for n := len(params) - 1; n > 0; n-- {
 		text := joined(params[:n], 2) + ", " + st.ellipsis() + " +" + english.Plural(len(params)-n, "arg")
-		if ansi.StringWidth(text) <= width {
+		if columns(text) <= width {
 			return text
 		}
 	}

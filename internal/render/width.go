@@ -28,6 +28,9 @@ const maxProse = 100
 // columns is how many columns sanitized text takes on a terminal.
 func columns(text string) int { return ansi.StringWidth(text) }
 
+// truncate gives what of a sanitized text fits into width columns.
+func truncate(text string, width int) string { return ansi.Truncate(text, width, "") }
+
 // words breaks a sanitized text into lines of at most width columns, at blanks; a word that
 // is longer stands alone.
 func words(text string, width int) []string {
