@@ -130,15 +130,14 @@ func extent(mime string, data []byte) string {
 	if strings.HasPrefix(mime, "audio/") {
 		return duration(mime, data)
 	}
-	d := decoders(mime)
-	if d == nil {
+	if !canDraw(mime) {
 		return ""
 	}
-	c, err := d.config(bytes.NewReader(data))
+	size, err := pictureSize(mime, data)
 	if err != nil {
 		return "damaged header"
 	}
-	return fmt.Sprintf("%dx%d", c.Width, c.Height)
+	return fmt.Sprintf("%dx%d", size.X, size.Y)
 }
 
 // duration is the length of a sound in seconds, of the formats whose header has it;

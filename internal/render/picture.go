@@ -47,18 +47,17 @@ type Canvas struct {
 	TrueColor bool
 }
 
-const (
-	// mostPixels is what an image may have to be decoded: 80 MB of memory. A file of
-	// some kilobytes can claim gigabytes.
-	mostPixels = 20_000_000
-	// mostPictures are drawn of one result.
-	mostPictures = 8
-)
+// mostPixels is what an image may have to be decoded: 80 MB of memory. A file of
+// some kilobytes can claim gigabytes.
+const mostPixels = 20_000_000
+
+// mostPictures are drawn of one result.
+const mostPictures = 8
 
 // HasPictures says whether a result holds an image that could be drawn.
 func HasPictures(method string, result []byte) bool {
 	for _, b := range resultBlocks(method, result) {
-		if data, err := decodeBase64(b.data); b.kind == mediaBlock && err == nil && decoders(sniff(data)) != nil {
+		if data, err := decodeBase64(b.data); b.kind == mediaBlock && err == nil && canDraw(sniff(data)) {
 			return true
 		}
 	}
@@ -87,6 +86,15 @@ func decoders(mime string) *decoder {
 	return nil
 }
 
+// canDraw reports whether pictures of a media type can be drawn.
+func canDraw(mime string) bool { return decoders(mime) != nil }
+
+// pictureSize is the size in pixels that the header of a picture gives.
+func pictureSize(mime string, data []byte) (image.Point, error) {
+	c, err := decoders(mime).config(bytes.NewReader(data))
+	return image.Pt(c.Width, c.Height), err
+}
+
 // decodePNG leaves out what is about a picture and no part of it, a profile of its
 // colours for instance, before Go's decoder finds that its checksum is wrong: other
 // programs show such a picture, and real servers send them.
@@ -113,21 +121,17 @@ func decodePNG(r io.Reader) (image.Image, error) {
 }
 
 // pixels decodes an image, unless it claims to be too large.
-func pixels(data []byte) (image.Image, error) {
-	d := decoders(sniff(data))
-	if d == nil {
-		return nil, errors.New("unknown image format")
-	}
-	c, err := d.config(bytes.NewReader(data))
+func pixels(mime string, data []byte) (image.Image, error) {
+	size, err := pictureSize(mime, data)
 	switch {
 	case err != nil:
 		return nil, errors.New("damaged header")
-	case c.Width <= 0 || c.Height <= 0:
+	case size.X <= 0 || size.Y <= 0:
 		return nil, errors.New("it has no pixels")
-	case c.Width > mostPixels/c.Height:
+	case size.X > mostPixels/size.Y:
 		return nil, fmt.Errorf("more than %d million pixels", mostPixels/1_000_000)
 	}
-	img, err := d.decode(bytes.NewReader(data))
+	img, err := decoders(mime).decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
@@ -141,34 +145,42 @@ func pixels(data []byte) (image.Image, error) {
 // and encoded here: no byte of a server's reaches the decoders of a terminal.
 func (p *page) picture(b block) {
 	data, err := decodeBase64(b.data)
-	if p.err != nil || p.st.Canvas.By == NoPictures || !p.st.watched() || err != nil || decoders(sniff(data)) == nil {
+	if p.err != nil || p.st.Canvas.By == NoPictures || !p.st.watched() || err != nil || !canDraw(sniff(data)) {
 		return
 	}
 	if p.drawn++; p.drawn > mostPictures {
 		p.note(fmt.Sprintf("(not drawn: only %d are)", mostPictures))
 		return
 	}
-	img, err := pixels(data)
+	drawing, err := drawPicture(p.st, sniff(data), data)
 	if err != nil {
 		p.note("(not drawn: " + p.short(err.Error()) + ")")
 		return
 	}
-	var out bytes.Buffer
-	if err := p.st.draw(&out, img); err != nil {
-		p.note("(not drawn: it could not be encoded)")
-		return
+	_, p.err = p.w.Write(drawing)
+}
+
+// drawPicture gives what draws a picture of a media type that can be drawn, and the
+// line end behind it.
+func drawPicture(st Style, mime string, data []byte) ([]byte, error) {
+	img, err := pixels(mime, data)
+	if err != nil {
+		return nil, err
 	}
-	_, p.err = p.w.Write(out.Bytes())
+	var out bytes.Buffer
+	if err := st.Canvas.settled().draw(&out, img, st.columns()); err != nil {
+		return nil, errors.New("it could not be encoded")
+	}
+	return out.Bytes(), nil
 }
 
 // draw writes a picture and the line end behind it.
-func (s Style) draw(out *bytes.Buffer, img image.Image) error {
-	c := s.Canvas.settled()
-	cells, size := c.fit(img.Bounds().Size(), s.columns())
+func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
+	cells, size := c.fit(img.Bounds().Size(), columns)
 	scaled := scale(img, size)
 	switch c.By {
 	case HalfBlocks:
-		s.halfBlocks(out, scaled)
+		c.halfBlocks(out, scaled)
 		return nil
 	case Kitty:
 		// Quiet 2: the terminal sends no answer, because mcpc would not read it. The size
@@ -249,12 +261,12 @@ func scale(img image.Image, size image.Point) *image.NRGBA {
 
 // halfBlocks draws two rows of pixels in each line. What is transparent shows the
 // terminal's own ground.
-func (s Style) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
+func (c Canvas) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 	for y := 0; y < img.Rect.Dy(); y += 2 {
 		last := ""
 		var line strings.Builder
 		for x := range img.Rect.Dx() {
-			upper, lower := s.ground(img, x, y), s.ground(img, x, y+1)
+			upper, lower := c.ground(img, x, y), c.ground(img, x, y+1)
 			sgr, mark := "0;3"+upper+";4"+lower, "▀"
 			switch {
 			case upper == "" && lower == "":
@@ -276,18 +288,18 @@ func (s Style) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 
 // ground returns a pixel's colour as it follows the 3 or the 4 in an SGR sequence;
 // "" where the pixel is transparent or outside.
-func (s Style) ground(img *image.NRGBA, x, y int) string {
+func (c Canvas) ground(img *image.NRGBA, x, y int) string {
 	if y >= img.Rect.Dy() {
 		return ""
 	}
-	c := img.NRGBAAt(x, y)
+	pixel := img.NRGBAAt(x, y)
 	switch {
-	case c.A < 128:
+	case pixel.A < 128:
 		return ""
-	case s.Canvas.TrueColor:
-		return fmt.Sprintf("8;2;%d;%d;%d", c.R, c.G, c.B)
+	case c.TrueColor:
+		return fmt.Sprintf("8;2;%d;%d;%d", pixel.R, pixel.G, pixel.B)
 	}
-	return fmt.Sprintf("8;5;%d", indexed(c))
+	return fmt.Sprintf("8;5;%d", indexed(pixel))
 }
 
 // indexed is the nearest colour of the palette of 256: of its cube of six steps each,
