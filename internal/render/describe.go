@@ -33,7 +33,7 @@ func Describe(w io.Writer, st Style, tool mcp.Tool, example, page json.RawMessag
 	s.page(tool.UI, page)
 	s.heading("example")
 	s.line(1, st.Aim.ExampleCall(tool, example))
-	_, err := io.WriteString(w, s.b.String())
+	_, err := io.WriteString(w, s.String())
 	return err
 }
 
@@ -43,6 +43,8 @@ type sheet struct {
 	width int
 	b     strings.Builder
 }
+
+func (s *sheet) String() string { return s.b.String() }
 
 // line writes one line, which is sanitized already, and is never wrapped.
 func (s *sheet) line(depth int, text string) {
@@ -129,20 +131,5 @@ func annotations(h mcp.Hints) (short, words []string) {
 
 func (s *sheet) section(name string, raw json.RawMessage, empty string) {
 	s.heading(name)
-	doc := newDocument(raw)
-	root := doc.schema()
-	f := fields{sheet: s, doc: doc}
-	if types := root.types(); len(types) == 1 && types[0] == "object" && len(root.alternatives()) == 0 {
-		if !f.members(root, 1) {
-			if string(root.get("additionalProperties")) != "false" {
-				empty += " declared"
-			}
-			s.line(1, empty)
-		}
-	} else {
-		f.field("", root, false, 1)
-	}
-	if doc.spent() {
-		s.line(1, "(the schema is too large to show in full: use --json)")
-	}
+	writeSchema(s, raw, empty)
 }

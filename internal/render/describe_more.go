@@ -35,7 +35,7 @@ func DescribePrompt(w io.Writer, st Style, p mcp.Prompt) error {
 	}
 	s.heading("example")
 	s.line(1, st.Aim.ExamplePrompt(p))
-	_, err := io.WriteString(w, s.b.String())
+	_, err := io.WriteString(w, s.String())
 	return err
 }
 
@@ -97,7 +97,7 @@ func (s Style) resource(w io.Writer, r mcp.Resource, more func(*sheet)) error {
 		sh.wrapped(0, strings.Join(facts, "; "))
 	}
 	more(sh)
-	_, err := io.WriteString(w, sh.b.String())
+	_, err := io.WriteString(w, sh.String())
 	return err
 }
 

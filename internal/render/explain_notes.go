@@ -96,7 +96,7 @@ func (e *explainer) live(path []string, raw json.RawMessage) string {
 			return codeMeaning(e.m.Error.Code)
 		}
 	case "structuredContent":
-		if mirrored(resultBlocks("tools/call", e.m.Result), raw) {
+		if contentRepeats(e.m.Result, raw) {
 			return "the same data, typed: the text is for a model, this is for a program; " +
 				"it must match the outputSchema"
 		}

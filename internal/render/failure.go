@@ -222,6 +222,9 @@ func status(code int) string {
 	return strings.TrimRight("HTTP "+strconv.Itoa(code)+" "+http.StatusText(code), " ")
 }
 
+// maxBody is how much is shown of a body or a line that a server wrote.
+const maxBody = 2 << 10
+
 // excerpt is jsonraw.Excerpt in the style's own ornaments.
 func (s Style) excerpt(raw []byte, n int) string {
 	text := jsonraw.Excerpt(raw, n)

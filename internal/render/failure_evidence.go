@@ -18,7 +18,6 @@ import (
 // These bound how much of a server's text is shown, in bytes and in lines of stderr. The
 // whole of it is in the recording, and in the JSON form of the error.
 const (
-	maxBody        = 2 << 10
 	maxData        = 1 << 10
 	maxStderrLines = 20
 	// window is how many bytes are shown before and behind a syntax error.

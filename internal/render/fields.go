@@ -21,6 +21,26 @@ const (
 	maxFields     = 2000
 )
 
+// writeSchema writes a schema as lines; empty is said of an object without members.
+func writeSchema(s *sheet, raw json.RawMessage, empty string) {
+	doc := newDocument(raw)
+	root := doc.schema()
+	f := fields{sheet: s, doc: doc}
+	if types := root.types(); len(types) == 1 && types[0] == "object" && len(root.alternatives()) == 0 {
+		if !f.members(root, 1) {
+			if string(root.get("additionalProperties")) != "false" {
+				empty += " declared"
+			}
+			s.line(1, empty)
+		}
+	} else {
+		f.field("", root, false, 1)
+	}
+	if doc.spent() {
+		s.line(1, "(the schema is too large to show in full: use --json)")
+	}
+}
+
 // members writes the members of an object and says whether there were any.
 func (f *fields) members(s schema, depth int) bool {
 	any := false

@@ -25,7 +25,7 @@ func JSON(w io.Writer, st Style, raw []byte) error {
 	if !st.Terminal {
 		return writeLine(w, raw)
 	}
-	return st.showJSON(w, raw)
+	return showJSON(w, st, raw)
 }
 
 // JSONLine writes one JSON document on one line, into a pipe as it is but for line
@@ -41,7 +41,7 @@ func JSONLine(w io.Writer, st Style, raw []byte) error {
 }
 
 // showJSON is JSON for a reader.
-func (s Style) showJSON(w io.Writer, raw []byte) error {
+func showJSON(w io.Writer, s Style, raw []byte) error {
 	if len(raw) >= longJSON {
 		return s.showLong(w, raw)
 	}

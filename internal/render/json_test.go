@@ -127,7 +127,7 @@ func TestLongJSONTakesNoMemory(t *testing.T) {
 		"report": func(w io.Writer) error {
 			return Markdown(w, Report{Traffic: Traffic{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}}})
 		},
-		"broken": func(w io.Writer) error { return terminal.showJSON(w, raw[1:]) },
+		"broken": func(w io.Writer) error { return showJSON(w, terminal, raw[1:]) },
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -141,14 +141,14 @@ func TestLongJSONTakesNoMemory(t *testing.T) {
 	}
 	raw = long("é\u202e")
 	var b bytes.Buffer
-	if err := terminal.showJSON(&b, raw); err != nil {
+	if err := showJSON(&b, terminal, raw); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := string(jsonraw.Compact(b.Bytes())), strings.ReplaceAll(string(raw), "\u202e", `\u202e`); got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
 	b.Reset()
-	if err := terminal.showJSON(&b, raw[1:]); err != nil || !strings.HasPrefix(b.String(), `"a":[1`) || !strings.Contains(b.String(), "\n[not JSON: ") {
+	if err := showJSON(&b, terminal, raw[1:]); err != nil || !strings.HasPrefix(b.String(), `"a":[1`) || !strings.Contains(b.String(), "\n[not JSON: ") {
 		t.Errorf("%v, %.80q", err, b.String())
 	}
 }

@@ -122,7 +122,7 @@ func (m *marker) message(name string, f wire.Frame) {
 	language, shown := "", beginning(f.Raw[:min(len(f.Raw), 2*mostReported)])
 	if jsonraw.Valid(f.Raw) == nil {
 		language, shown = "json", nil
-		_ = reporting.showJSON(&shown, f.Raw)
+		_ = showJSON(&shown, reporting, f.Raw)
 	}
 	text := strings.TrimRight(string(shown), "\r\n")
 	if len(text) > mostReported {

@@ -56,10 +56,15 @@ type Progress struct {
 	// request.
 	doing, leaving string
 
+	frame int
+	last  progressUpdate
+}
+
+// A progressUpdate is the last progress notification; known is set where there was one.
+type progressUpdate struct {
 	known           bool
 	progress, total float64
 	message         string
-	frame           int
 }
 
 // NewProgress begins to show progress on w. now is the clock that slows the
@@ -81,12 +86,12 @@ func (p *Progress) Update(params jsonraw.Members) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.known || value > p.progress {
-		p.progress = value
+	if !p.last.known || value > p.last.progress {
+		p.last.progress = value
 	}
-	p.known, p.message, p.total = true, params.Text("message"), 0
+	p.last.known, p.last.message, p.last.total = true, params.Text("message"), 0
 	if t, ok := number(get("total")); ok && t > 0 {
-		p.total = t
+		p.last.total = t
 	}
 	p.drawLocked()
 }
@@ -136,8 +141,8 @@ func (p *Progress) Done() {
 func (p *Progress) Again() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done, p.known, p.progress, p.total = false, false, 0, 0
-	p.doing, p.leaving, p.message, p.start = "", "", "", p.now()
+	p.done, p.last = false, progressUpdate{}
+	p.doing, p.leaving, p.start = "", "", p.now()
 }
 
 // Write writes to the stream of the line, which is taken away first and comes
@@ -230,13 +235,13 @@ func (p *Progress) clearLocked() {
 func (p *Progress) lineLocked(now time.Time) string {
 	var parts []string
 	switch {
-	case p.total > 0:
-		share := math.Max(0, math.Min(1, p.progress/p.total))
-		parts = append(parts, p.bar(share), fmt.Sprintf("%s/%s", short(p.progress), short(p.total)),
+	case p.last.total > 0:
+		share := math.Max(0, math.Min(1, p.last.progress/p.last.total))
+		parts = append(parts, p.bar(share), fmt.Sprintf("%s/%s", short(p.last.progress), short(p.last.total)),
 			fmt.Sprintf("%.0f%%", math.Floor(100*share)))
 		parts = append(parts, p.speed(now, share)...)
-	case p.known:
-		parts = append(parts, p.spinner(), short(p.progress))
+	case p.last.known:
+		parts = append(parts, p.spinner(), short(p.last.progress))
 	case p.doing == "":
 		parts = append(parts, p.spinner(), "waiting for the response")
 	default:
@@ -248,8 +253,8 @@ func (p *Progress) lineLocked(now time.Time) string {
 	if p.doing != "" {
 		parts = append(parts, p.st.Line(p.st.excerpt([]byte(p.doing), 400)))
 	}
-	if p.message != "" {
-		parts = append(parts, p.st.Line(p.st.excerpt([]byte(p.message), 400)))
+	if p.last.message != "" {
+		parts = append(parts, p.st.Line(p.st.excerpt([]byte(p.last.message), 400)))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -264,7 +269,7 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 	if left > float64(24*time.Hour) {
 		return nil
 	}
-	return []string{short(math.Round(10*p.progress/elapsed.Seconds())/10) + "/s",
+	return []string{short(math.Round(10*p.last.progress/elapsed.Seconds())/10) + "/s",
 		"eta " + Took(max(time.Duration(left).Round(time.Second), time.Second))}
 }
 

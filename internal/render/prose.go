@@ -192,7 +192,7 @@ func (d *drawing) paragraph(line string) {
 	rest := line[indent:]
 	lead, sgr := strings.Repeat(" ", indent), ""
 	for strings.HasPrefix(rest, "> ") || rest == ">" {
-		lead += d.st.paint(dim, d.st.bar()) + " "
+		lead += d.st.paint(dim, d.st.ornament("|", "│")) + " "
 		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " ")
 	}
 	hang := lead
@@ -258,7 +258,5 @@ func (s Style) bullet(mark string) string {
 	}
 	return s.ornament(mark, "•")
 }
-
-func (s Style) bar() string { return s.ornament("|", "│") }
 
 func (s Style) dash() string { return s.ornament("-", "─") }

@@ -51,7 +51,7 @@ func (p *page) text(mime, text string) {
 	case !p.st.watched():
 		p.err = writeText(p.w, []byte(text))
 	case looksLikeJSON(text):
-		p.err = p.st.showJSON(p.w, []byte(text))
+		p.err = showJSON(p.w, p.st, []byte(text))
 	case p.marked(mime, text):
 		p.err = writeText(p.w, []byte(p.st.Prose(text)))
 	default:
@@ -63,7 +63,7 @@ func (p *page) json(raw json.RawMessage) {
 	switch {
 	case p.err != nil:
 	case p.st.watched():
-		p.err = p.st.showJSON(p.w, raw)
+		p.err = showJSON(p.w, p.st, raw)
 	default:
 		p.err = writeLine(p.w, raw)
 	}

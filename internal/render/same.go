@@ -24,6 +24,11 @@ func mirrored(blocks []block, structured json.RawMessage) bool {
 	return len(texts) > 0 && unwrapped(texts, structured)
 }
 
+// contentRepeats reports that a text of a tool's result says the same as structuredContent.
+func contentRepeats(result, structured json.RawMessage) bool {
+	return mirrored(resultBlocks("tools/call", result), structured)
+}
+
 // unwrapped knows the Python SDK's habit: what is not an object is wrapped as
 // {"result": …}, and a list has one text block for each of its items.
 func unwrapped(texts []string, structured json.RawMessage) bool {

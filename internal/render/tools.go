@@ -73,7 +73,7 @@ func (s Style) list(w io.Writer, n int, entryAt func(i int) entry, long bool) er
 		for _, e := range entries {
 			sheet.longEntry(e)
 		}
-		b.WriteString(sheet.b.String())
+		b.WriteString(sheet.String())
 	case !s.wideEntries(&b, entries):
 		for _, e := range entries {
 			s.narrowEntry(&b, e)
@@ -102,9 +102,7 @@ func (s Style) entry(t mcp.Tool, long bool) entry {
 		choices = 100
 	}
 	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: s.hints(t)}
-	for _, p := range newDocument(t.InputSchema).schema().properties() {
-		e.params = append(e.params, s.parameter(p, choices))
-	}
+	e.params = s.parameters(t.InputSchema, choices)
 	return s.about(e, t.Description, t.Title)
 }
 
@@ -236,7 +234,7 @@ const minDescription = 50
 
 // longEntry cuts nothing.
 func (s *sheet) longEntry(e entry) {
-	if s.b.Len() > 0 {
+	if s.String() != "" {
 		s.line(0, "")
 	}
 	name := s.st.paint(bold, e.name)

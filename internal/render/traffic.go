@@ -180,7 +180,7 @@ func (v *viewer) message(name string, f wire.Frame, more string) {
 		note += ", event id " + v.st.glimpse([]byte(*s.ID), 60)
 	}
 	v.noted(name, note)
-	_ = v.st.showJSON(v.b, f.Raw)
+	_ = showJSON(v.b, v.st, f.Raw)
 	m := wire.ParseMessage(f.Raw)
 	v.findings(m.Problems)
 	v.found = append(v.found, m.Problems...)
@@ -315,7 +315,7 @@ func (s Style) span(p phase, total time.Duration, room int) string {
 	from := int(int64(p.from) * int64(room-1) / int64(total))
 	to := max(int(int64(p.to)*int64(room-1)/int64(total)), from+1)
 	if p.from == p.to {
-		return strings.Repeat(" ", from) + s.bar()
+		return strings.Repeat(" ", from) + s.ornament("|", "│")
 	}
 	return strings.Repeat(" ", from) + strings.Repeat(s.ornament("#", "█"), to-from)
 }

@@ -114,6 +114,15 @@ func (st Style) shown(raw json.RawMessage, width int) string {
 // b?: string="x", b?: string, b?.
 type parameter [3]string
 
+// parameters are the arguments that a schema declares. At most choices values of an
+// enum are named.
+func (st Style) parameters(raw json.RawMessage, choices int) (all []parameter) {
+	for _, p := range newDocument(raw).schema().properties() {
+		all = append(all, st.parameter(p, choices))
+	}
+	return all
+}
+
 func (st Style) parameter(p property, choices int) parameter {
 	name := st.Line(p.name)
 	if !p.required {
