@@ -13,14 +13,14 @@ import (
 
 // satisfies fails where validate, which knows nothing of render, finds that the
 // example breaks its schema.
-func satisfies(t *testing.T, name string, schema []byte) {
+func satisfies(t *testing.T, name string, raw []byte) {
 	t.Helper()
-	checker, _, err := validate.Compile(schema)
+	checker, _, err := validate.Compile(raw)
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	example := render.Example(schema)
+	example := render.Example(raw)
 	findings, err := checker.Check(example)
 	if err != nil {
 		t.Errorf("%s: %s: %v", name, example, err)

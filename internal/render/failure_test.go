@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
@@ -21,7 +22,7 @@ const hostileText = "ok\x1b[2J\u202ekcatta\u202c\nmcpc: all is well\r\u009b31m\u
 func assertVisible(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "\n") {
-		if clean := Line(line); clean != line {
+		if clean := sanitize.Line(line, sanitize.Signs); clean != line {
 			t.Errorf("not sanitized: %q\n want %q", line, clean)
 		}
 	}

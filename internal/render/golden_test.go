@@ -34,7 +34,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// described is a style as the golden files name it.
-func described(st Style) string {
-	return fmt.Sprintf("{Terminal:%t Color:%t Width:%d ASCII:%t Aim:{Flag:%s Behind:%s}}", st.Terminal, st.Color, st.Width, st.ASCII, st.Aim.Flag, st.Aim.Behind)
+// described are the settings of a style, as the golden files name them.
+func described(terminal, color bool, width int, ascii bool) string {
+	return fmt.Sprintf("{Terminal:%t Color:%t Width:%d ASCII:%t}", terminal, color, width, ascii)
 }

@@ -24,7 +24,7 @@ func TestHeard(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 8, 7, 6_000_000, time.UTC)
 	var all bytes.Buffer
 	for _, st := range []Style{{}, {Terminal: true, Width: 80}, {Terminal: true, Color: true, Width: 80}, {Terminal: true, ASCII: true, Width: 80}} {
-		fmt.Fprintf(&all, "=== %s\n", described(st))
+		fmt.Fprintf(&all, "=== %s\n", described(st.Terminal, st.Color, st.Width, st.ASCII))
 		for _, raw := range heardMessages {
 			if err := Heard(&all, st, at, wire.ParseMessage([]byte(raw))); err != nil {
 				t.Fatal(err)

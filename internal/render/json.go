@@ -60,11 +60,10 @@ const longJSON = 8 << 20
 
 // showLong is showJSON in pieces.
 func (s Style) showLong(w io.Writer, raw []byte) error {
-	show, bad := sanitize.Picture(sanitize.JSON), jsonraw.Valid(raw)
+	clean, bad := sanitize.NewWriter(w, sanitize.JSON), jsonraw.Valid(raw)
 	if bad != nil {
-		show = s.picture()
+		clean = s.Sanitizer(w)
 	}
-	clean := sanitize.NewWriter(w, show)
 	out := bufio.NewWriterSize(clean, 64<<10)
 	for piece := range slices.Chunk(raw, 64<<10) {
 		_, _ = out.Write(piece) // Flush has the error

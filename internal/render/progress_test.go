@@ -54,7 +54,7 @@ func (c *progressClock) now() time.Time { return c.t }
 func (c *progressClock) pass(ms time.Duration) { c.t = c.t.Add(ms * time.Millisecond) }
 
 func onScreen(st Style) (*progressScreen, *progressClock, *Progress) {
-	s, c := &progressScreen{}, &progressClock{t: talkBegan}
+	s, c := &progressScreen{}, &progressClock{t: time.Unix(0, 0)}
 	st.Terminal = true
 	if st.Width == 0 {
 		st.Width = 80
@@ -181,7 +181,7 @@ func TestProgressStepsAside(t *testing.T) {
 
 func TestProgressInAPipe(t *testing.T) {
 	var b bytes.Buffer
-	c := &progressClock{t: talkBegan}
+	c := &progressClock{t: time.Unix(0, 0)}
 	p := NewProgress(&b, Style{}, c.now)
 	c.pass(1000)
 	p.Tick()
@@ -217,7 +217,7 @@ func TestProgressThatIsNone(t *testing.T) {
 }
 
 func TestProgressFromManyGoroutines(t *testing.T) {
-	c := &progressClock{t: talkBegan.Add(time.Hour)}
+	c := &progressClock{t: time.Unix(0, 0).Add(time.Hour)}
 	p := NewProgress(&progressScreen{}, Style{Terminal: true, Width: 40}, c.now)
 	var wg sync.WaitGroup
 	for n := range 8 {

@@ -56,7 +56,7 @@ func TestProse(t *testing.T) {
 		{Terminal: true, Color: true, Width: 80}, {Terminal: true, Color: true, Width: 40},
 		{Terminal: true, Color: true, Width: 120}, {Terminal: true, Color: true, Width: 60, ASCII: true},
 	} {
-		fmt.Fprintf(&all, "=== %s\n", described(st))
+		fmt.Fprintf(&all, "=== %s\n", described(st.Terminal, st.Color, st.Width, st.ASCII))
 		got := st.Prose(weather)
 		all.WriteString(got)
 		lettersStay(t, weather, got)

@@ -23,7 +23,7 @@ func TestStats(t *testing.T) {
 	bars := []Bar{{0, us, 1}, {500 * us, ms, 1}, {ms, 2 * ms, 1000}, {2 * ms, 5 * ms, 0}, {50 * time.Second, 100 * time.Second, 201}, {5e17, 1<<63 - 1, 1}}
 	var out bytes.Buffer
 	for _, st := range []Style{{}, {Terminal: true, Width: 80}, {Terminal: true, Width: 100, ASCII: true}, {Terminal: true, Color: true, Width: 130}} {
-		fmt.Fprintf(&out, "=== %s\n", described(st))
+		fmt.Fprintf(&out, "=== %s\n", described(st.Terminal, st.Color, st.Width, st.ASCII))
 		from := out.Len()
 		if err := Stats(&out, st, figures, all, bars); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func TestTable(t *testing.T) {
 		{Width: 80}, {Terminal: true, Width: 40}, {Terminal: true, Width: 80}, {Terminal: true, Width: 160},
 		{Terminal: true, Width: 60, ASCII: true}, {Terminal: true, Color: true, Width: 60}, {},
 	} {
-		fmt.Fprintf(&all, "=== %s\n", described(st))
+		fmt.Fprintf(&all, "=== %s\n", described(st.Terminal, st.Color, st.Width, st.ASCII))
 		from := all.Len()
 		if err := Table(&all, st, head, sessions); err != nil {
 			t.Fatal(err)

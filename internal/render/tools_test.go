@@ -118,9 +118,9 @@ func TestToolsPipeIsOneLineEach(t *testing.T) {
 
 // valid is an example that satisfies a schema, or nil; {} is taken where there is no
 // schema.
-func valid(schema []byte) json.RawMessage {
-	example := Example(schema)
-	checker, warnings, err := validate.Compile(schema)
+func valid(raw []byte) json.RawMessage {
+	example := Example(raw)
+	checker, warnings, err := validate.Compile(raw)
 	if err != nil && string(example) == "{}" {
 		return example
 	}
@@ -188,8 +188,8 @@ func hostile() map[string]string {
 }
 
 func TestHostileSchemas(t *testing.T) {
-	for name, schema := range hostile() {
-		tool := mcp.Tool{Name: "x", InputSchema: []byte(schema), OutputSchema: []byte(schema)}
+	for name, text := range hostile() {
+		tool := mcp.Tool{Name: "x", InputSchema: []byte(text), OutputSchema: []byte(text)}
 		var b bytes.Buffer
 		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Error(name, err)
@@ -198,7 +198,7 @@ func TestHostileSchemas(t *testing.T) {
 		if b.Len() > 1<<20 {
 			t.Errorf("%s: described in %d bytes", name, b.Len())
 		}
-		if example := Example([]byte(schema)); jsonraw.Valid(example) != nil || len(example) > 1<<20 {
+		if example := Example([]byte(text)); jsonraw.Valid(example) != nil || len(example) > 1<<20 {
 			t.Errorf("%s: the example is %.100s", name, example)
 		}
 	}
@@ -213,8 +213,8 @@ func FuzzDescribe(f *testing.F) {
 	for _, tool := range toolsOf(f, "strange") {
 		f.Add(tool.Name, tool.Description, []byte(tool.InputSchema))
 	}
-	f.Fuzz(func(t *testing.T, name, about string, schema []byte) {
-		tool := mcp.Tool{Name: name, Description: about, InputSchema: schema, OutputSchema: schema}
+	f.Fuzz(func(t *testing.T, name, about string, raw []byte) {
+		tool := mcp.Tool{Name: name, Description: about, InputSchema: raw, OutputSchema: raw}
 		var b bytes.Buffer
 		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func FuzzDescribe(f *testing.F) {
 		if i := strings.IndexFunc(out, forbidden); i >= 0 {
 			t.Fatalf("%q holds %q", out, out[i:])
 		}
-		if example := Example(schema); jsonraw.Valid(example) != nil {
+		if example := Example(raw); jsonraw.Valid(example) != nil {
 			t.Fatalf("the example is %q", example)
 		}
 	})

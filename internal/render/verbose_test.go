@@ -13,6 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
+const talkURL = "http://localhost:3001/mcp"
+
 var talkBegan = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // talk builds the frames of a conversation, two milliseconds apart.
@@ -26,7 +28,7 @@ func (k *talk) add(f wire.Frame) {
 
 func (k *talk) post(stream int, body string, fields ...wire.Field) {
 	k.add(wire.Frame{Kind: wire.Head, Stream: stream,
-		HTTP: &wire.HTTPHead{Method: "POST", URL: everythingURL, Proto: "HTTP/1.1", Fields: fields}})
+		HTTP: &wire.HTTPHead{Method: "POST", URL: talkURL, Proto: "HTTP/1.1", Fields: fields}})
 	k.add(wire.Frame{Kind: wire.Body, Stream: stream, Raw: []byte(body)})
 }
 
@@ -98,13 +100,13 @@ func oddHTTP() talk {
 	var k talk
 	k.post(1, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	k.answer(1, 202, nil)
-	k.add(wire.Frame{Kind: wire.Head, Stream: 2, HTTP: &wire.HTTPHead{Method: "GET", URL: everythingURL}})
+	k.add(wire.Frame{Kind: wire.Head, Stream: 2, HTTP: &wire.HTTPHead{Method: "GET", URL: talkURL}})
 	k.answer(2, 405, nil, wire.Field{Name: "Content-Type", Value: "text/html" + hostileText})
 	retry := 3 * time.Second
 	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Comment: true}})
 	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Event: "ping", Retry: &retry}, Raw: []byte("x")})
 	// A request whose body was never sent: the client cancelled it before.
-	k.add(wire.Frame{Kind: wire.Head, Stream: 3, HTTP: &wire.HTTPHead{Method: "POST", URL: everythingURL}})
+	k.add(wire.Frame{Kind: wire.Head, Stream: 3, HTTP: &wire.HTTPHead{Method: "POST", URL: talkURL}})
 	k.add(wire.Frame{Kind: wire.Closed, Stream: 3, Dir: wire.Received,
 		Close: &wire.CloseFacts{By: wire.Sent, How: "cancelled", Text: hostileText}})
 	k.received(4, `[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]`)
