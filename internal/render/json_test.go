@@ -10,7 +10,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/wire"
 )
 
 var (
@@ -121,12 +120,7 @@ func TestLongJSONTakesNoMemory(t *testing.T) {
 	}
 	raw := long("e")
 	for name, shown := range map[string]func(w io.Writer) error{
-		"show": func(w io.Writer) error {
-			return ShowTraffic(w, terminal, Traffic{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}})
-		},
-		"report": func(w io.Writer) error {
-			return Markdown(w, Report{Traffic: Traffic{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}}})
-		},
+		"whole":  func(w io.Writer) error { return showJSON(w, terminal, raw) },
 		"broken": func(w io.Writer) error { return showJSON(w, terminal, raw[1:]) },
 	} {
 		var before, after runtime.MemStats
