@@ -8,7 +8,7 @@ import (
 
 // An Aim is how the user named the server on the command line, in words of a
 // shell, so that a command in an example or a hint goes to the same server when
-// it is pasted. The zero Aim is for the server that is meant where none is named.
+// it is pasted. The zero value is for the server that is meant where none is named.
 type Aim struct {
 	// Flag follows "mcpc": "-s demo".
 	Flag string

@@ -15,7 +15,7 @@ import (
 // with the bytes of the echoed members and of the result as they came, but for
 // line ends between their parts. ms has the time in milliseconds. result stands
 // where there is an answer, error where the ending is not the good one; its
-// members are those of ErrorJSON.
+// members are those of the error that --json writes.
 func CallLine(st Style, number int, echo []jsonraw.Member, o wire.Outcome, answered bool, took time.Duration) []byte {
 	j := &object{}
 	j.number("line", int64(number))

@@ -37,13 +37,14 @@ func Describe(w io.Writer, st Style, tool mcp.Tool, example, page json.RawMessag
 	return err
 }
 
-// A sheet is a text that grows line by line, two columns to an indentation.
+// sheet is a text that grows line by line, two columns to an indentation.
 type sheet struct {
 	st    Style
 	width int
 	b     strings.Builder
 }
 
+// String gives the lines so far.
 func (s *sheet) String() string { return s.b.String() }
 
 // line writes one line, which is sanitized already, and is never wrapped.
@@ -65,11 +66,13 @@ func (s *sheet) prose(depth int, text string) {
 	}
 }
 
+// heading writes an empty line and a heading.
 func (s *sheet) heading(name string) {
 	s.line(0, "")
 	s.line(0, s.st.paint(bold, name+":"))
 }
 
+// sheet begins a text that is at most as wide as is easy to read.
 func (s Style) sheet() *sheet { return &sheet{st: s, width: min(s.columns(), maxProse)} }
 
 func (s *sheet) title(name, title string) {

@@ -272,6 +272,7 @@ func Took(d time.Duration) string {
 	return fmt.Sprint(int64(d.Round(time.Second)/time.Second)) + " s"
 }
 
+// tenths is a duration in a unit, with one digit behind the point unless it is 0.
 func tenths(d, unit time.Duration) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/float64(unit)), ".0")
 }

@@ -28,6 +28,7 @@ func ErrorJSON(st Style, o wire.Outcome) []byte {
 	return outer.bytes()
 }
 
+// errorJSON is how o ended as a JSON object: what stands under "error".
 func errorJSON(st Style, o wire.Outcome) []byte {
 	j := &object{}
 	j.text("kind", string(o.Kind))
@@ -53,7 +54,7 @@ func errorJSON(st Style, o wire.Outcome) []byte {
 	return j.bytes()
 }
 
-// FailureJSON writes ErrorJSON as a line. On a terminal characters that hide
+// FailureJSON writes how o ended as a line of JSON. On a terminal characters that hide
 // are written as \u escapes, which changes no value.
 func FailureJSON(w io.Writer, st Style, o wire.Outcome) {
 	if o.Good() {
@@ -133,10 +134,11 @@ func processJSON(p *wire.ProcessFacts) []byte {
 	return j.bytes()
 }
 
-// An object is a JSON object that is written member by member, so that bytes
-// from the wire can stand in it unchanged.
+// object composes a JSON object member by member, so that bytes from the wire
+// can stand in it unchanged.
 type object struct{ b []byte }
 
+// raw adds a member with a value as it stands; nil adds none.
 func (o *object) raw(name string, value json.RawMessage) {
 	if value == nil {
 		return
@@ -148,24 +150,28 @@ func (o *object) raw(name string, value json.RawMessage) {
 	o.b = append(o.b, value...)
 }
 
+// text adds a member with a string.
 func (o *object) text(name, value string) { o.raw(name, jsonraw.Quote(value)) }
 
+// number adds a member with a number.
 func (o *object) number(name string, value int64) { o.raw(name, strconv.AppendInt(nil, value, 10)) }
 
+// flag adds a member with true or false.
 func (o *object) flag(name string, value bool) { o.raw(name, strconv.AppendBool(nil, value)) }
 
-// list leaves an empty list out.
+// list adds a member with an array, unless it is empty.
 func (o *object) list(name string, items []json.RawMessage) {
 	if len(items) > 0 {
 		o.raw(name, jsonraw.List(items))
 	}
 }
 
-// some leaves an empty text out.
+// some adds a member with a string, unless it is empty.
 func (o *object) some(name, value string) {
 	if value != "" {
 		o.text(name, value)
 	}
 }
 
+// bytes gives the object.
 func (o *object) bytes() []byte { return append(append([]byte{'{'}, o.b...), '}') }

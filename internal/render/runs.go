@@ -160,7 +160,7 @@ func RunSum(w io.Writer, st Style, files []RunFile) error {
 //	 "durationNs","steps":[{"name","line","state","kind","exit","durationNs",
 //	 "misses":[{"line","column","expected","got"}],"error","why","see","hint"}]}]}
 //
-// kind is "ok" where the request ended well. error is what ErrorJSON has of how a
+// kind is "ok" where the request ended well. error is how a
 // step ended that was missed. It, misses, why, see and hint stand only where there
 // is something to say.
 func RunJSON(files []RunFile) json.RawMessage {
@@ -214,6 +214,7 @@ func runStepJSON(s RunStep) json.RawMessage {
 	return j.bytes()
 }
 
+// kindWord is the name of a kind in JSON.
 func kindWord(k wire.Kind) string {
 	if k == wire.OK {
 		return "ok"

@@ -103,6 +103,7 @@ func (st Style) value(raw json.RawMessage) string {
 	return st.shown(raw, 1000)
 }
 
+// shown is a JSON value on one line, cut to width columns.
 func (st Style) shown(raw json.RawMessage, width int) string {
 	if text, ok := jsonraw.Text(raw); ok {
 		raw = jsonraw.Quote(text)
@@ -110,7 +111,7 @@ func (st Style) shown(raw json.RawMessage, width int) string {
 	return st.cut(st.Line(string(escapeHidden(jsonraw.Compact(raw)))), width)
 }
 
-// A parameter is one entry of a signature, from the whole of it to its name:
+// parameter is one entry of a signature, from the whole of it to its name:
 // b?: string="x", b?: string, b?.
 type parameter [3]string
 

@@ -63,6 +63,7 @@ func (s Style) cutMore(text string, width, more int) string {
 	return ansi.Truncate(text, width, s.ellipsis())
 }
 
+// tail says that n characters are left out.
 func (s Style) tail(n int) string {
 	if n == 1 {
 		return s.ellipsis() + " +1 char"
@@ -70,8 +71,10 @@ func (s Style) tail(n int) string {
 	return fmt.Sprintf("%s +%d chars", s.ellipsis(), n)
 }
 
+// shortTail says that n things are left out.
 func (s Style) shortTail(n int) string { return fmt.Sprintf("%s+%d", s.ellipsis(), n) }
 
+// ellipsis is the mark for what is left out.
 func (s Style) ellipsis() string { return s.ornament("...", "…") }
 
 // clipped ends a line at the edge of a terminal, with a mark, where its columns do not
