@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Aim is how the user named the server on the command line, in words of a
+// Aim is how the user named the server on the command line, in words of a
 // shell, so that a command in an example or a hint goes to the same server when
 // it is pasted. The zero value is for the server that is meant where none is named.
 type Aim struct {
@@ -23,33 +23,34 @@ type Aim struct {
 
 // Typed are flags of the command line that the next command needs as well.
 type Typed struct {
-	// Local are those of every command, "--state DIR"; There those of commands that
-	// ask a server, "--protocol REVISION".
-	Local, There string
+	// Local are those of every command, "--state DIR".
+	Local string
+	// There are those of commands that send requests to a server, "--protocol REVISION".
+	There string
 	// Commands are the names of commands that use any of these; true marks one that
 	// sends requests to a server.
 	Commands map[string]bool
 }
 
 // Command is the command line that runs words, "describe get-sum", there.
-func (a Aim) Command(words string) string {
-	if a.Shell != nil {
+func (c Aim) Command(words string) string {
+	if c.Shell != nil {
 		return words
 	}
 	line := "mcpc "
-	if a.Typed != nil {
-		line += spaced(a.Typed.Local) + spaced(a.Typed.There)
+	if c.Typed != nil {
+		line += spaced(c.Typed.Local) + spaced(c.Typed.There)
 	}
-	line += spaced(a.Flag) + words
-	if a.Behind != "" {
-		line += " " + a.Behind
+	line += spaced(c.Flag) + words
+	if c.Behind != "" {
+		line += " " + c.Behind
 	}
 	return line
 }
 
-// Hint returns a hint as text, and whether it has a command. A command that ends in Behind
-// is put between backquotes where more of the hint follows, so that its end can be seen.
-func (a Aim) Hint(h wire.Hint) (text string, hasCommand bool) {
+// Hint returns a hint as text, and whether it has a command. A command with the command of a
+// server is put between backquotes where more of the hint follows, so that its end can be seen.
+func (c Aim) Hint(h wire.Hint) (text string, hasCommand bool) {
 	parts := h.Parts()
 	for i, part := range parts {
 		switch {
@@ -57,11 +58,11 @@ func (a Aim) Hint(h wire.Hint) (text string, hasCommand bool) {
 			text += part.Text
 			continue
 		case !part.There:
-			text += a.run(part.Text)
-		case a.Behind != "" && i < len(parts)-1:
-			text += "`" + a.Command(part.Text) + "`"
+			text += c.run(part.Text)
+		case c.Behind != "" && i < len(parts)-1:
+			text += "`" + c.Command(part.Text) + "`"
 		default:
-			text += a.Command(part.Text)
+			text += c.Command(part.Text)
 		}
 		hasCommand = true
 	}
@@ -69,19 +70,19 @@ func (a Aim) Hint(h wire.Hint) (text string, hasCommand bool) {
 }
 
 // run is the command line that runs words with the flags that were typed.
-func (a Aim) run(words string) string {
+func (c Aim) run(words string) string {
 	name, _, _ := strings.Cut(words, " ")
-	if a.Shell[name] {
+	if c.Shell[name] {
 		return words
 	}
 	line := "mcpc "
-	if a.Typed != nil {
-		asks, known := a.Typed.Commands[name]
+	if c.Typed != nil {
+		asks, known := c.Typed.Commands[name]
 		if known {
-			line += spaced(a.Typed.Local)
+			line += spaced(c.Typed.Local)
 		}
 		if asks {
-			line += spaced(a.Typed.There)
+			line += spaced(c.Typed.There)
 		}
 	}
 	return line + words

@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Post is a recorded HTTP request.
+// Post is a recorded HTTP request.
 type Post struct {
 	Method, URL string
 	Fields      []wire.Field

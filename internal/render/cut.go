@@ -19,7 +19,7 @@ import (
 // end with a mark, and where that is not enough lists end earlier; names, numbers and
 // the members of objects are never touched.
 
-// A Cut says how many characters of how many there are left, and what else is
+// Cut says how many characters of how many there are left, and what else is
 // missing. Shown is Whole where nothing is.
 type Cut struct {
 	Shown, Whole int
@@ -94,7 +94,7 @@ func CutJSON(raw json.RawMessage, most int) (json.RawMessage, Cut, error) {
 	return b.Bytes(), cut, nil
 }
 
-// A cutNode is a value that may be written shorter.
+// cutNode is a value that may be written shorter.
 type cutNode struct {
 	// open is '{', '[', '"', or 0 for what cannot be cut.
 	open byte

@@ -41,19 +41,19 @@ func DescribePrompt(w io.Writer, st Style, p mcp.Prompt) error {
 
 // ExamplePrompt is a command line that asks for a prompt, with every argument
 // that it requires.
-func (a Aim) ExamplePrompt(p mcp.Prompt) string {
+func (c Aim) ExamplePrompt(p mcp.Prompt) string {
 	words := []string{"prompt", shellwords.Quote(p.Name)}
 	for _, a := range p.Arguments {
 		if a.Required {
 			words = append(words, shellwords.Quote(a.Name+"=VALUE"))
 		}
 	}
-	return a.Command(strings.Join(words, " "))
+	return c.Command(strings.Join(words, " "))
 }
 
 // DescribeResource writes all that a resource's entry says, and how to read it.
 func DescribeResource(w io.Writer, st Style, r mcp.Resource) error {
-	return st.resource(w, r, func(s *sheet) {
+	return describeResource(w, st, r, func(s *sheet) {
 		s.heading("example")
 		s.line(1, st.Aim.Command("read "+shellwords.Quote(r.URI)))
 	})
@@ -62,7 +62,7 @@ func DescribeResource(w io.Writer, st Style, r mcp.Resource) error {
 // DescribeTemplate does the same for a resource template, whose variables are to
 // be chosen.
 func DescribeTemplate(w io.Writer, st Style, r mcp.Resource) error {
-	return st.resource(w, r, func(s *sheet) {
+	return describeResource(w, st, r, func(s *sheet) {
 		t, err := mcp.ParseURITemplate(r.URI)
 		if err != nil {
 			s.line(0, st.Line("the template cannot be filled: "+err.Error()))
@@ -79,7 +79,7 @@ func DescribeTemplate(w io.Writer, st Style, r mcp.Resource) error {
 	})
 }
 
-func (s Style) resource(w io.Writer, r mcp.Resource, more func(*sheet)) error {
+func describeResource(w io.Writer, s Style, r mcp.Resource, more func(*sheet)) error {
 	sh := s.sheet()
 	sh.title(r.URI, cmp.Or(r.Title, r.Name))
 	sh.prose(0, r.Description)

@@ -39,7 +39,7 @@ func placeholder(schema json.RawMessage) json.RawMessage {
 	return o.bytes()
 }
 
-// A maker makes values; left bounds how many.
+// maker makes values; left bounds how many.
 type maker struct{ left int }
 
 const (

@@ -72,7 +72,7 @@ type explainer struct {
 	unasked bool
 }
 
-// A remark is a line, sanitized and without colour, and the note beside it.
+// remark is a line, sanitized and without colour, and the note beside it.
 type remark struct{ text, sgr, note string }
 
 func (e *explainer) line(text, sgr, note string) {

@@ -57,7 +57,7 @@ func Note(w io.Writer, st Style, text string) {
 	_, _ = io.WriteString(w, "mcpc: "+st.paint(dim, "note:")+" "+st.hanging(st.Line(text), 12, 6)+"\n")
 }
 
-// A report is the text of one failure while it grows, written in one call so
+// report is the text of one failure while it grows, written in one call so
 // that nothing else can come between its lines.
 type report struct {
 	st Style

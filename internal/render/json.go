@@ -58,7 +58,7 @@ func showJSON(w io.Writer, s Style, raw []byte) error {
 // would take its memory several times.
 const longJSON = 8 << 20
 
-// showLong is showJSON in pieces.
+// showLong writes JSON for a reader in pieces.
 func (s Style) showLong(w io.Writer, raw []byte) error {
 	clean, bad := sanitize.NewWriter(w, sanitize.JSON), jsonraw.Valid(raw)
 	if bad != nil {

@@ -11,7 +11,7 @@ import (
 // Prompts writes one entry a prompt, as Tools does: its name, its arguments, and
 // the first line of its description.
 func Prompts(w io.Writer, st Style, prompts []mcp.Prompt, long bool) error {
-	return st.list(w, len(prompts), func(i int) entry {
+	return list(w, st, len(prompts), func(i int) entry {
 		p := prompts[i]
 		e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: st.hidden(hiddenInJSON(p.Raw))}
 		for _, a := range p.Arguments {
@@ -28,7 +28,7 @@ func Prompts(w io.Writer, st Style, prompts []mcp.Prompt, long bool) error {
 // Resources writes one entry a resource or template, as Tools does: its URI, its
 // name, its type and size, and the first line of its description.
 func Resources(w io.Writer, st Style, resources []mcp.Resource, long bool) error {
-	return st.list(w, len(resources), func(i int) entry {
+	return list(w, st, len(resources), func(i int) entry {
 		r := resources[i]
 		e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
 		if name := st.Line(r.Name); name != "" {

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Report is a recorded exchange to be shared, in an issue for instance.
+// Report is a recorded exchange to be shared, in an issue for instance.
 type Report struct {
 	Traffic
 	// Again is the command that does the same.
@@ -66,7 +66,7 @@ func Markdown(w io.Writer, r Report) error {
 	return err
 }
 
-// A marker writes blocks of Markdown, an empty line between them.
+// marker writes blocks of Markdown, an empty line between them.
 type marker struct{ b strings.Builder }
 
 func (m *marker) paragraph(text string) {

@@ -201,7 +201,7 @@ func (p *Progress) Newline() {
 
 // number reads a JSON number; NaN and the infinities are none.
 func number(raw json.RawMessage) (float64, bool) {
-	if len(raw) == 0 || len(raw) > 400 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+	if !jsonraw.IsNumber(raw) || len(raw) > 400 {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)

@@ -6,13 +6,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Markdown is drawn line by line: a line of the source is a line on the screen, and only
-// a paragraph that is too wide is broken anew. So nothing else is moved or joined, what
-// is no Markdown after all is hardly changed, and each letter that came is seen. What is
-// a mark and no letter (** around a word, the - of a list) is drawn; a link's address is
-// always written out. There is no library behind it because those that read all of CommonMark
-// make each start of the program slower, also where nothing is drawn.
-
 // marked says whether a text is shown as Markdown: where it says that it is, or where
 // it says nothing and cannot well be anything else. Without colour the marks are what
 // shows it.
@@ -67,6 +60,13 @@ func blankAt(lines []string, i int) bool {
 }
 
 // Prose gives a text in Markdown as a terminal shows it, sanitized, with a line end.
+//
+// It is drawn line by line: a line of the source is a line on the screen, and only
+// a paragraph that is too wide is broken anew. So nothing else is moved or joined, what
+// is no Markdown after all is hardly changed, and each letter that came is seen. What is
+// a mark and no letter (** around a word, the - of a list) is drawn; a link's address is
+// always written out. There is no library behind it because those that read all of CommonMark
+// make each start of the program slower, also where nothing is drawn.
 func (s Style) Prose(text string) string {
 	text = strings.ReplaceAll(s.Block(text), "\r\n", "\n")
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\t", "    "), "\n"), "\n")
@@ -77,7 +77,7 @@ func (s Style) Prose(text string) string {
 	return d.b.String()
 }
 
-// A drawing is the text that grows. fence is set within a block of code, to what ends
+// drawing is the text that grows. fence is set within a block of code, to what ends
 // it; list since an item of a list, whose paragraphs are indented like code; apart where
 // the line before was blank, or code; narrow counts the next lines that are known to
 // fit.

@@ -28,7 +28,7 @@ func Result(w io.Writer, st Style, method string, result json.RawMessage) error 
 	return p.err
 }
 
-// A page is what a Result is written on. After the first failed write it takes
+// page is what a Result is written on. After the first failed write it takes
 // nothing more.
 type page struct {
 	w   io.Writer

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A StepState is what became of a step of a saved call.
+// StepState is what became of a step of a saved call.
 type StepState string
 
 // The states. An expectation did not hold where a step was missed; a broken one
@@ -24,7 +24,7 @@ const (
 	StepSkipped StepState = "skipped"
 )
 
-// A RunFile is what came of the calls of one file.
+// RunFile is what came of the calls of one file.
 type RunFile struct {
 	// Path is the file's, Server the name of the server it ran against, as shown to users.
 	Path, Server string
@@ -33,7 +33,7 @@ type RunFile struct {
 	Steps        []RunStep
 }
 
-// A RunStep is what came of one step.
+// RunStep is what came of one step.
 type RunStep struct {
 	Name  string
 	Line  int
@@ -122,9 +122,9 @@ func RunStepLines(w io.Writer, st Style, path string, s RunStep) error {
 }
 
 // leads are the words that lead on, each behind what it is; either may be "".
-func (s RunStep) leads(a Aim) [2][2]string {
-	see, _ := a.Hint(s.See)
-	hint, _ := a.Hint(s.Hint)
+func (s RunStep) leads(c Aim) [2][2]string {
+	see, _ := c.Hint(s.See)
+	hint, _ := c.Hint(s.Hint)
 	return [2][2]string{{"see", see}, {"hint", hint}}
 }
 
@@ -160,9 +160,9 @@ func RunSum(w io.Writer, st Style, files []RunFile) error {
 //	 "durationNs","steps":[{"name","line","state","kind","exit","durationNs",
 //	 "misses":[{"line","column","expected","got"}],"error","why","see","hint"}]}]}
 //
-// kind is "ok" where the request ended well. error is how a
-// step ended that was missed. It, misses, why, see and hint stand only where there
-// is something to say.
+// kind is "ok" where the request ended well. error is how a step ended
+// that was missed. It, misses, why, see and hint stand only where there is something to
+// say.
 func RunJSON(files []RunFile) json.RawMessage {
 	_, took := totals(files)
 	j := &object{}

@@ -12,7 +12,7 @@ import (
 // ExampleCall is a command line that calls tool with arguments that satisfy its
 // inputSchema, quoted for a POSIX shell, or where they are nil with placeholders. A
 // name that reads like a flag has its place in the params.
-func (a Aim) ExampleCall(tool mcp.Tool, arguments json.RawMessage) string {
+func (c Aim) ExampleCall(tool mcp.Tool, arguments json.RawMessage) string {
 	if arguments == nil {
 		arguments = placeholder(tool.InputSchema)
 	}
@@ -21,7 +21,7 @@ func (a Aim) ExampleCall(tool mcp.Tool, arguments json.RawMessage) string {
 		var params object
 		params.raw("name", escapeHidden(jsonraw.Quote(tool.Name)))
 		params.raw("arguments", arguments)
-		return a.Command("raw tools/call " + shellwords.Quote(string(params.bytes())))
+		return c.Command("raw tools/call " + shellwords.Quote(string(params.bytes())))
 	}
-	return a.Command("call " + shellwords.Quote(tool.Name) + " " + shellwords.Quote(string(arguments)))
+	return c.Command("call " + shellwords.Quote(tool.Name) + " " + shellwords.Quote(string(arguments)))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Figure is one line of statistics.
+// Figure is one line of statistics.
 type Figure struct {
 	// What was asked: "tools/call get-sum".
 	What  string
@@ -25,13 +25,13 @@ type Figure struct {
 	Failures      []Failed
 }
 
-// A Failed is how many ended in one channel.
+// Failed is how many ended in one channel.
 type Failed struct {
 	Channel string
 	Count   int
 }
 
-// A Bar is how many took at least From and less than To.
+// Bar is how many took at least From and less than To.
 type Bar struct {
 	From, To time.Duration
 	Count    int

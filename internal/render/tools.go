@@ -28,7 +28,7 @@ func Tools(w io.Writer, st Style, tools []mcp.Tool, long bool) error {
 		names[i] = t.Name
 	}
 	like := mcp.Lookalikes(names)
-	return st.list(w, len(tools), func(i int) entry {
+	return list(w, st, len(tools), func(i int) entry {
 		e := st.entry(tools[i], long)
 		e.hints = append(e.hints, st.lookalike(names[i], like[i])...)
 		if index[i] > 0 {
@@ -57,7 +57,7 @@ func indexes(tools []mcp.Tool) []int {
 
 // list writes n entries. For a pipe their lines are kept and they are not: there may be
 // very many.
-func (s Style) list(w io.Writer, n int, entryAt func(i int) entry, long bool) error {
+func list(w io.Writer, s Style, n int, entryAt func(i int) entry, long bool) error {
 	if !s.watched() {
 		lines := make([]string, n+1) // so that the last one has an end, too
 		sliceutil.Parallel(n, func(i int) { lines[i] = entryAt(i).fields(s, long) })

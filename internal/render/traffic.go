@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Traffic is a recorded exchange as it is to be shown.
+// Traffic is a recorded exchange as it is to be shown.
 type Traffic struct {
 	// Title is the first line, Facts what is known beside the bytes.
 	Title string
@@ -55,7 +55,7 @@ func ShowTraffic(w io.Writer, st Style, t Traffic) error {
 	return v.b.Flush()
 }
 
-// A viewer writes the parts of an exchange.
+// viewer writes the parts of an exchange.
 type viewer struct {
 	st Style
 	b  *bufio.Writer
