@@ -15,8 +15,8 @@ import (
 // StepState is what became of a step of a saved call.
 type StepState string
 
-// The states. An expectation did not hold where a step was missed; a broken one
-// could not be taken or judged.
+// The states. An expectation did not hold where a step failed; a broken one could not
+// be taken or judged.
 const (
 	StepPassed  StepState = "passed"
 	StepMissed  StepState = "failed"

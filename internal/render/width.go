@@ -22,7 +22,8 @@ func (s Style) columns() int {
 	return s.Width
 }
 
-// A reader's line is easier to follow when it is not as wide as the screen.
+// maxProse is how wide a line of text is at most: it is easier to read when it is not
+// as wide as the screen.
 const maxProse = 100
 
 // columns is how many columns sanitized text takes on a terminal.
