@@ -117,7 +117,7 @@ func (es *errands) list() json.RawMessage {
 	for i, e := range es.all {
 		tasks[i] = e.shown()
 	}
-	return jsonraw.With(nil, "tasks", jsonOf(tasks))
+	return jsonraw.With(nil, "tasks", jsonraw.List(tasks))
 }
 
 // errand makes a task of the server's question, tells the server so, and asks. It

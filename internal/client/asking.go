@@ -52,8 +52,8 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	if s.opt.Asker == nil {
 		return Answer{Ending: Unanswered(q.Method)}
 	}
-	s.hold(1)
-	defer s.hold(-1)
+	s.open.Hold()
+	defer s.open.Release()
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()

@@ -3,11 +3,10 @@ package client
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,17 @@ import (
 
 	"mcpc/internal/wire"
 )
+
+// A Command starts a server.
+type Command struct {
+	Args []string
+	// Env and Dir are its environment and working directory; nil and "" are mcpc's own.
+	Env []string
+	Dir string
+}
+
+// errPipe is the error where the system has no pipe for a server.
+var errPipe = errors.New("opening a pipe for the server")
 
 // A child is a server that runs as a process, in a process group of its own (on
 // Windows a job), so that wrappers such as npx end together with what they started.
@@ -42,18 +52,18 @@ type child struct {
 }
 
 // startChild starts the command. Nothing is read from it before watch.
-func startChild(server Server) (*child, *fault) {
-	argv := server.Command
+func startChild(command Command) (*child, error) {
+	argv := command.Args
 	c := &child{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), reaped: make(chan struct{}),
-		closing: make(chan struct{}), quiet: make(chan struct{}), stderr: &tail{limit: 64 << 10}}
-	c.cmd.Env, c.cmd.Dir = server.Env, server.Dir
+		closing: make(chan struct{}), quiet: make(chan struct{}), stderr: newTail()}
+	c.cmd.Env, c.cmd.Dir = command.Env, command.Dir
 	if err := c.pipes(); err != nil {
-		return nil, &fault{kind: wire.LocalIO, phase: "connect", text: "opening a pipe for the server: " + err.Error(), err: err}
+		return nil, fmt.Errorf("%w: %w", errPipe, err)
 	}
 	group, err := startGroup(c.cmd)
 	if err != nil {
 		c.release()
-		return nil, startFault(server, err)
+		return nil, err
 	}
 	c.group = group
 	for _, f := range []any{c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr} {
@@ -62,8 +72,10 @@ func startChild(server Server) (*child, *fault) {
 	return c, nil
 }
 
-// watch begins to listen to its standard error, and waits for its end.
-func (c *child) watch() {
+// watch begins to listen to its standard error, of which said is told each line, and waits
+// for its end. heard is closed by whoever reads its output when that has ended.
+func (c *child) watch(said func(line []byte), heard <-chan struct{}) {
+	c.said, c.heard = said, heard
 	go c.readStderr()
 	go c.reap()
 }
@@ -89,28 +101,6 @@ func (c *child) release() {
 	for _, c := range c.ends {
 		c.Close()
 	}
-}
-
-func startFault(server Server, err error) *fault {
-	name := server.Command[0]
-	if _, gone := os.Stat(server.Dir); server.Dir != "" && gone != nil {
-		return &fault{kind: wire.Transport, phase: "connect", err: err, text: "the server's working directory cannot be used: " + server.Dir}
-	}
-	f := &fault{kind: wire.Transport, phase: "connect", err: err, text: "the server could not be started: " + err.Error()}
-	switch {
-	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
-		f.text = "no such command: " + name
-		f.hint = "check that it is installed and on the PATH; many servers start with npx -y NAME or uvx NAME"
-		if variable, _, assigns := strings.Cut(name, "="); assigns {
-			f.text, f.hint = "no such command: "+variable+"=...", "set a variable with env: -- env "+variable+"=... COMMAND"
-		} else if _, bad := os.Stat(filepath.Join(server.Dir, name)); bad == nil {
-			f.hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name
-		}
-	case errors.Is(err, fs.ErrPermission):
-		f.text = "the command is not executable: " + name
-		f.hint = "run it with its interpreter, as in -- node server.js, or make it executable"
-	}
-	return f
 }
 
 // reap waits for the child. What it wrote before its end is still read; a
@@ -149,6 +139,15 @@ func (c *child) heardOut(done <-chan struct{}, grace time.Duration) {
 	}
 }
 
+// The staged shutdown of a child process (2025-11-25 basic/lifecycle, "Shutdown"), and how
+// long it takes at most.
+const (
+	graceAfterEOF  = 2 * time.Second
+	graceAfterTerm = 2 * time.Second
+	graceAfterKill = 1 * time.Second
+	shutdownTime   = graceAfterEOF + graceAfterTerm + graceAfterKill
+)
+
 // isWithin reports whether done is closed within a time.
 func isWithin(done <-chan struct{}, grace time.Duration) bool {
 	timer := time.NewTimer(grace)
@@ -160,6 +159,9 @@ func isWithin(done <-chan struct{}, grace time.Duration) bool {
 		return false
 	}
 }
+
+// pid is its process id.
+func (c *child) pid() int { return c.cmd.Process.Pid }
 
 // howEnded says how the process went when its output has ended; no more than its
 // last words on standard error where it still runs.
@@ -224,6 +226,8 @@ type tail struct {
 	buf   []byte
 }
 
+func newTail() *tail { return &tail{limit: 64 << 10} }
+
 func (t *tail) add(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,6 +241,13 @@ func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.buf[max(0, len(t.buf)-t.limit):])
+}
+
+// reset forgets what it holds.
+func (t *tail) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = nil
 }
 
 // words are what it holds, as facts; nil where that is nothing.

@@ -1,10 +1,6 @@
 package client
 
 import (
-	"net/http"
-	"strconv"
-
-	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -23,23 +19,21 @@ type Draft struct {
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	t := &talk{s: s, asked: newRecent()}
-	e, line := eraFor(&m), newHTTPTransport(t)
-	t.is.era, t.is.line, s.current = e, line, t
-	out := &outgoing{id: s.nextID(), method: call.Method}
+	e := eraFor(&m)
+	t.is.era, s.current = e, t
+	out := &outgoing{Outgoing: Outgoing{id: s.nextID(), method: call.Method}}
 	t.stamp(e, &call, out)
-	d := Draft{Message: wire.ComposeRequest(out.id, call.Method, call.Params)}
+	out.raw = wire.ComposeRequest(out.id, call.Method, call.Params)
+	d := Draft{Message: out.raw}
 	if opt.Server.URL == "" {
 		return d, nil
 	}
-	req, err := http.NewRequest(http.MethodPost, opt.Server.URL, nil)
+	via := NewConnector(ConnectorOptions{Proxy: s.opt.Proxy}, &recorder{secrets: opt.Secrets})
+	head, err := newHTTPTransport(opt.Server.URL, via, opt.Limits, opt.Fields, nil).Draft(&out.Outgoing)
 	if err != nil {
-		return d, withoutURL(err)
+		return d, err
 	}
-	line.setFields(req, out)
-	req.Header.Set("Host", req.Host)
-	req.Header.Set("Content-Length", strconv.Itoa(len(d.Message)))
-	d.Method, d.URL = req.Method, opt.Secrets.Text(redact.RedactURL(opt.Server.URL))
-	d.Fields = (&recorder{secrets: opt.Secrets}).fieldsOf(req.Header)
+	d.Method, d.URL, d.Fields = head.Method, opt.Secrets.Text(head.URL), head.Fields
 	for i := range d.Fields {
 		d.Fields[i].Value = opt.Secrets.Text(d.Fields[i].Value)
 	}

@@ -17,7 +17,6 @@ import (
 // server has to offer it, and none has to keep it open: a stream that ends is
 // opened again behind its last event until the session is closed.
 type ear struct {
-	s      *Session
 	line   *httpTransport
 	fields func() []wire.Field
 	cancel context.CancelFunc
@@ -25,6 +24,25 @@ type ear struct {
 	// come any more; refusal then says why, or is nil where the client closed the stream.
 	headed, over chan struct{}
 	refusal      *fault
+	listeners    StreamListeners
+}
+
+// StreamListeners learn what becomes of a getStream. Lost is called with the reason when
+// the stream ended and before it is opened again, Restored when it is open again and
+// messages may have been missed. Lost and Active report whether any listener is left.
+type StreamListeners interface {
+	Lost(why string) bool
+	Restored()
+	Active() bool
+}
+
+// listenBeside opens the stream that stands beside the requests, which have the header
+// fields as they are when it is opened. It ends with life, or when end is called.
+func (t *httpTransport) listenBeside(life context.Context, fields func() []wire.Field, listeners StreamListeners) *ear {
+	life, cancel := context.WithCancel(life)
+	h := &ear{line: t, fields: fields, cancel: cancel, headed: make(chan struct{}), over: make(chan struct{}), listeners: listeners}
+	go h.run(life)
+	return h
 }
 
 // graceForHead is how long a request waits for the stream that is opened next
@@ -68,7 +86,7 @@ func (h *ear) run(ctx context.Context) {
 		if f.kind != wire.BadResponse && ctx.Err() == nil {
 			missed := h.broke(f, at)
 			if tr, attempt, f = h.reopen(ctx, at, attempt); f == nil && missed {
-				h.s.tellAll("")
+				h.listeners.Restored()
 			}
 		}
 	}
@@ -136,7 +154,7 @@ func (h *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
 		return
 	}
 	f.text = finding.Text
-	if h.refusal = f; !h.s.isListening() {
+	if h.refusal = f; !h.listeners.Active() {
 		h.line.inbox.finding(finding)
 	}
 }
@@ -151,7 +169,7 @@ func (h *ear) broke(f *fault, at *cursor) (missed bool) {
 		level = wire.Warning
 	}
 	missed = f.err != nil || at.id == ""
-	if !missed || !h.s.tellAll(why) {
+	if !missed || !h.listeners.Lost(why) {
 		h.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; reconnecting"})
 	}
 	return missed

@@ -31,6 +31,7 @@ type HeldBy struct {
 type heldLine struct {
 	*pipe
 	conn  net.Conn
+	rec   *recorder
 	facts HeldFacts
 	// stderr is what came on the server's standard error in this run.
 	stderr *tail
@@ -47,18 +48,17 @@ type heldLine struct {
 }
 
 // openHeld begins to speak with a server over a connection to its holder.
-func openHeld(ctx context.Context, by *HeldBy, limits Limits, rec *recorder, to inbox) (*heldLine, *fault) {
+func openHeld(ctx context.Context, by *HeldBy, limits Limits, rec *recorder, to inbox) (transport, *fault) {
 	conn, err := by.Dial(ctx)
 	if err != nil {
 		return nil, noHolder(ctx, err)
 	}
-	l := &heldLine{conn: conn, kept: !by.Starts, stderr: &tail{limit: 64 << 10}, from: bufio.NewReaderSize(conn, 64<<10)}
+	l := &heldLine{conn: conn, rec: rec, kept: !by.Starts, stderr: newTail(), from: bufio.NewReaderSize(conn, 64<<10)}
 	if f := l.greet(limits.Connect); f != nil {
 		conn.Close()
 		return nil, f
 	}
-	l.pipe = newPipe(l, lineWriter{conn}, limits, rec, to)
-	l.pipe.why = l.whyEnded
+	l.pipe = newPipe(l, lineWriter{conn}, limits, rec, to, l.whyEnded)
 	_ = writeMarked(conn, markUse, nil) // where that fails, reading says why
 	return l, nil
 }
@@ -190,17 +190,17 @@ func (l *heldLine) next() error {
 func (l *heldLine) close() {
 	l.once.Do(func() {
 		if !l.kept && writeMarked(l.conn, markEnd, nil) == nil {
-			isWithin(l.done, graceForHolder)
+			isWithin(l.gone(), graceForHolder)
 		}
-		l.left.Store(true)
+		l.Leave()
 		l.conn.Close()
-		<-l.done
+		<-l.gone()
 	})
 }
 
 // graceForHolder is how long a holder may take to end its server: a busy machine has
 // its time, too, and only one that hangs takes all of it.
-const graceForHolder = graceAfterEOF + graceAfterTerm + graceAfterKill + 10*time.Second
+const graceForHolder = shutdownTime + 10*time.Second
 
 func (l *heldLine) lastWords() *wire.ProcessFacts { return l.stderr.words() }
 

@@ -27,7 +27,8 @@ import (
 type heldServer struct {
 	t      *testing.T
 	socket string
-	// opened is where the opener's connection is given out, once.
+	// opener is the opener's connection, which opened gives out once.
+	opener net.Conn
 	opened chan net.Conn
 	over   chan struct{}
 	ids    atomic.Int64
@@ -47,10 +48,11 @@ func holdServer(t *testing.T, habit string, change func(*Holding), more ...func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	hs := &heldServer{t: t, socket: filepath.Join(dir, "a"+heldName), opened: make(chan net.Conn, 1), over: make(chan struct{})}
+	hs := &heldServer{t: t, socket: filepath.Join(dir, "a.sock"), opened: make(chan net.Conn, 1), over: make(chan struct{})}
 	ours, theirs := net.Pipe()
+	hs.opener = ours
 	hs.opened <- ours
-	h := Holding{Server: Server{Command: []string{self, "helper", habit}, Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")},
+	h := Holding{Command: Command{Args: []string{self, "helper", habit}, Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")},
 		Socket: hs.socket, Opener: theirs, Now: time.Now}
 	if change != nil {
 		change(&h)
@@ -247,12 +249,20 @@ func TestHeldCancelsForTheDead(t *testing.T) {
 		o.Notified = func(m *wire.Message) { heard <- m.Method }
 		o.Found = func(f wire.Finding) { found = append(found, f.Text) }
 	}
-	dies, givesUp, lives := hs.another(hear), hs.another(hear), hs.another(hear)
+	var connection net.Conn
+	seen := func(o *Options) {
+		dial := o.Server.Held.Dial
+		o.Server.Held.Dial = func(ctx context.Context) (conn net.Conn, err error) {
+			connection, err = dial(ctx)
+			return connection, err
+		}
+	}
+	dies, givesUp, lives := hs.another(hear, seen), hs.another(hear), hs.another(hear)
 	_, stopDying, ended := hanging(hs, dies)
 	defer stopDying()
 	<-heard
 	first := hs.ids.Load()
-	dies.talk().line().(*heldLine).conn.Close()
+	connection.Close()
 	<-ended
 	cancelledAt(t, lives, fmt.Sprint(first))
 	_, stop, ended := hanging(hs, givesUp)
@@ -439,7 +449,7 @@ func TestHeldEndings(t *testing.T) {
 	t.Run("the opener dies", func(t *testing.T) {
 		t.Parallel()
 		hs := holdServer(t, "remembers", nil)
-		hs.first.talk().line().(*heldLine).conn.Close()
+		hs.opener.Close()
 		hs.ended()
 	})
 	t.Run("the session is not kept", func(t *testing.T) {
@@ -504,13 +514,13 @@ func TestHeldEndings(t *testing.T) {
 		t.Run("it does not go by itself, "+habit, func(t *testing.T) {
 			t.Parallel()
 			hs := holdServer(t, habit, nil, func(o *Options) { o.Known = "" })
-			pid := hs.first.talk().line().(*heldLine).facts.Server
+			facts, _ := hs.first.Held()
 			hs.keep()
 			if _, err := EndHeld(context.Background(), hs.socket); err != nil {
 				t.Error(err)
 			}
 			hs.ended()
-			empty(t, &processGroup{pid})
+			empty(t, &processGroup{facts.Server})
 		})
 	}
 }
@@ -538,7 +548,10 @@ func TestHeldStderr(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	s.Close(context.Background(), false)
-	// A look hears nothing and takes nothing away.
+}
+
+// Of what the server writes to standard error while no command is connected the end is kept.
+func TestKeptStderrIsBounded(t *testing.T) {
 	h := &holder{switchboard: newSwitchboard()}
 	for i := range 10_000 {
 		h.complained(fmt.Appendf(nil, "line %d of many", i))
@@ -586,7 +599,7 @@ func TestSweepHeld(t *testing.T) {
 	hs := holdServer(t, "remembers", nil)
 	hs.keep()
 	dir := filepath.Dir(hs.socket)
-	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "dead"+heldName), Net: "unix"})
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "dead.sock"), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -597,10 +610,10 @@ func TestSweepHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syscall.Close(unbornYet)
-	if err := syscall.Bind(unbornYet, &syscall.SockaddrUnix{Name: filepath.Join(dir, "b"+heldName+unborn)}); err != nil {
+	if err := syscall.Bind(unbornYet, &syscall.SockaddrUnix{Name: filepath.Join(dir, "b.sock.new")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "file"+heldName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "file.sock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// A process that another test forks just now may still have dead open.

@@ -39,7 +39,7 @@ const (
 
 // A Holding is what a holder is told.
 type Holding struct {
-	Server Server
+	Command Command
 	// Idle is how long the server lives without being used; 0 is for ever.
 	Idle time.Duration
 	// Message bounds a line of the server's output in bytes; 0 is no limit.
@@ -120,24 +120,24 @@ func Hold(ctx context.Context, opt Holding) {
 		opt.Opener.Close()
 		return
 	}
-	h.child.said, h.child.heard = h.complained, h.heard
 	go h.read()
-	h.child.watch()
+	h.child.watch(h.complained, h.heard)
 	h.join(opt.Opener, true)
 	go h.accept()
 	h.wait(ctx)
 }
 
 // begin opens the socket and starts the server.
-func (h *holder) begin() (f *fault) {
+func (h *holder) begin() *fault {
 	var err error
 	if h.listener, err = listenHeld(h.Socket); err != nil {
 		return &fault{kind: wire.LocalIO, text: "opening a socket for the kept server: " + err.Error()}
 	}
-	if h.child, f = startChild(h.Server); f != nil {
+	if h.child, err = startChild(h.Command); err != nil {
 		h.shut()
+		return startFault(h.Command, err)
 	}
-	return f
+	return nil
 }
 
 // wait waits for the end of the server, or for the reason to end it.

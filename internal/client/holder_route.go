@@ -48,7 +48,7 @@ type asked struct {
 }
 
 func newSwitchboard() switchboard {
-	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: &tail{limit: 64 << 10}}
+	return switchboard{asked: map[string]*asked{}, given: newRecent(), changed: map[string][]byte{}, unheard: newTail()}
 }
 
 // maxQuestions is how many of the server's requests wait for the next user.
@@ -198,7 +198,7 @@ func (h *holder) handOverLocked(u *user) {
 	for line := range strings.Lines(h.unheard.text()) {
 		u.putLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
 	}
-	h.unheard.buf = nil
+	h.unheard.reset()
 	for _, line := range h.changed {
 		u.putLocked(markOut, line)
 	}

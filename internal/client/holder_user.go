@@ -135,7 +135,7 @@ func (h *holder) join(conn net.Conn, opener bool) {
 		conn.Close()
 		return
 	}
-	hello := HeldFacts{Format: heldFormat, PID: os.Getpid(), Server: h.child.cmd.Process.Pid, Since: h.since,
+	hello := HeldFacts{Format: heldFormat, PID: os.Getpid(), Server: h.child.pid(), Since: h.since,
 		Idle: h.Idle, Left: h.leftLocked(), Users: len(h.users)}
 	h.lines[u] = true
 	u.putLocked(markHello, jsonOf(hello))

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"mcpc/internal/redact"
@@ -19,27 +20,31 @@ import (
 // answer is one JSON body or a stream of events, decided response by response
 // (basic/transports, "Streamable HTTP").
 type httpTransport struct {
-	url     string
-	session *Session
-	inbox   inbox
-	rec     *recorder
-	limits  Limits
-	extra   []wire.Field
+	url    string
+	via    *Connector
+	inbox  inbox
+	rec    *recorder
+	limits Limits
+	extra  []wire.Field
 }
 
-func newHTTPTransport(t *talk) *httpTransport {
-	opt := &t.s.opt
-	return &httpTransport{url: opt.Server.URL, session: t.s, inbox: t, rec: t.s.rec, limits: opt.Limits, extra: opt.Fields}
+// newHTTPTransport makes a transport that posts to a URL over the connections of via. The
+// extra header fields are the user's, which come last and win.
+func newHTTPTransport(url string, via *Connector, limits Limits, extra []wire.Field, to inbox) *httpTransport {
+	return &httpTransport{url: url, via: via, inbox: to, rec: via.rec, limits: limits, extra: extra}
 }
 
 func (t *httpTransport) name() TransportName { return StreamableHTTP }
 
+// listen: what comes, comes in the answers to requests.
+func (t *httpTransport) listen() {}
+
 func (t *httpTransport) gone() <-chan struct{} { return nil }
 
-// close: the connections are the session's.
+// close: the connections are the Connector's.
 func (t *httpTransport) close() {}
 
-func (t *httpTransport) call(ctx context.Context, out *outgoing) reply {
+func (t *httpTransport) call(ctx context.Context, out *Outgoing) Reply {
 	tr, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
 		return t.headless(tr, f)
@@ -58,7 +63,7 @@ func (t *httpTransport) call(ctx context.Context, out *outgoing) reply {
 // send posts a message and takes any 2xx for its acknowledgement: the
 // specification says 202 with no body, servers say 200 and 204 as well. An error
 // in that body answers the message all the same.
-func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
+func (t *httpTransport) send(ctx context.Context, out *Outgoing) Reply {
 	tr, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
 		return t.headless(tr, f)
@@ -68,11 +73,11 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 		return t.readRefusal(tr, out)
 	}
 	if mediaType(tr.resp) == "text/event-stream" {
-		return reply{http: factsOf(tr.resp, nil)} // nothing can be meant for us there
+		return Reply{http: factsOf(tr.resp, nil)} // nothing can be meant for us there
 	}
 	body, _ := io.ReadAll(io.LimitReader(tr.resp.Body, shortBody))
 	t.record(tr, wire.Body, body)
-	r := reply{http: factsOf(tr.resp, body)}
+	r := Reply{http: factsOf(tr.resp, body)}
 	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && noID(m) {
 		r.message = m
 	}
@@ -81,7 +86,7 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing) reply {
 
 // end asks for the end of the session that out names, with DELETE. A server may refuse (405), or know
 // the session no more (404, and 400 by some); after any other answer it may keep it.
-func (t *httpTransport) end(ctx context.Context, out *outgoing) {
+func (t *httpTransport) end(ctx context.Context, out *Outgoing) {
 	tr, f := t.roundTrip(ctx, http.MethodDelete, out)
 	if f != nil {
 		t.inbox.finding(wire.Finding{Rule: "session_end", Level: wire.Info,
@@ -97,16 +102,16 @@ func (t *httpTransport) end(ctx context.Context, out *outgoing) {
 }
 
 // headless is the reply where no head came, or one that cannot be used.
-func (t *httpTransport) headless(tr *trip, f *fault) reply {
+func (t *httpTransport) headless(tr *trip, f *fault) Reply {
 	if tr == nil || tr.resp == nil {
 		return failed(f)
 	}
-	return reply{fault: f, http: factsOf(tr.resp, nil)}
+	return Reply{fault: f, http: factsOf(tr.resp, nil)}
 }
 
 // roundTrip sends one HTTP request and waits for the response's head.
-func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgoing) (*trip, *fault) {
-	tr := &trip{session: t.session, stream: t.rec.nextStream(), clock: t.rec.now}
+func (t *httpTransport) roundTrip(ctx context.Context, method string, out *Outgoing) (*trip, *fault) {
+	tr := &trip{via: t.via, stream: t.rec.nextStream(), clock: t.rec.now}
 	var body io.Reader
 	if method == http.MethodPost {
 		body, tr.body = bytes.NewReader(out.raw), out.raw
@@ -117,7 +122,7 @@ func (t *httpTransport) roundTrip(ctx context.Context, method string, out *outgo
 	}
 	t.setFields(req, out)
 	tr.req = req
-	if tr.resp, err = t.session.web.RoundTrip(req); err != nil {
+	if tr.resp, err = t.via.roundTrip(req); err != nil {
 		t.recordCut(ctx, tr, err)
 		return nil, connectFault(ctx, tr, withoutURL(err))
 	}
@@ -138,7 +143,7 @@ func withoutURL(err error) error {
 
 // setFields writes the header: the transport's own, the era's, then the
 // user's, who may replace any of them or remove it with an empty value.
-func (t *httpTransport) setFields(req *http.Request, out *outgoing) {
+func (t *httpTransport) setFields(req *http.Request, out *Outgoing) {
 	h := req.Header
 	h.Set("User-Agent", "mcpc")
 	h.Set("Accept-Encoding", "identity")
@@ -155,6 +160,19 @@ func (t *httpTransport) setFields(req *http.Request, out *outgoing) {
 	for _, f := range t.extra {
 		setExtra(req, f)
 	}
+}
+
+// Draft is the head of the request that would carry the message. Nothing is sent. The
+// error is that of a URL that is none.
+func (t *httpTransport) Draft(out *Outgoing) (wire.HTTPHead, error) {
+	req, err := http.NewRequest(http.MethodPost, t.url, nil)
+	if err != nil {
+		return wire.HTTPHead{}, withoutURL(err)
+	}
+	t.setFields(req, out)
+	req.Header.Set("Host", req.Host)
+	req.Header.Set("Content-Length", strconv.Itoa(len(out.raw)))
+	return wire.HTTPHead{Method: req.Method, URL: redact.RedactURL(t.url), Fields: t.rec.fieldsOf(req.Header)}, nil
 }
 
 func setExtra(req *http.Request, f wire.Field) {

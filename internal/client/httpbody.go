@@ -23,7 +23,7 @@ const (
 )
 
 // read looks at a response to a request.
-func (t *httpTransport) read(ctx context.Context, tr *trip, out *outgoing) reply {
+func (t *httpTransport) read(ctx context.Context, tr *trip, out *Outgoing) Reply {
 	if tr.resp.StatusCode/100 != 2 {
 		return t.readRefusal(tr, out)
 	}
@@ -62,7 +62,7 @@ func charsetOf(resp *http.Response) string {
 }
 
 // readWhole reads a response that is one body.
-func (t *httpTransport) readWhole(ctx context.Context, tr *trip, kind string, out *outgoing) reply {
+func (t *httpTransport) readWhole(ctx context.Context, tr *trip, kind string, out *Outgoing) Reply {
 	body, f := t.readBody(ctx, tr)
 	if f != nil {
 		return failed(f)
@@ -71,26 +71,26 @@ func (t *httpTransport) readWhole(ctx context.Context, tr *trip, kind string, ou
 	charset := charsetOf(tr.resp)
 	switch {
 	case out.anyReply:
-		return reply{message: m, http: factsOf(tr.resp, body)}
+		return Reply{message: m, http: factsOf(tr.resp, body)}
 	case len(bytes.TrimSpace(body)) == 0:
 		return failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), tr.resp.StatusCode), nil))
 	case kind != "application/json":
 		f = badContent("expected application/json or text/event-stream, got "+cmp.Or(kind, "no Content-Type"), body)
-		return reply{fault: f, http: factsOf(tr.resp, body)}
+		return Reply{fault: f, http: factsOf(tr.resp, body)}
 	case charset != "" && !isUTF8(body):
-		return reply{fault: badContent("the response is not UTF-8 but charset "+charset, body), http: factsOf(tr.resp, body)}
+		return Reply{fault: badContent("the response is not UTF-8 but charset "+charset, body), http: factsOf(tr.resp, body)}
 	}
 	t.foreignCharset(tr)
 	if m.Kind != wire.Invalid {
 		if answer := t.pick(m, out); answer != nil {
-			return reply{message: answer}
+			return Reply{message: answer}
 		}
 	}
-	return reply{fault: noAnswerTo(out, m), http: factsOf(tr.resp, body)}
+	return Reply{fault: noAnswerTo(out, m), http: factsOf(tr.resp, body)}
 }
 
 // noAnswerTo says why a message does not answer a request that gets no other one.
-func noAnswerTo(out *outgoing, m *wire.Message) *fault {
+func noAnswerTo(out *Outgoing, m *wire.Message) *fault {
 	f := badContent(mismatch(m, out.id), m.Raw)
 	if isReply(m) {
 		f.hint = sameIDHint
@@ -108,7 +108,7 @@ func isReply(m *wire.Message) bool {
 // pick finds the answer to out in a message or a batch; the rest goes to the
 // inbox, but for a response to something else: what that means depends on what
 // comes after it. An error that names no id answers the only request there is.
-func (t *httpTransport) pick(m *wire.Message, out *outgoing) *wire.Message {
+func (t *httpTransport) pick(m *wire.Message, out *Outgoing) *wire.Message {
 	if m.Kind == wire.Batch && out.batches {
 		var answer *wire.Message
 		for _, item := range m.Items {
@@ -131,20 +131,20 @@ func (t *httpTransport) pick(m *wire.Message, out *outgoing) *wire.Message {
 
 // readRefusal reads a response that is not 2xx. Its body may be a JSON-RPC
 // error, which then is the answer, with the status as its context.
-func (t *httpTransport) readRefusal(tr *trip, out *outgoing) reply {
+func (t *httpTransport) readRefusal(tr *trip, out *Outgoing) Reply {
 	body := t.refusalBody(tr)
 	t.record(tr, wire.Body, body)
 	facts := factsOf(tr.resp, body)
 	m := wire.ParseMessage(body)
 	rpc := m.Kind == wire.ErrorResponse && (noID(m) || m.Answers(out.id) || out.anyReply)
 	if rpc && tr.resp.StatusCode != http.StatusUnauthorized && tr.resp.StatusCode != http.StatusForbidden {
-		return reply{message: m, http: facts}
+		return Reply{message: m, http: facts}
 	}
 	f := statusFault(tr.resp, body)
 	if rpc {
 		f.text += ": " + m.Error.Message
 	}
-	return reply{fault: f, http: facts}
+	return Reply{fault: f, http: facts}
 }
 
 // refusalBody reads what can be had of a refusal's body: a message as a whole,

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"context"
@@ -36,7 +37,7 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	case isAlert(tr, err):
 		f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
 		f.text = host + " refused the TLS connection: " + err.Error()
-		if tr.session.asked.Load() {
+		if tr.via.asked.Load() {
 			f.hint = "it rejected the certificate of --cert"
 		}
 	case left && isHangUp(err):
@@ -46,7 +47,7 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	default:
 		describeConnect(f, host, err)
 	}
-	if tr.session.unshown.Load() && (f.phase == "tls" || isHangUp(err)) {
+	if tr.via.unshown.Load() && (f.phase == "tls" || isHangUp(err)) {
 		f.hint = "the server asked for a certificate: --cert FILE --key FILE"
 	}
 	return f
@@ -57,7 +58,7 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 func isAlert(tr *trip, err error) bool {
 	var op *net.OpError
 	got := tr.now()
-	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.session.asked.Load())
+	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.via.asked.Load())
 }
 
 // isHangUp reports that the other side closed the connection without a response.
@@ -142,7 +143,7 @@ func aboutCertificate(c *x509.Certificate) string {
 	for _, ip := range c.IPAddresses {
 		names = append(names, ip.String())
 	}
-	return fmt.Sprintf(" (%s, for %s, from %s until %s)", c.Subject, list(names),
+	return fmt.Sprintf(" (%s, for %s, from %s until %s)", c.Subject, cmp.Or(strings.Join(names, ", "), "none"),
 		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 

@@ -33,13 +33,13 @@ type httpSSE struct {
 
 // openHTTPSSE opens the stream of t's URL and waits for its endpoint event. From
 // then on t posts to the URL that the event names.
-func openHTTPSSE(ctx context.Context, t *httpTransport) (*httpSSE, *fault) {
+func openHTTPSSE(ctx context.Context, t *httpTransport) (transport, *fault) {
 	// The stream outlives the request that opens it: only close ends it.
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	s := &httpSSE{router: newRouter(t.inbox), http: t, lasting: lasting, cancel: func() { cancel(nil) }}
 	var f *fault
-	if s.trip, f = t.roundTrip(lasting, http.MethodGet, &outgoing{}); f == nil {
+	if s.trip, f = t.roundTrip(lasting, http.MethodGet, &Outgoing{}); f == nil {
 		f = s.readEndpoint()
 	}
 	if !unhook() {
@@ -119,16 +119,19 @@ func origin(u *url.URL) string {
 
 func (t *httpSSE) name() TransportName { return HTTPSSE }
 
+// graceForPost is how long a POST whose answer came on the stream may go on.
+const graceForPost = 10 * time.Second
+
 // call posts a request and waits for its response on the stream. Some servers
 // hold the answer to the POST back until they have replied there, so a reply does
 // not wait for it. The POST is not cut off then either: net/http would close a
 // connection that the next request may be using already.
-func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
+func (t *httpSSE) call(ctx context.Context, out *Outgoing) Reply {
 	w := t.expect(out)
 	defer t.forget(w)
 	posting, letGo := context.WithCancelCause(t.lasting)
 	unhook := context.AfterFunc(ctx, func() { letGo(context.Cause(ctx)) })
-	posted := make(chan reply, 1)
+	posted := make(chan Reply, 1)
 	if !t.posting(func() { posted <- t.send(posting, out); letGo(nil) }) {
 		letGo(nil)
 		<-t.done
@@ -142,7 +145,7 @@ func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 		t.lookInBody(r, out)
 	case r := <-w.answer:
 		unhook()
-		time.AfterFunc(graceForAnswer, func() { letGo(nil) })
+		time.AfterFunc(graceForPost, func() { letGo(nil) })
 		return r
 	case <-t.done:
 	}
@@ -151,7 +154,7 @@ func (t *httpSSE) call(ctx context.Context, out *outgoing) reply {
 
 // lookInBody notes an answer that came where this transport has none. There are
 // servers that give it on the stream as well, so that it ends nothing.
-func (t *httpSSE) lookInBody(r reply, out *outgoing) {
+func (t *httpSSE) lookInBody(r Reply, out *Outgoing) {
 	if r.http != nil && wire.ParseMessage(r.http.Body).Answers(out.id) {
 		t.inbox.came(meanwhile{"the response came in the body of the POST and not on the event stream",
 			"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both"})
@@ -170,7 +173,7 @@ func (t *httpSSE) posting(post func()) bool {
 
 // send posts a message. The body of a good answer means nothing; a refusal may
 // be a JSON-RPC error.
-func (t *httpSSE) send(ctx context.Context, out *outgoing) reply {
+func (t *httpSSE) send(ctx context.Context, out *Outgoing) Reply {
 	if isOver(t.done) {
 		return t.overFault(wire.Unsent)
 	}

@@ -54,7 +54,7 @@ func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
 		return o
 	}
 	call := &Call{Method: "notifications/initialized"}
-	r := t.post(ctx, &outgoing{method: call.Method, raw: wire.ComposeNotification(call.Method, nil), fields: e.fields()})
+	r := t.post(ctx, &Outgoing{method: call.Method, raw: wire.ComposeNotification(call.Method, nil), fields: e.fields()})
 	if refused := t.outcome(e, call, r); !refused.Good() {
 		return refused
 	}
@@ -83,8 +83,8 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
 	id := t.s.nextID()
-	out := &outgoing{raw: wire.ComposeRequest(id, call.Method, call.Params), id: id, method: call.Method,
-		resumable: true, batches: true, lasting: true}
+	out := &outgoing{Outgoing: Outgoing{raw: wire.ComposeRequest(id, call.Method, call.Params), id: id, method: call.Method,
+		resumable: true, batches: true}, lasting: true}
 	given := ""
 	out.headed = func(h http.Header) {
 		given = h.Get("Mcp-Session-Id")
@@ -251,7 +251,7 @@ func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byt
 	}
 	ctx, stop := context.WithTimeout(ctx, graceForAnswer)
 	defer stop()
-	r := t.line().send(ctx, &outgoing{raw: raw, fields: e.fields()})
+	r := t.line().send(ctx, &Outgoing{raw: raw, fields: e.fields()})
 	if r.fault != nil && ctx.Err() == nil {
 		t.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.fault.text)
 	}
@@ -312,7 +312,7 @@ func sendCancelled(t *talk, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)
 	defer stop()
 	params := `{"requestId":` + string(out.id) + `,"reason":"cancelled by the user or a timeout"}`
-	t.line().send(ctx, &outgoing{raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), fields: fields})
+	t.line().send(ctx, &Outgoing{raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), fields: fields})
 }
 
 // graceForCancel bounds what a Ctrl-C waits for; graceForAnswer how long a
@@ -329,5 +329,5 @@ func (e *legacy) end(ctx context.Context, t *talk) {
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, graceForEnd, timeoutError{what: "no response", after: graceForEnd})
 	defer stop()
-	line.end(ctx, &outgoing{fields: e.fields()})
+	line.end(ctx, &Outgoing{fields: e.fields()})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/wire"
@@ -67,11 +68,8 @@ var errServerEnds = errors.New("the server closed it")
 // as long as it takes.
 func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 	h := &hearing{Listening: l}
-	s.mu.Lock()
-	s.hearings = append(s.hearings, h)
-	s.mu.Unlock()
+	s.subscriptions.add(h)
 	defer h.update(func(t *told) { t.begun, t.over = false, true })
-	wait := &cursor{}
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
 		o, next := s.listenOnce(ctx, h)
@@ -82,7 +80,7 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 			return o
 		}
 		h.lose(o.Text)
-		if h.now().ever && !wait.pause(ctx, attempt) {
+		if h.now().ever && !sleep(ctx, backoff(attempt)) {
 			return s.talk().gaveUp(context.Cause(ctx))
 		}
 	}
@@ -110,32 +108,48 @@ func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, rem
 	return o, next
 }
 
-// tellAll tells every hearing that the stream is lost, and why, or, with "", that
-// it is open again. It reports whether any hearing is still open.
-func (s *Session) tellAll(why string) (any bool) {
-	for _, h := range s.listeners() {
-		switch {
-		case h.now().over:
-			continue
-		case why != "":
+// subscriptions are those of a session.
+type subscriptions struct {
+	mu  sync.Mutex
+	all []*hearing
+}
+
+func (ss *subscriptions) add(h *hearing) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.all = append(ss.all, h)
+}
+
+// Lost tells every hearing that the stream is lost, and why. It reports whether any
+// hearing is still open.
+func (ss *subscriptions) Lost(why string) bool {
+	for _, h := range ss.list() {
+		if !h.now().over {
 			h.lose(why)
-		case h.now().ever: // else its Listen is still opening it
-			h.begin(h.now().agreed)
 		}
-		any = true
 	}
-	return any
+	return ss.Active()
 }
 
-func (s *Session) isListening() bool {
-	return slices.ContainsFunc(s.listeners(), func(h *hearing) bool { return !h.now().over })
+// Restored tells every hearing that the stream is open again.
+func (ss *subscriptions) Restored() {
+	for _, h := range ss.list() {
+		if now := h.now(); !now.over && now.ever { // else its Listen is still opening it
+			h.begin(now.agreed)
+		}
+	}
 }
 
-// listeners are all hearings of the session, the ended ones too.
-func (s *Session) listeners() []*hearing {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.hearings)
+// Active reports whether any hearing is still open.
+func (ss *subscriptions) Active() bool {
+	return slices.ContainsFunc(ss.list(), func(h *hearing) bool { return !h.now().over })
+}
+
+// list gives all hearings, the ended ones too.
+func (ss *subscriptions) list() []*hearing {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return slices.Clone(ss.all)
 }
 
 // complain reports a rule that the server breaks once in a session: a server

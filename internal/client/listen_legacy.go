@@ -71,7 +71,7 @@ func (e *legacy) deaf(ctx context.Context, t *talk, ear *ear) (wire.Outcome, rem
 	if f == nil { // another has opened the conversation anew
 		return wire.Outcome{Kind: wire.Transport, Text: "the session has ended"}, reopen
 	}
-	o := t.outcome(e, &Call{}, failed(f))
+	o := t.outcome(e, &Call{}, failure(f))
 	if f.kind == wire.Transport && f.status/100 != 3 {
 		o.Hint = ""
 	}

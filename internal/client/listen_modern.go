@@ -9,10 +9,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-const (
-	metaSubscription   = "io.modelcontextprotocol/subscriptionId"
-	methodAcknowledged = "notifications/subscriptions/acknowledged"
-)
+const metaSubscription = "io.modelcontextprotocol/subscriptionId"
+
+const methodAcknowledged = "notifications/subscriptions/acknowledged"
 
 // listen sends subscriptions/listen, whose answer is the end of it: what it asks
 // for comes before (2026-07-28 basic/patterns/subscriptions). There is a limit of
@@ -20,8 +19,9 @@ const (
 func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome, remedy) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
+	filter, _ := json.Marshal(h.Filter)
 	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
-		Params: jsonraw.With(nil, "notifications", jsonOf(h.Filter)), begun: func() bool { return h.now().begun }}
+		Params: jsonraw.With(nil, "notifications", filter), begun: func() bool { return h.now().begun }}
 	h.update(func(t *told) { t.id, t.leave, t.begun = call.ID, leave, false })
 	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
 	o := t.outcome(e, call, r)
@@ -67,14 +67,14 @@ func subscriptionIn(object json.RawMessage) json.RawMessage {
 // basic/transports/stdio).
 func (e *modern) heard(t *talk, m *wire.Message) bool {
 	if m.Method == "notifications/cancelled" {
-		h := t.s.hearingOf(cancelledID(m))
+		h := t.s.subscriptions.find(cancelledID(m))
 		if h != nil {
 			h.now().leave(errServerEnds)
 		}
 		return h == nil
 	}
 	id := subscriptionIn(m.Params)
-	h := t.s.hearingOf(id)
+	h := t.s.subscriptions.find(id)
 	switch {
 	case h != nil && h.now().over:
 		return false
@@ -110,9 +110,9 @@ func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMes
 	h.begin(given)
 }
 
-// hearingOf finds the hearing of a subscription, or nil; value and type of the id count.
-func (s *Session) hearingOf(id json.RawMessage) *hearing {
-	for _, h := range s.listeners() {
+// find gives the hearing of a subscription, or nil; value and type of the id count.
+func (ss *subscriptions) find(id json.RawMessage) *hearing {
+	for _, h := range ss.list() {
 		if len(id) > 0 && bytes.Equal(h.now().id, id) {
 			return h
 		}

@@ -26,8 +26,11 @@ func (tr *transcript) listen(s *Session, who, rest string) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	o := s.Listen(ctx, Listening{Filter: f, LogLevel: level.Text("level"),
-		Began: func(given Filter) { tr.say("%sbegan: %s", who, jsonOf(given)) },
-		Lost:  func(why string) { tr.say("%slost: %s", who, why) }})
+		Began: func(given Filter) {
+			raw, _ := json.Marshal(given)
+			tr.say("%sbegan: %s", who, raw)
+		},
+		Lost: func(why string) { tr.say("%slost: %s", who, why) }})
 	tr.say("%slisten: %s", who, tr.told(o))
 }
 

@@ -76,42 +76,50 @@ func eraFor(m *Memory) era {
 // tried as any other. A session that is resumed at a kept server is settled before anything is
 // read: what the server requested in between is handed over at once.
 func (t *talk) connect(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
-	opt := &t.s.opt
-	var f *fault
-	switch target := opt.Server; {
-	case target.Pipe != nil:
-		in, out := target.Pipe()
-		p := newPipe(in, out, opt.Limits, t.s.rec, t)
-		t.update(func(f *facts) { f.line = p })
-		go p.readAll()
-	case target.Held != nil:
-		var held *heldLine
-		if held, f = openHeld(ctx, target.Held, opt.Limits, t.s.rec, t); f == nil {
-			t.update(func(f *facts) { f.line = held })
-			if t.resumable(resume) {
-				t.resume(resume)
-			}
-			go held.readAll()
+	target := t.s.opt.Server
+	if target.Transport == HTTPSSE && !noSSE && target.URL != "" {
+		if f := t.connectSSE(ctx); f == nil || !notThere(f) {
+			return t.connected(f)
 		}
-	case len(target.Command) > 0:
-		var child *stdio
-		if child, f = startStdio(target, opt.Limits, t.s.rec, t); f == nil {
-			t.update(func(f *facts) { f.line = child })
-			t.startedAgain()
-			child.listen()
-		}
-	case target.Transport == HTTPSSE && !noSSE:
-		if f = t.connectSSE(ctx); f != nil && notThere(f) {
-			f = nil
-			t.update(func(f *facts) { f.line = newHTTPTransport(t) })
-		}
-	default:
-		t.update(func(f *facts) { f.line = newHTTPTransport(t) })
 	}
+	line, f := t.newLine(ctx, target)
+	if f == nil {
+		t.update(func(f *facts) { f.line = line })
+		if target.Held != nil && t.resumable(resume) {
+			t.resume(resume)
+		}
+		line.listen()
+	}
+	return t.connected(f)
+}
+
+// connected is the ending of connect.
+func (t *talk) connected(f *fault) wire.Outcome {
 	if f != nil {
-		return t.outcome(nil, &Call{Method: "initialize"}, failed(f))
+		return t.outcome(nil, &Call{Method: "initialize"}, failure(f))
 	}
 	return wire.Outcome{}
+}
+
+// newLine makes a line to the server, on which nothing is read yet.
+func (t *talk) newLine(ctx context.Context, target Server) (transport, *fault) {
+	limits, rec := t.s.opt.Limits, t.s.rec
+	switch {
+	case target.Pipe != nil:
+		in, out := target.Pipe()
+		return newPipe(in, out, limits, rec, t, nil), nil
+	case target.Held != nil:
+		return openHeld(ctx, target.Held, limits, rec, t)
+	case len(target.Command) > 0:
+		t.startedAgain()
+		return startStdio(Command{Args: target.Command, Env: target.Env, Dir: target.Dir}, limits, rec, t)
+	}
+	return t.newHTTP(), nil
+}
+
+func (t *talk) newHTTP() *httpTransport {
+	opt := &t.s.opt
+	return newHTTPTransport(opt.Server.URL, t.s.via, opt.Limits, opt.Fields, t)
 }
 
 // notThere reports that the server answered, and with no event stream.
@@ -122,7 +130,7 @@ func notThere(f *fault) bool {
 func (t *talk) connectSSE(ctx context.Context) *fault {
 	ctx, stop := limited(ctx, timeoutError{"--connect-timeout", "no endpoint event", t.s.opt.Limits.Connect}, 0)
 	defer stop()
-	line, f := openHTTPSSE(ctx, newHTTPTransport(t))
+	line, f := openHTTPSSE(ctx, t.newHTTP())
 	if f == nil {
 		t.update(func(f *facts) { f.line = line })
 		line.listen()
@@ -243,7 +251,7 @@ func (t *talk) trySSE(ctx context.Context, revision string, probe *verdict, refu
 	old := t.line()
 	if f := t.connectSSE(ctx); f != nil {
 		if f.kind == wire.Refused || f.kind == wire.Auth || f.kind == wire.Signal {
-			return t.outcome(nil, &Call{Method: "initialize"}, failed(f))
+			return t.outcome(nil, &Call{Method: "initialize"}, failure(f))
 		}
 		return allRefused(refusal, probe, f)
 	}

@@ -17,14 +17,14 @@ import (
 // graceForLook is how long is looked for what the user may have meant.
 const graceForLook = 500 * time.Millisecond
 
-// lookNextDoor says so where a server listens at the same port of the other
+// SuggestLoopback says so where a server listens at the same port of the other
 // loopback address: ::1 for 127.0.0.1, or the other way. Servers that bind
 // "localhost" take one of the two, and not always the same.
-func (s *Session) lookNextDoor(ctx context.Context, o *wire.Outcome) {
+func (c *Connector) SuggestLoopback(ctx context.Context, server string, o *wire.Outcome) {
 	if o.Kind != wire.Transport || !isDialing(o.Err) {
 		return
 	}
-	u := s.plainURL()
+	u := c.direct(server)
 	if u == nil {
 		return
 	}
@@ -38,7 +38,7 @@ func (s *Session) lookNextDoor(ctx context.Context, o *wire.Outcome) {
 		}
 		there := *u
 		there.Host = net.JoinHostPort(other, u.Port())
-		if conn := s.look(ctx, &there); conn != nil {
+		if conn := c.look(ctx, &there); conn != nil {
 			conn.Close()
 			o.Hint = wire.Hint("something listens on " + there.Host + ": try -s " + redact.RedactURL(there.String()))
 			return
@@ -46,18 +46,18 @@ func (s *Session) lookNextDoor(ctx context.Context, o *wire.Outcome) {
 	}
 }
 
-// lookForTLS says so where http:// was spoken to a port of TLS. Some servers
+// SuggestTLS says so where http:// was spoken to a port of TLS. Some servers
 // answer that with 400, some with an alert, and some just leave; whether it was
 // that is found out by beginning a handshake, after which nothing is sent.
-func (s *Session) lookForTLS(ctx context.Context, o *wire.Outcome) {
-	u := s.plainURL()
+func (c *Connector) SuggestTLS(ctx context.Context, server string, o *wire.Outcome) {
+	u := c.direct(server)
 	if u == nil || u.Scheme != "http" || o.Kind != wire.Transport || isDialing(o.Err) {
 		return
 	}
 	if o.HTTP != nil && o.HTTP.Status != http.StatusBadRequest {
 		return
 	}
-	conn := s.look(ctx, u)
+	conn := c.look(ctx, u)
 	if conn == nil {
 		return
 	}
@@ -78,23 +78,23 @@ func isDialing(err error) bool {
 	return ok && op.Op == "dial" && op.Net != "unix"
 }
 
-// plainURL is the server's URL where it is asked directly, else nil.
-func (s *Session) plainURL() *url.URL {
-	u, err := url.Parse(s.opt.Server.URL)
+// direct is the server's URL where it is asked directly, else nil.
+func (c *Connector) direct(server string) *url.URL {
+	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
 		return nil
 	}
-	if proxy, err := s.wires.Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
+	if proxy, err := c.wires.Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
 		return nil
 	}
 	return u
 }
 
 // look opens a connection to the host of u, if that can be had quickly.
-func (s *Session) look(ctx context.Context, u *url.URL) net.Conn {
+func (c *Connector) look(ctx context.Context, u *url.URL) net.Conn {
 	ctx, stop := context.WithTimeout(ctx, graceForLook)
 	defer stop()
-	conn, err := s.wires.DialContext(ctx, "tcp", HostPort(u))
+	conn, err := c.wires.DialContext(ctx, "tcp", HostPort(u))
 	if err != nil {
 		return nil
 	}

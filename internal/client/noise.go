@@ -187,8 +187,8 @@ func (u *unended) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// pending says of a request without an answer what still waits for its line end.
-func (p *pipe) pending() (m meanwhile) {
+// Pending says of a request without an answer what still waits for its line end.
+func (p *pipe) Pending() (m meanwhile) {
 	u := &p.tail
 	u.mu.Lock()
 	defer u.mu.Unlock()

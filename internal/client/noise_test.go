@@ -96,7 +96,7 @@ func TestUnended(t *testing.T) {
 					t.Fatal(n, err)
 				}
 			}
-			if got := p.pending(); got.text != test.want || got.hint != "" {
+			if got := p.Pending(); got.text != test.want || got.hint != "" {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

@@ -29,11 +29,11 @@ func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
 		return false
 	}
 	t.found(wire.Info, "sent_again", fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond)))
-	return rest(ctx, wait)
+	return sleep(ctx, wait)
 }
 
-// rest does nothing for a while; false where ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool { return !isWithin(ctx.Done(), d) }
+// sleep does nothing for a while; false where ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool { return !isWithin(ctx.Done(), d) }
 
 // retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
 // a date. Where it asks for nothing that makes sense, it is a little and more

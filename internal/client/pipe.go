@@ -34,10 +34,14 @@ type pipe struct {
 	writing chan struct{}
 }
 
-func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to inbox) *pipe {
-	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, limits: limits, writing: make(chan struct{}, 1)}
-	p.why = func(err error) *fault {
-		return &fault{kind: wire.Transport, phase: "read", text: "the server closed the stream", err: err}
+// newPipe makes a line on a pair of streams. why says why it ended; nil knows no more than
+// that.
+func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to inbox, why func(error) *fault) *pipe {
+	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, limits: limits, writing: make(chan struct{}, 1), why: why}
+	if why == nil {
+		p.why = func(err error) *fault {
+			return &fault{kind: wire.Transport, phase: "read", text: "the server closed the stream", err: err}
+		}
 	}
 	return p
 }
@@ -59,7 +63,7 @@ func (p *pipe) close() {
 	}
 }
 
-func (p *pipe) call(ctx context.Context, out *outgoing) reply {
+func (p *pipe) call(ctx context.Context, out *Outgoing) Reply {
 	w := p.expect(out)
 	defer p.forget(w)
 	if r := p.send(ctx, out); r.fault != nil {
@@ -71,7 +75,7 @@ func (p *pipe) call(ctx context.Context, out *outgoing) reply {
 // send writes one line. A server that has stopped reading must not hold the
 // caller for ever, so the write is left behind when ctx is done; what waits for
 // its turn then is not written at all.
-func (p *pipe) send(ctx context.Context, out *outgoing) reply {
+func (p *pipe) send(ctx context.Context, out *Outgoing) Reply {
 	select {
 	case p.writing <- struct{}{}:
 	case <-p.done:
@@ -107,9 +111,9 @@ func notTaken(ctx context.Context, reached wire.Reached) *fault {
 
 // afterWrite gives a server that closed its input a moment to say why. A line
 // of which a part was written may have been read.
-func (p *pipe) afterWrite(n int, err error) reply {
+func (p *pipe) afterWrite(n int, err error) Reply {
 	if err == nil {
-		return reply{}
+		return Reply{}
 	}
 	reached := wire.Unsent
 	if n > 0 {
@@ -121,6 +125,12 @@ func (p *pipe) afterWrite(n int, err error) reply {
 	return failed(&fault{kind: wire.Transport, phase: "send", reached: reached,
 		text: "the server does not read its stdin", err: err})
 }
+
+// listen begins to deliver what comes.
+func (p *pipe) listen() { go p.readAll() }
+
+// Leave notes that this side is about to hang up, and that the server lives on.
+func (p *pipe) Leave() { p.left.Store(true) }
 
 // readAll takes lines until the stream ends. It owns p.in.
 func (p *pipe) readAll() {
@@ -206,10 +216,10 @@ func (p *pipe) take(line []byte) *fault {
 // isEcho reports a request of mcpc's own that came back, as from cat or from a
 // terminal in between. A request with anyReply takes it as its answer.
 func (p *pipe) isEcho(line []byte) bool {
-	return p.isWaiting(func(out *outgoing) bool { return bytes.Equal(out.raw, line) && !out.anyReply })
+	return p.isWaiting(func(out *Outgoing) bool { return bytes.Equal(out.raw, line) && !out.anyReply })
 }
 
 // isAwaited reports JSON that is not a message and still answers an open request.
 func (p *pipe) isAwaited(m *wire.Message) bool {
-	return p.isWaiting(func(out *outgoing) bool { return claims(m, out.id) || out.anyReply && isJSON(m.Raw) })
+	return p.isWaiting(func(out *Outgoing) bool { return claims(m, out.id) || out.anyReply && isJSON(m.Raw) })
 }

@@ -50,8 +50,7 @@ func closed(t *testing.T, s *Session, ended string) {
 	case <-time.After(patience):
 		t.Fatal("it does not close")
 	}
-	<-c.reaped
-	if got := c.state.String(); got != ended {
+	if got := c.howEnded().Ended; got != ended {
 		t.Errorf("the process ended with %s, want %s", got, ended)
 	}
 	empty(t, c.group)
@@ -61,7 +60,7 @@ func closed(t *testing.T, s *Session, ended string) {
 func empty(t *testing.T, group *processGroup) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		left := group.members(t)
+		left := living(t, group)
 		if len(left) == 0 {
 			return
 		}

@@ -21,9 +21,9 @@ const (
 	notExecutable = "the command is not executable: "
 )
 
-// members lists the living processes of the group, zombies excluded; on
+// living lists the living processes of the group, zombies excluded; on
 // other systems than Linux only its id.
-func (g *processGroup) members(*testing.T) (left []string) {
+func living(_ *testing.T, g *processGroup) (left []string) {
 	if runtime.GOOS != "linux" {
 		if errors.Is(syscall.Kill(-g.id, 0), syscall.ESRCH) {
 			return nil

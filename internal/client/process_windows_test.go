@@ -21,8 +21,8 @@ const (
 	notExecutable = "no such command: "
 )
 
-// members counts the processes of the job.
-func (j *Job) members(t *testing.T) (left []string) {
+// living counts the processes of the job.
+func living(t *testing.T, j *Job) (left []string) {
 	t.Helper()
 	var about struct {
 		times  [4]int64

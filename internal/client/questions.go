@@ -54,7 +54,7 @@ func (t *talk) puts(ctx context.Context, m *wire.Message) (answer said, taken bo
 		return said{}, true
 	}
 	if a.Ending.Kind != wire.OK {
-		t.s.unanswered(&unanswered{a, m})
+		t.s.open.unanswered(&unanswered{a, m})
 	}
 	if a.Result != nil {
 		return said{result: a.Result}, false
@@ -133,10 +133,10 @@ type unanswered struct {
 
 // unanswered notes it on every request under way. The first such question is the
 // one that the rest came of.
-func (s *Session) unanswered(u *unanswered) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for w := range s.underWay {
+func (r *openRequests) unanswered(u *unanswered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.all {
 		if w.asked == nil {
 			w.asked = u
 		}
@@ -175,13 +175,18 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// hold stops the clocks that measure a server's silence while it waits for an
-// answer itself, with 1, and starts them anew with -1.
-func (s *Session) hold(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held += n
-	for w := range s.underWay {
+// Hold stops the clocks that measure a server's silence while it waits for an
+// answer itself.
+func (r *openRequests) Hold() { r.hold(1) }
+
+// Release starts them anew.
+func (r *openRequests) Release() { r.hold(-1) }
+
+func (r *openRequests) hold(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held += n
+	for w := range r.all {
 		w.hold(n)
 	}
 }

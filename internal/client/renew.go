@@ -177,7 +177,7 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 func (t *talk) gaveUp(cause error) wire.Outcome {
 	f := &fault{phase: "connect"}
 	f.endBy(cause)
-	return t.outcome(nil, &Call{}, failed(f))
+	return t.outcome(nil, &Call{}, failure(f))
 }
 
 // renewal says why the conversation is another.

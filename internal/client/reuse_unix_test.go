@@ -69,7 +69,7 @@ func TestClosedWhileIdle(t *testing.T) {
 		}
 		select {
 		case <-ended: // the server's goodbye to the first connection is there
-		case <-time.After(patienceForTests):
+		case <-time.After(patience):
 			t.Fatal("the server did not close the connection")
 		}
 	}
@@ -77,8 +77,6 @@ func TestClosedWhileIdle(t *testing.T) {
 		t.Errorf("the server got %d calls, want 2", calls.Load())
 	}
 }
-
-const patienceForTests = 30 * time.Second
 
 // serveOnceEach answers one request on each connection and closes it without notice.
 func serveOnceEach(l net.Listener, calls *atomic.Int64) {
@@ -100,6 +98,9 @@ func serveOnceEach(l net.Listener, calls *atomic.Int64) {
 		}()
 	}
 }
+
+// patienceForTests is how long a test waits for what must happen.
+const patienceForTests = 30 * time.Second
 
 // What is unread is no end, and looking takes nothing away.
 func TestIsClosedThere(t *testing.T) {
@@ -243,7 +244,7 @@ func TestClosedAfterItWasChosen(t *testing.T) {
 		conn.release()
 		select {
 		case <-conn.closed: // net/http has seen the end
-		case <-time.After(patienceForTests):
+		case <-time.After(patience):
 			t.Error("the connection was not closed")
 		}
 	}})

@@ -99,7 +99,7 @@ func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire
 		r.idle = 0
 	} else if r.idle++; r.idle > maxIdleRounds {
 		return next, ended(o, wire.BadResponse, fmt.Sprintf("the server requested %d more rounds without an input request", r.idle)), false
-	} else if !asks && !rest(ctx, firstIdle<<(r.idle-1)) {
+	} else if !asks && !sleep(ctx, firstIdle<<(r.idle-1)) {
 		return next, gaveUp(ctx, o), false
 	}
 	if asks {

@@ -28,8 +28,8 @@ type router struct {
 // A waiter waits for one response. Only the goroutine that takes it out of the
 // router's map may fill answer.
 type waiter struct {
-	out    *outgoing
-	answer chan reply
+	out    *Outgoing
+	answer chan Reply
 }
 
 func newRouter(in inbox) *router {
@@ -37,8 +37,8 @@ func newRouter(in inbox) *router {
 }
 
 // expect announces a request before it is sent, so that no answer is too quick.
-func (r *router) expect(out *outgoing) *waiter {
-	w := &waiter{out: out, answer: make(chan reply, 1)}
+func (r *router) expect(out *Outgoing) *waiter {
+	w := &waiter{out: out, answer: make(chan Reply, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting[string(out.id)] = w
@@ -58,7 +58,7 @@ func (r *router) dropLocked(w *waiter) {
 }
 
 // wait blocks until the answer is there, the line has ended, or ctx is done.
-func (r *router) wait(ctx context.Context, w *waiter) reply {
+func (r *router) wait(ctx context.Context, w *waiter) Reply {
 	select {
 	case answer := <-w.answer:
 		return answer
@@ -91,8 +91,8 @@ func (r *router) deliver(m *wire.Message) {
 
 // replyTo is the reply with m. The answers that open a conversation leave the noise to the
 // next one: what follows a failed opening asks again.
-func (r *router) replyTo(w *waiter, m *wire.Message) reply {
-	answer := reply{message: m}
+func (r *router) replyTo(w *waiter, m *wire.Message) Reply {
+	answer := Reply{message: m}
 	if w.out.method != "initialize" && w.out.method != "server/discover" {
 		answer.noise, r.noiseLine = r.noiseLine, nil
 	}
@@ -127,12 +127,12 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 		r.dropLocked(w)
 		return w
 	}
-	for _, fits := range []func(*outgoing) bool{
-		func(out *outgoing) bool {
+	for _, fits := range []func(*Outgoing) bool{
+		func(out *Outgoing) bool {
 			return m.Answers(out.id) || claims(m, out.id) || !out.batches && holds(m, out.id)
 		},
-		func(*outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && noID(m) },
-		func(out *outgoing) bool {
+		func(*Outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && noID(m) },
+		func(out *Outgoing) bool {
 			return out.anyReply && m.Kind != wire.Notification && m.Kind != wire.Request
 		},
 	} {
@@ -178,7 +178,7 @@ func (r *router) ambiguous(m *wire.Message) bool {
 }
 
 // isWaiting reports whether a request is under way that fits.
-func (r *router) isWaiting(fits func(*outgoing) bool) bool {
+func (r *router) isWaiting(fits func(*Outgoing) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.waiting {
@@ -212,7 +212,7 @@ func isOver(done <-chan struct{}) bool {
 func (r *router) gone() <-chan struct{} { return r.done }
 
 // overFault is why the line ended, for one request. It is good after done.
-func (r *router) overFault(reached wire.Reached) reply {
+func (r *router) overFault(reached wire.Reached) Reply {
 	f := *r.ended
 	f.reached = reached
 	if reached == wire.Unsent {

@@ -25,7 +25,7 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 	answer := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 	for range 200 {
 		r := newRouter(nil)
-		w := r.expect(&outgoing{id: json.RawMessage("1")})
+		w := r.expect(&Outgoing{id: json.RawMessage("1")})
 		r.deliver(answer)
 		r.over(&fault{kind: wire.Transport, phase: "read", text: "the server ended"})
 		if got := r.wait(context.Background(), w); got.message != answer || got.fault != nil {
@@ -37,7 +37,7 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 // A request without an answer ends with the line, for the first reason that there is.
 func TestNoAnswerBeforeTheEnd(t *testing.T) {
 	r := newRouter(nil)
-	w := r.expect(&outgoing{id: json.RawMessage("1")})
+	w := r.expect(&Outgoing{id: json.RawMessage("1")})
 	for _, text := range []string{"the server ended", "a later reason"} {
 		r.over(&fault{kind: wire.Transport, phase: "read", text: text})
 	}

@@ -116,13 +116,12 @@ func (o Options) withDefaults() Options {
 type Session struct {
 	opt Options
 	rec *recorder
-	// wires hold the connections of all transports of the session; web leads there.
-	wires *http.Transport
-	web   http.RoundTripper
-	// asked is set when the server asked for a certificate, unshown when there was none.
-	asked, unshown atomic.Bool
-	// closesEach is set when the server closed a connection that was to be reused.
-	closesEach atomic.Bool
+	// via has the connections of all transports of the session.
+	via *Connector
+	// open are the requests under way.
+	open *openRequests
+	// subscriptions are those that Listen serves or served.
+	subscriptions subscriptions
 	// reopening is a semaphore of one: its holder may open the conversation anew.
 	reopening chan struct{}
 	// asking is a semaphore of one: its holder may ask the user.
@@ -136,13 +135,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	current *talk
-	watches map[string]*watch // by progress token
-	// underWay are all watches; held counts what the user is being asked.
-	underWay map[*watch]bool
-	held     int
-	// hearings are those that Listen serves or served, complained the rules that were
-	// reported once and are not reported again.
-	hearings   []*hearing
+	// complained are the rules that were reported once and are not reported again.
 	complained map[string]bool
 	// answering counts the answers under way; none begins after closed.
 	answering int
@@ -179,16 +172,15 @@ type Call struct {
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
 	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, full: opt.TapFull, secrets: opt.Secrets},
-		watches: map[string]*watch{}, underWay: map[*watch]bool{}, complained: map[string]bool{},
-		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
-	s.wires = s.newWires()
-	s.web = s.newWeb()
+		complained: map[string]bool{}, reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(s.life, s.giveUpAll)
+	s.open = newOpenRequests(s.life, opt.Limits.Hard)
+	s.via = NewConnector(ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
+		Through: opt.Through, Clock: s.open}, s.rec)
 	t, o := s.begin(ctx, opt.Known, opt.Resume, nil)
 	if !o.Good() {
-		s.lookForTLS(ctx, &o)
-		s.lookNextDoor(ctx, &o)
+		s.via.SuggestTLS(ctx, opt.Server.URL, &o)
+		s.via.SuggestLoopback(ctx, opt.Server.URL, &o)
 		s.Close(ctx, false)
 		return s, o
 	}
@@ -231,7 +223,7 @@ func (s *Session) Close(ctx context.Context, end bool) {
 	if t != nil {
 		t.close(ctx, end)
 	}
-	s.wires.CloseIdleConnections()
+	s.via.CloseIdle()
 }
 
 func (s *Session) isClosed() bool {
@@ -262,17 +254,17 @@ func (s *Session) install(t *talk) bool {
 // opened, and the request is sent again if that cannot do anything twice.
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 	o, _ := s.do(ctx, &call)
-	s.lookNextDoor(ctx, &o)
+	s.via.SuggestLoopback(ctx, s.opt.Server.URL, &o)
 	return s.rounds(ctx, call, o)
 }
 
 // Notify sends a notification with the session's stamps.
 func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 	began, t := s.opt.Now(), s.talk()
-	out := &outgoing{method: call.Method}
+	out := &outgoing{Outgoing: Outgoing{method: call.Method}}
 	t.stamp(t.era(), &call, out)
 	out.raw = wire.ComposeNotification(call.Method, call.Params)
-	o := t.outcome(t.era(), &call, t.post(ctx, out))
+	o := t.outcome(t.era(), &call, t.post(ctx, &out.Outgoing))
 	o.Took = s.opt.Now().Sub(began)
 	return o
 }
@@ -284,13 +276,13 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	began, t := s.opt.Now(), s.talk()
 	e, m := t.era(), wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
-	out := &outgoing{id: m.ID, method: m.Method, anyReply: true}
+	out := &outgoing{Outgoing: Outgoing{id: m.ID, method: m.Method, anyReply: true}}
 	stamped := *call
 	t.stamp(e, &stamped, out)
 	out.raw, out.resumable, out.lasting = raw, false, out.lasting || m.Kind != wire.Request
 	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
-		r = t.post(ctx, out)
+		r = t.post(ctx, &out.Outgoing)
 	} else {
 		r = t.exchange(ctx, e, out, s.opt.Limits.Idle)
 	}

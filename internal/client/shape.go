@@ -42,8 +42,11 @@ func (t *talk) checkNoise(line []byte, o *wire.Outcome) {
 	}
 	o.Message, o.Kind, o.Text = nil, wire.BadResponse, "the server wrote a non-JSON-RPC line to its stdout"
 	o.Hint = "over stdio, write logs to stderr: stdout is for messages only"
-	o.Findings = []wire.Finding{{Rule: "stdout_noise", Level: wire.Error, Text: fmt.Sprintf("%q", jsonraw.Excerpt(line, maxShown))}}
+	o.Findings = []wire.Finding{{Rule: "stdout_noise", Level: wire.Error, Text: fmt.Sprintf("%q", jsonraw.Excerpt(line, maxNoiseShown))}}
 }
+
+// maxNoiseShown is how much is shown of a line that is no message.
+const maxNoiseShown = 80
 
 // checkUnasked holds a notification or a request against its shape, and tells of it once
 // for each method.

@@ -47,7 +47,7 @@ const (
 // ends without it is picked up again where the era allows and an event id was
 // seen: a clean end then means "ask again", not "failed". Attempts are counted
 // from the last event that was new.
-func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing) reply {
+func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *Outgoing) Reply {
 	at := &cursor{}
 	if out.resumable {
 		at.seen = newRecent()
@@ -82,15 +82,20 @@ func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *outgoing)
 // pause waits as long as the server asked for, within reason, or longer with
 // each attempt; false where ctx ended first.
 func (c *cursor) pause(ctx context.Context, attempt int) bool {
-	wait := min(firstRetry<<(min(attempt, 10)-1), longRetry)
+	wait := backoff(attempt)
 	if c.retry != nil {
 		wait = min(max(*c.retry, shortRetry), longRetry)
 	}
-	return rest(ctx, wait)
+	return sleep(ctx, wait)
+}
+
+// backoff is how long to wait before an attempt, longer with each.
+func backoff(attempt int) time.Duration {
+	return min(firstRetry<<(min(attempt, 10)-1), longRetry)
 }
 
 // resume opens the stream anew with GET, whatever the method of the first was.
-func (t *httpTransport) resume(ctx context.Context, out *outgoing, at *cursor) (*trip, *fault) {
+func (t *httpTransport) resume(ctx context.Context, out *Outgoing, at *cursor) (*trip, *fault) {
 	tr, f := t.openStream(ctx, out.fields, at.id)
 	if f != nil {
 		f.kind, f.reached, f.retryable, f.phase, f.hint = wire.Transport, wire.Unknown, false, "read", ""
@@ -105,7 +110,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 	if behind != "" {
 		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: behind})
 	}
-	tr, f := t.roundTrip(ctx, http.MethodGet, &outgoing{fields: fields})
+	tr, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{fields: fields})
 	if f == nil && (tr.resp.StatusCode != http.StatusOK || mediaType(tr.resp) != "text/event-stream") {
 		t.record(tr, wire.Body, t.refusalBody(tr))
 		tr.resp.Body.Close()
@@ -118,7 +123,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 }
 
 // follow reads one HTTP response's events until the answer to out, or the end.
-func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at *cursor) (r reply) {
+func (t *httpTransport) follow(ctx context.Context, tr *trip, out *Outgoing, at *cursor) (r Reply) {
 	f := t.each(ctx, tr, at, func(ev sse.Event) (answered bool) {
 		if ev.IsMessage() {
 			r, answered = t.answerIn(ev, out, at)
@@ -126,7 +131,7 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *outgoing, at 
 		return answered
 	})
 	if f != nil {
-		return reply{fault: at.unanswered(f, out), http: factsOf(tr.resp, at.dropped)}
+		return Reply{fault: at.unanswered(f, out), http: factsOf(tr.resp, at.dropped)}
 	}
 	t.drain(tr)
 	r.http = factsOf(tr.resp, nil)
@@ -204,7 +209,7 @@ func (c *cursor) explain(f *fault, unended bool) {
 
 // unanswered is how a stream ended on which no answer came. Where it brought a
 // response to something else and cannot be picked up again, that one was meant.
-func (c *cursor) unanswered(f *fault, out *outgoing) *fault {
+func (c *cursor) unanswered(f *fault, out *Outgoing) *fault {
 	ended := f.kind == wire.Transport && f.err == nil
 	if c.stray == nil || c.id != "" || !ended {
 		return f
@@ -235,11 +240,11 @@ func foreignEvent(in inbox, ev sse.Event) {
 }
 
 // answerIn takes one event; ok where it ends the request.
-func (t *httpTransport) answerIn(ev sse.Event, out *outgoing, at *cursor) (r reply, ok bool) {
+func (t *httpTransport) answerIn(ev sse.Event, out *Outgoing, at *cursor) (r Reply, ok bool) {
 	m := wire.ParseMessage(ev.Data)
 	if out.anyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
-		return reply{message: m}, ok
+		return Reply{message: m}, ok
 	}
 	if m.Kind == wire.Invalid && (!isJSON(ev.Data) || claims(m, out.id)) {
 		return failed(badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data)), true
@@ -249,10 +254,10 @@ func (t *httpTransport) answerIn(ev sse.Event, out *outgoing, at *cursor) (r rep
 			return failed(noAnswerTo(out, m)), true
 		}
 		t.inbox.receive(m)
-		return reply{}, false
+		return Reply{}, false
 	}
 	if answer := t.pick(m, out); answer != nil {
-		return reply{message: answer}, true
+		return Reply{message: answer}, true
 	}
 	switch {
 	case !isReply(m):
@@ -264,7 +269,7 @@ func (t *httpTransport) answerIn(ev sse.Event, out *outgoing, at *cursor) (r rep
 		}
 		at.stray = m
 	}
-	return reply{}, false
+	return Reply{}, false
 }
 
 // claims reports a broken answer to the request: nothing better will come. One

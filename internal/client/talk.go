@@ -89,9 +89,7 @@ func (t *talk) stand(ctx context.Context) *ear {
 	var h *ear
 	t.update(func(f *facts) {
 		if f.listening == nil {
-			life, cancel := context.WithCancel(t.s.life)
-			f.listening = &ear{s: t.s, line: line, fields: fields, cancel: cancel, headed: make(chan struct{}), over: make(chan struct{})}
-			go f.listening.run(life)
+			f.listening = line.listenBeside(t.s.life, fields, &t.s.subscriptions)
 		}
 		h = f.listening
 	})
@@ -154,7 +152,7 @@ func (t *talk) revision() string {
 
 // request composes a request, sends it and waits for its response.
 func (t *talk) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
-	out := &outgoing{id: call.ID, method: call.Method, begun: call.begun, patient: call.patient}
+	out := &outgoing{Outgoing: Outgoing{id: call.ID, method: call.Method}, begun: call.begun, patient: call.patient}
 	if out.id == nil {
 		out.id = t.s.nextID()
 	}
@@ -182,14 +180,14 @@ func progressToken(params json.RawMessage) json.RawMessage {
 
 // post sends a message to which no response belongs. A server that does not
 // take it is waited for no longer than for an answer.
-func (t *talk) post(ctx context.Context, out *outgoing) reply {
+func (t *talk) post(ctx context.Context, out *Outgoing) reply {
 	ctx, stop := limited(ctx, timeoutError{"--timeout", "the message was not accepted", t.s.opt.Limits.Idle}, 0)
 	defer stop()
 	r := t.line().send(ctx, out)
 	if r.fault != nil && ctx.Err() != nil {
 		r.fault.endBy(context.Cause(ctx))
 	}
-	return r
+	return reply{Reply: r}
 }
 
 // receive takes what came and answers nothing.
@@ -292,7 +290,7 @@ func (s *Session) finishAnswers() {
 
 func (s *Session) notified(m *wire.Message) {
 	// Progress of no open request is dropped (basic/utilities/progress).
-	if m.Method == "notifications/progress" && !s.progressed(m) {
+	if m.Method == "notifications/progress" && !s.open.progressed(m) {
 		return
 	}
 	if s.opt.Notified != nil {

@@ -203,7 +203,7 @@ func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome 
 	began := s.opt.Now()
 	ctx, stop := limited(ctx, timeoutError{"--max-time", "the task did not end", s.opt.Limits.Hard}, 0)
 	defer stop()
-	defer s.follow(task.token)()
+	defer s.open.follow(task.token)()
 	o := s.await(ctx, task, &w)
 	o.Took = s.opt.Now().Sub(began)
 	return o
@@ -213,7 +213,7 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: s.opt.Server.Name}
 	// One that is known to have ended, or to need something, is asked for at once.
 	for wait := task.Status == TaskWorking; ; wait = true {
-		if wait && !rest(ctx, task.pause()) {
+		if wait && !sleep(ctx, task.pause()) {
 			return gaveUp(ctx, asked)
 		}
 		token := task.token
@@ -246,19 +246,19 @@ func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome
 }
 
 // follow keeps a progress token known that outlives its request.
-func (s *Session) follow(token json.RawMessage) (forget func()) {
+func (r *openRequests) follow(token json.RawMessage) (forget func()) {
 	if token == nil {
 		return func() {}
 	}
 	w := &watch{token: string(token)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.watches[w.token] = w
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byToken[w.token] = w
 	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.watches[w.token] == w {
-			delete(s.watches, w.token)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.byToken[w.token] == w {
+			delete(r.byToken, w.token)
 		}
 	}
 }

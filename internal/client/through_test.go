@@ -1,13 +1,14 @@
 package client
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -32,9 +33,15 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.base.RoundTrip(again)
 }
 
-// Options.Through may send a request again. Both
-// attempts are recorded as they crossed, each on a stream of its own, and the
-// session's clocks stand still until release is called.
+// clock counts how often it is held.
+type clock struct{ held int }
+
+func (c *clock) Hold() { c.held++ }
+
+func (c *clock) Release() { c.held-- }
+
+// ConnectorOptions.Through may send a request again. Both attempts are recorded as they
+// crossed, each on a stream of its own, and the clock stands still until release is called.
 func TestThrough(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
@@ -44,32 +51,34 @@ func TestThrough(t *testing.T) {
 		}
 		rw.Header().Set("Content-Type", "application/json")
 		m := wire.ParseMessage(body)
-		result := `{"supportedVersions":["` + revisions[0] + `"],"capabilities":{},"resultType":"complete"}`
-		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)
+		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{}}`)
 	}))
 	defer server.Close()
-	var mu sync.Mutex
 	var frames []wire.Frame
 	var held []int
+	c := &clock{}
 	g := &gate{before: func(req *http.Request) {
-		session := req.Context().Value(tripKey{}).(*trip).session
 		release := Pause(req.Context())
-		held = append(held, session.held)
+		held = append(held, c.held)
 		release()
-		held = append(held, session.held)
+		held = append(held, c.held)
 	}}
-	s, o := Open(t.Context(), Options{Server: Server{URL: server.URL},
-		Through: func(base http.RoundTripper) http.RoundTripper { g.base = base; return g },
-		Tap:     func(f wire.Frame) { mu.Lock(); defer mu.Unlock(); frames = append(frames, f) }})
-	if !o.Good() {
-		t.Fatal(o.Text)
+	noProxy, err := ProxyFor(NoProxy, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.Close(t.Context(), true)
+	rec := &recorder{now: time.Now, tap: func(f wire.Frame) { frames = append(frames, f) }}
+	via := NewConnector(ConnectorOptions{Clock: c, Proxy: noProxy,
+		Through: func(base http.RoundTripper) http.RoundTripper { g.base = base; return g }}, rec)
+	id := json.RawMessage("1")
+	out := &Outgoing{id: id, method: "ping", raw: wire.ComposeRequest(id, "ping", nil)}
+	if r := newHTTPTransport(server.URL, via, Limits{}, nil, nil).call(t.Context(), out); r.fault != nil || r.message == nil {
+		t.Fatal(r.fault)
+	}
+	via.CloseIdle()
 	if !slices.Equal(held, []int{1, 0}) {
 		t.Errorf("the clocks were held %v times", held)
 	}
-	mu.Lock()
-	defer mu.Unlock()
 	var crossed []string
 	streams := map[int]bool{}
 	for _, f := range frames {

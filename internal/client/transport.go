@@ -13,12 +13,14 @@ import (
 // A transport carries messages to one server and back. It is independent of
 // the revision: what an era wants on a request is in the outgoing message.
 type transport interface {
+	// listen begins to deliver what comes.
+	listen()
 	// call sends a request and waits for its response. Whatever else arrives
 	// meanwhile goes to the inbox. It returns early, with a fault, only when no
 	// response can come any more or ctx is done.
-	call(ctx context.Context, out *outgoing) reply
+	call(ctx context.Context, out *Outgoing) Reply
 	// send sends a message to which no response belongs.
-	send(ctx context.Context, out *outgoing) reply
+	send(ctx context.Context, out *Outgoing) Reply
 	// close lets go of everything, within the limits of a shutdown.
 	close()
 	name() TransportName
@@ -41,46 +43,32 @@ const (
 	Stdio          TransportName = "stdio"
 )
 
-// An outgoing message: the bytes, and what the transport must know of them.
-type outgoing struct {
+// An Outgoing message: the bytes, and what the transport must know of them.
+type Outgoing struct {
 	raw []byte
 	// id is nil for a message to which no response belongs.
 	id     json.RawMessage
 	method string
-	// token is the progress token that the message carries, or nil.
-	token json.RawMessage
 	// fields are the era's HTTP header fields; stdio has no place for them.
 	fields []wire.Field
 	// resumable allows a cut stream to be picked up with Last-Event-ID.
 	resumable bool
 	// batches allows the answer to stand in an array (2025-03-26 and before).
 	batches bool
-	// lasting forbids to cancel the request.
-	lasting bool
 	// headed is called with the header of a 2xx HTTP response before its body is
 	// read; it may change fields for what follows. It may be nil.
 	headed func(http.Header)
-	// begun is for a request whose answer is the end of what it asks for: the timers
-	// run only until begun reports true. It is nil where the answer is the thing.
-	begun func() bool
-	// patient is for a request that the server answers when something else is done:
-	// it has no timers of its own, and its caller limits the time.
-	patient bool
 	// anyReply takes the first thing that comes back for the answer, message
 	// or not: raw bytes have no id to match.
 	anyReply bool
 }
 
-// A reply is what a transport has to say about a message it sent: a message, or
+// A Reply is what a transport has to say about a message it sent: a message, or
 // the fault that takes its place.
-type reply struct {
-	// id is that of the request.
-	id      json.RawMessage
+type Reply struct {
 	message *wire.Message
 	http    *wire.HTTPFacts
 	fault   *fault
-	// asked is what the server asked on the way and was not answered.
-	asked *unanswered
 	// noise is a line before the message that was none; nil where there was none.
 	noise []byte
 }
@@ -126,7 +114,7 @@ func (f *fault) endBy(cause error) {
 	}
 }
 
-func failed(f *fault) reply { return reply{fault: f} }
+func failed(f *fault) Reply { return Reply{fault: f} }
 
 // An inbox is what a transport reports to. No method may block.
 type inbox interface {
@@ -178,11 +166,5 @@ func (l Limits) WithDefaults() Limits {
 
 func (l Limits) tooLarge(n int) bool { return l.Message > 0 && int64(n) > l.Message }
 
-// The staged shutdown of a child process, and the time a server gets to end a
-// session (2025-11-25 basic/lifecycle, "Shutdown").
-const (
-	graceAfterEOF  = 2 * time.Second
-	graceAfterTerm = 2 * time.Second
-	graceAfterKill = 1 * time.Second
-	graceForEnd    = 2 * time.Second
-)
+// graceForEnd is the time a server gets to end a session.
+const graceForEnd = 2 * time.Second

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/wire"
@@ -23,23 +25,72 @@ const maxHeader = 256 << 10
 // do, Node's for five seconds, so that none is closed while a request is on its way.
 const idleTime = 4 * time.Second
 
+// A Clock measures a server's silence. Hold stops it until Release is called.
+type Clock interface {
+	Hold()
+	Release()
+}
+
+// ConnectorOptions say how a Connector reaches servers.
+type ConnectorOptions struct {
+	// Connect bounds DNS, TCP and TLS together.
+	Connect time.Duration
+	// Dial opens connections; nil is the machine's network. Pins lead some elsewhere.
+	Dial DialFunc
+	Pins Pins
+	// Proxy finds the proxy for a request.
+	Proxy ProxyFunc
+	// TLS is that of Papers; nil believes the system's authorities.
+	TLS *tls.Config
+	// Through may wrap what sends requests; nil does not.
+	Through func(http.RoundTripper) http.RoundTripper
+	// Clock is held by Pause.
+	Clock Clock
+}
+
+// A Connector has the HTTP connections of a session, which all its transports share.
+type Connector struct {
+	wires *http.Transport
+	web   http.RoundTripper
+	rec   *recorder
+	clock Clock
+	// asked is set when the server asked for a certificate, unshown when there was none.
+	asked, unshown atomic.Bool
+	// closesEach is set when the server closed a connection that was to be reused.
+	closesEach atomic.Bool
+}
+
+// NewConnector makes a Connector that has no connection yet.
+func NewConnector(opt ConnectorOptions, rec *recorder) *Connector {
+	c := &Connector{rec: rec, clock: opt.Clock}
+	c.wires = c.newWires(opt)
+	c.web = tapped{c.wires, rec}
+	if opt.Through != nil {
+		c.web = opt.Through(c.web)
+	}
+	return c
+}
+
+// CloseIdle closes the connections on which no request is under way.
+func (c *Connector) CloseIdle() { c.wires.CloseIdleConnections() }
+
 // newWires has no overall timeout, which would cut long streams, and no
 // transparent compression, which would hold events back.
-func (s *Session) newWires() *http.Transport {
-	limits, dial := s.opt.Limits, s.opt.Dial
+func (c *Connector) newWires(opt ConnectorOptions) *http.Transport {
+	dial := opt.Dial
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: max(limits.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
+		dial = (&net.Dialer{Timeout: max(opt.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
 	}
 	return &http.Transport{
-		Proxy:                  s.opt.Pins.Directly(s.opt.Proxy),
-		DialContext:            watched(s.opt.Pins.Over(dial)),
+		Proxy:                  opt.Pins.Directly(opt.Proxy),
+		DialContext:            watched(opt.Pins.Over(dial)),
 		OnProxyConnectResponse: refusedTunnel,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
-		TLSHandshakeTimeout:    max(limits.Connect, 0),
-		TLSClientConfig: noticing(s.opt.TLS, func(shown bool) {
-			s.asked.Store(true)
-			s.unshown.Store(!shown)
+		TLSHandshakeTimeout:    max(opt.Connect, 0),
+		TLSClientConfig: noticing(opt.TLS, func(shown bool) {
+			c.asked.Store(true)
+			c.unshown.Store(!shown)
 		}),
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
@@ -48,16 +99,12 @@ func (s *Session) newWires() *http.Transport {
 	}
 }
 
-// newWeb sends one request and follows no redirect, because a POST may become a GET and
+// roundTrip sends one request and follows no redirect, because a POST may become a GET and
 // header fields with secrets would be sent too; nor does it read where a redirect leads, as
-// an http.Client does. Options.Through wraps the recorder, so that what is recorded is
-// what crosses.
-func (s *Session) newWeb() http.RoundTripper {
-	var through http.RoundTripper = tapped{s.wires, s.rec}
-	if s.opt.Through != nil {
-		through = s.opt.Through(through)
-	}
-	return through
+// an http.Client does. ConnectorOptions.Through wraps the recorder, so that what is
+// recorded is what crosses.
+func (c *Connector) roundTrip(req *http.Request) (*http.Response, error) {
+	return c.web.RoundTrip(req)
 }
 
 // tapped records each request as it leaves, and the head of what comes back. One
@@ -74,7 +121,7 @@ func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 	if tr.sent++; tr.sent > 1 {
 		tr.stream = t.rec.nextStream()
 	}
-	req.Close = tr.session.closesEach.Load()
+	req.Close = tr.via.closesEach.Load()
 	t.rec.request(tr.stream, req)
 	if tr.body != nil {
 		t.rec.body(wire.Sent, wire.Body, tr.stream, tr.body, nil)
@@ -103,13 +150,13 @@ func Pause(ctx context.Context) (release func()) {
 	if !ok {
 		return func() {}
 	}
-	tr.session.hold(1)
-	return func() { tr.session.hold(-1) }
+	tr.via.clock.Hold()
+	return tr.via.clock.Release
 }
 
 // trip is one HTTP request and what is known of how far it got.
 type trip struct {
-	session *Session
+	via *Connector
 	// body is what a POST carries.
 	body []byte
 	// sent counts how often it left.
@@ -121,8 +168,22 @@ type trip struct {
 	started time.Time
 
 	// net/http traces from goroutines of its own, also after the response came.
-	guarded[passage]
+	mu     sync.Mutex
+	is     passage
 	phases map[string]time.Time
+}
+
+// now is how far the request got.
+func (tr *trip) now() passage {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.is
+}
+
+func (tr *trip) update(change func(*passage)) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	change(&tr.is)
 }
 
 // A passage is how far a trip got.
@@ -180,7 +241,7 @@ func (tr *trip) searching(string) {
 // reused one, the server may close each after a response, and none is reused any more.
 func (tr *trip) noteLost() {
 	if tr.now().reused {
-		tr.session.closesEach.Store(true)
+		tr.via.closesEach.Store(true)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // replied is a reply as a transport would give it.
 func replied(status int, body string) reply {
-	r := reply{message: wire.ParseMessage([]byte(body))}
+	r := reply{Reply: Reply{message: wire.ParseMessage([]byte(body))}}
 	if status != 0 {
 		r.http = &wire.HTTPFacts{Status: status}
 	}
@@ -18,7 +18,7 @@ func replied(status int, body string) reply {
 }
 
 func refusedWith(status int, kind wire.Kind) reply {
-	return reply{fault: &fault{kind: kind, status: status}, http: &wire.HTTPFacts{Status: status}}
+	return reply{Reply: Reply{fault: &fault{kind: kind, status: status}, http: &wire.HTTPFacts{Status: status}}}
 }
 
 func rpc(code, data string) string {
@@ -88,13 +88,13 @@ func TestJudgeProbe(t *testing.T) {
 		{"500", httpOnly, refusedWith(500, wire.Transport), giveUp, ""},
 		{"503", httpOnly, refusedWith(503, wire.Transport), giveUp, ""},
 		{"200 and a page", httpOnly, refusedWith(200, wire.BadResponse), tryHandshake, ""},
-		{"a broken connection", httpOnly, failed(&fault{kind: wire.Transport}), giveUp, ""},
-		{"silence", httpOnly, failed(&fault{kind: wire.Timeout}), giveUp, ""},
-		{"Ctrl-C", both, failed(&fault{kind: wire.Signal}), giveUp, ""},
-		{"no pipe to be had", both, failed(&fault{kind: wire.LocalIO}), giveUp, ""},
-		{"silence on a pipe", stdioOnly, failed(&fault{kind: wire.Timeout}), tryHandshake, ""},
-		{"the process ended", stdioOnly, failed(&fault{kind: wire.Transport}), tryHandshake, ""},
-		{"nothing but noise", stdioOnly, failed(&fault{kind: wire.BadResponse}), giveUp, ""},
+		{"a broken connection", httpOnly, failure(&fault{kind: wire.Transport}), giveUp, ""},
+		{"silence", httpOnly, failure(&fault{kind: wire.Timeout}), giveUp, ""},
+		{"Ctrl-C", both, failure(&fault{kind: wire.Signal}), giveUp, ""},
+		{"no pipe to be had", both, failure(&fault{kind: wire.LocalIO}), giveUp, ""},
+		{"silence on a pipe", stdioOnly, failure(&fault{kind: wire.Timeout}), tryHandshake, ""},
+		{"the process ended", stdioOnly, failure(&fault{kind: wire.Transport}), tryHandshake, ""},
+		{"nothing but noise", stdioOnly, failure(&fault{kind: wire.BadResponse}), giveUp, ""},
 	} {
 		for _, overStdio := range []bool{true, false} {
 			if overStdio && c.on&stdioOnly == 0 || !overStdio && c.on&httpOnly == 0 {
@@ -163,7 +163,7 @@ func TestJudge(t *testing.T) {
 		{"408 at first", session, refusedWith(408, wire.Transport), true, good},
 		{"429 at first", session, refusedWith(429, wire.Transport), true, good},
 		{"500 at first", session, refusedWith(500, wire.Transport), true, good},
-		{"no answer", session, failed(&fault{kind: wire.Transport}), true, good},
+		{"no answer", session, failure(&fault{kind: wire.Transport}), true, good},
 		{"-32022 at first", session, replied(400, rpc("-32022", "")), true, forgotten},
 		{"-32020 at first", sessionless, replied(400, rpc("-32020", "")), true, forgotten},
 		{"-32022 later", session, replied(400, rpc("-32022", "")), false, good},
@@ -176,7 +176,7 @@ func TestJudge(t *testing.T) {
 		{"stateless: unknown method with 200 at first", fresh, replied(200, rpc("-32601", "")), true, doubtful},
 		{"stateless: unknown method with 400 at first", fresh, replied(400, rpc("-32601", "")), true, doubtful},
 		{"stateless: unknown method with 200", fresh, replied(200, rpc("-32601", "")), false, good},
-		{"stateless: unknown method over stdio", fresh, reply{message: replied(200, rpc("-32601", "")).message}, true, good},
+		{"stateless: unknown method over stdio", fresh, reply{Reply: Reply{message: replied(200, rpc("-32601", "")).message}}, true, good},
 		{"stateless: invalid request at first", fresh, replied(400, rpc("-32600", "")), true, doubtful},
 		{"stateless: invalid request with 200 at first", fresh, replied(200, rpc("-32600", "")), true, doubtful},
 		{"stateless: invalid params at first", fresh, replied(200, rpc("-32602", "")), true, good},

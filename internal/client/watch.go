@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -32,6 +33,34 @@ func limited(ctx context.Context, limit timeoutError, spent time.Duration) (cont
 	return context.WithTimeoutCause(ctx, limit.after-spent, limit)
 }
 
+// outgoing is a message and how the session waits for what comes of it.
+type outgoing struct {
+	Outgoing
+	// token is the progress token that the message carries, or nil.
+	token json.RawMessage
+	// lasting forbids to cancel the request.
+	lasting bool
+	// begun is for a request whose answer is the end of what it asks for: the timers
+	// run only until begun reports true. It is nil where the answer is the thing.
+	begun func() bool
+	// patient is for a request that the server answers when something else is done:
+	// it has no timers of its own, and its caller limits the time.
+	patient bool
+}
+
+// reply is the transport's reply to a message, and what the session knows of the
+// exchange.
+type reply struct {
+	Reply
+	// id is that of the request.
+	id json.RawMessage
+	// asked is what the server asked on the way and was not answered.
+	asked *unanswered
+}
+
+// failure is the reply to a message that got none.
+func failure(f *fault) reply { return reply{Reply: failed(f)} }
+
 // exchange sends a request and waits under the session's timers. When a timer or
 // the caller's ctx ends the wait, the server is told first, as its era has it, and
 // then the transport lets go.
@@ -41,7 +70,7 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 	t.noteAsked(out, false)
 	now := t.s.opt.Now()
 	t.update(func(f *facts) { f.sent = now })
-	w := t.s.startWatch(out, idle, func(cause error) {
+	w := t.s.open.start(out, idle, func(cause error) {
 		t.noteAsked(out, true)
 		if !out.lasting && out.id != nil && cause != errServerEnds {
 			e.cancel(t, out)
@@ -49,14 +78,14 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 		cancel(cause)
 	})
 	unhook := context.AfterFunc(ctx, func() { w.giveUp(context.Cause(ctx)) })
-	r := t.line().call(inner, out)
+	r := reply{Reply: t.line().call(inner, &out.Outgoing), id: out.id}
 	unhook()
-	t.s.stopWatch(w)
-	r.id, r.asked = out.id, w.asked
+	t.s.open.stop(w)
+	r.asked = w.asked
 	if cause := context.Cause(inner); cause != nil {
 		// What a server answers to a cancellation is not the answer.
 		if r.fault == nil {
-			r = reply{id: r.id, http: r.http, asked: r.asked, fault: &fault{phase: "wait", reached: wire.Answered}}
+			r.Reply = Reply{http: r.http, fault: &fault{phase: "wait", reached: wire.Answered}}
 		}
 		r.fault.endBy(cause)
 		if r.fault.kind == wire.Timeout {
@@ -71,8 +100,8 @@ func (t *talk) lookBack(f *fault, m meanwhile) {
 	if child, ok := t.line().(witness); ok {
 		f.process = child.lastWords()
 	}
-	if pipe, ok := t.line().(interface{ pending() meanwhile }); ok && m.text == "" {
-		m = pipe.pending()
+	if pipe, ok := t.line().(interface{ Pending() meanwhile }); ok && m.text == "" {
+		m = pipe.Pending()
 	}
 	if m.text != "" {
 		f.text += "; " + m.text
@@ -84,11 +113,32 @@ func (t *talk) lookBack(f *fault, m meanwhile) {
 
 // came notes m on all requests under way: for which of them it came is unknown.
 func (t *talk) came(m meanwhile) {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	for w := range t.s.underWay {
+	t.s.open.mu.Lock()
+	defer t.s.open.mu.Unlock()
+	for w := range t.s.open.all {
 		w.came = m
 	}
+}
+
+// openRequests are the requests of a session that are under way, each with its timers.
+type openRequests struct {
+	// life ends when the session is closed, and with it what is under way. hard bounds
+	// each request.
+	life context.Context
+	hard time.Duration
+
+	mu sync.Mutex
+	// byToken are those that have a progress token, all is all of them.
+	byToken map[string]*watch
+	all     map[*watch]bool
+	// held counts what the user is being asked.
+	held int
+}
+
+func newOpenRequests(life context.Context, hard time.Duration) *openRequests {
+	r := &openRequests{life: life, hard: hard, byToken: map[string]*watch{}, all: map[*watch]bool{}}
+	context.AfterFunc(life, r.giveUpAll)
+	return r
 }
 
 // A watch is the pair of timers over one request: one that progress starts
@@ -109,23 +159,24 @@ type watch struct {
 	// it is being given up; that is closed when it is done.
 	over    bool
 	leaving chan struct{}
-	// asked is the first server request that was not answered, came the latest that may
-	// have been meant for the answer. They are guarded by the session's mutex.
+	// asked is what the server wanted to know and nobody answered, came the latest
+	// that may have been meant for the answer. They belong to the mutex of openRequests.
 	asked *unanswered
 	came  meanwhile
 }
 
-func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error)) *watch {
+// start begins to watch a request. end is called once if it is given up.
+func (r *openRequests) start(out *outgoing, idle time.Duration, end func(error)) *watch {
 	w := &watch{token: string(out.token), period: idle, end: end}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	what := "no response"
 	if out.begun != nil {
 		what = "no acknowledgement"
 	}
-	hard := s.opt.Limits.Hard
+	hard := r.hard
 	if out.patient {
 		idle, hard = 0, 0
 	}
@@ -139,38 +190,38 @@ func (s *Session) startWatch(out *outgoing, idle time.Duration, end func(error))
 	if hard > 0 && out.begun == nil {
 		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "the call did not end", hard}) })
 	}
-	s.underWay[w] = true
+	r.all[w] = true
 	if w.token != "" {
-		s.watches[w.token] = w
+		r.byToken[w.token] = w
 	}
-	if w.held = s.held; w.held > 0 && w.idle != nil {
+	if w.held = r.held; w.held > 0 && w.idle != nil {
 		w.idle.Stop()
 	}
-	if s.life.Err() != nil {
+	if r.life.Err() != nil {
 		go w.giveUp(errClosed)
 	}
 	return w
 }
 
 // giveUpAll ends what is under way when the session is closed.
-func (s *Session) giveUpAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for w := range s.underWay {
+func (r *openRequests) giveUpAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.all {
 		go w.giveUp(errClosed)
 	}
 }
 
-// stopWatch ends the watch. From then on nothing is cancelled any more, and
+// stop ends the watch. From then on nothing is cancelled any more, and
 // what is being cancelled has been (basic/utilities/cancellation: only requests
 // "believed to be still in-progress").
-func (s *Session) stopWatch(w *watch) {
-	s.mu.Lock()
-	delete(s.underWay, w)
-	if s.watches[w.token] == w {
-		delete(s.watches, w.token)
+func (r *openRequests) stop(w *watch) {
+	r.mu.Lock()
+	delete(r.all, w)
+	if r.byToken[w.token] == w {
+		delete(r.byToken, w.token)
 	}
-	s.mu.Unlock()
+	r.mu.Unlock()
 	w.mu.Lock()
 	w.over = true
 	for _, t := range []*time.Timer{w.idle, w.hard} {
@@ -202,14 +253,14 @@ func (w *watch) giveUp(cause error) {
 // request that goes forward counts (basic/utilities/progress): a server must not
 // be able to keep a client waiting by repeating itself. It reports whether the
 // progress is that of an open request.
-func (s *Session) progressed(m *wire.Message) (ours bool) {
+func (r *openRequests) progressed(m *wire.Message) (ours bool) {
 	params, _ := m.ParamMembers()
 	token, _ := params.Get("progressToken")
 	raw, _ := params.Get("progress")
 	value, err := strconv.ParseFloat(string(raw), 64)
-	s.mu.Lock()
-	w := s.watches[string(token)]
-	s.mu.Unlock()
+	r.mu.Lock()
+	w := r.byToken[string(token)]
+	r.mu.Unlock()
 	if w != nil && err == nil {
 		w.advance(value)
 	}

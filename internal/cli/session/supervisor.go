@@ -31,7 +31,7 @@ func NewHold(a *cmdutil.Factory) *cobra.Command {
 				return usage.New("hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND..."))
 			}
 			_ = a.In.Close()
-			hold(cmd.Context(), a, client.Holding{Server: client.Server{Command: argv}, Idle: max(0, idle), Socket: socket,
+			hold(cmd.Context(), a, client.Holding{Command: client.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
 				Message: a.Limits.WithDefaults().Message, Opener: opener, Now: a.Now})
 			return nil
 		},
