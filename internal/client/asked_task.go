@@ -122,16 +122,16 @@ func (es *errands) list() json.RawMessage {
 
 // errand makes a task of the server's question, tells the server so, and asks. It
 // gives what is left to say: a refusal, or nothing.
-func (t *talk) errand(ctx context.Context, m *wire.Message, tell func([]byte)) []byte {
+func (r responder) errand(ctx context.Context, m *wire.Message, tell func([]byte)) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	e := t.errands.open(m.Params, t.s.opt.Now(), withdraw)
+	e := r.errands.open(m.Params, r.s.opt.Now(), withdraw)
 	if e == nil {
 		return wire.ComposeError(m.ID, -32603, "Internal error: too many tasks at a time")
 	}
-	defer t.openQuestion(e.id, withdraw)()
-	tell(wire.ComposeResult(m.ID, relate(jsonraw.With(nil, "task", t.errands.shown(e)), m)))
-	answer, taken := t.puts(ctx, m)
+	defer r.questions.open(e.id, withdraw)()
+	tell(wire.ComposeResult(m.ID, relate(jsonraw.With(nil, "task", r.errands.shown(e)), m)))
+	answer, taken := r.puts(ctx, m)
 	status := TaskCompleted
 	switch {
 	case taken:
@@ -139,7 +139,7 @@ func (t *talk) errand(ctx context.Context, m *wire.Message, tell func([]byte)) [
 	case answer.result == nil:
 		status = TaskFailed
 	}
-	t.errands.end(e, status, answer, t.s.opt.Now())
+	r.errands.end(e, status, answer, r.s.opt.Now())
 	return nil
 }
 
@@ -149,35 +149,35 @@ var goneBack = said{code: -32602, text: "Invalid params: the task was cancelled 
 
 // aboutErrand answers what a server asks about a task of its client's; nil where it
 // does not want to know any more.
-func (t *talk) aboutErrand(ctx context.Context, m *wire.Message) []byte {
+func (r responder) aboutErrand(ctx context.Context, m *wire.Message) []byte {
 	if m.Method == "tasks/list" {
 		if jsonraw.First(m.Params, "cursor") != nil {
 			return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such cursor, the list has one page")
 		}
-		return wire.ComposeResult(m.ID, t.errands.list())
+		return wire.ComposeResult(m.ID, r.errands.list())
 	}
 	id, _ := jsonraw.Text(jsonraw.First(m.Params, "taskId"))
-	e := t.errands.find(id)
+	e := r.errands.find(id)
 	switch {
 	case e == nil:
 		return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such task")
 	case m.Method == "tasks/result":
-		return t.errandResult(ctx, m, e)
-	case m.Method == "tasks/cancel" && !t.errands.end(e, TaskCancelled, goneBack, t.s.opt.Now()):
+		return r.errandResult(ctx, m, e)
+	case m.Method == "tasks/cancel" && !r.errands.end(e, TaskCancelled, goneBack, r.s.opt.Now()):
 		return wire.ComposeError(m.ID, -32602, "Invalid params: the task has ended already")
 	case m.Method == "tasks/cancel":
-		t.found(wire.Info, "withdrawn", "the server cancelled its request")
+		r.found(wire.Info, "withdrawn", "the server cancelled its request")
 		e.withdraw()
 	}
-	return wire.ComposeResult(m.ID, t.errands.shown(e))
+	return wire.ComposeResult(m.ID, r.errands.shown(e))
 }
 
 // errandResult waits for the end of a task, and answers as the question would
 // have been answered.
-func (t *talk) errandResult(ctx context.Context, m *wire.Message, e *errand) []byte {
+func (r responder) errandResult(ctx context.Context, m *wire.Message, e *errand) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer t.openQuestion(string(m.ID), withdraw)()
+	defer r.questions.open(string(m.ID), withdraw)()
 	select {
 	case <-e.over:
 	case <-ctx.Done():

@@ -208,7 +208,7 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 	o := e.offer()
 	code, what := o.forbids(m.Method, m.Params)
 	why := broken(m.Method, m.Params)
-	reply := func(ctx context.Context) []byte { return t.put(ctx, m) }
+	reply := func(ctx context.Context) []byte { return responder{t}.put(ctx, m) }
 	sent := func() {}
 	switch {
 	case m.Method == "ping":
@@ -222,10 +222,10 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 	case m.Method == "roots/list":
 		sent = t.rootsAsked()
 	case isTaskMethod(m.Method):
-		reply = func(ctx context.Context) []byte { return t.aboutErrand(ctx, m) }
+		reply = func(ctx context.Context) []byte { return responder{t}.aboutErrand(ctx, m) }
 	case o.becomesTask(m):
 		reply = func(ctx context.Context) []byte {
-			return t.errand(ctx, m, func(raw []byte) { e.answer(ctx, t, m, raw) })
+			return responder{t}.errand(ctx, m, func(raw []byte) { e.answer(ctx, t, m, raw) })
 		}
 	}
 	if !t.s.answer(func(ctx context.Context) {

@@ -152,29 +152,12 @@ func (ss *subscriptions) list() []*hearing {
 	return slices.Clone(ss.all)
 }
 
-// complain reports a rule that the server breaks once in a session: a server
-// that breaks it does so with every message.
-func (t *talk) complain(rule, text string) {
-	if t.isFirst(rule) {
-		t.found(wire.Warning, rule, text)
-	}
-}
-
 // patience is the limit of time for what a listening begins with.
 func (h *hearing) patience(idle time.Duration) time.Duration {
 	if h.Patience > 0 && (idle <= 0 || h.Patience < idle) {
 		return h.Patience
 	}
 	return idle
-}
-
-// isFirst reports that a rule was not reported yet, and notes it as reported.
-func (t *talk) isFirst(rule string) bool {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	told := t.s.complained[rule]
-	t.s.complained[rule] = true
-	return !told
 }
 
 func (h *hearing) begin(agreed Filter) {
@@ -212,8 +195,8 @@ func (f Filter) without(other Filter) (names []string) {
 }
 
 // agreed tells what the server does not tell of although it was asked to.
-func (t *talk) agreed(asked, given Filter) {
-	if missing := asked.without(given); len(missing) > 0 {
+func (h *hearing) agreed(t *talk, given Filter) {
+	if missing := h.without(given); len(missing) > 0 {
 		t.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
 	}
 }

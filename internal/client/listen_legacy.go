@@ -36,7 +36,7 @@ func (e *legacy) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome,
 			return o, next
 		}
 	}
-	t.agreed(h.Filter, given)
+	h.agreed(t, given)
 	h.begin(given)
 	select {
 	case <-ctx.Done():

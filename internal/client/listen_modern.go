@@ -106,7 +106,7 @@ func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMes
 	if json.Unmarshal(notifications, &given) != nil {
 		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(notifications))
 	}
-	t.agreed(h.Filter, given)
+	h.agreed(t, given)
 	h.begin(given)
 }
 

@@ -12,56 +12,59 @@ import (
 	"mcpc/internal/wire"
 )
 
+// A negotiation finds out what a server speaks, and makes that the conversation.
+type negotiation struct{ *talk }
+
 // open finds out what the server speaks and opens the conversation, along the
 // decision tree of 2026-07-28 basic/versioning and the two transports'
 // "Backward Compatibility". What an earlier run found out is believed until the
 // server says otherwise.
-func (t *talk) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
-	pinned := t.s.opt.Protocol
-	if o := t.connect(ctx, pinned != "" && Stateless(pinned), resume); !o.Good() {
+func (n negotiation) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
+	pinned := n.s.opt.Protocol
+	if o := n.connect(ctx, pinned != "" && Stateless(pinned), resume); !o.Good() {
 		return o
 	}
 	switch {
-	case t.resumable(resume):
-		t.resume(resume)
+	case n.resumable(resume):
+		n.resume(resume)
 		return wire.Outcome{}
 	case pinned != "" && Stateless(pinned):
-		return t.openModern(ctx, pinned, "set by --protocol", t.s.opt.Quick)
+		return n.openModern(ctx, pinned, "set by --protocol", n.s.opt.Quick)
 	case pinned != "":
-		t.update(func(f *facts) { f.why = "set by --protocol" })
-		return t.openLegacy(ctx, pinned, nil)
-	case known != "" && Stateless(known) && t.s.opt.Quick && slices.Contains(revisions, known):
-		t.assume(&modern{version: known}, "remembered from an earlier run")
+		n.update(func(f *facts) { f.why = "set by --protocol" })
+		return n.openLegacy(ctx, pinned, nil)
+	case known != "" && Stateless(known) && n.s.opt.Quick && slices.Contains(revisions, known):
+		n.assume(&modern{version: known}, "remembered from an earlier run")
 		return wire.Outcome{}
 	case known == "" || Stateless(known):
-		return t.negotiate(ctx)
+		return n.negotiate(ctx)
 	}
-	t.update(func(f *facts) { f.why = "remembered from an earlier run" })
-	o := t.openLegacy(ctx, known, nil)
+	n.update(func(f *facts) { f.why = "remembered from an earlier run" })
+	o := n.openLegacy(ctx, known, nil)
 	if o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || refused4xx(o) {
-		return t.negotiate(ctx)
+		return n.negotiate(ctx)
 	}
 	return o
 }
 
 // resumable: only by Streamable HTTP do conversations outlive a connection, and where
 // the process that has them is held.
-func (t *talk) resumable(m *Memory) bool {
-	held := t.s.opt.Server.Held
-	lasts := t.line().name() == StreamableHTTP || held != nil && !held.Starts
-	return m != nil && m.Transport == t.line().name() && lasts &&
+func (n negotiation) resumable(m *Memory) bool {
+	held := n.s.opt.Server.Held
+	lasts := n.line().name() == StreamableHTTP || held != nil && !held.Starts
+	return m != nil && m.Transport == n.line().name() && lasts &&
 		visibleASCII(m.SessionID) && (slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft)
 }
 
 // resume goes on with a remembered session.
-func (t *talk) resume(m *Memory) {
-	t.update(func(f *facts) { f.info = m.Info })
-	t.assume(eraFor(m), "remembered with the session")
+func (n negotiation) resume(m *Memory) {
+	n.update(func(f *facts) { f.info = m.Info })
+	n.assume(eraFor(m), "remembered with the session")
 }
 
 // assume takes an earlier run's word for what the server speaks.
-func (t *talk) assume(e era, why string) {
-	t.update(func(f *facts) { f.era, f.why, f.untried = e, why, true })
+func (n negotiation) assume(e era, why string) {
+	n.update(func(f *facts) { f.era, f.why, f.untried = e, why, true })
 }
 
 func eraFor(m *Memory) era {
@@ -75,51 +78,51 @@ func eraFor(m *Memory) era {
 // to be of the transport that begins with a stream; one that no longer does is
 // tried as any other. A session that is resumed at a kept server is settled before anything is
 // read: what the server requested in between is handed over at once.
-func (t *talk) connect(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
-	target := t.s.opt.Server
+func (n negotiation) connect(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
+	target := n.s.opt.Server
 	if target.Transport == HTTPSSE && !noSSE && target.URL != "" {
-		if f := t.connectSSE(ctx); f == nil || !notThere(f) {
-			return t.connected(f)
+		if f := n.connectSSE(ctx); f == nil || !notThere(f) {
+			return n.connected(f)
 		}
 	}
-	line, f := t.newLine(ctx, target)
+	line, f := n.newLine(ctx, target)
 	if f == nil {
-		t.update(func(f *facts) { f.line = line })
-		if target.Held != nil && t.resumable(resume) {
-			t.resume(resume)
+		n.update(func(f *facts) { f.line = line })
+		if target.Held != nil && n.resumable(resume) {
+			n.resume(resume)
 		}
 		line.listen()
 	}
-	return t.connected(f)
+	return n.connected(f)
 }
 
 // connected is the ending of connect.
-func (t *talk) connected(f *fault) wire.Outcome {
+func (n negotiation) connected(f *fault) wire.Outcome {
 	if f != nil {
-		return t.outcome(nil, &Call{Method: "initialize"}, failure(f))
+		return n.outcome(nil, &Call{Method: "initialize"}, failure(f))
 	}
 	return wire.Outcome{}
 }
 
 // newLine makes a line to the server, on which nothing is read yet.
-func (t *talk) newLine(ctx context.Context, target Server) (transport, *fault) {
-	limits, rec := t.s.opt.Limits, t.s.rec
+func (n negotiation) newLine(ctx context.Context, target Server) (transport, *fault) {
+	limits, rec := n.s.opt.Limits, n.s.rec
 	switch {
 	case target.Pipe != nil:
 		in, out := target.Pipe()
-		return newPipe(in, out, limits, rec, t, nil), nil
+		return newPipe(in, out, limits, rec, n.talk, nil), nil
 	case target.Held != nil:
-		return openHeld(ctx, target.Held, limits, rec, t)
+		return openHeld(ctx, target.Held, limits, rec, n.talk)
 	case len(target.Command) > 0:
-		t.startedAgain()
-		return startStdio(Command{Args: target.Command, Env: target.Env, Dir: target.Dir}, limits, rec, t)
+		n.startedAgain()
+		return startStdio(Command{Args: target.Command, Env: target.Env, Dir: target.Dir}, limits, rec, n.talk)
 	}
-	return t.newHTTP(), nil
+	return n.newHTTP(), nil
 }
 
-func (t *talk) newHTTP() *httpTransport {
-	opt := &t.s.opt
-	return newHTTPTransport(opt.Server.URL, t.s.via, opt.Limits, opt.Fields, t)
+func (n negotiation) newHTTP() *httpTransport {
+	opt := &n.s.opt
+	return newHTTPTransport(opt.Server.URL, n.s.via, opt.Limits, opt.Fields, n.talk)
 }
 
 // notThere reports that the server answered, and with no event stream.
@@ -127,51 +130,51 @@ func notThere(f *fault) bool {
 	return f.kind == wire.BadResponse || isRefusal(f.status)
 }
 
-func (t *talk) connectSSE(ctx context.Context) *fault {
-	ctx, stop := limited(ctx, timeoutError{"--connect-timeout", "no endpoint event", t.s.opt.Limits.Connect}, 0)
+func (n negotiation) connectSSE(ctx context.Context) *fault {
+	ctx, stop := limited(ctx, timeoutError{"--connect-timeout", "no endpoint event", n.s.opt.Limits.Connect}, 0)
 	defer stop()
-	line, f := openHTTPSSE(ctx, t.newHTTP())
+	line, f := openHTTPSSE(ctx, n.newHTTP())
 	if f == nil {
-		t.update(func(f *facts) { f.line = line })
+		n.update(func(f *facts) { f.line = line })
 		line.listen()
 	}
 	return f
 }
 
 // negotiate probes with server/discover, never with a call that does something.
-func (t *talk) negotiate(ctx context.Context) wire.Outcome {
-	if t.line().name() == HTTPSSE {
-		t.update(func(f *facts) { f.why = "the URL is known to be an event stream that begins with an endpoint event" })
-		return t.openLegacy(ctx, newest(revisions, handshake), nil)
+func (n negotiation) negotiate(ctx context.Context) wire.Outcome {
+	if n.line().name() == HTTPSSE {
+		n.update(func(f *facts) { f.why = "the URL is known to be an event stream that begins with an endpoint event" })
+		return n.openLegacy(ctx, newest(revisions, handshake), nil)
 	}
 	revision := newest(revisions, Stateless)
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
-		r := t.takeProbed()
+		r := n.takeProbed()
 		if r == nil {
-			fresh := t.request(ctx, probing{e}, call, t.probeTimeout())
+			fresh := n.request(ctx, probing{e}, call, n.probeTimeout())
 			r = &fresh
 		}
-		v := judgeProbe(*r, t.line().name() == Stdio)
+		v := judgeProbe(*r, n.line().name() == Stdio)
 		switch {
 		case v.kind == speaksModern:
 			e.version = v.revision
-			o := t.outcome(e, call, *r)
-			t.update(func(f *facts) { f.era, f.why = e, v.why })
+			o := n.outcome(e, call, *r)
+			n.update(func(f *facts) { f.era, f.why = e, v.why })
 			if o.Good() {
-				e.learn(t, o.Result)
+				e.learn(n.talk, o.Result)
 			}
 			return o
 		case v.kind == askAgain && attempt == 0:
 			revision = v.revision
 			if r.message.Error.Code == codeDraftVersion {
-				t.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
+				n.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
 			}
 		case v.kind == tryHandshake:
-			return t.fallBack(ctx, v)
+			return n.fallBack(ctx, v)
 		default:
-			o := t.outcome(e, call, *r)
+			o := n.outcome(e, call, *r)
 			if v.text != "" {
 				o.Kind, o.Text = wire.RPCFailed, v.text
 			}
@@ -187,9 +190,9 @@ const graceToStart = 2 * time.Second
 // probeTimeout: by HTTP silence says nothing about the era, so the probe may
 // take as long as any request. Over stdio it takes no longer than that either, but
 // for the start of a process.
-func (t *talk) probeTimeout() time.Duration {
-	limits := t.s.opt.Limits
-	if t.line().name() != Stdio {
+func (n negotiation) probeTimeout() time.Duration {
+	limits := n.s.opt.Limits
+	if n.line().name() != Stdio {
 		return limits.Idle
 	}
 	if patience := max(limits.Idle, graceToStart); limits.Idle > 0 && limits.Probe > patience {
@@ -202,64 +205,64 @@ func (t *talk) probeTimeout() time.Duration {
 // process that the probe killed is started again, and so is one that it spoilt:
 // there are bridges (supergateway) that take any first message for their cue to
 // initialize the server behind them, which then refuses a second time.
-func (t *talk) fallBack(ctx context.Context, v verdict) wire.Outcome {
+func (n negotiation) fallBack(ctx context.Context, v verdict) wire.Outcome {
 	if !v.respawn {
-		t.update(func(f *facts) { f.why = v.why })
-		o := t.openLegacy(ctx, newest(revisions, handshake), &v)
-		if !t.mayBeSpoilt(ctx, o) {
+		n.update(func(f *facts) { f.why = v.why })
+		o := n.openLegacy(ctx, newest(revisions, handshake), &v)
+		if !n.mayBeSpoilt(ctx, o) {
 			return o
 		}
 		v.why += ", and so was initialize after it: the server was restarted without it"
 	}
-	t.line().close()
-	if o := t.connect(ctx, false, nil); !o.Good() {
+	n.line().close()
+	if o := n.connect(ctx, false, nil); !o.Good() {
 		return o
 	}
-	t.update(func(f *facts) { f.why = v.why })
-	return t.openLegacy(ctx, newest(revisions, handshake), &v)
+	n.update(func(f *facts) { f.why = v.why })
+	return n.openLegacy(ctx, newest(revisions, handshake), &v)
 }
 
 // mayBeSpoilt reports a process that refused initialize, or died of it, and names no
 // revisions that it would rather speak.
-func (t *talk) mayBeSpoilt(ctx context.Context, o wire.Outcome) bool {
+func (n negotiation) mayBeSpoilt(ctx context.Context, o wire.Outcome) bool {
 	refused := o.Kind == wire.RPCFailed && o.RPC() != nil && len(supportedIn(o.RPC())) == 0
-	return t.line().name() == Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) && ctx.Err() == nil
+	return n.line().name() == Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) && ctx.Err() == nil
 }
 
 // openLegacy opens with initialize; by HTTP, where that is refused as well, it
 // looks for the transport of 2024-11-05. probe is the verdict that led here, or
 // nil.
-func (t *talk) openLegacy(ctx context.Context, revision string, probe *verdict) wire.Outcome {
-	t.update(func(f *facts) { f.era = &legacy{offered: revision} })
-	o := t.era().open(ctx, t)
+func (n negotiation) openLegacy(ctx context.Context, revision string, probe *verdict) wire.Outcome {
+	n.update(func(f *facts) { f.era = &legacy{offered: revision} })
+	o := n.era().open(ctx, n.talk)
 	if o.Good() {
 		return o
 	}
 	again := newest(supportedIn(o.RPC()), Stateless)
-	if again != "" && t.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
-		return t.openModern(ctx, again, "initialize was refused with -32022", false)
+	if again != "" && n.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
+		return n.openModern(ctx, again, "initialize was refused with -32022", false)
 	}
-	if t.line().name() == StreamableHTTP && refused4xx(o) && o.Method == "initialize" {
-		return t.trySSE(ctx, revision, probe, o)
+	if n.line().name() == StreamableHTTP && refused4xx(o) && o.Method == "initialize" {
+		return n.trySSE(ctx, revision, probe, o)
 	}
 	return o
 }
 
 // trySSE opens the stream of the HTTP+SSE transport. When there is none either,
 // what the server said to initialize is the better evidence.
-func (t *talk) trySSE(ctx context.Context, revision string, probe *verdict, refusal wire.Outcome) wire.Outcome {
-	old := t.line()
-	if f := t.connectSSE(ctx); f != nil {
+func (n negotiation) trySSE(ctx context.Context, revision string, probe *verdict, refusal wire.Outcome) wire.Outcome {
+	old := n.line()
+	if f := n.connectSSE(ctx); f != nil {
 		if f.kind == wire.Refused || f.kind == wire.Auth || f.kind == wire.Signal {
-			return t.outcome(nil, &Call{Method: "initialize"}, failure(f))
+			return n.outcome(nil, &Call{Method: "initialize"}, failure(f))
 		}
 		return allRefused(refusal, probe, f)
 	}
 	old.close()
-	t.update(func(f *facts) {
+	n.update(func(f *facts) {
 		f.era, f.why = &legacy{offered: revision}, "the URL is an event stream that begins with an endpoint event"
 	})
-	return t.era().open(ctx, t)
+	return n.era().open(ctx, n.talk)
 }
 
 // allRefused reports the attempts together: which of them the server should have
@@ -289,14 +292,14 @@ func isRefusal(status int) bool {
 // openModern opens at a revision that was asked for or that the server named. A
 // server that refuses the version and lists the very same one is asked once
 // more.
-func (t *talk) openModern(ctx context.Context, revision, why string, quick bool) wire.Outcome {
-	t.update(func(f *facts) { f.era, f.why = &modern{version: revision}, why })
+func (n negotiation) openModern(ctx context.Context, revision, why string, quick bool) wire.Outcome {
+	n.update(func(f *facts) { f.era, f.why = &modern{version: revision}, why })
 	if quick {
 		return wire.Outcome{}
 	}
-	o := t.era().open(ctx, t)
-	if t.takeVersion(o.RPC()) {
-		o = t.era().open(ctx, t)
+	o := n.era().open(ctx, n.talk)
+	if n.takeVersion(o.RPC()) {
+		o = n.era().open(ctx, n.talk)
 	}
 	if !o.Good() {
 		return needsHandshake(o, revision)

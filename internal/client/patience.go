@@ -18,13 +18,13 @@ const maxRetryAfter = 60 * time.Second
 
 // patient sleeps for the Retry-After of an overloaded server or gateway, or briefly
 // without one. It reports whether the request, which only reads, should be sent again.
-func (t *talk) patient(ctx context.Context, r reply, sent int) bool {
+func patient(ctx context.Context, t *talk, r reply, sent int) bool {
 	if r.http == nil {
 		return false
 	}
 	busy := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout}
-	wait := t.retryAfter(r.http, sent)
+	wait := retryAfter(r.http, sent, t.s.opt.Now())
 	if !slices.Contains(busy, r.http.Status) || wait > maxRetryAfter {
 		return false
 	}
@@ -38,7 +38,7 @@ func sleep(ctx context.Context, d time.Duration) bool { return !isWithin(ctx.Don
 // retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
 // a date. Where it asks for nothing that makes sense, it is a little and more
 // each time, with a random part.
-func (t *talk) retryAfter(facts *wire.HTTPFacts, sent int) time.Duration {
+func retryAfter(facts *wire.HTTPFacts, sent int, now time.Time) time.Duration {
 	for _, f := range facts.Fields {
 		if f.Name != "Retry-After" {
 			continue
@@ -47,7 +47,7 @@ func (t *talk) retryAfter(facts *wire.HTTPFacts, sent int) time.Duration {
 			return time.Duration(max(n, 0)) * time.Second
 		}
 		if at, err := http.ParseTime(f.Value); err == nil {
-			return max(at.Sub(t.s.opt.Now()), 0)
+			return max(at.Sub(now), 0)
 		}
 	}
 	return time.Duration(sent) * (200 + rand.N[time.Duration](200)) * time.Millisecond

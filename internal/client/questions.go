@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -29,13 +30,16 @@ func (a said) to(id json.RawMessage) []byte {
 	return wire.ComposeError(id, a.code, a.text)
 }
 
+// A responder answers the requests of a server.
+type responder struct{ *talk }
+
 // put asks the user what the server asked in a request of its own, and
 // composes the answer; nil where the server took the question back meanwhile.
-func (t *talk) put(ctx context.Context, m *wire.Message) []byte {
+func (r responder) put(ctx context.Context, m *wire.Message) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer t.openQuestion(string(m.ID), withdraw)()
-	answer, taken := t.puts(ctx, m)
+	defer r.questions.open(string(m.ID), withdraw)()
+	answer, taken := r.puts(ctx, m)
 	if taken {
 		return nil
 	}
@@ -48,13 +52,13 @@ func (t *talk) put(ctx context.Context, m *wire.Message) []byte {
 // puts puts one question; taken is set where it was taken back. One that was not
 // answered, or declined, is noted on the requests under way: the server asked on their
 // account, and which of them it was cannot be told.
-func (t *talk) puts(ctx context.Context, m *wire.Message) (answer said, taken bool) {
-	a := t.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
+func (r responder) puts(ctx context.Context, m *wire.Message) (answer said, taken bool) {
+	a := r.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
 	if ctx.Err() != nil {
 		return said{}, true
 	}
 	if a.Ending.Kind != wire.OK {
-		t.s.open.unanswered(&unanswered{a, m})
+		r.s.open.unanswered(&unanswered{a, m})
 	}
 	if a.Result != nil {
 		return said{result: a.Result}, false
@@ -80,48 +84,58 @@ type question struct {
 	withdraw func()
 }
 
-// openQuestion notes one until it is closed.
-func (t *talk) openQuestion(id string, withdraw func()) (closed func()) {
+// questions are those that are open, oldest first.
+type questions struct {
+	mu  sync.Mutex
+	all []*question
+}
+
+// open adds a question until it is closed.
+func (qs *questions) open(id string, withdraw func()) (closed func()) {
 	q := &question{id, withdraw}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.questions = append(t.questions, q)
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.all = append(qs.all, q)
 	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.questions = slices.DeleteFunc(t.questions, func(other *question) bool { return other == q })
+		qs.mu.Lock()
+		defer qs.mu.Unlock()
+		qs.all = slices.DeleteFunc(qs.all, func(other *question) bool { return other == q })
 	}
 }
 
-// dropQuestions takes back all open questions. The oldest, which the user is being
+// drop takes back all open questions. The oldest, which the user is being
 // asked, comes last, so that its end does not let the next be asked.
-func (t *talk) dropQuestions() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, q := range slices.Backward(t.questions) {
+func (qs *questions) drop() {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, q := range slices.Backward(qs.all) {
 		q.withdraw()
 	}
 }
 
+// withdraw takes back the question with the id. It reports whether that was open.
+func (qs *questions) withdraw(id string) bool {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	at := slices.IndexFunc(qs.all, func(q *question) bool { return q.id == id })
+	if at >= 0 {
+		qs.all[at].withdraw()
+	}
+	return at >= 0
+}
+
 // withdrawn takes notifications/cancelled for one of the server's own requests:
 // the server cancelled the request (basic/utilities/cancellation).
-func (t *talk) withdrawn(m *wire.Message) {
+func (r responder) withdrawn(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
-	id := cancelledID(m)
-	t.mu.Lock()
-	at := slices.IndexFunc(t.questions, func(q *question) bool { return q.id == string(id) })
-	if at >= 0 {
-		t.questions[at].withdraw()
-	}
-	t.mu.Unlock()
-	if at >= 0 {
+	if r.questions.withdraw(string(cancelledID(m))) {
 		text := "the server cancelled its request"
 		if reason := jsonraw.First(m.Params, "reason"); reason != nil {
 			text += ": " + jsonraw.Excerpt(reason, 200)
 		}
-		t.found(wire.Info, "withdrawn", text)
+		r.found(wire.Info, "withdrawn", text)
 	}
 }
 

@@ -30,7 +30,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 		next := stop
 		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {
 			next = t.remedy(ctx, call, r, untried)
-			if next == stop && !call.Once && repeatable(call.Method) && t.patient(ctx, r, sent) {
+			if next == stop && !call.Once && repeatable(call.Method) && patient(ctx, t, r, sent) {
 				next = resend
 			}
 		}

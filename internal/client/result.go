@@ -36,8 +36,8 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Result = m.Result
 		if e != nil {
 			o.Kind, o.Text = e.settle(call, m)
-			t.checkShape(e, call.Method, &o)
-			t.checkNoise(r.noise, &o)
+			checkShape(t, e, call.Method, &o)
+			checkNoise(t, r.noise, &o)
 		}
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)

@@ -120,6 +120,8 @@ type Session struct {
 	via *Connector
 	// open are the requests under way.
 	open *openRequests
+	// reported are the rules that were reported once and are not reported again.
+	reported onceRules
 	// subscriptions are those that Listen serves or served.
 	subscriptions subscriptions
 	// reopening is a semaphore of one: its holder may open the conversation anew.
@@ -135,8 +137,6 @@ type Session struct {
 
 	mu      sync.Mutex
 	current *talk
-	// complained are the rules that were reported once and are not reported again.
-	complained map[string]bool
 	// answering counts the answers under way; none begins after closed.
 	answering int
 	closed    bool
@@ -172,7 +172,7 @@ type Call struct {
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
 	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, full: opt.TapFull, secrets: opt.Secrets},
-		complained: map[string]bool{}, reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.open = newOpenRequests(s.life, opt.Limits.Hard)
 	s.via = NewConnector(ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
@@ -217,7 +217,7 @@ func (s *Session) Close(ctx context.Context, end bool) {
 	t := s.current
 	s.mu.Unlock()
 	if t != nil {
-		t.dropQuestions()
+		t.questions.drop()
 	}
 	s.finishAnswers()
 	if t != nil {

@@ -15,7 +15,7 @@ type ShapeCheck func(revision, method string, m *wire.Message) []wire.Finding
 
 // checkShape holds a result that is to be taken against its shape. What is wrong with it
 // is a finding; with Strict the result is refused.
-func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
+func checkShape(t *talk, e era, method string, o *wire.Outcome) {
 	check := t.s.opt.Shape
 	if check == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
 		return
@@ -25,19 +25,19 @@ func (t *talk) checkShape(e era, method string, o *wire.Outcome) {
 		revision, _ = jsonraw.Text(jsonraw.First(o.Result, "protocolVersion"))
 	}
 	findings := check(revision, method, o.Message)
-	if t.isStrict() && len(findings) > 0 {
+	if t.s.opt.isStrict() && len(findings) > 0 {
 		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result does not conform to revision "+revision, findings
 		return
 	}
-	t.misshapen("the result of "+method+" breaks "+revision, findings)
+	misshapen(t, "the result of "+method+" breaks "+revision, findings)
 }
 
-func (t *talk) isStrict() bool { return t.s.opt.Strict != nil && t.s.opt.Strict() }
+func (o *Options) isStrict() bool { return o.Strict != nil && o.Strict() }
 
 // checkNoise takes no result before which there was a line that is not a message, where that
 // is Strict: the line is the evidence, and not the result.
-func (t *talk) checkNoise(line []byte, o *wire.Outcome) {
-	if line == nil || !t.isStrict() || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+func checkNoise(t *talk, line []byte, o *wire.Outcome) {
+	if line == nil || !t.s.opt.isStrict() || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
 		return
 	}
 	o.Message, o.Kind, o.Text = nil, wire.BadResponse, "the server wrote a non-JSON-RPC line to its stdout"
@@ -50,10 +50,10 @@ const maxNoiseShown = 80
 
 // checkUnasked holds a notification or a request against its shape, and tells of it once
 // for each method.
-func (t *talk) checkUnasked(m *wire.Message) {
+func checkUnasked(t *talk, m *wire.Message) {
 	if check := t.s.opt.Shape; check != nil {
-		if findings := check(t.revision(), m.Method, m); len(findings) > 0 && t.isFirst("shape "+m.Method) {
-			t.misshapen("the params of "+m.Method+" break "+t.revision(), findings)
+		if findings := check(t.revision(), m.Method, m); len(findings) > 0 && t.once.isFirst("shape "+m.Method) {
+			misshapen(t, "the params of "+m.Method+" break "+t.revision(), findings)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (t *talk) checkUnasked(m *wire.Message) {
 // RuleShape is the rule of a finding about what came with a shape of its own.
 const RuleShape = "shape"
 
-func (t *talk) misshapen(what string, findings []wire.Finding) {
+func misshapen(t *talk, what string, findings []wire.Finding) {
 	for _, f := range findings {
 		t.finding(wire.Finding{Rule: RuleShape, Level: min(f.Level, wire.Warning), Where: f.Where, Text: what + ": " + strings.TrimSpace(f.Where+" "+f.Text)})
 	}

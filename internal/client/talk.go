@@ -17,16 +17,17 @@ import (
 type talk struct {
 	s *Session
 
+	findings
+	// questions are the server's requests that the user is being asked.
+	questions questions
+	errands   errands
+
 	guarded[facts]
 	// What is below belongs to its mutex, too.
-	// questions are the server's requests that the user is being asked.
-	questions []*question
-	errands   errands
 	// asked are the ids of the requests, marked where one was given up.
 	asked *recent
 	// probe is the id of a probe that was given up.
 	probe string
-	tally tally
 }
 
 // facts are what is known of a conversation.
@@ -60,9 +61,9 @@ type facts struct {
 // begin opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
 func (s *Session) begin(ctx context.Context, known string, resume *Memory, probed *reply) (*talk, wire.Outcome) {
-	t := &talk{s: s, asked: newRecent(), guarded: guarded[facts]{is: facts{probed: probed}}}
+	t := &talk{s: s, asked: newRecent(), guarded: guarded[facts]{is: facts{probed: probed}}, findings: findings{report: s.opt.Found, once: &s.reported}}
 	began := s.opt.Now()
-	o := t.open(ctx, known, resume)
+	o := negotiation{t}.open(ctx, known, resume)
 	if !o.Good() && o.ID != nil {
 		began = t.now().sent // of the request that failed, not of a probe before it
 	}
@@ -107,13 +108,7 @@ func (t *talk) close(ctx context.Context, end bool) {
 		now.era.end(ctx, t)
 	}
 	now.line.close()
-	t.mu.Lock()
-	sums := t.tally.sums()
-	t.tally = tally{}
-	t.mu.Unlock()
-	for _, sum := range sums {
-		t.finding(sum)
-	}
+	t.finish()
 }
 
 // A guarded value is read as a whole and changed under its mutex.
@@ -194,15 +189,15 @@ func (t *talk) post(ctx context.Context, out *Outgoing) reply {
 func (t *talk) receive(m *wire.Message) {
 	switch m.Kind {
 	case wire.Request:
-		t.checkUnasked(m)
+		checkUnasked(t, m)
 		t.serve(m)
 	case wire.Notification:
 		if slices.Contains(mayBeAsked, m.Method) {
 			t.unanswerable(m, "it has no id")
 			return
 		}
-		t.checkUnasked(m)
-		t.withdrawn(m)
+		checkUnasked(t, m)
+		responder{t}.withdrawn(m)
 		if e := t.era(); e == nil || e.heard(t, m) {
 			t.s.notified(m)
 		}
@@ -246,17 +241,6 @@ func (t *talk) unanswerable(m *wire.Message, why string) {
 	t.came(meanwhile{"in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
 		"a server request needs an id; waiting longer does not help"})
 	t.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
-}
-
-// found tells of a finding that is about no place in a message.
-func (t *talk) found(level wire.Level, rule, text string) {
-	t.finding(wire.Finding{Rule: rule, Level: level, Text: text})
-}
-
-func (t *talk) finding(f wire.Finding) {
-	if t.s.opt.Found != nil {
-		t.s.opt.Found(f)
-	}
 }
 
 // maxAnswering is how many requests of a server are answered at a time.

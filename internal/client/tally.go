@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"mcpc/internal/wire"
 )
@@ -64,19 +65,78 @@ func (t *tally) anew(what string) {
 	}
 }
 
-// startedAgain is told before a process is listened to.
-func (t *talk) startedAgain() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.tally.anew(noiseLines)
+// findings report what is wrong with what comes and can be lived with.
+type findings struct {
+	// report takes each; it may be nil.
+	report func(wire.Finding)
+	// once are the rules that were reported once and are not reported again.
+	once *onceRules
+
+	counting sync.Mutex // guards tally
+	tally    tally
 }
 
-func (t *talk) often(f wire.Finding, what string) {
-	t.mu.Lock()
-	first := t.tally.add(f, what)
-	t.mu.Unlock()
+// onceRules are rules that are reported once in a session.
+type onceRules struct {
+	mu       sync.Mutex
+	reported map[string]bool
+}
+
+// isFirst reports whether rule has not been reported yet, and marks it as reported.
+func (r *onceRules) isFirst(rule string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.reported[rule]
+	if r.reported == nil {
+		r.reported = map[string]bool{}
+	}
+	r.reported[rule] = true
+	return !known
+}
+
+// startedAgain is told before a process is listened to.
+func (fs *findings) startedAgain() {
+	fs.counting.Lock()
+	defer fs.counting.Unlock()
+	fs.tally.anew(noiseLines)
+}
+
+func (fs *findings) often(f wire.Finding, what string) {
+	fs.counting.Lock()
+	first := fs.tally.add(f, what)
+	fs.counting.Unlock()
 	if first {
-		t.finding(f)
+		fs.finding(f)
+	}
+}
+
+// finish reports how often came what came again and again.
+func (fs *findings) finish() {
+	fs.counting.Lock()
+	sums := fs.tally.sums()
+	fs.tally = tally{}
+	fs.counting.Unlock()
+	for _, sum := range sums {
+		fs.finding(sum)
+	}
+}
+
+// found reports a finding that is about no place in a message.
+func (fs *findings) found(level wire.Level, rule, text string) {
+	fs.finding(wire.Finding{Rule: rule, Level: level, Text: text})
+}
+
+func (fs *findings) finding(f wire.Finding) {
+	if fs.report != nil {
+		fs.report(f)
+	}
+}
+
+// complain reports a rule that the server breaks once in a session: a server
+// that breaks it does so with every message.
+func (fs *findings) complain(rule, text string) {
+	if fs.once.isFirst(rule) {
+		fs.found(wire.Warning, rule, text)
 	}
 }
 

@@ -87,7 +87,7 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 	case TaskCompleted:
 		result, _ := members.Get("result")
 		o = e.inlined(o, wire.ComposeResult(o.Message.ID, result))
-		s.talk().checkShape(e, "tools/call", &o)
+		checkShape(s.talk(), e, "tools/call", &o)
 		return ofCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")

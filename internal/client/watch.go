@@ -89,18 +89,18 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 		}
 		r.fault.endBy(cause)
 		if r.fault.kind == wire.Timeout {
-			t.lookBack(r.fault, w.came)
+			lookBack(t.line(), r.fault, w.came)
 		}
 	}
 	return r
 }
 
 // lookBack says of a request that got no answer in time what the server said instead.
-func (t *talk) lookBack(f *fault, m meanwhile) {
-	if child, ok := t.line().(witness); ok {
+func lookBack(line transport, f *fault, m meanwhile) {
+	if child, ok := line.(witness); ok {
 		f.process = child.lastWords()
 	}
-	if pipe, ok := t.line().(interface{ Pending() meanwhile }); ok && m.text == "" {
+	if pipe, ok := line.(interface{ Pending() meanwhile }); ok && m.text == "" {
 		m = pipe.Pending()
 	}
 	if m.text != "" {
