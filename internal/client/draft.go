@@ -18,6 +18,7 @@ type Draft struct {
 // The error is that of a URL that is none.
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
+	s.Tasks = Tasks{s}
 	t := &talk{s: s, asked: newRecent()}
 	e := eraFor(&m)
 	t.is.era, s.current = e, t

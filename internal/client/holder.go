@@ -92,17 +92,17 @@ type holder struct {
 	writers sync.WaitGroup
 
 	mu sync.Mutex
-	// turn wakes sendQueued when a line may be sent, its user has gone or the server is to end.
-	turn sync.Cond
 	// why is the reason why the server is to end, "" while it is not; parted is set when
 	// all connections were told.
 	why    string
 	parted bool
 	kept   bool
-	users  []*user // those that speak, in the order in which they came
 	lines  map[*user]bool
-	used   time.Time
-	idle   *time.Timer
+	// idle ends the server, which a user spoke with last at used.
+	idle struct {
+		timer *time.Timer
+		used  time.Time
+	}
 	switchboard
 }
 
@@ -110,11 +110,12 @@ type holder struct {
 // keeping it, no command has used it for the idle time, ctx ends, or the server ends or
 // no longer reads its stdin. Neither process nor socket is left then.
 func Hold(ctx context.Context, opt Holding) {
-	h := &holder{Holding: opt, since: opt.Now(), used: opt.Now(), heard: make(chan struct{}), ending: make(chan struct{}),
+	h := &holder{Holding: opt, since: opt.Now(), heard: make(chan struct{}), ending: make(chan struct{}),
 		lines: map[*user]bool{}, switchboard: newSwitchboard()}
-	h.turn.L = &h.mu
-	h.idle = time.AfterFunc(time.Hour, h.isIdle)
-	h.idle.Stop()
+	h.turn = sync.NewCond(&h.mu)
+	h.idle.used = opt.Now()
+	h.idle.timer = time.AfterFunc(time.Hour, h.isIdle)
+	h.idle.timer.Stop()
 	if f := h.begin(); f != nil {
 		_ = writeMarked(opt.Opener, markOver, jsonOf(heldEnd{Kind: f.kind, Text: f.text, Hint: wire.Hint(f.hint)}))
 		opt.Opener.Close()
@@ -199,7 +200,7 @@ func (h *holder) leftLocked() time.Duration {
 	if len(h.users) > 0 {
 		return h.Idle
 	}
-	return max(0, h.Idle-h.Now().Sub(h.used))
+	return max(0, h.Idle-h.Now().Sub(h.idle.used))
 }
 
 // Short is a length of time without parts that are 0: 10m and not 10m0s.

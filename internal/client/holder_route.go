@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -35,6 +36,10 @@ type switchboard struct {
 	// end of what came on standard error meanwhile.
 	changed map[string][]byte
 	unheard *tail
+	// users are those that speak, in the order in which they came.
+	users []*user
+	// turn wakes sendQueued when a line may be sent, its user has gone or the server is to end.
+	turn *sync.Cond
 }
 
 // asked is a request under way.
@@ -111,22 +116,22 @@ func (h *holder) sendQueued(u *user) {
 }
 
 // noteLocked notes what a line means for the lines that follow from all users.
-func (h *holder) noteLocked(u *user, m *wire.Message) {
+func (b *switchboard) noteLocked(u *user, m *wire.Message) {
 	switch m.Kind {
 	case wire.Batch:
 		for _, item := range m.Items {
 			if item.Kind == wire.Request {
-				h.askLocked(u, item)
+				b.askLocked(u, item)
 			}
 		}
 	case wire.Request:
-		h.askLocked(u, m)
+		b.askLocked(u, m)
 	case wire.Notification:
 		if m.Method == "notifications/cancelled" {
 			// He does not wait any more. What comes all the same is still his.
-			if a := h.asked[string(cancelledID(m))]; a != nil && a.by == u {
+			if a := b.asked[string(cancelledID(m))]; a != nil && a.by == u {
 				a.cancelled = true
-				h.turn.Broadcast()
+				b.turn.Broadcast()
 			}
 		}
 	case wire.Response, wire.ErrorResponse:
@@ -136,48 +141,48 @@ func (h *holder) noteLocked(u *user, m *wire.Message) {
 
 // mayAskLocked: a request waits for one of another user's with the same id, and where
 // the server may ask back for all of them. Other messages may always be sent.
-func (h *holder) mayAskLocked(u *user, m *wire.Message) bool {
+func (b *switchboard) mayAskLocked(u *user, m *wire.Message) bool {
 	if m.Kind != wire.Request {
 		return true
 	}
-	for id, a := range h.asked {
-		if a.by != u && !a.cancelled && (id == string(m.ID) || h.asks && m.Method != "ping") {
+	for id, a := range b.asked {
+		if a.by != u && !a.cancelled && (id == string(m.ID) || b.asks && m.Method != "ping") {
 			return false
 		}
 	}
 	return true
 }
 
-func (h *holder) askLocked(u *user, m *wire.Message) {
-	h.count++
-	a := &asked{by: u, token: string(progressToken(m.Params)), number: h.count}
+func (b *switchboard) askLocked(u *user, m *wire.Message) {
+	b.count++
+	a := &asked{by: u, token: string(progressToken(m.Params)), number: b.count}
 	a.lasting = isTaskMethod(m.Method) || jsonraw.First(m.Params, "task") != nil
 	if m.Method == "initialize" {
 		offered := jsonraw.First(m.Params, "capabilities")
-		h.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
-		h.shaken, a.lasting = true, true
+		b.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
+		b.shaken, a.lasting = true, true
 	}
-	h.asked[string(m.ID)] = a
+	b.asked[string(m.ID)] = a
 }
 
 // cancelledID is the id of the request that notifications/cancelled names.
 func cancelledID(m *wire.Message) []byte { return jsonraw.First(m.Params, "requestId") }
 
 // abandonLocked gives up what a user began, and gives what is to be said to the server.
-func (h *holder) abandonLocked(u *user) (last [][]byte) {
-	for id, a := range h.asked {
+func (b *switchboard) abandonLocked(u *user) (last [][]byte) {
+	for id, a := range b.asked {
 		if a.by != u {
 			continue
 		}
-		delete(h.asked, id)
-		h.given.put(id, true)
+		delete(b.asked, id)
+		b.given.put(id, true)
 		if !a.cancelled && !a.lasting {
 			last = append(last, wire.ComposeNotification("notifications/cancelled",
 				json.RawMessage(`{"requestId":`+id+`,"reason":"the client has gone"}`)))
 		}
 	}
 	for id, method := range u.questions {
-		if h.shaken {
+		if b.shaken {
 			last = append(last, standIn(method, json.RawMessage(id)))
 		}
 	}
@@ -194,20 +199,20 @@ func standIn(method string, id json.RawMessage) []byte {
 }
 
 // handOverLocked gives a user what was kept for the next one.
-func (h *holder) handOverLocked(u *user) {
-	for line := range strings.Lines(h.unheard.text()) {
+func (b *switchboard) handOverLocked(u *user) {
+	for line := range strings.Lines(b.unheard.text()) {
 		u.putLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
 	}
-	h.unheard.reset()
-	for _, line := range h.changed {
+	b.unheard.reset()
+	for _, line := range b.changed {
 		u.putLocked(markOut, line)
 	}
-	clear(h.changed)
-	for _, m := range h.questions {
+	clear(b.changed)
+	for _, m := range b.questions {
 		u.questions[string(m.ID)] = m.Method
 		u.putLocked(markOut, m.Raw)
 	}
-	h.questions = nil
+	b.questions = nil
 }
 
 // write writes one line to the server. A server that no longer reads its stdin is ended.
@@ -277,69 +282,69 @@ func (h *holder) route(line []byte) {
 }
 
 // receiversLocked are the users that a message is for; an array is for those of its items.
-func (h *holder) receiversLocked(m *wire.Message) (to []*user) {
+func (b *switchboard) receiversLocked(m *wire.Message) (to []*user) {
 	switch m.Kind {
 	case wire.Notification:
-		return h.concernedLocked(m)
+		return b.concernedLocked(m)
 	case wire.Request: // in an array
-		return h.users
+		return b.users
 	case wire.Batch:
 		for _, item := range m.Items {
-			to = append(to, h.receiversLocked(item)...)
+			to = append(to, b.receiversLocked(item)...)
 		}
-		return slices.DeleteFunc(slices.Clone(h.users), func(u *user) bool { return !slices.Contains(to, u) })
+		return slices.DeleteFunc(slices.Clone(b.users), func(u *user) bool { return !slices.Contains(to, u) })
 	}
-	return h.ownerLocked(m)
+	return b.ownerLocked(m)
 }
 
 // ownerLocked is the user whose request m answers; none where that user has gone. A response
 // to no known request is for all users: it may have lost its id.
-func (h *holder) ownerLocked(m *wire.Message) []*user {
-	if a := h.asked[string(m.ID)]; a != nil && len(m.ID) > 0 {
-		delete(h.asked, string(m.ID))
-		h.turn.Broadcast()
+func (b *switchboard) ownerLocked(m *wire.Message) []*user {
+	if a := b.asked[string(m.ID)]; a != nil && len(m.ID) > 0 {
+		delete(b.asked, string(m.ID))
+		b.turn.Broadcast()
 		return []*user{a.by}
 	}
-	if _, late := h.given.mark(string(m.ID)); late {
+	if _, late := b.given.mark(string(m.ID)); late {
 		return nil
 	}
-	return h.users
+	return b.users
 }
 
 // concernedLocked are the users that a notification is for: the one whose request it
 // belongs to, by progress token or subscription, else all.
-func (h *holder) concernedLocked(m *wire.Message) []*user {
-	if a := h.asked[string(subscriptionIn(m.Params))]; a != nil {
+func (b *switchboard) concernedLocked(m *wire.Message) []*user {
+	if a := b.asked[string(subscriptionIn(m.Params))]; a != nil {
 		return []*user{a.by}
 	}
 	if token := jsonraw.First(m.Params, "progressToken"); token != nil {
-		for _, a := range h.asked {
+		for _, a := range b.asked {
 			if a.token == string(token) {
 				return []*user{a.by}
 			}
 		}
 	}
-	if len(h.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
-		h.changed[m.Method] = m.Raw
+	if len(b.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
+		b.changed[m.Method] = m.Raw
 	}
-	return h.users
+	return b.users
 }
 
 // askedBackLocked is the user that is to answer a request of the server's own: the one with
 // the latest open request, or else the longest connected. Without users, after a handshake,
 // it is kept for the next; reply answers a ping, and one too many.
-func (h *holder) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
-	if len(h.users) == 0 {
-		if h.shaken && (m.Method == "ping" || len(h.questions) >= maxQuestions) {
+func (b *switchboard) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
+	if len(b.users) == 0 {
+		if b.shaken && (m.Method == "ping" || len(b.questions) >= maxQuestions) {
 			return nil, standIn(m.Method, m.ID)
 		}
-		if h.shaken {
-			h.questions = append(h.questions, m)
+		if b.shaken {
+			b.questions = append(b.questions, m)
 		}
 		return nil, nil
 	}
-	u, last := h.users[0], 0
-	for _, a := range h.asked {
+	u, last := b.users[0], 0
+	for _, a := range b.asked {
 		if a.number > last && !a.cancelled {
 			u, last = a.by, a.number
 		}

@@ -181,7 +181,7 @@ func (h *holder) serve(u *user) {
 func (h *holder) welcome(u *user) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.idle.Stop()
+	h.idle.timer.Stop()
 	h.users = append(h.users, u)
 	h.handOverLocked(u)
 }
@@ -195,7 +195,7 @@ func (h *holder) leave(u *user) {
 		h.endLocked("the command that started it exited before the session was open")
 	}
 	if len(h.users) == 0 && h.Idle > 0 {
-		h.idle.Reset(h.leftLocked())
+		h.idle.timer.Reset(h.leftLocked())
 	}
 	ended := h.why != ""
 	h.turn.Broadcast()
@@ -214,7 +214,7 @@ func (h *holder) dropLocked(u *user) (last [][]byte) {
 	u.doneLocked()
 	if at := slices.Index(h.users, u); at >= 0 {
 		h.users = slices.Delete(h.users, at, at+1)
-		h.used = h.Now()
+		h.idle.used = h.Now()
 	}
 	return h.abandonLocked(u)
 }

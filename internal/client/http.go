@@ -47,7 +47,7 @@ func (t *httpTransport) close() {}
 func (t *httpTransport) call(ctx context.Context, out *Outgoing) Reply {
 	tr, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
-		return t.headless(tr, f)
+		return headless(tr, f)
 	}
 	defer tr.resp.Body.Close()
 	if out.headed != nil && tr.resp.StatusCode/100 == 2 {
@@ -66,7 +66,7 @@ func (t *httpTransport) call(ctx context.Context, out *Outgoing) Reply {
 func (t *httpTransport) send(ctx context.Context, out *Outgoing) Reply {
 	tr, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
-		return t.headless(tr, f)
+		return headless(tr, f)
 	}
 	defer tr.resp.Body.Close()
 	if tr.resp.StatusCode/100 != 2 {
@@ -76,7 +76,7 @@ func (t *httpTransport) send(ctx context.Context, out *Outgoing) Reply {
 		return Reply{http: factsOf(tr.resp, nil)} // nothing can be meant for us there
 	}
 	body, _ := io.ReadAll(io.LimitReader(tr.resp.Body, shortBody))
-	t.record(tr, wire.Body, body)
+	tr.record(wire.Body, body)
 	r := Reply{http: factsOf(tr.resp, body)}
 	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && noID(m) {
 		r.message = m
@@ -102,7 +102,7 @@ func (t *httpTransport) end(ctx context.Context, out *Outgoing) {
 }
 
 // headless is the reply where no head came, or one that cannot be used.
-func (t *httpTransport) headless(tr *trip, f *fault) Reply {
+func headless(tr *trip, f *fault) Reply {
 	if tr == nil || tr.resp == nil {
 		return failed(f)
 	}
@@ -123,7 +123,7 @@ func (t *httpTransport) roundTrip(ctx context.Context, method string, out *Outgo
 	t.setFields(req, out)
 	tr.req = req
 	if tr.resp, err = t.via.roundTrip(req); err != nil {
-		t.recordCut(ctx, tr, err)
+		tr.recordCut(ctx, err)
 		return nil, connectFault(ctx, tr, withoutURL(err))
 	}
 	if size := headerSize(tr.resp.Header); size > maxHeader {
@@ -195,22 +195,22 @@ func mediaType(resp *http.Response) string {
 }
 
 // recordCut records that no whole answer came, and who ended it.
-func (t *httpTransport) recordCut(ctx context.Context, tr *trip, err error) {
+func (tr *trip) recordCut(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		text := ""
 		if why := context.Cause(ctx); why != ctx.Err() {
 			text = why.Error()
 		}
-		t.rec.closed(tr.stream, wire.Sent, "cancelled", text)
+		tr.via.rec.closed(tr.stream, wire.Sent, "cancelled", text)
 		return
 	}
-	t.rec.closed(tr.stream, wire.Received, "cut", withoutURL(err).Error())
+	tr.via.rec.closed(tr.stream, wire.Received, "cut", withoutURL(err).Error())
 }
 
 // record records what came: a body, or noise, which is not a message.
-func (t *httpTransport) record(tr *trip, kind wire.FrameKind, raw []byte) {
+func (tr *trip) record(kind wire.FrameKind, raw []byte) {
 	if len(raw) > 0 {
-		t.rec.body(wire.Received, kind, tr.stream, raw, nil)
+		tr.via.rec.body(wire.Received, kind, tr.stream, raw, nil)
 	}
 }
 

@@ -133,7 +133,7 @@ func (t *httpTransport) pick(m *wire.Message, out *Outgoing) *wire.Message {
 // error, which then is the answer, with the status as its context.
 func (t *httpTransport) readRefusal(tr *trip, out *Outgoing) Reply {
 	body := t.refusalBody(tr)
-	t.record(tr, wire.Body, body)
+	tr.record(wire.Body, body)
 	facts := factsOf(tr.resp, body)
 	m := wire.ParseMessage(body)
 	rpc := m.Kind == wire.ErrorResponse && (noID(m) || m.Answers(out.id) || out.anyReply)
@@ -182,14 +182,14 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 	length := min(max(tr.resp.ContentLength, 0), 256<<20)
 	body := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
 	if _, err := body.ReadFrom(src); err != nil {
-		t.record(tr, wire.Noise, body.Bytes())
-		t.recordCut(ctx, tr, err)
+		tr.record(wire.Noise, body.Bytes())
+		tr.recordCut(ctx, err)
 		return nil, cutFault(ctx, int64(body.Len()), err)
 	}
 	if t.limits.tooLarge(body.Len()) {
 		return nil, overLimit(t.limits.Message)
 	}
-	t.record(tr, wire.Body, body.Bytes())
+	tr.record(wire.Body, body.Bytes())
 	if unread != nil {
 		unread.raw = body.Bytes()
 	}

@@ -78,10 +78,10 @@ func (t *httpSSE) readEndpoint() *fault {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.http.record(t.trip, wire.Noise, ev.Dropped)
-			return t.http.streamEnd(t.lasting, t.trip, err)
+			t.trip.record(wire.Noise, ev.Dropped)
+			return t.trip.streamEnd(t.lasting, err)
 		}
-		t.http.recordEvent(t.trip, ev)
+		t.trip.recordEvent(ev)
 		if ev.Event == "endpoint" {
 			t.http.url, f = resolveEndpoint(t.http.url, string(ev.Data))
 			return f
@@ -202,15 +202,15 @@ func (t *httpSSE) readAll() {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.http.record(t.trip, wire.Noise, ev.Dropped)
-			f := t.http.streamEnd(t.lasting, t.trip, err)
+			t.trip.record(wire.Noise, ev.Dropped)
+			f := t.trip.streamEnd(t.lasting, err)
 			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
 				f.text = "the server closed the event stream, which ends the session"
 			}
 			t.over(f)
 			return
 		}
-		t.http.recordEvent(t.trip, ev)
+		t.trip.recordEvent(ev)
 		if ev.IsMessage() {
 			t.deliver(wire.ParseMessage(ev.Data))
 		} else {

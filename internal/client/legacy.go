@@ -30,8 +30,6 @@ type agreement struct {
 	said json.RawMessage
 }
 
-func (e *legacy) join(a agreement) { e.update(func(was *agreement) { *was = a }) }
-
 func (e *legacy) revision() string { return e.now().agreed }
 
 func (e *legacy) sessionID() string { return e.now().session }
@@ -46,7 +44,7 @@ func (e *legacy) batches() bool { return e.revision() < rev2506 }
 // server refuses the offer and names others, the best of those is offered once.
 func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
 	o := e.initialize(ctx, t)
-	if other := e.otherOffer(t, o); other != "" {
+	if other := otherOffer(t, e.offered, o); other != "" {
 		e.offered = other
 		o = e.initialize(ctx, t)
 	}
@@ -63,12 +61,12 @@ func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
 
 // otherOffer is another revision to offer after a refusal, or "". A server that
 // names a stateless one is better spoken to without a handshake.
-func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
+func otherOffer(t *talk, offered string, o wire.Outcome) string {
 	theirs := supportedIn(o.RPC())
 	if o.Kind != wire.RPCFailed || t.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
 		return ""
 	}
-	if other := newest(theirs, handshake); other != e.offered {
+	if other := newest(theirs, handshake); other != offered {
 		return other
 	}
 	return ""
@@ -77,8 +75,8 @@ func (e *legacy) otherOffer(t *talk, o wire.Outcome) string {
 // initialize sends the offer. The session id holds from the head of the answer
 // on: what has to be sent while its body is read belongs to the session.
 func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
-	capabilities := e.withTasks(t.s.opt.Capabilities)
-	e.join(agreement{said: capabilities})
+	capabilities := withTasks(t.s.opt.Capabilities, e.offered)
+	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
 	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
@@ -89,7 +87,7 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 	out.headed = func(h http.Header) {
 		given = h.Get("Mcp-Session-Id")
 		if visibleASCII(given) {
-			e.join(agreement{session: given, said: capabilities})
+			e.update(func(a *agreement) { *a = agreement{session: given, said: capabilities} })
 			out.fields = e.fields()
 		}
 	}
@@ -114,7 +112,7 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 	if !visibleASCII(session) {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
-	e.join(agreement{agreed, session, e.declared()})
+	e.update(func(a *agreement) { a.agreed, a.session = agreed, session })
 	t.update(func(f *facts) { f.info = infoOf(members) })
 	pinned := t.s.opt.Protocol
 	switch {
@@ -171,7 +169,7 @@ func (e *legacy) ear() func() []wire.Field { return e.fields }
 // notification (2025-11-25 basic/utilities/tasks).
 func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {
 	out.fields, out.resumable, out.batches = e.fields(), true, e.batches()
-	e.wish(call)
+	wish(call)
 	out.lasting = isTaskMethod(call.Method) || jsonraw.First(call.Params, "task") != nil
 	if call.Progress {
 		call.Params = withMeta(call.Params, jsonraw.Member{Name: "progressToken", Value: out.id})
@@ -225,12 +223,12 @@ func (e *legacy) asked(t *talk, m *wire.Message) {
 		reply = func(ctx context.Context) []byte { return responder{t}.aboutErrand(ctx, m) }
 	case o.becomesTask(m):
 		reply = func(ctx context.Context) []byte {
-			return responder{t}.errand(ctx, m, func(raw []byte) { e.answer(ctx, t, m, raw) })
+			return responder{t}.errand(ctx, m, func(raw []byte) { answerRequest(ctx, t, m, raw, e.fields()) })
 		}
 	}
-	if !t.s.answer(func(ctx context.Context) {
+	if !t.s.answers.start(func(ctx context.Context) {
 		defer sent()
-		e.answer(ctx, t, m, reply(ctx))
+		answerRequest(ctx, t, m, reply(ctx), e.fields())
 	}) {
 		sent()
 		t.found(wire.Warning, "server_request", "the server sends requests faster than it reads responses; "+m.Method+" was not answered")
@@ -244,14 +242,14 @@ func refusal(code int64, what string) string {
 	return name + ": the client declared no capability for " + what
 }
 
-// answer sends what is to be said; nothing where the question was withdrawn.
-func (e *legacy) answer(ctx context.Context, t *talk, m *wire.Message, raw []byte) {
+// answerRequest sends what is to be said; nothing where the question was withdrawn.
+func answerRequest(ctx context.Context, t *talk, m *wire.Message, raw []byte, fields []wire.Field) {
 	if raw == nil {
 		return
 	}
 	ctx, stop := context.WithTimeout(ctx, graceForAnswer)
 	defer stop()
-	r := t.line().send(ctx, &Outgoing{raw: raw, fields: e.fields()})
+	r := t.line().send(ctx, &Outgoing{raw: raw, fields: fields})
 	if r.fault != nil && ctx.Err() == nil {
 		t.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.fault.text)
 	}

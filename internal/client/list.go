@@ -48,11 +48,11 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 	began := s.opt.Now()
 	ctx, stop := limited(ctx, timeoutError{"--max-time", "the list did not end", s.opt.Limits.Hard}, 0)
 	defer stop()
-	l, o, restart := s.walk(ctx, method, enough)
+	l, o, restart := walk(ctx, s, method, enough)
 	if restart {
 		l.Findings = nil
 		s.talk().found(wire.Warning, "list_restarted", method+" could not be continued with the server's cursor; it was restarted")
-		l, o, _ = s.walk(ctx, method, enough)
+		l, o, _ = walk(ctx, s, method, enough)
 	}
 	o.Took = s.opt.Now().Sub(began)
 	return l, o
@@ -60,7 +60,7 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 
 // walk asks for page after page. restart is set when a fresh start may help:
 // a cursor is good in its own session only, and not for ever.
-func (s *Session) walk(ctx context.Context, method string, enough func([]json.RawMessage) bool) (l List, o wire.Outcome, restart bool) {
+func walk(ctx context.Context, s *Session, method string, enough func([]json.RawMessage) bool) (l List, o wire.Outcome, restart bool) {
 	l.member = members[method]
 	var p page
 	repeated := false

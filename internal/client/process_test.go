@@ -35,9 +35,9 @@ func childOf(s *Session) *child { return s.talk().line().(*stdio).child }
 // something is broken.
 const patience = 30 * time.Second
 
-// closed closes the session and checks how its process ended, which tells how far the
+// closeAndCheck closes the session and checks how its process ended, which tells how far the
 // shutdown had to go, and that nothing is left.
-func closed(t *testing.T, s *Session, ended string) {
+func closeAndCheck(t *testing.T, s *Session, ended string) {
 	t.Helper()
 	c := childOf(s)
 	done := make(chan struct{})
@@ -90,7 +90,7 @@ func TestProcessGoodServer(t *testing.T) {
 	if got := string(o.Result); !strings.Contains(got, "ONLY=this") || strings.Contains(got, "PATH=") {
 		t.Errorf("the server's environment is %s", got)
 	}
-	closed(t, s, "exit status 0")
+	closeAndCheck(t, s, "exit status 0")
 }
 
 func TestProcessCannotStart(t *testing.T) {
@@ -141,7 +141,7 @@ func TestProcessEndsMidCall(t *testing.T) {
 	if o.Process == nil || o.Process.Ended != "exit status 2" || o.Process.Stderr != "panic: boom\n" {
 		t.Errorf("got %+v", o.Process)
 	}
-	closed(t, s, "exit status 2")
+	closeAndCheck(t, s, "exit status 2")
 }
 
 // What a server answers before it ends is the answer.
@@ -154,7 +154,7 @@ func TestProcessEndsAfterCall(t *testing.T) {
 	if o := toolCall(context.Background(), s); !o.Good() || string(o.Result) != `{"content":[]}` {
 		t.Errorf("got %s %q %s", o.Kind, o.Text, o.Result)
 	}
-	closed(t, s, "exit status 0")
+	closeAndCheck(t, s, "exit status 0")
 }
 
 // The staged shutdown: the end of input, SIGTERM after 2 s, SIGKILL after 4 s.
@@ -176,7 +176,7 @@ func TestProcessShutdown(t *testing.T) {
 					t.Error(o.Text)
 				}
 			}
-			closed(t, s, ended)
+			closeAndCheck(t, s, ended)
 		})
 	}
 }
@@ -195,7 +195,7 @@ func TestProcessLeavesADaemon(t *testing.T) {
 		t.Errorf("got %s %q %+v", o.Kind, o.Text, o.Process)
 	}
 	empty(t, group)
-	closed(t, s, "exit status 0")
+	closeAndCheck(t, s, "exit status 0")
 }
 
 func TestProcessFloodsAndLongLines(t *testing.T) {
@@ -208,7 +208,7 @@ func TestProcessFloodsAndLongLines(t *testing.T) {
 		if o := toolCall(context.Background(), s); !o.Good() || len(o.Result) < size {
 			t.Errorf("%s: got %s %q and %d bytes", habit, o.Kind, o.Text, len(o.Result))
 		}
-		closed(t, s, "exit status 0")
+		closeAndCheck(t, s, "exit status 0")
 	}
 }
 
@@ -221,7 +221,7 @@ func TestProcessLineOverTheLimit(t *testing.T) {
 	if o := toolCall(context.Background(), s); o.Kind != wire.BadResponse || !strings.Contains(o.Text, "larger than") {
 		t.Errorf("got %s %q", o.Kind, o.Text)
 	}
-	closed(t, s, brokenPipe)
+	closeAndCheck(t, s, brokenPipe)
 }
 
 func TestProcessNoise(t *testing.T) {
@@ -279,7 +279,7 @@ func TestProcessHalfOpen(t *testing.T) {
 	if o := toolCall(context.Background(), s); o.Kind != wire.Transport || o.Text != "the server closed its standard output" {
 		t.Errorf("got %s %q", o.Kind, o.Text)
 	}
-	closed(t, s, "exit status 0")
+	closeAndCheck(t, s, "exit status 0")
 
 	s, o = started(t, "closes-stdin", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
 	if !o.Good() {
@@ -291,7 +291,7 @@ func TestProcessHalfOpen(t *testing.T) {
 	if o := s.Do(context.Background(), call); o.Kind != wire.Transport || o.Phase != "send" || o.Text != "the server does not read its stdin" {
 		t.Errorf("got %s %s %q", o.Kind, o.Phase, o.Text)
 	}
-	closed(t, s, terminated)
+	closeAndCheck(t, s, terminated)
 }
 
 // A server that never reads: the call ends by its timer, the next one, which
@@ -316,5 +316,5 @@ func TestProcessNeverReads(t *testing.T) {
 	if o := toolCall(ctx, s); o.Kind != wire.Signal {
 		t.Errorf("the third: got %s", o.Kind)
 	}
-	closed(t, s, terminated)
+	closeAndCheck(t, s, terminated)
 }

@@ -51,7 +51,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 			}
 			renewed = true
 			if call.Once || call.inSession || !untried && !repeatable(call.Method) {
-				return s.notAgain(was.outcome(e, call, r)), true
+				return notAgain(was.outcome(e, call, r), s.opt.Resume != nil), true
 			}
 		}
 	}
@@ -206,11 +206,11 @@ func (t *talk) tried(r reply) {
 
 // notAgain is the ending of a request that was refused unread, and that may do
 // something: whether it still makes sense in a new session is the user's to say.
-func (s *Session) notAgain(o wire.Outcome) wire.Outcome {
+func notAgain(o wire.Outcome, resumed bool) wire.Outcome {
 	o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Answered, true
 	o.Text = "the server had dropped the session and rejected " + o.Method + ", which was not sent again"
 	o.Hint = "it was not processed: run the command again"
-	if s.opt.Resume != nil {
+	if resumed {
 		o.Hint = "a new session is open: run the command again"
 	}
 	return o

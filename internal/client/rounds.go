@@ -30,14 +30,13 @@ const codeURLElicitation = -32042
 // rounds goes on with a request that came back with questions, until there is an
 // answer to it, one stays unanswered or maxRounds is reached. The hard limit is for
 // all rounds.
-func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Outcome {
-	r := round{s: s, call: call}
-	if !r.isQuestion(o) || !s.mayGoOn(call) {
+func (r *round) rounds(ctx context.Context, o wire.Outcome) wire.Outcome {
+	if !r.isQuestion(o) || !r.mayGoOn() {
 		return o
 	}
-	ctx, stop := limited(ctx, timeoutError{"--max-time", "the call did not end", s.opt.Limits.Hard}, o.Took)
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the call did not end", r.s.opt.Limits.Hard}, o.Took)
 	defer stop()
-	began, first := s.opt.Now(), o.Took
+	began, first := r.s.opt.Now(), o.Took
 	for n := 1; r.isQuestion(o); n++ {
 		if n == maxRounds {
 			o = ended(o, wire.BadResponse, fmt.Sprintf("the server still requests input after %d rounds", maxRounds))
@@ -48,20 +47,21 @@ func (s *Session) rounds(ctx context.Context, call Call, o wire.Outcome) wire.Ou
 			o = failed
 			break
 		}
-		if o, _ = s.do(ctx, &next); !o.OperationSent() { // the first round was
-			o = partOf(&call, o, true)
+		if o, _ = r.s.do(ctx, &next); !o.OperationSent() { // the first round was
+			o = partOf(&r.call, o, true)
 		}
 	}
-	o.Took = first + s.opt.Now().Sub(began)
+	o.Took = first + r.s.opt.Now().Sub(began)
 	return r.no.endOf(o)
 }
 
 // mayGoOn: who writes the rounds' own members, the id or the whole message
 // himself wants to see what comes back; so does who sends just once and answers
 // nothing.
-func (s *Session) mayGoOn(call Call) bool {
+func (r *round) mayGoOn() bool {
+	call := r.call
 	own := jsonraw.First(call.Params, "inputResponses") != nil || jsonraw.First(call.Params, "requestState") != nil
-	return !own && !call.Bare && call.ID == nil && (!call.Once || s.opt.Asker != nil)
+	return !own && !call.Bare && call.ID == nil && (!call.Once || r.s.opt.Asker != nil)
 }
 
 // A round is the request as the user meant it, and what is known of the rounds
@@ -127,7 +127,7 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 	}
 	answers, agreed := json.RawMessage("{}"), len(requests) == 0
 	for _, request := range requests {
-		a, end, ok := r.s.response(ctx, o, asking(request, true), ", so the request was not sent again")
+		a, end, ok := inputResponse(ctx, r.s, o, asking(request, true), ", so the request was not sent again")
 		if !ok {
 			return nil, end, false
 		}
@@ -148,10 +148,10 @@ func asking(request jsonraw.Member, again bool) Asking {
 	return Asking{Method: method, Params: jsonraw.First(request.Value, "params"), Key: request.Name, Again: again}
 }
 
-// response gets the answer to one input request; ok is false where there is none, and end
+// inputResponse gets the answer to one input request; ok is false where there is none, and end
 // then the ending. No answer ends the request: sampling and roots have no shape for a
 // refusal; so, appended to the text of a refusal, says what that means.
-func (s *Session) response(ctx context.Context, o wire.Outcome, q Asking, so string) (a Answer, end wire.Outcome, ok bool) {
+func inputResponse(ctx context.Context, s *Session, o wire.Outcome, q Asking, so string) (a Answer, end wire.Outcome, ok bool) {
 	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
 		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" requests "+what+", which was not offered"), false
 	}

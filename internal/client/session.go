@@ -114,6 +114,7 @@ func (o Options) withDefaults() Options {
 // A Session is a conversation with one server, opened anew where the server
 // loses it. Its methods may be called from several goroutines.
 type Session struct {
+	Tasks
 	opt Options
 	rec *recorder
 	// via has the connections of all transports of the session.
@@ -130,16 +131,13 @@ type Session struct {
 	asking chan struct{}
 	// life ends when the session is closed, and with it what is under way.
 	life    context.Context
-	stop    context.CancelFunc
-	answers sync.WaitGroup
+	answers answering
 
 	lastID atomic.Int64
 
 	mu      sync.Mutex
 	current *talk
-	// answering counts the answers under way; none begins after closed.
-	answering int
-	closed    bool
+	closed  bool
 }
 
 // A Call is one request.
@@ -173,7 +171,9 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
 	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, full: opt.TapFull, secrets: opt.Secrets},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
-	s.life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.Tasks = Tasks{s}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.life, s.answers.life, s.answers.stop = life, life, stop
 	s.open = newOpenRequests(s.life, opt.Limits.Hard)
 	s.via = NewConnector(ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
 		Through: opt.Through, Clock: s.open}, s.rec)
@@ -219,7 +219,7 @@ func (s *Session) Close(ctx context.Context, end bool) {
 	if t != nil {
 		t.questions.drop()
 	}
-	s.finishAnswers()
+	s.answers.finish()
 	if t != nil {
 		t.close(ctx, end)
 	}
@@ -255,7 +255,7 @@ func (s *Session) install(t *talk) bool {
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 	o, _ := s.do(ctx, &call)
 	s.via.SuggestLoopback(ctx, s.opt.Server.URL, &o)
-	return s.rounds(ctx, call, o)
+	return (&round{s: s, call: call}).rounds(ctx, o)
 }
 
 // Notify sends a notification with the session's stamps.

@@ -112,7 +112,7 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 	}
 	tr, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{fields: fields})
 	if f == nil && (tr.resp.StatusCode != http.StatusOK || mediaType(tr.resp) != "text/event-stream") {
-		t.record(tr, wire.Body, t.refusalBody(tr))
+		tr.record(wire.Body, t.refusalBody(tr))
 		tr.resp.Body.Close()
 		f = statusFault(tr.resp, nil)
 	}
@@ -133,7 +133,7 @@ func (t *httpTransport) follow(ctx context.Context, tr *trip, out *Outgoing, at 
 	if f != nil {
 		return Reply{fault: at.unanswered(f, out), http: factsOf(tr.resp, at.dropped)}
 	}
-	t.drain(tr)
+	tr.drain()
 	r.http = factsOf(tr.resp, nil)
 	return r
 }
@@ -146,7 +146,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		start := make([]byte, mostDropped)
 		n, _ := tr.resp.Body.Read(start)
 		tr.resp.Body.Close()
-		t.record(tr, wire.Noise, start[:n])
+		tr.record(wire.Noise, start[:n])
 		f.raw = start[:n]
 		return f
 	}
@@ -156,13 +156,13 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		ev, err := events.Next()
 		if err != nil {
 			tr.resp.Body.Close()
-			t.record(tr, wire.Noise, ev.Dropped)
-			f := t.streamEnd(ctx, tr, err)
+			tr.record(wire.Noise, ev.Dropped)
+			f := tr.streamEnd(ctx, err)
 			at.drop(ev)
 			at.explain(f, len(ev.Dropped) > 0)
 			return f
 		}
-		t.recordEvent(tr, ev)
+		tr.recordEvent(ev)
 		if at.dropped == nil {
 			at.drop(ev)
 		}
@@ -303,11 +303,11 @@ func holds(m *wire.Message, id json.RawMessage) bool {
 
 func isJSON(raw []byte) bool { return jsonraw.Valid(raw) == nil }
 
-func (t *httpTransport) recordEvent(tr *trip, ev sse.Event) {
-	if !t.rec.on() {
+func (tr *trip) recordEvent(ev sse.Event) {
+	if !tr.via.rec.on() {
 		return
 	}
-	if t.record(tr, wire.Noise, ev.Dropped); !ev.IsEvent() {
+	if tr.record(wire.Noise, ev.Dropped); !ev.IsEvent() {
 		return
 	}
 	data := ev.Data
@@ -315,20 +315,20 @@ func (t *httpTransport) recordEvent(tr *trip, ev sse.Event) {
 		data = []byte(redact.RedactURL(string(data))) // it holds the session's id
 	}
 	facts := ev.Facts
-	t.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
+	tr.via.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
 }
 
-func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fault {
+func (tr *trip) streamEnd(ctx context.Context, err error) *fault {
 	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
-		t.rec.closed(tr.stream, wire.Sent, "cancelled", "over the limit")
+		tr.via.rec.closed(tr.stream, wire.Sent, "cancelled", "over the limit")
 		return overLimit(large.Limit)
 	}
 	if errors.Is(err, io.EOF) && ctx.Err() == nil {
-		t.rec.closed(tr.stream, wire.Received, "end", "")
+		tr.via.rec.closed(tr.stream, wire.Received, "end", "")
 		return &fault{kind: wire.Transport, phase: "read", reached: wire.Unknown,
 			text: "the stream ended before the response"}
 	}
-	t.recordCut(ctx, tr, err)
+	tr.recordCut(ctx, err)
 	f := cutFault(ctx, 0, err)
 	if ctx.Err() == nil && f.kind == wire.Transport {
 		f.text = fmt.Sprintf("the connection was closed before the response: %s", withoutURL(err))
@@ -338,7 +338,7 @@ func (t *httpTransport) streamEnd(ctx context.Context, tr *trip, err error) *fau
 
 // drain reads what little follows the response, so that the connection can be
 // used again; a server that keeps the stream open is not waited for.
-func (t *httpTransport) drain(tr *trip) {
+func (tr *trip) drain() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -246,30 +246,45 @@ func (t *talk) unanswerable(m *wire.Message, why string) {
 // maxAnswering is how many requests of a server are answered at a time.
 const maxAnswering = 32
 
-// answer runs f away from the line that a request came on; false where too many
+// answering are the answers under way.
+type answering struct {
+	// life ends with stop, and with it what is under way.
+	life context.Context
+	stop context.CancelFunc
+
+	mu     sync.Mutex
+	n      int
+	closed bool // none begins any more
+	all    sync.WaitGroup
+}
+
+// start runs f away from the line that a request came on; false where too many
 // run already.
-func (s *Session) answer(f func(context.Context)) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || s.answering >= maxAnswering {
-		return s.closed
+func (a *answering) start(f func(context.Context)) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || a.n >= maxAnswering {
+		return a.closed
 	}
-	s.answering++
-	s.answers.Go(func() {
-		f(s.life)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.answering--
+	a.n++
+	a.all.Go(func() {
+		f(a.life)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.n--
 	})
 	return true
 }
 
-// finishAnswers waits a moment for the answers under way.
-func (s *Session) finishAnswers() {
-	timer := time.AfterFunc(graceForCancel, s.stop)
+// finish waits a moment for the answers under way, and ends life.
+func (a *answering) finish() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	timer := time.AfterFunc(graceForCancel, a.stop)
 	defer timer.Stop()
-	s.answers.Wait()
-	s.stop()
+	a.all.Wait()
+	a.stop()
 }
 
 func (s *Session) notified(m *wire.Message) {

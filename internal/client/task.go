@@ -74,20 +74,23 @@ type TaskOffer struct {
 	Why string
 }
 
+// Tasks are the methods of a Session that are about tasks.
+type Tasks struct{ s *Session }
+
 // TaskOffer is the offer for a tool with that taskSupport.
-func (s *Session) TaskOffer(support string) TaskOffer {
-	t := s.talk()
+func (ts Tasks) TaskOffer(support string) TaskOffer {
+	t := ts.s.talk()
 	return t.era().taskOffer(t.now().info.Capabilities, support)
 }
 
 // TaskIn is the task that an outcome of the call tells of; false where it is no
 // task, or where the outcome is not good.
-func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
+func (ts Tasks) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 	if !o.Good() || o.Message == nil {
 		return Task{}, false
 	}
 	members, _ := o.Message.ResultMembers()
-	task, problem, ok := s.talk().era().taskIn(&call, members)
+	task, problem, ok := ts.s.talk().era().taskIn(&call, members)
 	if ok && call.Progress {
 		task.token = o.Message.ID
 	}
@@ -95,37 +98,37 @@ func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 }
 
 // Task asks how a task is.
-func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
+func (ts Tasks) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	call := taskCall("tasks/get", id)
-	o := s.Do(ctx, call)
-	task, _ := s.TaskIn(call, o)
+	o := ts.s.Do(ctx, call)
+	task, _ := ts.TaskIn(call, o)
 	if raw, _ := jsonraw.Text(jsonraw.First(o.Result, "resultType")); raw == "task" {
-		s.talk().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
+		ts.s.talk().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
 	}
 	return task, o
 }
 
 // CancelTask asks the server to give a task up. The task may end in another way
 // all the same.
-func (s *Session) CancelTask(ctx context.Context, id string) wire.Outcome {
-	return s.Do(ctx, taskCall("tasks/cancel", id))
+func (ts Tasks) CancelTask(ctx context.Context, id string) wire.Outcome {
+	return ts.s.Do(ctx, taskCall("tasks/cancel", id))
 }
 
 // AnswerTask gives a task what it asked for, as an object of answers by key.
 // It is for the era in which a task carries its questions.
-func (s *Session) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
+func (ts Tasks) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
 	call := taskCall("tasks/update", id)
 	call.Params = jsonraw.With(call.Params, "inputResponses", answers)
-	return s.Do(ctx, call)
+	return ts.s.Do(ctx, call)
 }
 
 // ParseTask reads an entry of tasks/list.
-func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
+func (ts Tasks) ParseTask(raw json.RawMessage) (Task, bool) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
 		return Task{}, false
 	}
-	task, problem, ok := s.talk().era().taskIn(&Call{Method: "tasks/get"}, members)
+	task, problem, ok := ts.s.talk().era().taskIn(&Call{Method: "tasks/get"}, members)
 	return task, ok && problem == ""
 }
 
@@ -199,25 +202,25 @@ type Waiting struct {
 // have had. What the task needs to know meanwhile goes to Options.Asker. A task
 // without a Status is asked for at once. The hard limit is for all of it;
 // a caller that gives up leaves the task running.
-func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
-	began := s.opt.Now()
-	ctx, stop := limited(ctx, timeoutError{"--max-time", "the task did not end", s.opt.Limits.Hard}, 0)
+func (ts Tasks) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
+	began := ts.s.opt.Now()
+	ctx, stop := limited(ctx, timeoutError{"--max-time", "the task did not end", ts.s.opt.Limits.Hard}, 0)
 	defer stop()
-	defer s.open.follow(task.token)()
-	o := s.await(ctx, task, &w)
-	o.Took = s.opt.Now().Sub(began)
+	defer ts.s.open.follow(task.token)()
+	o := ts.await(ctx, task, &w)
+	o.Took = ts.s.opt.Now().Sub(began)
 	return o
 }
 
-func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
-	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: s.opt.Server.Name}
+func (ts Tasks) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
+	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: ts.s.opt.Server.Name}
 	// One that is known to have ended, or to need something, is asked for at once.
 	for wait := task.Status == TaskWorking; ; wait = true {
 		if wait && !sleep(ctx, task.pause()) {
 			return gaveUp(ctx, asked)
 		}
 		token := task.token
-		if task, asked = s.Task(ctx, task.ID); !asked.Good() {
+		if task, asked = ts.Task(ctx, task.ID); !asked.Good() {
 			return asked
 		}
 		if task.token = token; w.Seen != nil {
@@ -226,7 +229,7 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 		if w.Once && !task.Status.Ended() {
 			return ended(asked, wire.CheckFailed, "the task has not ended: it is "+string(task.Status))
 		}
-		if end, over := s.talk().era().taskEnd(ctx, s, task, asked, w); over {
+		if end, over := ts.s.talk().era().taskEnd(ctx, ts.s, task, asked, w); over {
 			return end
 		}
 	}
@@ -234,12 +237,12 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 
 // Inform answers what a task needs to know now, without waiting for the
 // effect. It is for the era in which a task carries its questions.
-func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
-	task, o := s.Task(ctx, id)
+func (ts Tasks) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
+	task, o := ts.Task(ctx, id)
 	if !o.Good() || task.Status != TaskNeedsYou {
 		return o
 	}
-	if end, over := s.talk().era().taskEnd(ctx, s, task, o, &w); over {
+	if end, over := ts.s.talk().era().taskEnd(ctx, ts.s, task, o, &w); over {
 		return end
 	}
 	return o

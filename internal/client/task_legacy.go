@@ -44,7 +44,7 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 
 // withTasks adds to what is declared that the server's questions may be tasks, in
 // the one revision that has those.
-func (e *legacy) withTasks(capabilities json.RawMessage) json.RawMessage {
+func withTasks(capabilities json.RawMessage, offered string) json.RawMessage {
 	var requests json.RawMessage
 	if jsonraw.First(capabilities, "elicitation") != nil {
 		requests = jsonraw.With(requests, "elicitation", json.RawMessage(`{"create":{}}`))
@@ -52,7 +52,7 @@ func (e *legacy) withTasks(capabilities json.RawMessage) json.RawMessage {
 	if jsonraw.First(capabilities, "sampling") != nil {
 		requests = jsonraw.With(requests, "sampling", json.RawMessage(`{"createMessage":{}}`))
 	}
-	if requests == nil || e.offered != rev2511 {
+	if requests == nil || offered != rev2511 {
 		return capabilities
 	}
 	return jsonraw.With(capabilities, "tasks", jsonraw.With(json.RawMessage(`{"list":{},"cancel":{}}`), "requests", requests))
@@ -89,7 +89,7 @@ func (o offer) becomesTask(m *wire.Message) bool {
 }
 
 // wish writes params.task, unless the caller did.
-func (e *legacy) wish(call *Call) {
+func wish(call *Call) {
 	if call.Task == nil || jsonraw.First(call.Params, "task") != nil {
 		return
 	}

@@ -135,7 +135,7 @@ func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outco
 			end, over = ended(o, wire.InputRequired, Unanswered(q.Method).Text), true
 			break
 		}
-		a, without, ok := s.response(ctx, o, q, ", and the task requires it")
+		a, without, ok := inputResponse(ctx, s, o, q, ", and the task requires it")
 		if !ok {
 			end, over = without, true
 			break
