@@ -20,7 +20,7 @@ import (
 // one of maxAnswering, and the questions about them must find room beside them.
 const maxErrands = 16
 
-// errands are the tasks that the client took upon itself, oldest first. They end
+// server tasks are the tasks that the client took upon itself, oldest first. They end
 // with the conversation.
 type errands struct {
 	mu  sync.Mutex
@@ -28,7 +28,7 @@ type errands struct {
 }
 
 // An errand is a question that became a task. Its last three members belong to
-// the mutex of the errands.
+// the mutex of the server tasks.
 type errand struct {
 	id      string
 	ttl     json.RawMessage

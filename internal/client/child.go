@@ -30,9 +30,11 @@ var errPipe = errors.New("opening a pipe for the server")
 // Windows a job), so that wrappers such as npx end together with what they started.
 type child struct {
 	cmd   *exec.Cmd
-	group *processGroup
-	// in, out and errors are this side's ends of its standard streams.
-	in, out, errors *os.File
+	group *group
+	// in and out are this side's ends of its standard input and output.
+	in, out *os.File
+	// errors is that of its standard error.
+	errors *os.File
 	// said is called with each line of its standard error; stderr keeps its end.
 	said   func(line []byte)
 	stderr *tail
@@ -226,8 +228,10 @@ type tail struct {
 	buf   []byte
 }
 
+// newTail keeps the last 64 KiB.
 func newTail() *tail { return &tail{limit: 64 << 10} }
 
+// add adds a line or a part of one.
 func (t *tail) add(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,6 +241,7 @@ func (t *tail) add(line []byte) {
 	}
 }
 
+// text is what it holds.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

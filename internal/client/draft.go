@@ -30,7 +30,7 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 		return d, nil
 	}
 	via := NewConnector(ConnectorOptions{Proxy: s.opt.Proxy}, &recorder{secrets: opt.Secrets})
-	head, err := newHTTPTransport(opt.Server.URL, via, opt.Limits, opt.Fields, nil).Draft(&out.Outgoing)
+	head, err := newHTTPTransport(opt.Server.URL, via, 0, opt.Fields, nil).Draft(&out.Outgoing)
 	if err != nil {
 		return d, err
 	}

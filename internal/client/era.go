@@ -81,7 +81,7 @@ type era interface {
 	// heard takes a notification; false where it was meant for the client itself.
 	heard(t *talk, m *wire.Message) bool
 	// listen subscribes to what a Listening names and waits until that ends;
-	// the remedy says how to go on.
+	// the action says how to go on.
 	listen(ctx context.Context, t *talk, l *hearing) (wire.Outcome, remedy)
 	// asked deals with a request that the server sent. It must not block.
 	asked(t *talk, m *wire.Message)

@@ -18,15 +18,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// HeldBy is the way to a holder.
+// HeldBy is the way to a supervisor.
 type HeldBy struct {
-	// Dial connects to it. The error is ErrNotHeld where it has gone.
+	// Dial connects to it. The error is ErrGone where it has gone.
 	Dial func(context.Context) (net.Conn, error)
 	// Starts is set where Dial starts it, for a session that is to be opened.
 	Starts bool
 }
 
-// A heldLine is a line to a server that a holder keeps. What the server writes to
+// A heldLine is a line to a server that a supervisor keeps. What the server writes to
 // standard output and error comes as it would come from a child.
 type heldLine struct {
 	*pipe
@@ -39,26 +39,26 @@ type heldLine struct {
 	kept bool
 	once sync.Once
 
-	// What is below belongs to Read: what the holder says, the rest of a piece of the
-	// server's output, whether a line of that goes on, and the holder's last word.
+	// What is below belongs to Read: what the supervisor says, the rest of a piece of the
+	// server's output, whether a line of that goes on, and the supervisor's last word.
 	from  *bufio.Reader
 	rest  []byte
 	amid  bool
 	ended *heldEnd
 }
 
-// openHeld begins to speak with a server over a connection to its holder.
-func openHeld(ctx context.Context, by *HeldBy, limits Limits, rec *recorder, to inbox) (transport, *fault) {
+// openHeld begins to speak with a server over a connection to its supervisor.
+func openHeld(ctx context.Context, by *HeldBy, connect time.Duration, limit MaxSize, rec *recorder, to inbox) (transport, *fault) {
 	conn, err := by.Dial(ctx)
 	if err != nil {
 		return nil, noHolder(ctx, err)
 	}
 	l := &heldLine{conn: conn, rec: rec, kept: !by.Starts, stderr: newTail(), from: bufio.NewReaderSize(conn, 64<<10)}
-	if f := l.greet(limits.Connect); f != nil {
+	if f := l.greet(connect); f != nil {
 		conn.Close()
 		return nil, f
 	}
-	l.pipe = newPipe(l, lineWriter{conn}, limits, rec, to, l.whyEnded)
+	l.pipe = newPipe(l, lineWriter{conn}, limit, rec, to, l.whyEnded)
 	_ = writeMarked(conn, markUse, nil) // where that fails, reading says why
 	return l, nil
 }
@@ -76,7 +76,7 @@ func noHolder(ctx context.Context, err error) *fault {
 	return f
 }
 
-// greet reads the holder's greeting, which comes at once.
+// greet reads the supervisor's greeting, which comes at once.
 func (l *heldLine) greet(limit time.Duration) *fault {
 	if limit > 0 {
 		timer := time.AfterFunc(limit, func() { l.conn.Close() })
@@ -98,8 +98,8 @@ func (l *heldLine) greet(limit time.Duration) *fault {
 	return nil
 }
 
-// readHello reads what a holder sends first; end is set where it ends the connection. A
-// holder killed while a command connected sends nothing: that is ErrNotHeld.
+// readHello reads what a supervisor sends first; end is set where it ends the connection. A
+// supervisor killed while a command connected sends nothing: that is ErrGone.
 func readHello(r *bufio.Reader) (facts HeldFacts, end *heldEnd, err error) {
 	line, err := r.ReadBytes('\n')
 	if errors.Is(err, io.EOF) || isReset(err) {
@@ -140,7 +140,7 @@ func (l *heldLine) whyEnded(err error) *fault {
 		text: "the keep process has exited, and the server with it"}
 }
 
-// Read gives the server's standard output, and takes along what else the holder says.
+// Read gives the server's standard output, and takes along what else the supervisor says.
 func (l *heldLine) Read(b []byte) (int, error) {
 	for len(l.rest) == 0 {
 		if !l.amid {
@@ -185,7 +185,7 @@ func (l *heldLine) next() error {
 	}
 }
 
-// close lets go of the holder. One that was started for a session that did not come to
+// close lets go of the supervisor. One that was started for a session that did not come to
 // be ends the server first.
 func (l *heldLine) close() {
 	l.once.Do(func() {
@@ -198,10 +198,11 @@ func (l *heldLine) close() {
 	})
 }
 
-// graceForHolder is how long a holder may take to end its server: a busy machine has
+// graceForHolder is how long a supervisor may take to end its server: a busy machine has
 // its time, too, and only one that hangs takes all of it.
 const graceForHolder = shutdownTime + 10*time.Second
 
+// lastWords are what came on the server's standard error in this run.
 func (l *heldLine) lastWords() *wire.ProcessFacts { return l.stderr.words() }
 
 // keep lets the server live on when the line is closed.
@@ -222,7 +223,7 @@ func (w lineWriter) Write(line []byte) (int, error) {
 	return max(0, n-1), err
 }
 
-// Held is what the holder of the server says of itself, where there is one.
+// Held is what the supervisor of the server says of itself, where there is one.
 func (s *Session) Held() (HeldFacts, bool) {
 	if l, ok := s.talk().line().(*heldLine); ok {
 		return l.facts, true
@@ -231,7 +232,7 @@ func (s *Session) Held() (HeldFacts, bool) {
 }
 
 // Keep lets the held server live on when the session is closed. The error is
-// ErrNotHeld where it has gone already.
+// ErrGone where it has gone already.
 func (s *Session) Keep() error {
 	if l, ok := s.talk().line().(*heldLine); ok {
 		return l.keep()
@@ -242,10 +243,10 @@ func (s *Session) Keep() error {
 // ErrForeign is the error of a socket at which another user listens.
 var ErrForeign = errors.New("the socket belongs to another user")
 
-// ErrNotHeld is the error of a socket behind which there is no holder any more.
+// ErrGone is the error of a socket behind which there is no supervisor any more.
 var ErrNotHeld = errors.New("the server is no longer kept")
 
-// DialHeld connects to a holder. It is made sure that it belongs to the same user.
+// DialHeld connects to a supervisor. It is made sure that it belongs to the same user.
 func DialHeld(ctx context.Context, socket string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if errors.Is(err, connRefused) || errors.Is(err, fs.ErrNotExist) {
@@ -261,7 +262,7 @@ func DialHeld(ctx context.Context, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// LookAtHeld asks a holder about itself. That is no use of its server.
+// LookAtHeld asks a supervisor about itself. That is no use of its server.
 func LookAtHeld(ctx context.Context, socket string) (HeldFacts, error) {
 	conn, err := DialHeld(ctx, socket)
 	if err != nil {
@@ -301,14 +302,14 @@ func EndHeld(ctx context.Context, socket string) (HeldFacts, error) {
 	return facts, nil
 }
 
-// The name of a socket ends in heldName. The suffix unborn follows until the holder
-// listens, so that a socket without it at which no process listens is a dead holder's.
+// The name of a socket ends in socketExt. The suffix unreadyExt follows until the supervisor
+// listens, so that a socket without it at which no process listens is a dead supervisor's.
 const (
 	heldName = ".sock"
 	unborn   = ".new"
 )
 
-// listenHeld makes the socket of a holder, with mode 0600: no other user can connect.
+// listenHeld makes the socket of a supervisor, with mode 0600: no other user can connect.
 func listenHeld(socket string) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket + unborn, Net: "unix"})
 	if err != nil {
@@ -326,8 +327,8 @@ func listenHeld(socket string) (net.Listener, error) {
 	return l, nil
 }
 
-// SweepHeld removes the sockets of dead holders from a directory, and gives how many
-// there were. A living holder does not notice: its socket takes no datagrams.
+// SweepHeld removes the sockets of dead supervisors from a directory, and gives how many
+// there were. A living supervisor does not notice: its socket takes no datagrams.
 func SweepHeld(dir string) (removed int) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -22,7 +22,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A heldServer is a helper in the hands of a holder that runs inside the test, and the
+// A heldServer is a helper in the hands of a supervisor that runs inside the test, and the
 // session that it was started for.
 type heldServer struct {
 	t      *testing.T
@@ -36,7 +36,7 @@ type heldServer struct {
 	first  *Session
 }
 
-// holdServer starts a holder and opens the session.
+// holdServer starts a supervisor and opens the session.
 func holdServer(t *testing.T, habit string, change func(*Holding), more ...func(*Options)) *heldServer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "held") // t.TempDir is too long for a socket
@@ -73,13 +73,13 @@ func holdServer(t *testing.T, habit string, change func(*Holding), more ...func(
 	return hs
 }
 
-// ended waits for the holder, of which nothing may be left.
+// ended waits for the supervisor, of which nothing may be left.
 func (hs *heldServer) ended() {
 	hs.t.Helper()
 	select {
 	case <-hs.over:
 	case <-time.After(patience):
-		hs.t.Fatal("the holder does not end")
+		hs.t.Fatal("the supervisor does not end")
 	}
 	if _, err := os.Lstat(hs.socket); err == nil {
 		hs.t.Error("the socket is left")
@@ -114,7 +114,7 @@ func (hs *heldServer) another(more ...func(*Options)) *Session {
 	return s
 }
 
-// keep lets the holder live on without the first one.
+// keep lets the supervisor live on without the first one.
 func (hs *heldServer) keep() {
 	if err := hs.first.Keep(); err != nil {
 		hs.t.Fatal(err)
@@ -161,11 +161,11 @@ func TestHeldByMany(t *testing.T) {
 		}
 	}
 	if facts := unused(t, hs); facts.PID != os.Getpid() {
-		t.Errorf("the holder is process %d, want %d", facts.PID, os.Getpid())
+		t.Errorf("the supervisor is process %d, want %d", facts.PID, os.Getpid())
 	}
 }
 
-// unused waits until no command speaks with the server any more: the holder learns that
+// unused waits until no command speaks with the server any more: the supervisor learns that
 // one has gone a moment later.
 func unused(t *testing.T, hs *heldServer) HeldFacts {
 	t.Helper()
@@ -178,7 +178,7 @@ func unused(t *testing.T, hs *heldServer) HeldFacts {
 			return facts
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s after all sessions were closed the holder still counts %d users", patience, facts.Users)
+			t.Fatalf("%s after all sessions were closed the supervisor still counts %d users", patience, facts.Users)
 		}
 	}
 }
@@ -295,7 +295,7 @@ func TestHeldSameID(t *testing.T) {
 	go func() { ended[a] <- a.Do(context.Background(), Call{Method: "hang", ID: []byte("77"), Progress: true}) }()
 	<-heard
 	go func() { ended[b] <- b.Do(context.Background(), Call{Method: "add", ID: []byte("77")}) }()
-	// The second one waits at the holder: the server has counted nothing.
+	// The second one waits at the supervisor: the server has counted nothing.
 	for range 20 {
 		if o := c.Do(context.Background(), Call{Method: "ping"}); !o.Good() {
 			t.Fatal(o.Text)
@@ -520,7 +520,7 @@ func TestHeldEndings(t *testing.T) {
 				t.Error(err)
 			}
 			hs.ended()
-			empty(t, &processGroup{facts.Server})
+			empty(t, &group{facts.Server})
 		})
 	}
 }
@@ -562,7 +562,7 @@ func TestKeptStderrIsBounded(t *testing.T) {
 	}
 }
 
-// A line beyond the holder's limit is a bad response for waiting commands; the server lives on.
+// A line beyond the supervisor's limit is a bad response for waiting commands; the server lives on.
 func TestHeldLimit(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", func(h *Holding) { h.Message = 1 << 19 })

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A holder keeps a stdio server running between commands. It is a process of its
+// A supervisor keeps a stdio server running between commands. It is a process of its
 // own with a unix socket, at which each command speaks with the server as if it
 // had started it. Both ends of that socket are mcpc; what crosses is lines, each
 // with a letter before it that says what it is.
@@ -28,23 +28,23 @@ const (
 	markEnd  = 'c' // end the server
 )
 
-// What a holder says.
+// What a supervisor says.
 const (
-	markHello = 'h' // HeldFacts, before anything else
+	markHello = 'h' // Status, before anything else
 	markOut   = 'o' // a line of the server's standard output
 	markErr   = 'e' // a line of its standard error
 	markLarge = 'l' // a line of standard output was longer than so many bytes
-	markOver  = 'x' // a heldEnd: nothing can come any more
+	markOver  = 'x' // a ending: nothing can come any more
 )
 
-// A Holding is what a holder is told.
+// A Holding is what a supervisor is told.
 type Holding struct {
 	Command Command
 	// Idle is how long the server lives without being used; 0 is for ever.
 	Idle time.Duration
 	// Message bounds a line of the server's output in bytes; 0 is no limit.
 	Message int64
-	// Socket is where the holder listens; it is removed when the server ends.
+	// Socket is where the supervisor listens; it is removed when the server ends.
 	Socket string
 	// Opener is the connection of the command that opens the session. The server
 	// ends with it unless it says that the session is to be kept.
@@ -52,10 +52,10 @@ type Holding struct {
 	Now    func() time.Time
 }
 
-// HeldFacts is what a holder says of itself.
+// Status is what a supervisor says of itself.
 type HeldFacts struct {
 	Format int `json:"format"`
-	// PID is the holder, Server the process that it holds.
+	// PID is the supervisor, Server the process that it holds.
 	PID    int       `json:"pid"`
 	Server int       `json:"server"`
 	Since  time.Time `json:"since"`
@@ -67,10 +67,10 @@ type HeldFacts struct {
 	Users int `json:"users"`
 }
 
-// A heldEnd says why nothing can come from the server any more.
+// A ending says why nothing can come from the server any more.
 type heldEnd struct {
 	// Kind, Text and Hint are those of a server that could not be started; of any other
-	// Text is why the holder ended it.
+	// Text is why the supervisor ended it.
 	Kind wire.Kind `json:"kind,omitempty"`
 	Text string    `json:"text,omitempty"`
 	Hint wire.Hint `json:"hint,omitempty"`
@@ -79,7 +79,7 @@ type heldEnd struct {
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// A holder is the state of one.
+// A supervisor is the state of one.
 type holder struct {
 	Holding
 	listener net.Listener

@@ -16,7 +16,7 @@ import (
 
 // A switchboard maps requests to users, so that several commands can speak with one
 // server at a time: a response, and what belongs to a request, goes to the user that
-// made it. It is guarded by the holder's mutex.
+// made it. It is guarded by the supervisor's mutex.
 type switchboard struct {
 	// asked are the requests under way, by their ids as they crossed, count how many
 	// there were. The commands of a session take ids from one counter; where two use

@@ -14,8 +14,8 @@ import (
 // is disconnected: the others must not wait for it.
 const maxUnread = 64 << 20
 
-// A user is a connection to a holder's socket. The fields from waiting to queuedBytes
-// are guarded by the holder's mutex.
+// A user is a connection to a supervisor's socket. The fields from waiting to queuedBytes
+// are guarded by the supervisor's mutex.
 type user struct {
 	conn   net.Conn
 	opener bool
@@ -34,7 +34,7 @@ type user struct {
 	queuedBytes int
 
 	// order is held from where a line is let through until it is written, so that what is
-	// admitted first is written first. It is taken before the holder's mutex.
+	// admitted first is written first. It is taken before the supervisor's mutex.
 	order sync.Mutex
 }
 

@@ -20,18 +20,18 @@ import (
 // answer is one JSON body or a stream of events, decided response by response
 // (basic/transports, "Streamable HTTP").
 type httpTransport struct {
-	url    string
-	via    *Connector
-	inbox  inbox
-	rec    *recorder
-	limits Limits
-	extra  []wire.Field
+	url     string
+	via     *Connector
+	inbox   inbox
+	rec     *recorder
+	maxSize MaxSize
+	extra   []wire.Field
 }
 
 // newHTTPTransport makes a transport that posts to a URL over the connections of via. The
 // extra header fields are the user's, which come last and win.
-func newHTTPTransport(url string, via *Connector, limits Limits, extra []wire.Field, to inbox) *httpTransport {
-	return &httpTransport{url: url, via: via, inbox: to, rec: via.rec, limits: limits, extra: extra}
+func newHTTPTransport(url string, via *Connector, limit MaxSize, extra []wire.Field, to inbox) *httpTransport {
+	return &httpTransport{url: url, via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
 }
 
 func (t *httpTransport) name() TransportName { return StreamableHTTP }

@@ -98,6 +98,7 @@ func noAnswerTo(out *Outgoing, m *wire.Message) *fault {
 	return f
 }
 
+// sameIDHint is the hint for a response with another id than its request.
 const sameIDHint = "a server must return the request's id unchanged, in value and type"
 
 // isReply reports a response, good or not.
@@ -152,7 +153,7 @@ func (t *httpTransport) readRefusal(tr *trip, out *Outgoing) Reply {
 func (t *httpTransport) refusalBody(tr *trip) []byte {
 	limit := int64(longRefusal)
 	if mediaType(tr.resp) == "application/json" {
-		limit = max(t.limits.Message, longRefusal)
+		limit = max(int64(t.maxSize), longRefusal)
 	}
 	src, f := decoded(tr.resp)
 	if f != nil {
@@ -165,15 +166,15 @@ func (t *httpTransport) refusalBody(tr *trip) []byte {
 // readBody reads a whole body within the limit, which holds for what it is
 // after decoding.
 func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault) {
-	if t.limits.tooLarge(int(tr.resp.ContentLength)) {
-		return nil, overLimit(t.limits.Message)
+	if t.maxSize.isExceededBy(int(tr.resp.ContentLength)) {
+		return nil, overLimit(int64(t.maxSize))
 	}
 	src, unread := decoded(tr.resp)
 	if unread != nil {
 		src = tr.resp.Body
 	}
-	if t.limits.Message > 0 {
-		src = io.LimitReader(src, t.limits.Message+1)
+	if t.maxSize > 0 {
+		src = io.LimitReader(src, int64(t.maxSize)+1)
 	}
 	// The server states the length, so that only so much of it is believed. What
 	// is not written to takes no memory (of a new slice, not after Buffer.Grow, which
@@ -186,8 +187,8 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 		tr.recordCut(ctx, err)
 		return nil, cutFault(ctx, int64(body.Len()), err)
 	}
-	if t.limits.tooLarge(body.Len()) {
-		return nil, overLimit(t.limits.Message)
+	if t.maxSize.isExceededBy(body.Len()) {
+		return nil, overLimit(int64(t.maxSize))
 	}
 	tr.record(wire.Body, body.Bytes())
 	if unread != nil {

@@ -220,10 +220,12 @@ func (f *fault) wasFound() {
 	}
 }
 
+// badContent is why a response that came cannot be used.
 func badContent(text string, body []byte) *fault {
 	return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Answered, text: text, raw: body}
 }
 
+// overLimit is why a message of more than so many bytes is not read.
 func overLimit(limit int64) *fault {
 	return &fault{kind: wire.BadResponse, phase: "read", reached: wire.Answered,
 		text: fmt.Sprintf("a message is larger than %d bytes", limit),

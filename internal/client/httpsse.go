@@ -74,7 +74,7 @@ func (t *httpSSE) readEndpoint() *fault {
 	if f != nil {
 		return f
 	}
-	t.events = sse.NewReader(src, t.http.limits.Message)
+	t.events = sse.NewReader(src, int64(t.http.maxSize))
 	for {
 		ev, err := t.events.Next()
 		if err != nil {

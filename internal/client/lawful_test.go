@@ -190,7 +190,7 @@ func (l *laws) brokenStamps(header http.Header, body []byte) string {
 	}
 	name := map[string]string{"tools/call": m.Params.Name, "prompts/get": m.Params.Name, "resources/read": m.Params.URI,
 		"tasks/get": m.Params.TaskID, "tasks/update": m.Params.TaskID, "tasks/cancel": m.Params.TaskID}[*m.Method]
-	if got, ok := decodeHeader(header.Get("Mcp-Name")); !ok || got != name {
+	if header.Get("Mcp-Name") != encodeHeader(name) {
 		return "Mcp-Name is not the name"
 	}
 	return ""

@@ -40,7 +40,7 @@ type Listening struct {
 	Lost  func(why string)
 }
 
-// A hearing is a Listening under way.
+// A subscription is a Listening under way.
 type hearing struct {
 	Listening
 	guarded[told]
@@ -120,8 +120,8 @@ func (ss *subscriptions) add(h *hearing) {
 	ss.all = append(ss.all, h)
 }
 
-// Lost tells every hearing that the stream is lost, and why. It reports whether any
-// hearing is still open.
+// Lost tells every subscription that the stream is lost, and why. It reports whether any
+// subscription is still open.
 func (ss *subscriptions) Lost(why string) bool {
 	for _, h := range ss.list() {
 		if !h.now().over {
@@ -131,7 +131,7 @@ func (ss *subscriptions) Lost(why string) bool {
 	return ss.Active()
 }
 
-// Restored tells every hearing that the stream is open again.
+// Restored tells every subscription that the stream is open again.
 func (ss *subscriptions) Restored() {
 	for _, h := range ss.list() {
 		if now := h.now(); !now.over && now.ever { // else its Listen is still opening it
@@ -140,12 +140,12 @@ func (ss *subscriptions) Restored() {
 	}
 }
 
-// Active reports whether any hearing is still open.
+// Active reports whether any subscription is still open.
 func (ss *subscriptions) Active() bool {
 	return slices.ContainsFunc(ss.list(), func(h *hearing) bool { return !h.now().over })
 }
 
-// list gives all hearings, the ended ones too.
+// list gives all subscriptions, the ended ones too.
 func (ss *subscriptions) list() []*hearing {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

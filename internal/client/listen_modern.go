@@ -62,7 +62,7 @@ func subscriptionIn(object json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
 }
 
-// heard assigns a notification to the hearing that subscribed to it by the subscription
+// heard assigns a notification to the subscription that subscribed to it by the subscription
 // id, which "the client MUST use" over a line that several share (2026-07-28
 // basic/transports/stdio).
 func (e *modern) heard(t *talk, m *wire.Message) bool {
@@ -110,7 +110,7 @@ func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMes
 	h.begin(given)
 }
 
-// find gives the hearing of a subscription, or nil; value and type of the id count.
+// find gives the subscription of a subscription, or nil; value and type of the id count.
 func (ss *subscriptions) find(id json.RawMessage) *hearing {
 	for _, h := range ss.list() {
 		if len(id) > 0 && bytes.Equal(h.now().id, id) {

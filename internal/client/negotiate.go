@@ -106,23 +106,23 @@ func (n negotiation) connected(f *fault) wire.Outcome {
 
 // newLine makes a line to the server, on which nothing is read yet.
 func (n negotiation) newLine(ctx context.Context, target Server) (transport, *fault) {
-	limits, rec := n.s.opt.Limits, n.s.rec
+	limit, rec := MaxSize(n.s.opt.Limits.Message), n.s.rec
 	switch {
 	case target.Pipe != nil:
 		in, out := target.Pipe()
-		return newPipe(in, out, limits, rec, n.talk, nil), nil
+		return newPipe(in, out, limit, rec, n.talk, nil), nil
 	case target.Held != nil:
-		return openHeld(ctx, target.Held, limits, rec, n.talk)
+		return openHeld(ctx, target.Held, n.s.opt.Limits.Connect, limit, rec, n.talk)
 	case len(target.Command) > 0:
 		n.startedAgain()
-		return startStdio(Command{Args: target.Command, Env: target.Env, Dir: target.Dir}, limits, rec, n.talk)
+		return startStdio(Command{Args: target.Command, Env: target.Env, Dir: target.Dir}, limit, rec, n.talk)
 	}
 	return n.newHTTP(), nil
 }
 
 func (n negotiation) newHTTP() *httpTransport {
 	opt := &n.s.opt
-	return newHTTPTransport(opt.Server.URL, n.s.via, opt.Limits, opt.Fields, n.talk)
+	return newHTTPTransport(opt.Server.URL, n.s.via, MaxSize(opt.Limits.Message), opt.Fields, n.talk)
 }
 
 // notThere reports that the server answered, and with no event stream.
@@ -230,7 +230,7 @@ func (n negotiation) mayBeSpoilt(ctx context.Context, o wire.Outcome) bool {
 }
 
 // openLegacy opens with initialize; by HTTP, where that is refused as well, it
-// looks for the transport of 2024-11-05. probe is the verdict that led here, or
+// looks for the transport of 2024-11-05. probe is the result that led here, or
 // nil.
 func (n negotiation) openLegacy(ctx context.Context, revision string, probe *verdict) wire.Outcome {
 	n.update(func(f *facts) { f.era = &legacy{offered: revision} })
@@ -280,9 +280,10 @@ func allRefused(o wire.Outcome, probe *verdict, sse *fault) wire.Outcome {
 	return o
 }
 
-// refused4xx: any 4xx but those that speak of authorization or load.
+// refused4xx reports the ending of a request that was refused with HTTP.
 func refused4xx(o wire.Outcome) bool { return o.HTTP != nil && isRefusal(o.HTTP.Status) }
 
+// isRefusal reports any 4xx but those that speak of authorization or load.
 func isRefusal(status int) bool {
 	return status/100 == 4 && status != http.StatusUnauthorized && status != http.StatusForbidden &&
 		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&

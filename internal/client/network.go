@@ -21,7 +21,7 @@ import (
 // ProxyFunc finds the proxy for a request, or nil where there is none.
 type ProxyFunc func(*http.Request) (*url.URL, error)
 
-// Papers are the certificates of both sides, in PEM; what is empty is the machine's.
+// Certificates are the certificates of both sides, in PEM; what is empty is the machine's.
 type Papers struct {
 	// CACert are the authorities that are believed, in place of the system's.
 	CACert []byte
@@ -32,13 +32,13 @@ type Papers struct {
 	Insecure bool
 }
 
-// What is wrong with Papers. The texts quote nothing of the files.
+// What is wrong with Certificates. The texts quote nothing of the files.
 var (
 	ErrNoAuthority  = errors.New("it contains no PEM certificate")
 	ErrKeyEncrypted = errors.New("the key is encrypted; mcpc does not support passphrases")
 )
 
-// TLS is how a connection is secured with these papers. The error is ErrNoAuthority,
+// TLS is how a connection is secured with these certificates. The error is ErrNoAuthority,
 // ErrKeyEncrypted, or says why Cert and Key cannot be used.
 func (p Papers) TLS() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: p.Insecure}

@@ -13,6 +13,7 @@ import (
 // mcpc stops believing that it speaks MCP at all.
 const maxNoise = 1000
 
+// noiseLines is how many such lines are called together.
 const noiseLines = "non-JSON-RPC lines on the server's stdout, ignored"
 
 // noise is what stands on a server's standard output and is not a message: a
@@ -43,7 +44,7 @@ func (p *pipe) hear(m *wire.Message) *fault {
 	case isUTF16(line) && bytes.ContainsAny(line[:4], "{["):
 		return bad("the server writes UTF-16 instead of UTF-8")
 	}
-	if whole := p.noise.gather(line, p.limits); whole != nil {
+	if whole := p.noise.gather(line, p.maxSize); whole != nil {
 		p.scold(whole)
 	}
 	return nil
@@ -51,7 +52,7 @@ func (p *pipe) hear(m *wire.Message) *fault {
 
 // gather puts together what looks like one value over many lines, and gives it
 // when its last line came.
-func (n *noise) gather(line []byte, limits Limits) *sprawl {
+func (n *noise) gather(line []byte, limit MaxSize) *sprawl {
 	s := n.sprawl
 	if s == nil {
 		if c := bytes.TrimSpace(line)[0]; c != '{' && c != '[' {
@@ -70,7 +71,7 @@ func (n *noise) gather(line []byte, limits Limits) *sprawl {
 	switch {
 	case s.depth == 0 && s.lines > 0:
 		return s
-	case s.depth > 0 && !limits.tooLarge(len(s.raw)):
+	case s.depth > 0 && !limit.isExceededBy(len(s.raw)):
 		s.lines++
 		n.sprawl = s
 	}

@@ -31,7 +31,7 @@ func TestGather(t *testing.T) {
 			var n noise
 			got := ""
 			for _, line := range test.lines {
-				if s := n.gather([]byte(line), Limits{Message: 50}); s != nil {
+				if s := n.gather([]byte(line), 50); s != nil {
 					got += string(s.mended)
 					if raw := strings.Join(test.lines, "\n"); string(s.raw) != raw {
 						t.Errorf("raw is %q, want %q", s.raw, raw)

@@ -16,10 +16,10 @@ import (
 // UTF-8, ended by LF (basic/transports, "stdio").
 type pipe struct {
 	*router
-	in     io.Reader
-	out    io.WriteCloser
-	rec    *recorder
-	limits Limits
+	in      io.Reader
+	out     io.WriteCloser
+	rec     *recorder
+	maxSize MaxSize
 	// why names the fault when the line ends; a process knows more than EOF.
 	why func(error) *fault
 	// left is set where this side hung up, and the other end goes on.
@@ -36,8 +36,8 @@ type pipe struct {
 
 // newPipe makes a line on a pair of streams. why says why it ended; nil knows no more than
 // that.
-func newPipe(in io.Reader, out io.WriteCloser, limits Limits, rec *recorder, to inbox, why func(error) *fault) *pipe {
-	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, limits: limits, writing: make(chan struct{}, 1), why: why}
+func newPipe(in io.Reader, out io.WriteCloser, limit MaxSize, rec *recorder, to inbox, why func(error) *fault) *pipe {
+	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, maxSize: limit, writing: make(chan struct{}, 1), why: why}
 	if why == nil {
 		p.why = func(err error) *fault {
 			return &fault{kind: wire.Transport, phase: "read", text: "the server closed the stream", err: err}
@@ -185,8 +185,8 @@ func (p *pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	for {
 		part, err := lines.ReadSlice('\n')
 		line = append(line, part...)
-		if p.limits.tooLarge(len(line) - 1) {
-			return nil, overLimit(p.limits.Message)
+		if p.maxSize.isExceededBy(len(line) - 1) {
+			return nil, overLimit(int64(p.maxSize))
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err

@@ -57,7 +57,7 @@ func closeAndCheck(t *testing.T, s *Session, ended string) {
 }
 
 // empty waits for the system to be done with processes that were ended already.
-func empty(t *testing.T, group *processGroup) {
+func empty(t *testing.T, group *group) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		left := living(t, group)

@@ -23,7 +23,7 @@ const (
 
 // living lists the living processes of the group, zombies excluded; on
 // other systems than Linux only its id.
-func living(_ *testing.T, g *processGroup) (left []string) {
+func living(_ *testing.T, g *group) (left []string) {
 	if runtime.GOOS != "linux" {
 		if errors.Is(syscall.Kill(-g.id, 0), syscall.ESRCH) {
 			return nil

@@ -23,6 +23,7 @@ type said struct {
 	text   string
 }
 
+// to composes the response to the request with that id.
 func (a said) to(id json.RawMessage) []byte {
 	if a.result != nil {
 		return wire.ComposeResult(id, a.result)

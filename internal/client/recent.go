@@ -18,13 +18,16 @@ type recent struct {
 	order []string
 }
 
+// newRecent remembers nothing yet.
 func newRecent() *recent { return &recent{marks: map[string]bool{}} }
 
+// mark gives the mark of an id, and whether the id is known.
 func (r *recent) mark(id string) (mark, known bool) {
 	mark, known = r.marks[id]
 	return mark, known
 }
 
+// put remembers an id, or changes its mark.
 func (r *recent) put(id string, mark bool) {
 	if _, known := r.marks[id]; !known {
 		r.order = append(r.order, id)

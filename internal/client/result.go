@@ -99,6 +99,7 @@ func mismatch(m *wire.Message, id json.RawMessage) string {
 	return "a " + m.Kind.String() + " was received instead of the response"
 }
 
+// orNone is an id as it is shown, or "none".
 func orNone(id json.RawMessage) string {
 	if id == nil {
 		return "none"
@@ -106,6 +107,7 @@ func orNone(id json.RawMessage) string {
 	return jsonraw.Excerpt(id, 40)
 }
 
+// noID reports a message whose id is absent or null.
 func noID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
 
 func noObject(response *wire.Message) (wire.Kind, string) {

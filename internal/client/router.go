@@ -209,6 +209,7 @@ func isOver(done <-chan struct{}) bool {
 	}
 }
 
+// gone is closed when nothing can come any more.
 func (r *router) gone() <-chan struct{} { return r.done }
 
 // overFault is why the line ended, for one request. It is good after done.

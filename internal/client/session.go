@@ -70,7 +70,7 @@ type Options struct {
 	Pins Pins
 	// Proxy finds the proxy for a request; nil is none.
 	Proxy ProxyFunc
-	// TLS is that of Papers; nil believes the system's authorities.
+	// TLS is that of Certificates; nil believes the system's authorities.
 	TLS *tls.Config
 	// Through wraps the RoundTripper of the network, which it is given: it may add to
 	// requests, and send one again that a server refused to look at. It may be nil.

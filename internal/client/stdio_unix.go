@@ -12,14 +12,14 @@ const (
 	kill      = syscall.SIGKILL
 )
 
-// A processGroup is a child with the processes that it starts.
-type processGroup struct{ id int }
+// A group is a child with the processes that it starts.
+type group struct{ id int }
 
 // startGroup lets the child lead a session and a process group. A Ctrl-C at the
 // terminal then reaches mcpc alone, which cancels and shuts the child down in
 // order; and a server has no terminal on which it could write over the answer or
 // ask for a password.
-func startGroup(cmd *exec.Cmd) (*processGroup, error) {
+func startGroup(cmd *exec.Cmd) (*group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
 	serverBegins()
@@ -27,7 +27,7 @@ func startGroup(cmd *exec.Cmd) (*processGroup, error) {
 		serverEnded()
 		return nil, err
 	}
-	return &processGroup{cmd.Process.Pid}, nil
+	return &group{cmd.Process.Pid}, nil
 }
 
-func (g *processGroup) signal(sig syscall.Signal) { _ = syscall.Kill(-g.id, sig) }
+func (g *group) signal(sig syscall.Signal) { _ = syscall.Kill(-g.id, sig) }

@@ -15,11 +15,11 @@ const (
 	kill      = syscall.SIGKILL
 )
 
-// A processGroup is a child with the processes that it starts.
-type processGroup = Job
+// A group is a child with the processes that it starts.
+type group = Job
 
 // startGroup starts a server in a job of its own.
-func startGroup(cmd *exec.Cmd) (*processGroup, error) { return StartJob(cmd) }
+func startGroup(cmd *exec.Cmd) (*group, error) { return StartJob(cmd) }
 
 // signal ends the job: Windows has no signals.
 func (j *Job) signal(syscall.Signal) { j.Terminate() }

@@ -39,9 +39,11 @@ const (
 	maxResumes  = 5
 	firstRetry  = 500 * time.Millisecond
 	shortRetry  = 100 * time.Millisecond
-	longRetry   = 30 * time.Second
 	drainWithin = 10 * time.Millisecond
 )
+
+// longRetry is the longest time between two attempts.
+const longRetry = 30 * time.Second
 
 // readEvents follows the stream of one request to its response. A stream that
 // ends without it is picked up again where the era allows and an event id was
@@ -151,7 +153,7 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 		return f
 	}
 	at.begin()
-	events := sse.NewReader(src, t.limits.Message)
+	events := sse.NewReader(src, int64(t.maxSize))
 	for {
 		ev, err := events.Next()
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 type recorder struct {
 	mu  sync.Mutex
 	seq uint64
+	// now dates the frames, which tap takes; where tap is nil, nothing is recorded.
 	now func() time.Time
 	tap wire.Tap
 	// full reports that the tap wants no more; it may be nil.

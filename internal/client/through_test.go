@@ -72,7 +72,7 @@ func TestThrough(t *testing.T) {
 		Through: func(base http.RoundTripper) http.RoundTripper { g.base = base; return g }}, rec)
 	id := json.RawMessage("1")
 	out := &Outgoing{id: id, method: "ping", raw: wire.ComposeRequest(id, "ping", nil)}
-	if r := newHTTPTransport(server.URL, via, Limits{}, nil, nil).call(t.Context(), out); r.fault != nil || r.message == nil {
+	if r := newHTTPTransport(server.URL, via, 0, nil, nil).call(t.Context(), out); r.fault != nil || r.message == nil {
 		t.Fatal(r.fault)
 	}
 	via.CloseIdle()

@@ -23,6 +23,7 @@ type transport interface {
 	send(ctx context.Context, out *Outgoing) Reply
 	// close lets go of everything, within the limits of a shutdown.
 	close()
+	// name is that of state files and tables.
 	name() TransportName
 	// gone is closed when nothing can cross any more, and nil where no line has to last.
 	gone() <-chan struct{}
@@ -67,13 +68,15 @@ type Outgoing struct {
 // the fault that takes its place.
 type Reply struct {
 	message *wire.Message
-	http    *wire.HTTPFacts
-	fault   *fault
+	// http is what is known of the HTTP response, where there was one.
+	http  *wire.HTTPFacts
+	fault *fault
 	// noise is a line before the message that was none; nil where there was none.
 	noise []byte
 }
 
-// A fault says why there is no response.
+// A fault says why there is no response. Its fields are those of the wire.Outcome that it
+// leads to.
 type fault struct {
 	kind      wire.Kind
 	phase     string
@@ -89,6 +92,7 @@ type fault struct {
 	err error
 }
 
+// Error is the text.
 func (f *fault) Error() string { return f.text }
 
 // event is what happened on the line, whether a request waited for an answer or not.
@@ -114,6 +118,7 @@ func (f *fault) endBy(cause error) {
 	}
 }
 
+// failed is the reply to a message that got none because of f.
 func failed(f *fault) Reply { return Reply{fault: f} }
 
 // An inbox is what a transport reports to. No method may block.
@@ -164,7 +169,12 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-func (l Limits) tooLarge(n int) bool { return l.Message > 0 && int64(n) > l.Message }
+// MaxSize bounds one message in bytes: an HTTP body, a server-sent event, a line of
+// stdio. One that is not positive is no limit.
+type MaxSize int64
+
+// isExceededBy reports that n bytes are too many.
+func (m MaxSize) isExceededBy(n int) bool { return m > 0 && int64(n) > int64(m) }
 
 // graceForEnd is the time a server gets to end a session.
 const graceForEnd = 2 * time.Second

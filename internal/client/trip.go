@@ -40,7 +40,7 @@ type ConnectorOptions struct {
 	Pins Pins
 	// Proxy finds the proxy for a request.
 	Proxy ProxyFunc
-	// TLS is that of Papers; nil believes the system's authorities.
+	// TLS is that of Certificates; nil believes the system's authorities.
 	TLS *tls.Config
 	// Through may wrap what sends requests; nil does not.
 	Through func(http.RoundTripper) http.RoundTripper
@@ -186,7 +186,7 @@ func (tr *trip) update(change func(*passage)) {
 	change(&tr.is)
 }
 
-// A passage is how far a trip got.
+// A passage is how far a request got.
 type passage struct {
 	wrote  bool
 	reused bool // another request used the connection before
