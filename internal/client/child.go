@@ -56,51 +56,51 @@ type child struct {
 // startChild starts the command. Nothing is read from it before watch.
 func startChild(command Command) (*child, error) {
 	argv := command.Args
-	c := &child{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), reaped: make(chan struct{}),
+	p := &child{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), reaped: make(chan struct{}),
 		closing: make(chan struct{}), quiet: make(chan struct{}), stderr: newTail()}
-	c.cmd.Env, c.cmd.Dir = command.Env, command.Dir
-	if err := c.pipes(); err != nil {
+	p.cmd.Env, p.cmd.Dir = command.Env, command.Dir
+	if err := p.pipes(); err != nil {
 		return nil, fmt.Errorf("%w: %w", errPipe, err)
 	}
-	group, err := startGroup(c.cmd)
+	group, err := startGroup(p.cmd)
 	if err != nil {
-		c.release()
+		p.release()
 		return nil, err
 	}
-	c.group = group
-	for _, f := range []any{c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr} {
+	p.group = group
+	for _, f := range []any{p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr} {
 		f.(io.Closer).Close()
 	}
-	return c, nil
+	return p, nil
 }
 
 // watch begins to listen to its standard error, of which said is told each line, and waits
 // for its end. heard is closed by whoever reads its output when that has ended.
-func (c *child) watch(said func(line []byte), heard <-chan struct{}) {
-	c.said, c.heard = said, heard
-	go c.readStderr()
-	go c.reap()
+func (p *child) watch(said func(line []byte), heard <-chan struct{}) {
+	p.said, p.heard = said, heard
+	go p.readStderr()
+	go p.reap()
 }
 
 // pipes connects the child's three streams. They are files, so that nothing in
 // os/exec waits for a grandchild that keeps one of them open.
-func (c *child) pipes() error {
+func (p *child) pipes() error {
 	for range 3 {
 		r, w, err := os.Pipe()
 		if err != nil {
-			c.release()
+			p.release()
 			return err
 		}
-		c.ends = append(c.ends, r, w)
+		p.ends = append(p.ends, r, w)
 	}
-	c.cmd.Stdin, c.in = c.ends[0], c.ends[1]
-	c.out, c.cmd.Stdout = c.ends[2], c.ends[3]
-	c.errors, c.cmd.Stderr = c.ends[4], c.ends[5]
+	p.cmd.Stdin, p.in = p.ends[0], p.ends[1]
+	p.out, p.cmd.Stdout = p.ends[2], p.ends[3]
+	p.errors, p.cmd.Stderr = p.ends[4], p.ends[5]
 	return nil
 }
 
-func (c *child) release() {
-	for _, c := range c.ends {
+func (p *child) release() {
+	for _, c := range p.ends {
 		c.Close()
 	}
 }
@@ -108,16 +108,16 @@ func (c *child) release() {
 // reap waits for the child. What it wrote before its end is still read; a
 // grandchild that keeps a stream open is not waited for longer than that, and
 // what is left of the group is killed while its number cannot be another's yet.
-func (c *child) reap() {
-	_ = c.cmd.Wait()
-	c.state = c.cmd.ProcessState
-	close(c.exited)
-	c.heardOut(c.heard, graceAfterKill)
-	c.heardOut(c.quiet, graceForWords)
-	c.group.signal(kill)
+func (p *child) reap() {
+	_ = p.cmd.Wait()
+	p.state = p.cmd.ProcessState
+	close(p.exited)
+	p.heardOut(p.heard, graceAfterKill)
+	p.heardOut(p.quiet, graceForWords)
+	p.group.signal(kill)
 	serverEnded()
-	c.release()
-	close(c.reaped)
+	p.release()
+	close(p.reaped)
 }
 
 // others is set once mcpc has started a program that is no server.
@@ -130,13 +130,13 @@ func StartsOthers() { others.Store(true) }
 
 // heardOut waits for the end of a stream of a dead child: at most grace, or
 // graceForWords from the time when c.closing is closed.
-func (c *child) heardOut(done <-chan struct{}, grace time.Duration) {
+func (p *child) heardOut(done <-chan struct{}, grace time.Duration) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
 	case <-done:
 	case <-timer.C:
-	case <-c.closing:
+	case <-p.closing:
 		isWithin(done, graceForWords)
 	}
 }
@@ -163,17 +163,17 @@ func isWithin(done <-chan struct{}, grace time.Duration) bool {
 }
 
 // pid is its process id.
-func (c *child) pid() int { return c.cmd.Process.Pid }
+func (p *child) pid() int { return p.cmd.Process.Pid }
 
 // howEnded says how the process went when its output has ended; no more than its
 // last words on standard error where it still runs.
-func (c *child) howEnded() *wire.ProcessFacts {
+func (p *child) howEnded() *wire.ProcessFacts {
 	facts := &wire.ProcessFacts{}
-	if isWithin(c.exited, graceAfterKill) {
-		isWithin(c.quiet, graceForWords)
-		facts.Ended = c.state.String()
+	if isWithin(p.exited, graceAfterKill) {
+		isWithin(p.quiet, graceForWords)
+		facts.Ended = p.state.String()
 	}
-	facts.Stderr = c.stderr.text()
+	facts.Stderr = p.stderr.text()
 	return facts
 }
 
@@ -181,14 +181,14 @@ func (c *child) howEnded() *wire.ProcessFacts {
 // started keeps it open. Tests set a longer one.
 var graceForWords = 200 * time.Millisecond
 
-func (c *child) readStderr() {
-	defer close(c.quiet)
-	lines := bufio.NewReaderSize(c.errors, 16<<10)
+func (p *child) readStderr() {
+	defer close(p.quiet)
+	lines := bufio.NewReaderSize(p.errors, 16<<10)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
-			c.stderr.add(line)
-			c.said([]byte(strings.TrimRight(string(line), "\r\n")))
+			p.stderr.add(line)
+			p.said([]byte(strings.TrimRight(string(line), "\r\n")))
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
@@ -201,24 +201,24 @@ func (c *child) readStderr() {
 // exit, or sending SIGTERM if the server does not exit within a reasonable
 // time. Sending SIGKILL if the server does not exit within a reasonable time
 // after SIGTERM." The signals go to the whole group.
-func (c *child) end() {
-	c.once.Do(func() {
-		close(c.closing)
-		c.in.Close()
-		if isWithin(c.exited, graceAfterEOF) {
+func (p *child) end() {
+	p.once.Do(func() {
+		close(p.closing)
+		p.in.Close()
+		if isWithin(p.exited, graceAfterEOF) {
 			return
 		}
-		c.group.signal(terminate)
-		if isWithin(c.exited, graceAfterTerm) {
+		p.group.signal(terminate)
+		if isWithin(p.exited, graceAfterTerm) {
 			return
 		}
-		c.group.signal(kill)
+		p.group.signal(kill)
 	})
-	if !isWithin(c.reaped, graceAfterKill+graceForWords) {
-		c.release() // it cannot be killed; at least its streams are closed
+	if !isWithin(p.reaped, graceAfterKill+graceForWords) {
+		p.release() // it cannot be killed; at least its streams are closed
 	}
-	isWithin(c.heard, graceForWords)
-	isWithin(c.quiet, graceForWords)
+	isWithin(p.heard, graceForWords)
+	isWithin(p.quiet, graceForWords)
 }
 
 // tail keeps the last bytes of a stream.

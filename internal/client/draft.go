@@ -19,11 +19,11 @@ type Draft struct {
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	s.Tasks = Tasks{s}
-	t := &talk{s: s, asked: newRecent()}
+	c := &talk{s: s, asked: newRecent()}
 	e := eraFor(&m)
-	t.is.era, s.current = e, t
+	c.is.era, s.current = e, c
 	out := &outgoing{Outgoing: Outgoing{id: s.nextID(), method: call.Method}}
-	t.stamp(e, &call, out)
+	c.stamp(e, &call, out)
 	out.raw = wire.ComposeRequest(out.id, call.Method, call.Params)
 	d := Draft{Message: out.raw}
 	if opt.Server.URL == "" {

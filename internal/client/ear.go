@@ -40,9 +40,9 @@ type StreamListeners interface {
 // fields as they are when it is opened. It ends with life, or when end is called.
 func (t *httpTransport) listenBeside(life context.Context, fields func() []wire.Field, listeners StreamListeners) *ear {
 	life, cancel := context.WithCancel(life)
-	h := &ear{line: t, fields: fields, cancel: cancel, headed: make(chan struct{}), over: make(chan struct{}), listeners: listeners}
-	go h.run(life)
-	return h
+	g := &ear{line: t, fields: fields, cancel: cancel, headed: make(chan struct{}), over: make(chan struct{}), listeners: listeners}
+	go g.run(life)
+	return g
 }
 
 // graceForHead is how long a request waits for the stream that is opened next
@@ -50,57 +50,57 @@ func (t *httpTransport) listenBeside(life context.Context, fields func() []wire.
 const graceForHead = time.Second
 
 // settle waits a moment for the stream to stand.
-func (h *ear) settle(ctx context.Context) {
+func (g *ear) settle(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, graceForHead)
 	defer stop()
 	select {
-	case <-h.headed:
-	case <-h.over:
+	case <-g.headed:
+	case <-g.over:
 	case <-ctx.Done():
 	}
 }
 
 // end closes the stream. It is safe on none.
-func (h *ear) end() {
-	if h != nil {
-		h.cancel()
-		<-h.over
+func (g *ear) end() {
+	if g != nil {
+		g.cancel()
+		<-g.over
 	}
 }
 
 // run opens the stream and opens it again whenever it ends.
-func (h *ear) run(ctx context.Context) {
-	defer close(h.over)
+func (g *ear) run(ctx context.Context) {
+	defer close(g.over)
 	at := &cursor{seen: newRecent()}
-	tr, f := h.line.openStream(ctx, h.fields(), "")
+	rt, f := g.line.openStream(ctx, g.fields(), "")
 	if f != nil {
-		h.refuse(ctx, f)
+		g.refuse(ctx, f)
 		return
 	}
-	close(h.headed)
+	close(g.headed)
 	for attempt := 1; f == nil; {
 		var alive bool
-		if alive, f = h.hear(ctx, tr, at); alive {
+		if alive, f = g.hear(ctx, rt, at); alive {
 			attempt = 1
 		}
 		if f.kind != wire.BadResponse && ctx.Err() == nil {
-			missed := h.broke(f, at)
-			if tr, attempt, f = h.reopen(ctx, at, attempt); f == nil && missed {
-				h.listeners.Restored()
+			missed := g.broke(f, at)
+			if rt, attempt, f = g.reopen(ctx, at, attempt); f == nil && missed {
+				g.listeners.Restored()
 			}
 		}
 	}
-	h.giveUp(ctx, f)
+	g.giveUp(ctx, f)
 }
 
 // reopen asks for the stream again until the server gives it or a refusal is
 // final. A 409, from a server that has not noticed the break yet, is not, nor is a
 // network error: only the time between two attempts grows.
-func (h *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, *fault) {
+func (g *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, *fault) {
 	for ; at.pause(ctx, attempt); attempt++ {
-		tr, f := h.line.openStream(ctx, h.fields(), at.id)
+		rt, f := g.line.openStream(ctx, g.fields(), at.id)
 		if f == nil || isFinal(f) {
-			return tr, attempt + 1, f
+			return rt, attempt + 1, f
 		}
 	}
 	return nil, attempt, cutFault(ctx, 0, ctx.Err())
@@ -108,24 +108,24 @@ func (h *ear) reopen(ctx context.Context, at *cursor, attempt int) (*trip, int, 
 
 // hear passes on what comes. No response belongs here. The stream was alive if it
 // brought a message or stood for a while.
-func (h *ear) hear(ctx context.Context, tr *trip, at *cursor) (alive bool, f *fault) {
-	began := h.line.rec.now()
-	f = h.line.each(ctx, tr, at, func(ev sse.Event) bool {
+func (g *ear) hear(ctx context.Context, rt *trip, at *cursor) (alive bool, f *fault) {
+	began := g.line.rec.now()
+	f = g.line.each(ctx, rt, at, func(ev sse.Event) bool {
 		if ev.IsMessage() {
 			alive = true
 			if m := wire.ParseMessage(ev.Data); isReply(m) {
-				strayed(h.line.inbox, m)
+				strayed(g.line.inbox, m)
 			} else {
-				h.line.inbox.receive(m)
+				g.line.inbox.receive(m)
 			}
 		}
 		return false
 	})
-	return alive || h.line.rec.now().Sub(began) >= longRetry, f
+	return alive || g.line.rec.now().Sub(began) >= longRetry, f
 }
 
 // refuse tells that there is no stream. To offer none is a server's right.
-func (h *ear) refuse(ctx context.Context, f *fault) {
+func (g *ear) refuse(ctx context.Context, f *fault) {
 	finding := wire.Finding{Rule: "no_stream", Level: wire.Info,
 		Text: "the server has no GET stream for notifications (" + f.answer() + ")"}
 	switch {
@@ -139,23 +139,23 @@ func (h *ear) refuse(ctx context.Context, f *fault) {
 		finding.Level = wire.Warning
 		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
 	}
-	h.settleOn(ctx, f, finding)
+	g.settleOn(ctx, f, finding)
 }
 
 // giveUp tells that what was there is gone for good.
-func (h *ear) giveUp(ctx context.Context, f *fault) {
-	h.settleOn(ctx, f, wire.Finding{Rule: "stream_lost", Level: wire.Warning,
+func (g *ear) giveUp(ctx context.Context, f *fault) {
+	g.settleOn(ctx, f, wire.Finding{Rule: "stream_lost", Level: wire.Warning,
 		Text: "the GET stream for notifications is closed: " + f.answer()})
 }
 
 // settleOn keeps why nothing will come any more. Without a Listen it is a finding.
-func (h *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
+func (g *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
 	if ctx.Err() != nil {
 		return
 	}
 	f.text = finding.Text
-	if h.refusal = f; !h.listeners.Active() {
-		h.line.inbox.finding(finding)
+	if g.refusal = f; !g.listeners.Active() {
+		g.line.inbox.finding(finding)
 	}
 }
 
@@ -163,14 +163,14 @@ func (h *ear) settleOn(ctx context.Context, f *fault, finding wire.Finding) {
 // missed, else as a finding. Servers may end it in good order whenever they like, and many do to
 // save a connection (2025-11-25 basic/transports); where they number their events
 // nothing is missed then.
-func (h *ear) broke(f *fault, at *cursor) (missed bool) {
+func (g *ear) broke(f *fault, at *cursor) (missed bool) {
 	why, level := "the GET stream for notifications "+broke(f), wire.Info
 	if f.err != nil {
 		level = wire.Warning
 	}
 	missed = f.err != nil || at.id == ""
-	if !missed || !h.listeners.Lost(why) {
-		h.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; reconnecting"})
+	if !missed || !g.listeners.Lost(why) {
+		g.line.inbox.finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; reconnecting"})
 	}
 	return missed
 }
@@ -204,9 +204,9 @@ func isFinal(f *fault) bool {
 }
 
 // gone is closed when nothing can come any more, and nil on no stream.
-func (h *ear) gone() <-chan struct{} {
-	if h == nil {
+func (g *ear) gone() <-chan struct{} {
+	if g == nil {
 		return nil
 	}
-	return h.over
+	return g.over
 }

@@ -67,9 +67,9 @@ type era interface {
 	// nil where every request names them.
 	declared() json.RawMessage
 	// open begins the conversation and learns who the server is.
-	open(ctx context.Context, t *talk) wire.Outcome
+	open(ctx context.Context, c *talk) wire.Outcome
 	// stamp gives a request what every request of the era carries.
-	stamp(t *talk, call *Call, out *outgoing)
+	stamp(c *talk, call *Call, out *outgoing)
 	// settle says how a result ends its exchange: the kind, and a text where
 	// the kind is not OK.
 	settle(call *Call, response *wire.Message) (wire.Kind, string)
@@ -79,19 +79,19 @@ type era interface {
 	// are when it is opened; nil where the era has no such stream.
 	ear() func() []wire.Field
 	// heard takes a notification; false where it was meant for the client itself.
-	heard(t *talk, m *wire.Message) bool
+	heard(c *talk, m *wire.Message) bool
 	// listen subscribes to what a Listening names and waits until that ends;
 	// the action says how to go on.
-	listen(ctx context.Context, t *talk, l *hearing) (wire.Outcome, remedy)
+	listen(ctx context.Context, c *talk, sub *hearing) (wire.Outcome, remedy)
 	// asked deals with a request that the server sent. It must not block.
-	asked(t *talk, m *wire.Message)
+	asked(c *talk, m *wire.Message)
 	// judge says what a reply means for the conversation. It is untried where
 	// it rests on an earlier run's word and nothing was answered yet.
 	judge(r reply, untried bool) standing
 	// alive asks the server whether it still knows a doubtful conversation.
-	alive(ctx context.Context, t *talk) bool
+	alive(ctx context.Context, c *talk) bool
 	// cancel tells the server that the client abandoned the request.
-	cancel(t *talk, out *outgoing)
+	cancel(c *talk, out *outgoing)
 	// taskOffer says how calls become tasks, taskIn reads the task that a result of
 	// the call is or holds; problem is why it is a wrong one.
 	taskOffer(capabilities json.RawMessage, support string) TaskOffer
@@ -100,7 +100,7 @@ type era interface {
 	// the task needs to know. over is set where end is the ending of the call.
 	taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
 	// end asks the server to end the conversation.
-	end(ctx context.Context, t *talk)
+	end(ctx context.Context, c *talk)
 }
 
 // A standing is what a reply says about the conversation it came in.

@@ -53,14 +53,14 @@ func openHeld(ctx context.Context, by *HeldBy, connect time.Duration, limit MaxS
 	if err != nil {
 		return nil, noHolder(ctx, err)
 	}
-	l := &heldLine{conn: conn, rec: rec, kept: !by.Starts, stderr: newTail(), from: bufio.NewReaderSize(conn, 64<<10)}
-	if f := l.greet(connect); f != nil {
+	c := &heldLine{conn: conn, rec: rec, kept: !by.Starts, stderr: newTail(), from: bufio.NewReaderSize(conn, 64<<10)}
+	if f := c.greet(connect); f != nil {
 		conn.Close()
 		return nil, f
 	}
-	l.pipe = newPipe(l, lineWriter{conn}, limit, rec, to, l.whyEnded)
+	c.pipe = newPipe(c, lineWriter{conn}, limit, rec, to, c.whyEnded)
 	_ = writeMarked(conn, markUse, nil) // where that fails, reading says why
-	return l, nil
+	return c, nil
 }
 
 func noHolder(ctx context.Context, err error) *fault {
@@ -77,13 +77,13 @@ func noHolder(ctx context.Context, err error) *fault {
 }
 
 // greet reads the supervisor's greeting, which comes at once.
-func (l *heldLine) greet(limit time.Duration) *fault {
+func (c *heldLine) greet(limit time.Duration) *fault {
 	if limit > 0 {
-		timer := time.AfterFunc(limit, func() { l.conn.Close() })
+		timer := time.AfterFunc(limit, func() { c.conn.Close() })
 		defer timer.Stop()
 	}
-	facts, end, err := readHello(l.from)
-	l.facts = facts
+	facts, end, err := readHello(c.from)
+	c.facts = facts
 	switch {
 	case end != nil:
 		return end.fault(nil)
@@ -132,54 +132,54 @@ func (e *heldEnd) fault(err error) *fault {
 	return processFault(&wire.ProcessFacts{Ended: e.Ended, Stderr: e.Stderr}, err)
 }
 
-func (l *heldLine) whyEnded(err error) *fault {
-	if l.ended != nil {
-		return l.ended.fault(err)
+func (c *heldLine) whyEnded(err error) *fault {
+	if c.ended != nil {
+		return c.ended.fault(err)
 	}
-	return &fault{kind: wire.Transport, phase: "read", err: err, process: l.stderr.words(),
+	return &fault{kind: wire.Transport, phase: "read", err: err, process: c.stderr.words(),
 		text: "the keep process has exited, and the server with it"}
 }
 
 // Read gives the server's standard output, and takes along what else the supervisor says.
-func (l *heldLine) Read(b []byte) (int, error) {
-	for len(l.rest) == 0 {
-		if !l.amid {
-			if err := l.next(); err != nil {
+func (c *heldLine) Read(b []byte) (int, error) {
+	for len(c.rest) == 0 {
+		if !c.amid {
+			if err := c.next(); err != nil {
 				return 0, err
 			}
 		}
-		part, err := l.from.ReadSlice('\n')
+		part, err := c.from.ReadSlice('\n')
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return 0, err
 		}
-		l.rest, l.amid = part, err != nil
+		c.rest, c.amid = part, err != nil
 	}
-	n := copy(b, l.rest)
-	l.rest = l.rest[n:]
+	n := copy(b, c.rest)
+	c.rest = c.rest[n:]
 	return n, nil
 }
 
 // next goes on to the next line of the server's output.
-func (l *heldLine) next() error {
+func (c *heldLine) next() error {
 	for {
-		mark, err := l.from.ReadByte()
+		mark, err := c.from.ReadByte()
 		if err != nil || mark == markOut {
 			return err
 		}
-		text, err := l.from.ReadBytes('\n')
+		text, err := c.from.ReadBytes('\n')
 		if err != nil {
 			return err
 		}
 		switch mark {
 		case markErr:
-			l.stderr.add(text)
-			l.rec.body(wire.Received, wire.Stderr, 0, []byte(strings.TrimRight(string(text), "\r\n")), nil)
+			c.stderr.add(text)
+			c.rec.body(wire.Received, wire.Stderr, 0, []byte(strings.TrimRight(string(text), "\r\n")), nil)
 		case markLarge:
 			limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 			return overLimit(limit)
 		case markOver:
-			l.ended = &heldEnd{}
-			_ = json.Unmarshal(text, l.ended)
+			c.ended = &heldEnd{}
+			_ = json.Unmarshal(text, c.ended)
 			return io.EOF
 		}
 	}
@@ -187,14 +187,14 @@ func (l *heldLine) next() error {
 
 // close lets go of the supervisor. One that was started for a session that did not come to
 // be ends the server first.
-func (l *heldLine) close() {
-	l.once.Do(func() {
-		if !l.kept && writeMarked(l.conn, markEnd, nil) == nil {
-			isWithin(l.gone(), graceForHolder)
+func (c *heldLine) close() {
+	c.once.Do(func() {
+		if !c.kept && writeMarked(c.conn, markEnd, nil) == nil {
+			isWithin(c.gone(), graceForHolder)
 		}
-		l.Leave()
-		l.conn.Close()
-		<-l.gone()
+		c.Leave()
+		c.conn.Close()
+		<-c.gone()
 	})
 }
 
@@ -203,12 +203,12 @@ func (l *heldLine) close() {
 const graceForHolder = shutdownTime + 10*time.Second
 
 // lastWords are what came on the server's standard error in this run.
-func (l *heldLine) lastWords() *wire.ProcessFacts { return l.stderr.words() }
+func (c *heldLine) lastWords() *wire.ProcessFacts { return c.stderr.words() }
 
 // keep lets the server live on when the line is closed.
-func (l *heldLine) keep() error {
-	l.kept = true
-	err := writeMarked(l.conn, markKeep, nil)
+func (c *heldLine) keep() error {
+	c.kept = true
+	err := writeMarked(c.conn, markKeep, nil)
 	if isReset(err) {
 		return ErrNotHeld
 	}
@@ -225,8 +225,8 @@ func (w lineWriter) Write(line []byte) (int, error) {
 
 // Held is what the supervisor of the server says of itself, where there is one.
 func (s *Session) Held() (HeldFacts, bool) {
-	if l, ok := s.talk().line().(*heldLine); ok {
-		return l.facts, true
+	if c, ok := s.talk().line().(*heldLine); ok {
+		return c.facts, true
 	}
 	return HeldFacts{}, false
 }
@@ -234,8 +234,8 @@ func (s *Session) Held() (HeldFacts, bool) {
 // Keep lets the held server live on when the session is closed. The error is
 // ErrGone where it has gone already.
 func (s *Session) Keep() error {
-	if l, ok := s.talk().line().(*heldLine); ok {
-		return l.keep()
+	if c, ok := s.talk().line().(*heldLine); ok {
+		return c.keep()
 	}
 	return nil
 }

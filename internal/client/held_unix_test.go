@@ -552,11 +552,11 @@ func TestHeldStderr(t *testing.T) {
 
 // Of what the server writes to standard error while no command is connected the end is kept.
 func TestKeptStderrIsBounded(t *testing.T) {
-	h := &holder{switchboard: newSwitchboard()}
+	s := &holder{switchboard: newSwitchboard()}
 	for i := range 10_000 {
-		h.complained(fmt.Appendf(nil, "line %d of many", i))
+		s.complained(fmt.Appendf(nil, "line %d of many", i))
 	}
-	kept := slices.Collect(strings.Lines(h.unheard.text()))
+	kept := slices.Collect(strings.Lines(s.unheard.text()))
 	if n := len(kept); n < 1000 || n > 5000 || kept[n-1] != "line 9999 of many\n" {
 		t.Errorf("%d lines are kept, the last of them %q", n, kept[n-1])
 	}

@@ -110,97 +110,97 @@ type holder struct {
 // keeping it, no command has used it for the idle time, ctx ends, or the server ends or
 // no longer reads its stdin. Neither process nor socket is left then.
 func Hold(ctx context.Context, opt Holding) {
-	h := &holder{Holding: opt, since: opt.Now(), heard: make(chan struct{}), ending: make(chan struct{}),
+	s := &holder{Holding: opt, since: opt.Now(), heard: make(chan struct{}), ending: make(chan struct{}),
 		lines: map[*user]bool{}, switchboard: newSwitchboard()}
-	h.turn = sync.NewCond(&h.mu)
-	h.idle.used = opt.Now()
-	h.idle.timer = time.AfterFunc(time.Hour, h.isIdle)
-	h.idle.timer.Stop()
-	if f := h.begin(); f != nil {
+	s.turn = sync.NewCond(&s.mu)
+	s.idle.used = opt.Now()
+	s.idle.timer = time.AfterFunc(time.Hour, s.isIdle)
+	s.idle.timer.Stop()
+	if f := s.begin(); f != nil {
 		_ = writeMarked(opt.Opener, markOver, jsonOf(heldEnd{Kind: f.kind, Text: f.text, Hint: wire.Hint(f.hint)}))
 		opt.Opener.Close()
 		return
 	}
-	go h.read()
-	h.child.watch(h.complained, h.heard)
-	h.join(opt.Opener, true)
-	go h.accept()
-	h.wait(ctx)
+	go s.read()
+	s.child.watch(s.complained, s.heard)
+	s.join(opt.Opener, true)
+	go s.accept()
+	s.wait(ctx)
 }
 
 // begin opens the socket and starts the server.
-func (h *holder) begin() *fault {
+func (s *holder) begin() *fault {
 	var err error
-	if h.listener, err = listenHeld(h.Socket); err != nil {
+	if s.listener, err = listenHeld(s.Socket); err != nil {
 		return &fault{kind: wire.LocalIO, text: "opening a socket for the kept server: " + err.Error()}
 	}
-	if h.child, err = startChild(h.Command); err != nil {
-		h.shut()
-		return startFault(h.Command, err)
+	if s.child, err = startChild(s.Command); err != nil {
+		s.shut()
+		return startFault(s.Command, err)
 	}
 	return nil
 }
 
 // wait waits for the end of the server, or for the reason to end it.
-func (h *holder) wait(ctx context.Context) {
+func (s *holder) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-		h.end("the keep process was stopped by a signal")
-	case <-h.heard:
-	case <-h.ending:
+		s.end("the keep process was stopped by a signal")
+	case <-s.heard:
+	case <-s.ending:
 	}
-	h.shut()
-	h.mu.Lock()
-	why := h.why
-	h.mu.Unlock()
+	s.shut()
+	s.mu.Lock()
+	why := s.why
+	s.mu.Unlock()
 	if why == "" { // the server ended by itself: commands are told at once
-		facts := h.child.howEnded()
-		h.farewell(heldEnd{Ended: facts.Ended, Stderr: facts.Stderr})
-		h.child.end()
+		facts := s.child.howEnded()
+		s.farewell(heldEnd{Ended: facts.Ended, Stderr: facts.Stderr})
+		s.child.end()
 	} else {
-		h.child.end()
-		h.farewell(heldEnd{Text: why, Stderr: h.child.stderr.text()})
+		s.child.end()
+		s.farewell(heldEnd{Text: why, Stderr: s.child.stderr.text()})
 	}
-	h.writers.Wait()
-	SweepHeld(filepath.Dir(h.Socket))
+	s.writers.Wait()
+	SweepHeld(filepath.Dir(s.Socket))
 }
 
 // end is the reason why the server ends; the first one stays.
-func (h *holder) end(why string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.endLocked(why)
+func (s *holder) end(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked(why)
 }
 
-func (h *holder) endLocked(why string) {
-	if h.why == "" {
-		h.why = why
-		close(h.ending)
-		h.turn.Broadcast()
+func (s *holder) endLocked(why string) {
+	if s.why == "" {
+		s.why = why
+		close(s.ending)
+		s.turn.Broadcast()
 	}
 }
 
 // shut removes the socket and accepts no more connections.
-func (h *holder) shut() {
-	_ = os.Remove(h.Socket)
-	h.listener.Close()
+func (s *holder) shut() {
+	_ = os.Remove(s.Socket)
+	s.listener.Close()
 }
 
 // isIdle ends the server when no command has used it for the idle time.
-func (h *holder) isIdle() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.users) == 0 && h.leftLocked() <= 0 {
-		h.endLocked("it was idle for " + Short(h.Idle))
+func (s *holder) isIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.users) == 0 && s.leftLocked() <= 0 {
+		s.endLocked("it was idle for " + Short(s.Idle))
 	}
 }
 
 // leftLocked is what is left of the idle time.
-func (h *holder) leftLocked() time.Duration {
-	if len(h.users) > 0 {
-		return h.Idle
+func (s *holder) leftLocked() time.Duration {
+	if len(s.users) > 0 {
+		return s.Idle
 	}
-	return max(0, h.Idle-h.Now().Sub(h.idle.used))
+	return max(0, s.Idle-s.Now().Sub(s.idle.used))
 }
 
 // Short is a length of time without parts that are 0: 10m and not 10m0s.
@@ -218,28 +218,28 @@ func Short(d time.Duration) string {
 }
 
 // complained takes a line of the server's standard error.
-func (h *holder) complained(line []byte) { h.tellAll(markErr, line) }
+func (s *holder) complained(line []byte) { s.tellAll(markErr, line) }
 
 // tellAll tells all users; what comes on standard error is kept where there is none.
-func (h *holder) tellAll(mark byte, text []byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.users) == 0 && mark == markErr {
-		h.unheard.add(append(text, '\n'))
+func (s *holder) tellAll(mark byte, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.users) == 0 && mark == markErr {
+		s.unheard.add(append(text, '\n'))
 	}
-	for _, u := range h.users {
+	for _, u := range s.users {
 		u.putLocked(mark, text)
 	}
 }
 
 // farewell sends end to all connections and closes them.
-func (h *holder) farewell(end heldEnd) {
+func (s *holder) farewell(end heldEnd) {
 	raw := jsonOf(end)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.endLocked("it has ended")
-	h.parted = true
-	for u := range h.lines {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked("it has ended")
+	s.parted = true
+	for u := range s.lines {
 		u.putLocked(markOver, raw)
 		u.doneLocked()
 		time.AfterFunc(graceForEnd, func() { u.conn.Close() })

@@ -60,78 +60,78 @@ func newSwitchboard() switchboard {
 const maxQuestions = 32
 
 // pass writes a line of the user's to the server, or queues it.
-func (h *holder) pass(u *user, line []byte) {
+func (s *holder) pass(u *user, line []byte) {
 	m := wire.ParseMessage(line)
 	u.order.Lock()
 	defer u.order.Unlock()
-	if h.admit(u, m) {
-		h.write(line)
+	if s.admit(u, m) {
+		s.write(line)
 	}
 }
 
 // admit reports whether a line may be written now. Otherwise it was queued, or it need not
 // be sent any more: the request that it cancels is still queued, or the server is to end.
 // Responses, cancellations and pings overtake what is queued.
-func (h *holder) admit(u *user, m *wire.Message) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (s *holder) admit(u *user, m *wire.Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	cancels := m.Kind == wire.Notification && m.Method == "notifications/cancelled"
 	overtakes := cancels || m.Kind == wire.Response || m.Kind == wire.ErrorResponse || m.Method == "ping"
 	switch {
-	case m.Kind == wire.Request && h.why != "", cancels && u.unqueue(string(cancelledID(m))):
+	case m.Kind == wire.Request && s.why != "", cancels && u.unqueue(string(cancelledID(m))):
 		return false
-	case len(u.queued) > 0 && !overtakes, !h.mayAskLocked(u, m):
+	case len(u.queued) > 0 && !overtakes, !s.mayAskLocked(u, m):
 		u.enqueue(m)
-		h.turn.Broadcast()
+		s.turn.Broadcast()
 		return false
 	}
-	h.noteLocked(u, m)
+	s.noteLocked(u, m)
 	return true
 }
 
 // sendQueued writes the lines that a user's earlier ones had to wait with, each when it
 // may be sent, until the user has gone or the server is to end.
-func (h *holder) sendQueued(u *user) {
+func (s *holder) sendQueued(u *user) {
 	for {
 		u.order.Lock()
-		h.mu.Lock()
+		s.mu.Lock()
 		switch {
-		case u.gone || h.why != "":
-			h.mu.Unlock()
+		case u.gone || s.why != "":
+			s.mu.Unlock()
 			u.order.Unlock()
 			return
-		case len(u.queued) > 0 && h.mayAskLocked(u, u.queued[0]):
+		case len(u.queued) > 0 && s.mayAskLocked(u, u.queued[0]):
 			m := u.queued[0]
 			u.queued, u.queuedBytes = u.queued[1:], u.queuedBytes-len(m.Raw)
-			h.noteLocked(u, m)
-			h.mu.Unlock()
-			h.write(m.Raw)
+			s.noteLocked(u, m)
+			s.mu.Unlock()
+			s.write(m.Raw)
 			u.order.Unlock()
 		default:
 			u.order.Unlock()
-			h.turn.Wait()
-			h.mu.Unlock()
+			s.turn.Wait()
+			s.mu.Unlock()
 		}
 	}
 }
 
 // noteLocked notes what a line means for the lines that follow from all users.
-func (b *switchboard) noteLocked(u *user, m *wire.Message) {
+func (r *switchboard) noteLocked(u *user, m *wire.Message) {
 	switch m.Kind {
 	case wire.Batch:
 		for _, item := range m.Items {
 			if item.Kind == wire.Request {
-				b.askLocked(u, item)
+				r.askLocked(u, item)
 			}
 		}
 	case wire.Request:
-		b.askLocked(u, m)
+		r.askLocked(u, m)
 	case wire.Notification:
 		if m.Method == "notifications/cancelled" {
 			// He does not wait any more. What comes all the same is still his.
-			if a := b.asked[string(cancelledID(m))]; a != nil && a.by == u {
+			if a := r.asked[string(cancelledID(m))]; a != nil && a.by == u {
 				a.cancelled = true
-				b.turn.Broadcast()
+				r.turn.Broadcast()
 			}
 		}
 	case wire.Response, wire.ErrorResponse:
@@ -141,48 +141,48 @@ func (b *switchboard) noteLocked(u *user, m *wire.Message) {
 
 // mayAskLocked: a request waits for one of another user's with the same id, and where
 // the server may ask back for all of them. Other messages may always be sent.
-func (b *switchboard) mayAskLocked(u *user, m *wire.Message) bool {
+func (r *switchboard) mayAskLocked(u *user, m *wire.Message) bool {
 	if m.Kind != wire.Request {
 		return true
 	}
-	for id, a := range b.asked {
-		if a.by != u && !a.cancelled && (id == string(m.ID) || b.asks && m.Method != "ping") {
+	for id, a := range r.asked {
+		if a.by != u && !a.cancelled && (id == string(m.ID) || r.asks && m.Method != "ping") {
 			return false
 		}
 	}
 	return true
 }
 
-func (b *switchboard) askLocked(u *user, m *wire.Message) {
-	b.count++
-	a := &asked{by: u, token: string(progressToken(m.Params)), number: b.count}
+func (r *switchboard) askLocked(u *user, m *wire.Message) {
+	r.count++
+	a := &asked{by: u, token: string(progressToken(m.Params)), number: r.count}
 	a.lasting = isTaskMethod(m.Method) || jsonraw.First(m.Params, "task") != nil
 	if m.Method == "initialize" {
 		offered := jsonraw.First(m.Params, "capabilities")
-		b.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
-		b.shaken, a.lasting = true, true
+		r.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
+		r.shaken, a.lasting = true, true
 	}
-	b.asked[string(m.ID)] = a
+	r.asked[string(m.ID)] = a
 }
 
 // cancelledID is the id of the request that notifications/cancelled names.
 func cancelledID(m *wire.Message) []byte { return jsonraw.First(m.Params, "requestId") }
 
 // abandonLocked gives up what a user began, and gives what is to be said to the server.
-func (b *switchboard) abandonLocked(u *user) (last [][]byte) {
-	for id, a := range b.asked {
+func (r *switchboard) abandonLocked(u *user) (last [][]byte) {
+	for id, a := range r.asked {
 		if a.by != u {
 			continue
 		}
-		delete(b.asked, id)
-		b.given.put(id, true)
+		delete(r.asked, id)
+		r.given.put(id, true)
 		if !a.cancelled && !a.lasting {
 			last = append(last, wire.ComposeNotification("notifications/cancelled",
 				json.RawMessage(`{"requestId":`+id+`,"reason":"the client has gone"}`)))
 		}
 	}
 	for id, method := range u.questions {
-		if b.shaken {
+		if r.shaken {
 			last = append(last, standIn(method, json.RawMessage(id)))
 		}
 	}
@@ -199,42 +199,42 @@ func standIn(method string, id json.RawMessage) []byte {
 }
 
 // handOverLocked gives a user what was kept for the next one.
-func (b *switchboard) handOverLocked(u *user) {
-	for line := range strings.Lines(b.unheard.text()) {
+func (r *switchboard) handOverLocked(u *user) {
+	for line := range strings.Lines(r.unheard.text()) {
 		u.putLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
 	}
-	b.unheard.reset()
-	for _, line := range b.changed {
+	r.unheard.reset()
+	for _, line := range r.changed {
 		u.putLocked(markOut, line)
 	}
-	clear(b.changed)
-	for _, m := range b.questions {
+	clear(r.changed)
+	for _, m := range r.questions {
 		u.questions[string(m.ID)] = m.Method
 		u.putLocked(markOut, m.Raw)
 	}
-	b.questions = nil
+	r.questions = nil
 }
 
 // write writes one line to the server. A server that no longer reads its stdin is ended.
-func (h *holder) write(line []byte) {
-	h.writing.Lock()
-	_, err := h.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
-	h.writing.Unlock()
-	if err != nil && !isWithin(h.heard, time.Second) {
-		h.end("it no longer reads its stdin")
+func (s *holder) write(line []byte) {
+	s.writing.Lock()
+	_, err := s.child.in.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
+	s.writing.Unlock()
+	if err != nil && !isWithin(s.heard, time.Second) {
+		s.end("it no longer reads its stdin")
 	}
 }
 
 // read takes what the server says, line by line.
-func (h *holder) read() {
-	defer close(h.heard)
-	for lines := bufio.NewReaderSize(h.child.out, 64<<10); ; {
-		line, large, err := h.readLine(lines)
+func (s *holder) read() {
+	defer close(s.heard)
+	for lines := bufio.NewReaderSize(s.child.out, 64<<10); ; {
+		line, large, err := s.readLine(lines)
 		switch {
 		case large:
-			h.tellAll(markLarge, strconv.AppendInt(nil, h.Message, 10))
+			s.tellAll(markLarge, strconv.AppendInt(nil, s.Message, 10))
 		case len(line) > 0:
-			h.route(line)
+			s.route(line)
 		}
 		if err != nil {
 			return
@@ -243,13 +243,13 @@ func (h *holder) read() {
 }
 
 // readLine reads a line without its end. Of one beyond the limit nothing is kept.
-func (h *holder) readLine(lines *bufio.Reader) (line []byte, large bool, err error) {
+func (s *holder) readLine(lines *bufio.Reader) (line []byte, large bool, err error) {
 	for {
 		part, err := lines.ReadSlice('\n')
 		if !large {
 			line = append(line, part...)
 		}
-		if h.Message > 0 && int64(len(line)-1) > h.Message {
+		if s.Message > 0 && int64(len(line)-1) > s.Message {
 			line, large = nil, true
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -262,89 +262,89 @@ func (h *holder) readLine(lines *bufio.Reader) (line []byte, large bool, err err
 }
 
 // route passes a line from the server to the users that it is for, or answers it itself.
-func (h *holder) route(line []byte) {
+func (s *holder) route(line []byte) {
 	m := wire.ParseMessage(line)
-	h.mu.Lock()
+	s.mu.Lock()
 	reply := []byte(nil)
 	var to []*user
 	if m.Kind == wire.Request {
-		to, reply = h.askedBackLocked(m)
+		to, reply = s.askedBackLocked(m)
 	} else {
-		to = h.receiversLocked(m)
+		to = s.receiversLocked(m)
 	}
 	for _, u := range to {
 		u.putLocked(markOut, line)
 	}
-	h.mu.Unlock()
+	s.mu.Unlock()
 	if reply != nil {
-		h.write(reply)
+		s.write(reply)
 	}
 }
 
 // receiversLocked are the users that a message is for; an array is for those of its items.
-func (b *switchboard) receiversLocked(m *wire.Message) (to []*user) {
+func (r *switchboard) receiversLocked(m *wire.Message) (to []*user) {
 	switch m.Kind {
 	case wire.Notification:
-		return b.concernedLocked(m)
+		return r.concernedLocked(m)
 	case wire.Request: // in an array
-		return b.users
+		return r.users
 	case wire.Batch:
 		for _, item := range m.Items {
-			to = append(to, b.receiversLocked(item)...)
+			to = append(to, r.receiversLocked(item)...)
 		}
-		return slices.DeleteFunc(slices.Clone(b.users), func(u *user) bool { return !slices.Contains(to, u) })
+		return slices.DeleteFunc(slices.Clone(r.users), func(u *user) bool { return !slices.Contains(to, u) })
 	}
-	return b.ownerLocked(m)
+	return r.ownerLocked(m)
 }
 
 // ownerLocked is the user whose request m answers; none where that user has gone. A response
 // to no known request is for all users: it may have lost its id.
-func (b *switchboard) ownerLocked(m *wire.Message) []*user {
-	if a := b.asked[string(m.ID)]; a != nil && len(m.ID) > 0 {
-		delete(b.asked, string(m.ID))
-		b.turn.Broadcast()
+func (r *switchboard) ownerLocked(m *wire.Message) []*user {
+	if a := r.asked[string(m.ID)]; a != nil && len(m.ID) > 0 {
+		delete(r.asked, string(m.ID))
+		r.turn.Broadcast()
 		return []*user{a.by}
 	}
-	if _, late := b.given.mark(string(m.ID)); late {
+	if _, late := r.given.mark(string(m.ID)); late {
 		return nil
 	}
-	return b.users
+	return r.users
 }
 
 // concernedLocked are the users that a notification is for: the one whose request it
 // belongs to, by progress token or subscription, else all.
-func (b *switchboard) concernedLocked(m *wire.Message) []*user {
-	if a := b.asked[string(subscriptionIn(m.Params))]; a != nil {
+func (r *switchboard) concernedLocked(m *wire.Message) []*user {
+	if a := r.asked[string(subscriptionIn(m.Params))]; a != nil {
 		return []*user{a.by}
 	}
 	if token := jsonraw.First(m.Params, "progressToken"); token != nil {
-		for _, a := range b.asked {
+		for _, a := range r.asked {
 			if a.token == string(token) {
 				return []*user{a.by}
 			}
 		}
 	}
-	if len(b.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
-		b.changed[m.Method] = m.Raw
+	if len(r.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
+		r.changed[m.Method] = m.Raw
 	}
-	return b.users
+	return r.users
 }
 
 // askedBackLocked is the user that is to answer a request of the server's own: the one with
 // the latest open request, or else the longest connected. Without users, after a handshake,
 // it is kept for the next; reply answers a ping, and one too many.
-func (b *switchboard) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
-	if len(b.users) == 0 {
-		if b.shaken && (m.Method == "ping" || len(b.questions) >= maxQuestions) {
+func (r *switchboard) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
+	if len(r.users) == 0 {
+		if r.shaken && (m.Method == "ping" || len(r.questions) >= maxQuestions) {
 			return nil, standIn(m.Method, m.ID)
 		}
-		if b.shaken {
-			b.questions = append(b.questions, m)
+		if r.shaken {
+			r.questions = append(r.questions, m)
 		}
 		return nil, nil
 	}
-	u, last := b.users[0], 0
-	for _, a := range b.asked {
+	u, last := r.users[0], 0
+	for _, a := range r.asked {
 		if a.number > last && !a.cancelled {
 			u, last = a.by, a.number
 		}

@@ -112,9 +112,9 @@ func (u *user) write(mu *sync.Mutex) {
 }
 
 // accept accepts connections of the same system user until the listener is closed.
-func (h *holder) accept() {
+func (s *holder) accept() {
 	for {
-		conn, err := h.listener.Accept()
+		conn, err := s.listener.Accept()
 		if err != nil {
 			return
 		}
@@ -122,33 +122,33 @@ func (h *holder) accept() {
 			conn.Close()
 			continue
 		}
-		h.join(conn, false)
+		s.join(conn, false)
 	}
 }
 
 // join greets a new connection and serves it; after farewell it closes it instead.
-func (h *holder) join(conn net.Conn, opener bool) {
+func (s *holder) join(conn net.Conn, opener bool) {
 	u := &user{conn: conn, opener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.parted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.parted {
 		conn.Close()
 		return
 	}
-	hello := HeldFacts{Format: heldFormat, PID: os.Getpid(), Server: h.child.pid(), Since: h.since,
-		Idle: h.Idle, Left: h.leftLocked(), Users: len(h.users)}
-	h.lines[u] = true
+	hello := HeldFacts{Format: heldFormat, PID: os.Getpid(), Server: s.child.pid(), Since: s.since,
+		Idle: s.Idle, Left: s.leftLocked(), Users: len(s.users)}
+	s.lines[u] = true
 	u.putLocked(markHello, jsonOf(hello))
-	h.writers.Go(func() { u.write(&h.mu) })
-	go h.serve(u)
+	s.writers.Go(func() { u.write(&s.mu) })
+	go s.serve(u)
 }
 
 // serve reads a user's lines until the connection ends.
-func (h *holder) serve(u *user) {
+func (s *holder) serve(u *user) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		h.sendQueued(u)
+		s.sendQueued(u)
 	}()
 	for r := bufio.NewReader(u.conn); ; {
 		line, err := r.ReadBytes('\n')
@@ -157,64 +157,64 @@ func (h *holder) serve(u *user) {
 		}
 		switch line[0] {
 		case markUse:
-			h.welcome(u)
+			s.welcome(u)
 		case markKeep:
-			h.mu.Lock()
-			h.kept = true
-			h.mu.Unlock()
+			s.mu.Lock()
+			s.kept = true
+			s.mu.Unlock()
 		case markEnd:
-			h.end("mcpc ended it")
+			s.end("mcpc ended it")
 		case markLine:
-			h.pass(u, line[1:len(line)-1])
+			s.pass(u, line[1:len(line)-1])
 		}
 	}
-	h.mu.Lock()
+	s.mu.Lock()
 	u.gone = true
-	h.turn.Broadcast()
-	h.mu.Unlock()
+	s.turn.Broadcast()
+	s.mu.Unlock()
 	<-sent
-	h.leave(u)
+	s.leave(u)
 }
 
 // welcome adds a connection to the users that speak with the server, and gives it what
 // was kept for the next one.
-func (h *holder) welcome(u *user) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.idle.timer.Stop()
-	h.users = append(h.users, u)
-	h.handOverLocked(u)
+func (s *holder) welcome(u *user) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle.timer.Stop()
+	s.users = append(s.users, u)
+	s.handOverLocked(u)
 }
 
 // leave ends what a user began: his requests are cancelled, and what he was asked is
 // answered for him.
-func (h *holder) leave(u *user) {
-	h.mu.Lock()
-	last := h.dropLocked(u)
-	if u.opener && !h.kept {
-		h.endLocked("the command that started it exited before the session was open")
+func (s *holder) leave(u *user) {
+	s.mu.Lock()
+	last := s.dropLocked(u)
+	if u.opener && !s.kept {
+		s.endLocked("the command that started it exited before the session was open")
 	}
-	if len(h.users) == 0 && h.Idle > 0 {
-		h.idle.timer.Reset(h.leftLocked())
+	if len(s.users) == 0 && s.Idle > 0 {
+		s.idle.timer.Reset(s.leftLocked())
 	}
-	ended := h.why != ""
-	h.turn.Broadcast()
-	h.mu.Unlock()
+	ended := s.why != ""
+	s.turn.Broadcast()
+	s.mu.Unlock()
 	for _, line := range last {
 		if !ended {
-			h.write(line)
+			s.write(line)
 		}
 	}
 }
 
 // dropLocked forgets a user and gives what is to be said to the server in his place.
-func (h *holder) dropLocked(u *user) (last [][]byte) {
+func (s *holder) dropLocked(u *user) (last [][]byte) {
 	u.gone = true
-	delete(h.lines, u)
+	delete(s.lines, u)
 	u.doneLocked()
-	if at := slices.Index(h.users, u); at >= 0 {
-		h.users = slices.Delete(h.users, at, at+1)
-		h.idle.used = h.Now()
+	if at := slices.Index(s.users, u); at >= 0 {
+		s.users = slices.Delete(s.users, at, at+1)
+		s.idle.used = s.Now()
 	}
-	return h.abandonLocked(u)
+	return s.abandonLocked(u)
 }

@@ -45,17 +45,17 @@ func (t *httpTransport) gone() <-chan struct{} { return nil }
 func (t *httpTransport) close() {}
 
 func (t *httpTransport) call(ctx context.Context, out *Outgoing) Reply {
-	tr, f := t.roundTrip(ctx, http.MethodPost, out)
+	rt, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
-		return headless(tr, f)
+		return headless(rt, f)
 	}
-	defer tr.resp.Body.Close()
-	if out.headed != nil && tr.resp.StatusCode/100 == 2 {
-		out.headed(tr.resp.Header)
+	defer rt.resp.Body.Close()
+	if out.headed != nil && rt.resp.StatusCode/100 == 2 {
+		out.headed(rt.resp.Header)
 	}
-	r := t.read(ctx, tr, out)
+	r := t.read(ctx, rt, out)
 	if r.http == nil {
-		r.http = factsOf(tr.resp, nil)
+		r.http = factsOf(rt.resp, nil)
 	}
 	return r
 }
@@ -64,20 +64,20 @@ func (t *httpTransport) call(ctx context.Context, out *Outgoing) Reply {
 // specification says 202 with no body, servers say 200 and 204 as well. An error
 // in that body answers the message all the same.
 func (t *httpTransport) send(ctx context.Context, out *Outgoing) Reply {
-	tr, f := t.roundTrip(ctx, http.MethodPost, out)
+	rt, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
-		return headless(tr, f)
+		return headless(rt, f)
 	}
-	defer tr.resp.Body.Close()
-	if tr.resp.StatusCode/100 != 2 {
-		return t.readRefusal(tr, out)
+	defer rt.resp.Body.Close()
+	if rt.resp.StatusCode/100 != 2 {
+		return t.readRefusal(rt, out)
 	}
-	if mediaType(tr.resp) == "text/event-stream" {
-		return Reply{http: factsOf(tr.resp, nil)} // nothing can be meant for us there
+	if mediaType(rt.resp) == "text/event-stream" {
+		return Reply{http: factsOf(rt.resp, nil)} // nothing can be meant for us there
 	}
-	body, _ := io.ReadAll(io.LimitReader(tr.resp.Body, shortBody))
-	tr.record(wire.Body, body)
-	r := Reply{http: factsOf(tr.resp, body)}
+	body, _ := io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
+	rt.record(wire.Body, body)
+	r := Reply{http: factsOf(rt.resp, body)}
 	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && noID(m) {
 		r.message = m
 	}
@@ -87,50 +87,50 @@ func (t *httpTransport) send(ctx context.Context, out *Outgoing) Reply {
 // end asks for the end of the session that out names, with DELETE. A server may refuse (405), or know
 // the session no more (404, and 400 by some); after any other answer it may keep it.
 func (t *httpTransport) end(ctx context.Context, out *Outgoing) {
-	tr, f := t.roundTrip(ctx, http.MethodDelete, out)
+	rt, f := t.roundTrip(ctx, http.MethodDelete, out)
 	if f != nil {
 		t.inbox.finding(wire.Finding{Rule: "session_end", Level: wire.Info,
 			Text: "the session could not be deleted on the server: " + f.text})
 		return
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
-	tr.resp.Body.Close()
-	if status := tr.resp.StatusCode; status/100 != 2 && !isRefusal(status) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
+	rt.resp.Body.Close()
+	if status := rt.resp.StatusCode; status/100 != 2 && !isRefusal(status) {
 		t.inbox.finding(wire.Finding{Rule: "session_end", Level: wire.Info,
 			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s", status, http.StatusText(status))})
 	}
 }
 
 // headless is the reply where no head came, or one that cannot be used.
-func headless(tr *trip, f *fault) Reply {
-	if tr == nil || tr.resp == nil {
+func headless(rt *trip, f *fault) Reply {
+	if rt == nil || rt.resp == nil {
 		return failed(f)
 	}
-	return Reply{fault: f, http: factsOf(tr.resp, nil)}
+	return Reply{fault: f, http: factsOf(rt.resp, nil)}
 }
 
 // roundTrip sends one HTTP request and waits for the response's head.
 func (t *httpTransport) roundTrip(ctx context.Context, method string, out *Outgoing) (*trip, *fault) {
-	tr := &trip{via: t.via, stream: t.rec.nextStream(), clock: t.rec.now}
+	rt := &trip{via: t.via, stream: t.rec.nextStream(), clock: t.rec.now}
 	var body io.Reader
 	if method == http.MethodPost {
-		body, tr.body = bytes.NewReader(out.raw), out.raw
+		body, rt.body = bytes.NewReader(out.raw), out.raw
 	}
-	req, err := http.NewRequestWithContext(tr.traced(ctx), method, t.url, body)
+	req, err := http.NewRequestWithContext(rt.traced(ctx), method, t.url, body)
 	if err != nil {
 		return nil, &fault{kind: wire.Usage, phase: "connect", text: "not a URL: " + redact.RedactURL(t.url), err: withoutURL(err)}
 	}
 	t.setFields(req, out)
-	tr.req = req
-	if tr.resp, err = t.via.roundTrip(req); err != nil {
-		tr.recordCut(ctx, err)
-		return nil, connectFault(ctx, tr, withoutURL(err))
+	rt.req = req
+	if rt.resp, err = t.via.roundTrip(req); err != nil {
+		rt.recordCut(ctx, err)
+		return nil, connectFault(ctx, rt, withoutURL(err))
 	}
-	if size := headerSize(tr.resp.Header); size > maxHeader {
-		tr.resp.Body.Close()
-		return tr, badContent(fmt.Sprintf("the response's header is larger than %d KiB", maxHeader>>10), nil)
+	if size := headerSize(rt.resp.Header); size > maxHeader {
+		rt.resp.Body.Close()
+		return rt, badContent(fmt.Sprintf("the response's header is larger than %d KiB", maxHeader>>10), nil)
 	}
-	return tr, nil
+	return rt, nil
 }
 
 // withoutURL is an error of net/http without the URL, which may hold secrets.
@@ -195,22 +195,22 @@ func mediaType(resp *http.Response) string {
 }
 
 // recordCut records that no whole answer came, and who ended it.
-func (tr *trip) recordCut(ctx context.Context, err error) {
+func (rt *trip) recordCut(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		text := ""
 		if why := context.Cause(ctx); why != ctx.Err() {
 			text = why.Error()
 		}
-		tr.via.rec.closed(tr.stream, wire.Sent, "cancelled", text)
+		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", text)
 		return
 	}
-	tr.via.rec.closed(tr.stream, wire.Received, "cut", withoutURL(err).Error())
+	rt.via.rec.closed(rt.stream, wire.Received, "cut", withoutURL(err).Error())
 }
 
 // record records what came: a body, or noise, which is not a message.
-func (tr *trip) record(kind wire.FrameKind, raw []byte) {
+func (rt *trip) record(kind wire.FrameKind, raw []byte) {
 	if len(raw) > 0 {
-		tr.via.rec.body(wire.Received, kind, tr.stream, raw, nil)
+		rt.via.rec.body(wire.Received, kind, rt.stream, raw, nil)
 	}
 }
 

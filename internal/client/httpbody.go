@@ -23,25 +23,25 @@ const (
 )
 
 // read looks at a response to a request.
-func (t *httpTransport) read(ctx context.Context, tr *trip, out *Outgoing) Reply {
-	if tr.resp.StatusCode/100 != 2 {
-		return t.readRefusal(tr, out)
+func (t *httpTransport) read(ctx context.Context, rt *trip, out *Outgoing) Reply {
+	if rt.resp.StatusCode/100 != 2 {
+		return t.readRefusal(rt, out)
 	}
-	switch kind := mediaType(tr.resp); {
+	switch kind := mediaType(rt.resp); {
 	case kind == "text/event-stream":
 		// Events are UTF-8, whatever a header says (WHATWG HTML, section 9.2.6).
-		t.foreignCharset(tr)
-		return t.readEvents(ctx, tr, out)
+		t.foreignCharset(rt)
+		return t.readEvents(ctx, rt, out)
 	default:
-		return t.readWhole(ctx, tr, kind, out)
+		return t.readWhole(ctx, rt, kind, out)
 	}
 }
 
 // foreignCharset tells of a charset that is none of UTF-8's, where the bytes are
 // UTF-8 all the same: JSON is, and has no such parameter (RFC 8259, sections 8.1
 // and 11).
-func (t *httpTransport) foreignCharset(tr *trip) {
-	if charset := charsetOf(tr.resp); charset != "" {
+func (t *httpTransport) foreignCharset(rt *trip) {
+	if charset := charsetOf(rt.resp); charset != "" {
 		text := "declared as charset " + charset + ", not allowed for JSON; read as UTF-8"
 		t.inbox.often(wire.Finding{Rule: "charset", Level: wire.Warning, Text: "an answer was " + text}, "answers were "+text)
 	}
@@ -62,31 +62,31 @@ func charsetOf(resp *http.Response) string {
 }
 
 // readWhole reads a response that is one body.
-func (t *httpTransport) readWhole(ctx context.Context, tr *trip, kind string, out *Outgoing) Reply {
-	body, f := t.readBody(ctx, tr)
+func (t *httpTransport) readWhole(ctx context.Context, rt *trip, kind string, out *Outgoing) Reply {
+	body, f := t.readBody(ctx, rt)
 	if f != nil {
 		return failed(f)
 	}
 	m := wire.ParseMessage(body)
-	charset := charsetOf(tr.resp)
+	charset := charsetOf(rt.resp)
 	switch {
 	case out.anyReply:
-		return Reply{message: m, http: factsOf(tr.resp, body)}
+		return Reply{message: m, http: factsOf(rt.resp, body)}
 	case len(bytes.TrimSpace(body)) == 0:
-		return failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), tr.resp.StatusCode), nil))
+		return failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", orNone(out.id), rt.resp.StatusCode), nil))
 	case kind != "application/json":
 		f = badContent("expected application/json or text/event-stream, got "+cmp.Or(kind, "no Content-Type"), body)
-		return Reply{fault: f, http: factsOf(tr.resp, body)}
+		return Reply{fault: f, http: factsOf(rt.resp, body)}
 	case charset != "" && !isUTF8(body):
-		return Reply{fault: badContent("the response is not UTF-8 but charset "+charset, body), http: factsOf(tr.resp, body)}
+		return Reply{fault: badContent("the response is not UTF-8 but charset "+charset, body), http: factsOf(rt.resp, body)}
 	}
-	t.foreignCharset(tr)
+	t.foreignCharset(rt)
 	if m.Kind != wire.Invalid {
 		if answer := t.pick(m, out); answer != nil {
 			return Reply{message: answer}
 		}
 	}
-	return Reply{fault: noAnswerTo(out, m), http: factsOf(tr.resp, body)}
+	return Reply{fault: noAnswerTo(out, m), http: factsOf(rt.resp, body)}
 }
 
 // noAnswerTo says why a message does not answer a request that gets no other one.
@@ -132,16 +132,16 @@ func (t *httpTransport) pick(m *wire.Message, out *Outgoing) *wire.Message {
 
 // readRefusal reads a response that is not 2xx. Its body may be a JSON-RPC
 // error, which then is the answer, with the status as its context.
-func (t *httpTransport) readRefusal(tr *trip, out *Outgoing) Reply {
-	body := t.refusalBody(tr)
-	tr.record(wire.Body, body)
-	facts := factsOf(tr.resp, body)
+func (t *httpTransport) readRefusal(rt *trip, out *Outgoing) Reply {
+	body := t.refusalBody(rt)
+	rt.record(wire.Body, body)
+	facts := factsOf(rt.resp, body)
 	m := wire.ParseMessage(body)
 	rpc := m.Kind == wire.ErrorResponse && (noID(m) || m.Answers(out.id) || out.anyReply)
-	if rpc && tr.resp.StatusCode != http.StatusUnauthorized && tr.resp.StatusCode != http.StatusForbidden {
+	if rpc && rt.resp.StatusCode != http.StatusUnauthorized && rt.resp.StatusCode != http.StatusForbidden {
 		return Reply{message: m, http: facts}
 	}
-	f := statusFault(tr.resp, body)
+	f := statusFault(rt.resp, body)
 	if rpc {
 		f.text += ": " + m.Error.Message
 	}
@@ -150,14 +150,14 @@ func (t *httpTransport) readRefusal(tr *trip, out *Outgoing) Reply {
 
 // refusalBody reads what can be had of a refusal's body: a message as a whole,
 // of anything else the start.
-func (t *httpTransport) refusalBody(tr *trip) []byte {
+func (t *httpTransport) refusalBody(rt *trip) []byte {
 	limit := int64(longRefusal)
-	if mediaType(tr.resp) == "application/json" {
+	if mediaType(rt.resp) == "application/json" {
 		limit = max(int64(t.maxSize), longRefusal)
 	}
-	src, f := decoded(tr.resp)
+	src, f := decoded(rt.resp)
 	if f != nil {
-		src = tr.resp.Body
+		src = rt.resp.Body
 	}
 	body, _ := io.ReadAll(io.LimitReader(src, limit))
 	return body
@@ -165,13 +165,13 @@ func (t *httpTransport) refusalBody(tr *trip) []byte {
 
 // readBody reads a whole body within the limit, which holds for what it is
 // after decoding.
-func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault) {
-	if t.maxSize.isExceededBy(int(tr.resp.ContentLength)) {
+func (t *httpTransport) readBody(ctx context.Context, rt *trip) ([]byte, *fault) {
+	if t.maxSize.isExceededBy(int(rt.resp.ContentLength)) {
 		return nil, overLimit(int64(t.maxSize))
 	}
-	src, unread := decoded(tr.resp)
+	src, unread := decoded(rt.resp)
 	if unread != nil {
-		src = tr.resp.Body
+		src = rt.resp.Body
 	}
 	if t.maxSize > 0 {
 		src = io.LimitReader(src, int64(t.maxSize)+1)
@@ -180,17 +180,17 @@ func (t *httpTransport) readBody(ctx context.Context, tr *trip) ([]byte, *fault)
 	// is not written to takes no memory (of a new slice, not after Buffer.Grow, which
 	// clears it); without it a body would be copied as it grows, and take three times
 	// its length.
-	length := min(max(tr.resp.ContentLength, 0), 256<<20)
+	length := min(max(rt.resp.ContentLength, 0), 256<<20)
 	body := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
 	if _, err := body.ReadFrom(src); err != nil {
-		tr.record(wire.Noise, body.Bytes())
-		tr.recordCut(ctx, err)
+		rt.record(wire.Noise, body.Bytes())
+		rt.recordCut(ctx, err)
 		return nil, cutFault(ctx, int64(body.Len()), err)
 	}
 	if t.maxSize.isExceededBy(body.Len()) {
 		return nil, overLimit(int64(t.maxSize))
 	}
-	tr.record(wire.Body, body.Bytes())
+	rt.record(wire.Body, body.Bytes())
 	if unread != nil {
 		unread.raw = body.Bytes()
 	}

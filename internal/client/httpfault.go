@@ -23,21 +23,21 @@ import (
 // connectFault names what kept a request from being answered at all. The error
 // is judged by its type; whether the request may have reached the server is
 // told by the trace, not guessed from the error.
-func connectFault(ctx context.Context, tr *trip, err error) *fault {
+func connectFault(ctx context.Context, rt *trip, err error) *fault {
 	f := &fault{kind: wire.Transport, phase: "connect", err: err, retryable: true}
-	left := tr.now().wrote
+	left := rt.now().wrote
 	if left {
 		f.phase, f.reached, f.retryable = "wait", wire.Unknown, false
 	}
-	host := tr.req.URL.Host
+	host := rt.req.URL.Host
 	switch {
 	case ctx.Err() != nil:
 		f.err = context.Cause(ctx)
 		f.text = f.err.Error()
-	case isAlert(tr, err):
+	case isAlert(rt, err):
 		f.phase, f.reached, f.retryable = "tls", wire.Unsent, false
 		f.text = host + " refused the TLS connection: " + err.Error()
-		if tr.via.asked.Load() {
+		if rt.via.asked.Load() {
 			f.hint = "it rejected the certificate of --cert"
 		}
 	case left && isHangUp(err):
@@ -47,7 +47,7 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 	default:
 		describeConnect(f, host, err)
 	}
-	if tr.via.unshown.Load() && (f.phase == "tls" || isHangUp(err)) {
+	if rt.via.unshown.Load() && (f.phase == "tls" || isHangUp(err)) {
 		f.hint = "the server asked for a certificate: --cert FILE --key FILE"
 	}
 	return f
@@ -55,10 +55,10 @@ func connectFault(ctx context.Context, tr *trip, err error) *fault {
 
 // isAlert reports that the other side refused TLS with us. With 1.3 it judges our
 // certificate only when the request has left already, and then does not look at that.
-func isAlert(tr *trip, err error) bool {
+func isAlert(rt *trip, err error) bool {
 	var op *net.OpError
-	got := tr.now()
-	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && tr.via.asked.Load())
+	got := rt.now()
+	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && rt.via.asked.Load())
 }
 
 // isHangUp reports that the other side closed the connection without a response.

@@ -42,18 +42,18 @@ func (e *legacy) batches() bool { return e.revision() < rev2506 }
 
 // open offers one revision and takes the one the server answers with. When the
 // server refuses the offer and names others, the best of those is offered once.
-func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
-	o := e.initialize(ctx, t)
-	if other := otherOffer(t, e.offered, o); other != "" {
+func (e *legacy) open(ctx context.Context, c *talk) wire.Outcome {
+	o := e.initialize(ctx, c)
+	if other := otherOffer(c, e.offered, o); other != "" {
 		e.offered = other
-		o = e.initialize(ctx, t)
+		o = e.initialize(ctx, c)
 	}
 	if !o.Good() {
 		return o
 	}
 	call := &Call{Method: "notifications/initialized"}
-	r := t.post(ctx, &Outgoing{method: call.Method, raw: wire.ComposeNotification(call.Method, nil), fields: e.fields()})
-	if refused := t.outcome(e, call, r); !refused.Good() {
+	r := c.post(ctx, &Outgoing{method: call.Method, raw: wire.ComposeNotification(call.Method, nil), fields: e.fields()})
+	if refused := c.outcome(e, call, r); !refused.Good() {
 		return refused
 	}
 	return o
@@ -61,9 +61,9 @@ func (e *legacy) open(ctx context.Context, t *talk) wire.Outcome {
 
 // otherOffer is another revision to offer after a refusal, or "". A server that
 // names a stateless one is better spoken to without a handshake.
-func otherOffer(t *talk, offered string, o wire.Outcome) string {
+func otherOffer(c *talk, offered string, o wire.Outcome) string {
 	theirs := supportedIn(o.RPC())
-	if o.Kind != wire.RPCFailed || t.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
+	if o.Kind != wire.RPCFailed || c.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
 		return ""
 	}
 	if other := newest(theirs, handshake); other != offered {
@@ -74,13 +74,13 @@ func otherOffer(t *talk, offered string, o wire.Outcome) string {
 
 // initialize sends the offer. The session id holds from the head of the answer
 // on: what has to be sent while its body is read belongs to the session.
-func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
-	capabilities := withTasks(t.s.opt.Capabilities, e.offered)
+func (e *legacy) initialize(ctx context.Context, c *talk) wire.Outcome {
+	capabilities := withTasks(c.s.opt.Capabilities, e.offered)
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
 	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
-		`,"clientInfo":` + string(implementation(t.s.opt.Version)) + `}`
+		`,"clientInfo":` + string(implementation(c.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
-	id := t.s.nextID()
+	id := c.s.nextID()
 	out := &outgoing{Outgoing: Outgoing{raw: wire.ComposeRequest(id, call.Method, call.Params), id: id, method: call.Method,
 		resumable: true, batches: true}, lasting: true}
 	given := ""
@@ -91,15 +91,15 @@ func (e *legacy) initialize(ctx context.Context, t *talk) wire.Outcome {
 			out.fields = e.fields()
 		}
 	}
-	o := t.outcome(e, call, t.exchange(ctx, e, out, t.s.opt.Limits.Idle))
+	o := c.outcome(e, call, c.exchange(ctx, e, out, c.s.opt.Limits.Idle))
 	if !o.Good() {
 		return o
 	}
-	return e.accept(t, o, given)
+	return e.accept(c, o, given)
 }
 
 // accept reads the server's side of the handshake.
-func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
+func (e *legacy) accept(c *talk, o wire.Outcome, session string) wire.Outcome {
 	members, _ := jsonraw.Object(o.Result)
 	version, _ := members.Get("protocolVersion")
 	agreed, _ := jsonraw.Text(version)
@@ -113,11 +113,11 @@ func (e *legacy) accept(t *talk, o wire.Outcome, session string) wire.Outcome {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
 	e.update(func(a *agreement) { a.agreed, a.session = agreed, session })
-	t.update(func(f *facts) { f.info = infoOf(members) })
-	pinned := t.s.opt.Protocol
+	c.update(func(f *facts) { f.info = infoOf(members) })
+	pinned := c.s.opt.Protocol
 	switch {
 	case agreed == rev2024Draft:
-		t.found(wire.Info, "revision", "the server speaks the pre-release "+rev2024Draft)
+		c.found(wire.Info, "revision", "the server speaks the pre-release "+rev2024Draft)
 	case slices.Contains(revisions, agreed) && Stateless(agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+", which has no initialize")
 	case !slices.Contains(revisions, agreed):
@@ -202,36 +202,36 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 
 // asked answers away from the line: ping and what is about tasks at once, what
 // was declared when it is known what to say, and everything else with a refusal.
-func (e *legacy) asked(t *talk, m *wire.Message) {
+func (e *legacy) asked(c *talk, m *wire.Message) {
 	o := e.offer()
 	code, what := o.forbids(m.Method, m.Params)
 	why := broken(m.Method, m.Params)
-	reply := func(ctx context.Context) []byte { return responder{t}.put(ctx, m) }
+	reply := func(ctx context.Context) []byte { return responder{c}.put(ctx, m) }
 	sent := func() {}
 	switch {
 	case m.Method == "ping":
 		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
-		t.found(wire.Info, "undeclared", fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
+		c.found(wire.Info, "undeclared", fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
 	case why != "":
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
-		t.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
+		c.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
 	case m.Method == "roots/list":
-		sent = t.rootsAsked()
+		sent = c.rootsAsked()
 	case isTaskMethod(m.Method):
-		reply = func(ctx context.Context) []byte { return responder{t}.aboutErrand(ctx, m) }
+		reply = func(ctx context.Context) []byte { return responder{c}.aboutErrand(ctx, m) }
 	case o.becomesTask(m):
 		reply = func(ctx context.Context) []byte {
-			return responder{t}.errand(ctx, m, func(raw []byte) { answerRequest(ctx, t, m, raw, e.fields()) })
+			return responder{c}.errand(ctx, m, func(raw []byte) { answerRequest(ctx, c, m, raw, e.fields()) })
 		}
 	}
-	if !t.s.answers.start(func(ctx context.Context) {
+	if !c.s.answers.start(func(ctx context.Context) {
 		defer sent()
-		answerRequest(ctx, t, m, reply(ctx), e.fields())
+		answerRequest(ctx, c, m, reply(ctx), e.fields())
 	}) {
 		sent()
-		t.found(wire.Warning, "server_request", "the server sends requests faster than it reads responses; "+m.Method+" was not answered")
+		c.found(wire.Warning, "server_request", "the server sends requests faster than it reads responses; "+m.Method+" was not answered")
 	}
 }
 
@@ -243,15 +243,15 @@ func refusal(code int64, what string) string {
 }
 
 // answerRequest sends what is to be said; nothing where the question was withdrawn.
-func answerRequest(ctx context.Context, t *talk, m *wire.Message, raw []byte, fields []wire.Field) {
+func answerRequest(ctx context.Context, c *talk, m *wire.Message, raw []byte, fields []wire.Field) {
 	if raw == nil {
 		return
 	}
 	ctx, stop := context.WithTimeout(ctx, graceForAnswer)
 	defer stop()
-	r := t.line().send(ctx, &Outgoing{raw: raw, fields: fields})
+	r := c.line().send(ctx, &Outgoing{raw: raw, fields: fields})
 	if r.fault != nil && ctx.Err() == nil {
-		t.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.fault.text)
+		c.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.fault.text)
 	}
 }
 
@@ -297,20 +297,20 @@ func namesNoRequest(r reply) bool {
 }
 
 // alive asks with a ping: whatever answers it by its id knows the session.
-func (e *legacy) alive(ctx context.Context, t *talk) bool {
-	r := t.request(ctx, e, &Call{Method: "ping"}, t.s.opt.Limits.Idle)
+func (e *legacy) alive(ctx context.Context, c *talk) bool {
+	r := c.request(ctx, e, &Call{Method: "ping"}, c.s.opt.Limits.Idle)
 	return r.message != nil && !noID(r.message) && !modernEvidence(r.message)
 }
 
 // cancel sends notifications/cancelled. (initialize, which must never be
 // cancelled, is sent as lasting: basic/utilities/cancellation.)
-func (e *legacy) cancel(t *talk, out *outgoing) { sendCancelled(t, out, e.fields()) }
+func (e *legacy) cancel(c *talk, out *outgoing) { sendCancelled(c, out, e.fields()) }
 
-func sendCancelled(t *talk, out *outgoing, fields []wire.Field) {
+func sendCancelled(c *talk, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)
 	defer stop()
 	params := `{"requestId":` + string(out.id) + `,"reason":"cancelled by the user or a timeout"}`
-	t.line().send(ctx, &Outgoing{raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), fields: fields})
+	c.line().send(ctx, &Outgoing{raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), fields: fields})
 }
 
 // graceForCancel bounds what a Ctrl-C waits for; graceForAnswer how long a
@@ -320,8 +320,8 @@ const (
 	graceForAnswer = 10 * time.Second
 )
 
-func (e *legacy) end(ctx context.Context, t *talk) {
-	line, ok := t.line().(*httpTransport)
+func (e *legacy) end(ctx context.Context, c *talk) {
+	line, ok := c.line().(*httpTransport)
 	if !ok || e.sessionID() == "" {
 		return
 	}

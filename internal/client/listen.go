@@ -67,20 +67,20 @@ var errServerEnds = errors.New("the server closed it")
 // connection, the process or the session is lost, the server is asked again, for
 // as long as it takes.
 func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
-	h := &hearing{Listening: l}
-	s.subscriptions.add(h)
-	defer h.update(func(t *told) { t.begun, t.over = false, true })
+	sub := &hearing{Listening: l}
+	s.subscriptions.add(sub)
+	defer sub.update(func(t *told) { t.begun, t.over = false, true })
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
-		o, next := s.listenOnce(ctx, h)
+		o, next := s.listenOnce(ctx, sub)
 		if s.opt.Now().Sub(since) >= longRetry {
 			attempt = 1
 		}
-		if next == stop || ctx.Err() != nil || !h.now().ever && (next != reopen || attempt > 1) {
+		if next == stop || ctx.Err() != nil || !sub.now().ever && (next != reopen || attempt > 1) {
 			return o
 		}
-		h.lose(o.Text)
-		if h.now().ever && !sleep(ctx, backoff(attempt)) {
+		sub.lose(o.Text)
+		if sub.now().ever && !sleep(ctx, backoff(attempt)) {
 			return s.talk().gaveUp(context.Cause(ctx))
 		}
 	}
@@ -88,22 +88,22 @@ func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
 
 // listenOnce listens until that ends, in a new conversation where the session or the
 // line of the current one is lost.
-func (s *Session) listenOnce(ctx context.Context, h *hearing) (wire.Outcome, remedy) {
-	t := s.talk()
-	if t.now().lost || isOver(t.line().gone()) {
-		fresh, o := s.renew(ctx, t, revisionAfter(t, reply{}))
+func (s *Session) listenOnce(ctx context.Context, sub *hearing) (wire.Outcome, remedy) {
+	c := s.talk()
+	if c.now().lost || isOver(c.line().gone()) {
+		fresh, o := s.renew(ctx, c, revisionAfter(c, reply{}))
 		switch {
 		case o.Good():
-			t = fresh
+			c = fresh
 		case o.Kind == wire.Transport || o.Kind == wire.Timeout:
 			return o, resend
 		default:
 			return o, stop
 		}
 	}
-	o, next := t.era().listen(ctx, t, h)
+	o, next := c.era().listen(ctx, c, sub)
 	if next == reopen {
-		t.forget()
+		c.forget()
 	}
 	return o, next
 }
@@ -114,18 +114,18 @@ type subscriptions struct {
 	all []*hearing
 }
 
-func (ss *subscriptions) add(h *hearing) {
+func (ss *subscriptions) add(sub *hearing) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	ss.all = append(ss.all, h)
+	ss.all = append(ss.all, sub)
 }
 
 // Lost tells every subscription that the stream is lost, and why. It reports whether any
 // subscription is still open.
 func (ss *subscriptions) Lost(why string) bool {
-	for _, h := range ss.list() {
-		if !h.now().over {
-			h.lose(why)
+	for _, sub := range ss.list() {
+		if !sub.now().over {
+			sub.lose(why)
 		}
 	}
 	return ss.Active()
@@ -133,16 +133,16 @@ func (ss *subscriptions) Lost(why string) bool {
 
 // Restored tells every subscription that the stream is open again.
 func (ss *subscriptions) Restored() {
-	for _, h := range ss.list() {
-		if now := h.now(); !now.over && now.ever { // else its Listen is still opening it
-			h.begin(now.agreed)
+	for _, sub := range ss.list() {
+		if now := sub.now(); !now.over && now.ever { // else its Listen is still opening it
+			sub.begin(now.agreed)
 		}
 	}
 }
 
 // Active reports whether any subscription is still open.
 func (ss *subscriptions) Active() bool {
-	return slices.ContainsFunc(ss.list(), func(h *hearing) bool { return !h.now().over })
+	return slices.ContainsFunc(ss.list(), func(sub *hearing) bool { return !sub.now().over })
 }
 
 // list gives all subscriptions, the ended ones too.
@@ -153,25 +153,25 @@ func (ss *subscriptions) list() []*hearing {
 }
 
 // patience is the limit of time for what a listening begins with.
-func (h *hearing) patience(idle time.Duration) time.Duration {
-	if h.Patience > 0 && (idle <= 0 || h.Patience < idle) {
-		return h.Patience
+func (sub *hearing) patience(idle time.Duration) time.Duration {
+	if sub.Patience > 0 && (idle <= 0 || sub.Patience < idle) {
+		return sub.Patience
 	}
 	return idle
 }
 
-func (h *hearing) begin(agreed Filter) {
-	before := h.update(func(t *told) { t.begun, t.ever, t.agreed = true, true, agreed })
-	if !before.begun && h.Began != nil {
-		h.Began(agreed)
+func (sub *hearing) begin(agreed Filter) {
+	before := sub.update(func(t *told) { t.begun, t.ever, t.agreed = true, true, agreed })
+	if !before.begun && sub.Began != nil {
+		sub.Began(agreed)
 	}
 }
 
 // lose tells, once, that the server tells no longer.
-func (h *hearing) lose(why string) {
-	before := h.update(func(t *told) { t.begun = false })
-	if before.begun && h.Lost != nil {
-		h.Lost(why)
+func (sub *hearing) lose(why string) {
+	before := sub.update(func(t *told) { t.begun = false })
+	if before.begun && sub.Lost != nil {
+		sub.Lost(why)
 	}
 }
 
@@ -195,8 +195,8 @@ func (f Filter) without(other Filter) (names []string) {
 }
 
 // agreed tells what the server does not tell of although it was asked to.
-func (h *hearing) agreed(t *talk, given Filter) {
-	if missing := h.without(given); len(missing) > 0 {
-		t.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
+func (sub *hearing) agreed(c *talk, given Filter) {
+	if missing := sub.without(given); len(missing) > 0 {
+		c.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
 	}
 }

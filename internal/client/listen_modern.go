@@ -16,44 +16,44 @@ const methodAcknowledged = "notifications/subscriptions/acknowledged"
 // listen sends subscriptions/listen, whose answer is the end of it: what it asks
 // for comes before (2026-07-28 basic/patterns/subscriptions). There is a limit of
 // time for the acknowledgement and none for the rest.
-func (e *modern) listen(ctx context.Context, t *talk, h *hearing) (wire.Outcome, remedy) {
+func (e *modern) listen(ctx context.Context, c *talk, sub *hearing) (wire.Outcome, remedy) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	filter, _ := json.Marshal(h.Filter)
-	call := &Call{Method: "subscriptions/listen", ID: t.s.nextID(),
-		Params: jsonraw.With(nil, "notifications", filter), begun: func() bool { return h.now().begun }}
-	h.update(func(t *told) { t.id, t.leave, t.begun = call.ID, leave, false })
-	r := t.request(ctx, e, call, h.patience(t.s.opt.Limits.Idle))
-	o := t.outcome(e, call, r)
+	filter, _ := json.Marshal(sub.Filter)
+	call := &Call{Method: "subscriptions/listen", ID: c.s.nextID(),
+		Params: jsonraw.With(nil, "notifications", filter), begun: func() bool { return sub.now().begun }}
+	sub.update(func(t *told) { t.id, t.leave, t.begun = call.ID, leave, false })
+	r := c.request(ctx, e, call, sub.patience(c.s.opt.Limits.Idle))
+	o := c.outcome(e, call, r)
 	switch {
 	case context.Cause(ctx) == errServerEnds:
 		return wire.Outcome{Method: call.Method, Where: o.Where, Reached: wire.Answered}, stop
 	case ctx.Err() != nil:
 		return o, stop
 	case o.Good():
-		e.ended(t, h, r.message)
+		e.ended(c, sub, r.message)
 		return o, stop
-	case r.fault != nil && !isFinal(r.fault) && (r.fault.kind == wire.Transport || h.now().ever && r.fault.kind == wire.Timeout):
-		if isOver(t.line().gone()) {
+	case r.fault != nil && !isFinal(r.fault) && (r.fault.kind == wire.Transport || sub.now().ever && r.fault.kind == wire.Timeout):
+		if isOver(c.line().gone()) {
 			return o, reopen
 		}
-		if h.now().begun {
+		if sub.now().begun {
 			o.Text = "the stream of the subscription " + broke(r.fault)
 		}
 		return o, resend
 	}
-	next := t.remedy(ctx, call, r, t.now().untried)
-	t.tried(r)
+	next := c.remedy(ctx, call, r, c.now().untried)
+	c.tried(r)
 	return o, next
 }
 
 // ended looks at the answer that ends the listening in good order.
-func (e *modern) ended(t *talk, h *hearing, m *wire.Message) {
-	if !h.now().begun {
-		t.complain("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
+func (e *modern) ended(c *talk, sub *hearing, m *wire.Message) {
+	if !sub.now().begun {
+		c.complain("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
 	}
 	if id := subscriptionIn(m.Result); !bytes.Equal(id, m.ID) {
-		t.complain("subscription", "the result of subscriptions/listen names the subscription "+orNone(id)+" instead of "+orNone(m.ID))
+		c.complain("subscription", "the result of subscriptions/listen names the subscription "+orNone(id)+" instead of "+orNone(m.ID))
 	}
 }
 
@@ -65,56 +65,56 @@ func subscriptionIn(object json.RawMessage) json.RawMessage {
 // heard assigns a notification to the subscription that subscribed to it by the subscription
 // id, which "the client MUST use" over a line that several share (2026-07-28
 // basic/transports/stdio).
-func (e *modern) heard(t *talk, m *wire.Message) bool {
+func (e *modern) heard(c *talk, m *wire.Message) bool {
 	if m.Method == "notifications/cancelled" {
-		h := t.s.subscriptions.find(cancelledID(m))
-		if h != nil {
-			h.now().leave(errServerEnds)
+		sub := c.s.subscriptions.find(cancelledID(m))
+		if sub != nil {
+			sub.now().leave(errServerEnds)
 		}
-		return h == nil
+		return sub == nil
 	}
 	id := subscriptionIn(m.Params)
-	h := t.s.subscriptions.find(id)
+	sub := c.s.subscriptions.find(id)
 	switch {
-	case h != nil && h.now().over:
+	case sub != nil && sub.now().over:
 		return false
 	case m.Method == methodAcknowledged:
-		e.acknowledged(t, h, id, jsonraw.First(m.Params, "notifications"))
+		e.acknowledged(c, sub, id, jsonraw.First(m.Params, "notifications"))
 		return false
 	case id == nil && changes[m.Method] != nil:
-		t.complain("subscription", "the server sent "+m.Method+" without its subscription id")
+		c.complain("subscription", "the server sent "+m.Method+" without its subscription id")
 	case id == nil:
-	case h == nil:
-		t.complain("foreign_subscription", "the server sent "+m.Method+" for the subscription "+orNone(id)+", which was not requested; it was dropped")
+	case sub == nil:
+		c.complain("foreign_subscription", "the server sent "+m.Method+" for the subscription "+orNone(id)+", which was not requested; it was dropped")
 		return false
-	case !h.now().begun:
-		t.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
-		h.begin(h.Filter) // it tells, whether it ever says so or not
-	case !h.asked(m.Method):
-		t.complain("unrequested", "the server sent "+m.Method+", which was not requested")
+	case !sub.now().begun:
+		c.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
+		sub.begin(sub.Filter) // it tells, whether it ever says so or not
+	case !sub.asked(m.Method):
+		c.complain("unrequested", "the server sent "+m.Method+", which was not requested")
 	}
 	return true
 }
 
 // acknowledged begins a listening with what the server agreed to.
-func (e *modern) acknowledged(t *talk, h *hearing, id, notifications json.RawMessage) {
-	if h == nil {
-		t.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which was not requested")
+func (e *modern) acknowledged(c *talk, sub *hearing, id, notifications json.RawMessage) {
+	if sub == nil {
+		c.complain("foreign_subscription", "the server acknowledged the subscription "+orNone(id)+", which was not requested")
 		return
 	}
 	var given Filter
 	if json.Unmarshal(notifications, &given) != nil {
-		t.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(notifications))
+		c.complain("subscription", "the acknowledgement does not list its notifications: "+orNone(notifications))
 	}
-	h.agreed(t, given)
-	h.begin(given)
+	sub.agreed(c, given)
+	sub.begin(given)
 }
 
 // find gives the subscription of a subscription, or nil; value and type of the id count.
 func (ss *subscriptions) find(id json.RawMessage) *hearing {
-	for _, h := range ss.list() {
-		if len(id) > 0 && bytes.Equal(h.now().id, id) {
-			return h
+	for _, sub := range ss.list() {
+		if len(id) > 0 && bytes.Equal(sub.now().id, id) {
+			return sub
 		}
 	}
 	return nil
@@ -130,9 +130,9 @@ var changes = map[string]func(Filter) bool{
 
 // asked reports whether the kind of a notification was asked for. What belongs to
 // a request never is.
-func (h *hearing) asked(method string) bool {
+func (sub *hearing) asked(method string) bool {
 	if isAsked := changes[method]; isAsked != nil {
-		return isAsked(h.Filter)
+		return isAsked(sub.Filter)
 	}
 	return method != "notifications/message" && method != "notifications/progress"
 }

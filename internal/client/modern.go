@@ -45,31 +45,31 @@ func (e *modern) ear() func() []wire.Field { return nil }
 
 // open asks server/discover. No server needs to be asked first; it is how a
 // person learns who answers.
-func (e *modern) open(ctx context.Context, t *talk) wire.Outcome {
+func (e *modern) open(ctx context.Context, c *talk) wire.Outcome {
 	call := &Call{Method: "server/discover"}
-	o := t.outcome(e, call, t.request(ctx, e, call, t.s.opt.Limits.Idle))
+	o := c.outcome(e, call, c.request(ctx, e, call, c.s.opt.Limits.Idle))
 	if o.Good() {
-		e.learn(t, o.Result)
+		e.learn(c, o.Result)
 	}
 	return o
 }
 
 // learn reads a DiscoverResult. serverInfo is in _meta; release candidates
 // had it at the top.
-func (e *modern) learn(t *talk, result json.RawMessage) {
+func (e *modern) learn(c *talk, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	info := infoOf(members)
 	if server := jsonraw.First(jsonraw.First(result, "_meta"), metaServerInfo); server != nil {
 		info.ServerInfo = server
 	}
-	t.update(func(f *facts) { f.info = info })
+	c.update(func(f *facts) { f.info = info })
 }
 
 // stamp writes _meta, and the header fields that repeat the body. What the
 // caller wrote into _meta stays, and the header follows it: the two must be
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
-func (e *modern) stamp(t *talk, call *Call, out *outgoing) {
-	opt := &t.s.opt
+func (e *modern) stamp(c *talk, call *Call, out *outgoing) {
+	opt := &c.s.opt
 	marks := []jsonraw.Member{
 		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
 		{Name: metaClientInfo, Value: implementation(opt.Version)},
@@ -196,8 +196,8 @@ func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
 
 // asked: a server of this era may not ask, and a client must not answer
 // (2026-07-28 basic/transports/stdio).
-func (e *modern) asked(t *talk, m *wire.Message) {
-	t.found(wire.Warning, "server_request", "the server sent a request, "+m.Method+", which this revision forbids; it was not answered")
+func (e *modern) asked(c *talk, m *wire.Message) {
+	c.found(wire.Warning, "server_request", "the server sent a request, "+m.Method+", which this revision forbids; it was not answered")
 }
 
 // asksAsBefore reports a failure of which the server says that it wanted to send a
@@ -233,14 +233,14 @@ func (e *modern) judge(r reply, untried bool) standing {
 
 // alive asks server/discover: a server that lists the revision speaks it. Any other
 // answer is the one that the next conversation begins with.
-func (e *modern) alive(ctx context.Context, t *talk) bool {
-	r := t.request(ctx, e, &Call{Method: "server/discover"}, t.s.opt.Limits.Idle)
-	v := judgeProbe(r, false)
-	if v.kind == speaksModern && v.revision == e.version {
+func (e *modern) alive(ctx context.Context, c *talk) bool {
+	r := c.request(ctx, e, &Call{Method: "server/discover"}, c.s.opt.Limits.Idle)
+	found := judgeProbe(r, false)
+	if found.kind == speaksModern && found.revision == e.version {
 		return true
 	}
-	if v.kind != giveUp {
-		t.update(func(f *facts) { f.probed = &r })
+	if found.kind != giveUp {
+		c.update(func(f *facts) { f.probed = &r })
 	}
 	return false
 }
@@ -248,9 +248,9 @@ func (e *modern) alive(ctx context.Context, t *talk) bool {
 // cancel: by HTTP closing the stream is the cancellation, and the transport
 // does that; over stdio it is a notification (2026-07-28
 // basic/patterns/cancellation).
-func (e *modern) cancel(t *talk, out *outgoing) {
-	if t.line().name() == Stdio {
-		sendCancelled(t, out, nil)
+func (e *modern) cancel(c *talk, out *outgoing) {
+	if c.line().name() == Stdio {
+		sendCancelled(c, out, nil)
 	}
 }
 
@@ -265,10 +265,10 @@ func (e *modern) declared() json.RawMessage { return nil }
 type probing struct{ *modern }
 
 // cancel notes that the answer may still come, and is then not reported.
-func (probing) cancel(t *talk, out *outgoing) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.probe = string(out.id)
+func (probing) cancel(c *talk, out *outgoing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probe = string(out.id)
 }
 
 // modernEvidence reports an error that only a server of this era gives.
@@ -280,16 +280,16 @@ func modernEvidence(m *wire.Message) bool {
 // takeVersion changes to another revision that the server named when it refused
 // one, even to the same one again, but once only (2026-07-28 basic/versioning).
 // What is refused so was not read.
-func (t *talk) takeVersion(e *wire.RPCError) bool {
-	pinned := t.s.opt.Protocol
-	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(t.revision()) {
+func (c *talk) takeVersion(e *wire.RPCError) bool {
+	pinned := c.s.opt.Protocol
+	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(c.revision()) {
 		return false
 	}
 	revision := newest(supportedIn(e), func(r string) bool {
 		return Stateless(r) && (pinned == "" || r == pinned)
 	})
 	taken := false
-	t.update(func(f *facts) {
+	c.update(func(f *facts) {
 		if taken = revision != "" && !f.reversed; taken {
 			f.reversed, f.era = true, &modern{version: revision}
 		}

@@ -156,27 +156,27 @@ func (n negotiation) negotiate(ctx context.Context) wire.Outcome {
 			fresh := n.request(ctx, probing{e}, call, n.probeTimeout())
 			r = &fresh
 		}
-		v := judgeProbe(*r, n.line().name() == Stdio)
+		found := judgeProbe(*r, n.line().name() == Stdio)
 		switch {
-		case v.kind == speaksModern:
-			e.version = v.revision
+		case found.kind == speaksModern:
+			e.version = found.revision
 			o := n.outcome(e, call, *r)
-			n.update(func(f *facts) { f.era, f.why = e, v.why })
+			n.update(func(f *facts) { f.era, f.why = e, found.why })
 			if o.Good() {
 				e.learn(n.talk, o.Result)
 			}
 			return o
-		case v.kind == askAgain && attempt == 0:
-			revision = v.revision
+		case found.kind == askAgain && attempt == 0:
+			revision = found.revision
 			if r.message.Error.Code == codeDraftVersion {
 				n.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
 			}
-		case v.kind == tryHandshake:
-			return n.fallBack(ctx, v)
+		case found.kind == tryHandshake:
+			return n.fallBack(ctx, found)
 		default:
 			o := n.outcome(e, call, *r)
-			if v.text != "" {
-				o.Kind, o.Text = wire.RPCFailed, v.text
+			if found.text != "" {
+				o.Kind, o.Text = wire.RPCFailed, found.text
 			}
 			return o
 		}
@@ -205,21 +205,21 @@ func (n negotiation) probeTimeout() time.Duration {
 // process that the probe killed is started again, and so is one that it spoilt:
 // there are bridges (supergateway) that take any first message for their cue to
 // initialize the server behind them, which then refuses a second time.
-func (n negotiation) fallBack(ctx context.Context, v verdict) wire.Outcome {
-	if !v.respawn {
-		n.update(func(f *facts) { f.why = v.why })
-		o := n.openLegacy(ctx, newest(revisions, handshake), &v)
+func (n negotiation) fallBack(ctx context.Context, found verdict) wire.Outcome {
+	if !found.respawn {
+		n.update(func(f *facts) { f.why = found.why })
+		o := n.openLegacy(ctx, newest(revisions, handshake), &found)
 		if !n.mayBeSpoilt(ctx, o) {
 			return o
 		}
-		v.why += ", and so was initialize after it: the server was restarted without it"
+		found.why += ", and so was initialize after it: the server was restarted without it"
 	}
 	n.line().close()
 	if o := n.connect(ctx, false, nil); !o.Good() {
 		return o
 	}
-	n.update(func(f *facts) { f.why = v.why })
-	return n.openLegacy(ctx, newest(revisions, handshake), &v)
+	n.update(func(f *facts) { f.why = found.why })
+	return n.openLegacy(ctx, newest(revisions, handshake), &found)
 }
 
 // mayBeSpoilt reports a process that refused initialize, or died of it, and names no

@@ -18,17 +18,17 @@ const maxRetryAfter = 60 * time.Second
 
 // patient sleeps for the Retry-After of an overloaded server or gateway, or briefly
 // without one. It reports whether the request, which only reads, should be sent again.
-func patient(ctx context.Context, t *talk, r reply, sent int) bool {
+func patient(ctx context.Context, c *talk, r reply, sent int) bool {
 	if r.http == nil {
 		return false
 	}
 	busy := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout}
-	wait := retryAfter(r.http, sent, t.s.opt.Now())
+	wait := retryAfter(r.http, sent, c.s.opt.Now())
 	if !slices.Contains(busy, r.http.Status) || wait > maxRetryAfter {
 		return false
 	}
-	t.found(wire.Info, "sent_again", fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond)))
+	c.found(wire.Info, "sent_again", fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.http.Status, wait.Round(time.Millisecond)))
 	return sleep(ctx, wait)
 }
 

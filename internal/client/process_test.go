@@ -39,7 +39,7 @@ const patience = 30 * time.Second
 // shutdown had to go, and that nothing is left.
 func closeAndCheck(t *testing.T, s *Session, ended string) {
 	t.Helper()
-	c := childOf(s)
+	p := childOf(s)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -50,10 +50,10 @@ func closeAndCheck(t *testing.T, s *Session, ended string) {
 	case <-time.After(patience):
 		t.Fatal("it does not close")
 	}
-	if got := c.howEnded().Ended; got != ended {
+	if got := p.howEnded().Ended; got != ended {
 		t.Errorf("the process ended with %s, want %s", got, ended)
 	}
-	empty(t, c.group)
+	empty(t, p.group)
 }
 
 // empty waits for the system to be done with processes that were ended already.

@@ -148,12 +148,12 @@ type unanswered struct {
 
 // unanswered notes it on every request under way. The first such question is the
 // one that the rest came of.
-func (r *openRequests) unanswered(u *unanswered) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for w := range r.all {
-		if w.asked == nil {
-			w.asked = u
+func (p *openRequests) unanswered(u *unanswered) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for timers := range p.all {
+		if timers.asked == nil {
+			timers.asked = u
 		}
 	}
 }
@@ -192,29 +192,29 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 
 // Hold stops the clocks that measure a server's silence while it waits for an
 // answer itself.
-func (r *openRequests) Hold() { r.hold(1) }
+func (p *openRequests) Hold() { p.hold(1) }
 
 // Release starts them anew.
-func (r *openRequests) Release() { r.hold(-1) }
+func (p *openRequests) Release() { p.hold(-1) }
 
-func (r *openRequests) hold(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.held += n
-	for w := range r.all {
-		w.hold(n)
+func (p *openRequests) hold(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held += n
+	for timers := range p.all {
+		timers.hold(n)
 	}
 }
 
-func (w *watch) hold(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.held += n
+func (timers *watch) hold(n int) {
+	timers.mu.Lock()
+	defer timers.mu.Unlock()
+	timers.held += n
 	switch {
-	case w.idle == nil || w.over:
-	case w.held > 0:
-		w.idle.Stop()
+	case timers.idle == nil || timers.over:
+	case timers.held > 0:
+		timers.idle.Stop()
 	default:
-		w.idle.Reset(w.period)
+		timers.idle.Reset(timers.period)
 	}
 }

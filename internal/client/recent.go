@@ -40,14 +40,14 @@ func (r *recent) put(id string, mark bool) {
 }
 
 // begin readies the cursor for the events of one more connection.
-func (c *cursor) begin() {
-	switch c.dropped = nil; {
-	case c.seen == nil:
-	case c.id == "": // nothing is resumed, so that nothing can come again
-		c.seen = newRecent()
+func (p *cursor) begin() {
+	switch p.dropped = nil; {
+	case p.seen == nil:
+	case p.id == "": // nothing is resumed, so that nothing can come again
+		p.seen = newRecent()
 	default:
-		for event := range c.seen.marks {
-			c.seen.marks[event] = true
+		for event := range p.seen.marks {
+			p.seen.marks[event] = true
 		}
 	}
 }
@@ -57,23 +57,23 @@ func (c *cursor) begin() {
 // the same one, and others count them anew on each connection. A copy of what an
 // earlier connection brought has its data as well, and is no answer that is still
 // waited for.
-func (c *cursor) repeated(ev sse.Event) bool {
+func (p *cursor) repeated(ev sse.Event) bool {
 	if ev.Retry != nil {
-		c.retry = ev.Retry
+		p.retry = ev.Retry
 	}
-	if ev.ID == nil || c.seen == nil {
+	if ev.ID == nil || p.seen == nil {
 		return false
 	}
 	id := *ev.ID
 	event := fmt.Sprintf("%x %s", maphash.Bytes(eventSeed, ev.Data), id)
-	earlier, known := c.seen.mark(event)
+	earlier, known := p.seen.mark(event)
 	if earlier {
 		return true
 	}
 	if id != "" && !known {
-		c.seen.put(event, false)
+		p.seen.put(event, false)
 	}
-	c.moved, c.id = true, id
+	p.moved, p.id = true, id
 	return false
 }
 

@@ -12,41 +12,41 @@ const maxAgain = 2
 
 // do is Do. renewed is set where the conversation was opened anew.
 func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
-	t := s.talk()
-	t.settleRoots(ctx)
+	c := s.talk()
+	c.settleRoots(ctx)
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	if isOver(t.line().gone()) && !call.Bare && s.opt.Server.Held == nil {
-		if t, o = s.renew(ctx, t, t.revision()); !o.Good() {
+	if isOver(c.line().gone()) && !call.Bare && s.opt.Server.Held == nil {
+		if c, o = s.renew(ctx, c, c.revision()); !o.Good() {
 			return o.As(wire.Before), false
 		}
 		renewed = true
 	}
 	left := false
 	for sent := 1; ; sent++ {
-		e, untried := t.era(), t.now().untried
-		r := t.request(ctx, e, call, s.opt.Limits.Idle)
+		e, untried := c.era(), c.now().untried
+		r := c.request(ctx, e, call, s.opt.Limits.Idle)
 		left = left || r.fault == nil || r.fault.reached != wire.Unsent
 		next := stop
 		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {
-			next = t.remedy(ctx, call, r, untried)
-			if next == stop && !call.Once && repeatable(call.Method) && patient(ctx, t, r, sent) {
+			next = c.remedy(ctx, call, r, untried)
+			if next == stop && !call.Once && repeatable(call.Method) && patient(ctx, c, r, sent) {
 				next = resend
 			}
 		}
 		switch {
 		case next == stop || renewed && next == reopen:
 			if next == reopen {
-				t.forget()
+				c.forget()
 			}
-			if !t.now().untried {
+			if !c.now().untried {
 				r.fault.wasFound()
 			}
-			t.tried(r)
-			return partOf(call, t.outcome(e, call, r), left), renewed
+			c.tried(r)
+			return partOf(call, c.outcome(e, call, r), left), renewed
 		case next == reopen:
-			was := t
-			if t, o = s.renew(ctx, was, revisionAfter(was, r)); !o.Good() {
+			was := c
+			if c, o = s.renew(ctx, was, revisionAfter(was, r)); !o.Good() {
 				return partOf(call, o, left), false
 			}
 			renewed = true
@@ -83,22 +83,22 @@ const (
 	reopen
 )
 
-func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) remedy {
+func (c *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) remedy {
 	readsOnly := !call.Once && repeatable(call.Method)
 	broke := r.fault != nil && r.fault.kind == wire.Transport && r.fault.reached == wire.Unknown && r.fault.status == 0
 	switch {
-	case !call.Once && r.message != nil && t.takeVersion(r.message.Error):
+	case !call.Once && r.message != nil && c.takeVersion(r.message.Error):
 		return resend
-	case r.fault != nil && isOver(t.line().gone()):
-		if readsOnly && t.s.opt.Server.Held == nil {
+	case r.fault != nil && isOver(c.line().gone()):
+		if readsOnly && c.s.opt.Server.Held == nil {
 			return reopen
 		}
 		return stop // the state of a held server is lost with it
 	case broke && readsOnly:
-		t.found(wire.Info, "sent_again", r.fault.text+"; "+call.Method+" is read-only and was sent again")
+		c.found(wire.Info, "sent_again", r.fault.text+"; "+call.Method+" is read-only and was sent again")
 		return resend
 	}
-	standing := t.era().judge(r, untried)
+	standing := c.era().judge(r, untried)
 	if standing == good && untried && readsOnly && r.http != nil && meansNothing(r.message) {
 		standing = doubtful
 	}
@@ -106,10 +106,10 @@ func (t *talk) remedy(ctx context.Context, call *Call, r reply, untried bool) re
 	case forgotten:
 		return reopen
 	case doubtful:
-		if !t.era().alive(ctx, t) && ctx.Err() == nil {
+		if !c.era().alive(ctx, c) && ctx.Err() == nil {
 			return reopen
 		}
-		t.update(func(f *facts) { f.untried = false })
+		c.update(func(f *facts) { f.untried = false })
 	}
 	return stop
 }
@@ -150,34 +150,34 @@ func (s *Session) renew(ctx context.Context, was *talk, known string) (*talk, wi
 	case <-ctx.Done():
 		return nil, was.gaveUp(context.Cause(ctx))
 	}
-	switch t := s.talk(); {
+	switch c := s.talk(); {
 	case s.isClosed():
 		return nil, was.gaveUp(errClosed)
-	case t != was:
-		return t, wire.Outcome{}
+	case c != was:
+		return c, wire.Outcome{}
 	}
 	ended := isOver(was.line().gone())
 	was.forget()
 	was.close(ctx, false)
-	t, o := s.begin(ctx, known, nil, was.takeProbed())
+	c, o := s.begin(ctx, known, nil, was.takeProbed())
 	if !o.Good() {
 		return nil, o
 	}
-	if !s.install(t) {
-		t.close(ctx, true)
+	if !s.install(c) {
+		c.close(ctx, true)
 		return nil, was.gaveUp(errClosed)
 	}
 	if s.opt.Renewed != nil {
-		s.opt.Renewed(renewal(was, t, ended))
+		s.opt.Renewed(renewal(was, c, ended))
 	}
-	return t, wire.Outcome{}
+	return c, wire.Outcome{}
 }
 
 // gaveUp is the ending of a request that was not sent at all.
-func (t *talk) gaveUp(cause error) wire.Outcome {
+func (c *talk) gaveUp(cause error) wire.Outcome {
 	f := &fault{phase: "connect"}
 	f.endBy(cause)
-	return t.outcome(nil, &Call{}, failure(f))
+	return c.outcome(nil, &Call{}, failure(f))
 }
 
 // renewal says why the conversation is another.
@@ -195,12 +195,12 @@ func renewal(was, now *talk, ended bool) string {
 
 // forget notes that the server no longer knows the conversation: there is
 // nothing left to end there.
-func (t *talk) forget() { t.update(func(f *facts) { f.lost = true }) }
+func (c *talk) forget() { c.update(func(f *facts) { f.lost = true }) }
 
 // tried notes that the server has answered.
-func (t *talk) tried(r reply) {
+func (c *talk) tried(r reply) {
 	if r.message != nil {
-		t.update(func(f *facts) { f.untried = false })
+		c.update(func(f *facts) { f.untried = false })
 	}
 }
 

@@ -13,8 +13,8 @@ const codeInternal = -32603
 
 // outcome turns a reply into the one ending of its exchange. e may be nil,
 // where the era was never found.
-func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
-	o = wire.Outcome{Method: call.Method, Name: nameIn(call), ID: r.id, Where: t.s.opt.Server.Name,
+func (c *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
+	o = wire.Outcome{Method: call.Method, Name: nameIn(call), ID: r.id, Where: c.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.message, HTTP: r.http}
 	if f := r.fault; f != nil {
 		o = f.fill(o)
@@ -22,22 +22,22 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Retryable = o.Retryable || broke && f.reached == wire.Unknown && repeatable(call.Method)
 		return o
 	}
-	t.markFound(r.message)
+	c.markFound(r.message)
 	defer func() { o = r.asked.endOf(o) }()
 	switch m := r.message; {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
 		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
 		o.Retryable = r.http != nil && isOverloaded(r.http.Status)
-		if _, ok := t.line().(witness); ok && m.Error.Code == codeInternal {
+		if _, ok := c.line().(witness); ok && m.Error.Code == codeInternal {
 			o.Hint = "check the server's log; -v shows its stderr"
 		}
 	case m.Kind == wire.Response:
 		o.Result = m.Result
 		if e != nil {
 			o.Kind, o.Text = e.settle(call, m)
-			checkShape(t, e, call.Method, &o)
-			checkNoise(t, r.noise, &o)
+			checkShape(c, e, call.Method, &o)
+			checkNoise(c, r.noise, &o)
 		}
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", mismatch(m, nil)
@@ -50,20 +50,20 @@ func (t *talk) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 
 // markFound tells of what is odd in an answer that is taken: a member that stands twice, half
 // a surrogate pair, and a byte order mark, which is ignored (RFC 8259, section 8.1).
-func (t *talk) markFound(m *wire.Message) {
+func (c *talk) markFound(m *wire.Message) {
 	if m != nil {
 		if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
-			t.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
+			c.finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
 				Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
 		}
 		for _, p := range m.Problems {
 			if p.Rule == "surrogate" {
-				t.finding(p)
+				c.finding(p)
 			}
 		}
 	}
 	if m != nil && hasMark(m.Raw) {
-		t.found(wire.Warning, "bom", "the response begins with a byte order mark, which JSON does not allow")
+		c.found(wire.Warning, "bom", "the response begins with a byte order mark, which JSON does not allow")
 	}
 }
 

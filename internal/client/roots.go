@@ -12,22 +12,22 @@ const graceForRoots = 200 * time.Millisecond
 
 // rootsAsked notes that the server asked for the roots; what it gives is to be
 // called when they are on their way.
-func (t *talk) rootsAsked() (sent func()) {
+func (c *talk) rootsAsked() (sent func()) {
 	taken := make(chan struct{})
-	t.update(func(f *facts) { f.takingRoots = taken })
+	c.update(func(f *facts) { f.takingRoots = taken })
 	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
 }
 
 // settleRoots waits until the roots that the server asked for can be taken in: the
 // next request may need them.
-func (t *talk) settleRoots(ctx context.Context) {
-	taken := t.now().takingRoots
+func (c *talk) settleRoots(ctx context.Context) {
+	taken := c.now().takingRoots
 	if taken == nil {
 		return
 	}
 	select {
 	case <-taken:
 	case <-ctx.Done():
-	case <-t.s.life.Done():
+	case <-c.s.life.Done():
 	}
 }

@@ -177,14 +177,14 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.open = newOpenRequests(s.life, opt.Limits.Hard)
 	s.via = NewConnector(ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
 		Through: opt.Through, Clock: s.open}, s.rec)
-	t, o := s.begin(ctx, opt.Known, opt.Resume, nil)
+	c, o := s.begin(ctx, opt.Known, opt.Resume, nil)
 	if !o.Good() {
 		s.via.SuggestTLS(ctx, opt.Server.URL, &o)
 		s.via.SuggestLoopback(ctx, opt.Server.URL, &o)
 		s.Close(ctx, false)
 		return s, o
 	}
-	s.install(t)
+	s.install(c)
 	return s, o
 }
 
@@ -202,9 +202,9 @@ func (s *Session) Transport() TransportName { return s.talk().line().name() }
 
 // Memory is what a later run needs to go on.
 func (s *Session) Memory() Memory {
-	t := s.talk()
-	return Memory{Revision: t.revision(), Transport: t.line().name(), SessionID: t.era().sessionID(),
-		Declared: t.era().declared(), Info: t.now().info}
+	c := s.talk()
+	return Memory{Revision: c.revision(), Transport: c.line().name(), SessionID: c.era().sessionID(),
+		Declared: c.era().declared(), Info: c.now().info}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
@@ -214,14 +214,14 @@ func (s *Session) Close(ctx context.Context, end bool) {
 	s.mu.Lock()
 	end = end && !s.closed
 	s.closed = true
-	t := s.current
+	c := s.current
 	s.mu.Unlock()
-	if t != nil {
-		t.questions.drop()
+	if c != nil {
+		c.questions.drop()
 	}
 	s.answers.finish()
-	if t != nil {
-		t.close(ctx, end)
+	if c != nil {
+		c.close(ctx, end)
 	}
 	s.via.CloseIdle()
 }
@@ -240,11 +240,11 @@ func (s *Session) talk() *talk {
 }
 
 // install makes t the conversation, unless the session was closed meanwhile.
-func (s *Session) install(t *talk) bool {
+func (s *Session) install(c *talk) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.current = t
+		s.current = c
 	}
 	return !s.closed
 }
@@ -260,11 +260,11 @@ func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 
 // Notify sends a notification with the session's stamps.
 func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
-	began, t := s.opt.Now(), s.talk()
+	began, c := s.opt.Now(), s.talk()
 	out := &outgoing{Outgoing: Outgoing{method: call.Method}}
-	t.stamp(t.era(), &call, out)
+	c.stamp(c.era(), &call, out)
 	out.raw = wire.ComposeNotification(call.Method, call.Params)
-	o := t.outcome(t.era(), &call, t.post(ctx, &out.Outgoing))
+	o := c.outcome(c.era(), &call, c.post(ctx, &out.Outgoing))
 	o.Took = s.opt.Now().Sub(began)
 	return o
 }
@@ -273,23 +273,23 @@ func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 // notifications and the server's own requests aside. The header fields are those
 // of the era unless bare is set.
 func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
-	began, t := s.opt.Now(), s.talk()
-	e, m := t.era(), wire.ParseMessage(raw)
+	began, c := s.opt.Now(), s.talk()
+	e, m := c.era(), wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
 	out := &outgoing{Outgoing: Outgoing{id: m.ID, method: m.Method, anyReply: true}}
 	stamped := *call
-	t.stamp(e, &stamped, out)
+	c.stamp(e, &stamped, out)
 	out.raw, out.resumable, out.lasting = raw, false, out.lasting || m.Kind != wire.Request
 	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
-		r = t.post(ctx, &out.Outgoing)
+		r = c.post(ctx, &out.Outgoing)
 	} else {
-		r = t.exchange(ctx, e, out, s.opt.Limits.Idle)
+		r = c.exchange(ctx, e, out, s.opt.Limits.Idle)
 	}
-	if !t.now().untried {
+	if !c.now().untried {
 		r.fault.wasFound()
 	}
-	o := t.outcome(e, call, r)
+	o := c.outcome(e, call, r)
 	if r.message != nil && r.message.Kind == wire.Batch && e.batches() {
 		o.Kind, o.Phase, o.Text = wire.OK, "result", ""
 	}

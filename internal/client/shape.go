@@ -15,8 +15,8 @@ type ShapeCheck func(revision, method string, m *wire.Message) []wire.Finding
 
 // checkShape holds a result that is to be taken against its shape. What is wrong with it
 // is a finding; with Strict the result is refused.
-func checkShape(t *talk, e era, method string, o *wire.Outcome) {
-	check := t.s.opt.Shape
+func checkShape(c *talk, e era, method string, o *wire.Outcome) {
+	check := c.s.opt.Shape
 	if check == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
 		return
 	}
@@ -25,19 +25,19 @@ func checkShape(t *talk, e era, method string, o *wire.Outcome) {
 		revision, _ = jsonraw.Text(jsonraw.First(o.Result, "protocolVersion"))
 	}
 	findings := check(revision, method, o.Message)
-	if t.s.opt.isStrict() && len(findings) > 0 {
+	if c.s.opt.isStrict() && len(findings) > 0 {
 		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result does not conform to revision "+revision, findings
 		return
 	}
-	misshapen(t, "the result of "+method+" breaks "+revision, findings)
+	misshapen(c, "the result of "+method+" breaks "+revision, findings)
 }
 
 func (o *Options) isStrict() bool { return o.Strict != nil && o.Strict() }
 
 // checkNoise takes no result before which there was a line that is not a message, where that
 // is Strict: the line is the evidence, and not the result.
-func checkNoise(t *talk, line []byte, o *wire.Outcome) {
-	if line == nil || !t.s.opt.isStrict() || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+func checkNoise(c *talk, line []byte, o *wire.Outcome) {
+	if line == nil || !c.s.opt.isStrict() || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
 		return
 	}
 	o.Message, o.Kind, o.Text = nil, wire.BadResponse, "the server wrote a non-JSON-RPC line to its stdout"
@@ -50,10 +50,10 @@ const maxNoiseShown = 80
 
 // checkUnasked holds a notification or a request against its shape, and tells of it once
 // for each method.
-func checkUnasked(t *talk, m *wire.Message) {
-	if check := t.s.opt.Shape; check != nil {
-		if findings := check(t.revision(), m.Method, m); len(findings) > 0 && t.once.isFirst("shape "+m.Method) {
-			misshapen(t, "the params of "+m.Method+" break "+t.revision(), findings)
+func checkUnasked(c *talk, m *wire.Message) {
+	if check := c.s.opt.Shape; check != nil {
+		if findings := check(c.revision(), m.Method, m); len(findings) > 0 && c.once.isFirst("shape "+m.Method) {
+			misshapen(c, "the params of "+m.Method+" break "+c.revision(), findings)
 		}
 	}
 }
@@ -61,8 +61,8 @@ func checkUnasked(t *talk, m *wire.Message) {
 // RuleShape is the rule of a finding about what came with a shape of its own.
 const RuleShape = "shape"
 
-func misshapen(t *talk, what string, findings []wire.Finding) {
+func misshapen(c *talk, what string, findings []wire.Finding) {
 	for _, f := range findings {
-		t.finding(wire.Finding{Rule: RuleShape, Level: min(f.Level, wire.Warning), Where: f.Where, Text: what + ": " + strings.TrimSpace(f.Where+" "+f.Text)})
+		c.finding(wire.Finding{Rule: RuleShape, Level: min(f.Level, wire.Warning), Where: f.Where, Text: what + ": " + strings.TrimSpace(f.Where+" "+f.Text)})
 	}
 }

@@ -19,12 +19,12 @@ type stdio struct {
 
 // startStdio starts the command; nothing is read from it before listen.
 func startStdio(command Command, limit MaxSize, rec *recorder, to inbox) (transport, *fault) {
-	c, err := startChild(command)
+	p, err := startChild(command)
 	if err != nil {
 		return nil, startFault(command, err)
 	}
-	s := &stdio{child: c}
-	s.pipe = newPipe(c.out, c.in, limit, rec, to, s.whyEnded)
+	s := &stdio{child: p}
+	s.pipe = newPipe(p.out, p.in, limit, rec, to, s.whyEnded)
 	return s, nil
 }
 

@@ -49,12 +49,12 @@ const longRetry = 30 * time.Second
 // ends without it is picked up again where the era allows and an event id was
 // seen: a clean end then means "ask again", not "failed". Attempts are counted
 // from the last event that was new.
-func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *Outgoing) Reply {
+func (t *httpTransport) readEvents(ctx context.Context, rt *trip, out *Outgoing) Reply {
 	at := &cursor{}
 	if out.resumable {
 		at.seen = newRecent()
 	}
-	r := t.follow(ctx, tr, out, at)
+	r := t.follow(ctx, rt, out, at)
 	for attempt := 1; r.message == nil && r.fault.kind == wire.Transport && at.seen != nil && at.id != ""; attempt++ {
 		if at.moved {
 			at.moved, attempt = false, 1
@@ -83,10 +83,10 @@ func (t *httpTransport) readEvents(ctx context.Context, tr *trip, out *Outgoing)
 
 // pause waits as long as the server asked for, within reason, or longer with
 // each attempt; false where ctx ended first.
-func (c *cursor) pause(ctx context.Context, attempt int) bool {
+func (p *cursor) pause(ctx context.Context, attempt int) bool {
 	wait := backoff(attempt)
-	if c.retry != nil {
-		wait = min(max(*c.retry, shortRetry), longRetry)
+	if p.retry != nil {
+		wait = min(max(*p.retry, shortRetry), longRetry)
 	}
 	return sleep(ctx, wait)
 }
@@ -98,12 +98,12 @@ func backoff(attempt int) time.Duration {
 
 // resume opens the stream anew with GET, whatever the method of the first was.
 func (t *httpTransport) resume(ctx context.Context, out *Outgoing, at *cursor) (*trip, *fault) {
-	tr, f := t.openStream(ctx, out.fields, at.id)
+	rt, f := t.openStream(ctx, out.fields, at.id)
 	if f != nil {
 		f.kind, f.reached, f.retryable, f.phase, f.hint = wire.Transport, wire.Unknown, false, "read", ""
 		f.text = "the stream ended before the response, and it could not be resumed: " + f.text
 	}
-	return tr, f
+	return rt, f
 }
 
 // openStream asks for a stream with GET: the one that goes on behind the event
@@ -112,43 +112,43 @@ func (t *httpTransport) openStream(ctx context.Context, fields []wire.Field, beh
 	if behind != "" {
 		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: behind})
 	}
-	tr, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{fields: fields})
-	if f == nil && (tr.resp.StatusCode != http.StatusOK || mediaType(tr.resp) != "text/event-stream") {
-		tr.record(wire.Body, t.refusalBody(tr))
-		tr.resp.Body.Close()
-		f = statusFault(tr.resp, nil)
+	rt, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{fields: fields})
+	if f == nil && (rt.resp.StatusCode != http.StatusOK || mediaType(rt.resp) != "text/event-stream") {
+		rt.record(wire.Body, t.refusalBody(rt))
+		rt.resp.Body.Close()
+		f = statusFault(rt.resp, nil)
 	}
 	if f != nil {
 		return nil, f
 	}
-	return tr, nil
+	return rt, nil
 }
 
 // follow reads one HTTP response's events until the answer to out, or the end.
-func (t *httpTransport) follow(ctx context.Context, tr *trip, out *Outgoing, at *cursor) (r Reply) {
-	f := t.each(ctx, tr, at, func(ev sse.Event) (answered bool) {
+func (t *httpTransport) follow(ctx context.Context, rt *trip, out *Outgoing, at *cursor) (r Reply) {
+	f := t.each(ctx, rt, at, func(ev sse.Event) (answered bool) {
 		if ev.IsMessage() {
 			r, answered = t.answerIn(ev, out, at)
 		}
 		return answered
 	})
 	if f != nil {
-		return Reply{fault: at.unanswered(f, out), http: factsOf(tr.resp, at.dropped)}
+		return Reply{fault: at.unanswered(f, out), http: factsOf(rt.resp, at.dropped)}
 	}
-	tr.drain()
-	r.http = factsOf(tr.resp, nil)
+	rt.drain()
+	r.http = factsOf(rt.resp, nil)
 	return r
 }
 
 // each gives one HTTP response's events, without those that came before, to take
 // until that says that it is enough. Else it gives how the stream ended.
-func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take func(sse.Event) bool) *fault {
-	src, f := decoded(tr.resp)
+func (t *httpTransport) each(ctx context.Context, rt *trip, at *cursor, take func(sse.Event) bool) *fault {
+	src, f := decoded(rt.resp)
 	if f != nil {
 		start := make([]byte, mostDropped)
-		n, _ := tr.resp.Body.Read(start)
-		tr.resp.Body.Close()
-		tr.record(wire.Noise, start[:n])
+		n, _ := rt.resp.Body.Read(start)
+		rt.resp.Body.Close()
+		rt.record(wire.Noise, start[:n])
 		f.raw = start[:n]
 		return f
 	}
@@ -157,14 +157,14 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 	for {
 		ev, err := events.Next()
 		if err != nil {
-			tr.resp.Body.Close()
-			tr.record(wire.Noise, ev.Dropped)
-			f := tr.streamEnd(ctx, err)
+			rt.resp.Body.Close()
+			rt.record(wire.Noise, ev.Dropped)
+			f := rt.streamEnd(ctx, err)
 			at.drop(ev)
 			at.explain(f, len(ev.Dropped) > 0)
 			return f
 		}
-		tr.recordEvent(ev)
+		rt.recordEvent(ev)
 		if at.dropped == nil {
 			at.drop(ev)
 		}
@@ -185,16 +185,16 @@ func (t *httpTransport) each(ctx context.Context, tr *trip, at *cursor, take fun
 // mostDropped is how much is kept of what was no event.
 const mostDropped = 4 << 10
 
-func (c *cursor) drop(ev sse.Event) {
+func (p *cursor) drop(ev sse.Event) {
 	if len(ev.Dropped) > 0 {
-		c.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), mostDropped)])
+		p.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), mostDropped)])
 	}
 }
 
 // explain says of a stream that ended without the answer what came in place of it.
 // Comments are no answer, whatever follows them.
-func (c *cursor) explain(f *fault, unended bool) {
-	text := bytes.TrimSpace(c.dropped)
+func (p *cursor) explain(f *fault, unended bool) {
+	text := bytes.TrimSpace(p.dropped)
 	if len(text) == 0 || f.err != nil || f.kind != wire.Transport {
 		return
 	}
@@ -211,13 +211,13 @@ func (c *cursor) explain(f *fault, unended bool) {
 
 // unanswered is how a stream ended on which no answer came. Where it brought a
 // response to something else and cannot be picked up again, that one was meant.
-func (c *cursor) unanswered(f *fault, out *Outgoing) *fault {
+func (p *cursor) unanswered(f *fault, out *Outgoing) *fault {
 	ended := f.kind == wire.Transport && f.err == nil
-	if c.stray == nil || c.id != "" || !ended {
+	if p.stray == nil || p.id != "" || !ended {
 		return f
 	}
-	wrong := noAnswerTo(out, c.stray)
-	c.stray = nil
+	wrong := noAnswerTo(out, p.stray)
+	p.stray = nil
 	return wrong
 }
 
@@ -305,11 +305,11 @@ func holds(m *wire.Message, id json.RawMessage) bool {
 
 func isJSON(raw []byte) bool { return jsonraw.Valid(raw) == nil }
 
-func (tr *trip) recordEvent(ev sse.Event) {
-	if !tr.via.rec.on() {
+func (rt *trip) recordEvent(ev sse.Event) {
+	if !rt.via.rec.on() {
 		return
 	}
-	if tr.record(wire.Noise, ev.Dropped); !ev.IsEvent() {
+	if rt.record(wire.Noise, ev.Dropped); !ev.IsEvent() {
 		return
 	}
 	data := ev.Data
@@ -317,20 +317,20 @@ func (tr *trip) recordEvent(ev sse.Event) {
 		data = []byte(redact.RedactURL(string(data))) // it holds the session's id
 	}
 	facts := ev.Facts
-	tr.via.rec.body(wire.Received, wire.Event, tr.stream, data, &facts)
+	rt.via.rec.body(wire.Received, wire.Event, rt.stream, data, &facts)
 }
 
-func (tr *trip) streamEnd(ctx context.Context, err error) *fault {
+func (rt *trip) streamEnd(ctx context.Context, err error) *fault {
 	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
-		tr.via.rec.closed(tr.stream, wire.Sent, "cancelled", "over the limit")
+		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "over the limit")
 		return overLimit(large.Limit)
 	}
 	if errors.Is(err, io.EOF) && ctx.Err() == nil {
-		tr.via.rec.closed(tr.stream, wire.Received, "end", "")
+		rt.via.rec.closed(rt.stream, wire.Received, "end", "")
 		return &fault{kind: wire.Transport, phase: "read", reached: wire.Unknown,
 			text: "the stream ended before the response"}
 	}
-	tr.recordCut(ctx, err)
+	rt.recordCut(ctx, err)
 	f := cutFault(ctx, 0, err)
 	if ctx.Err() == nil && f.kind == wire.Transport {
 		f.text = fmt.Sprintf("the connection was closed before the response: %s", withoutURL(err))
@@ -340,13 +340,13 @@ func (tr *trip) streamEnd(ctx context.Context, err error) *fault {
 
 // drain reads what little follows the response, so that the connection can be
 // used again; a server that keeps the stream open is not waited for.
-func (tr *trip) drain() {
+func (rt *trip) drain() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(io.Discard, io.LimitReader(tr.resp.Body, shortBody))
+		_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
 	}()
 	isWithin(done, drainWithin)
-	tr.resp.Body.Close()
+	rt.resp.Body.Close()
 	<-done
 }

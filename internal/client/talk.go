@@ -61,54 +61,54 @@ type facts struct {
 // begin opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
 func (s *Session) begin(ctx context.Context, known string, resume *Memory, probed *reply) (*talk, wire.Outcome) {
-	t := &talk{s: s, asked: newRecent(), guarded: guarded[facts]{is: facts{probed: probed}}, findings: findings{report: s.opt.Found, once: &s.reported}}
+	c := &talk{s: s, asked: newRecent(), guarded: guarded[facts]{is: facts{probed: probed}}, findings: findings{report: s.opt.Found, once: &s.reported}}
 	began := s.opt.Now()
-	o := negotiation{t}.open(ctx, known, resume)
+	o := negotiation{c}.open(ctx, known, resume)
 	if !o.Good() && o.ID != nil {
-		began = t.now().sent // of the request that failed, not of a probe before it
+		began = c.now().sent // of the request that failed, not of a probe before it
 	}
 	o.Took = s.opt.Now().Sub(began)
 	if !o.Good() {
-		t.close(context.WithoutCancel(ctx), true)
+		c.close(context.WithoutCancel(ctx), true)
 		return nil, o
 	}
 	if s.opt.Standing {
-		t.stand(ctx)
+		c.stand(ctx)
 	}
-	return t, o
+	return c, o
 }
 
 // stand opens the stream for what the server says unasked, once, where the era
 // and the transport have one, and waits a moment for it, so that what the server
 // asks during the next request has a way to come. It gives nil where there is none.
-func (t *talk) stand(ctx context.Context) *ear {
-	line, ok := t.line().(*httpTransport)
-	fields := t.era().ear()
+func (c *talk) stand(ctx context.Context) *ear {
+	line, ok := c.line().(*httpTransport)
+	fields := c.era().ear()
 	if !ok || fields == nil {
 		return nil
 	}
-	var h *ear
-	t.update(func(f *facts) {
+	var g *ear
+	c.update(func(f *facts) {
 		if f.listening == nil {
-			f.listening = line.listenBeside(t.s.life, fields, &t.s.subscriptions)
+			f.listening = line.listenBeside(c.s.life, fields, &c.s.subscriptions)
 		}
-		h = f.listening
+		g = f.listening
 	})
-	h.settle(ctx)
-	return h
+	g.settle(ctx)
+	return g
 }
 
-func (t *talk) close(ctx context.Context, end bool) {
-	now := t.now()
+func (c *talk) close(ctx context.Context, end bool) {
+	now := c.now()
 	if now.line == nil {
 		return
 	}
 	now.listening.end()
-	if end && now.era != nil && !t.now().lost {
-		now.era.end(ctx, t)
+	if end && now.era != nil && !c.now().lost {
+		now.era.end(ctx, c)
 	}
 	now.line.close()
-	t.finish()
+	c.finish()
 }
 
 // A guarded value is read as a whole and changed under its mutex.
@@ -129,42 +129,42 @@ func (g *guarded[T]) update(change func(*T)) (before T) {
 	return before
 }
 
-func (t *talk) line() transport { return t.now().line }
+func (c *talk) line() transport { return c.now().line }
 
-func (t *talk) era() era { return t.now().era }
+func (c *talk) era() era { return c.now().era }
 
-func (t *talk) takeProbed() (r *reply) {
-	t.update(func(f *facts) { r, f.probed = f.probed, nil })
+func (c *talk) takeProbed() (r *reply) {
+	c.update(func(f *facts) { r, f.probed = f.probed, nil })
 	return r
 }
 
-func (t *talk) revision() string {
-	if e := t.era(); e != nil {
+func (c *talk) revision() string {
+	if e := c.era(); e != nil {
 		return e.revision()
 	}
 	return ""
 }
 
 // request composes a request, sends it and waits for its response.
-func (t *talk) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
+func (c *talk) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
 	out := &outgoing{Outgoing: Outgoing{id: call.ID, method: call.Method}, begun: call.begun, patient: call.patient}
 	if out.id == nil {
-		out.id = t.s.nextID()
+		out.id = c.s.nextID()
 	}
 	stamped := *call
-	t.stamp(e, &stamped, out)
+	c.stamp(e, &stamped, out)
 	out.raw = wire.ComposeRequest(out.id, call.Method, stamped.Params)
 	if out.token == nil {
 		out.token = progressToken(stamped.Params)
 	}
-	return t.exchange(ctx, e, out, idle)
+	return c.exchange(ctx, e, out, idle)
 }
 
 // stamp puts the era's marks on a request, in its params and in its header
 // fields. A bare one gets neither.
-func (t *talk) stamp(e era, call *Call, out *outgoing) {
+func (c *talk) stamp(e era, call *Call, out *outgoing) {
 	if !call.Bare {
-		e.stamp(t, call, out)
+		e.stamp(c, call, out)
 	}
 }
 
@@ -175,10 +175,10 @@ func progressToken(params json.RawMessage) json.RawMessage {
 
 // post sends a message to which no response belongs. A server that does not
 // take it is waited for no longer than for an answer.
-func (t *talk) post(ctx context.Context, out *Outgoing) reply {
-	ctx, stop := limited(ctx, timeoutError{"--timeout", "the message was not accepted", t.s.opt.Limits.Idle}, 0)
+func (c *talk) post(ctx context.Context, out *Outgoing) reply {
+	ctx, stop := limited(ctx, timeoutError{"--timeout", "the message was not accepted", c.s.opt.Limits.Idle}, 0)
 	defer stop()
-	r := t.line().send(ctx, out)
+	r := c.line().send(ctx, out)
 	if r.fault != nil && ctx.Err() != nil {
 		r.fault.endBy(context.Cause(ctx))
 	}
@@ -186,61 +186,61 @@ func (t *talk) post(ctx context.Context, out *Outgoing) reply {
 }
 
 // receive takes what came and answers nothing.
-func (t *talk) receive(m *wire.Message) {
+func (c *talk) receive(m *wire.Message) {
 	switch m.Kind {
 	case wire.Request:
-		checkUnasked(t, m)
-		t.serve(m)
+		checkUnasked(c, m)
+		c.serve(m)
 	case wire.Notification:
 		if slices.Contains(mayBeAsked, m.Method) {
-			t.unanswerable(m, "it has no id")
+			c.unanswerable(m, "it has no id")
 			return
 		}
-		checkUnasked(t, m)
-		responder{t}.withdrawn(m)
-		if e := t.era(); e == nil || e.heard(t, m) {
-			t.s.notified(m)
+		checkUnasked(c, m)
+		responder{c}.withdrawn(m)
+		if e := c.era(); e == nil || e.heard(c, m) {
+			c.s.notified(m)
 		}
 	case wire.Batch:
-		if e := t.era(); e != nil && !e.batches() {
-			t.found(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
+		if e := c.era(); e != nil && !e.batches() {
+			c.found(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
 		}
 		for _, item := range m.Items {
-			t.receive(item)
+			c.receive(item)
 		}
 	case wire.Response, wire.ErrorResponse:
-		t.orphan(m.ID)
+		c.orphan(m.ID)
 	default:
 		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
 		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
 			f.Level = wire.Info
 		}
-		t.finding(f)
+		c.finding(f)
 	}
 }
 
 // serve deals with a request of the server's own.
-func (t *talk) serve(m *wire.Message) {
-	e := t.era()
+func (c *talk) serve(m *wire.Message) {
+	e := c.era()
 	if e == nil {
-		t.found(wire.Info, "server_request", "the server requested "+m.Method+" before the session was open; it was not answered")
+		c.found(wire.Info, "server_request", "the server requested "+m.Method+" before the session was open; it was not answered")
 		return
 	}
 	for _, p := range m.Problems {
 		if p.Rule == "id" {
-			t.unanswerable(m, p.Text)
+			c.unanswerable(m, p.Text)
 			return
 		}
 	}
-	e.asked(t, m)
+	e.asked(c, m)
 }
 
 // unanswerable reports a request that has no id to answer to. A client that waits for
 // the server then waits for one that waits for the answer.
-func (t *talk) unanswerable(m *wire.Message, why string) {
-	t.came(meanwhile{"in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
+func (c *talk) unanswerable(m *wire.Message, why string) {
+	c.came(meanwhile{"in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
 		"a server request needs an id; waiting longer does not help"})
-	t.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
+	c.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
 }
 
 // maxAnswering is how many requests of a server are answered at a time.

@@ -28,24 +28,24 @@ type tallied struct {
 
 // add counts f and reports whether it is the first of its kind. what are several
 // of them: `lines on standard output were no messages`.
-func (t *tally) add(f wire.Finding, what string) (first bool) {
-	for _, row := range t.rows {
+func (r *tally) add(f wire.Finding, what string) (first bool) {
+	for _, row := range r.rows {
 		if row.what == what {
 			row.n++
 			return false
 		}
 	}
-	if len(t.rows) == maxTallied {
+	if len(r.rows) == maxTallied {
 		return false
 	}
-	t.rows = append(t.rows, &tallied{first: f, what: what, n: 1})
+	r.rows = append(r.rows, &tallied{first: f, what: what, n: 1})
 	return true
 }
 
 // sums are the findings that say how many there were, where that was not one.
-func (t *tally) sums() []wire.Finding {
+func (r *tally) sums() []wire.Finding {
 	var sums []wire.Finding
-	for _, row := range t.rows {
+	for _, row := range r.rows {
 		if n := max(row.n, row.before); n > 1 {
 			sum := row.first
 			sum.Text = fmt.Sprintf("%d %s", n, row.what)
@@ -57,8 +57,8 @@ func (t *tally) sums() []wire.Finding {
 
 // anew begins to count again what a process does that is started again: what it said
 // before it says once more, and that is not more of it.
-func (t *tally) anew(what string) {
-	for _, row := range t.rows {
+func (r *tally) anew(what string) {
+	for _, row := range r.rows {
 		if row.what == what {
 			row.n, row.before = 0, max(row.n, row.before)
 		}
@@ -143,11 +143,11 @@ func (fs *findings) complain(rule, text string) {
 // orphan reports a response to no open request. One to a request that was
 // given up is no fault (basic/utilities/cancellation), and one to a probe says late what
 // was concluded from the silence.
-func (t *talk) orphan(id json.RawMessage) {
-	t.mu.Lock()
-	givenUp, known := t.asked.mark(string(id))
-	probe := givenUp && string(id) == t.probe
-	t.mu.Unlock()
+func (c *talk) orphan(id json.RawMessage) {
+	c.mu.Lock()
+	givenUp, known := c.asked.mark(string(id))
+	probe := givenUp && string(id) == c.probe
+	c.mu.Unlock()
 	if probe {
 		return
 	}
@@ -155,21 +155,21 @@ func (t *talk) orphan(id json.RawMessage) {
 	switch {
 	case givenUp:
 		f.Level = wire.Info
-		t.finding(f)
+		c.finding(f)
 	case known:
 		f.Text = "received a second response to the request with id " + orNone(id) + "; it was ignored"
-		t.often(f, "received repeated responses to answered requests")
+		c.often(f, "received repeated responses to answered requests")
 	default:
-		t.came(meanwhile{"in the meantime a response was received with id " + orNone(id) + ", which matches no request", sameIDHint})
-		t.often(f, "received responses to no open request")
+		c.came(meanwhile{"in the meantime a response was received with id " + orNone(id) + ", which matches no request", sameIDHint})
+		c.often(f, "received responses to no open request")
 	}
 }
 
 // noteAsked remembers a request, or that it was given up.
-func (t *talk) noteAsked(out *outgoing, givenUp bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (c *talk) noteAsked(out *outgoing, givenUp bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if out.id != nil {
-		t.asked.put(string(out.id), givenUp)
+		c.asked.put(string(out.id), givenUp)
 	}
 }

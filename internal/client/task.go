@@ -79,8 +79,8 @@ type Tasks struct{ s *Session }
 
 // TaskOffer is the offer for a tool with that taskSupport.
 func (ts Tasks) TaskOffer(support string) TaskOffer {
-	t := ts.s.talk()
-	return t.era().taskOffer(t.now().info.Capabilities, support)
+	c := ts.s.talk()
+	return c.era().taskOffer(c.now().info.Capabilities, support)
 }
 
 // TaskIn is the task that an outcome of the call tells of; false where it is no
@@ -249,19 +249,19 @@ func (ts Tasks) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
 }
 
 // follow keeps a progress token known that outlives its request.
-func (r *openRequests) follow(token json.RawMessage) (forget func()) {
+func (p *openRequests) follow(token json.RawMessage) (forget func()) {
 	if token == nil {
 		return func() {}
 	}
-	w := &watch{token: string(token)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.byToken[w.token] = w
+	timers := &watch{token: string(token)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.byToken[timers.token] = timers
 	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.byToken[w.token] == w {
-			delete(r.byToken, w.token)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.byToken[timers.token] == timers {
+			delete(p.byToken, timers.token)
 		}
 	}
 }

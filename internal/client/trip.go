@@ -117,27 +117,27 @@ type tapped struct {
 type tripKey struct{}
 
 func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
-	tr := req.Context().Value(tripKey{}).(*trip)
-	if tr.sent++; tr.sent > 1 {
-		tr.stream = t.rec.nextStream()
+	rt := req.Context().Value(tripKey{}).(*trip)
+	if rt.sent++; rt.sent > 1 {
+		rt.stream = t.rec.nextStream()
 	}
-	req.Close = tr.via.closesEach.Load()
-	t.rec.request(tr.stream, req)
-	if tr.body != nil {
-		t.rec.body(wire.Sent, wire.Body, tr.stream, tr.body, nil)
+	req.Close = rt.via.closesEach.Load()
+	t.rec.request(rt.stream, req)
+	if rt.body != nil {
+		t.rec.body(wire.Sent, wire.Body, rt.stream, rt.body, nil)
 	}
-	tr.started = tr.clock()
+	rt.started = rt.clock()
 	resp, err := t.wires.RoundTrip(req)
-	for err != nil && tr.isUnsent() && req.Context().Err() == nil {
+	for err != nil && rt.isUnsent() && req.Context().Err() == nil {
 		req = rewound(req)
 		req.Close = true
 		resp, err = t.wires.RoundTrip(req)
 	}
 	if err != nil && isHangUp(err) {
-		tr.noteLost()
+		rt.noteLost()
 	}
 	if err == nil {
-		t.rec.response(tr.stream, resp, new(tr.now().timing))
+		t.rec.response(rt.stream, resp, new(rt.now().timing))
 	}
 	return resp, err
 }
@@ -146,12 +146,12 @@ func (t tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 // It is for an Options.Through that asks the user before a request can be answered;
 // ctx is that request's.
 func Pause(ctx context.Context) (release func()) {
-	tr, ok := ctx.Value(tripKey{}).(*trip)
+	rt, ok := ctx.Value(tripKey{}).(*trip)
 	if !ok {
 		return func() {}
 	}
-	tr.via.clock.Hold()
-	return tr.via.clock.Release
+	rt.via.clock.Hold()
+	return rt.via.clock.Release
 }
 
 // trip is one HTTP request and what is known of how far it got.
@@ -174,16 +174,16 @@ type trip struct {
 }
 
 // now is how far the request got.
-func (tr *trip) now() passage {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.is
+func (rt *trip) now() passage {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.is
 }
 
-func (tr *trip) update(change func(*passage)) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	change(&tr.is)
+func (rt *trip) update(change func(*passage)) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	change(&rt.is)
 }
 
 // A passage is how far a request got.
@@ -197,66 +197,66 @@ type passage struct {
 // WroteHeaders comes before the body is sent, and no server can act on less than
 // the header; GetConn comes again only when net/http tries a second connection,
 // which it does only when nothing was written to the first.
-func (tr *trip) traced(ctx context.Context) context.Context {
-	tr.phases = map[string]time.Time{}
-	ctx = context.WithValue(ctx, tripKey{}, tr)
+func (rt *trip) traced(ctx context.Context) context.Context {
+	rt.phases = map[string]time.Time{}
+	ctx = context.WithValue(ctx, tripKey{}, rt)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:              tr.searching,
-		GotConn:              tr.gotConn,
-		DNSStart:             func(httptrace.DNSStartInfo) { tr.begin("dns") },
-		DNSDone:              func(httptrace.DNSDoneInfo) { tr.done("dns", &tr.is.timing.DNS) },
-		ConnectStart:         func(string, string) { tr.begin("connect") },
-		ConnectDone:          func(string, string, error) { tr.done("connect", &tr.is.timing.Connect) },
-		TLSHandshakeStart:    func() { tr.begin("tls") },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { tr.done("tls", &tr.is.timing.TLS) },
-		WroteHeaders:         func() { tr.update(func(p *passage) { p.wrote = true }) },
-		GotFirstResponseByte: func() { tr.done("", &tr.is.timing.FirstByte) },
+		GetConn:              rt.searching,
+		GotConn:              rt.gotConn,
+		DNSStart:             func(httptrace.DNSStartInfo) { rt.begin("dns") },
+		DNSDone:              func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) },
+		ConnectStart:         func(string, string) { rt.begin("connect") },
+		ConnectDone:          func(string, string, error) { rt.done("connect", &rt.is.timing.Connect) },
+		TLSHandshakeStart:    func() { rt.begin("tls") },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) },
+		WroteHeaders:         func() { rt.update(func(p *passage) { p.wrote = true }) },
+		GotFirstResponseByte: func() { rt.done("", &rt.is.timing.FirstByte) },
 	})
 }
 
-func (tr *trip) begin(phase string) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.phases[phase] = tr.clock()
+func (rt *trip) begin(phase string) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.phases[phase] = rt.clock()
 }
 
 // done ends a phase; "" is the one that began with the request.
-func (tr *trip) done(phase string, took *time.Duration) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	from, ok := tr.phases[phase]
+func (rt *trip) done(phase string, took *time.Duration) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	from, ok := rt.phases[phase]
 	if !ok {
-		from = tr.started
+		from = rt.started
 	}
-	*took = tr.clock().Sub(from)
+	*took = rt.clock().Sub(from)
 }
 
 // searching notes that the request has no connection, or none any more.
-func (tr *trip) searching(string) {
-	tr.noteLost()
-	tr.update(func(p *passage) { p.wrote, p.reused = false, false })
+func (rt *trip) searching(string) {
+	rt.noteLost()
+	rt.update(func(p *passage) { p.wrote, p.reused = false, false })
 }
 
 // noteLost notes that the server closed the connection before its response. If it was a
 // reused one, the server may close each after a response, and none is reused any more.
-func (tr *trip) noteLost() {
-	if tr.now().reused {
-		tr.via.closesEach.Store(true)
+func (rt *trip) noteLost() {
+	if rt.now().reused {
+		rt.via.closesEach.Store(true)
 	}
 }
 
-func (tr *trip) gotConn(info httptrace.GotConnInfo) {
+func (rt *trip) gotConn(info httptrace.GotConnInfo) {
 	if info.Reused {
 		checkBeforeReuse(info.Conn)
 	}
-	tr.update(func(p *passage) { p.reused = info.Reused })
+	rt.update(func(p *passage) { p.reused = info.Reused })
 }
 
 // isUnsent reports that nothing of the request was written, because the server closed the
 // reused connection that it was to go out on. net/http then resends it only if its method
 // is idempotent, which a POST is not.
-func (tr *trip) isUnsent() bool {
-	got := tr.now()
+func (rt *trip) isUnsent() bool {
+	got := rt.now()
 	return got.reused && !got.wrote
 }
 

@@ -104,14 +104,14 @@ func TestJudgeProbe(t *testing.T) {
 			if overStdio {
 				r.http = nil
 			}
-			v := judgeProbe(r, overStdio)
-			if v.kind != c.want || v.revision != c.revision {
-				t.Errorf("%s (stdio %t): got %d %q, want %d %q", c.name, overStdio, v.kind, v.revision, c.want, c.revision)
+			found := judgeProbe(r, overStdio)
+			if found.kind != c.want || found.revision != c.revision {
+				t.Errorf("%s (stdio %t): got %d %q, want %d %q", c.name, overStdio, found.kind, found.revision, c.want, c.revision)
 			}
-			if v.respawn != (c.name == "the process ended") {
-				t.Errorf("%s: respawn is %t", c.name, v.respawn)
+			if found.respawn != (c.name == "the process ended") {
+				t.Errorf("%s: respawn is %t", c.name, found.respawn)
 			}
-			if v.kind == tryHandshake && v.why == "" {
+			if found.kind == tryHandshake && found.why == "" {
 				t.Errorf("%s: nobody is told why", c.name)
 			}
 		}
@@ -119,10 +119,10 @@ func TestJudgeProbe(t *testing.T) {
 }
 
 func TestJudgeProbeNamesBothLists(t *testing.T) {
-	v := judgeProbe(replied(400, rpc("-32022", `{"supported":["2031-01-01"]}`)), false)
+	found := judgeProbe(replied(400, rpc("-32022", `{"supported":["2031-01-01"]}`)), false)
 	for _, want := range append(Revisions(), "2031-01-01") {
-		if !strings.Contains(v.text, want) {
-			t.Errorf("%q does not name %s", v.text, want)
+		if !strings.Contains(found.text, want) {
+			t.Errorf("%q does not name %s", found.text, want)
 		}
 	}
 }

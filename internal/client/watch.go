@@ -64,24 +64,24 @@ func failure(f *fault) reply { return reply{Reply: failed(f)} }
 // exchange sends a request and waits under the session's timers. When a timer or
 // the caller's ctx ends the wait, the server is told first, as its era has it, and
 // then the transport lets go.
-func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
+func (c *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	t.noteAsked(out, false)
-	now := t.s.opt.Now()
-	t.update(func(f *facts) { f.sent = now })
-	w := t.s.open.start(out, idle, func(cause error) {
-		t.noteAsked(out, true)
+	c.noteAsked(out, false)
+	now := c.s.opt.Now()
+	c.update(func(f *facts) { f.sent = now })
+	timers := c.s.open.start(out, idle, func(cause error) {
+		c.noteAsked(out, true)
 		if !out.lasting && out.id != nil && cause != errServerEnds {
-			e.cancel(t, out)
+			e.cancel(c, out)
 		}
 		cancel(cause)
 	})
-	unhook := context.AfterFunc(ctx, func() { w.giveUp(context.Cause(ctx)) })
-	r := reply{Reply: t.line().call(inner, &out.Outgoing), id: out.id}
+	unhook := context.AfterFunc(ctx, func() { timers.giveUp(context.Cause(ctx)) })
+	r := reply{Reply: c.line().call(inner, &out.Outgoing), id: out.id}
 	unhook()
-	t.s.open.stop(w)
-	r.asked = w.asked
+	c.s.open.stop(timers)
+	r.asked = timers.asked
 	if cause := context.Cause(inner); cause != nil {
 		// What a server answers to a cancellation is not the answer.
 		if r.fault == nil {
@@ -89,7 +89,7 @@ func (t *talk) exchange(ctx context.Context, e era, out *outgoing, idle time.Dur
 		}
 		r.fault.endBy(cause)
 		if r.fault.kind == wire.Timeout {
-			lookBack(t.line(), r.fault, w.came)
+			lookBack(c.line(), r.fault, timers.came)
 		}
 	}
 	return r
@@ -112,11 +112,11 @@ func lookBack(line transport, f *fault, m meanwhile) {
 }
 
 // came notes m on all requests under way: for which of them it came is unknown.
-func (t *talk) came(m meanwhile) {
-	t.s.open.mu.Lock()
-	defer t.s.open.mu.Unlock()
-	for w := range t.s.open.all {
-		w.came = m
+func (c *talk) came(m meanwhile) {
+	c.s.open.mu.Lock()
+	defer c.s.open.mu.Unlock()
+	for timers := range c.s.open.all {
+		timers.came = m
 	}
 }
 
@@ -136,9 +136,9 @@ type openRequests struct {
 }
 
 func newOpenRequests(life context.Context, hard time.Duration) *openRequests {
-	r := &openRequests{life: life, hard: hard, byToken: map[string]*watch{}, all: map[*watch]bool{}}
-	context.AfterFunc(life, r.giveUpAll)
-	return r
+	p := &openRequests{life: life, hard: hard, byToken: map[string]*watch{}, all: map[*watch]bool{}}
+	context.AfterFunc(life, p.giveUpAll)
+	return p
 }
 
 // A watch is the pair of timers over one request: one that progress starts
@@ -166,86 +166,86 @@ type watch struct {
 }
 
 // start begins to watch a request. end is called once if it is given up.
-func (r *openRequests) start(out *outgoing, idle time.Duration, end func(error)) *watch {
-	w := &watch{token: string(out.token), period: idle, end: end}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (p *openRequests) start(out *outgoing, idle time.Duration, end func(error)) *watch {
+	timers := &watch{token: string(out.token), period: idle, end: end}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	timers.mu.Lock()
+	defer timers.mu.Unlock()
 	what := "no response"
 	if out.begun != nil {
 		what = "no acknowledgement"
 	}
-	hard := r.hard
+	hard := p.hard
 	if out.patient {
 		idle, hard = 0, 0
 	}
 	if idle > 0 {
-		w.idle = time.AfterFunc(idle, func() {
+		timers.idle = time.AfterFunc(idle, func() {
 			if out.begun == nil || !out.begun() {
-				w.giveUp(timeoutError{"--timeout", what, idle})
+				timers.giveUp(timeoutError{"--timeout", what, idle})
 			}
 		})
 	}
 	if hard > 0 && out.begun == nil {
-		w.hard = time.AfterFunc(hard, func() { w.giveUp(timeoutError{"--max-time", "the call did not end", hard}) })
+		timers.hard = time.AfterFunc(hard, func() { timers.giveUp(timeoutError{"--max-time", "the call did not end", hard}) })
 	}
-	r.all[w] = true
-	if w.token != "" {
-		r.byToken[w.token] = w
+	p.all[timers] = true
+	if timers.token != "" {
+		p.byToken[timers.token] = timers
 	}
-	if w.held = r.held; w.held > 0 && w.idle != nil {
-		w.idle.Stop()
+	if timers.held = p.held; timers.held > 0 && timers.idle != nil {
+		timers.idle.Stop()
 	}
-	if r.life.Err() != nil {
-		go w.giveUp(errClosed)
+	if p.life.Err() != nil {
+		go timers.giveUp(errClosed)
 	}
-	return w
+	return timers
 }
 
 // giveUpAll ends what is under way when the session is closed.
-func (r *openRequests) giveUpAll() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for w := range r.all {
-		go w.giveUp(errClosed)
+func (p *openRequests) giveUpAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for timers := range p.all {
+		go timers.giveUp(errClosed)
 	}
 }
 
 // stop ends the watch. From then on nothing is cancelled any more, and
 // what is being cancelled has been (basic/utilities/cancellation: only requests
 // "believed to be still in-progress").
-func (r *openRequests) stop(w *watch) {
-	r.mu.Lock()
-	delete(r.all, w)
-	if r.byToken[w.token] == w {
-		delete(r.byToken, w.token)
+func (p *openRequests) stop(timers *watch) {
+	p.mu.Lock()
+	delete(p.all, timers)
+	if p.byToken[timers.token] == timers {
+		delete(p.byToken, timers.token)
 	}
-	r.mu.Unlock()
-	w.mu.Lock()
-	w.over = true
-	for _, t := range []*time.Timer{w.idle, w.hard} {
+	p.mu.Unlock()
+	timers.mu.Lock()
+	timers.over = true
+	for _, t := range []*time.Timer{timers.idle, timers.hard} {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	leaving := w.leaving
-	w.mu.Unlock()
+	leaving := timers.leaving
+	timers.mu.Unlock()
 	if leaving != nil {
 		<-leaving
 	}
 }
 
-func (w *watch) giveUp(cause error) {
-	w.mu.Lock()
-	first := !w.over
+func (timers *watch) giveUp(cause error) {
+	timers.mu.Lock()
+	first := !timers.over
 	if first {
-		w.over, w.leaving = true, make(chan struct{})
+		timers.over, timers.leaving = true, make(chan struct{})
 	}
-	w.mu.Unlock()
+	timers.mu.Unlock()
 	if first {
-		w.end(cause)
-		close(w.leaving)
+		timers.end(cause)
+		close(timers.leaving)
 	}
 }
 
@@ -253,28 +253,28 @@ func (w *watch) giveUp(cause error) {
 // request that goes forward counts (basic/utilities/progress): a server must not
 // be able to keep a client waiting by repeating itself. It reports whether the
 // progress is that of an open request.
-func (r *openRequests) progressed(m *wire.Message) (ours bool) {
+func (p *openRequests) progressed(m *wire.Message) (ours bool) {
 	params, _ := m.ParamMembers()
 	token, _ := params.Get("progressToken")
 	raw, _ := params.Get("progress")
 	value, err := strconv.ParseFloat(string(raw), 64)
-	r.mu.Lock()
-	w := r.byToken[string(token)]
-	r.mu.Unlock()
-	if w != nil && err == nil {
-		w.advance(value)
+	p.mu.Lock()
+	timers := p.byToken[string(token)]
+	p.mu.Unlock()
+	if timers != nil && err == nil {
+		timers.advance(value)
 	}
-	return w != nil
+	return timers != nil
 }
 
-func (w *watch) advance(value float64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.over || w.moved && value <= w.last {
+func (timers *watch) advance(value float64) {
+	timers.mu.Lock()
+	defer timers.mu.Unlock()
+	if timers.over || timers.moved && value <= timers.last {
 		return
 	}
-	w.moved, w.last = true, value
-	if w.idle != nil && w.held == 0 {
-		w.idle.Reset(w.period)
+	timers.moved, timers.last = true, value
+	if timers.idle != nil && timers.held == 0 {
+		timers.idle.Reset(timers.period)
 	}
 }
