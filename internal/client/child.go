@@ -53,7 +53,7 @@ type child struct {
 	once  sync.Once
 }
 
-// startChild starts the command. Nothing is read from it before watch.
+// startChild starts the command. Nothing is read from it before Watch.
 func startChild(command Command) (*child, error) {
 	argv := command.Args
 	p := &child{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{}), reaped: make(chan struct{}),

@@ -21,10 +21,11 @@ type ear struct {
 	fields func() []wire.Field
 	cancel context.CancelFunc
 	// headed is closed when the server has opened the stream, over when nothing will
-	// come any more; refusal then says why, or is nil where the client closed the stream.
+	// come any more.
 	headed, over chan struct{}
-	refusal      *fault
-	listeners    StreamListeners
+	// refusal says why, once over is closed; nil where the client closed the stream.
+	refusal   *fault
+	listeners StreamListeners
 }
 
 // StreamListeners learn what becomes of a getStream. Lost is called with the reason when

@@ -32,7 +32,7 @@ type switchboard struct {
 	// questions are the server's requests that came while no user was connected.
 	questions []*wire.Message
 	// changed holds, by method, the last list_changed notification for tools and prompts,
-	// whose lists clients may cache, that came while no user was connected; unheard is the
+	// whose lists clients may cache, that came while no user was connected; keptStderr is the
 	// end of what came on standard error meanwhile.
 	changed map[string][]byte
 	unheard *tail

@@ -126,7 +126,7 @@ func (s *holder) accept() {
 	}
 }
 
-// join greets a new connection and serves it; after farewell it closes it instead.
+// join greets a new connection and serves it; after sendEnding it closes it instead.
 func (s *holder) join(conn net.Conn, opener bool) {
 	u := &user{conn: conn, opener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
 	s.mu.Lock()

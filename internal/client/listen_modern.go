@@ -62,7 +62,7 @@ func subscriptionIn(object json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
 }
 
-// heard assigns a notification to the subscription that subscribed to it by the subscription
+// heard assigns a notification to the Listening that asked for it, by the subscription
 // id, which "the client MUST use" over a line that several share (2026-07-28
 // basic/transports/stdio).
 func (e *modern) heard(c *talk, m *wire.Message) bool {

@@ -15,8 +15,8 @@ import (
 // request for sampling (client/sampling, "Error Handling").
 const codeRejected = -1
 
-// said is what a server gets to hear: a result, or the code and the message of
-// an error.
+// said is the client's answer to a request of the server: a result, or the code and the
+// message of an error.
 type said struct {
 	result json.RawMessage
 	code   int64
@@ -67,7 +67,7 @@ func (r responder) puts(ctx context.Context, m *wire.Message) (answer said, take
 	return noAnswer(m.Method), false
 }
 
-// noAnswer tells a server that it gets none.
+// noAnswer is the answer to a request with the method where the user gives none.
 func noAnswer(method string) said {
 	switch method {
 	case "elicitation/create":

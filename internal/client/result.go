@@ -67,16 +67,6 @@ func (c *talk) markFound(m *wire.Message) {
 	}
 }
 
-// fill writes what a fault knows into an outcome.
-func (f *fault) fill(o wire.Outcome) wire.Outcome {
-	o.Kind, o.Text, o.Hint, o.Phase = f.kind, f.text, wire.Hint(f.hint), f.phase
-	o.Reached, o.Retryable, o.Process, o.Err = f.reached, f.retryable, f.process, f.err
-	if o.Message == nil && f.raw != nil {
-		o.Message = wire.ParseMessage(f.raw)
-	}
-	return o
-}
-
 func nameIn(call *Call) string {
 	name, _ := headerName(call.Method, call.Params)
 	return name

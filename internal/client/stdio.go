@@ -17,7 +17,7 @@ type stdio struct {
 	*child
 }
 
-// startStdio starts the command; nothing is read from it before listen.
+// startStdio starts the command; nothing is read from it before Listen.
 func startStdio(command Command, limit MaxSize, rec *recorder, to inbox) (transport, *fault) {
 	p, err := startChild(command)
 	if err != nil {

@@ -45,7 +45,7 @@ type facts struct {
 	reversed bool
 	// lost is set when the server said that it no longer knows the session.
 	lost bool
-	// listening is the GET stream for what the server sends unasked; nil until stand
+	// listening is the GET stream for what the server sends unasked; nil until openGetStream
 	// opens it, and where there is none.
 	listening *ear
 	// takingRoots is closed when the roots that the server asked for last can be taken

@@ -72,7 +72,7 @@ type findings struct {
 	// once are the rules that were reported once and are not reported again.
 	once *onceRules
 
-	counting sync.Mutex // guards tally
+	counting sync.Mutex // guards what is below
 	tally    tally
 }
 

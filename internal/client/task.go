@@ -136,8 +136,8 @@ func taskCall(method, id string) Call {
 	return Call{Method: method, Params: jsonraw.With(nil, "taskId", jsonraw.Quote(id))}
 }
 
-// isTaskMethod: such requests are never taken back with
-// notifications/cancelled, which would look like an attempt on the task
+// isTaskMethod reports a method about tasks. Requests of such a method are never taken
+// back with notifications/cancelled, which would look like an attempt on the task
 // (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
 func isTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }
 

@@ -118,6 +118,16 @@ func (f *fault) endBy(cause error) {
 	}
 }
 
+// fill writes what a fault knows into an outcome.
+func (f *fault) fill(o wire.Outcome) wire.Outcome {
+	o.Kind, o.Text, o.Hint, o.Phase = f.kind, f.text, wire.Hint(f.hint), f.phase
+	o.Reached, o.Retryable, o.Process, o.Err = f.reached, f.retryable, f.process, f.err
+	if o.Message == nil && f.raw != nil {
+		o.Message = wire.ParseMessage(f.raw)
+	}
+	return o
+}
+
 // failed is the reply to a message that got none because of f.
 func failed(f *fault) Reply { return Reply{fault: f} }
 

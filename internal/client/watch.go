@@ -111,13 +111,9 @@ func lookBack(line transport, f *fault, m meanwhile) {
 	}
 }
 
-// came notes m on all requests under way: for which of them it came is unknown.
+// came takes what may have been meant for one of the requests under way.
 func (c *talk) came(m meanwhile) {
-	c.s.open.mu.Lock()
-	defer c.s.open.mu.Unlock()
-	for timers := range c.s.open.all {
-		timers.came = m
-	}
+	c.s.open.came(m)
 }
 
 // openRequests are the requests of a session that are under way, each with its timers.
@@ -139,6 +135,15 @@ func newOpenRequests(life context.Context, hard time.Duration) *openRequests {
 	p := &openRequests{life: life, hard: hard, byToken: map[string]*watch{}, all: map[*watch]bool{}}
 	context.AfterFunc(life, p.giveUpAll)
 	return p
+}
+
+// came notes m on all of them: for which it came is unknown.
+func (p *openRequests) came(m meanwhile) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for timers := range p.all {
+		timers.came = m
+	}
 }
 
 // A watch is the pair of timers over one request: one that progress starts
