@@ -56,6 +56,13 @@ type Guard struct {
 
 	mu   sync.Mutex
 	book *Book
+	attempts
+	nonces sync.Map
+}
+
+// attempts are what was tried to get a token that the server takes. They are guarded by
+// the mutex of their Guard.
+type attempts struct {
 	// renewed is set where a refusal was answered with a renewal, until a token is taken.
 	renewed atomic.Bool
 	// renewAt is when a renewal that failed may be tried once more.
@@ -64,7 +71,6 @@ type Guard struct {
 	unsolved *Refusal
 	// failed is why a token that may be there was not used.
 	failed error
-	nonces sync.Map
 }
 
 // Over sets Base and returns the guard.
