@@ -74,8 +74,8 @@ func startChild(command Command) (*child, error) {
 	return p, nil
 }
 
-// watch begins to listen to its standard error, of which said is told each line, and waits
-// for its end. heard is closed by whoever reads its output when that has ended.
+// watch begins to read its standard error, calls said with each line of it, and waits for
+// its end. The reader of its standard output closes heard when that has ended.
 func (p *child) watch(said func(line []byte), heard <-chan struct{}) {
 	p.said, p.heard = said, heard
 	go p.readStderr()

@@ -37,8 +37,8 @@ type StreamListeners interface {
 	Active() bool
 }
 
-// listenBeside opens the stream that stands beside the requests, which have the header
-// fields as they are when it is opened. It ends with life, or when end is called.
+// listenBeside opens the stream in the background. fields gives its header fields when it is
+// opened. The stream ends with life, or when Close is called.
 func (t *httpTransport) listenBeside(life context.Context, fields func() []wire.Field, listeners StreamListeners) *ear {
 	life, cancel := context.WithCancel(life)
 	g := &ear{line: t, fields: fields, cancel: cancel, headed: make(chan struct{}), over: make(chan struct{}), listeners: listeners}

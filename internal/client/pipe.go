@@ -34,8 +34,8 @@ type pipe struct {
 	writing chan struct{}
 }
 
-// newPipe makes a line on a pair of streams. why says why it ended; nil knows no more than
-// that.
+// newPipe makes a line on a pair of streams. When it ends, why gives the fault; nil is for
+// one that only says so.
 func newPipe(in io.Reader, out io.WriteCloser, limit MaxSize, rec *recorder, to inbox, why func(error) *fault) *pipe {
 	p := &pipe{router: newRouter(to), in: in, out: out, rec: rec, maxSize: limit, writing: make(chan struct{}, 1), why: why}
 	if why == nil {

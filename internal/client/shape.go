@@ -45,7 +45,7 @@ func checkNoise(c *talk, line []byte, o *wire.Outcome) {
 	o.Findings = []wire.Finding{{Rule: "stdout_noise", Level: wire.Error, Text: fmt.Sprintf("%q", jsonraw.Excerpt(line, maxNoiseShown))}}
 }
 
-// maxNoiseShown is how much is shown of a line that is no message.
+// maxNoiseShown is how much is shown of a line on stdout that is not JSON-RPC.
 const maxNoiseShown = 80
 
 // checkUnasked holds a notification or a request against its shape, and tells of it once

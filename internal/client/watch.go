@@ -33,7 +33,7 @@ func limited(ctx context.Context, limit timeoutError, spent time.Duration) (cont
 	return context.WithTimeoutCause(ctx, limit.after-spent, limit)
 }
 
-// outgoing is a message and how the session waits for what comes of it.
+// outgoing is a message and how the session waits for the response.
 type outgoing struct {
 	Outgoing
 	// token is the progress token that the message carries, or nil.
@@ -164,8 +164,8 @@ type watch struct {
 	// it is being given up; that is closed when it is done.
 	over    bool
 	leaving chan struct{}
-	// asked is what the server wanted to know and nobody answered, came the latest
-	// that may have been meant for the answer. They belong to the mutex of openRequests.
+	// asked is the first server request that was not answered, came the latest that may
+	// have been meant for the answer. They are guarded by the mutex of openRequests.
 	asked *unanswered
 	came  meanwhile
 }
