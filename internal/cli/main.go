@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/render"
-	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -30,16 +29,16 @@ func New(in, out, err *os.File) *cmdutil.Factory {
 func Run(a *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int, died os.Signal) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	ended := make(chan int, 1)
+	ended := make(chan cmdutil.ExitError, 1)
 	go func() { ended <- execute(ctx, a, args) }()
 	for {
 		select {
-		case code := <-ended:
+		case e := <-ended:
 			var interrupted cmdutil.ErrInterrupted
-			if errors.As(context.Cause(ctx), &interrupted) && a.Ending.Kind == wire.Signal {
+			if errors.As(context.Cause(ctx), &interrupted) && e.Outcome.Kind == wire.Signal {
 				died = interrupted.Sig
 			}
-			return code, died
+			return e.ExitCode(), died
 		case sig := <-signals:
 			if a.Relaying.Load() || sig == os.Interrupt && a.Paging.Load() {
 				continue
@@ -73,45 +72,41 @@ func Killed(a *cmdutil.Factory, args []string, sig os.Signal) {
 	render.FailureJSON(a.Err, render.StyleFor(a.Err, "never", a.Getenv), cmdutil.Signalled(ctx, o))
 }
 
-// execute parses the arguments and runs the command. Every error that cobra
-// gives back is a usage error, because commands keep what the world did
-// in an Outcome.
-func execute(ctx context.Context, a *cmdutil.Factory, args []string) (code int) {
+// execute parses the arguments, runs the command and reports how it ended.
+func execute(ctx context.Context, a *cmdutil.Factory, args []string) (e cmdutil.ExitError) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			code = crashed(a, crash, debug.Stack())
+			e = crashed(a, crash, debug.Stack())
 		}
 	}()
 	a.Args = args
 	cmdutil.SettleStyles(a)
 	a.Secrets.Full = func() { cmdutil.Withholding(a) }
-	args = cmdutil.WithCodes(cmdutil.WithNegations(args))
-	root := RootFor(a, args)
-	root.SetArgs(args)
-	if err := root.ExecuteContext(ctx); err != nil {
+	root := RootFor(a, cmdutil.WithCodes(cmdutil.WithNegations(args)))
+	err := cmdutil.Execute(ctx, a, root, args)
+	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {
 		cmdutil.AimAnyway(a, root.PersistentFlags())
 		a.JSON = a.JSON || cmdutil.AsksJSON(a, args)
-		a.End(usage.Outcome(err))
 	}
-	a.Ending = cmdutil.Signalled(ctx, a.Ending)
-	return cmdutil.Finish(a)
+	e = cmdutil.End(ctx, a, err)
+	cmdutil.Finish(a, e)
+	return e
 }
 
 // crashed reports that a bug ended the command; -v prints the stack for the developer.
-func crashed(a *cmdutil.Factory, crash any, stack []byte) int {
-	a.Ending, a.Exit = wire.Outcome{}, 0
+func crashed(a *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
 	if a.Progress == nil { // that early
 		cmdutil.SettleStyles(a)
 	}
 	connect.LearnArgs(&a.Env)
-	reached := wire.Unsent
+	o := wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Hint: "please report it with the command and what -vv prints"}
 	if a.Talking.Load() || a.Record.Crossed.Load() {
-		reached = wire.Unknown
+		o.Reached = wire.Unknown
 	}
-	a.End(wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Reached: reached,
-		Hint: "please report it with the command and what -vv prints"})
+	e := cmdutil.End(context.Background(), a, cmdutil.Exit(o))
 	if a.Verbose > 0 {
 		_, _ = a.Stderr().Write(stack)
 	}
-	return cmdutil.Finish(a)
+	cmdutil.Finish(a, e)
+	return e
 }

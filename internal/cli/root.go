@@ -88,8 +88,7 @@ traffic. "demo" is a built-in server to try it with.`,
 		Args:              func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asked, _ := cmd.Flags().GetBool("version"); asked {
-				help.PrintVersion(cmd.Context(), a)
-				return nil
+				return help.PrintVersion(cmd.Context(), a)
 			}
 			return cmd.Help()
 		},

@@ -113,9 +113,16 @@ func Walk(ctx context.Context, a *Env, endpoint string) *auth.Walk {
 	return w
 }
 
-// Challenged says of a refusal what is to be done about it. The challenge is kept,
+// Explain adds to the ending of a command why a server refused it or has gone, and what to
+// do. It stores the challenge for mcpc login, and removes the socket of a kept server that
+// has exited.
+func Explain(a *Env, o wire.Outcome) wire.Outcome {
+	return explainLostServer(a, ExplainAuthFailure(a, o))
+}
+
+// ExplainAuthFailure says of a refusal what is to be done about it. The challenge is kept,
 // so that a bare `mcpc login` answers it.
-func Challenged(a *Env, o wire.Outcome) wire.Outcome {
+func ExplainAuthFailure(a *Env, o wire.Outcome) wire.Outcome {
 	if a.Guard == nil || o.Kind != wire.Auth {
 		return o
 	}

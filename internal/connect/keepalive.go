@@ -103,9 +103,9 @@ func LetGo(ctx context.Context, a *Env, old *state.Held) {
 	}
 }
 
-// Unheld adds to the outcome of a session whose server has gone why it exited, and how to
-// start it again: the server's memory is lost, which the user should be told.
-func Unheld(a *Env, o wire.Outcome) wire.Outcome {
+// explainLostServer adds to the outcome of a session whose server has gone why it exited,
+// and how to start it again: the server's memory is lost, which the user should be told.
+func explainLostServer(a *Env, o wire.Outcome) wire.Outcome {
 	if a.held == nil || o.Kind != wire.Transport {
 		return o
 	}

@@ -40,6 +40,8 @@ type record struct {
 	Quiet atomic.Bool
 	// Many is set where the command's ending is no exchange's own.
 	Many bool
+	// about is the outcome that EndRecording writes for a command that ends well.
+	about wire.Outcome
 	// Resent names the exchange that the command issues again.
 	Resent string
 	// mark tells the run from others in a file of the user's, own is the recording once it
@@ -145,12 +147,18 @@ func Reason(err error) string {
 	return err.Error()
 }
 
+// About sets the outcome that EndRecording writes for a command that ends well.
+func (r *record) About(o wire.Outcome) { r.about = o }
+
 // EndRecording writes how the command ended, and closes the recording. A command that
 // was asked wrongly before anything crossed leaves none.
 func EndRecording(a *Env, o wire.Outcome, exit int) {
 	r := &a.Record
 	if r.Recorder == nil || r.ended {
 		return
+	}
+	if o.Good() {
+		o = r.about
 	}
 	// The recorder stays where it is: a late frame taps one that is closed.
 	r.ended = true

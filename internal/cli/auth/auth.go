@@ -35,8 +35,7 @@ are never shown.`,
   mcpc auth --jq '.tokens[].issuer'`,
 		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			whoAmI(cmd.Context(), a)
-			return nil
+			return whoAmI(cmd.Context(), a)
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -55,23 +54,20 @@ TARGET is the server that rejected the last command, as for mcpc login.`,
 			if err := oneTarget(a, args); err != nil {
 				return err
 			}
-			explainAuth(cmd.Context(), a)
-			return nil
+			return explainAuth(cmd.Context(), a)
 		},
 	})
 	return cmd
 }
 
-func whoAmI(ctx context.Context, a *cmdutil.Factory) {
+func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
 	store, err := connect.Tokens(&a.Env)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	book, err := store.Load()
 	if err != nil {
-		a.End(connect.AuthFailed(err, wire.Outcome{}))
-		return
+		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	facts, rows := []tokenJSON{}, [][]string{}
 	for _, t := range book.Tokens {
@@ -93,7 +89,7 @@ func whoAmI(ctx context.Context, a *cmdutil.Factory) {
 		}
 		a.Note(redact.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
 	}
-	cmdutil.Show(ctx, a, wire.Outcome{}, ans)
+	return cmdutil.Show(ctx, a, wire.Outcome{}, ans)
 }
 
 // openAsNobody opens a conversation without a token, and closes it: the guard has
@@ -124,7 +120,7 @@ type stepJSON struct {
 }
 
 // explainAuth walks through the authorization up to the first prompt, and shows every step.
-func explainAuth(ctx context.Context, a *cmdutil.Factory) {
+func explainAuth(ctx context.Context, a *cmdutil.Factory) error {
 	a.Record.Many = true // it judges the walk, and not the request that was refused
 	if store, err := connect.Tokens(&a.Env); err == nil {
 		book, _ := store.Load() // what is not readable has no challenge
@@ -132,19 +128,16 @@ func explainAuth(ctx context.Context, a *cmdutil.Factory) {
 	}
 	c, out := meant(ctx, a)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
-		a.End(usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run("auth explain https://…"))))
-		return
+		return usage.New("only HTTP servers use OAuth", wire.Run("auth explain https://…"))
 	}
 	g, out := openAsNobody(ctx, c)
 	r := g.Unsolved()
 	if r == nil && !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	var steps []auth.Step
 	w := connect.Walk(ctx, &a.Env, endpoint)
@@ -159,7 +152,7 @@ func explainAuth(ctx context.Context, a *cmdutil.Factory) {
 	if err == nil {
 		steps = append(steps, auth.Step{Text: waysIn(found)})
 	}
-	showSteps(ctx, a, steps, err)
+	return showSteps(ctx, a, steps, err)
 }
 
 // challengeStep is what the server said to a request without a token.
@@ -184,7 +177,7 @@ func waysIn(found auth.Found) string {
 
 // showSteps prints the walk, as far as it came. A rule that is broken is the answer
 // "no", and what could not be fetched an ending of its own.
-func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err error) {
+func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err error) error {
 	all := []stepJSON{}
 	for i, s := range steps {
 		s.URL, s.Text = a.Secrets.Text(s.URL), a.Secrets.Text(s.Text) // the endpoint's own, which servers repeat
@@ -209,7 +202,7 @@ func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err e
 			out.Kind = wire.CheckFailed
 		}
 	}
-	cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
+	err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
 		for _, s := range steps {
 			if err := showStep(w, st, s); err != nil {
 				return err
@@ -217,7 +210,7 @@ func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err e
 		}
 		return nil
 	}))
-	a.EndAlso(out)
+	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
 func showStep(w io.Writer, st render.Style, s auth.Step) error {

@@ -66,8 +66,7 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 			if err := o.check(a); err != nil {
 				return err
 			}
-			runLogin(cmd.Context(), a, o)
-			return nil
+			return runLogin(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -94,7 +93,7 @@ func oneTarget(a *cmdutil.Factory, args []string) error {
 	return nil
 }
 
-func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) {
+func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) error {
 	a.Secrets.Learn(o.secret, o.idpSecret)
 	a.Record.Many = true // what is refused on the way is not the ending
 	out := connect.TryState(ctx, &a.Env)
@@ -103,17 +102,14 @@ func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) {
 		req, out = whatToLogInTo(ctx, a)
 	}
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if err := connect.ReachAgain(&a.Env, req.Endpoint); err != nil {
-		a.End(usage.Outcome(err))
-		return
+		return err
 	}
 	store, err := loginStore(a, o.store)
 	if err != nil {
-		a.End(connect.AuthFailed(err, wire.Outcome{}))
-		return
+		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
 	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
@@ -137,12 +133,11 @@ func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) {
 	a.Talking.Store(false)
 	switch {
 	case ctx.Err() != nil:
-		a.End(wire.Outcome{Kind: wire.Signal})
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
-		a.End(loginFailed(err, redact.RedactURL(req.Endpoint)))
-	default:
-		cmdutil.Show(ctx, a, wire.Outcome{}, tokenAnswer(a, t, store))
+		return cmdutil.Exit(loginFailed(err, redact.RedactURL(req.Endpoint)))
 	}
+	return cmdutil.Show(ctx, a, wire.Outcome{}, tokenAnswer(a, t, store))
 }
 
 // loginFailed is the ending of a login at a server, which is given as it may be shown.

@@ -52,8 +52,7 @@ login, else that of the session, else the only one with a token.`,
 			if err := oneTarget(a, args); err != nil {
 				return err
 			}
-			runLogout(cmd.Context(), a, o)
-			return nil
+			return runLogout(cmd.Context(), a, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "delete all tokens and clients")
@@ -61,26 +60,22 @@ login, else that of the session, else the only one with a token.`,
 	return cmd
 }
 
-func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) {
+func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) error {
 	store, err := connect.Tokens(&a.Env)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	if o.all {
-		logoutAll(ctx, a, store, o)
-		return
+		return logoutAll(ctx, a, store, o)
 	}
 	book, err := store.Load()
 	if err != nil {
-		a.End(connect.AuthFailed(err, wire.Outcome{}))
-		return
+		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	meanRefused(a, book)
 	c, out := meant(ctx, a)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	where, endpoint := c.Where, cmp.Or(c.Saved, c.OneOff).Endpoint
 	if c.Target.Source == target.FromDefault && a.Auth.Account == "" && len(book.Tokens) == 1 {
@@ -97,8 +92,7 @@ func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) {
 	})
 	switch {
 	case err != nil:
-		a.End(connect.AuthFailed(err, wire.Outcome{}))
-		return
+		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	case len(f.Tokens) == 0 && c.Target.Source == target.FromSession && len(after.Tokens) == 1:
 		a.Note("no token is stored for " + where + "; " + logoutOf(a, after.Tokens[0]) + " deletes the only stored token")
 	case len(f.Tokens) == 0 && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
@@ -118,16 +112,17 @@ func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) {
 	for _, c := range f.Needed {
 		a.Note(a.ErrStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
 	}
+	return nil
 }
 
 // logoutAll forgets everything, also where the file of it is damaged.
-func logoutAll(ctx context.Context, a *cmdutil.Factory, store *auth.Store, o logoutOptions) {
+func logoutAll(ctx context.Context, a *cmdutil.Factory, store *auth.Store, o logoutOptions) error {
 	before, _ := store.Load()
 	if err := store.Reset(ctx); err != nil {
-		a.End(connect.AuthFailed(err, wire.Outcome{}))
-		return
+		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	a.Note("all tokens were deleted locally" + revoke(ctx, a, store, before, before.Tokens, o))
+	return nil
 }
 
 // revoke revokes the tokens at their issuers, and returns the result as text. A failure

@@ -81,8 +81,7 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 				return err
 			}
 			defer in.Close()
-			runBatch(cmd.Context(), a, o, in)
-			return nil
+			return runBatch(cmd.Context(), a, o, in)
 		},
 	}
 	f := cmd.Flags()
@@ -143,6 +142,8 @@ type batch struct {
 	out      *bufio.Writer
 	flushing bool // soon
 	stopAll  context.CancelFunc
+	// lineFailed is the failure to print a result, which ends the batch.
+	lineFailed error
 	// tally counts the kinds; failed is the line of the first that was not good, last
 	// that of the last result.
 	tally               map[wire.Kind]int
@@ -154,16 +155,14 @@ func newBatchOf(a *cmdutil.Factory, o batchOptions) *batch {
 	return &batch{a: a, batchOptions: o, reading: make(chan struct{}, 1), window: newWindow(mostLines, mostHeld), tally: map[wire.Kind]int{}, began: a.Now()}
 }
 
-func runBatch(ctx context.Context, a *cmdutil.Factory, o batchOptions, in io.Reader) {
+func runBatch(ctx context.Context, a *cmdutil.Factory, o batchOptions, in io.Reader) error {
 	a.NoInput, a.Repeats, a.Record.Most = true, &cmdutil.Repeats{}, cmdutil.MostRecorded
 	if o.from == "-" && cmdutil.IsTyped(a) {
 		a.Progress.Done() // the line of progress would be in the way of what is typed
 	}
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	b := newBatchOf(a, o)
 	b.c, b.make = c, b.do
@@ -171,13 +170,16 @@ func runBatch(ctx context.Context, a *cmdutil.Factory, o batchOptions, in io.Rea
 	defer stop()
 	b.run(ctx, stop, in)
 	a.Progress.Done()
-	if a.Ending.Kind != wire.Signal { // else the reader of stdout is gone
-		b.summary(ctx)
+	unprinted := b.unprinted()
+	if cmdutil.KindOf(unprinted) == wire.Signal { // the reader of stdout is gone
+		return unprinted
 	}
+	a.Record.Many = true
+	return cmdutil.Join(unprinted, cmdutil.Exit(b.summary(ctx)))
 }
 
-// summary says on one line what became of all calls, and is the ending.
-func (b *batch) summary(ctx context.Context) {
+// summary says on one line what became of all calls, and returns the ending.
+func (b *batch) summary(ctx context.Context) wire.Outcome {
 	took := b.a.Now().Sub(b.began)
 	text := fmt.Sprintf("%s in %s", english.Plural(b.lines, "call"), render.Took(took))
 	if b.lines > 1 && took > 0 {
@@ -193,19 +195,19 @@ func (b *batch) summary(ctx context.Context) {
 	default: // the ending says the rest
 		text += fmt.Sprintf(", %d ok", b.tally[wire.OK])
 	}
-	if b.window.isOver() && b.a.Ending.Good() {
+	if b.window.isOver() && b.unprinted() == nil {
 		text += fmt.Sprintf("; stopped after line %d", b.last)
 	}
 	b.a.Note(text)
 	if n := b.a.Repeats.Left(); n > 0 {
 		b.a.Note(english.Plural(n, "more warning") + " of the same kind")
 	}
-	b.a.End(b.ending(ctx, bad))
+	return b.ending(ctx, bad)
 }
 
 // ending is the worst of all lines.
 func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
-	if ctx.Err() != nil && b.a.Ending.Kind == wire.OK {
+	if ctx.Err() != nil && b.unprinted() == nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	}
 	out := wire.Outcome{Where: b.c.Where, Many: true}

@@ -3,6 +3,7 @@ package batch
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 		return
 	}
 	if !out.Good() {
-		out = cmdutil.WithoutSecrets(b.a, connect.Challenged(&b.a.Env, out))
+		out = cmdutil.WithoutSecrets(b.a, connect.ExplainAuthFailure(&b.a.Env, out))
 	}
 	l.kind, l.out = out.Kind, render.CallLine(b.a.ErrStyle, l.number, echo, out, cmdutil.HasAnswer(b.a, out), took)
 	if b.stop && !out.Good() {
@@ -141,7 +142,7 @@ func (b *batch) write(ctx context.Context, lines []*batchLine) {
 		b.result(ctx, l)
 	}
 	b.flushSoon()
-	if b.a.Ending.Kind != wire.OK { // further results are not written
+	if b.unprinted() != nil { // further results are not written
 		b.stopAll()
 	}
 	b.tell()
@@ -163,21 +164,24 @@ func (b *batch) flush() {
 	_ = b.out.Flush()
 }
 
+// unprinted returns the first failure to print a result, nil where none failed.
+func (b *batch) unprinted() error { return cmp.Or(b.lineFailed, cmdutil.Lost(b.a)) }
+
 // result writes one line and counts it.
 func (b *batch) result(ctx context.Context, l *batchLine) {
-	if l.leftOut || b.a.Ending.Kind != wire.OK {
+	if l.leftOut || b.unprinted() != nil {
 		return
 	}
 	if b.a.Jq == "" && !b.a.OutStyle.Terminal {
 		_, _ = b.out.Write(l.out)
 	} else if err := cmdutil.TryLine(ctx, b.a, bytes.TrimSuffix(l.out, []byte("\n"))); cmdutil.IsStopped(err) {
 		return
-	} else if cmdutil.IsUsage(err) && b.a.Ending.Good() {
+	} else if cmdutil.IsUsage(err) && b.unprinted() == nil {
 		// One result that --jq cannot take is no reason to leave out the others.
 		b.a.Warn(fmt.Sprintf("line %d: %s", l.number, err))
 		l.kind = cmdutil.Worse(l.kind, wire.Usage)
 	} else {
-		cmdutil.EndsLine(b.a, err)
+		b.lineFailed = cmdutil.LineError(b.a, err)
 	}
 	b.lines, b.last = b.lines+1, l.number
 	if b.tally[l.kind]++; l.kind != wire.OK && b.failed == 0 {

@@ -75,8 +75,7 @@ sent, and structuredContent against the outputSchema.`,
 			if o.saving, err = savedfile.NewSaving(o.save, o.expectResult); err != nil {
 				return err
 			}
-			runCall(cmd.Context(), a, o)
-			return nil
+			return runCall(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -97,20 +96,16 @@ sent, and structuredContent against the outputSchema.`,
 }
 
 // runCall is the walk of a tool call, from the server that is meant to the ending.
-func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) {
+func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
 	if o.offline {
-		a.End(usage.Outcome(usage.New("--offline needs --dry-run or --curl", "remove it")))
-		return
+		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
 	if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	out, begun := toolcall.Perform(ctx, c, &o.Request)
 	ans := cmdutil.AnswerOf(out)
@@ -120,7 +115,8 @@ func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) {
 			return err
 		}
 	}
-	cmdutil.Show(ctx, a, out, ans)
-	o.saving.Add(a, c, o.Request, out)
-	cmdutil.Explained(a, "tools/call", "tasks/get", "tasks/result", "tasks/update")
+	shown := cmdutil.Show(ctx, a, out, ans)
+	kept := o.saving.Add(a, c, o.Request, out)
+	cmdutil.Explained(ctx, a, "tools/call", "tasks/get", "tasks/result", "tasks/update")
+	return cmdutil.Join(shown, kept)
 }

@@ -25,14 +25,13 @@ import (
 // dryRun shows the request that a call would send. What it depends on is what is
 // remembered; where the tool's definition is not, or forbids the arguments, the server is
 // asked for it as the call would ask, unless that is not wanted. The call is not sent.
-func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
+func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) (err error) {
 	if o.Task != 0 {
 		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
 	}
 	c := &connect.Conn{Env: &a.Env}
 	if out := cmdutil.Writable(a.Output); !out.Good() {
-		a.End(out)
-		return nil
+		return cmdutil.Exit(out)
 	}
 	out := connect.Find(c, o.argv)
 	var opt client.Options
@@ -40,8 +39,7 @@ func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
 		opt, out = connect.ClientOptions(ctx, c, connect.Options{Draft: true})
 	}
 	if !out.Good() {
-		a.End(out)
-		return nil
+		return cmdutil.Exit(out)
 	}
 	if o.curl && opt.Server.URL == "" {
 		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
@@ -55,26 +53,25 @@ func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
 	}
 	asked := !o.offline && (tool == nil && wantsDefinition(opt, o) || tool != nil && !out.Good())
 	if asked {
-		tool, out = definitionFor(ctx, a, o.argv, c, &opt, &o.Request)
+		tool, out, err = definitionFor(ctx, a, o.argv, c, &opt, &o.Request)
 	} else if tool == nil && !o.offline {
 		out = toolcall.Unchecked(c, nil, &o.Request)
 	}
 	if !out.Good() {
-		a.End(out)
-		return nil
+		return cmdutil.Join(err, cmdutil.Exit(out))
 	}
 	if tool != nil {
 		arguments.Tell(&a.Env, o.Reading)
 	}
-	if err := showDraft(ctx, a, c, opt, o, tool); err != nil {
-		return err
+	if failed := showDraft(ctx, a, c, opt, o, tool); failed != nil {
+		return cmdutil.Join(err, failed)
 	}
 	if asked {
 		a.Note("requested the definition of " + o.Name + "; the call was not sent")
 	} else {
 		a.Note("nothing was sent")
 	}
-	return nil
+	return err
 }
 
 // wantsDefinition reports that a call would ask for the definition.
@@ -85,13 +82,13 @@ func wantsDefinition(opt client.Options, o callOptions) bool {
 
 // definitionFor gets the definition as the call would, and what the conversation turns out to
 // be.
-func definitionFor(ctx context.Context, a *cmdutil.Factory, argv []string, c *connect.Conn, opt *client.Options, o *toolcall.Request) (*connect.Definition, wire.Outcome) {
+func definitionFor(ctx context.Context, a *cmdutil.Factory, argv []string, c *connect.Conn, opt *client.Options, o *toolcall.Request) (tool *connect.Definition, out wire.Outcome, err error) {
 	real, out := a.Open(ctx, connect.Options{Argv: argv})
-	defer a.Close(ctx, real)
+	defer func() { err = a.Close(ctx, real) }()
 	if !out.Good() {
-		return nil, out
+		return nil, out, nil
 	}
-	tool, out := connect.Define(ctx, real, o.Name)
+	tool, out = connect.Define(ctx, real, o.Name)
 	switch {
 	case o.NoValidate && (out.Good() || out.Kind == wire.InvalidArguments):
 		out = toolcall.Unchecked(real, tool, o)
@@ -101,7 +98,7 @@ func definitionFor(ctx context.Context, a *cmdutil.Factory, argv []string, c *co
 	if c.Saved == nil {
 		opt.Known = real.Revision()
 	}
-	return tool, out
+	return tool, out, nil
 }
 
 // checkedOffline holds the arguments against a remembered definition. Without one the
@@ -137,8 +134,7 @@ func showDraft(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, opt cli
 		}
 		ans.Human = func(w io.Writer, _ render.Style) error { _, err := io.WriteString(w, script); return err }
 	}
-	cmdutil.Print(ctx, a, ans)
-	return nil
+	return cmdutil.Print(ctx, a, ans)
 }
 
 // presumed is the conversation in which the request would be sent, as far as it is

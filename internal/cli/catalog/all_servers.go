@@ -71,7 +71,7 @@ type Surveyed struct {
 }
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
-func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) {
+func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) error {
 	asked, unasked := whomToAsk(a)
 	connect.SpareCollections(&a.Env, false)
 	a.Talking.Store(true) // a Ctrl-C ends the conversations in order
@@ -109,18 +109,18 @@ func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) {
 		a.Note("no match" + inVain(o.words, answered))
 	}
 	out, told := EndingOfAll(ctx, a, asked, unasked)
+	var err error
 	if out.Kind != wire.Signal {
-		cmdutil.Print(ctx, a, ans)
+		err = cmdutil.Print(ctx, a, ans)
 		if o.bill && found > 0 {
 			explainBill(a)
 		}
 	}
-	if told && a.Ending.Good() {
+	if told && err == nil {
 		a.Warn(out.Text)
-		a.Ending = out
-		return
+		return &cmdutil.ExitError{Outcome: out, Said: true}
 	}
-	a.EndAlso(out)
+	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
 // inVain says what was looked for, and where, without success.
@@ -220,10 +220,9 @@ func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveye
 		if crash := recover(); crash != nil {
 			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
 		}
-		b.Ending = cmdutil.WithoutSecrets(b, s.Out)
-		s.Out = b.Ending
+		s.Out = cmdutil.WithoutSecrets(b, s.Out)
 		b.Record.Many = s.Out.Good() // else it names the list that failed
-		connect.EndRecording(&b.Env, b.Ending, cmdutil.ExitCode(b))
+		connect.EndRecording(&b.Env, s.Out, s.Out.ExitCode())
 		s.said = said.String()
 	}()
 	if ctx.Err() != nil {
@@ -231,7 +230,11 @@ func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveye
 		return
 	}
 	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
-	defer b.Close(ctx, c)
+	defer func() {
+		if closed := connect.Close(ctx, c); s.Out.Good() {
+			s.Out = closed
+		}
+	}()
 	if s.Out = out; !out.Good() {
 		return
 	}

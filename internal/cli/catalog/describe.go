@@ -55,8 +55,7 @@ never opened.`,
 				return err
 			}
 			o.argv = argv
-			runDescribe(cmd.Context(), a, o)
-			return nil
+			return runDescribe(cmd.Context(), a, o)
 		},
 	}
 	cmdutil.AddIndex(a, cmd.Flags())
@@ -83,12 +82,10 @@ func describeWhat(words []string) (o describeOptions, err error) {
 	return describeOptions{kind: connect.ResourceKind, name: words[0]}, nil
 }
 
-func runDescribe(ctx context.Context, a *cmdutil.Factory, o describeOptions) {
+func runDescribe(ctx context.Context, a *cmdutil.Factory, o describeOptions) error {
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	var found described
 	if o.kind == connect.ToolKind {
@@ -107,11 +104,9 @@ func runDescribe(ctx context.Context, a *cmdutil.Factory, o describeOptions) {
 				out.Hint += "; name a server with -s"
 			}
 		}
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
-	cmdutil.Show(ctx, a, out, cmdutil.Document(found.raw, found.human))
-	cmdutil.Explained(a, o.kind.Method)
+	return cmdutil.Show(ctx, a, out, cmdutil.Document(found.raw, found.human), o.kind.Method)
 }
 
 // otherKind leads on to a prompt or a resource that has the name, where the server has

@@ -35,8 +35,7 @@ the exit code is the most severe one.`,
 				return err
 			}
 			o.words = words
-			runSurvey(cmd.Context(), a, o)
-			return nil
+			return runSurvey(cmd.Context(), a, o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")

@@ -36,26 +36,22 @@ server/discover or initialize unchanged.`,
 			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
 				return err
 			}
-			runInfo(cmd.Context(), a, argv)
-			return nil
+			return runInfo(cmd.Context(), a, argv)
 		},
 	}
 }
 
-func runInfo(ctx context.Context, a *cmdutil.Factory, argv []string) {
+func runInfo(ctx context.Context, a *cmdutil.Factory, argv []string) error {
 	c, out := a.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, UseKept: true})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if connect.IsHeld(c) && !c.Passing || a.Shell != nil {
 		out = askHeld(ctx, c)
 	}
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st render.Style) error { return present(c, w, st, out.Result) }
-	cmdutil.Show(ctx, a, out, ans)
-	cmdutil.Explained(a, "server/discover", "initialize")
+	return cmdutil.Show(ctx, a, out, ans, "server/discover", "initialize")
 }
 
 // askHeld asks a held server for its info. Where that takes a handshake there was one, and

@@ -100,13 +100,11 @@ func listAs(ctx context.Context, a *cmdutil.Factory, o listOptions, named bool) 
 	case o.all:
 		return listAll(ctx, a, o)
 	case o.bill:
-		runBill(ctx, a, o)
+		return runBill(ctx, a, o)
 	case o.watch.on:
-		watchLists(ctx, a, o)
-	default:
-		runList(ctx, a, o)
+		return watchLists(ctx, a, o)
 	}
-	return nil
+	return runList(ctx, a, o)
 }
 
 // kindsOf reads what is to be listed.
@@ -142,17 +140,14 @@ func listAll(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
 	if err := o.survey.check(a, "list --all", o.argv); err != nil {
 		return err
 	}
-	runSurvey(ctx, a, o.survey)
-	return nil
+	return runSurvey(ctx, a, o.survey)
 }
 
-func runList(ctx context.Context, a *cmdutil.Factory, o listOptions) {
+func runList(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error) {
 	all := len(o.kinds) > 1
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if all {
 		o.kinds = connect.Offered(c, o.kinds)
@@ -170,17 +165,18 @@ func runList(ctx context.Context, a *cmdutil.Factory, o listOptions) {
 	ans := cmdutil.AnswerOfLists(a, l, all, o.long)
 	// A list that a limit cut is shown as far as it came, and is no success.
 	if len(ans.Messages) > 0 && out.Kind == wire.BadResponse {
-		cmdutil.Print(ctx, a, ans)
+		err = cmdutil.Print(ctx, a, ans)
 	}
 	if out.Good() && l.Shown == 0 {
 		a.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
 	}
 	a.Record.Many = all && out.Good() // else it names the list that failed
-	cmdutil.Show(ctx, a, out, ans)
+	err = cmdutil.Join(err, cmdutil.Show(ctx, a, out, ans))
 	for _, list := range l.Lists {
 		connect.CompareNumbers(ctx, c, list, cmdutil.ShowsTables(a))
 	}
-	cmdutil.Explained(a, connect.MethodsOf(o.kinds)...)
+	cmdutil.Explained(ctx, a, connect.MethodsOf(o.kinds)...)
+	return err
 }
 
 // nothing names what a server turned out not to have, or none that can be used.

@@ -85,12 +85,10 @@ func (b *bill) add(one billed) {
 }
 
 // runBill lists the tools and prints what they cost.
-func runBill(ctx context.Context, a *cmdutil.Factory, o listOptions) {
+func runBill(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error) {
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	list, out := connect.Listed(ctx, c, connect.ToolKind, nil)
 	b := billOf(list)
@@ -99,11 +97,12 @@ func runBill(ctx context.Context, a *cmdutil.Factory, o listOptions) {
 	if a.Output != "" && !a.JSON && a.Jq == "" {
 		ans.Result = nil // a file gets what a person reads
 	}
-	cmdutil.Show(ctx, a, out, ans)
+	err = cmdutil.Show(ctx, a, out, ans)
 	if out.Good() {
 		explainBill(a)
 	}
-	cmdutil.Explained(a, connect.ToolKind.Method)
+	cmdutil.Explained(ctx, a, connect.ToolKind.Method)
+	return err
 }
 
 func explainBill(a *cmdutil.Factory) {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -52,6 +53,8 @@ type watcher struct {
 	// known is what was listed last; nil before the first time.
 	known map[connect.Kind][]item
 	read  time.Time
+	// unprinted is the first failure to print, which ends the command.
+	unprinted error
 
 	mu    sync.Mutex
 	stale map[connect.Kind]bool
@@ -68,13 +71,11 @@ type item struct {
 // a server says that they changed.
 const betweenReads = time.Second
 
-func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) {
+func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
 	w := &watcher{a: a, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	w.c = c
 	if len(o.kinds) > 1 {
@@ -84,8 +85,9 @@ func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) {
 	if out.Good() {
 		out = w.follow(ctx, filter)
 	}
-	a.End(out)
-	cmdutil.Explained(a, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
+	a.Record.About(out)
+	cmdutil.Explained(ctx, a, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
+	return cmdutil.Join(w.unprinted, cmdutil.Exit(out))
 }
 
 // filter asks for the changes of what is listed. A server that tells of none of
@@ -126,7 +128,7 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 	for {
 		select {
 		case <-read.C:
-			if cmdutil.Unread(a) {
+			if w.unprinted = cmp.Or(w.unprinted, cmdutil.Unread(a)); w.unprinted != nil {
 				on.Enough()
 			}
 		case <-w.wake:
@@ -138,7 +140,7 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 			if first && w.known != nil {
 				w.o.watch.until.Begin(on.Enough)
 			}
-			if left -= n; n > 0 && left <= 0 && w.o.watch.until.Count > 0 || a.Ending.Kind != wire.OK {
+			if left -= n; n > 0 && left <= 0 && w.o.watch.until.Count > 0 || w.unprinted != nil {
 				on.Enough()
 			}
 		case out := <-on.Ended:
@@ -234,7 +236,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	}
 	if !w.o.watch.jsonl {
 		w.a.NoPager = true // it goes on below
-		cmdutil.Print(ctx, w.a, cmdutil.AnswerOfLists(w.a, l, several, w.o.long))
+		w.unprinted = cmdutil.Print(ctx, w.a, cmdutil.AnswerOfLists(w.a, l, several, w.o.long))
 	}
 	w.a.Note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}
@@ -276,7 +278,7 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 	}
 	if !w.o.watch.jsonl {
 		if err := render.Changes(w.a.Stdout(), w.a.OutStyle, changes); err != nil {
-			w.a.End(cmdutil.Unwritten(w.a, err))
+			w.unprinted = cmp.Or(w.unprinted, cmdutil.Unwritten(w.a, "writing the result", err))
 		}
 	}
 	return len(changes)
@@ -313,5 +315,5 @@ func (w *watcher) line(ctx context.Context, change string, k connect.Kind, name 
 	if now != nil {
 		doc = jsonraw.With(doc, "now", now)
 	}
-	cmdutil.PrintLine(ctx, w.a, doc)
+	w.unprinted = cmp.Or(w.unprinted, cmdutil.PrintLine(ctx, w.a, doc))
 }

@@ -1,6 +1,8 @@
 package cmdutil
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -52,6 +54,22 @@ func Commands(a *Factory) (all []Maker) {
 // CommandIs reports that a command has a trait.
 func CommandIs(a *Factory, name string, t trait) bool {
 	return slices.ContainsFunc(Commands(a), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
+}
+
+// Execute runs a command line and returns how it ended. A word that names no command is an
+// error, also before --help.
+func Execute(ctx context.Context, f *Factory, root *cobra.Command, words []string) error {
+	var unknown error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !cmd.HasParent() && len(words) > 0 && !strings.HasPrefix(words[0], "-") && words[0] != "help" {
+			unknown = UnknownCommand(f, cmd, words)
+			return
+		}
+		help(cmd, args)
+	})
+	root.SetArgs(WithCodes(WithNegations(words)))
+	return cmp.Or(root.ExecuteContext(ctx), unknown)
 }
 
 // CommandsHint is the hint where the first word is no command.

@@ -7,11 +7,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Open finds the server a command means and opens or resumes the conversation
-// with it. A caller must close it, also after an outcome that is not good.
+// Open finds the server that a command means, and opens or resumes the connection with it.
+// End closes it, once it has reported how the command ended: a server may take long to exit.
 func (a *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
 	if a.Shell != nil {
-		return a.Shell.Lend(how)
+		c, o := a.Shell.Lend(how)
+		a.conn = c
+		return c, o
 	}
 	if o := Writable(a.Output); !o.Good() {
 		return &connect.Conn{Env: &a.Env}, o
@@ -20,15 +22,15 @@ func (a *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	ShowTraffic(a, a.Verbose, a.Explain)
 	c, o := connect.Dial(ctx, &a.Env, how)
 	c.StopTicking = stop
+	a.conn = c
 	if !o.Good() && c.Dialed {
-		Explained(a)
+		Explained(ctx, a)
 	}
 	return c, o
 }
 
-// Close closes the connection of a command.
-func (a *Factory) Close(ctx context.Context, c *connect.Conn) {
-	if out := connect.Close(ctx, c); !out.Good() {
-		a.EndAlso(out)
-	}
+// Close closes a connection of a command that goes on without it.
+func (a *Factory) Close(ctx context.Context, c *connect.Conn) error {
+	a.conn = nil
+	return Exit(connect.Close(ctx, c))
 }

@@ -47,13 +47,18 @@ func AnswerOf(o wire.Outcome) Answer {
 	return ans
 }
 
-// Show prints an answer where there is one, then says how the command ended.
-// The answer comes first: its reader need not wait for a server's shutdown.
-func Show(ctx context.Context, a *Factory, o wire.Outcome, ans Answer) {
+// Show prints an answer where there is one, explains the exchanges of these methods where
+// that was asked for, and returns how the command ended. The answer comes first: its reader
+// need not wait for a server's shutdown.
+func Show(ctx context.Context, a *Factory, o wire.Outcome, ans Answer, methods ...string) (err error) {
+	a.Record.About(o)
 	if HasAnswer(a, o) {
-		Print(ctx, a, ans)
+		err = Print(ctx, a, ans)
 	}
-	a.EndAlso(o)
+	if len(methods) > 0 {
+		Explained(ctx, a, methods...)
+	}
+	return Join(err, Exit(o))
 }
 
 // HasAnswer follows the table of exit codes: these endings have a result, and
@@ -70,28 +75,31 @@ func HasAnswer(a *Factory, o wire.Outcome) bool {
 
 // Print writes an answer to where it was asked for. That it could not be
 // written is an ending of its own.
-func Print(ctx context.Context, a *Factory, ans Answer) {
+func Print(ctx context.Context, a *Factory, ans Answer) error {
 	if a.Shell != nil && ans.Result != nil {
 		a.Shell.Answered(ans.Result)
 	}
 	a.Progress.Done()
 	err := tryPrint(ctx, a, ans)
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
+	_, isEnding := errors.AsType[*ExitError](err)
 	switch {
-	case err == nil || a.Ending.Kind != wire.OK:
+	case err == nil || Lost(a) != nil:
+		return Lost(a)
+	case isEnding:
+		return err
 	case IsStopped(err):
-		a.End(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
+		return Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
 	case IsUsage(err):
 		o := usage.Outcome(err)
 		if a.Talking.Load() {
 			o.Reached, o.Phase = wire.Answered, "output"
 		}
-		a.End(o)
+		return Exit(o)
 	case isPayload:
-		a.End(unsaved(payload))
-	default:
-		a.End(Unwritten(a, err))
+		return Exit(unsaved(payload))
 	}
+	return Unwritten(a, "writing the result", err)
 }
 
 // unsaved is the ending of -o where the result holds nothing that can be saved.
@@ -156,8 +164,7 @@ func printOut(ctx context.Context, a *Factory, ans Answer) error {
 		st.Canvas = canvas(ctx, a)
 	}
 	if ctx.Err() != nil && st.Canvas != (render.Canvas{}) {
-		a.End(Afterwards(a, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
-		return nil
+		return Exit(Afterwards(a, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
 	if pager(a) == nil || st.Canvas.By != render.NoPictures {
 		return printTo(ctx, a, a.Stdout(), st, ans)

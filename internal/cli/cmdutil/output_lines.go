@@ -10,8 +10,8 @@ import (
 )
 
 // PrintLine writes one JSON document of a stream, on a line or through --jq.
-func PrintLine(ctx context.Context, a *Factory, raw json.RawMessage) {
-	EndsLine(a, TryLine(ctx, a, raw))
+func PrintLine(ctx context.Context, a *Factory, raw json.RawMessage) error {
+	return LineError(a, TryLine(ctx, a, raw))
 }
 
 // TryLine is PrintLine for callers that go on after an error of the --jq expression.
@@ -22,15 +22,15 @@ func TryLine(ctx context.Context, a *Factory, raw json.RawMessage) error {
 	return render.JSONLine(a.Stdout(), a.OutStyle, raw)
 }
 
-// EndsLine ends the command where a line could not be printed.
-func EndsLine(a *Factory, err error) {
+// LineError returns the error of a command whose line could not be printed.
+func LineError(a *Factory, err error) error {
 	switch {
-	case err == nil || a.Ending.Kind != wire.OK:
+	case err == nil || Lost(a) != nil:
+		return Lost(a)
 	case IsStopped(err):
-		a.End(Afterwards(a, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
+		return Exit(Afterwards(a, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	case IsUsage(err):
-		a.End(usage.Outcome(err))
-	default:
-		a.End(Unwritten(a, err))
+		return Exit(usage.Outcome(err))
 	}
+	return Unwritten(a, "writing the result", err)
 }

@@ -97,17 +97,19 @@ func (on listening) Ending(out wire.Outcome) wire.Outcome {
 }
 
 // HearAll listens and gives each notification to take, which says how many it
-// counts for, until that is enough, the time is up, or the listening ends.
-func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.Listening, until Endurance, take func(Notice) int) wire.Outcome {
+// counts for, until that is enough, it fails, the time is up, or the listening ends.
+func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.Listening, until Endurance, take func(Notice) (int, error)) (wire.Outcome, error) {
 	on := Start(ctx, c, l, until)
 	defer on.Enough()
 	defer e.Deaf()
-	left := cmp.Or(until.Count, math.MaxInt)
+	left, failed := cmp.Or(until.Count, math.MaxInt), error(nil)
 	count := func(m *wire.Message) {
-		if left > 0 && a.Ending.Kind == wire.OK {
-			left -= take(Notice{m, a.Now()})
+		if left > 0 && failed == nil {
+			var n int
+			n, failed = take(Notice{m, a.Now()})
+			left -= n
 		}
-		if left <= 0 || a.Ending.Kind != wire.OK {
+		if left <= 0 || failed != nil {
 			on.Enough()
 		}
 	}
@@ -116,7 +118,7 @@ func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.
 	for {
 		select {
 		case <-read.C:
-			if Unread(a) {
+			if failed = cmp.Or(failed, Unread(a)); failed != nil {
 				on.Enough()
 			}
 		case m := <-e.notices:
@@ -125,7 +127,7 @@ func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.
 			for len(e.notices) > 0 {
 				count(<-e.notices)
 			}
-			return on.Ending(out)
+			return on.Ending(out), failed
 		}
 	}
 }

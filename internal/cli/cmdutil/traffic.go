@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -52,12 +53,12 @@ func ShowTraffic(a *Factory, verbose int, explain bool) {
 
 // hintAtRecord tells a person where the evidence is, of endings that it explains,
 // unless it was shown.
-func hintAtRecord(a *Factory) {
+func hintAtRecord(a *Factory, ended wire.Kind) {
 	shown := a.Explain || a.Verbose > 0 || !a.ErrStyle.Terminal || a.JSON || a.Wire
 	if r := &a.Record; shown || r.Ring == nil || r.Run() == 0 || !r.Crossed.Load() {
 		return
 	}
-	switch a.Ending.Kind {
+	switch ended {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
 		render.Hint(a.Stderr(), a.ErrStyle, wire.Run("show last")+" shows the exchange")
 	}
@@ -65,7 +66,7 @@ func hintAtRecord(a *Factory) {
 
 // Explained prints the exchange that the command was about, and names those
 // that led to it. A command that got no further shows what it came to.
-func Explained(a *Factory, methods ...string) {
+func Explained(ctx context.Context, a *Factory, methods ...string) {
 	if !a.Explain {
 		return
 	}
@@ -90,7 +91,7 @@ func Explained(a *Factory, methods ...string) {
 	}
 	var b bytes.Buffer
 	render.Explain(&b, a.ErrStyle, own)
-	if interrupted := a.Ending.Kind == wire.Signal; interrupted || !a.ErrStyle.Terminal || !paged(a, b.Bytes()) {
+	if ctx.Err() != nil || !a.ErrStyle.Terminal || !paged(a, b.Bytes()) {
 		_, _ = a.Stderr().Write(b.Bytes())
 	}
 }

@@ -60,8 +60,7 @@ the same code.`,
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
 				return usage.New(fmt.Sprintf("%q is not a package name", o.pkg), "--package tools")
 			}
-			runCodegen(cmd.Context(), a, o)
-			return nil
+			return runCodegen(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -71,17 +70,14 @@ the same code.`,
 	return cmd
 }
 
-func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) {
+func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) error {
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	all, out := connect.Tools(ctx, c, nil)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	src := codegen.Source{Server: a.Secrets.Text(named(c)), Tools: connect.Unique(all.Tools)}
 	aimCode(c, &src)
@@ -102,8 +98,9 @@ func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) {
 		_, err := w.Write(code)
 		return err
 	}); err != nil {
-		a.End(cmdutil.Afterwards(a, usage.LocalIO("writing the code", usage.Bare(err))))
+		return cmdutil.Unwritten(a, "writing the code", usage.Bare(err))
 	}
+	return nil
 }
 
 // named is how the server calls itself, and where it is.

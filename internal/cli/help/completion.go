@@ -74,7 +74,7 @@ Names with characters that are special to the shell are omitted.`,
 				return err
 			})
 			if err != nil {
-				a.End(usage.LocalIO("writing the script", usage.Bare(err)))
+				return cmdutil.Unwritten(a, "writing the script", usage.Bare(err))
 			}
 			return nil
 		},

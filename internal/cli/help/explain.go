@@ -44,13 +44,12 @@ Without a term it lists all terms.`,
 			if err != nil {
 				return err
 			}
-			cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st render.Style) error {
+			return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st render.Style) error {
 				if len(args) == 0 {
 					return writeGlossary(w, st, entries, groups)
 				}
 				return writeEntries(w, st, found)
 			}))
-			return nil
 		},
 	}
 }

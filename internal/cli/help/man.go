@@ -34,8 +34,7 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 			if err := notAPage(cmd.Root(), args[0]); err != nil {
 				return err
 			}
-			writeManual(a, cmd.Root(), args[0])
-			return nil
+			return writeManual(a, cmd.Root(), args[0])
 		},
 	}
 }
@@ -49,7 +48,7 @@ func notAPage(root *cobra.Command, name string) error {
 		wire.Run("help "+name)+" shows it; "+wire.Run("man ./"+name)+" writes all pages into a directory of that name")
 }
 
-func writeManual(a *cmdutil.Factory, root *cobra.Command, dir string) {
+func writeManual(a *cmdutil.Factory, root *cobra.Command, dir string) error {
 	pages := AllOf(root)
 	for _, c := range pages {
 		name := filepath.Join(dir, "man"+section(c), ManName(c)+"."+section(c))
@@ -58,11 +57,11 @@ func writeManual(a *cmdutil.Factory, root *cobra.Command, dir string) {
 			err = os.WriteFile(name, []byte(ManPage(a, c)), 0o644)
 		}
 		if err != nil {
-			a.End(usage.LocalIO("writing the manual", err))
-			return
+			return cmdutil.Exit(usage.LocalIO("writing the manual", err))
 		}
 	}
 	a.Note(fmt.Sprintf("%d pages saved to %s", len(pages), dir))
+	return nil
 }
 
 // AllOf walks the tree, hidden commands left out.

@@ -10,7 +10,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/usage"
 )
 
 // The texts of help: -h is what fits a screen, --help is all of it. They are
@@ -19,10 +18,6 @@ import (
 
 // Help writes a command's help.
 func Help(a *cmdutil.Factory, cmd *cobra.Command, _ []string) {
-	if !cmd.HasParent() && len(a.Args) > 0 && !strings.HasPrefix(a.Args[0], "-") && a.Args[0] != "help" {
-		a.End(usage.Outcome(cmdutil.UnknownCommand(a, cmd, a.Args))) // mcpc frobnicate --help
-		return
-	}
 	if a.Shell == nil {
 		_ = cmdutil.FromEnvironment(cmd, a.Getenv) // MCPC_NO_PAGER: --help runs before prepare
 	}

@@ -30,8 +30,7 @@ func NewVersion(a *cmdutil.Factory) *cobra.Command {
 			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
 				return err
 			}
-			PrintVersion(cmd.Context(), a)
-			return nil
+			return PrintVersion(cmd.Context(), a)
 		},
 	}
 }
@@ -68,7 +67,7 @@ func short(commit string) string {
 	return plain
 }
 
-func PrintVersion(ctx context.Context, a *cmdutil.Factory) {
+func PrintVersion(ctx context.Context, a *cmdutil.Factory) error {
 	commit, date := builtFrom(a)
 	when := "null"
 	if date != "" {
@@ -76,7 +75,7 @@ func PrintVersion(ctx context.Context, a *cmdutil.Factory) {
 	}
 	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, jsonraw.Quote(a.Version),
 		jsonraw.Quote(commit), when, jsonraw.Quote(runtime.Version()), jsonraw.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
-	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ render.Style) error {
 		day, _, _ := strings.Cut(date, "T")
 		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", a.Version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
 		return err

@@ -77,12 +77,10 @@ func runMock(ctx context.Context, a *cmdutil.Factory, o mockOptions) error {
 	}
 	if o.stdio {
 		// It waits for its input, which no signal interrupts: it just dies of one.
-		mockStdio(ctx, a, script)
-		return nil
+		return mockStdio(ctx, a, script)
 	}
 	a.Talking.Store(true)
-	mockHTTP(ctx, a, script, o.listen)
-	return nil
+	return mockHTTP(ctx, a, script, o.listen)
 }
 
 // fitting refuses a script that the transport cannot play, and says what of it will not
@@ -102,7 +100,7 @@ func fitting(a *cmdutil.Factory, script *serve.Script, o mockOptions) error {
 	return nil
 }
 
-func mockStdio(ctx context.Context, a *cmdutil.Factory, script *serve.Script) {
+func mockStdio(ctx context.Context, a *cmdutil.Factory, script *serve.Script) error {
 	err := script.Stdio(ctx, serve.Process{
 		In: a.In, Out: a.Out, Err: a.Err, Exit: a.Leave,
 		Kill:       func(name string) { cmdutil.Raise(killedBy[name]) },
@@ -110,8 +108,9 @@ func mockStdio(ctx context.Context, a *cmdutil.Factory, script *serve.Script) {
 		Fork:       func(d time.Duration) { leaveBehind(a, d) },
 	})
 	if err != nil {
-		a.End(usage.LocalIO("the mock", err))
+		return cmdutil.Exit(usage.LocalIO("the mock", err))
 	}
+	return nil
 }
 
 var killedBy = map[string]syscall.Signal{
@@ -127,11 +126,10 @@ func leaveBehind(a *cmdutil.Factory, d time.Duration) {
 	}
 }
 
-func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *serve.Script, address string) {
+func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *serve.Script, address string) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	scheme := "http"
 	if script.TLS != "" {
@@ -139,8 +137,7 @@ func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *serve.Script, add
 	}
 	a.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
 	if err := script.HTTP(ctx, listener, nil); err != nil {
-		a.End(usage.LocalIO("serving", err))
-		return
+		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
-	a.End(wire.Outcome{Kind: wire.Signal})
+	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }

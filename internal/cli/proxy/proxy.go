@@ -62,8 +62,7 @@ mcpc log lists an exchange up to 0.3 s after its response.`,
 			if a.Network.Socket != "" && len(routes) > 1 {
 				return usage.New("--unix-socket needs one server, not several", "run one proxy per server")
 			}
-			runProxy(cmd.Context(), a, o, routes)
-			return nil
+			return runProxy(cmd.Context(), a, o, routes)
 		},
 	}
 	f := cmd.Flags()
@@ -99,25 +98,22 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 	return routes, nil
 }
 
-func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []trace.Route) {
+func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []trace.Route) error {
 	w, err := connect.ReachServer2(&a.Env, routes[0].To.String(), nil) // the user named all of them
 	if err != nil {
-		a.End(usage.Outcome(err))
-		return
+		return err
 	}
 	a.Talking.Store(true)
 	listener, out := cmdutil.ListenLoopback(o.listen)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	defer listener.Close()
 	var targets []string
 	for _, r := range routes {
 		if leadsTo(r.To, listener.Addr().String()) {
-			a.End(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
+			return cmdutil.Exit(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
 				Hint: "--listen 127.0.0.1:0 takes a free port"})
-			return
 		}
 		a.Secrets.LearnURL(r.To.String())
 		targets = append(targets, redact.RedactURL(r.To.String()))
@@ -129,10 +125,9 @@ func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []
 	err = serveProxy(ctx, a, p, listener)
 	watcher.Close()
 	if err != nil {
-		a.End(usage.LocalIO("serving", err))
-		return
+		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
-	a.End(wire.Outcome{Kind: wire.Signal})
+	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
 func connectTime(a *cmdutil.Factory) time.Duration {

@@ -48,8 +48,7 @@ such as MCP Inspector, it may be omitted.`,
 			if len(args) == 0 {
 				return usage.New("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
 			}
-			runTap(a, args)
-			return nil
+			return runTap(a, args)
 		},
 	}
 	// Behind the command's first word all words are the command's, with or without --.
@@ -72,7 +71,7 @@ type tapping struct {
 	left atomic.Bool
 }
 
-func runTap(a *cmdutil.Factory, argv []string) {
+func runTap(a *cmdutil.Factory, argv []string) error {
 	a.Record.Quiet.Store(a.Verbose == 0)
 	a.Secrets.LearnCommand(argv)
 	// All signals are the server's from now on.
@@ -81,8 +80,7 @@ func runTap(a *cmdutil.Factory, argv []string) {
 	signal.Notify(signals, cmdutil.Relayed...)
 	t := &tapping{a: a, cmd: exec.Command(argv[0], argv[1:]...)}
 	if out := t.start(); !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	t.watch = overhear(a, connect.CommandLine(argv), trace.ByTap)
 	go func() {
@@ -94,8 +92,12 @@ func runTap(a *cmdutil.Factory, argv []string) {
 	t.copies.Add(2)
 	go t.drain(a.Out, t.out, t.watch.Messages(wire.Received))
 	go t.drain(a.Err, t.err, t.watch.Stderr())
-	t.wait()
+	code := t.wait()
 	t.watch.Close()
+	if code != 0 {
+		return &cmdutil.ExitError{Code: code}
+	}
+	return nil
 }
 
 // start connects the server with pipes of its own.
@@ -181,8 +183,8 @@ func (t *tapping) drain(to, from *os.File, seen io.WriteCloser) {
 	}
 }
 
-// wait waits for the server, and for what it has still written.
-func (t *tapping) wait() {
+// wait waits for the server, and for what it has still written. It returns the exit code.
+func (t *tapping) wait() int {
 	_ = t.cmd.Wait()
 	by := wire.Received
 	if t.left.Load() {
@@ -196,11 +198,13 @@ func (t *tapping) wait() {
 	t.copies.Wait()
 	state := t.cmd.ProcessState
 	how := "exit"
-	if t.a.Exit = state.ExitCode(); t.a.Exit < 0 {
+	code := state.ExitCode()
+	if code < 0 {
 		how = "signal"
 		if status, ok := state.Sys().(syscall.WaitStatus); ok {
-			t.a.Exit = 128 + int(status.Signal())
+			code = 128 + int(status.Signal())
 		}
 	}
 	t.watch.Closed(by, how, state.String())
+	return code
 }

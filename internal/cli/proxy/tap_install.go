@@ -65,8 +65,7 @@ the client afterwards. A CLIENT is one of these:
 		if !ok || !client.Editable() {
 			return usage.New(fmt.Sprintf("unknown client %q", o.client), suggest.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(), cmdutil.RunOf(cmd, " --help")+" shows the clients"))
 		}
-		tapInstall(cmd.Context(), a, client, o)
-		return nil
+		return tapInstall(cmd.Context(), a, client, o)
 	}
 	cmd.ValidArgsFunction = completeClients
 	cmd.Flags().StringVar(&o.file, "file", "", "configuration `file`, if not the client's default")
@@ -101,7 +100,7 @@ func clientNames() (names []string) {
 	return names
 }
 
-func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o installOptions) {
+func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o installOptions) error {
 	file := cmp.Or(o.file, client.File(runtime.GOOS, a.Getenv))
 	if folder, err := os.Getwd(); err == nil {
 		client = client.ForProject(folder)
@@ -110,8 +109,7 @@ func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o
 	if err != nil {
 		out := usage.LocalIO("reading the configuration of "+client.Title, err)
 		out.Hint = "--file names another file"
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	changed, err := tapEdit(a, old, client, o)
 	if err != nil {
@@ -120,8 +118,7 @@ func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o
 			out.Hint = wire.Hint("it has " + strings.Join(entry.Servers, ", "))
 		}
 		out.Where = file
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if bytes.Equal(old, changed) {
 		state := "already uses mcpc tap"
@@ -129,22 +126,21 @@ func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o
 			state = "does not use mcpc tap"
 		}
 		a.Note(fmt.Sprintf("nothing to change in %s: %q %s", render.Line(file), o.server, state))
-		return
+		return nil
 	}
 	a.Secrets.LearnCommand(client.CommandOf(old, o.server))
 	fmt.Fprintf(a.Stdout(), "%s\n%s", render.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
 		return a.Secrets.Text(render.Line(line))
 	}))
 	if out := confirmedEdit(ctx, a, file, o); !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	backup, err := editFile(file, old, changed)
 	if err != nil {
-		a.End(usage.LocalIO("writing "+file, err))
-		return
+		return cmdutil.Exit(usage.LocalIO("writing "+file, err))
 	}
 	a.Note("written; the previous file is " + backup + " (mode 0600); restart " + client.Title)
+	return nil
 }
 
 // tapEdit gives the text that the file is to have.

@@ -56,8 +56,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 				return err
 			}
 			o.argv = argv
-			runComplete(cmd.Context(), a, o)
-			return nil
+			return runComplete(cmd.Context(), a, o)
 		},
 	}
 	cmdutil.AddCut(a, cmd.Flags())
@@ -95,12 +94,10 @@ func completeWhat(a *cmdutil.Factory, words []string) (o completeOptions, err er
 	return o, nil
 }
 
-func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) {
+func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) error {
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	argument := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.argument)), "value", jsonraw.Quote(o.value))
 	params := jsonraw.With(jsonraw.With(nil, "ref", o.ref), "argument", argument)
@@ -127,8 +124,7 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) {
 		}
 	}
 	ans.Human = func(w io.Writer, st render.Style) error { return render.Values(w, st, values) }
-	cmdutil.Show(ctx, a, out, ans)
-	cmdutil.Explained(a, "completion/complete")
+	return cmdutil.Show(ctx, a, out, ans, "completion/complete")
 }
 
 // argumentsThere says which arguments there are, where none is called like the one

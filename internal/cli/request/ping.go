@@ -40,8 +40,7 @@ everything else ends the command at once.`,
 			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
 				return err
 			}
-			waitForPing(cmd.Context(), a, argv, max(0, wait))
-			return nil
+			return waitForPing(cmd.Context(), a, argv, max(0, wait))
 		},
 	}
 	cmd.Flags().Var((*cmdutil.Seconds)(&wait), "wait", "retry for this time until the server answers")
@@ -50,7 +49,7 @@ everything else ends the command at once.`,
 
 // waitForPing pings until the server answers or wait is over. The outcome is that of the
 // last attempt, which may take the rest of wait, or a second.
-func waitForPing(ctx context.Context, a *cmdutil.Factory, argv []string, wait time.Duration) {
+func waitForPing(ctx context.Context, a *cmdutil.Factory, argv []string, wait time.Duration) (err error) {
 	limit := a.Now().Add(wait)
 	bound := false // by wait, and no longer by --timeout
 	for waiting := false; ; waiting = true {
@@ -68,15 +67,13 @@ func waitForPing(ctx context.Context, a *cmdutil.Factory, argv []string, wait ti
 				out.Text = strings.Replace(out.Text, a.Limits.Idle.String(), max(wait, time.Second).String(), 1)
 				out.Hint = "--wait TIME waits longer"
 			}
-			showPing(ctx, a, c, method, out)
-			a.Close(ctx, c)
-			return
+			return cmdutil.Join(err, showPing(ctx, a, c, method, out))
 		}
 		if !waiting {
 			a.Note("waiting for the server: " + out.Text)
 		}
 		connect.GaveUp(&a.Env, out, out.ExitCode())
-		a.Close(ctx, c)
+		err = cmdutil.Join(err, a.Close(ctx, c))
 	}
 }
 
@@ -111,10 +108,9 @@ func runPing(ctx context.Context, a *cmdutil.Factory, argv []string) (c *connect
 	return c, method, c.Do(ctx, client.Call{Method: method})
 }
 
-func showPing(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, method string, out wire.Outcome) {
+func showPing(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, method string, out wire.Outcome) error {
 	if method == "" {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if client.UnknownMethod(out) {
 		out.Hint = wire.Hint("the server responds, but does not support " + method + ", which every server must support")
@@ -124,6 +120,5 @@ func showPing(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, method s
 		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", render.Line(c.Where), method, render.Took(out.Took))
 		return err
 	}
-	cmdutil.Show(ctx, a, out, ans)
-	cmdutil.Explained(a, method)
+	return cmdutil.Show(ctx, a, out, ans, method)
 }

@@ -43,8 +43,7 @@ that.`,
 				return complete.Unnamed(a, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
 			}
 			o.Arguments = typed.Texts()
-			runPrompt(cmd.Context(), a, o)
-			return nil
+			return runPrompt(cmd.Context(), a, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.NoValidate, "no-validate", false, "do not check the arguments")
@@ -53,14 +52,11 @@ that.`,
 	return cmd
 }
 
-func runPrompt(ctx context.Context, a *cmdutil.Factory, o toolcall.PromptOptions) {
+func runPrompt(ctx context.Context, a *cmdutil.Factory, o toolcall.PromptOptions) error {
 	c, out := a.Open(ctx, connect.Options{Argv: o.Argv})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	out = toolcall.GetPrompt(ctx, c, o)
-	cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
-	cmdutil.Explained(a, "prompts/get")
+	return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), "prompts/get")
 }

@@ -52,8 +52,7 @@ header fields.`,
 			if err := rawInput(a, &o, own, file); err != nil {
 				return err
 			}
-			runRaw(cmd.Context(), a, o)
-			return nil
+			return runRaw(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -93,12 +92,10 @@ func rawInput(a *cmdutil.Factory, o *rawOptions, args []string, file string) err
 	return nil
 }
 
-func runRaw(ctx context.Context, a *cmdutil.Factory, o rawOptions) {
+func runRaw(ctx context.Context, a *cmdutil.Factory, o rawOptions) (err error) {
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv, SkipNegotiation: true})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	call := client.Call{Method: o.method, Params: o.params, ID: RawID(o.id), Bare: o.bare, Once: true}
 	switch {
@@ -118,8 +115,9 @@ func runRaw(ctx context.Context, a *cmdutil.Factory, o rawOptions) {
 	if out.Kind == wire.BadResponse && out.Hint == "" {
 		out.Hint = "-vvv shows the exact bytes and header fields"
 	}
-	showRaw(ctx, a, out)
-	cmdutil.Explained(a, o.method)
+	err = showRaw(ctx, a, out)
+	cmdutil.Explained(ctx, a, o.method)
+	return err
 }
 
 // RawID takes a flag's text for JSON where it is JSON, else for a string.
@@ -136,16 +134,16 @@ func RawID(text string) json.RawMessage {
 
 // showRaw prints whatever came back, message or not, good or not. With --json
 // or --jq it is about the result alone, as everywhere.
-func showRaw(ctx context.Context, a *cmdutil.Factory, out wire.Outcome) {
+func showRaw(ctx context.Context, a *cmdutil.Factory, out wire.Outcome) (err error) {
 	if (a.JSON || a.Jq != "" && !a.Wire) && out.Result != nil {
-		cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
-		return
+		return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
 	}
 	// A notification's acknowledgement is nothing, and not an empty line.
+	a.Record.About(out)
 	if raw := cameBack(out); raw != nil {
-		cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }))
+		err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }))
 	}
-	a.EndAlso(out)
+	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
 func cameBack(out wire.Outcome) []byte {

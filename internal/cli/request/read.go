@@ -58,8 +58,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 			if err := aimRead(a, &o, args, template); err != nil {
 				return err
 			}
-			runRead(cmd.Context(), a, o)
-			return nil
+			return runRead(cmd.Context(), a, o)
 		},
 	}
 	cmd.Flags().BoolVar(&template, "template", false, "treat the URI as a template, even without values")
@@ -97,20 +96,17 @@ func aimRead(a *cmdutil.Factory, o *readOptions, args []string, template bool) e
 	return err
 }
 
-func runRead(ctx context.Context, a *cmdutil.Factory, o readOptions) {
+func runRead(ctx context.Context, a *cmdutil.Factory, o readOptions) error {
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if len(o.left) > 0 {
 		a.Note("no value for " + strings.Join(o.left, ", ") + "; reading " + o.uri)
 	}
 	out = toolcall.ReadResource(ctx, c, o.uri)
 	nameContents(a, out)
-	cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
-	cmdutil.Explained(a, "resources/read")
+	return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), "resources/read")
 }
 
 // nameContents says what is wrong with a resource's contents, and where there

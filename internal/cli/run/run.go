@@ -74,14 +74,12 @@ code is that of the first error.`,
 			}
 			r, err := newRunner(a, o)
 			if o.list && r != nil {
-				cmdutil.Show(cmd.Context(), a, wire.Outcome{}, r.listed())
-				return err
+				return cmdutil.Join(cmdutil.Show(cmd.Context(), a, wire.Outcome{}, r.listed()), err)
 			}
 			if err != nil {
 				return err
 			}
-			r.run(cmd.Context())
-			return nil
+			return r.run(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
@@ -108,6 +106,8 @@ type runner struct {
 	// set where no further one is to be.
 	broken  wire.Outcome
 	stopped bool
+	// unclosed is the first failure to close a connection.
+	unclosed error
 	// live writes lines as steps end, in a style; nil where all of it is one document.
 	live      io.Writer
 	liveStyle render.Style
@@ -153,11 +153,10 @@ func newRunner(a *cmdutil.Factory, o runOptions) (*runner, error) {
 }
 
 // run is the walk over all files.
-func (r *runner) run(ctx context.Context) {
+func (r *runner) run(ctx context.Context) error {
 	a := r.a
 	if out := r.places(); !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	a.NoInput = true // what asks a person is no test
 	a.Record.Many = true
@@ -172,16 +171,16 @@ func (r *runner) run(ctx context.Context) {
 		r.file(ctx, f)
 	}
 	a.Progress.Done()
+	err := r.unclosed
 	if r.live != nil {
 		_ = render.RunSum(r.live, r.liveStyle, r.done)
 	} else {
-		cmdutil.Print(ctx, a, r.answer())
+		err = cmdutil.Join(err, cmdutil.Print(ctx, a, r.answer()))
 	}
 	if r.o.junit == "-" {
 		_ = render.JUnit(a.Stdout(), r.done) // which ends the run where it cannot be written
 	}
-	a.EndAlso(r.ending())
-	a.EndAlso(r.writeJUnit())
+	return cmdutil.Join(err, cmdutil.Exit(r.ending()), cmdutil.Exit(r.writeJUnit()))
 }
 
 // places refuses files that cannot be written, before anything is sent.

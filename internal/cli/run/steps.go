@@ -60,7 +60,7 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 		}
 	}
 	if run.c != nil {
-		a.Close(ctx, run.c)
+		r.unclosed = cmdutil.Join(r.unclosed, a.Close(ctx, run.c))
 	}
 	a.SetGlobals(before)
 	run.result.Took = a.Now().Sub(run.result.Started)
@@ -112,7 +112,7 @@ func (r *fileRun) open(ctx context.Context) {
 	if r.opening = out; out.Good() {
 		r.c = c
 	} else {
-		a.Close(ctx, c)
+		r.unclosed = cmdutil.Join(r.unclosed, a.Close(ctx, c))
 	}
 }
 

@@ -131,9 +131,9 @@ func fileOf(c *connect.Conn) (f saved.File) {
 
 // Add writes a call behind the others, with how it ended. Of a secret the file gets a
 // variable of the environment.
-func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) {
+func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) error {
 	if s == nil {
-		return
+		return nil
 	}
 	if !slices.Contains(replay.SavedEndings, out.Kind) || out.Reached == wire.Unsent {
 		if out.Reached == wire.Unsent {
@@ -141,7 +141,7 @@ func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 		} else {
 			a.Note("not saved: the call got no response")
 		}
-		return
+		return nil
 	}
 	b := &Saver{taken: string(s.text)}
 	arguments, _ := a.Secrets.Bytes(o.Arguments)
@@ -162,12 +162,11 @@ func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 	if err != nil {
 		failed := usage.LocalIO("saving the call in "+s.path, usage.Bare(err))
 		failed.Reached = out.Reached
-		a.EndAlso(failed)
-		return
+		return cmdutil.Exit(failed)
 	}
 	if again {
 		a.Note(fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers))
-		return
+		return nil
 	}
 	s.file.Steps = append(s.file.Steps, step)
 	run := "mcpc run " + shellwords.Quote(s.path)
@@ -190,6 +189,7 @@ func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 		note += "; the call has no result to expect"
 	}
 	a.Note(note + answers)
+	return nil
 }
 
 // answers are the flags that answer what the server asks as it was done: those that were

@@ -45,8 +45,7 @@ code is accepted.`,
 			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {
 				return usage.New("--stdio cannot be combined with --listen or --auth", "")
 			}
-			runDemo(cmd.Context(), a, o)
-			return nil
+			return runDemo(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -58,28 +57,27 @@ code is accepted.`,
 	return cmd
 }
 
-func runDemo(ctx context.Context, a *cmdutil.Factory, o demoOptions) {
+func runDemo(ctx context.Context, a *cmdutil.Factory, o demoOptions) error {
 	a.Talking.Store(true)
 	if o.stdio {
 		err := demo.Serve(ctx, a.In, a.Out)
 		switch {
 		case ctx.Err() != nil:
-			a.End(wire.Outcome{Kind: wire.Signal})
+			return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 		case err != nil:
-			a.End(wire.Outcome{Kind: wire.BadResponse, Text: "the client: " + err.Error(), Err: err})
+			return cmdutil.Exit(wire.Outcome{Kind: wire.BadResponse, Text: "the client: " + err.Error(), Err: err})
 		}
-		return
+		return nil
 	}
 	listener, out := cmdutil.ListenLoopback(o.listen)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
-	serveDemo(ctx, a, listener, o)
+	return serveDemo(ctx, a, listener, o)
 }
 
 // serveDemo serves until ctx is done. Open streams do not hold it up.
-func serveDemo(ctx context.Context, a *cmdutil.Factory, listener net.Listener, o demoOptions) {
+func serveDemo(ctx context.Context, a *cmdutil.Factory, listener net.Listener, o demoOptions) error {
 	server := &http.Server{Handler: demoHandler(a, o), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
@@ -89,10 +87,9 @@ func serveDemo(ctx context.Context, a *cmdutil.Factory, listener net.Listener, o
 	}
 	a.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		a.End(usage.LocalIO("serving", err))
-		return
+		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
-	a.End(wire.Outcome{Kind: wire.Signal})
+	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
 func demoHandler(a *cmdutil.Factory, o demoOptions) http.Handler {

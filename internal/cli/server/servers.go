@@ -44,8 +44,7 @@ are shown (mcpc help targets).`,
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")
 			}
-			servers(cmd.Context(), a, strings.Join(args, ""))
-			return nil
+			return servers(cmd.Context(), a, strings.Join(args, ""))
 		},
 	}
 }
@@ -115,20 +114,19 @@ func (r serverRow) remark() string {
 	return ""
 }
 
-func servers(ctx context.Context, a *cmdutil.Factory, name string) {
+func servers(ctx context.Context, a *cmdutil.Factory, name string) error {
 	rows := serverRows(a)
 	if name != "" {
 		all := rows
 		rows = slices.DeleteFunc(slices.Clone(all), func(r serverRow) bool { return r.Name != name && r.ID != name })
 		if len(rows) == 0 {
-			a.End(unknownServer(a, "servers", name))
-			return
+			return cmdutil.Exit(unknownServer(a, "servers", name))
 		}
 	}
 	if len(rows) == 0 {
 		a.Note("no server found in any configuration; mcpc init TARGET opens a session")
 	}
-	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(serversJSON(a, rows), func(w io.Writer, st render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(serversJSON(a, rows), func(w io.Writer, st render.Style) error {
 		if name != "" {
 			return writeEntries(a, w, st, rows)
 		}

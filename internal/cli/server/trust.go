@@ -47,13 +47,11 @@ a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 			switch {
 			case len(args) > 0:
 				o.names = args
-				trustAll(cmd.Context(), a, o)
+				return trustAll(cmd.Context(), a, o)
 			case o.revoke || o.yes:
 				return usage.New("trust needs a server's name", wire.Run("trust")+" lists trusted servers")
-			default:
-				trusted(cmd.Context(), a)
 			}
-			return nil
+			return trusted(cmd.Context(), a)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "approve without a confirmation")
@@ -61,29 +59,29 @@ a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 	return cmd
 }
 
-func trustAll(ctx context.Context, a *cmdutil.Factory, o trustOptions) {
+func trustAll(ctx context.Context, a *cmdutil.Factory, o trustOptions) (err error) {
 	store, err := state.Open(a.State)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	if o.revoke {
 		for _, name := range o.names {
-			revokeTrust(ctx, a, store, name)
+			err = cmdutil.Join(err, revokeTrust(ctx, a, store, name))
 		}
-		return
+		return err
 	}
 	var servers []target.Server
 	for _, name := range o.names {
 		s, out := trustable(a, name)
 		servers = append(servers, s)
-		a.EndAlso(out)
+		err = cmdutil.Join(err, cmdutil.Exit(out))
 	}
 	for _, s := range servers {
-		if a.Ending.Good() || a.Ending.Kind == wire.Refused {
-			trustOne(ctx, a, store, s, o.yes)
+		if err == nil || cmdutil.KindOf(err) == wire.Refused {
+			err = cmdutil.Join(err, trustOne(ctx, a, store, s, o.yes))
 		}
 	}
+	return err
 }
 
 // trustable is the one server of that name, if it can be used.
@@ -100,36 +98,34 @@ func trustable(a *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
 }
 
 // trustOne shows a server, and remembers it after a yes.
-func trustOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s target.Server, yes bool) {
+func trustOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s target.Server, yes bool) error {
 	w, st := a.Stdout(), a.OutStyle
 	if a.JSON || a.Wire || a.Jq != "" { // what a person reads is not JSON
 		w, st = a.Stderr(), a.ErrStyle
 	}
 	if err := cmdutil.WriteServer(a, w, st, s); err != nil {
-		return
+		return cmdutil.Lost(a)
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not approved: " + s.ID(), Hint: "--yes remembers it without asking"}
 	switch {
 	case yes:
 	case !a.Interactive():
-		a.EndAlso(refused)
-		return
+		return cmdutil.Exit(refused)
 	case !a.Ask(ctx, "Trust exactly this?"):
 		if refused.Text, refused.Hint = s.ID()+" was not approved", ""; ctx.Err() != nil {
 			refused = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
-		a.EndAlso(refused)
-		return
+		return cmdutil.Exit(refused)
 	}
 	if err := connect.Trust(ctx, &a.Env, store, s); err != nil {
-		a.EndAlso(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	a.Note(s.ID() + " is trusted as configured in " + connect.Tilde(&a.Env, s.File))
+	return nil
 }
 
 // revokeTrust forgets a server by either of its names, also one that is gone.
-func revokeTrust(ctx context.Context, a *cmdutil.Factory, store *state.Store, name string) {
+func revokeTrust(ctx context.Context, a *cmdutil.Factory, store *state.Store, name string) error {
 	var ids []string
 	for _, f := range connect.KnownFiles(&a.Env) {
 		for _, s := range f.Servers {
@@ -141,25 +137,24 @@ func revokeTrust(ctx context.Context, a *cmdutil.Factory, store *state.Store, na
 	n, err := store.DropTrusts(ctx, func(t state.Trust) bool { return t.Server == name || slices.Contains(ids, t.Server) })
 	switch {
 	case err != nil:
-		a.End(connect.StateFailed(err))
+		return cmdutil.Exit(connect.StateFailed(err))
 	case n == 0:
 		a.Note(name + " was not trusted")
 	default:
 		a.Note(name + " is no longer trusted")
 	}
+	return nil
 }
 
 // trusted lists what was confirmed.
-func trusted(ctx context.Context, a *cmdutil.Factory) {
+func trusted(ctx context.Context, a *cmdutil.Factory) error {
 	store, err := state.Open(a.State)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	all, err := store.Trusts()
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	if all == nil {
 		all = []state.Trust{}
@@ -169,7 +164,7 @@ func trusted(ctx context.Context, a *cmdutil.Factory) {
 		return []string{t.Server, cmp.Or(t.Tool, "-"), english.Ago(a.Now(), t.At), connect.Tilde(&a.Env, t.File)}
 	})
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
-	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"SERVER", "TOOL", "CONFIRMED", "FILE"}, rows)
 	}))
 }

@@ -62,8 +62,7 @@ has been idle for --idle.`,
 					return err
 				}
 			}
-			runInit(cmd.Context(), a, argv, name, keep)
-			return nil
+			return runInit(cmd.Context(), a, argv, name, keep)
 		},
 	}
 	cmd.Flags().StringVar(&name, "as", "", "session `name`")
@@ -72,28 +71,24 @@ has been idle for --idle.`,
 	return cmd
 }
 
-func runInit(ctx context.Context, a *cmdutil.Factory, argv []string, name string, keep connect.Keeping) {
+func runInit(ctx context.Context, a *cmdutil.Factory, argv []string, name string, keep connect.Keeping) error {
 	how := connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, Remembers: true}
 	if keep.On {
 		how.Keep = &keep
 	}
 	c, out := a.Open(ctx, how)
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if err := keepSession(ctx, c, name); err != nil {
-		a.End(cmdutil.Afterwards(a, unkept(c, err)))
-		return
+		return cmdutil.Exit(cmdutil.Afterwards(a, unkept(c, err)))
 	}
 	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
 		a.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")
 	}
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st render.Style) error { return introduce(c, w, st) }
-	cmdutil.Show(ctx, a, out, ans)
-	cmdutil.Explained(a, "server/discover", "initialize")
+	return cmdutil.Show(ctx, a, out, ans, "server/discover", "initialize")
 }
 
 // keepSession remembers the conversation as a session and makes it the current one. A

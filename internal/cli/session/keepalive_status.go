@@ -111,7 +111,7 @@ func closeHeld(ctx context.Context, a *cmdutil.Factory, store *state.Store, s st
 	case errors.Is(err, client.ErrNotHeld):
 		a.Note("closed " + s.Name + ", whose server had exited already")
 	case err != nil:
-		a.End(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
 			Text: "the keep process does not stop the server: " + connect.Reason(err),
 			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID)))})
 	default:

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,19 +39,17 @@ shown.`,
   mcpc sessions --json
   mcpc sessions use box`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			runSessions(cmd.Context(), a)
-			return nil
+			return runSessions(cmd.Context(), a)
 		},
 	}
 	cmd.AddCommand(newSessionUse(a))
 	return cmd
 }
 
-func runSessions(ctx context.Context, a *cmdutil.Factory) {
+func runSessions(ctx context.Context, a *cmdutil.Factory) error {
 	store, st, err := connect.LoadState(&a.Env)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	sweep(store)
 	var all []state.Session
@@ -62,7 +61,7 @@ func runSessions(ctx context.Context, a *cmdutil.Factory) {
 	if len(all) == 0 {
 		a.Note("no sessions: mcpc init TARGET opens one")
 	}
-	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
 		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.Now())
 		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
 			head = append(head, "HELD")
@@ -141,38 +140,38 @@ stopped. The default is the current session.`,
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
 			}
 			// The session is selected as everywhere: -s, the variable, the current one.
-			closeSessions(cmd.Context(), a, append(args, cmp.Or(a.Server, a.Getenv(connect.EnvName("server"))))[0], all)
-			return nil
+			return closeSessions(cmd.Context(), a, append(args, cmp.Or(a.Server, a.Getenv(connect.EnvName("server"))))[0], all)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "end all sessions")
 	return cmd
 }
 
-func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all bool) {
+func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all bool) error {
 	store, st, err := connect.LoadState(&a.Env)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	names := []string{cmp.Or(name, st.Current())}
 	if all {
 		names = st.Names()
 	}
+	var unstopped error
 	for _, name := range names {
 		s, ok := st.Session(name)
 		if !ok {
-			a.End(noSession(name, st.Names()))
-			return
+			return cmdutil.Join(unstopped, cmdutil.Exit(noSession(name, st.Names())))
 		}
-		if err := closeOne(ctx, a, store, s); err != nil {
-			a.End(connect.StateFailed(err))
-			return
+		err := closeOne(ctx, a, store, s)
+		if _, goesOn := errors.AsType[*cmdutil.ExitError](err); err != nil && !goesOn {
+			return cmdutil.Join(unstopped, cmdutil.Exit(connect.StateFailed(err)))
 		}
+		unstopped = cmdutil.Join(unstopped, err)
 	}
 	if len(names) == 0 {
 		a.Note("no sessions")
 	}
+	return unstopped
 }
 
 // guardEnd has the session's token sent, and offers no login to end a session.

@@ -36,18 +36,16 @@ func NewState(a *cmdutil.Factory) *cobra.Command {
 			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
 				return err
 			}
-			repair(cmd.Context(), a)
-			return nil
+			return repair(cmd.Context(), a)
 		},
 	})
 	return cmd
 }
 
-func repair(ctx context.Context, a *cmdutil.Factory) {
+func repair(ctx context.Context, a *cmdutil.Factory) error {
 	store, err := state.Open(a.State)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	repaired := []string{}
 	for _, repair := range []func(context.Context) (string, error){store.Repair, func(ctx context.Context) (string, error) {
@@ -55,8 +53,7 @@ func repair(ctx context.Context, a *cmdutil.Factory) {
 	}} {
 		backup, err := repair(ctx)
 		if err != nil {
-			a.End(connect.StateFailed(err))
-			return
+			return cmdutil.Exit(connect.StateFailed(err))
 		}
 		if backup != "" {
 			repaired = append(repaired, backup)
@@ -68,6 +65,7 @@ func repair(ctx context.Context, a *cmdutil.Factory) {
 	}
 	if cmdutil.OneDocument(a) {
 		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
-		cmdutil.Print(ctx, a, cmdutil.Document(raw, nil))
+		return cmdutil.Print(ctx, a, cmdutil.Document(raw, nil))
 	}
+	return nil
 }

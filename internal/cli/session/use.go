@@ -27,17 +27,15 @@ is sent.`,
 			if len(args) != 1 {
 				return usage.New("use takes one session name", wire.Run("sessions")+" lists them")
 			}
-			useSession(cmd.Context(), a, args[0])
-			return nil
+			return useSession(cmd.Context(), a, args[0])
 		},
 	}
 }
 
-func useSession(ctx context.Context, a *cmdutil.Factory, name string) {
+func useSession(ctx context.Context, a *cmdutil.Factory, name string) error {
 	store, st, err := connect.LoadState(&a.Env)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	there := false
 	err = store.Update(ctx, func(st *state.State) error {
@@ -46,10 +44,11 @@ func useSession(ctx context.Context, a *cmdutil.Factory, name string) {
 	})
 	switch {
 	case err != nil:
-		a.End(connect.StateFailed(err))
+		return cmdutil.Exit(connect.StateFailed(err))
 	case !there:
-		a.End(noSession(name, st.Names()))
+		return cmdutil.Exit(noSession(name, st.Names()))
 	default:
 		a.Note("the current session is " + name)
 	}
+	return nil
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,16 +42,21 @@ func shellCommands(a *cmdutil.Factory) map[string]bool {
 // line takes one line, and notes what it came to.
 func (s *shellRun) line(ctx context.Context, text string) {
 	a := s.a
-	a.Ending, a.Exit = wire.Outcome{}, 0
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	a.SetGlobals(s.globals)
 	words, err := shellwords.Split(text, s.value)
 	if err != nil {
-		a.End(usage.Outcome(usage.New("the line cannot be parsed "+err.Error(), "quote literal text: '...'")))
+		err = usage.New("the line cannot be parsed "+err.Error(), "quote literal text: '...'")
 	} else if len(words) > 0 {
-		s.run(ctx, words)
+		err = s.run(ctx, cancel, words)
 	}
-	if cmdutil.Worse(s.worst.Kind, a.Ending.Kind) != s.worst.Kind {
-		s.worst = wire.Outcome{Kind: a.Ending.Kind, Signal: a.Ending.Signal, Text: a.Ending.Text}
+	ended := cmdutil.End(ctx, a, err)
+	out := ended.Outcome
+	connect.GaveUp(&a.Env, out, ended.ExitCode())
+	cmdutil.FailureJSON(a, out)
+	if cmdutil.Worse(s.worst.Kind, out.Kind) != s.worst.Kind {
+		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}
 	}
 }
 
@@ -63,7 +69,7 @@ func (s *shellRun) value(name string) string {
 }
 
 // run takes the words of one line: a few of the shell's own, else those of mcpc.
-func (s *shellRun) run(ctx context.Context, words []string) {
+func (s *shellRun) run(ctx context.Context, cancel context.CancelCauseFunc, words []string) error {
 	if words[0] == "mcpc" && len(words) > 1 {
 		words = words[1:]
 	}
@@ -73,8 +79,9 @@ func (s *shellRun) run(ctx context.Context, words []string) {
 	case words[0] == "help" && len(words) == 1 || words[0] == "?":
 		fmt.Fprint(s.a.Stdout(), shellHelp)
 	default:
-		s.command(ctx, words)
+		return s.command(ctx, cancel, words)
 	}
+	return nil
 }
 
 const shellHelp = `list [prompts|resources|templates|all]   describe NAME      info
@@ -88,31 +95,27 @@ Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
 
 // command runs a command of mcpc in the shell's conversation. Where a person types,
 // Ctrl-C ends it alone; a script ends with it.
-func (s *shellRun) command(ctx context.Context, words []string) {
+func (s *shellRun) command(ctx context.Context, cancel context.CancelCauseFunc, words []string) error {
 	a := s.a
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	if s.number == 0 {
 		defer a.Line.Store(a.Line.Swap(&cancel))
 	}
 	a.Args = words
 	root := s.root()
-	root.SetArgs(cmdutil.WithCodes(cmdutil.WithNegations(words)))
 	a.Progress.Again()
 	a.Frames.Empty()
-	if err := root.ExecuteContext(ctx); err != nil {
-		a.JSON = a.JSON || slices.Contains(words, "--json")
-		out := usage.Outcome(err)
-		if out.Hint == cmdutil.CommandsHint {
-			out.Hint = "help lists the commands"
-		}
-		a.End(out)
-	}
+	err := cmdutil.Execute(ctx, a, root, words)
 	a.Progress.Done()
 	cmdutil.ShowTraffic(a, 0, false)
-	a.Ending = cmdutil.Signalled(ctx, a.Ending)
-	connect.GaveUp(&a.Env, a.Ending, cmdutil.ExitCode(a))
-	cmdutil.FailureJSON(a)
+	if _, ended := errors.AsType[*cmdutil.ExitError](err); err == nil || ended {
+		return err
+	}
+	a.JSON = a.JSON || slices.Contains(words, "--json")
+	out := usage.Outcome(err)
+	if out.Hint == cmdutil.CommandsHint {
+		out.Hint = "help lists the commands"
+	}
+	return cmdutil.Exit(out)
 }
 
 // root is the tree of commands for one line, whose flags are the shell's own where

@@ -80,8 +80,7 @@ batch. At a terminal it is 0.`,
 			if a.Output != "" || a.Jq != "" || a.JSON || a.Wire {
 				return usage.New("--json, --wire, --jq and -o go on the shell's lines", "for example: call get-sum a=1 b=2 --json")
 			}
-			openShell(cmd.Context(), a, cmd, argv, stop)
-			return nil
+			return openShell(cmd.Context(), a, cmd, argv, stop)
 		},
 	}
 	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "stop a script at the first line that fails")
@@ -90,15 +89,13 @@ batch. At a terminal it is 0.`,
 }
 
 // openShell opens the conversation, and reads lines until they end.
-func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) {
+func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) (err error) {
 	typed := cmdutil.IsTyped(a)
 	a.NoInput = a.NoInput || !typed
 	a.Record.Most = cmdutil.MostRecorded
 	c, out := a.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
 	if !out.Good() {
-		a.Close(ctx, c)
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	c.StopTicking()
 	c.Lent, c.StopTicking = true, nil
@@ -107,28 +104,31 @@ func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv
 	a.Shell = s
 	words := shellCommands(a)
 	a.OutStyle.Aim.Shell, a.ErrStyle.Aim.Shell = words, words
-	defer s.close(ctx)
+	defer func() { err = s.close(ctx) }()
 	if typed && a.OutStyle.Terminal && lineedit.Usable() {
 		s.interact(ctx)
 	} else {
 		s.script(ctx, typed)
 	}
+	return nil
 }
 
-// close ends the conversation, and says with what the lines ended.
-func (s *shellRun) close(ctx context.Context) {
+// close ends the conversation, and returns with what the lines ended.
+func (s *shellRun) close(ctx context.Context) error {
 	a := s.a
 	a.Shell = nil
 	a.SetGlobals(s.globals)
-	a.Ending, a.Exit = wire.Outcome{}, 0
 	s.c.Lent, s.c.StopTicking = false, nil
-	a.Close(ctx, s.c)
+	a.Record.Many = true
+	closed := a.Close(ctx, s.c)
 	if _, ok := errors.AsType[cmdutil.ErrInterrupted](context.Cause(ctx)); ok {
-		a.Ending = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
-		return
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown})
 	}
-	a.Ending = s.worst // each line has said its own
-	a.Ending.Many = true
+	if s.worst.Good() {
+		return closed
+	}
+	s.worst.Many = true
+	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.worst, Said: true}, closed) // each line has said its own
 }
 
 // script reads lines that are not typed, or typed without the line editor.

@@ -37,8 +37,7 @@ are forgotten. If the server has no tasks the exit code is 3.`,
 			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
 				return err
 			}
-			taskList(cmd.Context(), a)
-			return nil
+			return taskList(cmd.Context(), a)
 		},
 	}
 }
@@ -58,12 +57,10 @@ type taskSurvey struct {
 	elsewhere int
 }
 
-func taskList(ctx context.Context, a *cmdutil.Factory) {
+func taskList(ctx context.Context, a *cmdutil.Factory) error {
 	c, out := a.Open(ctx, connect.Options{RequireServerInfo: true})
-	defer a.Close(ctx, c)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	survey, out := surveyTasks(ctx, c)
 	offer := c.TaskOffer("optional")
@@ -78,8 +75,7 @@ func taskList(ctx context.Context, a *cmdutil.Factory) {
 	ans.Human = func(w io.Writer, st render.Style) error {
 		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, sliceutil.Map(survey.rows, func(row taskRow) []string { return cells(c, row) }))
 	}
-	cmdutil.Show(ctx, a, out, ans)
-	cmdutil.Explained(a, "tasks/list", "tasks/get")
+	return cmdutil.Show(ctx, a, out, ans, "tasks/list", "tasks/get")
 }
 
 // surveyTasks asks the server for its list, and for each remembered task that is

@@ -58,12 +58,12 @@ type taskVerb struct {
 	answers bool
 	// cuts is set where it prints what a server sent.
 	cuts bool
-	run  func(context.Context, *connect.Conn, state.Task)
+	run  func(context.Context, *connect.Conn, state.Task) error
 }
 
 func taskVerbs(a *cmdutil.Factory) []taskVerb {
 	return []taskVerb{
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) { taskGet(ctx, a, c, kept) }, Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskGet(ctx, a, c, kept) }, Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
 			Example: `  mcpc tasks get last
   mcpc tasks get last --json
   mcpc tasks get last --jq .status`}},
@@ -80,14 +80,14 @@ task has not finished the exit code is 1.`,
 			Example: `  mcpc tasks result last
   mcpc tasks result last --json
   mcpc tasks result last -o report.md`}},
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) { taskUpdate(ctx, a, c, kept) }, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskUpdate(ctx, a, c, kept) }, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
 			Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
 are not repeated. Up to revision ` + client.AskingRevision + ` a server
 requests input only while a client waits: use mcpc tasks wait with these flags.`,
 			Example: `  mcpc tasks update last --answer city=Paris
   mcpc tasks update last --answer '{"city":"Paris"}'
   mcpc tasks update last --decline`}},
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) { taskCancel(ctx, a, c, kept) }, Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskCancel(ctx, a, c, kept) }, Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
 			Example: `  mcpc tasks cancel last
   mcpc tasks cancel last --json
   mcpc tasks cancel last && mcpc tasks list`}},
@@ -99,24 +99,20 @@ func taskCommand(a *cmdutil.Factory, v taskVerb) *cobra.Command {
 	v.RunE = func(cmd *cobra.Command, args []string) error {
 		kept, err := meantTask(a, args)
 		if _, failed := errors.AsType[*state.Error](err); failed {
-			a.End(connect.StateFailed(err))
-			return nil
+			return cmdutil.Exit(connect.StateFailed(err))
 		}
 		if err != nil {
 			return err
 		}
 		ctx := cmd.Context()
 		c, out := a.Open(ctx, connect.Options{})
-		defer a.Close(ctx, c)
 		if !out.Good() {
-			a.End(out)
-			return nil
+			return cmdutil.Exit(out)
 		}
 		if kept.Endpoint == "" {
 			toolcall.PlaceTask(c, &kept)
 		}
-		v.run(ctx, c, kept)
-		return nil
+		return v.run(ctx, c, kept)
 	}
 	if v.cuts {
 		cmdutil.AddCut(a, v.Flags())
@@ -127,12 +123,11 @@ func taskCommand(a *cmdutil.Factory, v taskVerb) *cobra.Command {
 	return &v.Command
 }
 
-func taskGet(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) {
+func taskGet(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	task, out := c.Task(ctx, kept.ID)
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st render.Style) error { return render.Facts(w, st, taskFacts(c, task, kept)) }
-	cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans)
-	cmdutil.Explained(a, "tasks/get")
+	return cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get")
 }
 
 // taskFacts tells a person how a task is.
@@ -171,22 +166,20 @@ func left(c *connect.Conn, task client.Task, kept state.Task) string {
 }
 
 // fetched ends as the call would that became the task; once does not wait for it.
-func fetched(a *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) {
-	return func(ctx context.Context, c *connect.Conn, kept state.Task) {
+func fetched(a *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
+	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 		out := toolcall.WaitFor(ctx, c, client.Task{ID: kept.ID}, kept, once)
 		if tool := connect.Remembered(c, kept.Tool); out.Good() && tool != nil {
 			out = toolcall.CheckResult(c, tool, out)
 		}
-		cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
-		cmdutil.Explained(a, "tasks/get", "tasks/result", "tasks/update")
+		return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), "tasks/get", "tasks/result", "tasks/update")
 	}
 }
 
-func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) {
+func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	if c.TaskOffer("").Asked {
-		a.End(connect.Unsent(c, "tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
+		return cmdutil.Exit(connect.Unsent(c, "tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
 			wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags"))
-		return
 	}
 	var answered []string
 	out := c.Inform(ctx, kept.ID, client.Waiting{Tool: kept.Tool, Answered: kept.Answered, Answers: func(keys []string) {
@@ -204,16 +197,14 @@ func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept s
 			return err
 		}
 	}
-	cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans)
-	cmdutil.Explained(a, "tasks/get", "tasks/update")
+	return cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get", "tasks/update")
 }
 
 // taskCancel: a server may agree to give a task up and finish it all the same.
-func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) {
+func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
-		a.End(connect.Unsent(c, "tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
-		return
+		return cmdutil.Exit(connect.Unsent(c, "tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
 	}
 	out := c.CancelTask(ctx, kept.ID)
 	if out.RPC() != nil && out.RPC().Code == -32602 {
@@ -232,6 +223,5 @@ func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept s
 	if known && task.Status.Ended() {
 		toolcall.EndTask(ctx, c, kept)
 	}
-	cmdutil.Show(ctx, a, out, ans)
-	cmdutil.Explained(a, "tasks/cancel")
+	return cmdutil.Show(ctx, a, out, ans, "tasks/cancel")
 }

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -68,8 +69,7 @@ positions, not their values, and exits with 1 if there are any.`,
 			if o.check != "" && (len(args) > 0 || o.format != "") {
 				return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
 			} else if o.check != "" {
-				checkFile(a, o.check)
-				return nil
+				return checkFile(a, o.check)
 			}
 			if !slices.Contains(ExportFormats, o.format) {
 				text := fmt.Sprintf("unknown format %q", o.format)
@@ -85,8 +85,7 @@ positions, not their values, and exits with 1 if there are any.`,
 			if o.filter, err = filterOf(a, args[1:]); err != nil {
 				return err
 			}
-			runExport(a, o)
-			return nil
+			return runExport(a, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl or markdown")
@@ -96,22 +95,21 @@ positions, not their values, and exits with 1 if there are any.`,
 }
 
 // runExport writes the exchanges that are meant.
-func runExport(a *cmdutil.Factory, o exportOptions) {
+func runExport(a *cmdutil.Factory, o exportOptions) error {
 	if out := cmdutil.Writable(a.Output); !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	c, rows, out := exported(a, o)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	defer c.Close()
 	warnOf(a, c)
 	cmdutil.HideIn(a, c)
 	if err := cmdutil.WriteOut(a, func(w io.Writer) error { return exportAs(a, o.format, w, c, rows) }); err != nil {
-		a.End(exportFailed(err))
+		return cmp.Or(cmdutil.Lost(a), cmdutil.Exit(exportFailed(err)))
 	}
+	return nil
 }
 
 // exported picks the exchanges: the one that a number means, or all that fit.

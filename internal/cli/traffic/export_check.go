@@ -38,35 +38,32 @@ type checker struct {
 }
 
 // checkFile looks for secrets in any file.
-func checkFile(a *cmdutil.Factory, name string) {
+func checkFile(a *cmdutil.Factory, name string) error {
 	raw, err := readChecked(a, name)
 	if err != nil {
-		a.End(usage.Outcome(usage.NotRead("--check "+name, err, "")))
-		return
+		return usage.NotRead("--check "+name, err, "")
 	}
 	a.Secrets.Variables = true
 	c := &checker{a: a, from: map[string]string{}}
 	c.environment()
 	if err := c.state(); err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	leaks := c.leaks(raw)
 	if a.Secrets.Withholds() {
-		a.End(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
-		return
+		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 	}
 	if err := cmdutil.WriteOut(a, func(w io.Writer) error { return writeLeaks(w, a.JSON, name, leaks) }); err != nil {
-		a.End(usage.LocalIO("writing what was found", usage.Bare(err)))
-		return
+		return cmdutil.Unwritten(a, "writing what was found", usage.Bare(err))
 	}
 	switch n := len(leaks); n {
 	case 0:
 		a.Note("no secret was found in " + render.Line(name))
 	default:
-		a.End(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
+		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
 			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)"})
 	}
+	return nil
 }
 
 // readChecked reads the file, or standard input for "-".

@@ -60,26 +60,26 @@ const (
 
 // runFollow prints what there is and then what comes, until it is interrupted or the reader
 // of its standard output is gone.
-func runFollow(ctx context.Context, a *cmdutil.Factory, o logOptions) {
+func runFollow(ctx context.Context, a *cmdutil.Factory, o logOptions) error {
 	f := &follower{a: a, o: o, fits: matching(a, o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
 	rows, out := f.first(ctx)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
-	f.begin(ctx, rows)
+	err := f.begin(ctx, rows)
 	a.Talking.Store(true) // an interrupt ends it in order
 	defer a.Talking.Store(false)
-	for a.Ending.Kind == wire.OK && !cmdutil.Unread(a) {
+	for err == nil && cmdutil.Unread(a) == nil {
 		timer := time.NewTimer(followEvery)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			a.End(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
+			err = cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
 		case <-timer.C:
-			f.print(ctx, f.news())
+			err = f.print(ctx, f.news())
 		}
 	}
+	return err
 }
 
 // first opens the captures that there are and gives their rows.
@@ -106,13 +106,13 @@ func (f *follower) first(ctx context.Context) ([]*trace.Row, wire.Outcome) {
 }
 
 // begin prints the rows that there are, under a head for a reader.
-func (f *follower) begin(ctx context.Context, rows []*trace.Row) {
+func (f *follower) begin(ctx context.Context, rows []*trace.Row) error {
 	if style := f.a.OutStyle; style.Terminal && !f.o.lines {
 		f.columns = logColumns(style, true, true)
 		f.grid = render.NewGrid(f.a.Stdout(), style, f.columns, logCells(f.columns, rows, f.a.Now()))
 		_ = f.grid.Head()
 	}
-	f.print(ctx, rows)
+	return f.print(ctx, rows)
 }
 
 // news gives the rows that came to their end since the last look.
@@ -217,14 +217,15 @@ func (f *follower) forsaken(c *trace.Capture) []*trace.Row {
 	})
 }
 
-func (f *follower) print(ctx context.Context, rows []*trace.Row) {
+func (f *follower) print(ctx context.Context, rows []*trace.Row) error {
 	switch {
 	case len(cmdutil.HideRows(f.a, rows)) == 0:
 	case f.o.lines:
-		logLines(ctx, f.a, rows)
+		return logLines(ctx, f.a, rows)
 	case f.grid == nil:
 		_ = render.Table(f.a.Stdout(), f.a.OutStyle, nil, logLine(rows))
 	default:
 		_ = f.grid.Rows(logCells(f.columns, rows, f.a.Now()))
 	}
+	return cmdutil.Lost(f.a)
 }

@@ -76,8 +76,7 @@ help filters describes FILTER.`,
 				return usage.New("--follow and --jsonl write line by line, so they have no -o", "use > FILE")
 			}
 			o.lines = o.lines || o.follow && (a.JSON || a.Jq != "")
-			runLog(cmd.Context(), a, o)
-			return nil
+			return runLog(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -90,28 +89,24 @@ help filters describes FILTER.`,
 	return cmd
 }
 
-func runLog(ctx context.Context, a *cmdutil.Factory, o logOptions) {
+func runLog(ctx context.Context, a *cmdutil.Factory, o logOptions) error {
 	switch {
 	case o.prune:
-		prune(a)
-		return
+		return prune(a)
 	case o.follow:
-		runFollow(ctx, a, o)
-		return
+		return runFollow(ctx, a, o)
 	}
 	rows, out := sortedRows(ctx, a, o)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	if len(cmdutil.HideRows(a, rows)) == 0 {
 		a.Note("no recorded exchange matches")
 	}
 	if o.lines {
-		logLines(ctx, a, rows)
-		return
+		return logLines(ctx, a, rows)
 	}
-	cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style render.Style) error {
 		return logTable(w, style, rows, a.Now())
 	}))
 }
@@ -213,26 +208,25 @@ func rowsJSON(rows []*trace.Row) json.RawMessage {
 	return raw
 }
 
-func logLines(ctx context.Context, a *cmdutil.Factory, rows []*trace.Row) {
+func logLines(ctx context.Context, a *cmdutil.Factory, rows []*trace.Row) error {
 	for _, r := range rows {
 		raw, _ := json.Marshal(rowJSON(r))
-		if cmdutil.PrintLine(ctx, a, raw); a.Ending.Kind != wire.OK {
-			return
+		if err := cmdutil.PrintLine(ctx, a, raw); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // prune brings the ring within its limits.
-func prune(a *cmdutil.Factory) {
+func prune(a *cmdutil.Factory) error {
 	ring, err := connect.Ring(&a.Env)
 	if err != nil {
-		a.End(connect.StateFailed(err))
-		return
+		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	removed, err := ring.Prune(trace.DefaultLimits, a.Now())
 	if err != nil {
-		a.End(usage.LocalIO("removing recordings", err))
-		return
+		return cmdutil.Exit(usage.LocalIO("removing recordings", err))
 	}
 	var freed int64
 	for _, run := range removed {
@@ -241,4 +235,5 @@ func prune(a *cmdutil.Factory) {
 	l := trace.DefaultLimits
 	a.Note(fmt.Sprintf("%s removed (%s); the limits are %d runs, %d MiB, %d days",
 		english.Plural(len(removed), "recording"), render.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
+	return nil
 }

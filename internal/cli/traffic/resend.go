@@ -57,8 +57,7 @@ The new exchange is recorded with the number of the old one.`,
 			if o.to != "" && (a.ServerGiven || o.allowExec || o.argv != nil) {
 				return usage.New("the server is given twice: --to and another argument", "use only one of them")
 			}
-			runResend(cmd.Context(), a, o)
-			return nil
+			return runResend(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -73,7 +72,7 @@ The new exchange is recorded with the number of the old one.`,
 
 // runResend sends a recorded request again: it finds the request, selects the server, edits
 // the params, and then sends it as every request.
-func runResend(ctx context.Context, a *cmdutil.Factory, o resendOptions) {
+func runResend(ctx context.Context, a *cmdutil.Factory, o resendOptions) error {
 	g, out := recorded(a, o.word)
 	if out.Good() {
 		out = aimResend(a, &o, g)
@@ -83,17 +82,14 @@ func runResend(ctx context.Context, a *cmdutil.Factory, o resendOptions) {
 		params, out = paramsOf(ctx, a, o, g)
 	}
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	a.Record.Resent = nameOf(g.Row)
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
-	defer a.Close(ctx, c)
 	if out.Good() {
 		out = issue(ctx, c, o, client.Call{Method: g.Row.Method, Params: params, Progress: true})
 	}
-	cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
-	cmdutil.Explained(a, g.Row.Method)
+	return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), g.Row.Method)
 }
 
 // recorded finds the request that a word means.

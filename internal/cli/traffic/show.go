@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -50,8 +49,7 @@ requested operation, or for a tap or a proxy its last exchange.`,
 				return err
 			}
 			o.word = strings.Join(args, "")
-			showRow(cmd.Context(), a, o)
-			return nil
+			return showRow(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -62,23 +60,20 @@ requested operation, or for a tap or a proxy its last exchange.`,
 }
 
 // showRow shows one exchange in the form that was asked for.
-func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) {
+func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) error {
 	c, row, out := pickRow(a, o.word)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	defer c.Close()
 	warnOf(a, c)
 	cmdutil.HideIn(a, c)
 	if o.raw && !a.Explain {
-		showBytes(a, row)
-		return
+		return showBytes(a, row)
 	}
 	exchange, err := row.Exchange()
 	if err != nil {
-		a.End(usage.LocalIO("reading "+row.Path(), err))
-		return
+		return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 	}
 	switch {
 	case a.Explain && exchange != nil:
@@ -86,9 +81,9 @@ func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) {
 		render.Explain(&b, a.OutStyle, []*wire.Exchange{exchange})
 		_ = cmdutil.WritePaged(a, b.Bytes())
 	case o.raw:
-		showBytes(a, row)
+		return showBytes(a, row)
 	case cmdutil.OnlyWritesJSON(a): // of a long message the document has it three times
-		cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
+		return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
 			x := exchange
 			exchange = nil // its frames are read once more, one at a time
 			return writeExchange(w, row, x)
@@ -104,13 +99,14 @@ func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) {
 			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
 				Findings: row.Findings, HeadsOnly: o.headers})
 		}
-		cmdutil.Show(ctx, a, wire.Outcome{}, ans)
+		return cmdutil.Show(ctx, a, wire.Outcome{}, ans)
 	}
+	return nil
 }
 
 // showBytes writes the traffic, each message on a line of its own, in the order in
 // which it did. On a terminal what could steer it is made visible.
-func showBytes(a *cmdutil.Factory, row *trace.Row) {
+func showBytes(a *cmdutil.Factory, row *trace.Row) error {
 	err := row.EachFrame(func(f wire.Frame) error {
 		if f.Raw == nil {
 			return nil
@@ -120,18 +116,13 @@ func showBytes(a *cmdutil.Factory, row *trace.Row) {
 			line = []byte(a.OutStyle.Block(string(line)))
 		}
 		_, err := a.Stdout().Write(append(line, '\n'))
-		if err != nil {
-			err = errUnread
-		}
 		return err
 	})
-	if err != nil && err != errUnread {
-		a.End(usage.LocalIO("reading "+row.Path(), err))
+	if err != nil {
+		return cmp.Or(cmdutil.Lost(a), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
 	}
+	return nil
 }
-
-// errUnread is returned when the reader of the output is gone.
-var errUnread = errors.New("the output was closed")
 
 func titleOf(row *trace.Row) string {
 	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)

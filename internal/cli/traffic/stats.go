@@ -34,19 +34,17 @@ A filter selects exchanges: see mcpc help filters.`,
 			if o.filter, err = filterOf(a, args); err != nil {
 				return err
 			}
-			showStats(a, cmd, o)
-			return nil
+			return showStats(a, cmd, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
 	return cmd
 }
 
-func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) {
+func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	rows, out := rows(cmd.Context(), a, o.file, matching(a, o.filter), 0)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	var stats trace.Stats
 	for _, row := range cmdutil.HideRows(a, rows) {
@@ -55,7 +53,7 @@ func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) {
 	if stats.All().Count == 0 {
 		a.Note("no recorded exchange matches")
 	}
-	cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
+	return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
 		bars := sliceutil.Map(stats.All().Histogram(), func(b trace.Bucket) render.Bar { return render.Bar(b) })
 		return render.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
 	}))

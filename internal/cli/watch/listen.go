@@ -62,8 +62,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 				return err
 			}
 			o.argv = argv
-			runListen(cmd.Context(), a, o)
-			return nil
+			return runListen(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -96,40 +95,39 @@ func (o *listenOptions) everything() bool {
 	return !o.tools && !o.prompts && !o.resources && len(o.uris) == 0 && o.logs == ""
 }
 
-func runListen(ctx context.Context, a *cmdutil.Factory, o listenOptions) {
+func runListen(ctx context.Context, a *cmdutil.Factory, o listenOptions) (err error) {
 	ear := cmdutil.NewEar(ctx)
 	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Hear})
-	defer a.Close(ctx, c)
 	defer ear.Deaf()
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
 	want, out := subscriptionFor(c, o)
 	if !out.Good() {
-		a.End(out)
-		return
+		return cmdutil.Exit(out)
 	}
-	out = cmdutil.HearAll(ctx, a, c, ear, want.listening(a, c, o.until), o.until, func(n cmdutil.Notice) int {
+	out, err = cmdutil.HearAll(ctx, a, c, ear, want.listening(a, c, o.until), o.until, func(n cmdutil.Notice) (int, error) {
 		if !want.takes(n.Method) {
-			return 0
+			return 0, nil
 		}
-		printNotice(ctx, a, o, n)
-		return 1
+		return 1, printNotice(ctx, a, o, n)
 	})
 	if out.Good() && out.Method != "" {
 		a.Note("the server closed the subscription")
 	}
-	a.End(out)
-	cmdutil.Explained(a, "subscriptions/listen", "resources/subscribe")
+	a.Record.About(out)
+	cmdutil.Explained(ctx, a, "subscriptions/listen", "resources/subscribe")
+	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-func printNotice(ctx context.Context, a *cmdutil.Factory, o listenOptions, n cmdutil.Notice) {
+func printNotice(ctx context.Context, a *cmdutil.Factory, o listenOptions, n cmdutil.Notice) error {
 	if o.jsonl {
-		cmdutil.PrintLine(ctx, a, n.Raw)
-	} else if err := render.Heard(a.Stdout(), a.OutStyle, n.At, n.Message); err != nil {
-		a.End(cmdutil.Unwritten(a, err))
+		return cmdutil.PrintLine(ctx, a, n.Raw)
 	}
+	if err := render.Heard(a.Stdout(), a.OutStyle, n.At, n.Message); err != nil {
+		return cmdutil.Unwritten(a, "writing the result", err)
+	}
+	return nil
 }
 
 // A wish is what is listened to, and what of it has to be asked for.

@@ -1,0 +1,123 @@
+package cmdutil
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+var (
+	failed      = wire.Outcome{Kind: wire.CheckFailed, Text: "2 steps failed"}
+	unwritable  = wire.Outcome{Kind: wire.LocalIO, Text: "no space"}
+	interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+)
+
+func TestJoin(t *testing.T) {
+	wrong := usage.New("no such file", "")
+	for _, c := range []struct {
+		name string
+		errs []error
+		kind wire.Kind
+		also string
+	}{
+		{"nothing failed", []error{nil, Exit(wire.Outcome{})}, wire.OK, ""},
+		{"one failed", []error{nil, Exit(failed)}, wire.CheckFailed, ""},
+		{"the first is the ending", []error{Exit(failed), Exit(unwritable)}, wire.CheckFailed, "no space"},
+		{"a usage error", []error{wrong, Exit(unwritable)}, wire.Usage, "no space"},
+		{"joined twice", []error{Join(Exit(failed), wrong), Exit(unwritable)}, wire.CheckFailed, "no such file,no space"},
+		{"joined before", []error{Exit(failed), Join(wrong, Exit(unwritable))}, wire.CheckFailed, "no such file,no space"},
+		{"a signal ends the command", []error{Exit(interrupted), Exit(unwritable)}, wire.Signal, ""},
+		{"an interrupt needs no warning", []error{Exit(failed), Exit(interrupted)}, wire.CheckFailed, ""},
+	} {
+		err := Join(c.errs...)
+		var also []string
+		for _, o := range exitOf(err).Also {
+			also = append(also, o.Text)
+		}
+		if got := strings.Join(also, ","); KindOf(err) != c.kind || got != c.also {
+			t.Errorf("%s: got %q with %q, want %q with %q", c.name, KindOf(err), got, c.kind, c.also)
+		}
+	}
+}
+
+// testFactory writes into files, and gives what standard error has.
+func testFactory(t *testing.T) (f *Factory, stderr func() string) {
+	t.Helper()
+	open := func(name string) *os.File {
+		file, err := os.Create(filepath.Join(t.TempDir(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close() })
+		return file
+	}
+	f = &Factory{In: os.Stdin, Out: open("out"), Err: open("err")}
+	f.UI, f.Now, f.Getenv = f, time.Now, func(string) string { return "" }
+	SettleStyles(f)
+	return f, func() string {
+		text, _ := os.ReadFile(f.Err.Name())
+		return string(text)
+	}
+}
+
+func TestEnd(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(ErrInterrupted{Sig: syscall.SIGTERM})
+	for _, c := range []struct {
+		name   string
+		err    error
+		exit   int
+		stderr string
+	}{
+		{"well", nil, 0, ""},
+		{"a usage error", errors.New("no such flag"), 2, "mcpc: no such flag\n"},
+		{"a failure and a warning", Join(Exit(failed), Exit(unwritable)), 1, "mcpc: check failed: 2 steps failed\nmcpc: warning: local I/O error: no space\n"},
+		{"reported by the command", &ExitError{Outcome: failed, Said: true}, 1, ""},
+		{"a signal", Exit(interrupted), 128 + int(syscall.SIGTERM), ""},
+		{"a code of its own", &ExitError{Code: 7}, 7, ""},
+	} {
+		f, stderr := testFactory(t)
+		e := End(ctx, f, c.err)
+		if got := stderr(); e.ExitCode() != c.exit || got != c.stderr {
+			t.Errorf("%s: got exit code %d and %q, want %d and %q", c.name, e.ExitCode(), got, c.exit, c.stderr)
+		}
+	}
+}
+
+// An answer that could not be written is the ending, whatever the command returned, and it
+// is the ending of one command alone.
+func TestEndWithALostAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		also int
+	}{
+		{"the command did not notice", nil, 0},
+		{"the command noticed", nil, 0},
+		{"the command failed too", Exit(failed), 1},
+	} {
+		f, _ := testFactory(t)
+		f.Out.Close()
+		if _, err := f.Stdout().Write([]byte("answer\n")); err == nil {
+			t.Fatal("a closed file was written to")
+		}
+		if c.name == "the command noticed" {
+			c.err = Unwritten(f, "writing the code", os.ErrClosed)
+		}
+		e := End(t.Context(), f, c.err)
+		if e.Outcome.Kind != wire.LocalIO || len(e.Also) != c.also || !strings.HasPrefix(e.Outcome.Text, "writing the result") {
+			t.Errorf("%s: got %q %q and %d more", c.name, e.Outcome.Kind, e.Outcome.Text, len(e.Also))
+		}
+		if e := End(t.Context(), f, nil); !e.Outcome.Good() {
+			t.Errorf("%s: the next command ends with %q", c.name, e.Outcome.Text)
+		}
+	}
+}
