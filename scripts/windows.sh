@@ -3,7 +3,7 @@
 #
 #   scripts/windows.sh              of the packages that use the system most, and one of
 #                                   cmd/mcpc, whose other tests need programs of Unix
-#   scripts/windows.sh PACKAGE...   of these alone, as ./internal/trace
+#   scripts/windows.sh PACKAGE...   of these alone, as ./internal/capture
 #
 # scripts/preflight.sh names the programs that this needs; x86_64-w64-mingw32-ld makes one
 # small library that Wine 8 lacks.

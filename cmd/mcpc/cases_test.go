@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"mcpc/internal/serve"
+	"mcpc/internal/mock"
 )
 
 // Each file of testdata/cases is one fault: a command, the script that the mock
@@ -137,7 +137,7 @@ func (c faultCase) mock(t *testing.T) (url string, requests *atomic.Int64, stop 
 		}
 	}
 	requests = &atomic.Int64{}
-	script, err := serve.Parse(c.files["script"])
+	script, err := mock.Parse(c.files["script"])
 	if err != nil {
 		t.Fatalf("script: %v", err)
 	}
@@ -147,7 +147,7 @@ func (c faultCase) mock(t *testing.T) (url string, requests *atomic.Int64, stop 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- script.HTTP(ctx, l, func(serve.Request) { requests.Add(1) }) }()
+	go func() { done <- script.HTTP(ctx, l, func(mock.Request) { requests.Add(1) }) }()
 	stop = func(t *testing.T) {
 		cancel()
 		if err := <-done; err != nil {

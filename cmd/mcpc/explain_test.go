@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/connect"
 	"mcpc/internal/glossary"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -179,10 +180,10 @@ func TestEveryKindAndCodeIsExplained(t *testing.T) {
 // Whatever mcpc log says of an exchange can be explained.
 func TestEveryWordOfTheLogIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	words := []string{trace.MethodStream, trace.MethodPipe}
+	words := []string{capture.MethodStream, capture.MethodPipe}
 	for _, text := range []string{"channel:x", "is:x"} {
-		_, err := trace.ParseFilter(text, time.Now())
-		wrong, ok := errors.AsType[*trace.FilterError](err)
+		_, err := filter.Parse(text, time.Now())
+		wrong, ok := errors.AsType[*filter.Error](err)
 		if !ok {
 			t.Fatal(err)
 		}

@@ -242,7 +242,7 @@ func harSchema(t *testing.T) *validate.Schema {
 func TestHARFitsItsSchema(t *testing.T) {
 	t.Parallel()
 	schema := harSchema(t)
-	golden := filepath.Join("..", "..", "internal", "trace", "testdata", "golden.jsonl")
+	golden := filepath.Join("..", "..", "internal", "capture", "testdata", "golden.jsonl")
 	b := newBench(t)
 	path, err := filepath.Abs(golden)
 	if err != nil {

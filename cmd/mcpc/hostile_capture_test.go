@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/trace"
 )
 
 // A capture may be a stranger's. Whatever it contains, each command comes to an
@@ -129,7 +129,7 @@ func isCapture(t *testing.T, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := trace.Open(name); err != nil || len(c.Rows()) == 0 {
+	if c, err := capture.Open(name); err != nil || len(c.Rows()) == 0 {
 		t.Errorf("not a capture: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpc/internal/trace"
+	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
 
@@ -173,11 +173,11 @@ func clientSays(t *testing.T, client []string, target ...string) string {
 
 // rowsByMethod counts the rows of a recording that came to an end. A client may be
 // gone before the last of its taps has written what it saw.
-func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes trace.Notes) {
+func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes capture.Notes) {
 	t.Helper()
 	recorded := openCapture(t, record)
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		if !slices.ContainsFunc(recorded.Rows(), (*trace.Row).Open) {
+		if !slices.ContainsFunc(recorded.Rows(), (*capture.Row).Open) {
 			break
 		}
 		recorded.Close()
@@ -309,9 +309,9 @@ func wrapper(t *testing.T, dir, name, text string) (path string) {
 	return path
 }
 
-func openCapture(t *testing.T, record string) *trace.Capture {
+func openCapture(t *testing.T, record string) *capture.Capture {
 	t.Helper()
-	capture, err := trace.Open(record)
+	capture, err := capture.Open(record)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ import (
 //	demo NAME [FLAG...]        (re)starts mcpc demo; its URL is $NAME, that of the old
 //	                           transport $NAME_old, its host and port $NAME_address;
 //	                           what it got to see is in the file NAME.log
-//	play NAME PLAY             the same for a script of internal/serve
+//	play NAME PLAY             the same for a script of internal/mock
 //	stop NAME                  ends a server; its address stays taken
 //	start NAME COMMAND...      runs it in the background, into NAME.out and NAME.err
 //	await FILE REGEXP          waits until the file matches

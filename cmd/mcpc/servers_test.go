@@ -22,12 +22,12 @@ import (
 	"syscall"
 	"testing"
 
-	"mcpc/internal/serve"
+	"mcpc/internal/mock"
 	"mcpc/internal/wire"
 )
 
 // The servers of the tests: the built-in demo server as a process of its own, or a
-// script of internal/serve. Whatever they receive is written down, because "nothing
+// script of internal/mock. Whatever they receive is written down, because "nothing
 // was sent" is a promise.
 
 // server keeps its address while the process behind it is stopped and started:
@@ -120,9 +120,9 @@ func (b *branch) Close() error {
 	return nil
 }
 
-// play puts a script of internal/serve behind the address.
+// play puts a script of internal/mock behind the address.
 func (s *server) play(text string) error {
-	script, err := serve.Parse(text)
+	script, err := mock.Parse(text)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *server) play(text string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- script.HTTP(ctx, b, func(r serve.Request) { s.log.request(r.Method, r.Header, r.Message) })
+		done <- script.HTTP(ctx, b, func(r mock.Request) { s.log.request(r.Method, r.Header, r.Message) })
 	}()
 	s.run(b, func() { cancel(); <-done })
 	return nil
@@ -196,12 +196,12 @@ func spied() {
 	if err != nil {
 		panic(err)
 	}
-	script, err := serve.Parse(string(text))
+	script, err := mock.Parse(string(text))
 	if err != nil {
 		panic(err)
 	}
 	lines := &lineLog{log: &logFile{name: os.Args[2]}}
-	_ = script.Stdio(context.Background(), serve.Process{
+	_ = script.Stdio(context.Background(), mock.Process{
 		In: io.TeeReader(os.Stdin, lines), Out: os.Stdout, Err: os.Stderr, Exit: os.Exit,
 		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
 	})

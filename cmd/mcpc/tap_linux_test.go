@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/trace"
+	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
 
@@ -58,7 +58,7 @@ func TestTapChangesNothing(t *testing.T) {
 				t.Errorf("%d and %d bytes and %s, without the tap %d and %d and %s", len(through.stdout), len(through.stderr),
 					through.ending, len(direct.stdout), len(direct.stderr), direct.ending)
 			}
-			if _, err := trace.Open(record); err != nil {
+			if _, err := capture.Open(record); err != nil {
 				t.Error(err)
 			}
 		})
@@ -177,7 +177,7 @@ func TestTapTellsWhoEndedFirst(t *testing.T) {
 		want   string
 	}{
 		{"read line; exit 0", false, string(wire.Transport)},
-		{"cat >/dev/null", true, trace.ChannelCancelled},
+		{"cat >/dev/null", true, capture.ChannelCancelled},
 	} {
 		cmd, record := tapped(t, "sh", "-c", c.server)
 		in, err := cmd.StdinPipe()
@@ -195,7 +195,7 @@ func TestTapTellsWhoEndedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.Close()
-		capture, err := trace.Open(record)
+		capture, err := capture.Open(record)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,20 +12,20 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/state"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
 // record is what a command keeps of its traffic: the flight recorder, which is
 // on by default.
 type record struct {
-	*trace.Recorder // nil where nothing is recorded
+	*capture.Recorder // nil where nothing is recorded
 	// ended is set when the recording is.
 	ended bool
-	Ring  *trace.Ring
+	Ring  *capture.Ring
 	// conns counts the conversations of the command.
 	conns int
 	// Most bounds the recording in the ring, in bytes; 0 does not. past counts the
@@ -47,7 +47,7 @@ type record struct {
 	// mark tells the run from others in a file of the user's, own is the recording once it
 	// was read.
 	mark string
-	own  *trace.Capture
+	own  *capture.Capture
 }
 
 // OffWord is what switches the recording off in the place of a file.
@@ -68,7 +68,7 @@ func StartRecording(a *Env, where, by string, command []string) {
 		return
 	}
 	// A client may start a server's command twice, so that two record into one file.
-	place, most, turn := trace.File(a.RecordTo), int64(0), trace.Turning{}
+	place, most, turn := capture.File(a.RecordTo), int64(0), capture.Rotation{}
 	a.Record.mark = strings.ToLower(rand.Text()[:8])
 	if a.RecordTo == "" {
 		ring, err := Ring(a)
@@ -76,23 +76,23 @@ func StartRecording(a *Env, where, by string, command []string) {
 			return // without a home there is no place, as there is none for the state
 		}
 		a.Record.Ring, a.Record.mark, place, most = ring, "", ring.Create, a.Record.Most
-		if by != trace.ByCommand { // what may run for days
-			turn = trace.DefaultTurning(ring)
+		if by != capture.ByCommand { // what may run for days
+			turn = capture.DefaultRotation(ring)
 		}
 	}
-	a.Record.Recorder = trace.NewRecorder(trace.Recording{
-		Place: place, Most: most, Turn: turn, Secrets: &a.Secrets, Failed: func(err error) { recordingFailed(a, err) },
-		Head: trace.Head{Mcpc: a.Version, Started: a.Now(), Target: where, Argv: shownArgs(a), Command: command, By: by, Of: a.Record.Resent, In: a.Record.mark},
+	a.Record.Recorder = capture.NewRecorder(capture.Recording{
+		Open: place, MaxBytes: most, Rotation: turn, Secrets: &a.Secrets, OnError: func(err error) { recordingFailed(a, err) },
+		Head: capture.Head{Mcpc: a.Version, Started: a.Now(), Target: where, Argv: shownArgs(a), Command: command, By: by, Of: a.Record.Resent, In: a.Record.mark},
 	})
 }
 
 // Ring is where every run is kept.
-func Ring(a *Env) (*trace.Ring, error) {
+func Ring(a *Env) (*capture.Ring, error) {
 	store, err := state.Open(a.State)
 	if err != nil {
 		return nil, err
 	}
-	return trace.NewRing(filepath.Join(store.Dir(), TrafficDir)), nil
+	return capture.NewRing(filepath.Join(store.Dir(), TrafficDir)), nil
 }
 
 // shownArgs is the command line as it may be kept.
@@ -175,13 +175,13 @@ func EndRecording(a *Env, o wire.Outcome, exit int) {
 	}
 	_ = r.Close() // what failed was said
 	if n := r.Run(); r.Ring != nil && n > 0 && n%pruneEvery == 0 {
-		_, _ = r.Ring.Prune(trace.DefaultLimits, a.Now())
+		_, _ = r.Ring.Prune(capture.DefaultLimits, a.Now())
 	}
 }
 
-func endOf(a *Env, o wire.Outcome, exit int) trace.End {
+func endOf(a *Env, o wire.Outcome, exit int) capture.End {
 	hint := a.UI.HintText(o.Hint)
-	return trace.End{Time: a.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
+	return capture.End{Time: a.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
 		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
 }
 
@@ -202,16 +202,16 @@ func GaveUp(a *Env, o wire.Outcome, exit int) {
 // method, else of the last in which it asked; nil where the recording has none or cannot be
 // read again. In a file of the user's other runs may stand too, also such as are recorded
 // at the same time.
-func (r *record) LastRow(file, method string) (last *trace.Row) {
+func (r *record) LastRow(file, method string) (last *capture.Row) {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil
 	}
 	row := r.own.Row
 	if file != "" {
-		row = func(n int) *trace.Row { return r.own.RowIn(r.mark, n) }
+		row = func(n int) *capture.Row { return r.own.RowIn(r.mark, n) }
 	}
 	for n := 1; row(n) != nil; n++ {
-		if is := row(n); !trace.ByServer(is) && (last == nil || is.Method == method || last.Method != method) {
+		if is := row(n); !capture.ByServer(is) && (last == nil || is.Method == method || last.Method != method) {
 			last = is
 		}
 	}
@@ -239,7 +239,7 @@ func (r *record) read(file string) error {
 	case !info.Mode().IsRegular(): // a pipe cannot be read twice
 		return fs.ErrInvalid
 	}
-	r.own, err = trace.Open(file)
+	r.own, err = capture.Open(file)
 	return err
 }
 
@@ -266,7 +266,7 @@ func Tap(c *Conn) wire.Tap {
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
 		command = nil // it is in the arguments, or in the file of another program
 	}
-	StartRecording(c.Env, c.Where, trace.ByCommand, command)
+	StartRecording(c.Env, c.Where, capture.ByCommand, command)
 	recorder, conn := c.Env.Record.Recorder, max(0, c.Env.Record.conns-1)
 	return func(f wire.Frame) {
 		f.Conn = conn

@@ -46,3 +46,31 @@ func hexDigit(c byte) byte {
 	}
 	return 255
 }
+
+// AppendEscaped appends the inside of a JSON string. Nothing is escaped but what
+// JSON demands (RFC 8259, section 7).
+func AppendEscaped(b, text []byte) []byte {
+	from := 0
+	for i, c := range text {
+		if escaped[c] == 0 {
+			continue
+		}
+		b = append(b, text[from:i]...)
+		from = i + 1
+		if b = append(b, '\\', escaped[c]); escaped[c] == 'u' {
+			b = append(b, '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(b, text[from:]...)
+}
+
+// escaped is what follows the backslash; 0 for a byte that is written as it is.
+var escaped = func() (to [256]byte) {
+	for c := range 0x20 {
+		to[c] = 'u'
+	}
+	to['"'], to['\\'], to['\n'], to['\r'], to['\t'] = '"', '\\', 'n', 'r', 't'
+	return to
+}()
+
+const hex = "0123456789abcdef"

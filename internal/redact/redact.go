@@ -274,3 +274,14 @@ var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
 // HiddenIn gives where in a text Redacted stands for a secret: the begin and the
 // end of each place, in bytes.
 func HiddenIn(text string) [][]int { return hiddenIn().FindAllStringIndex(text, -1) }
+
+// HashesIn are those of all secrets that were taken out of a text.
+func HashesIn(text string) (all []string) {
+	for _, at := range HiddenIn(text) {
+		_, hash, ok := strings.Cut(text[at[0]:at[1]], "sha256")
+		if hash = strings.TrimLeft(strings.TrimPrefix(hash, "%3A"), ":"); ok && len(hash) >= 4 {
+			all = append(all, hash[:4])
+		}
+	}
+	return all
+}

@@ -9,6 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/validate/budget"
+	"mcpc/internal/validate/schemadoc"
 )
 
 // An Expected is what a schema says about one place in a value that is yet to be
@@ -48,7 +50,7 @@ func known(e Expected, left int) Expected {
 }
 
 // expect gathers what holds together with some schemas, and counts them off from what
-// is left. None comes back to itself without going into the value: settle refuses that.
+// is left. None comes back to itself without going into the value: package budget refuses that.
 func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	for len(todo) > 0 && *left >= 0 {
@@ -75,8 +77,8 @@ func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
 }
 
 // expectedAt is what holds at a location of the library's.
-func expectedAt(b *budget, location string) Expected {
-	s := b.at(location)
+func expectedAt(b *budget.Budget, location string) Expected {
+	s := b.At(location)
 	if s == nil {
 		return Expected{}
 	}
@@ -109,7 +111,7 @@ func (e Expected) types() (set typeSet, whole bool) {
 		one, integer := typesIn(s)
 		set &= one
 		whole = whole || integer
-		if values, ok := valuesOf(s); ok {
+		if values, ok := schemadoc.ValuesOf(s); ok {
 			set &= typesOf(values)
 		}
 	}
@@ -129,27 +131,16 @@ func (e Expected) types() (set typeSet, whole bool) {
 
 func typesOf(values []any) (set typeSet) {
 	for _, v := range values {
-		set |= 1 << slices.Index(typeNames, typeName(v))
+		set |= 1 << slices.Index(typeNames, schemadoc.TypeName(v))
 	}
 	return set
-}
-
-// valuesOf are what "enum" or "const" list.
-func valuesOf(s *jsonschema.Schema) ([]any, bool) {
-	switch {
-	case s.Const != nil:
-		return []any{*s.Const}, true
-	case s.Enum != nil:
-		return s.Enum.Values, true
-	}
-	return nil, false
 }
 
 // Values are the texts, numbers and other small things of which one has to stand
 // here; nil where the schema lists none, or lists arrays and objects.
 func (e Expected) Values() []json.RawMessage {
 	for _, s := range e.every {
-		if values, ok := valuesOf(s); ok {
+		if values, ok := schemadoc.ValuesOf(s); ok {
 			return small(values)
 		}
 	}
@@ -185,7 +176,7 @@ func small(values []any) (all []json.RawMessage) {
 		case json.Number:
 			all = append(all, json.RawMessage(v))
 		case bool, nil:
-			all = append(all, json.RawMessage(brief(v)))
+			all = append(all, json.RawMessage(schemadoc.Brief(v)))
 		default:
 			return nil
 		}
@@ -212,7 +203,7 @@ func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bo
 		for name := range s.Properties {
 			names[name] = true
 		}
-		here, _ := edges(s)
+		here, _ := schemadoc.Subschemas(s)
 		todo = append(todo, here...)
 	}
 	for _, alternatives := range e.choices {
@@ -235,11 +226,11 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 			subs = append(subs, sub)
 		}
 		for re, sub := range in.PatternProperties {
-			if matches(re, name) {
+			if budget.Matches(re, name) {
 				subs = append(subs, sub)
 			}
 		}
-		if sub := asSchema(in.AdditionalProperties); subs == nil && sub != nil {
+		if sub := schemadoc.AsSchema(in.AdditionalProperties); subs == nil && sub != nil {
 			subs = append(subs, sub)
 		}
 		return subs
@@ -249,10 +240,10 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 // Item is what may stand in a list, in the place n from 0 on.
 func (s *Schema) Item(e Expected, n int) (Expected, bool) {
 	return s.step(e, func(in *jsonschema.Schema) []*jsonschema.Schema {
-		if prefix := slices.Concat(in.PrefixItems, asSchemas(in.Items)); n < len(prefix) {
+		if prefix := slices.Concat(in.PrefixItems, schemadoc.AsSchemas(in.Items)); n < len(prefix) {
 			return prefix[n : n+1]
 		}
-		if items := cmp.Or(in.Items2020, asSchema(in.Items), asSchema(in.AdditionalItems)); items != nil {
+		if items := cmp.Or(in.Items2020, schemadoc.AsSchema(in.Items), schemadoc.AsSchema(in.AdditionalItems)); items != nil {
 			return []*jsonschema.Schema{items}
 		}
 		return nil
@@ -316,14 +307,5 @@ func typesIn(s *jsonschema.Schema) (set typeSet, whole bool) {
 		}
 		set |= 1 << slices.Index(typeNames, name)
 	}
-	return set, wantsWhole(s)
-}
-
-// wantsWhole reports a "type" that only whole numbers have.
-func wantsWhole(s *jsonschema.Schema) bool {
-	if s.Types == nil {
-		return false
-	}
-	names := s.Types.ToStrings()
-	return slices.Contains(names, "integer") && !slices.Contains(names, "number")
+	return set, schemadoc.WantsWhole(s)
 }

@@ -4,46 +4,44 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-)
 
-// docURL names the schema inside of the library. It ends in a directory, so
-// that a relative reference resolves to something else and is refused.
-const docURL = "mcpc-schema://document/"
+	"mcpc/internal/validate/budget"
+	"mcpc/internal/validate/schemadoc"
+)
 
 // A library is one use of the compiler.
 type library struct {
 	compiler *jsonschema.Compiler
 	doc      any
-	names    []reference
+	names    []budget.Reference
 }
 
-// closedDoor is the loader: it opens nothing. The library has the meta-schemas
+// noLoader is the loader: it opens nothing. The library has the meta-schemas
 // built in and asks for everything else here, files included.
-type closedDoor struct{}
+type noLoader struct{}
 
 type refusedError struct{ url string }
 
 func (e *refusedError) Error() string { return "not loading " + e.url }
 
-func (closedDoor) Load(url string) (any, error) { return nil, &refusedError{url} }
+func (noLoader) Load(url string) (any, error) { return nil, &refusedError{url} }
 
-func newLibrary(spoken dialect, sv *survey) *library {
+func newLibrary(spoken schemadoc.Dialect, sv *budget.Survey) *library {
 	c := jsonschema.NewCompiler()
-	c.DefaultDraft(spoken.draft)
-	c.UseLoader(closedDoor{})
-	c.UseRegexpEngine(sv.engine)
-	return &library{compiler: c, doc: sv.doc, names: sv.names}
+	c.DefaultDraft(spoken.Draft)
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(sv.Engine)
+	return &library{compiler: c, doc: sv.Doc, names: sv.Names}
 }
 
 // compile makes the subschema at a URL usable.
 func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
-	err = guard(func() error {
-		if at == docURL {
-			if err := l.compiler.AddResource(docURL, l.doc); err != nil {
+	err = schemadoc.Guard(func() error {
+		if at == schemadoc.DocumentURL {
+			if err := l.compiler.AddResource(schemadoc.DocumentURL, l.doc); err != nil {
 				return err
 			}
 		}
@@ -59,35 +57,18 @@ func (l *library) anchored(root *jsonschema.Schema, ptrs []string) []*jsonschema
 	all := []*jsonschema.Schema{root}
 	for _, ptr := range ptrs {
 		// One that does not compile is in a part that no reference leads to.
-		if sch, err := l.compile(locate(ptr)); err == nil {
+		if sch, err := l.compile(schemadoc.LocationOf(ptr)); err == nil {
 			all = append(all, sch)
 		}
 	}
 	return all
 }
 
-// locate is the URL of a place in the schema.
-func locate(ptr string) string {
-	parts := strings.Split(ptr, "/")
-	for i, p := range parts {
-		parts[i] = url.PathEscape(p)
-	}
-	return docURL + "#" + strings.Join(parts, "/")
-}
-
-// place is the pointer in a URL of the library's, and whether it points into
-// the schema rather than into a built-in meta-schema.
-func place(location string) (ptr string, ours bool) {
-	base, frag, _ := strings.Cut(location, "#")
-	ptr, err := url.PathUnescape(frag)
-	return ptr, err == nil && base == docURL
-}
-
-// blame turns an error of the compiler into one of ours. It decides by type;
+// explain turns an error of the compiler into one of ours. It decides by type;
 // the library's texts name its own URLs and are of no use to a person.
-func (l *library) blame(err error, spoken dialect) error {
+func (l *library) explain(err error, spoken schemadoc.Dialect) error {
 	var (
-		ours       *SchemaError
+		ours       *schemadoc.Error
 		broken     *jsonschema.SchemaValidationError
 		load       *jsonschema.LoadURLError
 		noPointer  *jsonschema.JSONPointerNotFoundError
@@ -112,49 +93,49 @@ func (l *library) blame(err error, spoken dialect) error {
 }
 
 // invalid says what a meta-schema has to say.
-func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken dialect) error {
+func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken schemadoc.Dialect) error {
 	var verr *jsonschema.ValidationError
 	if !errors.As(broken.Err, &verr) {
-		return &SchemaError{Reason: NotASchema, Text: "not a valid schema"}
+		return &schemadoc.Error{Reason: schemadoc.NotASchema, Text: "not a valid schema"}
 	}
-	base, _ := place(broken.URL)
-	part, _ := lookup(l.doc, tokens(base))
+	base, _ := schemadoc.PointerOf(broken.URL)
+	part, _ := schemadoc.Lookup(l.doc, schemadoc.Tokens(base))
 	found := explainer{value: part}.findings(verr)
 	if len(found) == 0 {
-		return &SchemaError{Reason: NotASchema, Where: base, Text: "not a valid schema"}
+		return &schemadoc.Error{Reason: schemadoc.NotASchema, Where: base, Text: "not a valid schema"}
 	}
 	where := base + found[0].Where
-	text := strings.TrimSpace(brief(where) + " " + found[0].Text)
+	text := strings.TrimSpace(schemadoc.Brief(where) + " " + found[0].Text)
 	if len(found) > 1 {
 		text += fmt.Sprintf(" (the first of %d problems)", problemCount(found))
 	}
-	return &SchemaError{
-		Reason: NotASchema,
+	return &schemadoc.Error{
+		Reason: schemadoc.NotASchema,
 		Where:  where,
-		Text:   fmt.Sprintf("not a valid %s schema: %s", spoken.name, text),
+		Text:   fmt.Sprintf("not a valid %s schema: %s", spoken.Name, text),
 	}
 }
 
 // unloaded explains what the loader refused: a reference, or a $schema that
 // stands further inside.
 func (l *library) unloaded(target string) error {
-	ptr, kw, spelled := l.whoNames(target)
+	ptr, kw, spelled := l.referenceTo(target)
 	if kw == "$schema" {
-		return unknownDialect(ptr, spelled)
+		return schemadoc.NewUnknownDialect(ptr, spelled)
 	}
-	return &SchemaError{
-		Reason: ExternalRef,
+	return &schemadoc.Error{
+		Reason: schemadoc.ExternalRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", cmp.Or(kw, "$ref"), brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", cmp.Or(kw, "$ref"), schemadoc.Brief(spelled)),
 	}
 }
 
 func (l *library) unresolved(target string) error {
-	ptr, kw, spelled := l.whoNames(target)
-	return &SchemaError{
-		Reason: UnresolvedRef,
+	ptr, kw, spelled := l.referenceTo(target)
+	return &schemadoc.Error{
+		Reason: schemadoc.UnresolvedRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s points to nothing in the schema", cmp.Or(kw, "$ref"), brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points to nothing in the schema", cmp.Or(kw, "$ref"), schemadoc.Brief(spelled)),
 	}
 }
 
@@ -168,36 +149,33 @@ func (l *library) misnamed(err error) error {
 		noDraft   *jsonschema.UnsupportedDraftError
 	)
 	bad := func(where, text string) error {
-		return &SchemaError{Reason: NotASchema, Where: where, Text: "not a valid schema: " + text}
+		return &schemadoc.Error{Reason: schemadoc.NotASchema, Where: where, Text: "not a valid schema: " + text}
 	}
 	switch {
 	case errors.As(err, &dupID):
-		return bad(max(dupID.Ptr1, dupID.Ptr2), "two subschemas have the id "+brief(dupID.ID))
+		return bad(max(dupID.Ptr1, dupID.Ptr2), "two subschemas have the id "+schemadoc.Brief(dupID.ID))
 	case errors.As(err, &dupAnchor):
-		return bad(max(dupAnchor.Ptr1, dupAnchor.Ptr2), "two subschemas have the anchor "+brief(dupAnchor.Anchor))
+		return bad(max(dupAnchor.Ptr1, dupAnchor.Ptr2), "two subschemas have the anchor "+schemadoc.Brief(dupAnchor.Anchor))
 	case errors.As(err, &badURL):
-		ptr, kw, spelled := l.whoNames(badURL.URL)
-		return bad(ptr, strings.TrimSpace(kw+" "+brief(cmp.Or(spelled, badURL.URL))+" is not a URL"))
+		ptr, kw, spelled := l.referenceTo(badURL.URL)
+		return bad(ptr, strings.TrimSpace(kw+" "+schemadoc.Brief(cmp.Or(spelled, badURL.URL))+" is not a URL"))
 	case errors.As(err, &badMeta):
 		return bad("", "a $schema is not a URL")
 	case errors.As(err, &noDraft):
-		return unknownDialect("", noDraft.URL)
+		return schemadoc.NewUnknownDialect("", noDraft.URL)
 	}
 	return bad("", "an id or an anchor in it is not well formed")
 }
 
-// A reference is a string that names a schema, and where it stands.
-type reference struct{ ptr, kw, spelled string }
-
-// whoNames finds the first reference or $schema that the library must have meant by a
+// referenceTo finds the first reference or $schema that the library must have meant by a
 // URL. The library tells the URL only after resolving it.
-func (l *library) whoNames(target string) (ptr, kw, spelled string) {
+func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 	for _, r := range l.names {
-		if means(r.spelled, target) {
-			return r.ptr + "/" + r.kw, r.kw, r.spelled
+		if means(r.Text, target) {
+			return r.Pointer + "/" + r.Keyword, r.Keyword, r.Text
 		}
 	}
-	return "", "", strings.TrimPrefix(target, docURL)
+	return "", "", strings.TrimPrefix(target, schemadoc.DocumentURL)
 }
 
 // means says whether a reference, spelled like this, resolves to a URL. The
@@ -205,7 +183,7 @@ func (l *library) whoNames(target string) (ptr, kw, spelled string) {
 func means(ref, target string) bool {
 	targetURL, targetFrag, _ := strings.Cut(target, "#")
 	refURL, refFrag, _ := strings.Cut(ref, "#")
-	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescaped(targetFrag), unescaped(refFrag))) {
+	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(schemadoc.Unescaped(targetFrag), schemadoc.Unescaped(refFrag))) {
 		return false
 	}
 	if targetFrag == "" && refURL == "" {
@@ -214,12 +192,5 @@ func means(ref, target string) bool {
 	for strings.HasPrefix(refURL, "../") || strings.HasPrefix(refURL, "./") {
 		_, refURL, _ = strings.Cut(refURL, "/")
 	}
-	return strings.HasSuffix(unescaped(targetURL), unescaped(refURL))
-}
-
-func unescaped(s string) string {
-	if u, err := url.PathUnescape(s); err == nil {
-		return u
-	}
-	return s
+	return strings.HasSuffix(schemadoc.Unescaped(targetURL), schemadoc.Unescaped(refURL))
 }

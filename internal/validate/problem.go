@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -217,13 +218,13 @@ func forbidden(e *jsonschema.ValidationError) problem {
 // lastKeyword is the keyword that a subschema is the value of, or "" if it is
 // one of several in a keyword.
 func lastKeyword(location string) string {
-	ptr, _ := place(location)
+	ptr, _ := schemadoc.PointerOf(location)
 	last := ""
-	for toks := tokens(ptr); len(toks) > 0; {
+	for toks := schemadoc.Tokens(ptr); len(toks) > 0; {
 		n := 1
-		if last = toks[0]; slices.Contains(schemaMapKeywords, last) {
+		if last = toks[0]; slices.Contains(schemadoc.SchemaMapKeywords, last) {
 			last, n = "", 2
-		} else if slices.Contains(schemaListKeywords, last) && len(toks) > 1 && isIndex(toks[1]) {
+		} else if slices.Contains(schemadoc.SchemaListKeywords, last) && len(toks) > 1 && isIndex(toks[1]) {
 			n = 2
 		}
 		toks = toks[min(n, len(toks)):]

@@ -4,12 +4,12 @@
 //
 // A schema comes from a server, and so may the value: both are hostile until
 // shown otherwise. Nothing is fetched, no file is opened, and each check ends when
-// its budget is spent (see budget.go), so that neither can hang or end the process.
+// its budget is spent (see package budget), so that neither can hang or end the process.
 //
 // The dialects are 2020-12, which is also the default, 2019-09, draft-07,
 // draft-06 and draft-04. "format" is an annotation in all of them.
 //
-// This package is the one door to santhosh-tekuri/jsonschema. It does not know
+// With its subpackages it is the one importer of santhosh-tekuri/jsonschema. It does not know
 // what a tool is, whether a value is an argument or a result, what should
 // happen when a check fails, or how a finding is shown. Whether the bytes
 // themselves are well made (duplicate members, bad UTF-8) is wire's business.
@@ -23,6 +23,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/validate/budget"
+	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -30,7 +32,7 @@ import (
 // number of goroutines may use it.
 type Schema struct {
 	compiled *jsonschema.Schema
-	budget   *budget
+	budget   *budget.Budget
 	doc      any
 }
 
@@ -39,27 +41,27 @@ type Schema struct {
 //
 // The warnings tell what will not be checked, such as a pattern that Go's
 // regular expressions cannot express; everything else is enforced. Their Where
-// points into the schema. An error is always a *SchemaError.
+// points into the schema. An error is always a *schemadoc.Error.
 func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	doc, err := readSchema(schema)
 	if err != nil {
 		return nil, nil, err
 	}
-	spoken, err := dialectOf(doc)
+	spoken, err := schemadoc.DialectOf(doc)
 	if err != nil {
 		return nil, nil, err
 	}
-	sv, err := lookOver(doc, spoken)
+	sv, err := budget.NewSurvey(doc, spoken)
 	if err != nil {
 		return nil, nil, err
 	}
-	spoken, warnings := sv.settle(spoken)
+	spoken, warnings := sv.Dialect(spoken)
 	lib := newLibrary(spoken, sv)
-	root, err := lib.compile(docURL)
+	root, err := lib.compile(schemadoc.DocumentURL)
 	if err != nil {
-		return nil, nil, lib.blame(err, spoken)
+		return nil, nil, lib.explain(err, spoken)
 	}
-	work, unchecked, err := newBudget(root, lib.anchored(root, sv.anchors), sv)
+	work, unchecked, err := budget.New(root, lib.anchored(root, sv.Anchors), sv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +72,7 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 // places; none means that it does. Where points into the value. There are never
 // more than MaxFindings of them, and then one more with the rule RuleMore.
 //
-// An error is always a *SchemaError, and means that nothing is known about the
+// An error is always a *schemadoc.Error, and means that nothing is known about the
 // value: it is not JSON, or checking it would take too much work.
 func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 	v, err := readValue(value)
@@ -78,7 +80,7 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 		return nil, err
 	}
 	var broken *jsonschema.ValidationError
-	err = s.budget.run(s.compiled, v)
+	err = s.budget.Run(s.compiled, v)
 	if err == nil || !errors.As(err, &broken) {
 		return nil, err
 	}
@@ -87,37 +89,44 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 
 // readSchema decodes a schema that is small enough to look at.
 func readSchema(b []byte) (any, error) {
-	if len(b) > maxSchemaBytes {
-		return nil, tooComplex("", "it is larger than %d bytes", maxSchemaBytes)
+	if len(b) > budget.MaxSchemaBytes {
+		return nil, schemadoc.NewTooComplex("", "it is larger than %d bytes", budget.MaxSchemaBytes)
 	}
 	if tooDeep(b) {
-		return nil, tooComplex("", "its JSON is nested deeper than %d levels", jsonraw.MaxDepth)
+		return nil, schemadoc.NewTooComplex("", "its JSON is nested deeper than %d levels", jsonraw.MaxDepth)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
-		return nil, &SchemaError{Reason: NotJSON, Text: fmt.Sprintf("the schema is not JSON: %v", err)}
+		return nil, &schemadoc.Error{Reason: schemadoc.NotJSON, Text: fmt.Sprintf("the schema is not JSON: %v", err)}
 	}
 	switch doc.(type) {
 	case map[string]any, bool:
 		return doc, nil
 	}
-	return nil, &SchemaError{
-		Reason: NotASchema,
-		Text:   "not a schema: it must be an object, true or false, got " + typeName(doc),
+	return nil, &schemadoc.Error{
+		Reason: schemadoc.NotASchema,
+		Text:   "not a schema: it must be an object, true or false, got " + schemadoc.TypeName(doc),
 	}
 }
 
 // readValue decodes a value with its numbers as they are spelled.
 func readValue(b []byte) (any, error) {
 	if tooDeep(b) {
-		return nil, &SchemaError{
-			Reason: TooComplex,
+		return nil, &schemadoc.Error{
+			Reason: schemadoc.TooComplex,
 			Text:   fmt.Sprintf("the value is nested deeper than %d levels", jsonraw.MaxDepth),
 		}
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
-		return nil, &SchemaError{Reason: NotJSON, Text: fmt.Sprintf("the value is not JSON: %v", err)}
+		return nil, &schemadoc.Error{Reason: schemadoc.NotJSON, Text: fmt.Sprintf("the value is not JSON: %v", err)}
 	}
 	return v, nil
+}
+
+// tooDeep says whether JSON is nested deeper than wire.MaxDepth. It is asked before
+// anything recursive touches the bytes.
+func tooDeep(b []byte) bool {
+	bad := jsonraw.Valid(b)
+	return bad != nil && bad.Rule == "depth"
 }

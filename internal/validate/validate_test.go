@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -213,8 +214,8 @@ func TestManyFindings(t *testing.T) {
 func TestValueIsNotJSON(t *testing.T) {
 	s, _ := mustCompile(t, `{}`)
 	for _, value := range []string{"", "{", "1 2", "nope", "\xff"} {
-		var fault *SchemaError
-		if _, err := s.Check([]byte(value)); !errors.As(err, &fault) || fault.Reason != NotJSON {
+		var fault *schemadoc.Error
+		if _, err := s.Check([]byte(value)); !errors.As(err, &fault) || fault.Reason != schemadoc.NotJSON {
 			t.Errorf("Check(%q): %v", value, err)
 		}
 	}

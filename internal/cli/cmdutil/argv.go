@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/trace"
+	"mcpc/internal/capture/filter"
 )
 
 // WithCodes lets a code stand behind explain as it is: -32602 is no flag there.
@@ -43,7 +43,7 @@ func isTerm(word string) bool {
 	if strings.HasPrefix(word, "(") || strings.HasPrefix(word, `"`) {
 		return true
 	}
-	return slices.ContainsFunc(trace.FilterFields(), func(field string) bool {
+	return slices.ContainsFunc(filter.Fields(), func(field string) bool {
 		rest, ok := strings.CutPrefix(strings.ToLower(word), field)
 		return ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "~/"))
 	})

@@ -189,7 +189,7 @@ func fileContent(ctx context.Context, a *Factory, b *bytes.Buffer, ans Answer) (
 func printTo(ctx context.Context, a *Factory, w io.Writer, st render.Style, ans Answer) error {
 	switch {
 	case a.Jq != "":
-		return filter(ctx, a, w, st, ans)
+		return applyJQ(ctx, a, w, st, ans)
 	case a.Wire:
 		for _, m := range ans.Messages {
 			if err := render.JSON(w, st, m.Raw); err != nil {
@@ -212,9 +212,9 @@ func OnlyWritesJSON(a *Factory) bool {
 	return a.JSON && !a.Wire && a.Jq == "" && a.Output == "" && a.maxChars == 0 && a.Shell == nil && !a.OutStyle.Terminal
 }
 
-// filter runs the jq expression over the result, or with --wire over each
+// applyJQ runs the jq expression over the result, or with --wire over each
 // message.
-func filter(ctx context.Context, a *Factory, w io.Writer, st render.Style, ans Answer) error {
+func applyJQ(ctx context.Context, a *Factory, w io.Writer, st render.Style, ans Answer) error {
 	program, err := render.Query(a.Jq)
 	if err != nil {
 		return usage.New("--jq: "+err.Error(), "")

@@ -17,7 +17,7 @@ func PrintLine(ctx context.Context, a *Factory, raw json.RawMessage) error {
 // TryLine is PrintLine for callers that go on after an error of the --jq expression.
 func TryLine(ctx context.Context, a *Factory, raw json.RawMessage) error {
 	if a.Jq != "" {
-		return filter(ctx, a, a.Stdout(), a.OutStyle, Document(raw, nil))
+		return applyJQ(ctx, a, a.Stdout(), a.OutStyle, Document(raw, nil))
 	}
 	return render.JSONLine(a.Stdout(), a.OutStyle, raw)
 }

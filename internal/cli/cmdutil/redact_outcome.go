@@ -3,9 +3,9 @@ package cmdutil
 import (
 	"slices"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/redact"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -56,7 +56,7 @@ func Withholding(a *Factory) {
 
 // HideIn hides in what a recording gives out what is known by now, and was perhaps not when
 // it was recorded.
-func HideIn(a *Factory, c *trace.Capture) {
+func HideIn(a *Factory, c *capture.Capture) {
 	if a.Environ != nil {
 		a.Secrets.LearnEnvironment(a.Environ())
 	}
@@ -64,7 +64,7 @@ func HideIn(a *Factory, c *trace.Capture) {
 }
 
 // HideRows does that for rows in a table, where the user names what is to be hidden.
-func HideRows(a *Factory, rows []*trace.Row) []*trace.Row {
+func HideRows(a *Factory, rows []*capture.Row) []*capture.Row {
 	if len(a.redactions) > 0 {
 		for _, row := range rows {
 			row.Hide(&a.Secrets)

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/mock"
 	"mcpc/internal/render"
-	"mcpc/internal/serve"
 )
 
 //go:embed topic_*.txt
@@ -61,7 +61,7 @@ func IsTopic(c *cobra.Command) bool {
 
 func mockWords() string {
 	var b strings.Builder
-	for _, w := range serve.Words {
+	for _, w := range mock.Words {
 		does := w[2]
 		if w[1] != "" {
 			does = w[1] + ": " + does

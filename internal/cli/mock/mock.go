@@ -13,7 +13,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
-	"mcpc/internal/serve"
+	"mcpc/internal/mock"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -68,7 +68,7 @@ func runMock(ctx context.Context, a *cmdutil.Factory, o mockOptions) error {
 	if err != nil {
 		return err
 	}
-	script, err := serve.Parse(string(text))
+	script, err := mock.Parse(string(text))
 	if err != nil {
 		return usage.New(o.script+": "+err.Error(), "see "+wire.Run("help mock-scripts"))
 	}
@@ -85,10 +85,10 @@ func runMock(ctx context.Context, a *cmdutil.Factory, o mockOptions) error {
 
 // fitting refuses a script that the transport cannot play, and says what of it will not
 // come about.
-func fitting(a *cmdutil.Factory, script *serve.Script, o mockOptions) error {
-	over, hint := serve.OverHTTP, wire.Hint("use --stdio for stdio")
+func fitting(a *cmdutil.Factory, script *mock.Script, o mockOptions) error {
+	over, hint := mock.OverHTTP, wire.Hint("use --stdio for stdio")
 	if o.stdio {
-		over, hint = serve.OverStdio, "use --listen instead of --stdio for HTTP"
+		over, hint = mock.OverStdio, "use --listen instead of --stdio for HTTP"
 	}
 	idle, err := script.Fits(over)
 	for _, rule := range idle {
@@ -100,8 +100,8 @@ func fitting(a *cmdutil.Factory, script *serve.Script, o mockOptions) error {
 	return nil
 }
 
-func mockStdio(ctx context.Context, a *cmdutil.Factory, script *serve.Script) error {
-	err := script.Stdio(ctx, serve.Process{
+func mockStdio(ctx context.Context, a *cmdutil.Factory, script *mock.Script) error {
+	err := script.Stdio(ctx, mock.Process{
 		In: a.In, Out: a.Out, Err: a.Err, Exit: a.Leave,
 		Kill:       func(name string) { cmdutil.Raise(killedBy[name]) },
 		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
@@ -126,7 +126,7 @@ func leaveBehind(a *cmdutil.Factory, d time.Duration) {
 	}
 }
 
-func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *serve.Script, address string) error {
+func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *mock.Script, address string) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)

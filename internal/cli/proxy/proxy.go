@@ -17,10 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -72,10 +73,10 @@ mcpc log lists an exchange up to 0.3 s after its response.`,
 }
 
 // routesOf reads --to.
-func routesOf(words []string) (routes []trace.Route, err error) {
+func routesOf(words []string) (routes []forward.Route, err error) {
 	taken := map[string]bool{}
 	for _, word := range words {
-		var r trace.Route
+		var r forward.Route
 		if before, after, ok := strings.Cut(word, "="); ok && strings.HasPrefix(before, "/") {
 			r.Path, word = strings.TrimRight(before, "/"), after
 		}
@@ -98,7 +99,7 @@ func routesOf(words []string) (routes []trace.Route, err error) {
 	return routes, nil
 }
 
-func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []trace.Route) error {
+func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []forward.Route) error {
 	w, err := connect.ReachServer2(&a.Env, routes[0].To.String(), nil) // the user named all of them
 	if err != nil {
 		return err
@@ -118,8 +119,8 @@ func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []
 		a.Secrets.LearnURL(r.To.String())
 		targets = append(targets, redact.RedactURL(r.To.String()))
 	}
-	watcher := overhear(a, strings.Join(targets, " "), trace.ByProxy)
-	p := &trace.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
+	watcher := overhear(a, strings.Join(targets, " "), capture.ByProxy)
+	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
 		Dial: w.Dialer(connectTime(a)), Through: w.ProxyFunc, TLS: w.Tls}
 	introduceProxy(a, p, targets)
 	err = serveProxy(ctx, a, p, listener)
@@ -142,7 +143,7 @@ func leadsTo(u *url.URL, address string) bool {
 }
 
 // introduceProxy says what the clients are to be told.
-func introduceProxy(a *cmdutil.Factory, p *trace.Proxy, targets []string) {
+func introduceProxy(a *cmdutil.Factory, p *forward.Proxy, targets []string) {
 	for i, r := range p.Routes {
 		a.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
 	}
@@ -151,7 +152,7 @@ func introduceProxy(a *cmdutil.Factory, p *trace.Proxy, targets []string) {
 
 // serveProxy serves until ctx is done, and until what was under way has come to its
 // end.
-func serveProxy(ctx context.Context, a *cmdutil.Factory, p *trace.Proxy, listener net.Listener) error {
+func serveProxy(ctx context.Context, a *cmdutil.Factory, p *forward.Proxy, listener net.Listener) error {
 	server := &http.Server{Handler: p.Handler(connectTime(a)),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() { server.Close() })

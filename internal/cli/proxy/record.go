@@ -1,23 +1,23 @@
 package proxy
 
 import (
+	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
 // overhear records what is forwarded between others, and shows it with -v. A caller
 // must Close the Watcher before the command ends.
-func overhear(a *cmdutil.Factory, where, by string) *trace.Watcher {
+func overhear(a *cmdutil.Factory, where, by string) *forward.Watcher {
 	if a.Environ != nil {
 		a.Secrets.LearnEnvironment(a.Environ())
 	}
 	connect.StartRecording(&a.Env, where, by, nil)
 	recorder := a.Record.Recorder
 	verbose := render.Verbose(a.Stderr(), a.ErrStyle, a.Verbose)
-	watching := trace.Watching{Now: a.Now, Tap: func(f wire.Frame) {
+	watching := forward.Options{Now: a.Now, Tap: func(f wire.Frame) {
 		a.Record.Crossed.Store(true)
 		if a.Verbose == 0 {
 			recorder.Tap(f)
@@ -30,5 +30,5 @@ func overhear(a *cmdutil.Factory, where, by string) *trace.Watcher {
 	if recorder != nil {
 		watching.Lost = recorder.Lost
 	}
-	return trace.NewWatcher(watching)
+	return forward.NewWatcher(watching)
 }

@@ -14,9 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -61,7 +62,7 @@ such as MCP Inspector, it may be omitted.`,
 type tapping struct {
 	a     *cmdutil.Factory
 	cmd   *exec.Cmd
-	watch *trace.Watcher
+	watch *forward.Watcher
 	// in, out and err are this side's ends of its standard streams.
 	in, out, err *os.File
 	// send sends the server a signal.
@@ -82,7 +83,7 @@ func runTap(a *cmdutil.Factory, argv []string) error {
 	if out := t.start(); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	t.watch = overhear(a, connect.CommandLine(argv), trace.ByTap)
+	t.watch = overhear(a, connect.CommandLine(argv), capture.ByTap)
 	go func() {
 		for sig := range signals {
 			t.send(sig)

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -51,7 +51,7 @@ func (g Again) Request(s *render.Script, words []string) ([]string, []byte) {
 
 // Had reports whether the recorded command line had this word for mcpc itself.
 func (g Again) Had(word string) bool {
-	return g.Row.By == trace.ByCommand && slices.Contains(g.ownArgv(), word)
+	return g.Row.By == capture.ByCommand && slices.Contains(g.ownArgv(), word)
 }
 
 // ownArgv is the recorded command line without a server's command.
@@ -75,7 +75,7 @@ func (g Again) answerFlags() (*pflag.FlagSet, connect.Answers) {
 	a, f := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags, f.ParseErrorsWhitelist.UnknownFlags = false, true
 	cmdutil.AddAnswering(a, f)
-	if g.Row.By == trace.ByCommand {
+	if g.Row.By == capture.ByCommand {
 		_ = f.Parse(g.ownArgv()) // it was parsed once, by the command
 	}
 	return f, a.Answers

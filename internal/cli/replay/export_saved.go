@@ -3,9 +3,9 @@ package replay
 import (
 	"slices"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/saved"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -35,5 +35,5 @@ func (g Again) Kind() (kind wire.Kind, ok bool) {
 	case kind == wire.CheckFailed && string(jsonraw.First(answer.Result, "isError")) == "true":
 		return wire.ToolError, true
 	}
-	return wire.OK, answer.Result != nil || g.Row.Channel == trace.ChannelOK
+	return wire.OK, answer.Result != nil || g.Row.Channel == capture.ChannelOK
 }

@@ -9,19 +9,19 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
 // An Again is a recorded request that is to be issued again.
 type Again struct {
-	Row      *trace.Row
+	Row      *capture.Row
 	Exchange *wire.Exchange
-	Capture  *trace.Capture
+	Capture  *capture.Capture
 	Version  string
 }
 
@@ -43,7 +43,7 @@ func (g Again) Unasked() error {
 	switch {
 	case g.Row.Apart:
 		return &render.Unscriptable{Text: "it has no client request"}
-	case trace.ByServer(g.Row):
+	case capture.ByServer(g.Row):
 		return &render.Unscriptable{Text: "it is a server request, not a client request"}
 	}
 	return nil
@@ -152,7 +152,7 @@ func (g Again) opening() (raw []byte, channel string) {
 			continue
 		}
 		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.Exchange.Request.Conn {
-			if raw, channel = x.Request.Raw, row.Channel; channel == trace.ChannelOK {
+			if raw, channel = x.Request.Raw, row.Channel; channel == capture.ChannelOK {
 				break
 			}
 		}
@@ -163,7 +163,7 @@ func (g Again) opening() (raw []byte, channel string) {
 // initialize is the request that opened the conversation, or where a run before
 // did that, one like it.
 func (g Again) initialize() []byte {
-	if raw, channel := g.opening(); channel == trace.ChannelOK {
+	if raw, channel := g.opening(); channel == capture.ChannelOK {
 		return raw
 	}
 	revision := g.Row.Revision
@@ -186,9 +186,9 @@ func (g Again) shaken() bool {
 	}
 	raw, channel := g.opening()
 	if raw == nil {
-		return g.Row.By == trace.ByCommand // a server that was kept, and opened before
+		return g.Row.By == capture.ByCommand // a server that was kept, and opened before
 	}
-	return channel == trace.ChannelOK || channel == trace.ChannelOpen
+	return channel == capture.ChannelOK || channel == capture.ChannelOpen
 }
 
 func (g Again) addPipeline(s *render.Script) {
@@ -238,7 +238,7 @@ func (g Again) Address() string {
 	}
 	head := g.head()
 	switch {
-	case !g.ofNextFile() && (target == connect.DemoEndpoint || IsAddress(target) && (head == nil || g.Row.By == trace.ByCommand)):
+	case !g.ofNextFile() && (target == connect.DemoEndpoint || IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)):
 		return target
 	case head != nil && IsAddress(head.URL):
 		return head.URL

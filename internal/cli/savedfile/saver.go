@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -80,7 +80,7 @@ func (s *Saver) Omit(why string) {
 // Add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
 func (s *Saver) Add(g replay.Again, among bool) error {
-	if g.Bare() || trace.ByServer(g.Row) {
+	if g.Bare() || capture.ByServer(g.Row) {
 		s.Omit("without a client request")
 		return nil
 	}

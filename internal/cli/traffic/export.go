@@ -10,13 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/render"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -24,7 +26,7 @@ import (
 // exportOptions are what `mcpc export` was asked.
 type exportOptions struct {
 	word   string
-	filter trace.Filter
+	filter filter.Filter
 	// several is set where a filter picks among the exchanges of a run.
 	several bool
 	format  string
@@ -113,12 +115,12 @@ func runExport(a *cmdutil.Factory, o exportOptions) error {
 }
 
 // exported picks the exchanges: the one that a number means, or all that fit.
-func exported(a *cmdutil.Factory, o exportOptions) (*trace.Capture, []*trace.Row, wire.Outcome) {
+func exported(a *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture.Row, wire.Outcome) {
 	c, row, out := pickRow(a, o.word)
 	if !out.Good() {
 		return nil, nil, out
 	}
-	rows := []*trace.Row{row}
+	rows := []*capture.Row{row}
 	if o.several || o.word == c.Path {
 		rows = lastFitting(c.Rows(), matching(a, o.filter), 0)
 	}
@@ -126,7 +128,7 @@ func exported(a *cmdutil.Factory, o exportOptions) (*trace.Capture, []*trace.Row
 		rows = crossing(rows)
 	}
 	if len(rows) > 1 && (o.format == "curl" || o.format == "mcpc") {
-		rows = slices.DeleteFunc(slices.Clone(rows), trace.ByServer)
+		rows = slices.DeleteFunc(slices.Clone(rows), capture.ByServer)
 	}
 	if len(rows) == 0 {
 		c.Close()
@@ -140,14 +142,14 @@ func exported(a *cmdutil.Factory, o exportOptions) (*trace.Capture, []*trace.Row
 
 // crossing are the rows of which something crossed: others are kept for their
 // ending alone.
-func crossing(rows []*trace.Row) []*trace.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return row.Kinds == 0 })
+func crossing(rows []*capture.Row) []*capture.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return row.Kinds == 0 })
 }
 
-func exportAs(a *cmdutil.Factory, format string, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+func exportAs(a *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	switch format {
 	case "har":
-		return trace.WriteHAR(w, a.Version, rows)
+		return har.Write(w, a.Version, rows)
 	case "jsonl":
 		return c.Copy(w, rows)
 	case "mcpc-yaml":
@@ -179,12 +181,12 @@ func exportAs(a *cmdutil.Factory, format string, w io.Writer, c *trace.Capture, 
 }
 
 // unopened are the rows that opened no conversation.
-func unopened(rows []*trace.Row) []*trace.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(row *trace.Row) bool { return slices.Contains(replay.Opens, row.Method) })
+func unopened(rows []*capture.Row) []*capture.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return slices.Contains(replay.Opens, row.Method) })
 }
 
 // addTo adds the commands of one exchange to a script.
-func addTo(a *cmdutil.Factory, s *render.Script, c *trace.Capture, row *trace.Row, add func(*render.Script, replay.Again) error) error {
+func addTo(a *cmdutil.Factory, s *render.Script, c *capture.Capture, row *capture.Row, add func(*render.Script, replay.Again) error) error {
 	exchange, err := row.Exchange()
 	if err != nil || exchange == nil {
 		return err
@@ -201,7 +203,7 @@ func exportFailed(err error) wire.Outcome {
 	return usage.LocalIO("exporting", usage.Bare(err))
 }
 
-func exportReports(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+func exportReports(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	for i, row := range rows {
 		exchange, err := row.Exchange()
 		if err != nil {
@@ -227,7 +229,7 @@ func exportReports(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*tr
 }
 
 // reportFacts are those of show, and the versions of mcpc and the server.
-func reportFacts(a *cmdutil.Factory, c *trace.Capture, row *trace.Row) [][]string {
+func reportFacts(a *cmdutil.Factory, c *capture.Capture, row *capture.Row) [][]string {
 	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + a.Version}}
 	if server := serverIn(c, row); server != "" {
 		facts = append(facts, []string{"server version", server})

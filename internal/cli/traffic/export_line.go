@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -48,9 +48,9 @@ func addLine(s *render.Script, g replay.Again) error {
 
 // serverIn is what a server said that it is, when the conversation was opened;
 // "" where that is not in the capture.
-func serverIn(c *trace.Capture, row *trace.Row) string {
+func serverIn(c *capture.Capture, row *capture.Row) string {
 	for _, opening := range c.Rows() {
-		if !slices.Contains(replay.Opens, opening.Method) || opening.Channel != trace.ChannelOK || opening.RunID() != row.RunID() {
+		if !slices.Contains(replay.Opens, opening.Method) || opening.Channel != capture.ChannelOK || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {

@@ -4,18 +4,18 @@ import (
 	"io"
 	"strings"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/english"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/yaml"
 )
 
 // exportSaved writes rows as a file that mcpc run takes. Lists that other requests were
 // checked with are omitted, unless there is nothing else.
-func exportSaved(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trace.Row) error {
+func exportSaved(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	s, err := savedSteps(a, c, rows, false)
 	if err == nil && len(s.File.Steps)+len(s.Endless) == 0 && s.Lists > 0 {
 		s, err = savedSteps(a, c, rows, true)
@@ -46,7 +46,7 @@ func exportSaved(a *cmdutil.Factory, w io.Writer, c *trace.Capture, rows []*trac
 }
 
 // savedSteps makes steps of rows. lists is set where every list becomes one.
-func savedSteps(a *cmdutil.Factory, c *trace.Capture, rows []*trace.Row, lists bool) (*savedfile.Saver, error) {
+func savedSteps(a *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*savedfile.Saver, error) {
 	s := &savedfile.Saver{KeepLists: lists}
 	for _, row := range rows {
 		exchange, err := row.Exchange()

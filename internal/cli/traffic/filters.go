@@ -6,27 +6,27 @@ import (
 	"fmt"
 	"strings"
 
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
 // filterOf reads the words of a command line as one filter. Its error shows the
 // place.
-func filterOf(a *cmdutil.Factory, words []string) (trace.Filter, error) {
+func filterOf(a *cmdutil.Factory, words []string) (filter.Filter, error) {
 	if err := ofEachServer(a); err != nil {
-		return trace.Filter{}, err
+		return filter.Filter{}, err
 	}
 	text := strings.Join(words, " ")
-	f, err := trace.ParseFilter(text, a.Now())
+	f, err := filter.Parse(text, a.Now())
 	if err == nil {
 		return f, nil
 	}
-	wrong, _ := errors.AsType[*trace.FilterError](err)
+	wrong, _ := errors.AsType[*filter.Error](err)
 	hint := wire.Run("help filters") + " shows the language"
 	if near := cmp.Or(suggest.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
 		hint = wire.Hint("did you mean " + near + "?")

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -18,7 +18,7 @@ import (
 type follower struct {
 	a    *cmdutil.Factory
 	o    logOptions
-	fits func(*trace.Row) bool
+	fits func(*capture.Row) bool
 	// runs are the captures that there are, by their path.
 	runs    map[string]*followed
 	columns []render.Column
@@ -36,7 +36,7 @@ type hanging struct {
 // A followed is a capture that may grow.
 type followed struct {
 	// capture is nil where the head is not written yet, or nothing more comes.
-	capture *trace.Capture
+	capture *capture.Capture
 	over    bool
 	// given are the rows that came to their end, by their index, whether they fitted or
 	// not.
@@ -83,9 +83,9 @@ func runFollow(ctx context.Context, a *cmdutil.Factory, o logOptions) error {
 }
 
 // first opens the captures that there are and gives their rows.
-func (f *follower) first(ctx context.Context) ([]*trace.Row, wire.Outcome) {
+func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 	list := newest{most: f.o.count, fits: f.fits}
-	open := func(c *trace.Capture, written time.Time) (more bool) {
+	open := func(c *capture.Capture, written time.Time) (more bool) {
 		r := &followed{capture: c, given: map[int]bool{}}
 		f.runs[c.Path] = r
 		list.add(slices.Concat(f.ended(r, nil), f.hangs(c), f.forsaken(c)), written)
@@ -96,7 +96,7 @@ func (f *follower) first(ctx context.Context) ([]*trace.Row, wire.Outcome) {
 		out := newestFirst(f.a, open)
 		return list.sorted(), out
 	}
-	c, err := trace.Open(f.o.file)
+	c, err := capture.Open(f.o.file)
 	if err != nil {
 		return nil, unreadable(f.o.file, err)
 	}
@@ -106,7 +106,7 @@ func (f *follower) first(ctx context.Context) ([]*trace.Row, wire.Outcome) {
 }
 
 // begin prints the rows that there are, under a head for a reader.
-func (f *follower) begin(ctx context.Context, rows []*trace.Row) error {
+func (f *follower) begin(ctx context.Context, rows []*capture.Row) error {
 	if style := f.a.OutStyle; style.Terminal && !f.o.lines {
 		f.columns = logColumns(style, true, true)
 		f.grid = render.NewGrid(f.a.Stdout(), style, f.columns, logCells(f.columns, rows, f.a.Now()))
@@ -116,7 +116,7 @@ func (f *follower) begin(ctx context.Context, rows []*trace.Row) error {
 }
 
 // news gives the rows that came to their end since the last look.
-func (f *follower) news() (rows []*trace.Row) {
+func (f *follower) news() (rows []*capture.Row) {
 	for _, path := range f.paths() {
 		r := f.runs[path]
 		touched, err := r.read(path)
@@ -158,13 +158,13 @@ func (f *follower) paths() (paths []string) {
 }
 
 // read reads on, and gives the rows that this touched; nil is all.
-func (r *followed) read(path string) (touched map[*trace.Row]bool, err error) {
+func (r *followed) read(path string) (touched map[*capture.Row]bool, err error) {
 	if r.capture == nil {
-		r.capture, err = trace.Open(path)
+		r.capture, err = capture.Open(path)
 		return nil, err
 	}
 	changed, err := r.capture.Refresh()
-	touched = map[*trace.Row]bool{}
+	touched = map[*capture.Row]bool{}
 	for _, row := range changed {
 		touched[row] = true
 	}
@@ -181,7 +181,7 @@ func (r *followed) release(oneRun bool) {
 }
 
 // ended gives the rows of a capture that came to their end and were not given yet.
-func (f *follower) ended(r *followed, touched map[*trace.Row]bool) (rows []*trace.Row) {
+func (f *follower) ended(r *followed, touched map[*capture.Row]bool) (rows []*capture.Row) {
 	c := r.capture
 	for i, row := range c.Rows() {
 		rests := touched != nil && !touched[row] || f.a.Now().Sub(row.LastFrame()) > atRest
@@ -198,7 +198,7 @@ func (f *follower) ended(r *followed, touched map[*trace.Row]bool) (rows []*trac
 
 // hangs returns the rows of a capture that have waited for a response for over a second,
 // each once.
-func (f *follower) hangs(c *trace.Capture) (rows []*trace.Row) {
+func (f *follower) hangs(c *capture.Capture) (rows []*capture.Row) {
 	for _, row := range c.Rows() {
 		is := hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
 		if row.Apart || !row.Unended() || f.hung[is] || f.a.Now().Sub(row.Time) <= hangsFrom {
@@ -211,13 +211,13 @@ func (f *follower) hangs(c *trace.Capture) (rows []*trace.Row) {
 }
 
 // forsaken gives the rows of a capture without an end to which nothing was added for long.
-func (f *follower) forsaken(c *trace.Capture) []*trace.Row {
-	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *trace.Row) bool {
+func (f *follower) forsaken(c *capture.Capture) []*capture.Row {
+	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *capture.Row) bool {
 		return !row.Apart || !row.Unended() || f.a.Now().Sub(row.LastFrame()) <= givenUp
 	})
 }
 
-func (f *follower) print(ctx context.Context, rows []*trace.Row) error {
+func (f *follower) print(ctx context.Context, rows []*capture.Row) error {
 	switch {
 	case len(cmdutil.HideRows(f.a, rows)) == 0:
 	case f.o.lines:

@@ -13,19 +13,19 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
 // following is a follower of a state's recordings, whose clock stands still.
 func following(a *cmdutil.Factory, at time.Time, most int) *follower {
 	a.Now = func() time.Time { return at }
-	return &follower{a: a, o: logOptions{count: most}, fits: func(*trace.Row) bool { return true }, runs: map[string]*followed{}, hung: map[hanging]bool{}}
+	return &follower{a: a, o: logOptions{count: most}, fits: func(*capture.Row) bool { return true }, runs: map[string]*followed{}, hung: map[hanging]bool{}}
 }
 
-func inWords(rows []*trace.Row) string {
+func inWords(rows []*capture.Row) string {
 	var all []string
 	for _, row := range rows {
 		all = append(all, strings.TrimSpace(row.Number()+" "+row.Method+" "+row.Channel))
@@ -67,7 +67,7 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 		t.Errorf("it hangs, and %q came, then %q", got, again)
 	}
 	path := filepath.Join(a.State, connect.TrafficDir, "000001.jsonl")
-	grow(t, path, trace.AppendFrame(nil, wire.Frame{Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,
+	grow(t, path, capture.AppendFrame(nil, wire.Frame{Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,
 		Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}))
 	if got := inWords(f.news()); got != "" {
 		t.Errorf("it may not be at rest, and %s came", got)
@@ -94,7 +94,7 @@ func TestFollowedAsTheCommandEnds(t *testing.T) {
 	if rows, _ := f.first(context.Background()); len(rows) > 0 {
 		t.Errorf("listed: %s", inWords(rows))
 	}
-	grow(t, filepath.Join(a.State, connect.TrafficDir, "000001.jsonl"), trace.AppendEnd(nil, trace.End{Time: minute, Exit: 10, Kind: wire.OutputInvalid, Method: "tools/call"}))
+	grow(t, filepath.Join(a.State, connect.TrafficDir, "000001.jsonl"), capture.AppendEnd(nil, capture.End{Time: minute, Exit: 10, Kind: wire.OutputInvalid, Method: "tools/call"}))
 	if got := inWords(f.news()); got != "1 tools/call output_invalid" {
 		t.Errorf("it ended, and %q came", got)
 	}
@@ -105,12 +105,12 @@ func TestFollowedBesideARunThatEnds(t *testing.T) {
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	recorded := func(in string, frames ...wire.Frame) [][]byte {
 		file := filepath.Join(t.TempDir(), in)
-		r := trace.NewRecorder(trace.Recording{Place: trace.File(file), Head: trace.Head{Started: minute, By: trace.ByTap, In: in}})
+		r := capture.NewRecorder(capture.Recording{Open: capture.File(file), Head: capture.Head{Started: minute, By: capture.ByTap, In: in}})
 		for _, frame := range frames {
 			frame.Time = minute
 			r.Tap(frame)
 		}
-		r.End(trace.End{Time: minute})
+		r.End(capture.End{Time: minute})
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -147,10 +147,10 @@ type growth struct {
 // comes and goes a call is under way all the time.
 func turned(t *testing.T) (all []growth) {
 	t.Helper()
-	ring := trace.NewRing(t.TempDir())
-	turning := trace.Turning{Ring: ring, Bytes: 8 << 10, Files: 100}
+	ring := capture.NewRing(t.TempDir())
+	turning := capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100}
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := trace.NewRecorder(trace.Recording{Place: ring.Create, Turn: turning, Head: trace.Head{Mcpc: "0", Started: noon, Target: "t", By: trace.ByTap}})
+	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: turning, Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap}})
 	seq := uint64(0)
 	cross := func(dir wire.Direction, format string, args ...any) {
 		seq++
@@ -167,7 +167,7 @@ func turned(t *testing.T) (all []growth) {
 		}
 	}
 	cross(wire.Received, `"id":"long","result":{"content":[]}`)
-	r.End(trace.End{Time: noon})
+	r.End(capture.End{Time: noon})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 		}
 		f := following(a, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), 0)
 		seen := map[string]int{}
-		count := func(rows []*trace.Row) {
+		count := func(rows []*capture.Row) {
 			for _, row := range rows {
 				seen[fmt.Sprintf("%d.%d %s", row.Run, row.Index, row.ID)]++
 			}

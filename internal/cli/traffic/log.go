@@ -12,19 +12,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/render"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
 // logOptions are what `mcpc log` was asked.
 type logOptions struct {
-	filter trace.Filter
+	filter filter.Filter
 	file   string
 	count  int
 	sort   string
@@ -112,20 +113,20 @@ func runLog(ctx context.Context, a *cmdutil.Factory, o logOptions) error {
 }
 
 // sortKeys are what rows are sorted by.
-var sortKeys = map[string]func(r *trace.Row) int64{
-	"time": func(r *trace.Row) int64 { return r.Time.UnixNano() },
-	"dur":  func(r *trace.Row) int64 { return int64(r.Duration) },
-	"size": func(r *trace.Row) int64 { return r.Size() },
+var sortKeys = map[string]func(r *capture.Row) int64{
+	"time": func(r *capture.Row) int64 { return r.Time.UnixNano() },
+	"dur":  func(r *capture.Row) int64 { return int64(r.Duration) },
+	"size": func(r *capture.Row) int64 { return r.Size() },
 }
 
 // sortedRows are the last so many of those that fit, as they are sorted.
-func sortedRows(ctx context.Context, a *cmdutil.Factory, o logOptions) ([]*trace.Row, wire.Outcome) {
+func sortedRows(ctx context.Context, a *cmdutil.Factory, o logOptions) ([]*capture.Row, wire.Outcome) {
 	if o.sort == "time" {
 		return rows(ctx, a, o.file, matching(a, o.filter), o.count)
 	}
 	rows, out := rows(ctx, a, o.file, matching(a, o.filter), 0)
 	key := sortKeys[o.sort]
-	slices.SortStableFunc(rows, func(x, y *trace.Row) int { return cmp.Compare(key(x), key(y)) })
+	slices.SortStableFunc(rows, func(x, y *capture.Row) int { return cmp.Compare(key(x), key(y)) })
 	if o.count > 0 {
 		rows = rows[max(0, len(rows)-o.count):]
 	}
@@ -180,7 +181,7 @@ type cancelOut struct {
 	Late  bool    `json:"late,omitempty"`
 }
 
-func rowJSON(r *trace.Row) rowOut {
+func rowJSON(r *capture.Row) rowOut {
 	out := rowOut{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
 		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
 		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), FirstByte: r.First.Seconds(), Conn: r.Conn,
@@ -202,13 +203,13 @@ func rowJSON(r *trace.Row) rowOut {
 	return out
 }
 
-func rowsJSON(rows []*trace.Row) json.RawMessage {
+func rowsJSON(rows []*capture.Row) json.RawMessage {
 	out := append([]rowOut{}, sliceutil.Map(rows, rowJSON)...) // not null
 	raw, _ := json.Marshal(map[string]any{"exchanges": out})
 	return raw
 }
 
-func logLines(ctx context.Context, a *cmdutil.Factory, rows []*trace.Row) error {
+func logLines(ctx context.Context, a *cmdutil.Factory, rows []*capture.Row) error {
 	for _, r := range rows {
 		raw, _ := json.Marshal(rowJSON(r))
 		if err := cmdutil.PrintLine(ctx, a, raw); err != nil {
@@ -224,7 +225,7 @@ func prune(a *cmdutil.Factory) error {
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	removed, err := ring.Prune(trace.DefaultLimits, a.Now())
+	removed, err := ring.Prune(capture.DefaultLimits, a.Now())
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("removing recordings", err))
 	}
@@ -232,7 +233,7 @@ func prune(a *cmdutil.Factory) error {
 	for _, run := range removed {
 		freed += run.Bytes
 	}
-	l := trace.DefaultLimits
+	l := capture.DefaultLimits
 	a.Note(fmt.Sprintf("%s removed (%s); the limits are %d runs, %d MiB, %d days",
 		english.Plural(len(removed), "recording"), render.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
 	return nil

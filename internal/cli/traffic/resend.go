@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/replay"
@@ -19,7 +20,6 @@ import (
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -104,7 +104,7 @@ func recorded(a *cmdutil.Factory, word string) (replay.Again, wire.Outcome) {
 	switch {
 	case err != nil:
 		return replay.Again{}, usage.LocalIO("reading "+row.Path(), err)
-	case trace.ByServer(row):
+	case capture.ByServer(row):
 		return replay.Again{}, usage.Outcome(usage.New(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
 		return replay.Again{}, usage.Outcome(usage.New(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
@@ -116,7 +116,7 @@ func recorded(a *cmdutil.Factory, word string) (replay.Again, wire.Outcome) {
 
 // nameOf names an exchange for another recording: its number, and the file where it
 // is none of the ring.
-func nameOf(row *trace.Row) string {
+func nameOf(row *capture.Row) string {
 	if row.Run > 0 {
 		return row.Number()
 	}

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -23,9 +23,9 @@ import (
 
 // rows are those of a file, or where path is "" of the ring, newest last: at most
 // the last so many that fit, or all where most is 0.
-func rows(ctx context.Context, a *cmdutil.Factory, path string, fits func(*trace.Row) bool, most int) ([]*trace.Row, wire.Outcome) {
+func rows(ctx context.Context, a *cmdutil.Factory, path string, fits func(*capture.Row) bool, most int) ([]*capture.Row, wire.Outcome) {
 	if path != "" {
-		c, err := trace.Open(path)
+		c, err := capture.Open(path)
 		if err != nil {
 			return nil, unreadable(path, err)
 		}
@@ -34,7 +34,7 @@ func rows(ctx context.Context, a *cmdutil.Factory, path string, fits func(*trace
 		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
 	}
 	list, carried := newest{most: most, fits: fits}, map[int]bool{}
-	out := newestFirst(a, func(c *trace.Capture, written time.Time) (more bool) {
+	out := newestFirst(a, func(c *capture.Capture, written time.Time) (more bool) {
 		c.Agree(carried)
 		return list.add(c.Rows(), written) && ctx.Err() == nil
 	})
@@ -45,14 +45,14 @@ func rows(ctx context.Context, a *cmdutil.Factory, path string, fits func(*trace
 // most is 0.
 type newest struct {
 	most int
-	fits func(*trace.Row) bool
-	rows []*trace.Row
+	fits func(*capture.Row) bool
+	rows []*capture.Row
 }
 
 // add takes the rows of a capture that was written last at this time, or before.
 // Captures come the newest first: it gives false where no row of this one or of those
 // that follow can be among the newest.
-func (n *newest) add(rows []*trace.Row, written time.Time) (more bool) {
+func (n *newest) add(rows []*capture.Row, written time.Time) (more bool) {
 	if n.most > 0 && len(n.rows) == n.most && written.Before(n.rows[0].Time) {
 		return false
 	}
@@ -63,7 +63,7 @@ func (n *newest) add(rows []*trace.Row, written time.Time) (more bool) {
 	return true
 }
 
-func (n *newest) sorted() []*trace.Row {
+func (n *newest) sorted() []*capture.Row {
 	byTime(n.rows)
 	return n.rows
 }
@@ -72,7 +72,7 @@ func (n *newest) sorted() []*trace.Row {
 // first, until look wants no more; written is when the last of it was, at the latest.
 // A capture that was pruned meanwhile is passed over, one that cannot be read is
 // reported.
-func newestFirst(a *cmdutil.Factory, look func(c *trace.Capture, written time.Time) (more bool)) wire.Outcome {
+func newestFirst(a *cmdutil.Factory, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
 	ring, err := connect.Ring(&a.Env)
 	if err != nil {
 		return connect.StateFailed(err)
@@ -81,11 +81,11 @@ func newestFirst(a *cmdutil.Factory, look func(c *trace.Capture, written time.Ti
 	if err != nil {
 		return usage.LocalIO("reading the recordings", err)
 	}
-	slices.SortStableFunc(runs, func(x, y trace.Run) int {
+	slices.SortStableFunc(runs, func(x, y capture.Run) int {
 		return cmp.Or(y.Modified.Compare(x.Modified), y.Number-x.Number)
 	})
 	for _, run := range runs {
-		c, err := trace.Open(run.Path)
+		c, err := capture.Open(run.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -107,8 +107,8 @@ const clockSlack = time.Second
 
 // lastFitting are at most so many of the rows that fit, the newest, by time; all
 // where most is 0. What another part of the recording has is left to that.
-func lastFitting(rows []*trace.Row, fits func(*trace.Row) bool, most int) []*trace.Row {
-	var some []*trace.Row
+func lastFitting(rows []*capture.Row, fits func(*capture.Row) bool, most int) []*capture.Row {
+	var some []*capture.Row
 	for end := len(rows); end > 0 && (most == 0 || len(some) < most); {
 		part := rows[max(0, end-atATime):end]
 		end -= len(part)
@@ -129,7 +129,7 @@ const atATime = 256
 
 // fitting reports of each row whether it fits. All processors share the work: an
 // expression over messages takes its time.
-func fitting(rows []*trace.Row, fits func(*trace.Row) bool) []bool {
+func fitting(rows []*capture.Row, fits func(*capture.Row) bool) []bool {
 	verdicts := make([]bool, len(rows))
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -145,8 +145,8 @@ func fitting(rows []*trace.Row, fits func(*trace.Row) bool) []bool {
 }
 
 // byTime sorts rows by the time of their requests, those of one time by their number.
-func byTime(rows []*trace.Row) {
-	slices.SortStableFunc(rows, func(x, y *trace.Row) int {
+func byTime(rows []*capture.Row) {
+	slices.SortStableFunc(rows, func(x, y *capture.Row) int {
 		return cmp.Or(x.Time.Compare(y.Time), x.Run-y.Run, x.Index-y.Index)
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -31,7 +31,7 @@ func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for i, run := range runs {
 		number := i + 1
-		b := trace.AppendHead(nil, trace.Head{Mcpc: "0", Started: minute, Target: "t", Run: number, By: run[0]})
+		b := capture.AppendHead(nil, capture.Head{Mcpc: "0", Started: minute, Target: "t", Run: number, By: run[0]})
 		last := minute
 		for id, row := range run[1:] {
 			var method, answered string
@@ -40,13 +40,13 @@ func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 				t.Fatal(err)
 			}
 			at := minute.Add(time.Duration(asked) * time.Second)
-			b = trace.AppendFrame(b, wire.Frame{Seq: uint64(id*2 + 1), Time: at, Dir: wire.Sent, Kind: wire.Body,
+			b = capture.AppendFrame(b, wire.Frame{Seq: uint64(id*2 + 1), Time: at, Dir: wire.Sent, Kind: wire.Body,
 				Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)})
 			if answered != "-" {
 				var second int
 				fmt.Sscan(answered, &second)
 				at = minute.Add(time.Duration(second) * time.Second)
-				b = trace.AppendFrame(b, wire.Frame{Seq: uint64(id*2 + 2), Time: at, Dir: wire.Received, Kind: wire.Body,
+				b = capture.AppendFrame(b, wire.Frame{Seq: uint64(id*2 + 2), Time: at, Dir: wire.Received, Kind: wire.Body,
 					Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`, id)})
 			}
 			if at.After(last) {
@@ -79,7 +79,7 @@ func TestRowsAreListedByTheirTime(t *testing.T) {
 		3: "3 killed, 4.1 initialize, 5 prompts/list",
 		6: "2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4.1 initialize, 5 prompts/list",
 	} {
-		rows, out := rows(context.Background(), a, "", func(*trace.Row) bool { return true }, most)
+		rows, out := rows(context.Background(), a, "", func(*capture.Row) bool { return true }, most)
 		var got []string
 		for _, row := range rows {
 			got = append(got, row.Number()+" "+row.Method)
@@ -107,9 +107,9 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		}
 		lines := slices.Collect(bytes.Lines(old))
 		grow(t, part(1), []byte(c.old))
-		grow(t, part(2), trace.AppendHead(nil, trace.Head{Run: 2, After: 1, By: trace.ByProxy}))
+		grow(t, part(2), capture.AppendHead(nil, capture.Head{Run: 2, After: 1, By: capture.ByProxy}))
 		grow(t, part(2), append(lines[len(lines)-1], c.next...))
-		rows, out := rows(context.Background(), a, "", func(*trace.Row) bool { return true }, 0)
+		rows, out := rows(context.Background(), a, "", func(*capture.Row) bool { return true }, 0)
 		if got := inWords(rows); got != c.want || !out.Good() {
 			t.Errorf("%s: %s, want %s; %v", name, got, c.want, out)
 		}

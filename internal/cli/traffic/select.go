@@ -11,10 +11,11 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -25,7 +26,7 @@ import (
 var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
 // pickRow finds the exchange that a word means. A caller closes the capture.
-func pickRow(a *cmdutil.Factory, word string) (*trace.Capture, *trace.Row, wire.Outcome) {
+func pickRow(a *cmdutil.Factory, word string) (*capture.Capture, *capture.Row, wire.Outcome) {
 	if number := runNumber().FindStringSubmatch(word); number != nil || word == "" || word == "last" {
 		run, index := 0, 0
 		if number != nil {
@@ -44,7 +45,7 @@ func pickRow(a *cmdutil.Factory, word string) (*trace.Capture, *trace.Row, wire.
 	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) {
 		path, number = word[:at], word[at+1:]
 	}
-	c, err := trace.Open(path)
+	c, err := capture.Open(path)
 	if err != nil {
 		return nil, nil, unreadable(path, err)
 	}
@@ -53,10 +54,10 @@ func pickRow(a *cmdutil.Factory, word string) (*trace.Capture, *trace.Row, wire.
 
 // pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
 // seen none.
-func pickLast(a *cmdutil.Factory) (*trace.Capture, *trace.Row, wire.Outcome) {
-	var last *trace.Row
-	var in *trace.Capture
-	out := newestFirst(a, func(c *trace.Capture, written time.Time) (more bool) {
+func pickLast(a *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome) {
+	var last *capture.Row
+	var in *capture.Capture
+	out := newestFirst(a, func(c *capture.Capture, written time.Time) (more bool) {
 		if last != nil && last.Settled() && written.Before(last.Ended()) {
 			return false
 		}
@@ -72,19 +73,19 @@ func pickLast(a *cmdutil.Factory) (*trace.Capture, *trace.Row, wire.Outcome) {
 }
 
 // pickRun finds a run in the ring by its number.
-func pickRun(a *cmdutil.Factory, run, index int) (*trace.Capture, *trace.Row, wire.Outcome) {
+func pickRun(a *cmdutil.Factory, run, index int) (*capture.Capture, *capture.Row, wire.Outcome) {
 	ring, err := connect.Ring(&a.Env)
 	if err != nil {
 		return nil, nil, connect.StateFailed(err)
 	}
 	found, err := ring.Find(run)
 	switch {
-	case errors.Is(err, trace.ErrNoRun):
+	case errors.Is(err, capture.ErrNoRun):
 		return nil, nil, usage.Outcome(usage.New(fmt.Sprintf("no recording %d: it was not made, or was deleted", run), wire.Run("log")+" lists the recorded runs"))
 	case err != nil:
 		return nil, nil, usage.LocalIO("reading the recordings", err)
 	}
-	c, err := trace.Open(found.Path)
+	c, err := capture.Open(found.Path)
 	if err != nil {
 		return nil, nil, unreadable(found.Path, err)
 	}
@@ -93,9 +94,9 @@ func pickRun(a *cmdutil.Factory, run, index int) (*trace.Capture, *trace.Row, wi
 
 // rowNumbered finds an exchange of a file: by the number that mcpc log --file shows,
 // which of a recording from the ring begins with its run, or counted from 1.
-func rowNumbered(c *trace.Capture, number, path string) (*trace.Capture, *trace.Row, wire.Outcome) {
+func rowNumbered(c *capture.Capture, number, path string) (*capture.Capture, *capture.Row, wire.Outcome) {
 	rows := c.Rows()
-	if i := slices.IndexFunc(rows, func(r *trace.Row) bool { return r.Number() == number }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(r *capture.Row) bool { return r.Number() == number }); i >= 0 {
 		return c, rows[i], wire.Outcome{}
 	}
 	index, err := strconv.Atoi(number)
@@ -110,7 +111,7 @@ func rowNumbered(c *trace.Capture, number, path string) (*trace.Capture, *trace.
 	return nil, nil, usage.Outcome(usage.New(path+" has no exchange "+number+", only "+which, wire.Run("log --file "+shellwords.Quote(path))+" shows them"))
 }
 
-func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row, wire.Outcome) {
+func rowOf(c *capture.Capture, index int, name string) (*capture.Capture, *capture.Row, wire.Outcome) {
 	row := c.Main()
 	if index > 0 {
 		row = c.Row(index)
@@ -125,18 +126,18 @@ func rowOf(c *trace.Capture, index int, name string) (*trace.Capture, *trace.Row
 
 // unreadable is the ending of a command that cannot read a capture.
 func unreadable(path string, err error) wire.Outcome {
-	var version *trace.VersionError
+	var version *capture.VersionError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage.Outcome(usage.New("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))
-	case errors.Is(err, trace.ErrNoCapture), errors.As(err, &version):
+	case errors.Is(err, capture.ErrNoCapture), errors.As(err, &version):
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
 	}
 	return usage.LocalIO("reading "+path, usage.Bare(err))
 }
 
 // warnOf says what of a capture could not be read.
-func warnOf(a *cmdutil.Factory, c *trace.Capture) {
+func warnOf(a *cmdutil.Factory, c *capture.Capture) {
 	for _, f := range c.Findings() {
 		a.Warn(c.Path + ": " + f.Text)
 	}
@@ -144,8 +145,8 @@ func warnOf(a *cmdutil.Factory, c *trace.Capture) {
 
 // matching is the filter over a row. What cannot be read does not fit, and is
 // reported.
-func matching(a *cmdutil.Factory, filter trace.Filter) func(*trace.Row) bool {
-	return func(row *trace.Row) bool {
+func matching(a *cmdutil.Factory, filter filter.Filter) func(*capture.Row) bool {
+	return func(row *capture.Row) bool {
 		fits, err := filter.Match(row)
 		if err != nil {
 			a.Warn(row.Path() + ": " + err.Error())

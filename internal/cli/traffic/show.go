@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -106,7 +106,7 @@ func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) error {
 
 // showBytes writes the traffic, each message on a line of its own, in the order in
 // which it did. On a terminal what could steer it is made visible.
-func showBytes(a *cmdutil.Factory, row *trace.Row) error {
+func showBytes(a *cmdutil.Factory, row *capture.Row) error {
 	err := row.EachFrame(func(f wire.Frame) error {
 		if f.Raw == nil {
 			return nil
@@ -124,13 +124,13 @@ func showBytes(a *cmdutil.Factory, row *trace.Row) error {
 	return nil
 }
 
-func titleOf(row *trace.Row) string {
+func titleOf(row *capture.Row) string {
 	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)
 	return "#" + row.Number() + "  " + title + "  " + row.Channel
 }
 
 // factsOf is what is known of an exchange beside its bytes.
-func factsOf(row *trace.Row) [][]string {
+func factsOf(row *capture.Row) [][]string {
 	ending := row.Channel
 	if row.Exit >= 0 {
 		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
@@ -155,7 +155,7 @@ func factsOf(row *trace.Row) [][]string {
 }
 
 // serverCommandOf is the command of a stdio server that has a name in the recording.
-func serverCommandOf(row *trace.Row) string {
+func serverCommandOf(row *capture.Row) string {
 	if command := row.Head().Command; len(command) > 0 && connect.CommandLine(command) != row.Target {
 		return connect.CommandLine(command)
 	}
@@ -164,7 +164,7 @@ func serverCommandOf(row *trace.Row) string {
 
 // writeExchange writes one document on a line: the row, the messages as JSON where they
 // are, and every frame as captured.
-func writeExchange(w io.Writer, row *trace.Row, x *wire.Exchange) error {
+func writeExchange(w io.Writer, row *capture.Row, x *wire.Exchange) error {
 	var facts struct {
 		Exchange rowOut       `json:"exchange"`
 		Findings []findingOut `json:"findings,omitempty"`
@@ -193,7 +193,7 @@ func writeExchange(w io.Writer, row *trace.Row, x *wire.Exchange) error {
 	err := row.EachFrame(func(f wire.Frame) error {
 		out.WriteString(before)
 		before = ","
-		return trace.WriteFrame(out, f)
+		return capture.WriteFrame(out, f)
 	})
 	if before != "," {
 		out.WriteString(before)

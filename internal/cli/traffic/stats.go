@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/render"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/trace"
 	"mcpc/internal/wire"
 )
 
@@ -46,7 +46,7 @@ func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	var stats trace.Stats
+	var stats capture.Stats
 	for _, row := range cmdutil.HideRows(a, rows) {
 		stats.Add(row)
 	}
@@ -54,12 +54,12 @@ func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 		a.Note("no recorded exchange matches")
 	}
 	return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
-		bars := sliceutil.Map(stats.All().Histogram(), func(b trace.Bucket) render.Bar { return render.Bar(b) })
+		bars := sliceutil.Map(stats.All().Histogram(), func(b capture.Bucket) render.Bar { return render.Bar(b) })
 		return render.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
 	}))
 }
 
-func figureOf(g *trace.Group) render.Figure {
+func figureOf(g *capture.Group) render.Figure {
 	f := render.Figure{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
 	for _, failure := range g.Failures() {
@@ -80,7 +80,7 @@ func whatOf(method, name string) string {
 // statsJSON is what a script reads: {"all":GROUP,"groups":[GROUP...]}. Times are in
 // nanoseconds, sizes in bytes; durationNs and histogram are left out where nothing
 // was sent.
-func statsJSON(stats *trace.Stats) json.RawMessage {
+func statsJSON(stats *capture.Stats) json.RawMessage {
 	groups := append([]groupJSON{}, sliceutil.Map(stats.Groups(), groupOf)...) // not null
 	raw, _ := json.Marshal(map[string]any{"all": groupOf(stats.All()), "groups": groups})
 	return raw
@@ -96,10 +96,10 @@ type groupJSON struct {
 	DurationNs map[string]time.Duration `json:"durationNs,omitempty"`
 	Bytes      map[string]int64         `json:"bytes"`
 	Tokens     int64                    `json:"tokens"`
-	Histogram  []trace.Bucket           `json:"histogram,omitempty"`
+	Histogram  []capture.Bucket         `json:"histogram,omitempty"`
 }
 
-func groupOf(g *trace.Group) groupJSON {
+func groupOf(g *capture.Group) groupJSON {
 	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Cancelled: g.Cancelled, Failures: map[string]int{},
 		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens(), Histogram: g.Histogram()}
 	for _, f := range g.Failures() {

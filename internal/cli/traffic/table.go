@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/render"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/trace"
 )
 
 // wideTerminal is from how many columns on there is room for what is said elsewhere
@@ -18,11 +18,11 @@ import (
 const wideTerminal = 100
 
 // logTable writes rows for a reader, or whole and one line each into a pipe.
-func logTable(w io.Writer, style render.Style, rows []*trace.Row, now time.Time) error {
+func logTable(w io.Writer, style render.Style, rows []*capture.Row, now time.Time) error {
 	if !style.Terminal {
 		return render.Table(w, style, nil, logLine(rows))
 	}
-	foreign := slices.ContainsFunc(rows, func(r *trace.Row) bool { return by(r) != "" })
+	foreign := slices.ContainsFunc(rows, func(r *capture.Row) bool { return by(r) != "" })
 	columns := logColumns(style, foreign, false)
 	grid := render.NewGrid(w, style, columns, logCells(columns, rows, now))
 	if len(rows) == 0 {
@@ -35,8 +35,8 @@ func logTable(w io.Writer, style render.Style, rows []*trace.Row, now time.Time)
 }
 
 // logLine are the cells of rows as a pipe gets them.
-func logLine(rows []*trace.Row) [][]string {
-	return sliceutil.Map(rows, func(r *trace.Row) []string {
+func logLine(rows []*capture.Row) [][]string {
+	return sliceutil.Map(rows, func(r *capture.Row) []string {
 		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
 			tookOf(r), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
 	})
@@ -69,7 +69,7 @@ func logColumns(style render.Style, foreign, grows bool) []render.Column {
 }
 
 // logCells are the cells of rows under these columns.
-func logCells(columns []render.Column, rows []*trace.Row, now time.Time) [][]string {
+func logCells(columns []render.Column, rows []*capture.Row, now time.Time) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
@@ -83,8 +83,8 @@ func logCells(columns []render.Column, rows []*trace.Row, now time.Time) [][]str
 }
 
 // whatIn is what was asked, and that the server did, for a table without room for notes.
-func whatIn(r *trace.Row) string {
-	if trace.ByServer(r) && !r.Apart {
+func whatIn(r *capture.Row) string {
+	if capture.ByServer(r) && !r.Apart {
 		return "asks: " + whatOf(r.Method, r.Name)
 	}
 	return whatOf(r.Method, r.Name)
@@ -114,22 +114,22 @@ func cutWhat(text string, width int, mark string) string {
 }
 
 // by names what recorded a row, where that was no command of its own.
-func by(r *trace.Row) string {
-	if r.By == trace.ByCommand {
+func by(r *capture.Row) string {
+	if r.By == capture.ByCommand {
 		return ""
 	}
 	return r.By
 }
 
 // tookOf is how long an exchange took; "" where it is unknown.
-func tookOf(r *trace.Row) string {
+func tookOf(r *capture.Row) string {
 	if r.Open() && r.Duration == 0 {
 		return ""
 	}
 	return render.Took(r.Duration)
 }
 
-func exitOf(r *trace.Row) string {
+func exitOf(r *capture.Row) string {
 	if r.Exit < 0 {
 		return ""
 	}
@@ -137,7 +137,7 @@ func exitOf(r *trace.Row) string {
 }
 
 // notesOf says what was folded into a row, and what it issued again.
-func notesOf(r *trace.Row) string {
+func notesOf(r *capture.Row) string {
 	notes := r.Remarks()
 	switch {
 	case r.Again == "":

@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/render"
-	"mcpc/internal/trace"
 )
 
 // A terminal of 80 columns has a line for each exchange, in which it can be told from
 // others; sizes, exit codes and notes stand where there is room, and always in a pipe.
 func TestLogTable(t *testing.T) {
-	c, err := trace.Open(filepath.Join("..", "..", "trace", "testdata", "golden.jsonl"))
+	c, err := capture.Open(filepath.Join("..", "..", "capture", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	table := func(st render.Style, rows ...*trace.Row) []string {
+	table := func(st render.Style, rows ...*capture.Row) []string {
 		var b bytes.Buffer
 		if err := logTable(&b, st, append(c.Rows(), rows...), time.Time{}); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestLogTable(t *testing.T) {
 		}
 	}
 	proxied := *c.Rows()[0]
-	proxied.By, proxied.Target, proxied.Method, proxied.Name = trace.ByProxy, "http://127.0.0.1:3964/some/way/to/mcp", "tools/call", "trigger-long-running-operation"
+	proxied.By, proxied.Target, proxied.Method, proxied.Name = capture.ByProxy, "http://127.0.0.1:3964/some/way/to/mcp", "tools/call", "trigger-long-running-operation"
 	for width, want := range map[int]string{80: "proxy ...way/to/mcp call trigger-long-r... ok", 120: "proxy .../way/to/mcp call trigger-long-running-operation ok 12 ms"} {
 		lines := table(render.Style{Terminal: true, Width: width, ASCII: true}, &proxied)
 		if !strings.Contains(strings.Join(strings.Fields(lines[len(lines)-1]), " "), want) {
@@ -88,7 +88,7 @@ func TestWhatOf(t *testing.T) {
 
 // The help of --prune names the limits that it applies.
 func TestPruneHelpNamesTheLimits(t *testing.T) {
-	l := trace.DefaultLimits
+	l := capture.DefaultLimits
 	want := fmt.Sprintf("%d runs, %d MiB, %d days", l.Runs, l.Bytes>>20, l.Age/(24*time.Hour))
 	if got := NewLog(&cmdutil.Factory{}).Flags().Lookup("prune").Usage; !strings.Contains(got, want) {
 		t.Errorf("%q does not name %q", got, want)

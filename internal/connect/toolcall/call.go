@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/validate"
+	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -91,8 +92,8 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 	if err == nil && len(o.Findings) == 0 && len(findings) > 0 && o.fill(schema) {
 		findings, err = schema.Check(o.Arguments)
 	}
-	if failed, ok := errors.AsType[*validate.SchemaError](err); ok {
-		if failed.Reason == validate.NotASchema && !c.Env.Strict {
+	if failed, ok := errors.AsType[*schemadoc.Error](err); ok {
+		if failed.Reason == schemadoc.NotASchema && !c.Env.Strict {
 			warnFresh(c, tool, "the inputSchema of "+o.Name+" is not valid, so the arguments were not validated: "+failed.Text)
 			return misfit(c, o, findings, "")
 		}

@@ -1,0 +1,316 @@
+package capture
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// A Capture is a file of traffic and the rows in it. The bytes stay in the file and are
+// read on demand.
+type Capture struct {
+	// Path is as it was given to Open.
+	Path string
+	// Heads are those of its runs, in the order of the file.
+	Heads    []Head
+	rows     []*Row
+	findings []wire.Finding
+	// heads are where the Heads are, ends where the runs' last lines are, by the index
+	// of the head.
+	heads []span
+	ends  map[int]span
+	// over are the runs of which no answer comes any more, by the index of the head.
+	over []bool
+	// index is of the run that began last, marked of those whose lines say whose they are.
+	index  *index
+	marked map[string]*index
+	// changed are the rows that the last lines touched; nil for all.
+	changed map[*Row]bool
+	// offset is as far as whole lines were read, line how many those were.
+	offset int64
+	line   int
+	torn   bool
+	// secrets hides what it knows in what is given out; nil hides nothing.
+	secrets *redact.Secrets
+
+	openFile
+}
+
+// An openFile stays open between two looks at bytes. Several goroutines may look.
+type openFile struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+// A span is where a line is in a file, in bytes.
+type span struct {
+	at     int64
+	length int
+}
+
+// keepBuffer is how large a buffer is used again.
+const keepBuffer = 4 << 20
+
+// Open reads through a capture and lists its rows. The errors are those of the
+// file, ErrNoCapture and *VersionError.
+func Open(path string) (*Capture, error) {
+	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	if _, err := c.Refresh(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Rows are the exchanges in the order of their requests. They are the Capture's
+// own and change with Refresh.
+func (c *Capture) Rows() []*Row { return c.rows }
+
+// Findings say which lines were left out, and why.
+func (c *Capture) Findings() []wire.Finding {
+	if c.torn {
+		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: "torn_line", Level: wire.Warning,
+			Text: "the last line is incomplete and was skipped"})
+	}
+	return c.findings
+}
+
+// Ended reports whether the last run came to its end.
+func (c *Capture) Ended() bool {
+	n := len(c.over)
+	return n > 0 && c.over[n-1]
+}
+
+// Refresh reads what was written since, and gives the rows that are new or have
+// changed, in no order.
+func (c *Capture) Refresh() (changed []*Row, err error) {
+	f, err := os.Open(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	c.changed = map[*Row]bool{}
+	if c.offset == 0 {
+		c.changed = nil
+	}
+	err = c.read(newLineReader(f))
+	if c.changed == nil {
+		return c.Rows(), err
+	}
+	for row := range c.changed {
+		changed = append(changed, row)
+	}
+	return changed, err
+}
+
+func (c *Capture) read(r *lineReader) error {
+	r.offset, r.line, r.begun = c.offset, c.line, len(c.Heads) > 0
+	r.OnFinding = func(f wire.Finding) { c.findings = append(c.findings, f) }
+	s := scanner{capture: c, reader: r}
+	for {
+		raw, at, err := r.rawLine()
+		if errors.Is(err, io.EOF) {
+			if c.torn = r.offset > at; at > c.offset { // what was left out is not read again
+				c.offset, c.line = at, r.line-1
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// Of a line without its end more may come: what can be read of it would be read
+		// a second time with that.
+		if c.torn = !r.whole && !json.Valid(raw); c.torn {
+			return r.orNone()
+		}
+		if err := s.line(raw, span{at, int(r.offset - at)}); err != nil {
+			return err
+		}
+		if c.offset, c.line = r.offset, r.line; !r.whole {
+			c.line-- // its end is still to come
+		}
+	}
+}
+
+// Close gives back what the Capture holds open. It may be used again.
+func (c *Capture) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file != nil {
+		c.file.Close()
+		c.file = nil
+	}
+}
+
+// lineBuffers are buffers for lines, and for the bytes in them.
+var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// inOrder sorts lines as they stand in the file, each once.
+func inOrder(lines []span) []span {
+	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.at, b.at) })
+	return slices.Compact(lines)
+}
+
+// eachLine reads lines from the file, with their line feeds; raw is good during
+// the call only.
+func (c *Capture) eachLine(lines []span, look func(raw []byte) error) error {
+	f, err := c.opened()
+	if err != nil {
+		return err
+	}
+	buf := lineBuffers.Get().(*[]byte)
+	defer lineBuffers.Put(buf)
+	for _, l := range lines {
+		if cap(*buf) < l.length || cap(*buf) > keepBuffer {
+			*buf = nil
+			*buf = roomFor(l.length)
+		}
+		raw := (*buf)[:l.length]
+		if _, err := f.ReadAt(raw, l.at); err != nil {
+			return err
+		}
+		if err := look(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roomFor is memory for a line. Before that of a long one is taken, what is not used any
+// more is given back: the line before it may have been as long.
+func roomFor(length int) []byte {
+	if length >= longFrame {
+		runtime.GC()
+	}
+	return make([]byte, length)
+}
+
+func (c *Capture) opened() (*os.File, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file == nil {
+		f, err := os.Open(c.Path)
+		if err != nil {
+			return nil, err
+		}
+		c.file = f
+	}
+	return c.file, nil
+}
+
+// Copy writes the lines of some of its rows as they stand in the file: a capture
+// again, with the heads of their runs, and the ends of those whose own exchange is
+// among the rows.
+func (c *Capture) Copy(w io.Writer, rows []*Row) error {
+	var lines []span
+	partial := map[int64]bool{} // the heads of runs that repeat what another one has
+	for _, row := range rows {
+		head := c.heads[row.head]
+		partial[head.at] = row.Head().After > 0
+		lines = append(append(lines, head), row.spans()...)
+		if end, ok := c.ends[row.head]; ok && row.Own {
+			lines = append(lines, end)
+		}
+	}
+	for _, line := range inOrder(lines) {
+		err := c.eachLine([]span{line}, func(raw []byte) error {
+			out := append(bytes.TrimRight(c.safeLine(raw), "\r\n"), '\n')
+			if partial[line.at] { // what is chosen is repeated from nowhere
+				out = append(out, "{\"carried\":0}\n"...)
+			}
+			_, err := w.Write(out)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StreamBefore is the head of the last GET that was sent in the conversation of a
+// request of the row before it; nil where none was. It reads through the file.
+func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
+	f, err := os.Open(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var head *wire.HTTPHead
+	lines, run, mark := newLineReader(f), -1, r.Head().In
+	for {
+		raw, _, err := lines.rawLine()
+		if errors.Is(err, io.EOF) {
+			return head, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := parseLong(raw) // what is damaged was said when it was listed
+		switch frame := line.Frame; {
+		case line.Head != nil:
+			run++
+		case frame == nil || line.In != mark || mark == "" && run != r.head || frame.Conn != request.Conn:
+		case frame.Seq >= request.Seq:
+			return head, nil
+		case frame.Kind == wire.Head && frame.Dir == wire.Sent && frame.HTTP != nil && frame.HTTP.Method == "GET":
+			head = frame.HTTP
+		}
+	}
+}
+
+// Main is the exchange that a person means who names none: the command's own, else
+// one that opened no conversation, of others' traffic one that has ended, and of
+// those the one that ended last; nil where there is none.
+func (c *Capture) Main() *Row {
+	rank := func(r *Row) int {
+		switch {
+		case r.Own:
+			return 3
+		case r.Elsewhere, r.Apart:
+			return 0
+		case r.Dir == wire.Received:
+			return 1
+		case !handshake[r.Method] && !r.httpOnly:
+			return 2
+		}
+		return 1
+	}
+	var best *Row
+	for _, r := range c.rows {
+		if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
+			best = r
+		}
+	}
+	return best
+}
+
+// Row is the exchange with this number in the file, from 1; nil where there is
+// none.
+func (c *Capture) Row(n int) *Row {
+	if n < 1 || n > len(c.rows) {
+		return nil
+	}
+	return c.rows[n-1]
+}
+
+// RowIn is the exchange with this number, from 1, in the run whose lines have a mark;
+// nil where there is none.
+func (c *Capture) RowIn(mark string, n int) *Row {
+	x := c.marked[mark]
+	if x == nil || n < 1 || n > len(x.rows) {
+		return nil
+	}
+	return x.rows[n-1]
+}

@@ -1,0 +1,247 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// parseLine reads one line. A line of a kind that is not known is a parsedLine without
+// content and no error; an error says why the line is damaged.
+func parseLine(raw []byte) (parsedLine, error) {
+	m, bad := jsonraw.Object(raw)
+	if bad != nil {
+		return parsedLine{}, bad
+	}
+	line, err := lineOf(raw, m)
+	line.In = m.Text("in")
+	return line, err
+}
+
+func lineOf(raw []byte, m jsonraw.Members) (parsedLine, error) {
+	if version, ok := m.Get("mcpc-traffic"); ok {
+		if n := integer(version); n != formatVersion {
+			return parsedLine{}, &VersionError{Got: string(version)}
+		}
+		var h Head
+		err := json.Unmarshal(raw, &h)
+		return parsedLine{Head: &h}, err
+	}
+	if end, ok := m.Get("end"); ok {
+		var e End
+		err := json.Unmarshal(end, &e)
+		return parsedLine{End: &e}, err
+	}
+	for _, count := range []struct {
+		name string
+		line func(n int) parsedLine
+	}{
+		{"lost", func(n int) parsedLine { return parsedLine{Lost: n} }},
+		{"next", func(n int) parsedLine { return parsedLine{Next: n} }},
+		{"carried", func(n int) parsedLine { return parsedLine{Carried: &n} }},
+	} {
+		if n, ok := m.Get(count.name); ok {
+			return count.line(int(integer(n))), nil
+		}
+	}
+	if _, ok := m.Get("kind"); !ok {
+		return parsedLine{}, nil
+	}
+	f, failed := parseFrame(m)
+	return parsedLine{Frame: f}, failed
+}
+
+// A VersionError is a capture that this reader does not understand.
+type VersionError struct{ Got string }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the capture has version %s of the format, and this mcpc reads version %d", e.Got, formatVersion)
+}
+
+// parseFrame reads all of a frame but its bytes' absence: a frame of unknown kind
+// is nil, because a later version may have more of them.
+func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
+	kind, ok := wire.ParseFrameKind(m.Text("kind"))
+	if !ok {
+		return nil, nil
+	}
+	dir, ok := wire.ParseDirection(m.Text("dir"))
+	if !ok {
+		return nil, fmt.Errorf("a frame was neither sent nor received")
+	}
+	f := &wire.Frame{Dir: dir, Kind: kind}
+	for _, member := range m {
+		switch raw := member.Value; member.Name {
+		case "seq":
+			f.Seq = uint64(integer(raw))
+		case "time":
+			text, _ := jsonraw.Text(raw)
+			f.Time = moment(text)
+		case "stream":
+			f.Stream = int(integer(raw))
+		case "conn":
+			f.Conn = int(integer(raw))
+		case "hidden":
+			f.Hidden = int(integer(raw))
+		case "size":
+			f.Size = int(integer(raw))
+		case "http":
+			f.HTTP = parseHTTP(raw)
+		case "sse":
+			f.SSE = parseSSE(raw)
+		case "close":
+			f.Close = parseClose(raw)
+		}
+	}
+	return f, parseRaw(f, m)
+}
+
+func parseRaw(f *wire.Frame, m jsonraw.Members) error {
+	if raw, ok := m.Get("raw"); ok {
+		text, is := jsonraw.Text(raw)
+		if !is {
+			return fmt.Errorf("raw is not a string")
+		}
+		f.Raw = []byte(text)
+	} else if raw, ok := m.Get("raw64"); ok {
+		text, _ := jsonraw.Text(raw)
+		bytes, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return fmt.Errorf("raw64: %w", err)
+		}
+		f.Raw = bytes
+	}
+	return nil
+}
+
+func parseHTTP(raw []byte) *wire.HTTPHead {
+	m, _ := jsonraw.Object(raw)
+	h := &wire.HTTPHead{Method: m.Text("method"), URL: m.Text("url"), Proto: m.Text("proto"), Status: int(integer(get(m, "status")))}
+	fields, _ := jsonraw.Array(get(m, "fields"))
+	for _, field := range fields {
+		if pair, _ := jsonraw.Array(field); len(pair) == 2 {
+			name, _ := jsonraw.Text(pair[0])
+			value, _ := jsonraw.Text(pair[1])
+			h.Fields = append(h.Fields, wire.Field{Name: name, Value: value})
+		}
+	}
+	if timing, ok := m.Get("timing"); ok {
+		t, _ := jsonraw.Object(timing)
+		took := func(name string) time.Duration { return time.Duration(integer(get(t, name))) }
+		h.Timing = &wire.Timing{DNS: took("dns"), Connect: took("connect"), TLS: took("tls"), FirstByte: took("firstByte")}
+	}
+	return h
+}
+
+func parseSSE(raw []byte) *sse.Facts {
+	m, _ := jsonraw.Object(raw)
+	s := &sse.Facts{Event: m.Text("event"), Comment: string(get(m, "comment")) == "true"}
+	if id, ok := m.Get("id"); ok {
+		text, _ := jsonraw.Text(id)
+		s.ID = &text
+	}
+	if retry, ok := m.Get("retry"); ok {
+		d := time.Duration(integer(retry))
+		s.Retry = &d
+	}
+	return s
+}
+
+func parseClose(raw []byte) *wire.CloseFacts {
+	m, _ := jsonraw.Object(raw)
+	by, _ := wire.ParseDirection(m.Text("by"))
+	return &wire.CloseFacts{By: by, How: m.Text("how"), Text: m.Text("text")}
+}
+
+func get(m jsonraw.Members, name string) json.RawMessage {
+	raw, _ := m.Get(name)
+	return raw
+}
+
+func integer(raw []byte) int64 {
+	n, _ := strconv.ParseInt(string(raw), 10, 64)
+	return n
+}
+
+func moment(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, text)
+	return t
+}
+
+// bytesIn gives the bytes of the frame in a line that is as a Recorder writes it, without
+// reading all of it as JSON; false where it is not, which parseLine reads. The bytes are in
+// buf, which is used again.
+func bytesIn(line, buf []byte) (raw []byte, ok bool) {
+	at := bytes.Index(line[:min(len(line), prefixWithin)], rawBegins)
+	if at < 0 {
+		return nil, false
+	}
+	quoted, ok := quickRaw(line[at:])
+	if !ok {
+		return nil, false
+	}
+	return jsonraw.Unquote(buf[:0], quoted)
+}
+
+// quickRaw gives the string with which a line ends, in its quotes.
+func quickRaw(rest []byte) (quoted []byte, ok bool) {
+	text, begins := bytes.CutPrefix(rest, rawBegins)
+	if !begins || !bytes.HasSuffix(text, []byte(`"}`)) {
+		return nil, false
+	}
+	return rest[len(rawBegins)-1 : len(rest)-1], true
+}
+
+// parseLong is parseLine for who needs the line only once: the bytes of a long frame are
+// decoded where they stand, where a Recorder wrote them, because they would take their
+// memory twice more.
+func parseLong(raw []byte) (parsedLine, error) {
+	if len(raw) < longFrame {
+		return parseLine(raw)
+	}
+	at := bytes.Index(raw[:prefixWithin], rawBegins)
+	if at < 0 {
+		return parseLine(raw)
+	}
+	quoted, ok := quickRaw(raw[at:])
+	if !ok || jsonraw.Valid(quoted) != nil {
+		return parseLine(raw)
+	}
+	line, err := parseLine(append(bytes.Clone(raw[:at]), '}'))
+	if err == nil && line.Frame != nil {
+		line.Frame.Raw, _ = jsonraw.Unquote(quoted[:0], quoted)
+	}
+	return line, err
+}
+
+// SpelledOtherwise reports that the bytes of the frame in a line may be written in another
+// way than AppendFrame writes text: a character by its number, or all of them in base 64.
+func SpelledOtherwise(line []byte) bool {
+	return spelledByNumber(line) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
+}
+
+// spelledByNumber reports an escape such as \u0061. A backslash of the message itself has
+// another before it.
+func spelledByNumber(line []byte) bool {
+	for at := 0; ; at += 2 {
+		next := bytes.Index(line[at:], []byte(`\u`))
+		if next < 0 {
+			return false
+		}
+		at += next
+		before := at
+		for before > 0 && line[before-1] == '\\' {
+			before--
+		}
+		if (at-before)%2 == 0 {
+			return true
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package filter
+
+import (
+	"slices"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// A field is what a filter can ask of a row. One of text, number, traits, deep and line
+// is set.
+type field struct {
+	name string
+	// takes says what a value looks like.
+	takes string
+	// text gives what globs and regular expressions are held against; known are
+	// the only texts there can be, where they are few.
+	// alone, if set, gives a second text that a value may match: the name without the version.
+	// filled is set where an empty text matches no glob, not even *; expressions may match it.
+	text   func(*capture.Row) string
+	alone  func(*capture.Row) string
+	filled bool
+	known  func() []string
+	// number gives what comparisons are held against, and whether the row has it; bounds
+	// the least and the greatest number that a value covers.
+	number func(*capture.Row) (int64, bool)
+	bounds func(text string, now time.Time) (low, high int64, ok bool)
+	// op is the comparison to use where none was written; "" is equality.
+	op     string
+	traits []trait
+	// deep is set on the field that is found in the traffic; line finds one of its values
+	// in a line of the capture, where it is not looked for in a message.
+	deep bool
+	line func(value, line string) bool
+}
+
+// A trait is something that a row has or is, or not.
+type trait struct {
+	name string
+	test func(*capture.Row) bool
+}
+
+var fields = []field{
+	{name: "method", takes: "a method: tools/call, tools/*", text: func(r *capture.Row) string { return r.Method }},
+	{name: "name", takes: "a name: get-sum, get-*", text: func(r *capture.Row) string { return r.Name }},
+	{name: "target", takes: "a server: demo, *example.com*", text: func(r *capture.Row) string { return r.Target }},
+	{name: "channel", takes: "an outcome: ok, tool_error, rpc_error", text: func(r *capture.Row) string { return r.Channel }, known: channels},
+	{name: "era", takes: "an era", text: func(r *capture.Row) string { return r.Era }},
+	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *capture.Row) string { return r.Revision }},
+	{name: "id", takes: "the id of a request: 7", text: func(r *capture.Row) string { return r.ID }},
+	{name: "dir", takes: "direction: sent (by the client), received", text: func(r *capture.Row) string { return r.Dir.String() }, known: directions},
+	{name: "client", takes: "the client's name: claude*", text: (*capture.Row).Client, alone: (*capture.Row).ClientName},
+	{name: "server", takes: "the server's name: git*", text: (*capture.Row).Server, alone: (*capture.Row).ServerName},
+	{name: "session", takes: "the hash of a session's id: 1a2b, *", text: (*capture.Row).Session, filled: true},
+	{name: "conn", takes: "the number of a connection in its run: 3", number: func(r *capture.Row) (int64, bool) { return int64(r.Conn), r.HasConn() }, bounds: wholeBounds},
+	{name: "kind", takes: "a frame kind: stderr, event", traits: kindTraits()},
+	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
+	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},
+	{name: "dur", takes: "a time: >500ms, 1s..2s", number: took, bounds: durationBounds},
+	{name: "ttfb", takes: "a time to the first byte: >500ms, 1s..2s", number: func(r *capture.Row) (int64, bool) { return int64(r.First), r.First > 0 }, bounds: durationBounds},
+	{name: "size", takes: "a size: >1mb, 10kb..20kb", number: func(r *capture.Row) (int64, bool) { return r.Size(), true }, bounds: sizeBounds},
+	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds},
+	{name: "since", takes: "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04", number: when, bounds: sinceBounds, op: ">="},
+	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: wholeBounds},
+	{name: "has", takes: "what a row can have: finding, retry", traits: hasTraits},
+	{name: "is", takes: "what a row can be: open, error", traits: isTraits},
+	{name: "secret", takes: "the hash of a secret that was hidden: 1a2b, *", deep: true, line: hasSecret},
+	{name: "body", takes: "a text in a message", deep: true},
+}
+
+// outcome is another name for the field channel.
+const outcome = "outcome"
+
+// Fields are the names of the fields.
+func Fields() (names []string) {
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return append(names, outcome)
+}
+
+func run(r *capture.Row) (int64, bool) { return int64(r.Run), r.Run > 0 }
+
+func status(r *capture.Row) (int64, bool) { return int64(r.Status), r.Status > 0 }
+
+func exit(r *capture.Row) (int64, bool) { return int64(r.Exit), r.Exit >= 0 }
+
+func took(r *capture.Row) (int64, bool) { return int64(r.Duration), true }
+
+func when(r *capture.Row) (int64, bool) { return r.Time.UnixNano(), !r.Time.IsZero() }
+
+func directions() []string { return []string{wire.Sent.String(), wire.Received.String()} }
+
+// hasSecret reports that a secret with this hash was taken out of a line.
+func hasSecret(hash, line string) bool {
+	return slices.ContainsFunc(redact.HashesIn(line), func(h string) bool { return matchGlob(hash, h) })
+}
+
+// channels are the names of the endings.
+func channels() []string {
+	names := []string{capture.ChannelOK, capture.ChannelOpen, capture.ChannelCancelled, capture.ChannelProbe}
+	for _, e := range wire.Endings {
+		if e.Kind != wire.OK {
+			names = append(names, string(e.Kind))
+		}
+	}
+	return names
+}
+
+func kindTraits() (traits []trait) {
+	for kind := wire.Body; kind <= wire.Closed; kind++ {
+		traits = append(traits, trait{kind.String(), func(r *capture.Row) bool { return r.Kinds.Has(kind) }})
+	}
+	return traits
+}
+
+var hasTraits = []trait{
+	{"finding", func(r *capture.Row) bool { return len(r.Findings) > 0 }},
+	{"retry", func(r *capture.Row) bool { return r.Notes.Retries > 0 }},
+	{"resume", func(r *capture.Row) bool { return r.Notes.Resumed > 0 }},
+	{"round", func(r *capture.Row) bool { return r.Notes.Rounds > 0 }},
+	{"notification", func(r *capture.Row) bool { return r.Notes.Notifications > 0 }},
+	{"question", func(r *capture.Row) bool { return r.Notes.Questions > 0 }},
+	{"guess", func(r *capture.Row) bool { return r.Guess || r.Notes.Guessed+len(r.Guesses) > 0 }},
+}
+
+var isTraits = []trait{
+	{"open", func(r *capture.Row) bool { return r.Open() }},
+	{"error", (*capture.Row).Failed},
+	{"cancelled", func(r *capture.Row) bool { return r.Cancel != nil }},
+	{"late", func(r *capture.Row) bool { return r.Cancel != nil && r.Cancel.Late }},
+	{"probe", func(r *capture.Row) bool { return r.Channel == capture.ChannelProbe }},
+	{"orphan", func(r *capture.Row) bool { return r.Orphan }},
+}

@@ -1,0 +1,325 @@
+package filter
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNesting bounds how deep parentheses and negations stand in each other.
+const maxNesting = 100
+
+// A parser walks over the text of a filter; each of its methods leaves at
+// behind what it has read and the blanks that follow.
+type parser struct {
+	text  string
+	at    int
+	depth int
+	now   time.Time
+}
+
+func (p *parser) wrong(at int, format string, args ...any) error {
+	return &Error{Filter: p.text, Offset: at, Text: fmt.Sprintf(format, args...)}
+}
+
+// some reads terms of which one is wanted: a or b.
+func (p *parser) some() (node, error) {
+	var terms []node
+	for {
+		n, err := p.every()
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, n)
+		if !p.keyword("or") {
+			return newGroup(true, terms), nil
+		}
+	}
+}
+
+// every reads terms that are wanted together: a b, a and b.
+func (p *parser) every() (node, error) {
+	var terms []node
+	for {
+		n, err := p.one()
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, n)
+		if !p.keyword("and") && (p.at == len(p.text) || p.text[p.at] == ')' || p.peek("or")) {
+			return newGroup(false, terms), nil
+		}
+	}
+}
+
+func (p *parser) one() (node, error) {
+	if p.depth++; p.depth > maxNesting {
+		return nil, p.wrong(p.at, "more than %d nested parentheses and negations", maxNesting)
+	}
+	defer func() { p.depth-- }()
+	start := p.at
+	switch {
+	case p.at == len(p.text):
+		return nil, p.wrong(start, "a search term is missing here")
+	case p.text[p.at] == ')':
+		return nil, p.wrong(start, "a search term is missing before this parenthesis")
+	case p.text[p.at] == '(':
+		return p.parenthesis()
+	case p.text[p.at] == '-' && p.at+1 < len(p.text) && !blankAt(p.text[p.at+1:]) || p.peek("not"):
+		return p.negated()
+	case p.peek("and") || p.peek("or"):
+		return nil, p.wrong(start, "a search term is missing before this word; quote it to search for it")
+	}
+	n, err := p.term()
+	if err != nil {
+		return nil, err
+	}
+	if p.at < len(p.text) && p.text[p.at] != ')' && !blankAt(p.text[p.at:]) {
+		return nil, p.wrong(p.at, "a space is missing here, or quotes around the whole text")
+	}
+	p.blanks()
+	return n, nil
+}
+
+func (p *parser) parenthesis() (node, error) {
+	open := p.at
+	p.at++
+	p.blanks()
+	n, err := p.some()
+	if err != nil {
+		return nil, err
+	}
+	if p.at == len(p.text) {
+		return nil, p.wrong(open, "unclosed parenthesis")
+	}
+	p.at++ // some ends before a parenthesis that closes, or at the end
+	p.blanks()
+	return n, nil
+}
+
+func (p *parser) negated() (node, error) {
+	if !p.keyword("not") {
+		p.at++
+	}
+	n, err := p.one()
+	if err != nil {
+		return nil, err
+	}
+	return negate(n), nil
+}
+
+// term reads a text or a field.
+func (p *parser) term() (node, error) {
+	start := p.at
+	if p.text[p.at] == '"' {
+		text, err := p.quoted()
+		if err != nil {
+			return nil, err
+		}
+		return fullText{newNeedle(text)}, nil
+	}
+	if name := letters(p.text[p.at:]); name != "" {
+		rest := p.text[p.at+len(name):]
+		switch {
+		case strings.HasPrefix(rest, ":"):
+			return p.fieldTerm(name)
+		case strings.HasPrefix(rest, "~/"):
+			return p.pattern(name)
+		case rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && slices.Contains(Fields(), strings.ToLower(name)):
+			err := p.wrong(start, "a colon is missing behind the field %s; quote it to search for the text", name)
+			value := strings.TrimPrefix(strings.TrimPrefix(p.word("")[len(name):], "="), "=")
+			err.(*Error).Meant = name + ":" + value
+			if f, _ := p.field(name); f != nil && f.words() != nil && !slices.Contains(f.words(), strings.ToLower(value)) {
+				err.(*Error).Meant = cmp.Or(termFor(value), err.(*Error).Meant)
+			}
+			return nil, err
+		}
+	}
+	word := p.word("")
+	if word == "" {
+		return nil, p.wrong(start, "a search term is missing here")
+	}
+	return fullText{newNeedle(word)}, nil
+}
+
+// field finds the field that is called name, which is at p.at.
+func (p *parser) field(name string) (*field, error) {
+	lower := strings.ToLower(name)
+	if lower == outcome {
+		lower = "channel"
+	}
+	for i := range fields {
+		if fields[i].name == lower {
+			return &fields[i], nil
+		}
+	}
+	return nil, &Error{Filter: p.text, Offset: p.at, Word: lower, Known: Fields(),
+		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name)}
+}
+
+func (p *parser) fieldTerm(name string) (node, error) {
+	f, err := p.field(name)
+	p.at += len(name) + 1
+	if err != nil {
+		err.(*Error).Meant = termFor(p.word(","))
+		return nil, err
+	}
+	t := &fieldTerm{field: f}
+	for {
+		v, err := p.value(f)
+		if err != nil {
+			return nil, err
+		}
+		t.values = append(t.values, v)
+		if !strings.HasPrefix(p.text[p.at:], ",") {
+			return t, nil
+		}
+		p.at++
+	}
+}
+
+// operators are the comparisons, those first that begin with another one.
+var operators = []string{">=", "<=", "!=", ">", "<", "="}
+
+func (p *parser) value(f *field) (value, error) {
+	start, op := p.at, ""
+	for _, o := range operators {
+		if strings.HasPrefix(p.text[p.at:], o) {
+			op = o
+			p.at += len(o)
+			break
+		}
+	}
+	if op != "" && f.bounds == nil {
+		return nil, p.wrong(start, "%s cannot be compared; -%s:… negates, and quotes make this text", f.name, f.name)
+	}
+	a, err := p.atom(f)
+	if err != nil {
+		return nil, err
+	}
+	v, err := f.value(op, a, p.now)
+	if err != nil {
+		wrong := err.(*Error)
+		wrong.Filter, wrong.Offset = p.text, start
+		return nil, wrong
+	}
+	return v, nil
+}
+
+// An atom is one value as the filter has it.
+type atom struct {
+	text   string
+	quoted bool
+}
+
+func (p *parser) atom(f *field) (atom, error) {
+	start := p.at
+	if strings.HasPrefix(p.text[p.at:], `"`) {
+		text, err := p.quoted()
+		return atom{text, true}, err
+	}
+	word := p.word(",")
+	if word == "" {
+		return atom{}, p.wrong(start, "%s takes %s", f.name, f.takes)
+	}
+	return atom{word, false}, nil
+}
+
+func (p *parser) pattern(name string) (node, error) {
+	f, err := p.field(name)
+	if err != nil {
+		return nil, err
+	}
+	if f.text == nil && (!f.deep || f.line != nil) {
+		return nil, p.wrong(p.at, "%s takes %s, and no regular expression", f.name, f.takes)
+	}
+	start := p.at + len(name) + 2
+	end := start
+	for end < len(p.text) && p.text[end] != '/' {
+		if p.text[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(p.text) {
+		return nil, p.wrong(start-1, "the regular expression has no slash at its end")
+	}
+	re, err := regexp.Compile(p.text[start:end])
+	if err != nil {
+		return nil, p.wrong(start, "invalid RE2 regular expression: %s", plainCause(err))
+	}
+	p.at = end + 1
+	return &pattern{field: f, re: re, needs: requiredBy(re)}, nil
+}
+
+func plainCause(err error) string {
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
+
+// quoted reads a text between quotes.
+func (p *parser) quoted() (string, error) {
+	start := p.at
+	var b strings.Builder
+	for i := start + 1; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '\\' && i+1 < len(p.text) && (p.text[i+1] == '"' || p.text[i+1] == '\\'):
+			i++
+			b.WriteByte(p.text[i])
+		case c == '"' && b.Len() == 0:
+			return "", p.wrong(start, "empty quotes")
+		case c == '"':
+			p.at = i + 1
+			return b.String(), nil
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", p.wrong(start, "unclosed quote")
+}
+
+// word reads up to where a word ends, or before one of the characters in stop.
+func (p *parser) word(stop string) string {
+	start := p.at
+	for p.at < len(p.text) && !endsWord(p.text[p.at:]) && !strings.ContainsRune(stop, rune(p.text[p.at])) {
+		_, n := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += n
+	}
+	return p.text[start:p.at]
+}
+
+// peek reports whether the next word is the keyword k.
+func (p *parser) peek(k string) bool {
+	rest := p.text[p.at:]
+	return len(rest) >= len(k) && strings.EqualFold(rest[:len(k)], k) && (len(rest) == len(k) || endsWord(rest[len(k):]))
+}
+
+func (p *parser) keyword(k string) bool {
+	if !p.peek(k) {
+		return false
+	}
+	p.at += len(k)
+	p.blanks()
+	return true
+}
+
+func (p *parser) blanks() {
+	p.at = len(p.text) - len(strings.TrimLeftFunc(p.text[p.at:], unicode.IsSpace))
+}
+
+func blankAt(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsSpace(r)
+}
+
+// endsWord reports whether a word ends before s.
+func endsWord(s string) bool { return s == "" || strings.ContainsRune(`()"`, rune(s[0])) || blankAt(s) }
+
+// letters gives the ASCII letters at the start of s.
+func letters(s string) string {
+	return s[:len(s)-len(strings.TrimLeftFunc(s, func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) }))]
+}

@@ -1,0 +1,161 @@
+package filter
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+)
+
+// A needle is a text that is looked for in any case.
+type needle struct {
+	text string
+	// forms are the text as it is, and as a JSON string spells it.
+	forms []form
+	// lines are the forms as they stand in a line of a capture: spelled once more.
+	lines []form
+}
+
+// A form is a text in small and in capital letters, both of the same length: a
+// letter whose forms differ in length stays as it is.
+type form struct {
+	small, capital []byte
+	at             int // the byte that is looked for first
+}
+
+func newNeedle(text string) needle {
+	texts := []string{text, spelled(text), spelled(spelled(text))}
+	n := needle{text: text}
+	for i, text := range texts {
+		if i > 0 && text == texts[i-1] {
+			break // nor does it change the next time
+		}
+		if i < 2 {
+			n.forms = append(n.forms, newForm(text))
+		}
+		n.lines = append(n.lines, newForm(text))
+	}
+	return n
+}
+
+// spelled is the inside of a JSON string.
+func spelled(text string) string {
+	quoted := jsonraw.Quote(text)
+	return string(quoted[1 : len(quoted)-1])
+}
+
+func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStandIn} }
+
+// mayStandIn reports whether the bytes of the frame in a line can hold the text.
+// A character can also be spelled by its number, a slash be escaped, and bytes stand in
+// base 64.
+func (n needle) mayStandIn(line []byte) bool {
+	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.SpelledOtherwise(line) || strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
+}
+
+func newForm(text string) form {
+	var f form
+	for i, r := range text {
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
+			size = 1 // no character, but a byte
+		}
+		as := text[i : i+size]
+		small, capital := string(unicode.ToLower(r)), string(unicode.ToUpper(r))
+		if len(small) != size || len(capital) != size {
+			small, capital = as, as
+		}
+		f.small, f.capital = append(f.small, small...), append(f.capital, capital...)
+	}
+	f.at = rarest(f.small)
+	return f
+}
+
+// in reports whether b holds the text.
+func (n needle) in(b []byte) bool {
+	return slices.ContainsFunc(n.forms, func(f form) bool { return f.in(b) })
+}
+
+// in jumps from one possible place to the next, so that a gigabyte takes a second
+// and not ten.
+func (f form) in(b []byte) bool {
+	small, capital := f.small[f.at], f.capital[f.at]
+	behind := len(f.small) - f.at
+	for from := f.at; len(b)-from >= behind; {
+		rest := b[from : len(b)-behind+1]
+		i := bytes.IndexByte(rest, small)
+		if capital != small {
+			if i >= 0 {
+				rest = rest[:i]
+			}
+			if j := bytes.IndexByte(rest, capital); j >= 0 {
+				i = j
+			}
+		}
+		if i < 0 {
+			return false
+		}
+		if f.standsAt(b[from+i-f.at:]) {
+			return true
+		}
+		from += i + 1
+	}
+	return false
+}
+
+func (f form) standsAt(b []byte) bool {
+	for i, c := range f.small {
+		if b[i] != c && b[i] != f.capital[i] {
+			return false
+		}
+	}
+	// Of a character of several bytes all have to be of one of the two forms.
+	return bytes.EqualFold(b[:len(f.small)], f.small)
+}
+
+// rarest gives the index of the byte that messages and names have least of.
+func rarest(small []byte) int {
+	const often = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
+	best, rank := 0, -1
+	for i, c := range small {
+		r := strings.IndexByte(often, c)
+		if r < 0 {
+			r = len(often)
+		}
+		if r > rank {
+			best, rank = i, r
+		}
+	}
+	return best
+}
+
+// matchGlob reports whether text is what glob describes, in any case: * stands
+// for any characters, ? for one.
+func matchGlob(glob, text string) bool {
+	g, t := []rune(strings.ToLower(glob)), []rune(strings.ToLower(text))
+	star, mark := -1, 0
+	i, j := 0, 0
+	for j < len(t) {
+		switch {
+		case i < len(g) && g[i] == '*':
+			star, mark = i, j
+			i++
+		case i < len(g) && (g[i] == '?' || g[i] == t[j]):
+			i++
+			j++
+		case star >= 0: // the last star takes one character more
+			mark++
+			i, j = star+1, mark
+		default:
+			return false
+		}
+	}
+	for i < len(g) && g[i] == '*' {
+		i++
+	}
+	return i == len(g)
+}

@@ -1,0 +1,221 @@
+package filter
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// value makes the test for one value of the field. Its errors have no place yet.
+func (f *field) value(op string, a atom, now time.Time) (value, error) {
+	switch {
+	case f.line != nil:
+		held := search{in: func(line []byte) bool { return bytes.Contains(line, []byte("sha256")) && f.line(a.text, string(line)) }}
+		return func(c *candidate) bool { return c.any(held) }, nil
+	case f.deep:
+		text := newNeedle(a.text)
+		return func(c *candidate) bool { return c.any(text.search()) }, nil
+	case f.traits != nil:
+		return f.traitValue(a)
+	case f.bounds != nil:
+		return f.numberValue(op, a, now)
+	}
+	return f.textValue(a)
+}
+
+func (f *field) textValue(a atom) (value, error) {
+	test := func(text string) bool { return matchGlob(a.text, text) }
+	if a.quoted {
+		test = func(text string) bool { return strings.EqualFold(a.text, text) }
+	}
+	if known := f.words(); known != nil && !slices.ContainsFunc(known, test) {
+		return nil, f.unknown(a)
+	}
+	return func(c *candidate) bool {
+		text := f.text(c.row)
+		return (text != "" || !f.filled) && (test(text) || f.alone != nil && test(f.alone(c.row)))
+	}, nil
+}
+
+// words are the only values that there can be, or nil.
+func (f *field) words() (words []string) {
+	if f.known != nil {
+		return f.known()
+	}
+	for _, trait := range f.traits {
+		words = append(words, trait.name)
+	}
+	return words
+}
+
+// termFor is a term of a field that has such a value, "" where none does.
+func termFor(value string) string {
+	value = strings.ToLower(value)
+	for _, f := range fields {
+		if slices.Contains(f.words(), value) {
+			return f.name + ":" + value
+		}
+	}
+	return ""
+}
+
+func (f *field) unknown(a atom) error {
+	known := f.words()
+	return &Error{Word: a.text, Known: known, Meant: termFor(a.text), Text: fmt.Sprintf("%s has no value %q: use %s", f.name, a.text, strings.Join(known, ", "))}
+}
+
+func (f *field) traitValue(a atom) (value, error) {
+	for _, trait := range f.traits {
+		if strings.EqualFold(trait.name, a.text) {
+			return func(c *candidate) bool { return trait.test(c.row) }, nil
+		}
+	}
+	return nil, f.unknown(a)
+}
+
+// numberValue compares. A value can stand for a stretch, as 4xx and a day do: a
+// row is greater when it lies behind all of it.
+func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
+	low, high, ok := f.stretch(a, now)
+	if !ok || op != "" && strings.Contains(a.text, "..") {
+		return nil, &Error{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.takes, op+a.text)}
+	}
+	op = cmp.Or(op, f.op)
+	return func(c *candidate) bool {
+		n, ok := f.number(c.row)
+		return ok && compare(op, n, low, high)
+	}, nil
+}
+
+func compare(op string, n, low, high int64) bool {
+	switch op {
+	case ">":
+		return n > high
+	case ">=":
+		return n >= low
+	case "<":
+		return n < low
+	case "<=":
+		return n <= high
+	case "!=":
+		return n < low || n > high
+	}
+	return n >= low && n <= high
+}
+
+// stretch reads a value or a range of values; an open end of a range is endless.
+func (f *field) stretch(a atom, now time.Time) (low, high int64, ok bool) {
+	from, to, ranged := strings.Cut(a.text, "..")
+	if !ranged {
+		return f.bounds(a.text, now)
+	}
+	low, high, ok = math.MinInt64, math.MaxInt64, from != "" || to != ""
+	if from != "" {
+		var good bool
+		low, _, good = f.bounds(from, now)
+		ok = ok && good
+	}
+	if to != "" {
+		var good bool
+		_, high, good = f.bounds(to, now)
+		ok = ok && good
+	}
+	return low, high, ok
+}
+
+func wholeBounds(text string, _ time.Time) (low, high int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, n, err == nil
+}
+
+// statusBounds reads 404, and 4xx as all that begins with 4.
+func statusBounds(text string, now time.Time) (low, high int64, ok bool) {
+	class, isClass := strings.CutSuffix(strings.ToLower(text), "xx")
+	low, high, ok = wholeBounds(class, now)
+	if isClass {
+		return low * 100, low*100 + 99, ok && low > 0 && low < 10
+	}
+	return low, high, ok
+}
+
+func durationBounds(text string, _ time.Time) (low, high int64, ok bool) {
+	d, err := time.ParseDuration(strings.ToLower(text))
+	return int64(d), int64(d), err == nil
+}
+
+var sizeUnits = []struct {
+	suffix string
+	factor float64
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"b", 1}, {"", 1}}
+
+func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
+	for _, u := range sizeUnits {
+		number, found := strings.CutSuffix(strings.ToLower(text), u.suffix)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseFloat(number, 64)
+		n *= u.factor
+		return int64(n), int64(n), err == nil && n >= 0 && n < 1<<60
+	}
+	return 0, 0, false
+}
+
+// timeLayouts are the ways to write a time, and how long what each names lasts.
+// Those without a date are of today.
+var timeLayouts = []struct {
+	layout string
+	lasts  time.Duration
+}{
+	{"2006-01-02", 0}, // a day, which not always has 24 hours
+	{"2006-01-02T15:04", time.Minute}, {"2006-01-02 15:04", time.Minute},
+	{"2006-01-02T15:04:05", time.Second}, {"2006-01-02 15:04:05", time.Second},
+	{time.RFC3339Nano, 1},
+	{"15:04", time.Minute}, {"15:04:05", time.Second},
+}
+
+// timeBounds reads a day, a minute or an instant. Numbers are nanoseconds since
+// 1970.
+func timeBounds(text string, now time.Time) (low, high int64, ok bool) {
+	for _, l := range timeLayouts {
+		from, err := time.ParseInLocation(l.layout, strings.ToUpper(text), now.Location())
+		if err != nil {
+			continue
+		}
+		if !strings.HasPrefix(l.layout, "2006") {
+			y, m, d := now.Date()
+			from = time.Date(y, m, d, from.Hour(), from.Minute(), from.Second(), 0, now.Location())
+		}
+		to := from.Add(l.lasts)
+		if l.lasts == 0 {
+			to = from.AddDate(0, 0, 1)
+		}
+		return from.UnixNano(), to.UnixNano() - 1, from.Year() >= 1970 && from.Year() < 2200
+	}
+	return 0, 0, false
+}
+
+// sinceBounds reads how long ago something was, or when: 90s, 10m, 2h, and 3d as
+// three times 24 hours.
+func sinceBounds(text string, now time.Time) (low, high int64, ok bool) {
+	var ago time.Duration
+	var err error
+	if days, isDays := strings.CutSuffix(strings.ToLower(text), "d"); isDays {
+		var n int
+		n, err = strconv.Atoi(days)
+		ago, ok = time.Duration(n)*24*time.Hour, n < 20_000
+	} else {
+		ago, err = time.ParseDuration(strings.ToLower(text))
+		ok = true
+	}
+	if err != nil || !ok || ago < 0 {
+		return timeBounds(text, now)
+	}
+	at := now.Add(-ago).UnixNano()
+	return at, at, true
+}

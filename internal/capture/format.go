@@ -1,0 +1,244 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// formatVersion is that of the capture format; a reader refuses a higher one.
+const formatVersion = 1
+
+// A Head is the first line of a run.
+type Head struct {
+	// Mcpc is the version of the program that recorded.
+	Mcpc    string    `json:"mcpc,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+	// Target is the server as a person would name it, Argv the command line that
+	// was given, Command that of a stdio server where Argv does not have it, all without
+	// secrets.
+	Target  string   `json:"target,omitempty"`
+	Argv    []string `json:"argv,omitempty"`
+	Command []string `json:"command,omitempty"`
+	// Run is the number of the run in the ring; 0 elsewhere.
+	Run int `json:"run,omitempty"`
+	// In marks each line of the run where others may be recorded into the same file at
+	// the same time; "" elsewhere.
+	In string `json:"in,omitempty"`
+	// By says what recorded: "command", "tap" or "proxy".
+	By string `json:"by,omitempty"`
+	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
+	Of string `json:"of,omitempty"`
+	// After is the run that this one goes on from; 0 elsewhere.
+	After int `json:"after,omitempty"`
+}
+
+// A headLine is a head as a capture has it.
+type headLine struct {
+	Version int `json:"mcpc-traffic"`
+	Head
+}
+
+// An End is the last line of a run: how the command ended, or where it names a
+// request how that did. Its texts have no secrets.
+type End struct {
+	// Exit is the exit status of the process.
+	Exit int       `json:"exit"`
+	Time time.Time `json:"time,omitzero"`
+	// ID is that of the request of an exchange that was given up while the run goes on;
+	// nil elsewhere.
+	ID   json.RawMessage `json:"id,omitempty"`
+	Kind wire.Kind       `json:"kind,omitempty"`
+	// Many is set where the ending sums up that of many exchanges, and is none's own.
+	Many bool `json:"many,omitempty"`
+	// Method and Name are what was asked: "tools/call", "get-sum".
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
+	// Took is from sending the request to its ending; 0 where nothing was sent.
+	Took     time.Duration  `json:"took,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Hint     string         `json:"hint,omitempty"`
+	Findings []wire.Finding `json:"findings,omitempty"`
+}
+
+// A parsedLine is one line of a capture: exactly one of its first six members is set.
+type parsedLine struct {
+	Head  *Head
+	Frame *wire.Frame
+	End   *End
+	// Lost is how many frames the recorder left out here, because the disk was
+	// slower than the traffic.
+	Lost int
+	// Next is the run in which this one goes on, and Carried how many frames before
+	// this line were repeated from the run before.
+	Next    int
+	Carried *int
+	// In is that of the head of the line's run; "" where that is the last head.
+	In string
+}
+
+// AppendHead appends a head as one line, line feed included.
+func AppendHead(b []byte, h Head) []byte {
+	h.Started = h.Started.UTC()
+	return appendLine(b, headLine{formatVersion, h})
+}
+
+// AppendFrame appends a frame as one line, line feed included. The bytes stand
+// last, so that a reader that does not need them need not read them.
+func AppendFrame(b []byte, f wire.Frame) []byte {
+	b = slices.Grow(b, len(f.Raw)+len(f.Raw)/8)
+	return append(appendPieces(b, f, func(b []byte) []byte { return b }), '\n')
+}
+
+// WriteFrame writes what AppendFrame appends, but for its line feed; a long frame in
+// pieces.
+func WriteFrame(w io.Writer, f wire.Frame) error {
+	var err error
+	write := func(b []byte) []byte {
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		return b[:0]
+	}
+	write(appendPieces(nil, f, write))
+	return err
+}
+
+// appendPieces appends a frame as a line without its line feed. Behind each piece of its
+// bytes flush is called, which may write what is in b, and gives what is left of it.
+func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
+	b = appendFacts(b, f)
+	if f.Raw != nil { // which is not the same as no bytes
+		begin, appended := `,"raw":"`, jsonraw.AppendEscaped
+		if !utf8.Valid(f.Raw) {
+			begin, appended = `,"raw64":"`, base64.StdEncoding.AppendEncode
+		}
+		b = append(b, begin...)
+		for piece := range slices.Chunk(f.Raw, pieceLength) {
+			b = flush(appended(b, piece))
+		}
+		b = append(b, '"')
+	}
+	return append(b, '}')
+}
+
+// appendFacts begins a line with all but the bytes.
+func appendFacts(b []byte, f wire.Frame) []byte {
+	b = append(b, `{"seq":`...)
+	b = strconv.AppendUint(b, f.Seq, 10)
+	b = appendTime(b, "time", f.Time)
+	b = appendText(b, "dir", f.Dir.String())
+	b = appendText(b, "kind", f.Kind.String())
+	b = appendInt(b, "stream", int64(f.Stream))
+	b = appendInt(b, "conn", int64(f.Conn))
+	if f.HTTP != nil {
+		b = appendHTTP(append(b, `,"http":`...), f.HTTP)
+	}
+	if f.SSE != nil {
+		b = appendSSE(append(b, `,"sse":`...), f.SSE)
+	}
+	if f.Close != nil {
+		b = append(b, `,"close":{"by":"`...)
+		b = append(append(b, f.Close.By.String()...), '"')
+		b = appendText(b, "how", f.Close.How)
+		b = appendText(b, "text", f.Close.Text)
+		b = append(b, '}')
+	}
+	b = appendInt(b, "hidden", int64(f.Hidden))
+	b = appendInt(b, "size", int64(f.Size))
+	return b
+}
+
+// AppendEnd appends an end as one line, line feed included.
+func AppendEnd(b []byte, e End) []byte {
+	e.Time = e.Time.UTC()
+	return appendLine(b, map[string]End{"end": e})
+}
+
+// appendLine appends a value of which no member fails as one line.
+func appendLine(b []byte, value any) []byte {
+	line := bytes.NewBuffer(b)
+	e := json.NewEncoder(line)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value)
+	return line.Bytes()
+}
+
+func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
+	b = append(b, `{"proto":`...)
+	b = append(b, jsonraw.Quote(h.Proto)...)
+	b = appendText(b, "method", h.Method)
+	b = appendText(b, "url", h.URL)
+	b = appendInt(b, "status", int64(h.Status))
+	b = append(b, `,"fields":[`...)
+	for i, f := range h.Fields {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, '['), jsonraw.Quote(f.Name)...)
+		b = append(append(b, ','), jsonraw.Quote(f.Value)...)
+		b = append(b, ']')
+	}
+	b = append(b, ']')
+	if t := h.Timing; t != nil {
+		b = append(b, `,"timing":{"firstByte":`...)
+		b = strconv.AppendInt(b, int64(t.FirstByte), 10)
+		b = appendInt(b, "dns", int64(t.DNS))
+		b = appendInt(b, "connect", int64(t.Connect))
+		b = appendInt(b, "tls", int64(t.TLS))
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendSSE(b []byte, s *sse.Facts) []byte {
+	b = append(b, `{"event":`...)
+	b = append(b, jsonraw.Quote(s.Event)...)
+	if s.ID != nil {
+		b = append(b, `,"id":`...)
+		b = append(b, jsonraw.Quote(*s.ID)...)
+	}
+	if s.Retry != nil {
+		b = append(b, `,"retry":`...)
+		b = strconv.AppendInt(b, int64(*s.Retry), 10)
+	}
+	if s.Comment {
+		b = append(b, `,"comment":true`...)
+	}
+	return append(b, '}')
+}
+
+// appendText appends a member that is not empty.
+func appendText(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(append(append(b, ',', '"'), name...), '"', ':')
+	return append(b, jsonraw.Quote(value)...)
+}
+
+// appendInt appends a member that is not 0.
+func appendInt(b []byte, name string, value int64) []byte {
+	if value == 0 {
+		return b
+	}
+	b = append(append(append(b, ',', '"'), name...), '"', ':')
+	return strconv.AppendInt(b, value, 10)
+}
+
+func appendTime(b []byte, name string, t time.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
+	b = append(append(append(b, ',', '"'), name...), '"', ':', '"')
+	return append(t.UTC().AppendFormat(b, time.RFC3339Nano), '"')
+}

@@ -1,0 +1,208 @@
+package forward
+
+import (
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// An exchange is one HTTP request and its response, on their way through a Proxy.
+// Its methods that begin with "see" run on the Watcher's goroutine and own what
+// stands below; the others are called while something crosses.
+type exchange struct {
+	p      *Proxy
+	target int
+	stream int
+	// uri is what the server is asked for, as the event that names an endpoint would
+	// write it.
+	uri      string
+	request  *halfStream
+	response *halfStream
+
+	conn int
+	// alone is set where nothing in its head ties the request to others.
+	alone bool
+	// head waits for the body, which may say to which conversation it belongs.
+	head   *wire.HTTPHead
+	method string
+	// broken is set where the response did not come to its end: what there is of its
+	// body is not a message.
+	broken bool
+	// unread is set where a body has an encoding that is not known.
+	unread bool
+}
+
+func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
+	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1)), uri: req.URL.RequestURI()}
+	x.request, x.response = &halfStream{w: p.Watcher}, &halfStream{w: p.Watcher}
+	encoding := contentEncoding(req.Header)
+	x.request.read = func(src io.Reader, fragment bool) {
+		x.readWhole(x.request, src, encoding, fragment, x.seeRequest)
+	}
+	head := &wire.HTTPHead{Method: req.Method, URL: req.URL.String(), Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
+	if req.Host != "" && req.Header.Get("Host") == "" {
+		head.Fields = slices.Insert(head.Fields, 0, wire.Field{Name: "Host", Value: req.Host})
+	}
+	p.Watcher.do(func() { x.seeHead(head) })
+	return x
+}
+
+// fieldsOf lists header fields by name; net/http does not keep their order.
+func fieldsOf(h http.Header) (fields []wire.Field) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			fields = append(fields, wire.Field{Name: name, Value: value})
+		}
+	}
+	return fields
+}
+
+func contentEncoding(h http.Header) string {
+	return strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
+}
+
+// readWhole reads a body that is one message. One in an encoding that is not known is not a
+// message, and withheld: secrets cannot be found in it.
+func (x *exchange) readWhole(s *halfStream, src io.Reader, encoding string, fragment bool, see func(wire.FrameKind, []byte)) {
+	plain, known := decoded(src, encoding)
+	s.whole(plain, fragment, func(raw []byte) {
+		if !known {
+			x.unread = true
+			see(wire.Noise, raw)
+			return
+		}
+		see(wire.Body, raw)
+	})
+}
+
+func (x *exchange) seeHead(head *wire.HTTPHead) {
+	x.head = head
+	if x.conn = x.p.conns.of(x.target, head, x.uri); x.conn == 0 {
+		x.alone = true
+	}
+}
+
+// seeRequest takes the body of the request, or none where it has none.
+func (x *exchange) seeRequest(kind wire.FrameKind, raw []byte) {
+	var t wire.Traits
+	if kind == wire.Body && raw != nil && x.alone {
+		t = wire.ParseMessage(raw).Traits()
+	}
+	x.method = t.Method
+	x.settle(t)
+	if raw != nil {
+		x.frame(wire.Frame{Dir: wire.Sent, Kind: kind, Raw: raw})
+	}
+}
+
+// settle decides to which conversation the request belongs, and hands on its head.
+func (x *exchange) settle(t wire.Traits) {
+	if x.head == nil {
+		return
+	}
+	if x.conn == 0 && (t.State != "" || t.Answers) {
+		x.conn = x.p.conns.find(connKey{x.target, byState, asked(t.Method, t.State)})
+	}
+	if x.conn == 0 {
+		x.conn = x.p.conns.new()
+	}
+	head := x.head
+	x.head = nil
+	x.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, HTTP: head})
+}
+
+func (x *exchange) frame(f wire.Frame) {
+	f.Stream, f.Conn = x.stream, x.conn
+	if x.unread && f.Kind == wire.Noise {
+		f.Raw, f.Size, f.Hidden = []byte(redact.Redacted(string(f.Raw))), len(f.Raw), 1
+	}
+	x.p.Watcher.frame(f)
+}
+
+// answered tells of the response's head; its body is then given to x.response.
+func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {
+	head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto, Fields: fieldsOf(resp.Header), Timing: timing}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	encoding := contentEncoding(resp.Header)
+	x.p.Watcher.do(func() {
+		x.seeSent()
+		if id := head.Field("Mcp-Session-Id"); id != "" {
+			x.p.conns.put(connKey{x.target, bySession, id}, x.conn)
+		}
+		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: head})
+		x.response.read = func(src io.Reader, fragment bool) {
+			plain, known := decoded(src, encoding)
+			if known && kind == "text/event-stream" {
+				x.response.eachEvent(plain, fragment, x.seeEvent)
+				return
+			}
+			x.readWhole(x.response, src, encoding, fragment, x.seeAnswer)
+		}
+	})
+}
+
+// seeSent hands on what of the request has not been yet: once there is a response
+// nothing is waited for.
+func (x *exchange) seeSent() {
+	x.request.finish()
+	x.settle(wire.Traits{})
+}
+
+func (x *exchange) seeAnswer(kind wire.FrameKind, raw []byte) {
+	if x.broken {
+		kind = wire.Noise
+	}
+	x.remember(raw)
+	x.frame(wire.Frame{Dir: wire.Received, Kind: kind, Raw: raw})
+}
+
+func (x *exchange) seeEvent(ev sse.Event) {
+	if len(ev.Dropped) > 0 {
+		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Noise, Raw: ev.Dropped})
+	}
+	if !ev.IsEvent() {
+		return
+	}
+	f := wire.Frame{Dir: wire.Received, Kind: wire.Event, Raw: ev.Data, SSE: &ev.Facts}
+	switch {
+	case ev.Event == "endpoint":
+		if u, err := x.p.Routes[x.target].To.Parse(string(ev.Data)); err == nil {
+			x.p.conns.put(connKey{x.target, byEndpoint, u.RequestURI()}, x.conn)
+		}
+		// It holds the session's id.
+		f.Raw, f.Size = []byte(redact.RedactURL(string(ev.Data))), len(ev.Data)
+	case x.alone && ev.ID != nil:
+		x.p.conns.put(connKey{x.target, byEvent, *ev.ID}, x.conn)
+	}
+	if ev.IsMessage() {
+		x.remember(ev.Data)
+	}
+	x.frame(f)
+}
+
+// remember notes the state with which a request that stands alone will go on.
+func (x *exchange) remember(raw []byte) {
+	if !x.alone {
+		return
+	}
+	if t := wire.ParseMessage(raw).Traits(); t.More {
+		x.p.conns.put(connKey{x.target, byState, asked(x.method, t.State)}, x.conn)
+	}
+}
+
+// ended tells how it ended, and who saw to that.
+func (x *exchange) ended(by wire.Direction, how, text string) {
+	x.p.Watcher.do(func() {
+		x.seeSent()
+		x.broken = how != "end"
+		x.response.finish()
+		x.frame(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
+	})
+}

@@ -1,0 +1,261 @@
+package har
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// An exchange is the traffic for one HTTP request, or for one exchange over stdio.
+type exchange struct {
+	stdio bool
+	// asked and answered are the heads, nil where none crossed.
+	asked, answered *wire.Frame
+	sent, received  []*wire.Frame
+	closed          *wire.Frame
+	hidden          int
+	long            *longTexts
+}
+
+func (c *exchange) add(f *wire.Frame) {
+	switch f.Kind {
+	case wire.Head:
+		switch {
+		case f.HTTP == nil:
+		case f.Dir == wire.Sent:
+			c.asked = f
+		default:
+			c.answered = f
+		}
+	case wire.Body, wire.Event, wire.Noise:
+		c.hidden += f.Hidden
+		switch {
+		case c.stdio && f.Kind == wire.Noise:
+		case f.Dir == wire.Sent:
+			c.sent = append(c.sent, f)
+		default:
+			c.received = append(c.received, f)
+		}
+	case wire.Closed:
+		c.closed = f
+	}
+}
+
+func (c *exchange) request() request {
+	r := request{Cookies: []pair{}, Headers: []pair{}, Query: []pair{}, HeadersSize: -1}
+	text := lines(c.sent)
+	r.BodySize = size(c.sent)
+	mime := "application/json"
+	if c.asked != nil {
+		head := c.asked.HTTP
+		r.Method, r.URL, r.HTTPVersion, r.Headers = head.Method, head.URL, head.Proto, pairs(head.Fields)
+		r.Query = query(head.URL)
+		mime = cmp.Or(head.Field("Content-Type"), mime)
+	}
+	if len(c.sent) > 0 {
+		r.Post = &postData{MimeType: mime}
+		r.Post.Text, r.Post.Encoding = c.long.encoded(text)
+	}
+	return r
+}
+
+func (c *exchange) response() response {
+	r := response{Cookies: []pair{}, Headers: []pair{}, HeadersSize: -1, BodySize: size(c.received)}
+	body := lines(c.received)
+	r.Content.MimeType = "application/json"
+	if len(c.received) > 1 {
+		r.Content.MimeType = "application/x-ndjson"
+	}
+	switch {
+	case c.answered != nil:
+		head := c.answered.HTTP
+		r.Status, r.StatusText, r.HTTPVersion = max(head.Status, 0), http.StatusText(head.Status), head.Proto
+		r.Headers, r.RedirectURL = pairs(head.Fields), head.Field("Location")
+		r.Content.MimeType = head.Field("Content-Type")
+	case len(c.received) > 0:
+		r.Status = http.StatusOK // of what came without a head, it came
+	}
+	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
+		body = eventStream(c.received)
+		r.BodySize, r.Content.MimeType = -1, cmp.Or(r.Content.MimeType, "text/event-stream")
+	}
+	if c.answered == nil && !c.stdio && len(c.received) > 0 {
+		r.Content.MimeType = "text/event-stream"
+	}
+	r.Content.Size = len(body)
+	r.Content.Text, r.Content.Encoding = c.long.encoded(body)
+	if end := c.closed; end != nil && end.Close != nil && end.Close.How != "end" {
+		r.Error = strings.TrimSpace(end.Close.How + " " + end.Close.Text)
+	}
+	return r
+}
+
+func (c *exchange) events() (all []event) {
+	for _, f := range c.received {
+		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
+			continue
+		}
+		e := event{Time: float64(f.Time.UnixMicro()) / 1e6, Name: cmp.Or(f.SSE.Event, "message"), Data: c.long.text(f.Raw)}
+		if f.SSE.ID != nil {
+			e.ID = *f.SSE.ID
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// timings follow from the frames' times alone, unless the recorder opened the connection
+// itself.
+func (c *exchange) timings() timings {
+	t := timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
+	var begin, head, end time.Time
+	for _, f := range append(append([]*wire.Frame{c.asked}, c.sent...), c.answered) {
+		if f != nil && begin.IsZero() {
+			begin = f.Time
+		}
+	}
+	if n := len(c.received); n > 0 {
+		head, end = c.received[0].Time, c.received[n-1].Time
+	}
+	if c.closed != nil && c.closed.Time.After(end) && c.closed.Dir == wire.Received {
+		end = c.closed.Time
+	}
+	if c.answered != nil {
+		head = c.answered.Time
+	}
+	if begin.IsZero() {
+		begin = head
+	}
+	t.Wait = between(begin, head)
+	t.Receive = between(head, end)
+	if c.answered != nil && c.answered.HTTP.Timing != nil {
+		t.measured(*c.answered.HTTP.Timing)
+	}
+	return t
+}
+
+// measured takes what the client saw of its connection. What did not happen,
+// because the connection was there, is as good as unknown.
+func (t *timings) measured(m wire.Timing) {
+	if m.DNS > 0 {
+		t.DNS = milliseconds(m.DNS)
+	}
+	if m.Connect > 0 {
+		t.Connect = milliseconds(m.Connect + max(m.TLS, 0))
+	}
+	if m.TLS > 0 {
+		t.SSL = milliseconds(m.TLS)
+	}
+	t.Wait = milliseconds(max(m.FirstByte-max(m.DNS, 0)-max(m.Connect, 0)-max(m.TLS, 0), 0))
+}
+
+// between is 0 where a clock went backwards or one end is not known.
+func between(from, to time.Time) float64 {
+	if from.IsZero() || to.IsZero() {
+		return 0
+	}
+	return milliseconds(max(to.Sub(from), 0))
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func pairs(fields []wire.Field) []pair {
+	out := make([]pair, len(fields))
+	for i, f := range fields {
+		out[i] = pair(f)
+	}
+	return out
+}
+
+// query are the parameters of a URL in their order; one that cannot be read is
+// given as it stands.
+func query(link string) []pair {
+	out := []pair{}
+	_, rest, _ := strings.Cut(link, "?")
+	rest, _, _ = strings.Cut(rest, "#")
+	for _, part := range strings.Split(rest, "&") {
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		out = append(out, pair{plainQuery(name), plainQuery(value)})
+	}
+	return out
+}
+
+func plainQuery(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+func size(frames []*wire.Frame) (n int) {
+	for _, f := range frames {
+		n += f.Bytes()
+	}
+	return n
+}
+
+// lines are messages as they stand on standard output, each on its own line; one
+// alone is as it crossed.
+func lines(frames []*wire.Frame) []byte {
+	if len(frames) == 1 {
+		return frames[0].Raw
+	}
+	var b []byte
+	for i, f := range frames {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = append(b, f.Raw...)
+	}
+	return b
+}
+
+// eventStream writes events as a stream has them (WHATWG HTML, section 9.2). What
+// the parser drops, which is comments beside data and the kind of line ends, is
+// not known any more.
+func eventStream(frames []*wire.Frame) []byte {
+	var b bytes.Buffer
+	for _, f := range frames {
+		if f.Kind == wire.Noise {
+			b.Write(f.Raw)
+			continue
+		}
+		facts := f.SSE
+		if facts == nil {
+			facts = &sse.Facts{}
+		}
+		if facts.Event != "" && facts.Event != "message" {
+			b.WriteString("event: " + oneLine(facts.Event) + "\n")
+		}
+		if facts.ID != nil {
+			b.WriteString("id: " + oneLine(*facts.ID) + "\n")
+		}
+		if facts.Retry != nil && *facts.Retry >= 0 {
+			b.WriteString("retry: " + strconv.FormatInt(facts.Retry.Milliseconds(), 10) + "\n")
+		}
+		mark := "data: "
+		if facts.Comment {
+			mark = ":"
+		}
+		b.Grow(len(f.Raw) + len(mark) + 2)
+		for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
+			b.WriteString(mark)
+			b.Write(line)
+			b.WriteByte('\n')
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+func oneLine(text string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(text) }

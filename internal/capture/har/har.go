@@ -1,0 +1,298 @@
+package har
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"unicode/utf8"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// HAR, version 1.2 (http://www.softwareishard.com/blog/har-12-spec), is what
+// browsers read. An entry is one HTTP request with what came back for it; over
+// stdio, which HAR does not know, one exchange. What HAR has no member for is
+// in members that begin with "_", which readers skip.
+
+type entry struct {
+	Started  string   `json:"startedDateTime"`
+	Time     float64  `json:"time"`
+	Request  request  `json:"request"`
+	Response response `json:"response"`
+	Cache    struct{} `json:"cache"`
+	Timings  timings  `json:"timings"`
+	Comment  string   `json:"comment,omitempty"`
+	// Resource is what Chrome files the entry under, Events what it lists of a
+	// stream.
+	Resource string   `json:"_resourceType"`
+	Events   []event  `json:"_eventSourceMessages,omitempty"`
+	Facts    mcpFacts `json:"_mcp"`
+
+	long *longTexts
+}
+
+type request struct {
+	Method      string    `json:"method"`
+	URL         string    `json:"url"`
+	HTTPVersion string    `json:"httpVersion"`
+	Cookies     []pair    `json:"cookies"`
+	Headers     []pair    `json:"headers"`
+	Query       []pair    `json:"queryString"`
+	Post        *postData `json:"postData,omitempty"`
+	HeadersSize int       `json:"headersSize"`
+	BodySize    int       `json:"bodySize"`
+}
+
+type postData struct {
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text"`
+	// Encoding is "base64" where the bytes are no text: HAR has none here.
+	Encoding string `json:"_encoding,omitempty"`
+}
+
+type response struct {
+	Status      int     `json:"status"`
+	StatusText  string  `json:"statusText"`
+	HTTPVersion string  `json:"httpVersion"`
+	Cookies     []pair  `json:"cookies"`
+	Headers     []pair  `json:"headers"`
+	Content     content `json:"content"`
+	RedirectURL string  `json:"redirectURL"`
+	HeadersSize int     `json:"headersSize"`
+	BodySize    int     `json:"bodySize"`
+	// Error says how the stream ended that did not end well.
+	Error string `json:"_error,omitempty"`
+}
+
+type content struct {
+	Size     int    `json:"size"`
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text,omitempty"`
+	Encoding string `json:"encoding,omitempty"`
+}
+
+// An event is one server-sent event; Time is in seconds since 1970.
+type event struct {
+	Time float64 `json:"time"`
+	Name string  `json:"eventName"`
+	ID   string  `json:"eventId"`
+	Data string  `json:"data"`
+}
+
+type pair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// timings are in milliseconds, -1 where unknown. SSL is a part of Connect too, as the
+// format has it.
+type timings struct {
+	Blocked float64 `json:"blocked"`
+	DNS     float64 `json:"dns"`
+	Connect float64 `json:"connect"`
+	SSL     float64 `json:"ssl"`
+	Send    float64 `json:"send"`
+	Wait    float64 `json:"wait"`
+	Receive float64 `json:"receive"`
+}
+
+// mcpFacts are those of JSON-RPC and of the recording.
+type mcpFacts struct {
+	Exchange string `json:"exchange"`
+	Target   string `json:"target,omitempty"`
+	Method   string `json:"method"`
+	Name     string `json:"name,omitempty"`
+	ID       string `json:"id,omitempty"`
+	Channel  string `json:"channel"`
+	Exit     int    `json:"exit"`
+	Code     int64  `json:"code,omitempty"`
+	Protocol string `json:"protocol,omitempty"`
+	Notes    string `json:"notes,omitempty"`
+	Text     string `json:"text,omitempty"`
+	// Hidden is how many secrets were taken out of the messages.
+	Hidden   int      `json:"hidden,omitempty"`
+	Findings []string `json:"findings,omitempty"`
+}
+
+// Write writes rows as one HAR document; creator is the version of mcpc. The
+// rows' captures must be there.
+func Write(w io.Writer, creator string, rows []*capture.Row) error {
+	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(jsonraw.Quote(creator)) + `},"entries":[`
+	if _, err := io.WriteString(w, begin); err != nil {
+		return err
+	}
+	h := writer{w: w, seen: map[requestKey]bool{}}
+	for _, row := range rows {
+		if row.Within != nil && len(rows) > 1 {
+			continue // the entry of that one has it
+		}
+		if err := h.row(row); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n]}}\n")
+	return err
+}
+
+// A requestKey tells the HTTP requests of a capture apart. The requests of a batch are
+// several rows and one entry.
+type requestKey struct {
+	run          capture.RunID
+	conn, stream int
+}
+
+type writer struct {
+	w    io.Writer
+	seen map[requestKey]bool
+	n    int
+	buf  []byte
+}
+
+func (h *writer) row(row *capture.Row) error {
+	frames, err := row.Frames()
+	if err != nil {
+		return err
+	}
+	link := ""
+	for _, part := range byStream(frames) {
+		first := part[0]
+		key := requestKey{row.RunID(), first.Conn, first.Stream}
+		if first.Stream > 0 && h.seen[key] {
+			continue
+		}
+		h.seen[key] = true
+		e := entryOf(row, part, link)
+		if link == "" {
+			link = e.Request.URL
+		}
+		if err := h.entry(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *writer) entry(e entry) error {
+	var b bytes.Buffer
+	if h.n > 0 {
+		b.WriteByte(',')
+	}
+	b.WriteByte('\n')
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	h.n++
+	rest := bytes.TrimRight(b.Bytes(), "\n")
+	for _, text := range e.long.texts {
+		before, after, _ := bytes.Cut(rest, []byte(e.long.mark))
+		if _, err := h.w.Write(before); err != nil {
+			return err
+		}
+		for piece := range slices.Chunk(text, textPiece) {
+			h.buf = jsonraw.AppendEscaped(h.buf[:0], piece)
+			if _, err := h.w.Write(h.buf); err != nil {
+				return err
+			}
+		}
+		rest = after
+	}
+	_, err := h.w.Write(rest)
+	return err
+}
+
+// textPiece is the length of the pieces in which a long text is written.
+const textPiece = 192 << 10
+
+// longText is the size from which a text is written in pieces.
+const longText = 8 << 20
+
+// longTexts are texts that are too long to be encoded with their entry. A mark takes
+// the place of each of them, in the order in which the entry has them, until it is written.
+type longTexts struct {
+	mark  string
+	texts [][]byte
+}
+
+func (l *longTexts) text(raw []byte) string {
+	if len(raw) < longText || !utf8.Valid(raw) {
+		return string(raw)
+	}
+	if l.mark == "" {
+		l.mark = rand.Text()
+	}
+	l.texts = append(l.texts, raw)
+	return l.mark
+}
+
+// encoded is text where the bytes are text, else base64.
+func (l *longTexts) encoded(raw []byte) (text, encoding string) {
+	if utf8.Valid(raw) {
+		return l.text(raw), ""
+	}
+	return base64.StdEncoding.EncodeToString(raw), "base64"
+}
+
+// byStream parts frames by their HTTP request, in the order in which those began.
+func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
+	at := map[int]int{}
+	for _, f := range frames {
+		i, ok := at[f.Stream]
+		if !ok {
+			i = len(parts)
+			at[f.Stream] = i
+			parts = append(parts, nil)
+		}
+		parts[i] = append(parts[i], f)
+	}
+	return parts
+}
+
+// entryOf makes an entry of the frames of one HTTP request, or of one exchange over
+// stdio. link stands where the request itself is not among them: what comes on a
+// stream that was opened before belongs to the exchange, and its opening does not.
+func entryOf(row *capture.Row, frames []wire.Frame, link string) entry {
+	c := exchange{stdio: frames[0].Stream == 0, long: &longTexts{}}
+	for i := range frames {
+		c.add(&frames[i])
+	}
+	e := entry{Started: frames[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Resource: "fetch", Facts: factsOf(row), long: c.long}
+	e.Request, e.Response, e.Timings = c.request(), c.response(), c.timings()
+	e.Facts.Hidden = c.hidden
+	if e.Events = c.events(); len(e.Events) > 0 {
+		e.Resource = "eventsource"
+	}
+	switch {
+	case c.stdio:
+		e.Comment = "stdio: lines of standard input and output; there was no HTTP"
+		e.Request.Method, e.Request.URL = http.MethodPost, "stdio://local/"+url.PathEscape(row.Target)
+	case c.asked == nil:
+		e.Comment = "came on a stream that was opened before; the URL is that of the exchange's request"
+		e.Request.Method, e.Request.URL = http.MethodGet, link
+	}
+	if u, err := url.Parse(e.Request.URL); err != nil || !u.IsAbs() {
+		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse what is not a URL
+	}
+	e.Request.Method = cmp.Or(e.Request.Method, http.MethodPost)
+	t := e.Timings
+	e.Time = max(t.DNS, 0) + max(t.Connect, 0) + t.Send + t.Wait + t.Receive
+	return e
+}
+
+func factsOf(row *capture.Row) mcpFacts {
+	f := mcpFacts{Exchange: row.Number(), Target: row.Target, Method: row.Method, Name: row.Name, ID: row.ID, Channel: row.Channel,
+		Exit: row.Exit, Code: row.Code, Protocol: row.Revision, Notes: row.Remarks(), Text: row.Text}
+	for _, finding := range row.Findings {
+		f.Findings = append(f.Findings, finding.Text)
+	}
+	return f
+}

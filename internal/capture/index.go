@@ -1,0 +1,381 @@
+package capture
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// An index makes rows of the lines of a run, one after the other.
+type index struct {
+	capture *Capture
+	head    Head
+	// at is the index of the head in the capture.
+	at     int
+	folder wire.Correlator
+	// rows are those of this run, asked those of a command by the id of their last request
+	// as it is written.
+	rows  []*Row
+	asked map[string]*Row
+	// conns are what is known of each conversation of this run.
+	conns map[int]*conn
+	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
+	// by their stream.
+	exchanges []*Row
+	httpOnly  map[int]*httpOnly
+	// held are the frames that may have a place with one that is still to come, by where
+	// they stand.
+	held map[int64]heldFrame
+	// opening is set while an initialize waits for its answer, which says more than
+	// a peek tells.
+	opening bool
+	// refused are the requests that an older server may have refused because they were of
+	// a newer revision, or came by a POST.
+	refused []*Row
+	// gone is set once a server on stdio ended before its client did.
+	gone bool
+	// repeating is set while what is read was repeated from the part before.
+	repeating bool
+}
+
+// A heldFrame is a head whose body is still to come, or what came on a stream before its
+// first message. It has not its bytes, but their number.
+type heldFrame struct {
+	line  span
+	frame *wire.Frame
+	size  int
+}
+
+// A conn is what one conversation says of all its exchanges.
+type conn struct {
+	// era is how it was opened, or how its last request stood alone; "" where nothing
+	// said so yet.
+	revision, era string
+	// target is the URL of its last request, for a recording of several servers.
+	target string
+	// streamable is set where that request was one of Streamable HTTP for certain.
+	streamable bool
+	// client and server are what the two sides call themselves, session is the hash of the
+	// session's id; "" where nothing said so yet.
+	client, server implementation
+	session        string
+	// opened are the lines that opened its stream of HTTP+SSE, as long as that is open.
+	opened []span
+	stream int
+}
+
+// begin notes the head of a run.
+func (c *Capture) begin(h Head, at span) {
+	if c.index != nil && c.index.head.In == "" { // what comes now is of another
+		c.over[c.index.at] = true
+	}
+	if len(c.marked) > mostMarked {
+		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
+	}
+	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
+		asked: map[string]*Row{}, conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}}
+	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
+	if h.In != "" {
+		c.marked[h.In] = c.index
+	}
+}
+
+// mostMarked is how many runs are remembered for what may come behind their end.
+const mostMarked = 1000
+
+// indexOf is that of the run whose lines have a mark: without one the last that began,
+// nil where there is none.
+func (c *Capture) indexOf(mark string) *index {
+	if mark == "" {
+		return c.index
+	}
+	return c.marked[mark]
+}
+
+// mostHeads bounds the heads that nothing follows.
+const mostHeads = 20_000
+
+func (x *index) touch(r *Row) {
+	if changed := x.capture.changed; changed != nil {
+		changed[r] = true
+	}
+}
+
+func (x *index) newRow(at time.Time) *Row {
+	r := x.rowAt(at)
+	x.list(r)
+	return r
+}
+
+// rowAt makes a row that is not listed yet.
+func (x *index) rowAt(at time.Time) *Row {
+	return &Row{Run: x.head.Run, Time: at, Target: x.head.Target, By: x.head.By,
+		Channel: ChannelOpen, Exit: -1, Elsewhere: x.repeating, capture: x.capture, head: x.at}
+}
+
+func (x *index) list(r *Row) {
+	r.Index = len(x.capture.rows) + 1
+	if r.Run > 0 {
+		r.Index = len(x.rows) + 1
+	}
+	x.rows, x.capture.rows = append(x.rows, r), append(x.capture.rows, r)
+}
+
+// frame gives a frame to the rows it belongs to. The frame's bytes are in m, or
+// were peeked at.
+func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
+	c := x.conns[f.Conn]
+	if c == nil {
+		c = &conn{}
+		x.conns[f.Conn] = c
+	}
+	if f.Kind == wire.Head && f.Dir == wire.Sent {
+		c.headed(f.HTTP)
+	}
+	places := x.folder.Add(at.at, f, p.traits)
+	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
+		x.hold(f, at, p.size)
+	}
+	var own *Row // of the frame
+	for _, place := range places {
+		if place.Role == wire.Asks || place.Role == wire.Begins {
+			x.exchanges = append(x.exchanges, x.begun(f, place))
+		}
+		row := x.exchanges[place.Exchange]
+		part := placed{line: at, frame: f, message: m, peeked: p, Place: place, conn: c}
+		if place.Ref != at.at {
+			was := x.held[place.Ref]
+			if was.frame == nil {
+				continue
+			}
+			part.line, part.frame, part.message, part.peeked = was.line, was.frame, nil, peeked{size: was.size}
+		}
+		if place.Item >= 0 {
+			part.message, part.peeked.traits = m.Items[place.Item], p.traits.Items[place.Item]
+		}
+		if place.Role == wire.Concerns {
+			own.within(row, place)
+		} else {
+			own = row
+		}
+		row.apply(part)
+		x.probed(row, part)
+		x.touch(row)
+		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
+			x.asked[string(part.message.ID)] = row
+		}
+		if handshake[row.Method] {
+			x.opening = row.Open()
+		}
+	}
+	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
+		c.session = hashIn(string(f.Raw))
+		x.endpoint(c)
+		x.streams(c, f.Stream)
+	}
+	if f.Kind == wire.Closed && f.Stream > 0 && f.Stream == c.stream {
+		c.opened = nil
+	}
+	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
+	if x.addToHTTPOnly(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
+		x.beginHTTPOnly(f, at)
+	}
+}
+
+// hold keeps a frame that may have a place with a later one.
+func (x *index) hold(f *wire.Frame, at span, size int) {
+	if len(x.held) > mostHeads {
+		clear(x.held)
+	}
+	if f.Raw != nil {
+		bare := *f
+		bare.Raw, f = nil, &bare
+	}
+	x.held[at.at] = heldFrame{at, f, size}
+}
+
+// begun makes the row of an exchange, or of a stream or pipe, from its first frame.
+func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
+	row := x.newRow(f.Time)
+	row.Dir, row.Conn, row.conn = f.Dir, f.Conn, x.conns[f.Conn]
+	if x.head.By == ByProxy {
+		row.Target = x.conns[f.Conn].target
+	}
+	if place.Role == wire.Asks {
+		return row
+	}
+	row.Apart, row.Method = true, MethodPipe
+	if f.Stream > 0 && f.Dir == wire.Received {
+		row.Method = MethodStream
+	}
+	if first := x.held[place.Ref].frame; first != nil {
+		row.Time = first.Time
+	}
+	c := x.conns[f.Conn]
+	row.Era, row.Revision = c.era, c.revision
+	return row
+}
+
+// headed learns from the head of a request. One that stands alone has to name its
+// method there; one in a conversation that was opened before names the revision alone.
+func (c *conn) headed(h *wire.HTTPHead) {
+	c.target, _, _ = strings.Cut(h.URL, "?")
+	c.streamable = h.Field("Mcp-Session-Id") != "" || h.Field("Mcp-Method") != ""
+	if id := h.Field("Mcp-Session-Id"); id != "" {
+		c.session = hashIn(id)
+	}
+	if version := h.Field("Mcp-Protocol-Version"); version != "" {
+		c.revision, c.era = version, "legacy"
+		if h.Field("Mcp-Method") != "" {
+			c.era = "modern"
+		}
+	}
+}
+
+// A placed is a frame that belongs to a row.
+type placed struct {
+	wire.Place
+	line  span
+	frame *wire.Frame
+	// message is nil where the frame has none or was only peeked at.
+	message *wire.Message
+	peeked  peeked
+	conn    *conn
+}
+
+// apply folds one frame into the row.
+func (r *Row) apply(p placed) {
+	if p.Role == wire.Begins {
+		return // it has a place of its own
+	}
+	r.lines = append(r.lines, newRowLine(p.line, p.Place))
+	if p.Role != wire.Carries {
+		r.Kinds = r.Kinds.With(p.frame.Kind)
+	}
+	if p.message != nil && p.Item <= 0 && p.Role < wire.Heads {
+		r.Findings = append(r.Findings, p.message.Problems...)
+	}
+	switch p.Role {
+	case wire.Asks:
+		r.asked(p)
+	case wire.Repeats:
+		r.Notes.Retries++
+		r.reopen()
+	case wire.Continues:
+		r.Notes.Rounds++
+		r.reopen()
+	case wire.Answers:
+		switch {
+		case r.Cancel != nil:
+			r.Cancel.Late = true
+		case !r.told:
+			r.answered(p)
+		}
+	case wire.Accompanies:
+		r.accompanied(p)
+	case wire.Cancels:
+		r.cancelled(Cancel{By: p.frame.Dir, Why: reasonIn(p.message)}, p.frame.Time)
+	case wire.Ends:
+		r.connectionEnded(p.frame)
+	case wire.Concerns:
+		r.concerned(p)
+	case wire.Heads:
+		if p.frame.Dir == wire.Received {
+			r.status(p.frame)
+		}
+	case wire.Resumes:
+		if r.Notes.Resumed++; r.Cancel != nil && r.Cancel.closed {
+			r.reopen()
+		}
+	case wire.Surrounds:
+		if p.frame.Kind == wire.Closed && p.frame.Close != nil {
+			r.closed(p.frame, p.conn)
+		}
+	}
+	// The head of a 202 is not the first of the answer, which comes elsewhere.
+	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.frame.HTTP == nil || p.frame.HTTP.Status != http.StatusAccepted) && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
+		r.First = max(p.frame.Time.Sub(r.Time), 1)
+	}
+	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
+	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
+		r.count(p.frame.Dir, p.peeked.size)
+	}
+	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
+		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time))
+	}
+}
+
+func (r *Row) count(dir wire.Direction, size int) {
+	if dir == wire.Sent {
+		r.lastSent = int64(size)
+		r.Sent += r.lastSent
+	} else {
+		r.Received += int64(size)
+	}
+}
+
+// asked notes what the request is. Where requests stand alone each one says which
+// revision it speaks.
+func (r *Row) asked(p placed) {
+	r.Method, r.Name = p.message.Method, nameIn(p.message)
+	if r.ID = string(p.message.ID); strings.HasPrefix(r.ID, `"`) {
+		r.ID, _ = jsonraw.Text(p.message.ID)
+	}
+	params, _ := p.message.ParamMembers()
+	meta, _ := params.Get("_meta")
+	if r.Method == "initialize" {
+		p.conn.revision, p.conn.era = "", "legacy" // what was tried before does not hold
+		who, _ := params.Get("clientInfo")
+		p.conn.client = implementationIn(who)
+	}
+	if who := jsonraw.First(meta, metaPrefix+"clientInfo"); who != nil && p.conn.client == (implementation{}) {
+		p.conn.client = implementationIn(who)
+	}
+	if version, ok := jsonraw.Text(jsonraw.First(meta, metaVersion)); ok {
+		p.conn.revision, p.conn.era = version, "modern"
+	}
+	r.Era = p.conn.era
+	r.Revision = p.conn.revision
+}
+
+const (
+	metaPrefix  = "io.modelcontextprotocol/"
+	metaVersion = metaPrefix + "protocolVersion"
+)
+
+// nameIn is what a request is about.
+func nameIn(m *wire.Message) string {
+	params, _ := m.ParamMembers()
+	for _, name := range []string{"name", "uri", "taskId"} {
+		if text := params.Text(name); text != "" {
+			return text
+		}
+	}
+	ref, _ := params.Get("ref")
+	members, _ := jsonraw.Object(ref)
+	return cmp.Or(members.Text("name"), members.Text("uri"))
+}
+
+// reopen is for a request that was sent again, or goes on.
+func (r *Row) reopen() {
+	r.Channel, r.Exit, r.Text, r.unanswered, r.Cancel = ChannelOpen, -1, "", false, nil
+}
+
+func (r *Row) settle(kind wire.Kind) {
+	r.Channel, r.Exit, r.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
+}
+
+// settleOpen is the ending of a row that has no answer, and what is said of it: an
+// answer may still come.
+func (r *Row) settleOpen(kind wire.Kind, text string) {
+	if r.Open() {
+		r.unanswered = true
+		r.settle(kind)
+		r.Text = text
+	}
+}

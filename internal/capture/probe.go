@@ -1,0 +1,82 @@
+package capture
+
+import (
+	"net/http"
+	"slices"
+
+	"mcpc/internal/wire"
+)
+
+// A client that speaks several revisions finds out which one the server does: it asks
+// for what an older server does not know, and the error is the answer that it wanted
+// (2026-07-28 basic/transports/streamable-http, "Backward Compatibility"; 2025-11-25
+// basic/transports, "Backwards Compatibility").
+
+// newerCodes are the errors with which no older server answers server/discover: what a
+// server that knows it says of a faulty request, and of itself.
+var newerCodes = []int64{-32020, -32021, -32603}
+
+// probed settles a row as a probe where the frame that it took makes it one, and those
+// before it of which that says that they were.
+func (x *index) probed(r *Row, p placed) {
+	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.told {
+		return
+	}
+	opens := r.Method == "initialize"
+	switch {
+	case r.Channel == ChannelOK && (opens || r.Era == "modern"):
+		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
+	case p.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
+		x.refused = append(x.refused, r) // the server exited: the handshake with the next one tells
+	case p.Role == wire.Ends || !r.Failed() || !r.refused():
+	case r.Method == "server/discover":
+		r.settleProbe()
+	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.refused) < mostMarked:
+		x.refused = append(x.refused, r)
+	}
+}
+
+// together reports a row of the conversation or, where nothing tells conversations apart,
+// of a client of the same name.
+func (x *index) together(r *Row, c *conn) bool {
+	return r.conn == c || x.head.By == ByProxy && r.Target == c.target && c.client != (implementation{}) && r.conn.client == c.client
+}
+
+// refused reports an error as an older server answers with.
+func (r *Row) refused() bool {
+	if r.Channel == string(wire.RPCFailed) {
+		return !slices.Contains(newerCodes, r.Code) && r.Status < 500
+	}
+	return r.Channel == string(wire.Transport) && r.Status/100 == 4 &&
+		r.Status != http.StatusRequestTimeout && r.Status != http.StatusTooManyRequests && r.Status != http.StatusProxyAuthRequired
+}
+
+func (r *Row) settleProbe() {
+	if r.Exit = -1; r.Channel != string(wire.Transport) || r.Status > 0 { // else the text says that the server exited
+		r.Text = "answered like a server of an older revision"
+	}
+	r.Channel = ChannelProbe
+}
+
+// endpoint is for the event with which the stream of HTTP+SSE begins: a server that has
+// that refuses requests to open a conversation elsewhere.
+func (x *index) endpoint(c *conn) {
+	x.settle(true, func(r *Row) bool {
+		return r.Method == "initialize" && (x.head.By != ByProxy || r.Target == c.target)
+	})
+}
+
+// settle ends the doubt about those of the refused that which names: they were probes, or
+// were not.
+func (x *index) settle(probes bool, which func(*Row) bool) {
+	x.refused = slices.DeleteFunc(x.refused, func(r *Row) bool {
+		if !which(r) {
+			return false
+		}
+		if probes && !r.told && r.Failed() {
+			r.settleProbe()
+			x.touch(r)
+		}
+		return true
+	})
+}

@@ -1,0 +1,339 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// An Opener opens what a run is recorded into, and numbers the run; 0 is not a number.
+type Opener func() (w io.WriteCloser, run int, err error)
+
+// A Recording says what is recorded where.
+type Recording struct {
+	Open Opener
+	// Head is the first line; its Run is set by Open.
+	Head Head
+	// Secrets hides what is secret. The Recorder redacts with it everything that it
+	// is given; it may be shared and may learn more meanwhile.
+	Secrets *redact.Secrets
+	// MaxBytes is about how many bytes are recorded, 0 for any number; what comes behind
+	// is counted as lost.
+	MaxBytes int64
+	// Rotation says when a recording in a ring goes on in the next file.
+	Rotation Rotation
+	// OnError is told once when nothing more can be recorded; it may be nil.
+	OnError func(error)
+}
+
+// A Recorder writes frames to a capture, and never fails its caller. While frames
+// cross the disk is not waited for, unless mostWaiting bytes of them wait for it. Its
+// methods may be called from several goroutines. The file is made with the first
+// frame, beside whatever the caller does then. A nil Recorder keeps nothing.
+type Recorder struct {
+	rec Recording
+	// full is set when MaxBytes is reached.
+	full atomic.Bool
+	queue
+
+	// writing guards the file and is taken before mu.
+	writing sync.Mutex
+	file    io.WriteCloser
+	run     int
+	// mark begins each line where other recorders may write to the file too.
+	mark string
+	// size is that of the file, or of what was written since it could not be left;
+	// parts are the runs that this one goes on from.
+	size   int64
+	parts  []int
+	failed error
+	told   bool
+	buf    []byte
+}
+
+// A queue is what waits to be written; mu guards it. bytes are those of waiting, taken
+// those of what is being written. room is signalled when that becomes less.
+type queue struct {
+	mu           sync.Mutex
+	room         sync.Cond
+	waiting      []queuedFrame
+	bytes, taken int
+	kept         int64 // bytes, since the beginning
+	lost         int
+	timer        *time.Timer
+	begun        bool
+	closed       bool
+}
+
+// A queuedFrame frame is safe where its secrets are hidden already.
+type queuedFrame struct {
+	wire.Frame
+	safe bool
+}
+
+func (c queuedFrame) weight() int { return len(c.Raw) + 200 }
+
+const (
+	// writeWithin is how long a frame waits at most before it is written, so that a
+	// process that is killed or hangs leaves the evidence.
+	writeWithin = 200 * time.Millisecond
+	// writeFrom is how many bytes are worth a write of their own, and mostWaiting
+	// how many may wait for a slow disk before the caller does.
+	writeFrom   = 256 << 10
+	mostWaiting = 64 << 20
+	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
+	pieceLength = 192 << 10
+)
+
+// longFrame is the size from which a frame is written in pieces: as a whole it would take
+// its memory once more. Where others write to the file too it does, since only what is
+// written at once is not mixed with what they write. Tests have a smaller one.
+var longFrame = 8 << 20
+
+// NewRecorder begins a recording. A caller must Close it.
+func NewRecorder(rec Recording) *Recorder {
+	r := &Recorder{rec: rec}
+	if rec.Head.In != "" {
+		r.mark = markBegins + rec.Head.In + `"`
+	}
+	r.room.L = &r.mu
+	return r
+}
+
+// Tap is the recorder as a wire.Tap. Frames are written in the order in which
+// they come.
+func (r *Recorder) Tap(f wire.Frame) { r.add(queuedFrame{Frame: f}) }
+
+// TapSafe is Tap for a frame that Secrets.Frame gave.
+func (r *Recorder) TapSafe(f wire.Frame) { r.add(queuedFrame{Frame: f, safe: true}) }
+
+func (r *Recorder) add(c queuedFrame) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for !r.closed && r.bytes+r.taken > 0 && r.bytes+r.taken+len(c.Raw) > mostWaiting {
+		r.room.Wait()
+	}
+	if r.closed {
+		return
+	}
+	if r.full.Load() {
+		r.lost++
+		r.soonLocked()
+		return
+	}
+	if r.kept += int64(c.weight()); r.rec.MaxBytes > 0 && r.kept >= r.rec.MaxBytes {
+		r.full.Store(true)
+	}
+	if !r.begun {
+		r.begun = true
+		go r.open()
+	}
+	before := r.bytes
+	r.waiting = append(r.waiting, c)
+	r.bytes += c.weight()
+	r.soonLocked()
+	if before < writeFrom && r.bytes >= writeFrom {
+		r.timer.Reset(0)
+	}
+}
+
+// soonLocked sees to it that what waits is written within writeWithin.
+func (r *Recorder) soonLocked() {
+	if r.timer == nil {
+		r.timer = time.AfterFunc(writeWithin, r.Flush)
+	}
+}
+
+// Full reports that nothing more is recorded. The caller need not make frames that would
+// only be counted, and can count them as Lost.
+func (r *Recorder) Full() bool { return r != nil && r.full.Load() }
+
+// Lost notes that so many frames were left out before they came here.
+func (r *Recorder) Lost(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost += n; !r.closed {
+		r.soonLocked()
+	}
+}
+
+// open makes the file and writes the head: nothing takes longer.
+func (r *Recorder) open() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.openLocked()
+}
+
+func (r *Recorder) openLocked() {
+	if r.file != nil || r.failed != nil {
+		return
+	}
+	if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
+		_, r.failed = r.file.Write(AppendHead(nil, r.head()))
+	}
+}
+
+// Flush writes what waits, for readers of a growing capture.
+func (r *Recorder) Flush() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.flushLocked()
+}
+
+func (r *Recorder) flushLocked() {
+	frames, lost := r.take()
+	for i, c := range frames {
+		if r.failed == nil {
+			r.frameLocked(c)
+		}
+		frames[i] = queuedFrame{} // it may be large
+		r.mu.Lock()
+		r.taken -= c.weight()
+		r.mu.Unlock()
+		r.room.Broadcast()
+	}
+	if lost > 0 {
+		r.lineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
+	}
+	r.writeLocked()
+}
+
+// take returns and removes the waiting frames.
+func (r *Recorder) take() (frames []queuedFrame, lost int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	frames, lost = r.waiting, r.lost
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.taken += r.bytes
+	r.waiting, r.bytes, r.lost, r.timer = nil, 0, 0, nil
+	return frames, lost
+}
+
+func (r *Recorder) frameLocked(c queuedFrame) {
+	f := c.Frame
+	if !c.safe {
+		f = r.rec.Secrets.Frame(f)
+	}
+	if len(f.Raw) < longFrame || r.mark != "" {
+		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
+	} else {
+		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
+	}
+	full := r.rec.Rotation.Bytes > 0 && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
+	if full || len(r.buf) >= writeFrom {
+		r.writeLocked()
+	}
+	if full && r.failed == nil {
+		r.rotateLocked()
+	}
+}
+
+// lineLocked puts a line into the buffer, which says first whose it is.
+func (r *Recorder) lineLocked(line func(b []byte) []byte) {
+	at := len(r.buf) + len(r.mark)
+	if r.buf = line(append(r.buf, r.mark...)); r.mark != "" {
+		r.buf[at] = ',' // in the place of its brace
+	}
+}
+
+// flushPieceLocked writes what there is of a long frame.
+func (r *Recorder) flushPieceLocked(b []byte) []byte {
+	r.buf = b
+	r.writeLocked()
+	return r.buf
+}
+
+// writeLocked writes the buffer behind the head.
+func (r *Recorder) writeLocked() {
+	if len(r.buf) > 0 {
+		r.openLocked()
+	}
+	if len(r.buf) > 0 && r.failed == nil {
+		_, r.failed = r.file.Write(r.buf)
+		r.size += int64(len(r.buf))
+	}
+	if r.buf = r.buf[:0]; cap(r.buf) > 4*writeFrom {
+		r.buf = nil
+	}
+	r.tellLocked()
+}
+
+// tellLocked tells once of what failed, and when there was something to write: a
+// file that cannot be made is no failure before.
+func (r *Recorder) tellLocked() {
+	if r.failed != nil && !errors.Is(r.failed, errClosed) && !r.told {
+		r.told = true
+		if r.rec.OnError != nil {
+			r.rec.OnError(r.failed)
+		}
+	}
+}
+
+func (r *Recorder) head() Head {
+	h := safeHead(r.rec.Secrets, r.rec.Head)
+	h.Run = r.run
+	return h
+}
+
+// End writes the last line; frames that come later are still written, behind it.
+func (r *Recorder) End(e End) {
+	e = safeEnd(r.rec.Secrets, e)
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.flushLocked()
+	r.lineLocked(func(b []byte) []byte { return AppendEnd(b, e) })
+	r.writeLocked()
+}
+
+// Close writes what waits and closes the file; frames that come later are
+// dropped. The error is the first one that stopped the recording, of which Failed
+// was told as well.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.room.Broadcast()
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.flushLocked()
+	if r.file != nil {
+		err := r.file.Close()
+		if r.file = nil; r.failed == nil {
+			r.failed = err
+			r.tellLocked()
+		}
+	}
+	if r.failed == nil {
+		r.failed = errClosed
+	}
+	if errors.Is(r.failed, errClosed) {
+		return nil
+	}
+	return r.failed
+}
+
+var errClosed = errors.New("the recording is closed")
+
+// Run is the number of the run, 0 where it has none or nothing crossed yet.
+func (r *Recorder) Run() int {
+	r.mu.Lock()
+	begun := r.begun
+	r.mu.Unlock()
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	if begun {
+		r.openLocked()
+	}
+	return r.run
+}

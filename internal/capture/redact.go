@@ -1,0 +1,74 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// Hide hides in what the Capture gives out what is known to be secret by now, and was
+// perhaps not when it was recorded.
+func (c *Capture) Hide(s *redact.Secrets) {
+	c.secrets = s
+	for i, h := range c.Heads {
+		c.Heads[i] = safeHead(s, h)
+	}
+	for _, r := range c.rows {
+		r.Hide(s)
+	}
+}
+
+// Hide does that for what a table shows of the row.
+func (r *Row) Hide(s *redact.Secrets) {
+	r.Target, r.Method, r.Name, r.ID = s.Text(r.Target), s.Text(r.Method), s.Text(r.Name), s.Text(r.ID)
+	r.Text, r.Hint, r.Findings = s.Text(r.Text), s.Text(r.Hint), safeFindings(s, r.Findings)
+}
+
+// safeLine is a line without its secrets; itself where it has none.
+func (c *Capture) safeLine(raw []byte) []byte {
+	if c.secrets == nil || len(c.secrets.Find(raw)) == 0 {
+		return raw
+	}
+	line, err := parseLong(bytes.TrimSpace(raw))
+	if err != nil {
+		return []byte("{\"lost\":1}\n") // secrets cannot be found in it
+	}
+	var out []byte
+	switch {
+	case line.Head != nil:
+		out = AppendHead(nil, safeHead(c.secrets, *line.Head))
+	case line.Frame != nil:
+		out = AppendFrame(nil, c.secrets.Frame(*line.Frame))
+	case line.End != nil:
+		out = AppendEnd(nil, safeEnd(c.secrets, *line.End))
+	default:
+		return raw
+	}
+	if line.In == "" || line.Head != nil {
+		return out
+	}
+	return append([]byte(markBegins+line.In+`",`), out[1:]...)
+}
+
+func safeHead(s *redact.Secrets, h Head) Head {
+	h.Target, h.Argv, h.Command = s.Text(h.Target), s.Command(h.Argv), s.Command(h.Command)
+	return h
+}
+
+func safeEnd(s *redact.Secrets, e End) End {
+	e.ID, e.Method, e.Name = json.RawMessage(s.Text(string(e.ID))), s.Text(e.Method), s.Text(e.Name)
+	e.Text, e.Hint = s.Text(e.Text), s.Text(e.Hint)
+	e.Findings = safeFindings(s, e.Findings)
+	return e
+}
+
+func safeFindings(s *redact.Secrets, findings []wire.Finding) []wire.Finding {
+	findings = slices.Clone(findings)
+	for i, f := range findings {
+		findings[i].Text, findings[i].Want, findings[i].Got = s.Text(f.Text), s.Text(f.Want), s.Text(f.Got)
+	}
+	return findings
+}

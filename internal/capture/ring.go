@@ -1,0 +1,226 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Ring is a folder with one capture per run, NNNNNN.jsonl by the number of the
+// run, bounded by Limits. It holds nothing open between calls and may be used by
+// many processes at once.
+type Ring struct{ dir string }
+
+// Limits bound a Ring. 0 is no limit.
+type Limits struct {
+	Runs  int
+	Bytes int64
+	Age   time.Duration
+}
+
+// DefaultLimits are those of the ring in which every command is recorded.
+var DefaultLimits = Limits{Runs: 2000, Bytes: 512 << 20, Age: 30 * 24 * time.Hour}
+
+const (
+	counterName = "last"
+	extension   = ".jsonl"
+	// mostTries is how many numbers are tried before a run is given up: the counter
+	// is never far behind.
+	mostTries = 10_000
+)
+
+// NewRing names the folder; it need not exist.
+func NewRing(dir string) *Ring { return &Ring{dir: dir} }
+
+// Dir is the ring's folder.
+func (r *Ring) Dir() string { return r.dir }
+
+// Path is where the capture of a run is, or would be.
+func (r *Ring) Path(run int) string {
+	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", run, extension))
+}
+
+// Create makes the file of a new run. It is an Opener. That no two runs get one
+// number is seen to by the file system, which makes a file only once; the counter
+// is where to begin.
+func (r *Ring) Create() (io.WriteCloser, int, error) {
+	n := r.last()
+	for range mostTries {
+		n++
+		f, err := os.OpenFile(r.Path(n), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if err := os.MkdirAll(r.dir, 0o700); err != nil {
+				return nil, 0, err
+			}
+			n--
+		case errors.Is(err, fs.ErrExist):
+		case err != nil:
+			return nil, 0, err
+		default:
+			r.count(n)
+			return f, n, nil
+		}
+	}
+	return nil, 0, fmt.Errorf("%s: no number is free after %d", r.dir, n)
+}
+
+// count notes the number of the last run, in so many digits that it overwrites the
+// one before: to make a file empty first costs more than all the rest, because file
+// systems then take care that it does not stay so. Where it cannot be written, the
+// next run looks longer for its number.
+func (r *Ring) count(n int) {
+	f, err := r.counter(os.O_WRONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(filepath.Join(r.dir, counterName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if err != nil {
+		return
+	}
+	_, _ = fmt.Fprintf(f, "%012d\n", n)
+	f.Close()
+}
+
+// counter opens the counter where it is a plain file, and no link to one: what another
+// program put there must not lead to a file of the user's, nor make mcpc wait.
+func (r *Ring) counter(flag int) (*os.File, error) {
+	path := filepath.Join(r.dir, counterName)
+	plain, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !plain.Mode().IsRegular():
+		return nil, fs.ErrInvalid
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(plain, opened) { // it was replaced meanwhile
+		f.Close()
+		return nil, fs.ErrInvalid
+	}
+	return f, nil
+}
+
+// last is the number of the last run, as far as the counter knows.
+func (r *Ring) last() int {
+	if f, err := r.counter(os.O_RDONLY); err == nil {
+		raw, err := io.ReadAll(io.LimitReader(f, 32))
+		f.Close()
+		if n, bad := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && bad == nil && n >= 0 {
+			return n
+		}
+	}
+	if runs, err := r.Runs(); err == nil && len(runs) > 0 {
+		return runs[len(runs)-1].Number
+	}
+	return 0
+}
+
+// A Run is one file of a Ring.
+type Run struct {
+	Number   int
+	Path     string
+	Bytes    int64
+	Modified time.Time
+}
+
+// Runs are the runs that are kept, oldest first. No folder is no runs.
+func (r *Ring) Runs() ([]Run, error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var runs []Run
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), extension)
+		n, bad := strconv.Atoi(name)
+		if info, err := e.Info(); ok && bad == nil && n > 0 && err == nil && info.Mode().IsRegular() {
+			runs = append(runs, Run{Number: n, Path: filepath.Join(r.dir, e.Name()), Bytes: info.Size(), Modified: info.ModTime()})
+		}
+	}
+	slices.SortFunc(runs, func(a, b Run) int { return a.Number - b.Number })
+	return runs, nil
+}
+
+// ErrNoRun is the error of a number that no run has, or not any more.
+var ErrNoRun = errors.New("no such run")
+
+// Find gives a run by its number.
+func (r *Ring) Find(number int) (Run, error) {
+	runs, err := r.Runs()
+	if err != nil {
+		return Run{}, err
+	}
+	i := slices.IndexFunc(runs, func(r Run) bool { return r.Number == number })
+	if i < 0 {
+		return Run{}, ErrNoRun
+	}
+	return runs[i], nil
+}
+
+// Prune removes the oldest runs beyond the limits, but never one that was written
+// to in the last minute, because it may not have come to its end. It gives the
+// runs that it removed.
+func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
+	runs, err := r.Runs()
+	if err != nil {
+		return nil, err
+	}
+	var bytes int64
+	for i := len(runs) - 1; i >= 0; i-- {
+		run := runs[i]
+		bytes += run.Bytes
+		age := now.Sub(run.Modified)
+		over := limits.Runs > 0 && len(runs)-i > limits.Runs || limits.Bytes > 0 && bytes > limits.Bytes ||
+			limits.Age > 0 && age > limits.Age
+		if !over || age < time.Minute {
+			continue
+		}
+		if failed := os.Remove(run.Path); failed != nil {
+			err = failed
+			continue
+		}
+		removed = append(removed, run)
+	}
+	return removed, err
+}
+
+// File is the Opener of one file that the user named: it is made, or the run is
+// written behind those that stand in it.
+func File(path string) Opener {
+	return func() (io.WriteCloser, int, error) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := endTornLine(f); err != nil {
+			f.Close()
+			return nil, 0, err
+		}
+		return f, 0, nil
+	}
+}
+
+// endTornLine ends the line in which a recorder was killed, so that what is
+// appended does not become a part of it. What is no regular file has none.
+func endTornLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.Write([]byte{'\n'})
+	return err
+}

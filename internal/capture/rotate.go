@@ -1,0 +1,175 @@
+package capture
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// A recording that lasts for days is kept in parts, each a run of its own in the ring.
+// A part begins with what is still going on, repeated from the one before: the frames
+// of exchanges that wait for their answer or were cancelled, and how conversations and
+// streams of HTTP+SSE were opened. So each
+// part can be read alone, and an exchange is listed once, where it ended.
+
+// Rotation bounds such a recording. Its zero value is one file without an end.
+type Rotation struct {
+	Ring *Ring
+	// Bytes is how long a part may be before the next is begun, and Files how many
+	// are kept, of which the oldest goes first.
+	Bytes int64
+	Files int
+}
+
+// DefaultRotation is for a recording in the ring.
+func DefaultRotation(r *Ring) Rotation { return Rotation{Ring: r, Bytes: 32 << 20, Files: 8} }
+
+const (
+	// mostCarried is how many bytes of one exchange are repeated. Of one that has more
+	// it is the request.
+	mostCarried = 1 << 20
+	// mostOpenings is how many openings of conversations are repeated, the last ones.
+	mostOpenings = 50
+)
+
+// rotateLocked begins the next part. Where that fails the part goes on as long again.
+func (r *Recorder) rotateLocked() {
+	old, t := r.run, r.rec.Rotation
+	r.size = 0
+	c, err := Open(t.Ring.Path(old))
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	next, run, err := r.rec.Open()
+	if err != nil {
+		return
+	}
+	r.run = run
+	head := r.head()
+	head.After = old
+	if err := c.beginNextPart(next, head); err != nil {
+		next.Close()
+		os.Remove(t.Ring.Path(run))
+		r.run = old
+		return
+	}
+	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", run)
+	r.file.Close()
+	r.file = next
+	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
+		os.Remove(t.Ring.Path(r.parts[0]))
+		r.parts = r.parts[1:]
+	}
+}
+
+// beginNextPart writes the beginning of the part behind c.
+func (c *Capture) beginNextPart(w io.Writer, head Head) error {
+	var lines []span
+	openings := 0
+	for i := len(c.rows) - 1; i >= 0; i-- {
+		if row := c.rows[i]; handshake[row.Method] && !row.Open() && openings < mostOpenings {
+			openings++
+			lines = append(lines, row.carried()...)
+		}
+	}
+	if x := c.index; x != nil {
+		for _, row := range x.unfinished() {
+			lines = append(lines, row.carried()...)
+		}
+		for _, conn := range x.conns {
+			lines = append(lines, conn.opened...)
+		}
+	}
+	lines = inOrder(lines)
+	if _, err := w.Write(AppendHead(nil, head)); err != nil {
+		return err
+	}
+	err := c.eachLine(lines, func(raw []byte) error {
+		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
+		return err
+	})
+	if err == nil {
+		_, err = fmt.Fprintf(w, "{\"carried\":%d}\n", len(lines))
+	}
+	return err
+}
+
+// unfinished are the rows that the next part repeats: those that wait for their answer, and
+// the last ones that were cancelled, whose answer may still come.
+func (x *index) unfinished() (rows []*Row) {
+	cancelled := 0
+	for _, row := range slices.Backward(x.rows) {
+		if row.Cancel != nil && !row.Cancel.Late && cancelled < mostOpenings {
+			cancelled++
+		} else if !row.Open() {
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// streams notes the lines that opened the stream of HTTP+SSE of a conversation.
+func (x *index) streams(c *conn, stream int) {
+	c.stream, c.opened = stream, nil
+	for _, h := range x.held {
+		if h.frame.Stream == stream {
+			c.opened = append(c.opened, h.line)
+		}
+	}
+}
+
+// carried are the lines of a row that the next part repeats.
+func (r *Row) carried() []span {
+	lines, length := r.spans(), 0
+	for _, l := range lines {
+		length += l.length
+	}
+	if length > mostCarried {
+		return lines[:min(2, len(lines))]
+	}
+	return lines
+}
+
+// carried notes that what was read so far of this run was repeated: what has ended
+// is listed in the part before, what is open in this one from now on.
+func (x *index) carried() {
+	x.repeating = false
+	for _, row := range x.rows {
+		row.Elsewhere = true
+		x.touch(row)
+	}
+	for _, row := range x.unfinished() {
+		row.Elsewhere, row.Repeated = false, row.Cancel != nil
+	}
+}
+
+// Agree settles which of two parts has what is open at a rotation while their recorder is
+// between them: the newer one, which has to be read first, if that was all there then.
+// carried are the runs from which those that were read go on, and whether it was.
+func (c *Capture) Agree(carried map[int]bool) {
+	x := c.index
+	if x == nil {
+		return
+	}
+	if there, turned := carried[x.head.Run]; turned {
+		for _, row := range x.unfinished() {
+			row.Elsewhere = there
+		}
+	}
+	if x.head.After > 0 {
+		carried[x.head.After] = !x.repeating
+	}
+}
+
+// next notes that the run goes on in another one: so does what is open.
+func (x *index) next() {
+	x.capture.over[x.at] = true
+	for _, row := range x.unfinished() {
+		row.Elsewhere = true
+		x.touch(row)
+	}
+}

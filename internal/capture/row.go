@@ -1,0 +1,304 @@
+package capture
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A Row is one exchange as a person counts it, with its notifications, retries,
+// resumed streams and rounds included; or a run in which nothing was exchanged,
+// for the sake of its ending. It holds what a table and a filter need; the bytes
+// stay in the file, see Frames.
+type Row struct {
+	// Run is the number of the run in the ring, 0 in other files; Index counts the
+	// rows of its run from 1, in other files those of the whole file.
+	Run, Index int
+	// Own is set on the exchange that the run was about: the last that opened or
+	// closed no conversation.
+	Own bool
+
+	Time   time.Time
+	Target string
+	// Dir is Received where the server asked.
+	Dir wire.Direction
+	// Apart is set on what is no exchange: the messages of a stream or a pipe that name no
+	// request, with MethodStream or MethodPipe. Guesses are the requests to which some may
+	// belong, each the only one that waited for its answer then.
+	Apart   bool
+	Guesses []*Row
+	// Within is the request on whose stream the server asked; with Guess set, the only one
+	// that waited for its answer then. It is nil elsewhere.
+	Within *Row
+	Guess  bool
+	// Method is as it crossed; Name is the tool, prompt, URI, task or cursor that
+	// it is about, or "".
+	Method, Name string
+	// ID is the request's, as a person writes it: 7, abc; "" where it has none.
+	ID string
+	// Channel is a wire.Kind by its name, "ok", "open" where no answer came, "cancelled"
+	// where it was no longer awaited, of which Cancel says more (it is nil elsewhere), or
+	// "probe" where an older server said that it is one.
+	Channel string
+	Cancel  *Cancel
+	// Exit is the exit status that the channel has, and that of the process where
+	// the row is a command's own; -1 where there is none yet.
+	Exit int
+	// Code is that of a JSON-RPC error, 0 elsewhere.
+	Code int64
+	// Duration is from the request to the response, to where it was cancelled, or to the
+	// last frame where neither came.
+	Duration time.Duration
+	// First is from the request to the first that came for it; 0 where nothing did.
+	First time.Duration
+	// Conn is the number of the conversation in its run.
+	Conn int
+	// Sent and Received are the bytes of all messages, as they crossed, and of what
+	// came in their place.
+	Sent, Received int64
+	// lastSent is the part of Sent that is of the last message.
+	lastSent int64
+	// Revision is that of the protocol, Era "legacy" where conversations are opened,
+	// "modern" where requests stand alone: as the request or its head says, or what was
+	// settled in its run; "" where nothing says so.
+	Revision, Era string
+	// Status is that of the last HTTP response, 0 over a pipe.
+	Status int
+	// By is what recorded: "command", "tap", "proxy".
+	By string
+	// Again names the exchange that this one issued again, "" elsewhere.
+	Again string
+	Notes Notes
+	// Kinds are those of the row's frames.
+	Kinds Kinds
+	// Elsewhere is set where another part of the recording has more of the row, or the
+	// same.
+	Elsewhere bool
+	// Repeated is set where it was cancelled in another part, and an answer may still come.
+	Repeated bool
+	// Orphan is set where a message came that answers nothing, or a second time.
+	Orphan bool
+	// Findings are what is wrong with the messages, as far as the listing looked.
+	Findings []wire.Finding
+	// Text and Hint are the last words of the command that the row is about; of others
+	// Text is what broke the connection, where that ended them.
+	Text, Hint string
+
+	capture *Capture
+	// conn is the row's conversation; nil where nothing crossed.
+	conn *conn
+	// head is the index of its run's head.
+	head int
+	// lines are where its frames stand in the file, in no order.
+	lines []rowLine
+	// httpOnly is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
+	httpOnly bool
+	// unanswered is set where the channel was told without an answer, told where an End
+	// told it.
+	unanswered, told bool
+	// strayed is set where a response with another id came, resumable where the stream
+	// of the answer can be taken up again.
+	strayed, resumable bool
+	// foreign is the type of the last response where no answer may have that.
+	foreign string
+}
+
+// Channels beside the names of a wire.Kind.
+const (
+	ChannelOK        = "ok"
+	ChannelOpen      = "open"
+	ChannelCancelled = "cancelled"
+	ChannelProbe     = "probe"
+)
+
+// A Cancel is how a request was given up.
+type Cancel struct {
+	// By is the side that did: Sent is the client.
+	By wire.Direction
+	// Why is the reason that it gave, or what it did.
+	Why string
+	// After is from the request to the Cancel.
+	After time.Duration
+	// Late is set where an answer came after all.
+	Late bool
+
+	// closed is set where a stream was closed and nothing said: it may be taken up again.
+	closed bool
+}
+
+// Who returns the side that cancelled: client or server.
+func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
+
+// What replaces the method on a row that is Apart.
+const (
+	MethodStream = "(server stream)"
+	MethodPipe   = "(conversation)"
+)
+
+// What recorded a run.
+const (
+	ByCommand = "command"
+	ByTap     = "tap"
+	ByProxy   = "proxy"
+)
+
+// Notes count what was folded into a Row.
+type Notes struct {
+	// Notifications are the server's, Questions what the server asked on the way, Guessed
+	// either of them where it may belong to another request as well,
+	// Retries the requests that were sent again, Resumed the streams that were taken
+	// up again, Rounds the trips beyond the first, Cuts the streams that broke.
+	Notifications, Questions, Guessed, Retries, Resumed, Rounds, Cuts int
+}
+
+// String is what a person reads: "2 notifications, 1 retry"; "" where there is
+// nothing to note.
+func (n Notes) String() string {
+	var parts []string
+	for _, note := range []struct {
+		count     int
+		one, many string
+	}{
+		{n.Notifications, "notification", "notifications"}, {n.Questions, "server request", "server requests"}, {n.Guessed, "message assigned by guess", "messages assigned by guess"}, {n.Rounds, "further round", "further rounds"},
+		{n.Retries, "retry", "retries"}, {n.Cuts, "connection error", "connection errors"}, {n.Resumed, "resume attempt", "resume attempts"},
+	} {
+		switch {
+		case note.count == 1:
+			parts = append(parts, "1 "+note.one)
+		case note.count > 1:
+			parts = append(parts, strconv.Itoa(note.count)+" "+note.many)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Remarks are the notes, and before them to what the row belongs too, or may.
+func (r *Row) Remarks() string {
+	var parts []string
+	switch {
+	case r.Within != nil && r.Guess:
+		parts = append(parts, "sent by the server, perhaps during "+r.Within.Number())
+	case r.Within != nil:
+		parts = append(parts, "sent by the server during "+r.Within.Number())
+	case r.Dir == wire.Received && !r.Apart:
+		parts = append(parts, "sent by the server")
+	}
+	if r.Cancel != nil && r.Cancel.Late {
+		parts = append(parts, "answered late")
+	}
+	if notes := r.Notes.String(); notes != "" {
+		parts = append(parts, notes)
+	}
+	if numbers := r.GuessedNumbers(); len(numbers) > 0 {
+		const most = 3
+		text := "perhaps of " + strings.Join(numbers[:min(most, len(numbers))], ", ")
+		if more := len(numbers) - most; more > 0 {
+			text += " and " + strconv.Itoa(more) + " more"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// GuessedNumbers name the Guesses.
+func (r *Row) GuessedNumbers() (numbers []string) {
+	for _, other := range r.Guesses {
+		numbers = append(numbers, other.Number())
+	}
+	return numbers
+}
+
+// Size is the bytes of all messages, both ways.
+func (r *Row) Size() int64 { return r.Sent + r.Received }
+
+// Open reports whether no answer came.
+func (r *Row) Open() bool { return r.Channel == ChannelOpen }
+
+// Failed reports an ending that is not good. Who cancels wants no answer, and who probes
+// has the one that was asked for.
+func (r *Row) Failed() bool {
+	switch r.Channel {
+	case ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe:
+		return false
+	}
+	return true
+}
+
+// Unended reports a row without an answer in a recording without an end: the recorder was
+// killed, or still records.
+func (r *Row) Unended() bool {
+	_, ended := r.capture.ends[r.head]
+	return r.Open() && !ended && !r.Elsewhere
+}
+
+// RunOver reports whether the run in which the row stands has ended, as far as one can
+// see: of one that was killed nothing says so.
+func (r *Row) RunOver() bool { return r.capture.over[r.head] }
+
+// Ended is when the row came to its end, and where it came to none when it began:
+// one that waits for ever is not the newest.
+func (r *Row) Ended() time.Time {
+	if r.Open() {
+		return r.Time
+	}
+	return r.LastFrame()
+}
+
+// LastFrame is when the row's last frame crossed, as far as its Duration counts them.
+func (r *Row) LastFrame() time.Time { return r.Time.Add(r.Duration) }
+
+// Settled reports whether nothing more is to be expected: others' exchanges go on
+// until they are answered, and a command's is looked for also where it was killed.
+func (r *Row) Settled() bool { return r.By == ByCommand || !r.Open() }
+
+// LaterThan reports whether r ended after other, or is settled and other is not; other
+// may be nil.
+func (r *Row) LaterThan(other *Row) bool {
+	if other == nil || r.Settled() != other.Settled() {
+		return other == nil || r.Settled()
+	}
+	return r.Ended().After(other.Ended())
+}
+
+// Kinds are a set of wire.FrameKinds.
+type Kinds uint8
+
+// With is the set and k.
+func (s Kinds) With(k wire.FrameKind) Kinds { return s | 1<<k }
+
+// Has reports whether k is in the set.
+func (s Kinds) Has(k wire.FrameKind) bool { return s&(1<<k) != 0 }
+
+// Number is how a person names the row: "42.3" is the third of run 42, "42" the
+// only one, and the only one that a tap or a proxy will have had; in a file that is
+// no run it is "3".
+func (r *Row) Number() string {
+	_, ended := r.capture.ends[r.head]
+	switch {
+	case r.Run == 0:
+		return strconv.Itoa(r.Index)
+	case r.Index == 1 && len(r.capture.rows) == 1 && (ended || r.By == ByCommand):
+		return strconv.Itoa(r.Run)
+	}
+	return strconv.Itoa(r.Run) + "." + strconv.Itoa(r.Index)
+}
+
+// Path is the file in which the row stands.
+func (r *Row) Path() string { return r.capture.Path }
+
+// Head is that of the run in which the row stands.
+func (r *Row) Head() Head { return r.capture.Heads[r.head] }
+
+// A RunID identifies a run of a capture that is open.
+type RunID struct {
+	capture *Capture
+	head    int
+}
+
+// RunID identifies the run in which the row stands.
+func (r *Row) RunID() RunID { return RunID{r.capture, r.head} }
+
+// ByServer reports what the server sent of its own accord.
+func ByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }

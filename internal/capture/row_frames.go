@@ -1,0 +1,160 @@
+package capture
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"mcpc/internal/wire"
+)
+
+// Frames reads the frames of a row, in the order in which they crossed; nil where
+// nothing did.
+func (r *Row) Frames() ([]wire.Frame, error) {
+	frames := make([]wire.Frame, 0, len(r.lines))
+	err := r.EachFrame(func(f wire.Frame) error {
+		frames = append(frames, f)
+		return nil
+	})
+	return frames, err
+}
+
+// EachFrame reads the frames of a row one after the other, as Frames does.
+func (r *Row) EachFrame(look func(wire.Frame) error) error {
+	return r.eachLine(func(raw []byte) error {
+		frame, err := r.frameIn(raw)
+		if err != nil || frame == nil {
+			return err
+		}
+		return look(*frame)
+	})
+}
+
+// frameIn parses the frame of a capture line and hides all secrets known so far. It returns
+// nil if the line has no frame.
+func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
+	line, err := parseLong(raw) // the memory of a long line is used by no other
+	if err == nil && line.Frame != nil && r.capture.secrets != nil {
+		*line.Frame = r.capture.secrets.Frame(*line.Frame)
+	}
+	return line.Frame, err
+}
+
+// Exchange reads the row's exchange with its frames; nil where nothing crossed.
+func (r *Row) Exchange() (*wire.Exchange, error) {
+	if !r.httpOnly {
+		return r.exchange()
+	}
+	frames, err := r.Frames()
+	return httpOnlyExchange(frames), err
+}
+
+// AnyText reports whether match accepts the bytes of a frame of the row. mayHold is asked
+// first, of the line of the capture: a line that it refuses is not decoded.
+func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) {
+	buf := lineBuffers.Get().(*[]byte)
+	defer lineBuffers.Put(buf)
+	err = r.eachLine(func(raw []byte) error {
+		if found || !mayHold(raw) {
+			return nil
+		}
+		if body, ok := bytesIn(raw, *buf); ok {
+			found = match(body)
+			if *buf = body; cap(body) > keepBuffer || body == nil {
+				*buf = nil
+			}
+			return nil
+		}
+		line, err := parseLine(raw)
+		found = err == nil && line.Frame != nil && match(line.Frame.Raw)
+		return err
+	})
+	return found, err
+}
+
+// AnyLine reports whether match accepts a line of the row as it is in the capture, the
+// lines of heads included.
+func (r *Row) AnyLine(match func([]byte) bool) (found bool, err error) {
+	err = r.eachLine(func(raw []byte) error {
+		found = found || match(raw)
+		return nil
+	})
+	return found, err
+}
+
+// eachLine reads the row's lines from the file; raw is good during the call only.
+func (r *Row) eachLine(look func(raw []byte) error) error {
+	if r.capture == nil {
+		return nil
+	}
+	return r.capture.eachLine(r.spans(), func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
+}
+
+// A rowLine is where a frame of a row is in the file, and what it is to the row: so the
+// exchange is put together again as it was listed, and not found out a second time from a
+// part of the traffic.
+type rowLine struct {
+	at     int64
+	length int32 // a line has at most MaxLine bytes
+	item   int32
+	role   wire.Role
+	guess  bool
+}
+
+func newRowLine(s span, p wire.Place) rowLine {
+	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.Guess}
+}
+
+func (l rowLine) span() span { return span{l.at, int(l.length)} }
+
+func (l rowLine) place() wire.Place {
+	return wire.Place{Role: l.role, Guess: l.guess, Item: int(l.item)}
+}
+
+// spans are the lines in the order of the file, each once: a request's head comes
+// before the body that it was placed by, and of a batch there may be several items.
+func (r *Row) spans() []span {
+	all := make([]span, len(r.lines))
+	for i, l := range r.lines {
+		all[i] = l.span()
+	}
+	return inOrder(all)
+}
+
+// exchange is put together from the row's frames; nil where nothing crossed.
+func (r *Row) exchange() (*wire.Exchange, error) {
+	lines := slices.Clone(r.lines)
+	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.at, b.at) })
+	var x *wire.Exchange
+	next := 0
+	err := r.eachLine(func(raw []byte) error {
+		line, err := r.frameIn(raw)
+		if err != nil {
+			return err
+		}
+		for at := lines[next].at; next < len(lines) && lines[next].at == at; next++ {
+			if line == nil {
+				continue
+			}
+			frame, place := *line, lines[next].place()
+			if place.Item >= 0 {
+				frame.Raw = itemOf(frame.Raw, place.Item)
+			}
+			if x == nil {
+				x = &wire.Exchange{}
+			}
+			x.Add(frame, place)
+		}
+		return nil
+	})
+	return x, err
+}
+
+// itemOf is a message of a batch.
+func itemOf(batch []byte, item int) []byte {
+	items := wire.ParseMessage(batch).Items
+	if item >= len(items) {
+		return nil
+	}
+	return items[item].Raw
+}

@@ -1,0 +1,177 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"mcpc/internal/validate/schemadoc"
+)
+
+// A choice is what is reported of an anyOf or oneOf as a whole.
+type choice struct {
+	of int // alternatives
+	// near are those that came equally close.
+	near []alternative
+	// far is how far that is. From otherTag on, values are told that would do.
+	far int
+}
+
+// How far an alternative is from the value. The JSON type decides first, then
+// the value itself, then a member with a constant, by which schemas of several
+// kinds of object tell them apart.
+const (
+	sameKind = iota
+	otherTag
+	otherValue
+	otherType
+)
+
+type alternative struct {
+	tally
+	far int
+	tag int // of otherTag: which problem
+}
+
+// choose tells of alternatives, all of which failed, what helps most: the
+// problems of the one that came closest, or what all of them want.
+func choose(e *jsonschema.ValidationError, kw string) tally {
+	alts := make([]alternative, len(e.Causes))
+	best := otherType
+	for i, cause := range e.Causes {
+		alts[i] = assess(gather(cause), len(e.InstanceLocation))
+		best = min(best, alts[i].far)
+	}
+	c := &choice{of: len(alts), near: alts, far: best}
+	whole := problem{at: e.InstanceLocation, rule: kw, err: e, choice: c}
+	if best >= otherValue {
+		return only(whole)
+	}
+	c.near = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.far != best })
+	if best == otherTag && len(c.near) > 1 && sameTag(c.near) {
+		whole.at = c.near[0].tagged().at
+		return only(whole)
+	}
+	c.far = sameKind
+	if won := closest(c.near); won != nil {
+		return won.among(alts)
+	}
+	return only(whole)
+}
+
+func only(p problem) tally { return tally{first: []problem{p}, total: 1} }
+
+func (a *alternative) tagged() problem { return a.first[a.tag] }
+
+// assess says how far the problems of an alternative put it from a value at
+// some depth.
+func assess(t tally, depth int) alternative {
+	a := alternative{tally: t}
+	for i, p := range t.first {
+		far := sameKind
+		switch p.err.ErrorKind.(type) {
+		case *kind.Type, *kind.FalseSchema:
+			far = otherType
+		case *kind.Const, *kind.Enum:
+			far = otherValue
+		case *kind.AnyOf, *kind.OneOf:
+			if p.choice != nil && p.choice.far >= otherTag {
+				far = otherValue
+			}
+		}
+		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.at) == depth+1 && a.far <= otherTag {
+			a.far, a.tag = otherTag, i
+		}
+		if len(p.at) == depth {
+			a.far = max(a.far, far)
+		}
+	}
+	return a
+}
+
+// closest is the alternative with the fewest problems, if there is one.
+func closest(alts []alternative) *alternative {
+	var won *alternative
+	tie := false
+	for i := range alts {
+		switch {
+		case won == nil || alts[i].total < won.total:
+			won, tie = &alts[i], false
+		case alts[i].total == won.total:
+			tie = true
+		}
+	}
+	if tie {
+		return nil
+	}
+	return won
+}
+
+// among marks the problems as those of one alternative out of several. Those
+// for another JSON type do not count: ["null", {…}] leaves an object no choice.
+func (a *alternative) among(alts []alternative) tally {
+	others := 0
+	for _, b := range alts {
+		if b.far != otherType {
+			others++
+		}
+	}
+	marked := tally{first: slices.Clone(a.first), total: a.total}
+	for i := range marked.first {
+		if p := &marked.first[i]; p.closest == 0 && others > 1 {
+			p.closest = len(alts)
+		}
+	}
+	return marked
+}
+
+// sameTag says whether alternatives are told apart by the same member.
+func sameTag(alts []alternative) bool {
+	return !slices.ContainsFunc(alts, func(a alternative) bool { return !slices.Equal(a.tagged().at, alts[0].tagged().at) })
+}
+
+// wants lists the values and types that a problem says would do.
+func (p problem) wants() []string {
+	switch k := p.err.ErrorKind.(type) {
+	case *kind.Type:
+		return k.Want
+	case *kind.Const:
+		return []string{schemadoc.Brief(k.Want)}
+	case *kind.Enum:
+		var wants []string
+		for _, v := range k.Want {
+			wants = append(wants, schemadoc.Brief(v))
+		}
+		return wants
+	}
+	if p.choice == nil {
+		return nil
+	}
+	return p.choice.wants()
+}
+
+func (c *choice) wants() []string {
+	var wants []string
+	for _, a := range c.near {
+		switch {
+		case c.far == otherTag:
+			wants = append(wants, a.tagged().wants()...)
+		case c.far >= otherValue:
+			for _, p := range a.first {
+				wants = append(wants, p.wants()...)
+			}
+		}
+	}
+	return distinct(wants)
+}
+
+// distinct drops what was there before.
+func distinct(list []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool {
+		again := seen[s]
+		seen[s] = true
+		return again
+	})
+}

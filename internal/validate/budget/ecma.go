@@ -1,0 +1,162 @@
+package budget
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// JSON Schema writes regular expressions as ECMA-262 does. Go's are nearly the
+// same; fromECMA rewrites what differs and is cheap. What Go has and ECMA-262
+// has not, such as (?i), stays: schemas are also written by people who have
+// Python in mind.
+
+// The characters of \s in ECMA-262, and all others.
+const (
+	ecmaSpace = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	ecmaOther = `\x00-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
+		`\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	ecmaDot = `[^\n\r\x{2028}\x{2029}]`
+)
+
+type ecma struct {
+	in    string
+	out   strings.Builder
+	class bool
+	why   string
+}
+
+// fromECMA gives Go's spelling of a pattern, or why there is none.
+func fromECMA(source string) (string, string) {
+	e := &ecma{in: source}
+	for e.in != "" && e.why == "" {
+		e.next()
+	}
+	return e.out.String(), e.why
+}
+
+// take writes as is what stands next.
+func (e *ecma) take(n int) { e.swap(n, e.in[:n]) }
+
+// swap writes something else for what stands next.
+func (e *ecma) swap(n int, with string) {
+	e.out.WriteString(with)
+	e.in = e.in[n:]
+}
+
+func (e *ecma) next() {
+	switch {
+	case e.in[0] == '\\':
+		e.escape()
+	case e.class && e.in[0] == '[':
+		e.swap(1, `\[`)
+	case e.class:
+		e.class = e.in[0] != ']'
+		e.take(1)
+	case strings.HasPrefix(e.in, "[^]"):
+		e.swap(3, `[\x00-\x{10ffff}]`)
+	case strings.HasPrefix(e.in, "[]"):
+		e.swap(2, `[^\x00-\x{10ffff}]`)
+	case strings.HasPrefix(e.in, "[^"):
+		e.class = true
+		e.take(2)
+	case e.in[0] == '[':
+		e.class = true
+		e.take(1)
+	case e.in[0] == '.':
+		e.swap(1, ecmaDot)
+	default:
+		e.take(1)
+	}
+}
+
+func (e *ecma) escape() {
+	if len(e.in) == 1 {
+		e.take(1)
+		return
+	}
+	switch c := e.in[1]; {
+	case c == 's':
+		e.set(ecmaSpace)
+	case c == 'S':
+		e.set(ecmaOther)
+	case c == 'u':
+		e.unicode()
+	case c == 'c' && len(e.in) > 2 && isLetter(e.in[2]):
+		e.swap(3, fmt.Sprintf(`\x%02x`, e.in[2]&0x1f))
+	case c == 'p' || c == 'P':
+		e.property()
+	case c >= '1' && c <= '9' && !e.class:
+		e.why = "a back-reference is not supported"
+	case c == 'k' && !e.class:
+		e.why = "a back-reference is not supported"
+	case c == 'b' && e.class:
+		e.swap(2, `\x08`)
+	default:
+		_, n := utf8.DecodeRuneInString(e.in[1:])
+		e.take(1 + n)
+	}
+}
+
+func (e *ecma) set(members string) {
+	if e.class {
+		e.swap(2, members)
+		return
+	}
+	e.swap(2, "["+members+"]")
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// unicode reads \uXXXX, two of them for one character, and \u{X…}.
+func (e *ecma) unicode() {
+	if rest, ok := strings.CutPrefix(e.in, `\u{`); ok {
+		if hex, _, ok := strings.Cut(rest, "}"); ok {
+			e.swap(len(`\u{}`)+len(hex), `\x{`+hex+`}`)
+			return
+		}
+	}
+	r, ok := hexRune(e.in)
+	if !ok {
+		e.take(2)
+		return
+	}
+	n := 6
+	if low, ok := hexRune(e.in[6:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+		r, n = utf16.DecodeRune(r, low), 12
+	}
+	if utf16.IsSurrogate(r) {
+		e.why = "half of a surrogate pair is not supported"
+		return
+	}
+	e.swap(n, fmt.Sprintf(`\x{%x}`, r))
+}
+
+func hexRune(s string) (rune, bool) {
+	if len(s) < 6 || s[:2] != `\u` {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	return rune(n), err == nil
+}
+
+// property reads \p{Script=Greek}, which Go calls \p{Greek}.
+func (e *ecma) property() {
+	name, _, ok := strings.Cut(e.in, "}")
+	if !ok || len(name) < 3 || name[2] != '{' {
+		e.take(2)
+		return
+	}
+	n := len(name) + 1
+	kind, value, ok := strings.Cut(name[3:], "=")
+	switch kind {
+	case "Script", "sc", "Script_Extensions", "scx", "General_Category", "gc":
+		if ok {
+			e.swap(n, name[:3]+value+"}")
+			return
+		}
+	}
+	e.take(n)
+}

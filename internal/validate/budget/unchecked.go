@@ -1,0 +1,144 @@
+package budget
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/validate/schemadoc"
+	"mcpc/internal/wire"
+)
+
+// loosen takes out of the compiled schema what cannot be checked or must not
+// be, and warns about the former. These schemas are this package's own: the
+// compiler made them, and nothing else has them.
+func (g *graph) loosen(doc any) []wire.Finding {
+	var warnings []wire.Finding
+	shaky := map[*jsonschema.Schema]bool{}
+	for _, s := range g.all {
+		s.Format = nil // the library asserts it in the older dialects
+		widen(s, doc)
+		warnings = append(warnings, dropPatterns(s, shaky)...)
+	}
+	if len(shaky) == 0 {
+		return nil
+	}
+	g.spread(shaky)
+	for _, s := range g.all {
+		warnings = append(warnings, dropNegations(s, shaky)...)
+	}
+	return warnings
+}
+
+// widen repairs the counts that the library cannot hold: it keeps the lowest 64
+// bits of a number, so that a maxLength of 2^64 lets only "" pass.
+func widen(s *jsonschema.Schema, doc any) {
+	ptr, ours := schemadoc.PointerOf(s.Location)
+	if !ours {
+		return
+	}
+	written, _ := schemadoc.Lookup(doc, schemadoc.Tokens(ptr))
+	for kw, held := range map[string]*int{
+		"minLength": s.MinLength, "maxLength": s.MaxLength,
+		"minItems": s.MinItems, "maxItems": s.MaxItems,
+		"minProperties": s.MinProperties, "maxProperties": s.MaxProperties,
+		"minContains": s.MinContains, "maxContains": s.MaxContains,
+	} {
+		n, ok := schemadoc.Member(written, kw).(json.Number)
+		if !ok || held == nil || magnitude(n) < 10 {
+			continue
+		}
+		if r, ok := new(big.Rat).SetString(string(n)); ok && r.Cmp(big.NewRat(math.MaxInt32, 1)) > 0 {
+			*held = math.MaxInt32
+		}
+	}
+}
+
+// dropPatterns takes out the patterns that cannot be checked. Where the name of
+// a member cannot be told apart, every member may be meant.
+func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wire.Finding {
+	var warnings []wire.Finding
+	warn := func(at string, p *pattern) {
+		shaky[s] = true
+		warnings = append(warnings, notChecked(s, "pattern", at,
+			fmt.Sprintf("pattern not checked: %s: %s", schemadoc.Brief(p.source), p.why)))
+	}
+	if p, ok := s.Pattern.(*pattern); ok && p.re == nil {
+		warn("/pattern", p)
+		s.Pattern = nil
+	}
+	yes := true
+	for re := range s.PatternProperties {
+		if p, ok := re.(*pattern); ok && p.re == nil {
+			warn("/patternProperties"+jsonraw.Pointer("", p.source), p)
+			s.PatternProperties[re] = &jsonschema.Schema{Bool: &yes}
+		}
+	}
+	slices.SortFunc(warnings, func(a, b wire.Finding) int { return cmp.Compare(a.Where, b.Where) })
+	return warnings
+}
+
+// spread adds every schema whose answer depends on a shaky one.
+func (g *graph) spread(shaky map[*jsonschema.Schema]bool) {
+	users := map[*jsonschema.Schema][]*jsonschema.Schema{}
+	for _, s := range g.all {
+		_, below := schemadoc.Subschemas(s)
+		for _, sub := range append(g.here(s), below...) {
+			users[sub] = append(users[sub], s)
+		}
+	}
+	todo := slices.Collect(maps.Keys(shaky))
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, user := range users[s] {
+			if !shaky[user] {
+				shaky[user] = true
+				todo = append(todo, user)
+			}
+		}
+	}
+}
+
+// dropNegations takes out what says no because a subschema says yes: a shaky
+// one says yes too often, and a value must not be refused for that.
+func dropNegations(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wire.Finding {
+	var dropped []string
+	if shaky[s.Not] {
+		s.Not = nil
+		dropped = append(dropped, "not")
+	}
+	if shaky[s.If] {
+		s.If, s.Then, s.Else = nil, nil, nil
+		dropped = append(dropped, "if")
+	}
+	if slices.ContainsFunc(s.OneOf, func(sub *jsonschema.Schema) bool { return shaky[sub] }) {
+		if len(s.AnyOf) == 0 {
+			s.AnyOf = s.OneOf
+		}
+		s.OneOf = nil
+		dropped = append(dropped, "oneOf")
+	}
+	if s.MaxContains != nil && shaky[s.Contains] {
+		s.MaxContains = nil
+		dropped = append(dropped, "maxContains")
+	}
+	var warnings []wire.Finding
+	for _, kw := range dropped {
+		warnings = append(warnings, notChecked(s, kw, "/"+kw,
+			schemadoc.Quote(kw)+" not fully checked: it depends on a pattern that is not checked"))
+	}
+	return warnings
+}
+
+func notChecked(s *jsonschema.Schema, rule, at, text string) wire.Finding {
+	where, _ := schemadoc.PointerOf(s.Location)
+	return wire.Finding{Rule: rule, Level: wire.Warning, Where: where + at, Text: text}
+}

@@ -1,0 +1,87 @@
+package validate
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"mcpc/internal/jsonraw"
+)
+
+// A Default is what the schema has for a required member that is not there. Where
+// is the member's JSON pointer.
+type Default struct {
+	Where string
+	Value json.RawMessage
+}
+
+// Complete gives the value the required members that it lacks and that the schema
+// has a default for, and says which they are. All else stays as it is. A default
+// that does not fit the member's own schema is none.
+func (s *Schema) Complete(value json.RawMessage) (json.RawMessage, []Default) {
+	c := completer{schema: s}
+	return c.complete(value, "", s.Expected()), c.added
+}
+
+type completer struct {
+	schema *Schema
+	added  []Default
+}
+
+func (c *completer) complete(value json.RawMessage, at string, e Expected) json.RawMessage {
+	if members, err := jsonraw.Object(value); err == nil {
+		for _, m := range members {
+			if inner, known := c.schema.Member(e, m.Name); known {
+				if whole := c.complete(m.Value, jsonraw.Pointer(at, m.Name), inner); !bytes.Equal(whole, m.Value) {
+					value = jsonraw.With(value, m.Name, whole)
+				}
+			}
+		}
+		return c.required(value, at, e)
+	}
+	items, _ := jsonraw.Array(value)
+	changed := false
+	for i, item := range items {
+		if inner, known := c.schema.Item(e, i); known {
+			items[i] = c.complete(item, at+"/"+strconv.Itoa(i), inner)
+		}
+		changed = changed || !bytes.Equal(items[i], item)
+	}
+	if changed {
+		return jsonraw.List(items)
+	}
+	return value
+}
+
+// required adds what an object lacks.
+func (c *completer) required(object json.RawMessage, at string, e Expected) json.RawMessage {
+	for _, s := range e.every {
+		for _, name := range s.Required {
+			if jsonraw.First(object, name) != nil {
+				continue
+			}
+			inner, _ := c.schema.Member(e, name)
+			if value := c.defaultOf(inner); value != nil {
+				object = jsonraw.With(object, name, value)
+				c.added = append(c.added, Default{jsonraw.Pointer(at, name), value})
+			}
+		}
+	}
+	return object
+}
+
+// defaultOf is the default that fits, or nil.
+func (c *completer) defaultOf(e Expected) json.RawMessage {
+	for _, s := range e.every {
+		if s.Default == nil {
+			continue
+		}
+		v := *s.Default
+		raw, err := jsonraw.Marshal(v)
+		if err != nil || c.schema.budget.Run(s, v) != nil {
+			return nil
+		}
+		return raw
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/validate/budget"
+	"mcpc/internal/validate/schemadoc"
+	"mcpc/internal/wire"
+)
+
+// asIs prints what has been printed.
+func asIs(s string) string { return s }
+
+// An explainer writes findings about a value.
+type explainer struct {
+	budget *budget.Budget // nil for a meta-schema
+	schema any            // the schema as it was written, for its numbers
+	value  any
+}
+
+// saying is what a finding says: what must be, what was wanted, what was there.
+type saying struct{ text, want, got string }
+
+// tell puts a problem into words.
+func (x explainer) tell(p problem) wire.Finding {
+	said := x.say(p)
+	if p.closest > 0 {
+		said.text += fmt.Sprintf(" (the closest of %d alternatives)", p.closest)
+	}
+	return wire.Finding{
+		Rule:  p.rule,
+		Level: wire.Error,
+		Where: jsonraw.Pointer("", p.at...),
+		Text:  said.text,
+		Want:  said.want,
+		Got:   said.got,
+	}
+}
+
+func (x explainer) say(p problem) saying {
+	if p.choice != nil {
+		return x.sayChoice(p)
+	}
+	for _, say := range []func(problem) (saying, bool){
+		x.sayValue, x.sayNumber, x.sayCount, x.sayMember, x.sayItems,
+	} {
+		if said, ok := say(p); ok {
+			return said
+		}
+	}
+	return saying{text: "does not match the schema", got: schemadoc.Brief(x.there(p))}
+}
+
+// there is the value that a problem is about.
+func (x explainer) there(p problem) any {
+	v, _ := schemadoc.Lookup(x.value, p.at)
+	return v
+}
+
+// mustBe is the usual sentence.
+func mustBe(want, got string) saying {
+	return saying{text: "must be " + want + ", got " + got, want: want, got: got}
+}
+
+// sayValue is about what kind of value stands somewhere.
+func (x explainer) sayValue(p problem) (saying, bool) {
+	v := x.there(p)
+	switch k := p.err.ErrorKind.(type) {
+	case *kind.Type:
+		got := schemadoc.TypeName(v)
+		if got == "number" && slices.Contains(k.Want, "integer") {
+			got = schemadoc.Brief(v)
+		}
+		return mustBe(schemadoc.List(x.typesWanted(p, k), asIs), got), true
+	case *kind.Const:
+		return mustBe(schemadoc.Brief(k.Want), schemadoc.Brief(v)), true
+	case *kind.Enum:
+		return mustBe(schemadoc.List(k.Want, schemadoc.Brief), schemadoc.Brief(v)), true
+	case *kind.Pattern:
+		return saying{
+			text: "must match the pattern " + schemadoc.Cut(k.Want) + ", got " + schemadoc.Brief(v),
+			want: k.Want, got: schemadoc.Brief(v),
+		}, true
+	case *kind.Format:
+		return mustBe("a valid "+schemadoc.Brief(k.Want), schemadoc.Brief(v)), true
+	case *kind.Not:
+		return x.sayNot(p, v), true
+	case *kind.OneOf:
+		return saying{
+			text: fmt.Sprintf("matches alternatives %d and %d, must match only one", k.Subschemas[0], k.Subschemas[1]),
+			want: "exactly one alternative", got: schemadoc.Brief(v),
+		}, true
+	case *kind.FalseSchema:
+		return sayForbidden(p, v)
+	}
+	return saying{}, false
+}
+
+func (x explainer) sayNot(p problem, v any) saying {
+	said := saying{text: "must not match the schema in \"not\", got " + schemadoc.Brief(v), got: schemadoc.Brief(v)}
+	if not, ok := x.written(p.err.SchemaURL, "not"); ok {
+		said.want = "not " + schemadoc.Brief(not)
+		said.text = "must not match " + schemadoc.Brief(not) + ", got " + schemadoc.Brief(v)
+	}
+	return said
+}
+
+func sayForbidden(p problem, v any) (saying, bool) {
+	switch p.rule {
+	case "unevaluatedItems", "items", "additionalItems":
+		return saying{text: "is one item too many", want: "no item", got: schemadoc.Brief(v)}, true
+	case "false":
+		return saying{text: "is not allowed, got " + schemadoc.Brief(v), want: "nothing", got: schemadoc.Brief(v)}, true
+	}
+	return saying{}, false
+}
+
+// typesWanted lists the types in the order of the schema.
+func (x explainer) typesWanted(p problem, k *kind.Type) []string {
+	v, _ := x.written(p.err.SchemaURL, "type")
+	names, _ := v.([]any)
+	if len(names) != len(k.Want) {
+		return k.Want
+	}
+	want := make([]string, len(names))
+	for i, name := range names {
+		want[i] = fmt.Sprint(name)
+	}
+	return want
+}
+
+// sayChoice is about alternatives of which none matched.
+func (x explainer) sayChoice(p problem) saying {
+	got := schemadoc.Brief(x.there(p))
+	c := p.choice
+	if wants := c.wants(); len(wants) > 0 {
+		return mustBe(schemadoc.List(wants, asIs), got)
+	}
+	const shown = 3
+	var why []string
+	for i, a := range c.near {
+		if i == shown {
+			why = append(why, "…")
+			break
+		}
+		tried := a.first[0]
+		inner := jsonraw.Pointer("", tried.at[min(len(p.at), len(tried.at)):]...)
+		why = append(why, strings.TrimSpace(inner+" "+x.say(tried).text))
+	}
+	text := fmt.Sprintf("matches none of %d alternatives", c.of)
+	if len(why) > 0 {
+		text += ": " + strings.Join(why, "; ")
+	}
+	return saying{text: text, want: "one of " + schemadoc.Count(c.of, "alternative"), got: got}
+}
+
+// written is the value of a keyword in the schema; false where it has none.
+func (x explainer) written(location string, kw string) (any, bool) {
+	ptr, ours := schemadoc.PointerOf(location)
+	if !ours {
+		return nil, false
+	}
+	return schemadoc.Lookup(x.schema, append(schemadoc.Tokens(ptr), kw))
+}

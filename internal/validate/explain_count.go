@@ -1,0 +1,99 @@
+package validate
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"mcpc/internal/validate/schemadoc"
+)
+
+// sayNumber is about how big a number is. Both numbers are printed as they were
+// spelled: as a float64, 9007199254740993 and 9007199254740992 are the same.
+func (x explainer) sayNumber(p problem) (saying, bool) {
+	var sign, kw string
+	var limit *big.Rat
+	switch k := p.err.ErrorKind.(type) {
+	case *kind.Minimum:
+		sign, kw, limit = ">= ", "minimum", k.Want
+	case *kind.Maximum:
+		sign, kw, limit = "<= ", "maximum", k.Want
+	case *kind.ExclusiveMinimum:
+		sign, kw, limit = "> ", "exclusiveMinimum", k.Want
+	case *kind.ExclusiveMaximum:
+		sign, kw, limit = "< ", "exclusiveMaximum", k.Want
+	case *kind.MultipleOf:
+		sign, kw, limit = "a multiple of ", "multipleOf", k.Want
+	default:
+		return saying{}, false
+	}
+	return mustBe(sign+x.limit(p, kw, limit), schemadoc.Brief(x.there(p))), true
+}
+
+// limit prints the number in a keyword. In draft-04 exclusiveMinimum is true or
+// false, and the number is in minimum.
+func (x explainer) limit(p problem, kw string, value *big.Rat) string {
+	for _, name := range []string{kw, strings.ToLower(strings.TrimPrefix(kw, "exclusive"))} {
+		v, _ := x.written(p.err.SchemaURL, name)
+		if n, ok := v.(json.Number); ok {
+			return schemadoc.Brief(n)
+		}
+	}
+	return schemadoc.Cut(value.RatString())
+}
+
+// An amount is how many of something there must be.
+type amount struct {
+	kw, verb, bound string
+	want, got       int
+	thing, after    string
+}
+
+// sayCount is about how many there are of something.
+func (x explainer) sayCount(p problem) (saying, bool) {
+	const be, have, least, most = "be", "have", "at least ", "at most "
+	var a amount
+	switch k := p.err.ErrorKind.(type) {
+	case *kind.MinLength:
+		a = amount{"minLength", be, least, k.Want, k.Got, "character", " long"}
+	case *kind.MaxLength:
+		a = amount{"maxLength", be, most, k.Want, k.Got, "character", " long"}
+	case *kind.MinItems:
+		a = amount{"minItems", have, least, k.Want, k.Got, "item", ""}
+	case *kind.MaxItems:
+		a = amount{"maxItems", have, most, k.Want, k.Got, "item", ""}
+	case *kind.MinProperties:
+		a = amount{"minProperties", have, least, k.Want, k.Got, "member", ""}
+	case *kind.MaxProperties:
+		a = amount{"maxProperties", have, most, k.Want, k.Got, "member", ""}
+	case *kind.MinContains:
+		a = amount{"minContains", have, least, k.Want, len(k.Got), "matching item", ""}
+	case *kind.MaxContains:
+		a = amount{"maxContains", have, most, k.Want, len(k.Got), "matching item", ""}
+	case *kind.Contains:
+		return x.sayContains(p), true
+	default:
+		return saying{}, false
+	}
+	return x.sayAmount(p, a), true
+}
+
+func (x explainer) sayAmount(p problem, a amount) saying {
+	limit := strconv.Itoa(a.want)
+	if n, ok := x.written(p.err.SchemaURL, a.kw); ok {
+		limit = schemadoc.Brief(n)
+	}
+	want, got := a.bound+schemadoc.Count(limit, a.thing), strconv.Itoa(a.got)
+	return saying{text: "must " + a.verb + " " + want + a.after + ", got " + got, want: want, got: got}
+}
+
+func (x explainer) sayContains(p problem) saying {
+	said := saying{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
+	if schema, ok := x.written(p.err.SchemaURL, "contains"); ok {
+		said.text = "must have an item that matches " + schemadoc.Brief(schema)
+	}
+	return said
+}

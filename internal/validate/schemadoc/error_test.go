@@ -1,0 +1,15 @@
+package schemadoc
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestGuard(t *testing.T) {
+	err := Guard(func() error { panic("assignment to entry in nil map") })
+	var fault *Error
+	if !errors.As(err, &fault) || fault.Reason != Crashed || !strings.Contains(fault.Text, "nil map") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,94 @@
+package schemadoc
+
+import (
+	"iter"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DocumentURL names the schema inside of the library. It ends in a directory, so
+// that a relative reference resolves to something else and is refused.
+const DocumentURL = "mcpc-schema://document/"
+
+// LocationOf is the URL of a place in the schema.
+func LocationOf(ptr string) string {
+	parts := strings.Split(ptr, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return DocumentURL + "#" + strings.Join(parts, "/")
+}
+
+// PointerOf is the pointer in a URL of the library's, and whether it points into
+// the schema rather than into a built-in meta-schema.
+func PointerOf(location string) (ptr string, ours bool) {
+	base, frag, _ := strings.Cut(location, "#")
+	ptr, err := url.PathUnescape(frag)
+	return ptr, err == nil && base == DocumentURL
+}
+
+func Unescaped(s string) string {
+	if u, err := url.PathUnescape(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// Member is what an object holds under a name, or nil.
+func Member(v any, name string) any {
+	obj, _ := v.(map[string]any)
+	return obj[name]
+}
+
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+
+// Tokens reads a JSON pointer.
+func Tokens(ptr string) []string {
+	if ptr == "" {
+		return nil
+	}
+	toks := strings.Split(ptr[1:], "/")
+	for i, tok := range toks {
+		toks[i] = pointerUnescaper.Replace(tok)
+	}
+	return toks
+}
+
+// Lookup follows tokens into a value.
+func Lookup(v any, toks []string) (any, bool) {
+	for _, tok := range toks {
+		var ok bool
+		if v, ok = step(v, tok); !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func step(v any, tok string) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		sub, ok := v[tok]
+		return sub, ok
+	case []any:
+		if i, err := strconv.Atoi(tok); err == nil && i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// Parts are the items of an array, or the values of an object.
+func Parts(v any) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		switch v := v.(type) {
+		case []any:
+			slices.Values(v)(yield)
+		case map[string]any:
+			maps.Values(v)(yield)
+		}
+	}
+}
